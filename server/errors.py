@@ -1,0 +1,106 @@
+"""Everything the server raises on purpose.
+
+ServerError                 code                     who can act on it
+├── ConfigError             config_invalid           the operator, at start
+├── FrameError              frame_* / the code given the client that sent the frame
+├── TurnError               the code given           the client: this turn cannot be run
+├── ToolError               tool_failed              the model: it reads the text
+└── ProviderError           the code given           the operator (key, address), or nobody: the turn ends, the session goes on
+    ├── ProviderUnreachable provider_unreachable     no connection, connection lost, or a 5xx answer
+    ├── ProviderAuth        provider_auth            the key was refused
+    ├── ProviderRateLimited provider_rate_limited    wait `retry_after_ms`
+    ├── ProviderTimeout     provider_timeout         no first token, or no next one, in time
+    ├── ProviderProtocol    provider_protocol        an answer that makes no sense, or a refused request
+    │   └── RoleRefused     provider_protocol        the model's template wants other roles (HOOKS.md, "Roles")
+    ├── ContextTooLong      context_overflow         the prompt does not fit the model's context
+    └── ModelMissing        model_missing            no model named and none to be found out
+
+A code is for ever; the text beside it may change, and never holds a secret.
+"""
+
+
+class ServerError(Exception):
+    code: str = "internal"
+
+
+class ConfigError(ServerError):
+    """A setting is wrong. The text names the key, its source and what was expected."""
+
+    code = "config_invalid"
+
+
+class FrameError(ServerError):
+    """A frame of the client is wrong; the connection goes on."""
+
+    def __init__(self, code: str, message: str, *, path: str | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.path = path
+
+
+class TurnError(ServerError):
+    """A turn cannot be started or go on, for a reason that the client can read."""
+
+    def __init__(self, code: str, message: str, *, retry_after_ms: int | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.retry_after_ms = retry_after_ms
+
+
+class ToolError(ServerError):
+    """A tool refused or failed; the model reads the text as the tool's result."""
+
+    code = "tool_failed"
+
+
+class ProviderError(ServerError):
+    """A model call failed. `is_retryable`: the same call may succeed if sent again."""
+
+    code = "provider_protocol"
+    is_retryable: bool = False
+    retry_after_ms: int | None = None
+
+    def __init__(self, message: str, *, retry_after_ms: int | None = None) -> None:
+        super().__init__(message)
+        self.retry_after_ms = retry_after_ms
+
+
+class ProviderUnreachable(ProviderError):
+    code = "provider_unreachable"
+    is_retryable = True
+
+
+class ProviderAuth(ProviderError):
+    code = "provider_auth"
+
+
+class ProviderRateLimited(ProviderError):
+    code = "provider_rate_limited"
+    is_retryable = True
+
+
+class ProviderTimeout(ProviderError):
+    code = "provider_timeout"
+    is_retryable = True
+
+
+class ProviderProtocol(ProviderError):
+    code = "provider_protocol"
+
+
+class RoleRefused(ProviderProtocol):
+    """The endpoint refused the roles or their order, not the content."""
+
+
+class ContextTooLong(ProviderError):
+    """`limit_tokens`: the context's size where the endpoint's message tells it."""
+
+    code = "context_overflow"
+
+    def __init__(self, message: str, *, limit_tokens: int | None = None) -> None:
+        super().__init__(message)
+        self.limit_tokens = limit_tokens
+
+
+class ModelMissing(ProviderError):
+    code = "model_missing"

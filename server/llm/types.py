@@ -1,0 +1,126 @@
+"""What a model call takes and gives, whoever answers it.
+
+`LanguageModel` stands here, and not beside the agent that consumes it, because
+the providers below and the agent above share one vocabulary.
+"""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+Message = dict[str, Any]
+"""One chat message in the OpenAI shape; keys that begin with `_` never leave the server."""
+
+Purpose = Literal["direct", "planning", "round", "last"]
+"""Which call of a turn this is: without tools, the planning round, a round of the loop, the last one."""
+
+LateSystem = Literal["native", "user", "merge"]
+"""How a `system` message that is not first is sent (HOOKS.md of the docs, "Roles")."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolSpec:
+    """A tool as the model is told of it. `parameters` is a JSON Schema of type object."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelRequest:
+    """One call. The messages are legal and in the roles to be sent; a provider changes nothing in them."""
+
+    messages: Sequence[Message]
+    tools: Sequence[ToolSpec] = ()
+    tool_choice: Literal["auto", "none"] = "auto"
+    purpose: Purpose = "direct"
+    tool_names: Sequence[str] = ()
+    """For the planning call, which carries no tools: the names the model could have later."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningDelta:
+    """From `reasoning_content`; a `<think>` block in the text is the agent's to find."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A complete call. `arguments` is the model's JSON text, not yet parsed, perhaps not valid."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The last event of every stream that did not fail."""
+
+    reason: str
+    """`stop`, `tool_calls`, `length`, `content_filter` or what the provider says."""
+    usage: Usage = field(default_factory=Usage)
+
+
+ModelEvent = TextDelta | ReasoningDelta | ToolCall | Finished
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelInfo:
+    """Which model answers, where, and where its key came from; shown to people."""
+
+    name: str
+    host: str
+    location: Literal["local", "cloud"]
+    key_source: str | None = None
+    """`OPENAI_API_KEY`, `parley.yaml`, `none` …; never the key."""
+
+
+class LanguageModel(Protocol):
+    """A provider of model calls.
+
+    Tool calls are yielded whole, in call order, after the text and before
+    `Finished`. Leaving the stream early (`aclose`, cancellation) closes the
+    provider's connection at once. Failures are `ProviderError`s; one whose
+    `is_retryable` is true may be tried again if nothing was yielded yet.
+    The provider itself retries nothing.
+    """
+
+    @property
+    def info(self) -> ModelInfo: ...
+
+    @property
+    def late_system(self) -> LateSystem | None:
+        """What this provider needs by its nature; None: to be found out."""
+        ...
+
+    @property
+    def is_compact(self) -> bool:
+        """True where every prompt token is dear: the agent then uses its short prompts."""
+        ...
+
+    async def context_tokens(self) -> int | None:
+        """How many tokens fit, as the endpoint reports it; None where it does not say. Cached, never raises."""
+        ...
+
+    def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]: ...
+
+    async def start(self) -> None:
+        """Make ready to answer (load, connect, find the model's name). Returns when it is."""
+        ...
+
+    async def aclose(self) -> None: ...
