@@ -1,0 +1,1 @@
+"""Measures the running server from outside: real process, real sockets."""
