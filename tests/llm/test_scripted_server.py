@@ -97,10 +97,13 @@ async def test_faults_come_as_they_are() -> None:
     ],
 )
 async def test_strict_templates_refuse(strict: Any, messages: list[Json], said: str) -> None:
-    async with OpenAIServer(strict=[strict]) as server, aiohttp.ClientSession() as client:
-        async with client.post(server.url + "/chat/completions", json=body(*messages)) as response:
-            assert response.status == 400
-            assert said in await response.text()
+    async with (
+        OpenAIServer(strict=[strict]) as server,
+        aiohttp.ClientSession() as client,
+        client.post(server.url + "/chat/completions", json=body(*messages)) as response,
+    ):
+        assert response.status == 400
+        assert said in await response.text()
 
 
 async def test_a_prompt_over_the_context_is_refused() -> None:
