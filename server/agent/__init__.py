@@ -1,0 +1,1 @@
+"""One reply: planning, tools, answer, and what skills inject on the way."""

@@ -1,0 +1,61 @@
+"""What a turn of the agent yields."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from server.llm.types import Usage
+
+
+@dataclass(frozen=True, slots=True)
+class ToolStarted:
+    id: str
+    name: str
+    arguments: Any
+    """Parsed; the model's text where it was not valid JSON."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolFinished:
+    id: str
+    name: str
+    content: str
+    is_error: bool
+    duration_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class NoticeGiven:
+    code: str
+    level: Literal["info", "warning", "error"]
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class TraceEvent:
+    event: str
+    data: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LLMChunk:
+    """One piece of a turn, in the order in which it happened; exactly one field is set (seed 004 §9).
+
+    text: what the user reads, as the model streams it; never empty.
+    reasoning: the model's thinking; shown only in the trace.
+    hook: a persistent hook was injected: name, role, content, skill, timing.
+    tool_call, tool_result: every call is followed by its result unless the turn is cancelled.
+    reply_end: a model reply with text is over; a sentence still open ends here.
+    model_request: the next thing that happens is a call of the model.
+    usage: of one finished model call.
+    """
+
+    text: str | None = None
+    reasoning: str | None = None
+    hook: dict[str, str] | None = None
+    tool_call: ToolStarted | None = None
+    tool_result: ToolFinished | None = None
+    notice: NoticeGiven | None = None
+    trace: TraceEvent | None = None
+    usage: Usage | None = None
+    reply_end: bool = False
+    model_request: bool = False

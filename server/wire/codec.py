@@ -1,0 +1,96 @@
+"""Bytes ↔ frames. An error names the JSON path and loses nothing but its own frame."""
+
+import re
+
+import msgspec
+
+from server.errors import FrameError
+from server.wire.frames import AnyClientFrame, Chat, History, ImagePart, Message, ServerFrame, TextPart
+
+MAX_IMAGE_BYTES = 5 << 20
+
+_decoder = msgspec.json.Decoder(AnyClientFrame)
+_encoder = msgspec.json.Encoder()
+_AT = re.compile(r" - at `(?P<path>\$.*)`$", re.DOTALL)
+_MISSING = re.compile(r"^Object missing required field `(?P<field>[^`]+)`$")
+
+
+def encode(frame: ServerFrame) -> bytes:
+    """One compact JSON object in UTF-8."""
+    return _encoder.encode(frame)
+
+
+def decode(data: bytes | str, *, max_messages: int) -> AnyClientFrame:
+    """Read one text message of a client.
+
+    Raises FrameError: `frame_malformed` (not JSON, not UTF-8, nested too deep),
+    `frame_type_unknown`, `frame_invalid` (a wrong field) or `message_too_large`
+    (too many messages, an image over 5 MiB), each with the JSON path.
+    """
+    try:
+        frame: AnyClientFrame = _decoder.decode(data)
+    except msgspec.ValidationError as error:
+        raise _explain(str(error)) from None
+    except (msgspec.DecodeError, UnicodeError) as error:
+        raise FrameError("frame_malformed", f"not a JSON text message: {error}", path="$") from None
+    except RecursionError:
+        raise FrameError("frame_malformed", "not a JSON text message: nested too deep", path="$") from None
+    match frame:
+        case Chat():
+            _check_messages(frame.messages, max_messages)
+            _check_last(frame.messages)
+        case History():
+            _check_messages(frame.messages, max_messages)
+    return frame
+
+
+def _explain(text: str) -> FrameError:
+    at = _AT.search(text)
+    path = at["path"] if at else "$"
+    problem = text[: at.start()] if at else text
+    if missing := _MISSING.match(problem):
+        path = f"{path}.{missing['field']}"
+        problem = "required field is missing"
+    if path == "$.type" and problem.startswith("Invalid value"):
+        return FrameError("frame_type_unknown", "unknown frame type; docs/protocol.md lists them", path=path)
+    return FrameError("frame_invalid", problem[:300], path=path[:300])  # both can quote the client at length
+
+
+def _check_messages(messages: list[Message], max_messages: int) -> None:
+    if len(messages) > max_messages:
+        raise FrameError(
+            "message_too_large",
+            f"{len(messages)} messages, at most {max_messages} are taken; leave out the oldest turns",
+            path="$.messages",
+        )
+    for index, message in enumerate(messages):
+        path = f"$.messages[{index}]"
+        if message.role == "tool" and not message.tool_call_id:
+            raise FrameError("frame_invalid", "a tool message needs its `tool_call_id`", path=f"{path}.tool_call_id")
+        if message.tool_calls is not None and message.role != "assistant":
+            raise FrameError("frame_invalid", "only an assistant message has `tool_calls`", path=f"{path}.tool_calls")
+        if message.content is None and not message.tool_calls:
+            raise FrameError(
+                "frame_invalid", "only a message with `tool_calls` may lack `content`", path=f"{path}.content"
+            )
+        if isinstance(message.content, list):
+            _check_images(message.content, f"{path}.content")
+
+
+def _check_images(parts: list[TextPart | ImagePart], path: str) -> None:
+    for index, part in enumerate(parts):
+        if not isinstance(part, ImagePart):
+            continue
+        encoded_bytes = len(part.image_url.url) - part.image_url.url.index(",") - 1
+        if encoded_bytes * 3 // 4 > MAX_IMAGE_BYTES:
+            raise FrameError(
+                "message_too_large", "an image of more than 5 MiB; scale it down", path=f"{path}[{index}].image_url.url"
+            )
+
+
+def _check_last(messages: list[Message]) -> None:
+    if not messages:
+        raise FrameError("frame_invalid", "the history is empty; the new user message comes last", path="$.messages")
+    last = len(messages) - 1
+    if messages[last].role != "user":
+        raise FrameError("frame_invalid", "the new user message comes last", path=f"$.messages[{last}].role")

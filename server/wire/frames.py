@@ -1,0 +1,466 @@
+"""Every frame of the protocol `parley.v1` as a typed struct (docs/protocol.md).
+
+Text messages are JSON objects with a string `type`; the structs below carry it
+as their tag. Unknown fields are ignored in both directions. Fields typed with
+`UnsetType` are left out of the JSON when they were not given.
+"""
+
+from typing import Annotated, Any, Literal, get_args
+
+from msgspec import UNSET, Meta, Struct, UnsetType, field
+
+PROTOCOL = "parley.v1"
+
+# `$` also matches before a final newline; the look-ahead closes that gap, in Python and in ECMAScript.
+_ID = r"^[A-Za-z0-9_-]{1,64}$(?!\n)"
+TurnId = Annotated[str, Meta(pattern=_ID, description="1 to 64 of A-Z a-z 0-9 _ -")]
+ConversationId = Annotated[str, Meta(min_length=1, max_length=64)]
+SkillName = Annotated[str, Meta(max_length=128)]
+SkillNames = Annotated[list[SkillName], Meta(max_length=1000)]
+SampleRate = Annotated[int, Meta(ge=8000, le=48000)]
+Milliseconds = Annotated[float, Meta(ge=0, le=86_400_000)]
+Role = Literal["system", "user", "assistant", "tool"]
+
+
+# --- messages ---------------------------------------------------------------------------------------------------
+
+
+class TextPart(Struct, tag_field="type", tag="text", kw_only=True):
+    text: str
+
+
+class ImageUrl(Struct, kw_only=True):
+    url: Annotated[str, Meta(pattern=r"^data:image/(png|jpeg|webp);base64,", max_length=7_000_000)]
+    """A `data:` URL of at most 5 MiB of image; other URLs are refused."""
+
+
+class ImagePart(Struct, tag_field="type", tag="image_url", kw_only=True):
+    image_url: ImageUrl
+
+
+class FunctionCall(Struct, kw_only=True):
+    name: Annotated[str, Meta(min_length=1, max_length=256)]
+    arguments: str
+
+
+class MessageToolCall(Struct, kw_only=True):
+    id: Annotated[str, Meta(min_length=1, max_length=256)]
+    function: FunctionCall
+    type: Literal["function"] = "function"
+
+
+class Message(Struct, kw_only=True, omit_defaults=True):
+    """A message of the client's history. Keys that begin with `_` never reach the model."""
+
+    role: Role
+    content: str | list[TextPart | ImagePart] | None = None
+    tool_calls: list[MessageToolCall] | None = None
+    tool_call_id: str | None = None
+    name: str | None = None
+    hook: Any = field(name="_hook", default=None)
+    skill: Any = field(name="_skill", default=None)
+    sig: Any = field(name="_sig", default=None)
+
+
+# --- client → server --------------------------------------------------------------------------------------------
+
+
+class ClientFrame(Struct, tag_field="type", kw_only=True):
+    """Base of all that a client may send as text."""
+
+
+class InputFormat(Struct, kw_only=True):
+    format: Literal["pcm16"] = "pcm16"
+    sample_rate: SampleRate = 16_000
+
+
+class OutputFormat(Struct, kw_only=True):
+    format: Literal["pcm16"] = "pcm16"
+    max_ahead_ms: Annotated[int, Meta(ge=0, le=600_000)] = 30_000
+
+
+class Configure(ClientFrame, tag="configure", kw_only=True):
+    """For the rest of the connection; fields left out keep their value."""
+
+    voice: bool | UnsetType = UNSET
+    turn_detection: Literal["server_vad", "push_to_talk"] | UnsetType = UNSET
+    input: InputFormat | UnsetType = UNSET
+    output: OutputFormat | UnsetType = UNSET
+    skills: SkillNames | UnsetType | None = UNSET
+    enable_tools: bool | UnsetType = UNSET
+    language: Annotated[str, Meta(min_length=1, max_length=64)] | UnsetType | None = UNSET
+    conversation: ConversationId | UnsetType | None = UNSET
+    trace: bool | UnsetType = UNSET
+
+
+class Chat(ClientFrame, tag="chat", kw_only=True):
+    """Starts a turn; `messages` is the whole history, the new user message last."""
+
+    messages: list[Message]
+    id: TurnId | UnsetType = UNSET
+    skills: SkillNames | UnsetType | None = UNSET
+    enable_tools: bool | UnsetType = UNSET
+    voice: bool | UnsetType = UNSET
+
+
+class History(ClientFrame, tag="history", kw_only=True):
+    utterance: str
+    messages: list[Message]
+
+
+class SpeechStart(ClientFrame, tag="speech_start", kw_only=True):
+    pass
+
+
+class SpeechEnd(ClientFrame, tag="speech_end", kw_only=True):
+    pass
+
+
+class SpeechCancel(ClientFrame, tag="speech_cancel", kw_only=True):
+    pass
+
+
+class Interrupt(ClientFrame, tag="interrupt", kw_only=True):
+    turn_id: TurnId | None = None
+
+
+class Playback(ClientFrame, tag="playback", kw_only=True):
+    turn_id: TurnId
+    index: Annotated[int, Meta(ge=0, le=1_000_000)]
+    ms: Milliseconds
+    state: Literal["started", "playing", "stopped"]
+
+
+class Approval(ClientFrame, tag="approval", kw_only=True):
+    id: Annotated[str, Meta(min_length=1, max_length=256)]
+    approved: bool
+    reason: str | None = None
+    arguments: dict[str, Any] | None = None
+    remember: Literal["no", "conversation", "always"] = "no"
+
+
+class Ping(ClientFrame, tag="ping", kw_only=True):
+    t: Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)] | float | Annotated[str, Meta(max_length=256)] | None = None
+
+
+AnyClientFrame = (
+    Configure | Chat | History | SpeechStart | SpeechEnd | SpeechCancel | Interrupt | Playback | Approval | Ping
+)
+CLIENT_FRAMES: tuple[type[ClientFrame], ...] = get_args(AnyClientFrame)
+
+
+# --- server → client --------------------------------------------------------------------------------------------
+
+
+class ServerFrame(Struct, tag_field="type", kw_only=True, frozen=True):
+    """Base of all that the server sends as text."""
+
+
+class HookItem(Struct, kw_only=True, frozen=True):
+    name: str
+    timing: str
+    role: str
+    persistent: bool
+    tool_filter: list[str] | None = None
+
+
+class SkillItem(Struct, kw_only=True, frozen=True):
+    name: str
+    description: str
+    enabled: bool
+    hooks: list[HookItem]
+
+
+class DiagnosticItem(Struct, kw_only=True, frozen=True):
+    severity: str
+    skill: str | None
+    file: str | None
+    path: str | None
+    message: str
+
+
+class ModelItem(Struct, kw_only=True, frozen=True):
+    name: str
+    host: str
+    location: Literal["local", "cloud"]
+
+
+class SpeechPart(Struct, kw_only=True, frozen=True):
+    """A part of the speech chain: there (`ready`), on its way (`loading`), or why not."""
+
+    state: Literal["ready", "loading", "missing"]
+    name: str | None = None
+    reason: str | None = None
+
+
+class SpeechStatus(Struct, kw_only=True, frozen=True):
+    stt: SpeechPart
+    tts: SpeechPart
+    vad: SpeechPart
+    stt_languages: list[str] = []
+    tts_languages: list[str] = []
+    output_sample_rate: int | None = None
+
+
+class LimitItems(Struct, kw_only=True, frozen=True):
+    max_message_bytes: int
+    max_messages: int
+    max_binary_bytes: int
+    max_frames_per_s: int
+    max_hook_frames_per_turn: int
+    max_turn_s: float
+
+
+class Ready(ServerFrame, tag="ready", frozen=True, kw_only=True):
+    """The first frame of every connection."""
+
+    protocol: str
+    session_id: str
+    server: str
+    skills: list[SkillItem]
+    model: ModelItem
+    speech: SpeechStatus
+    limits: LimitItems
+
+
+class Speech(ServerFrame, tag="speech", frozen=True, kw_only=True):
+    stt: SpeechPart
+    tts: SpeechPart
+    vad: SpeechPart
+    stt_languages: list[str] = []
+    tts_languages: list[str] = []
+    output_sample_rate: int | None = None
+
+
+class Skills(ServerFrame, tag="skills", frozen=True, kw_only=True):
+    skills: list[SkillItem]
+    diagnostics: list[DiagnosticItem]
+
+
+class SpeechDetected(ServerFrame, tag="speech_detected", frozen=True, kw_only=True):
+    utterance: str
+    audio_ms: float
+
+
+class SpeechRejected(ServerFrame, tag="speech_rejected", frozen=True, kw_only=True):
+    utterance: str
+
+
+class SpeechStarted(ServerFrame, tag="speech_started", frozen=True, kw_only=True):
+    utterance: str
+    audio_ms: float
+
+
+class SpeechStopped(ServerFrame, tag="speech_stopped", frozen=True, kw_only=True):
+    utterance: str
+    audio_ms: float
+
+
+class Transcript(ServerFrame, tag="transcript", frozen=True, kw_only=True):
+    utterance: str
+    text: str
+    final: bool
+    turn_id: str | UnsetType = UNSET
+
+
+class TurnStart(ServerFrame, tag="turn_start", frozen=True, kw_only=True):
+    turn_id: str
+    trigger: Literal["chat", "voice"]
+    skills: list[str]
+
+
+class Text(ServerFrame, tag="text", frozen=True, kw_only=True):
+    turn_id: str
+    delta: str
+
+
+class AudioFormat(Struct, kw_only=True, frozen=True):
+    format: Literal["pcm16"]
+    sample_rate: int
+
+
+class Sentence(ServerFrame, tag="sentence", frozen=True, kw_only=True):
+    """The next piece of the reply; `spoken` None = the same as `text`, "" = nothing."""
+
+    turn_id: str
+    index: int
+    text: str
+    spoken: str | None = None
+    audio: AudioFormat | None = None
+
+
+class SentenceEnd(ServerFrame, tag="sentence_end", frozen=True, kw_only=True):
+    turn_id: str
+    index: int
+    duration_ms: float
+    words: list[tuple[int, float]] | UnsetType = UNSET
+
+
+class Hook(ServerFrame, tag="hook", frozen=True, kw_only=True):
+    """A persistent hook fired: the client stores it in its history at this place."""
+
+    turn_id: str
+    name: str
+    role: str
+    content: str
+    skill: str
+    timing: str
+    sig: str
+
+
+class ToolCall(ServerFrame, tag="tool_call", frozen=True, kw_only=True):
+    turn_id: str
+    id: str
+    name: str
+    arguments: Any
+
+
+class ToolResult(ServerFrame, tag="tool_result", frozen=True, kw_only=True):
+    turn_id: str
+    id: str
+    name: str
+    content: str
+    is_error: bool
+    duration_ms: float
+    arguments: Any | UnsetType = UNSET
+    for_user: str | UnsetType = UNSET
+
+
+class ApprovalRequest(ServerFrame, tag="approval_request", frozen=True, kw_only=True):
+    turn_id: str
+    id: str
+    tool: str
+    arguments: Any
+    message: str
+    timeout_ms: int
+    origin: str | UnsetType = UNSET
+
+
+class ApprovalResolved(ServerFrame, tag="approval_resolved", frozen=True, kw_only=True):
+    turn_id: str
+    id: str
+    approved: bool
+    by: Literal["user", "voice", "other_client", "remembered", "timeout", "disconnect", "cancelled"]
+
+
+class Media(ServerFrame, tag="media", frozen=True, kw_only=True):
+    turn_id: str
+    url: str
+    content_type: str
+    name: str
+    size: int
+
+
+class Notice(ServerFrame, tag="notice", frozen=True, kw_only=True):
+    code: str
+    level: Literal["info", "warning", "error"]
+    message: str
+    turn_id: str | UnsetType = UNSET
+
+
+class Reasoning(ServerFrame, tag="reasoning", frozen=True, kw_only=True):
+    turn_id: str
+    delta: str
+
+
+class Trace(ServerFrame, tag="trace", frozen=True, kw_only=True):
+    turn_id: str
+    event: str
+    data: Any
+
+
+class UsageItem(Struct, kw_only=True, frozen=True):
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+
+
+class Metrics(Struct, kw_only=True, frozen=True):
+    """Milliseconds since `chat` was received or the user stopped speaking; None: not reached."""
+
+    transcript: float | None = None
+    model_request: float | None = None
+    first_token: float | None = None
+    first_sentence: float | None = None
+    first_audio: float | None = None
+    total: float
+
+
+TurnEndReason = Literal["completed", "interrupted", "aborted", "error"]
+
+
+class TurnEnd(ServerFrame, tag="turn_end", frozen=True, kw_only=True):
+    turn_id: str
+    reason: TurnEndReason
+    usage: UsageItem
+    metrics: Metrics
+    message: str | UnsetType = UNSET
+    rollback: bool | UnsetType = UNSET
+
+
+ErrorCode = Literal[
+    "frame_malformed",
+    "frame_type_unknown",
+    "frame_invalid",
+    "message_too_large",
+    "audio_misaligned",
+    "turn_id_reused",
+    "turn_refused_draining",
+    "too_many_turns",
+    "rate_limited",
+    "hook_signature_invalid",
+    "context_overflow",
+    "model_missing",
+    "provider_unreachable",
+    "provider_auth",
+    "provider_rate_limited",
+    "provider_protocol",
+    "provider_timeout",
+    "tool_failed",
+    "speech_unavailable",
+    "policy_denied",
+    "internal",
+]
+
+
+class Error(ServerFrame, tag="error", frozen=True, kw_only=True):
+    """With a `turn_id`, that turn's `turn_end` follows; without, the connection just goes on."""
+
+    code: ErrorCode
+    message: str
+    path: str | UnsetType = UNSET
+    turn_id: str | UnsetType = UNSET
+    retry_after_ms: int | UnsetType = UNSET
+
+
+class Pong(ServerFrame, tag="pong", frozen=True, kw_only=True):
+    t: Any
+
+
+AnyServerFrame = (
+    Ready
+    | Speech
+    | Skills
+    | SpeechDetected
+    | SpeechRejected
+    | SpeechStarted
+    | SpeechStopped
+    | Transcript
+    | TurnStart
+    | Text
+    | Sentence
+    | SentenceEnd
+    | Hook
+    | ToolCall
+    | ToolResult
+    | ApprovalRequest
+    | ApprovalResolved
+    | Media
+    | Notice
+    | Reasoning
+    | Trace
+    | TurnEnd
+    | Error
+    | Pong
+)
+SERVER_FRAMES: tuple[type[ServerFrame], ...] = get_args(AnyServerFrame)
