@@ -1,0 +1,52 @@
+# Every command works on a fresh clone; `make` alone lists them.
+# The work is done in scripts/, so that it can be read and run by itself.
+
+SHELL := bash
+.DEFAULT_GOAL := help
+.PHONY: help run run-lan setup setup-test test check fix bench soak screenshots mutants schemas lock clean
+
+help: ## list the commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: setup ## install if needed and start on http://localhost:8765 (ARGS="--port 9000")
+	@exec .venv/bin/python -m server $(ARGS)
+
+run-lan: setup ## the same for the local network, over TLS with a certificate of its own (for phones)
+	@exec scripts/run-lan.sh $(ARGS)
+
+setup: ## create .venv and install what running needs
+	@scripts/setup.sh run
+
+setup-test:
+	@scripts/setup.sh test
+
+test: ## everything that can catch a regression, under 10 minutes (ALLOW_SKIP=1 if a part is missing)
+	@scripts/test.sh
+
+check: setup-test ## lint, types and fast tests, under a minute: before each commit
+	@scripts/check.sh fast
+
+fix: setup-test ## let ruff sort the imports and format
+	@.venv/bin/ruff check --quiet --fix . ; .venv/bin/ruff format --quiet .
+
+bench: setup-test ## measure the running server; a table here, JSON in bench-results/ (ARGS="--quick")
+	@exec .venv/bin/python -m benchmarks $(ARGS)
+
+soak: setup-test ## the full counts of the randomised tests
+	@scripts/soak.sh $(ARGS)
+
+screenshots: setup-test ## take the pictures in docs/ anew
+	@CHROMIUM="$$(scripts/chromium.sh)" .venv/bin/python -m tests.e2e.screenshots $(ARGS)
+
+mutants: setup-test ## mutation testing of the hook engine and the agent loop (long)
+	@scripts/mutants.sh $(ARGS)
+
+schemas: setup ## write docs/schemas and skills_engine/hooks.schema.json from the code
+	@scripts/schemas.sh
+
+lock: ## renew requirements*.txt from requirements*.in (ARGS=--upgrade)
+	@PYTHON="$$(scripts/find-python.sh)" scripts/lock.sh $(ARGS)
+
+clean: ## remove what the commands above made here
+	@rm -rf .venv .cache .certs node_modules mutants bench-results .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

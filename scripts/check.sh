@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Lint and types of everything; with `fast`, the fast tests too. Says each step and how long it took.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+failed=()
+
+step() { # NAME COMMAND…
+    local name=$1 started=$SECONDS
+    shift
+    echo "── $name"
+    "$@" || failed+=("$name")
+    echo "   $((SECONDS - started)) s"
+}
+
+step "ruff check" .venv/bin/ruff check --quiet .
+step "ruff format" .venv/bin/ruff format --quiet --check .
+step "mypy" .venv/bin/mypy --no-error-summary
+if [ -d node_modules/typescript ]; then
+    step "tsc" scripts/node.sh node_modules/typescript/bin/tsc --noEmit -p tsconfig.json
+fi
+if [ "${1:-}" = fast ]; then
+    step "node tests" scripts/node-tests.sh
+    step "fast tests" .venv/bin/pytest -q -m "not slow and not browser"
+fi
+
+if [ ${#failed[@]} -gt 0 ]; then
+    echo "failed: ${failed[*]}" >&2
+    exit 1
+fi

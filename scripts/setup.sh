@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# Brings the folder to what `run` or `test` needs. Does nothing, in milliseconds, when it is there.
+# Stamps hold a checksum of the lock they were made from; a changed lock installs again.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+level=${1:-run}
+venv=.venv
+
+say() { echo "parley: $*"; }
+
+checksum() { cksum "$@" | cut -d ' ' -f 1,2 | tr '\n' ' '; }
+
+is_current() { # STAMP FILE…
+    local stamp=$1
+    shift
+    [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$(checksum "$@")" ]
+}
+
+make_venv() {
+    if [ -x $venv/bin/python ] && $venv/bin/python -c 'import sys; raise SystemExit(sys.version_info < (3, 11))' 2>/dev/null; then
+        return
+    fi
+    local python
+    python=$(scripts/find-python.sh)
+    say "creating $venv with $("$python" --version)"
+    rm -rf $venv
+    if ! "$python" -m venv $venv; then
+        rm -rf $venv
+        say "$python cannot create a virtual environment; on Debian and Ubuntu: apt install python3-venv" >&2
+        exit 1
+    fi
+}
+
+install() { # LOCK SIZE
+    is_current "$venv/.installed-$1" "$1" && return
+    say "installing $1 ($(grep -c '^[a-zA-Z]' "$1") packages, about $2, once)"
+    if ! $venv/bin/python -m pip install --quiet --disable-pip-version-check --no-input \
+        --no-deps --require-hashes -r "$1"; then
+        say "installing $1 failed (see above); run the same command again when the cause is gone" >&2
+        exit 1
+    fi
+    checksum "$1" >"$venv/.installed-$1"
+}
+
+install_typescript() {
+    is_current node_modules/.installed package-lock.json && return
+    say "installing TypeScript by package-lock.json"
+    scripts/npm.sh ci --silent --no-audit --no-fund --ignore-scripts
+    checksum package-lock.json >node_modules/.installed
+}
+
+make_venv
+install requirements.txt "150 MB"
+if [ "$level" = test ]; then
+    install requirements-dev.txt "150 MB"
+    if [ -f package-lock.json ]; then install_typescript; fi
+fi

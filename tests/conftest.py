@@ -1,0 +1,29 @@
+"""What holds for every test: with FAIL_ON_SKIP=1 (`make test`) a skipped test is a failed run."""
+
+import os
+
+import pytest
+
+_skipped: list[str] = []
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    if report.skipped and not hasattr(report, "wasxfail"):
+        _skipped.append(report.nodeid)
+
+
+def pytest_collectreport(report: pytest.CollectReport) -> None:
+    if report.skipped:
+        _skipped.append(report.nodeid)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if _skipped and os.environ.get("FAIL_ON_SKIP") and session.exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if _skipped and os.environ.get("FAIL_ON_SKIP"):
+        terminalreporter.write_line(
+            f"{len(_skipped)} skipped: a missing part fails this run; ALLOW_SKIP=1 make test lets it pass", red=True
+        )
