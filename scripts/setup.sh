@@ -34,7 +34,7 @@ make_venv() {
 install() { # LOCK SIZE
     is_current "$venv/.installed-$1" "$1" && return
     say "installing $1 ($(grep -c '^[a-zA-Z]' "$1") packages, about $2, once)"
-    if ! $venv/bin/python -m pip install --quiet --disable-pip-version-check --no-input \
+    if ! $venv/bin/python -m pip install --quiet --quiet --disable-pip-version-check --no-input \
         --no-deps --require-hashes -r "$1"; then
         say "installing $1 failed (see above); run the same command again when the cause is gone" >&2
         exit 1
