@@ -1,0 +1,156 @@
+"""The shape of the house: floors without knots, rules that are held, modules that are tested.
+
+Imports are read from the source, those inside functions and under TYPE_CHECKING
+included: a cycle that is only hidden is a cycle.
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PACKAGES = ("server", "skills_engine")
+
+# From the top down; a module imports only what stands below it, or its own part of the house.
+# Parts on one line stand side by side and do not know each other.
+FLOORS = [
+    {"server.__main__"},
+    {"server.app"},
+    {"server.gateway"},
+    {"server.session"},
+    {"server.agent"},
+    {"server.tools"},
+    {"server.hooks"},
+    {"server.llm", "server.speech"},
+    {"server.metrics", "server.media"},
+    {"server.wire", "server.config"},
+    {"server.errors"},
+    {"skills_engine"},
+]
+
+RULES = [f"L1-{n:02}" for n in (*range(1, 9), *range(10, 17), *range(20, 34))]
+
+
+def name_of(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+@cache
+def modules() -> dict[str, Path]:
+    return {name_of(path): path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))}
+
+
+def imported_names(path: Path) -> Iterator[str]:
+    """Every dotted name that the file imports; `from a import b` gives `a.b`."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"), str(path))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def imported_modules(path: Path) -> set[str]:
+    """Those of our modules that the file imports: `from a import b` is a.b if that is a module, else a."""
+    known = modules()
+    found = {name if name in known else name.rpartition(".")[0] for name in imported_names(path)}
+    return found & known.keys()
+
+
+def floor_of(module: str) -> tuple[int, str]:
+    """The floor's number from the top, and the part of the house on it."""
+    for number, parts in enumerate(FLOORS):
+        for part in parts:
+            if module == part or module.startswith(part + "."):
+                return number, part
+    raise AssertionError(f"{module} stands on no floor; give it one in FLOORS")
+
+
+def test_modules_import_each_other_without_cycles() -> None:
+    graph = {module: imported_modules(path) - {module} for module, path in modules().items()}
+
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail("cycle: " + " → ".join(reversed(error.args[1])))
+
+
+@pytest.mark.parametrize("module", sorted(modules()))
+def test_a_module_imports_only_what_stands_below_it(module: str) -> None:
+    if module == "server":
+        assert not imported_modules(modules()[module]), "server/__init__.py imports nothing: every module would pay"
+        return
+    floor, part = floor_of(module)
+
+    for target in imported_modules(modules()[module]):
+        target_floor, target_part = floor_of(target)
+        assert target_part == part or target_floor > floor, (
+            f"{module} imports {target}, which stands above or beside it"
+        )
+
+
+def test_the_skills_engine_works_without_the_server() -> None:
+    foreign = {"server", "openai", "aiohttp", "xllamacpp"}
+
+    for module, path in modules().items():
+        if module.split(".")[0] == "skills_engine":
+            assert not {name.split(".")[0] for name in imported_names(path)} & foreign, module
+
+
+def test_every_rule_of_the_prompt_hooks_is_held_by_a_test() -> None:
+    held: set[str] = set()
+    for path in (ROOT / "tests").rglob("*.py"):
+        for mark in re.findall(r"\bmark\.rule\(([^)]*)\)", path.read_text("utf-8")):
+            held.update(re.findall(r"L\d-\d\d", mark))
+
+    assert sorted(set(RULES) - held) == []
+    assert sorted(held - set(RULES)) == [], "there are no such rules"
+
+
+def test_every_module_is_covered_by_tests_of_its_own() -> None:
+    imported = {name for path in (ROOT / "tests").rglob("*.py") for name in imported_modules(path)}
+    own_files = {
+        name_of(path).removeprefix("tests.").replace(".test_", ".") for path in (ROOT / "tests").rglob("test_*.py")
+    }
+
+    uncovered = [
+        module
+        for module, path in modules().items()
+        if path.name not in ("__init__.py", "__main__.py")
+        and module not in imported
+        and module not in own_files
+        and module.removeprefix("server.") not in own_files
+    ]
+    assert uncovered == []
+
+
+def test_every_dependency_says_why_it_is_there() -> None:
+    for line in (ROOT / "requirements.in").read_text("utf-8").splitlines():
+        package = line.partition("#")[0].strip()
+        if package:
+            assert "#" in line, package
+
+
+def test_every_package_of_the_locks_is_pinned_with_hashes() -> None:
+    for name in ("requirements.txt", "requirements-dev.txt"):
+        text = (ROOT / name).read_text("utf-8")
+        packages = re.findall(r"(?m)^([a-z][^\s=]*)==\S+.*((?:\\\n +--hash=sha256:[0-9a-f]{64} ?)+)", text)
+
+        assert len(packages) == len(re.findall(r"(?m)^[a-zA-Z]", text))
+        assert not re.search(r"(?m)^--?[a-z-]*(index|find)", text), "a lock names no index"
+
+
+def test_every_exemption_from_lint_or_types_has_its_reason_beside_it() -> None:
+    bare: list[str] = []
+    for folder in (*PACKAGES, "tests", "benchmarks", "scripts"):
+        for path in (ROOT / folder).rglob("*.py"):
+            for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
+                if re.search(r"#\s*(noqa: [A-Z0-9, ]+|type: ignore\[[^\]]+\])\s*$", line):
+                    bare.append(f"{path.relative_to(ROOT)}:{number}: {line.strip()}")
+    assert bare == []
