@@ -1,0 +1,47 @@
+"""Reading a skill's files: inside its folder, of a bounded size, or a reason why not."""
+
+import re
+from pathlib import Path
+
+
+class UnreadableError(Exception):
+    """The text says what is wrong, as the end of a sentence that begins with the file's name."""
+
+
+_NO_SEGMENT = re.compile(r"[/\\:\x00-\x1f\x7f]")
+SEGMENT_BYTES = 255  # what a file system takes as one name
+
+
+def is_segment(name: str) -> bool:
+    """May `name` be joined to a folder? A skill's name can come from a browser (L1-05).
+
+    Names that begin with a dot are no skills: "." and ".." lead away, the rest is hidden.
+    """
+    if not name or name.startswith(".") or _NO_SEGMENT.search(name):
+        return False
+    return len(name.encode(errors="surrogatepass")) <= SEGMENT_BYTES
+
+
+def is_inside(path: Path, folder: Path) -> bool:
+    """Does `path`, symlinks followed, lie in `folder`, symlinks followed? It need not exist."""
+    try:
+        return path.resolve().is_relative_to(folder.resolve())
+    except (OSError, RuntimeError, ValueError):  # a loop of symlinks, a NUL in the name
+        return False
+
+
+def read_inside(folder: Path, relative: str, *, max_bytes: int) -> bytes:
+    """The bytes of a regular file below `folder`; raises UnreadableError."""
+    path = folder / relative
+    if not is_inside(path, folder):
+        raise UnreadableError(f"leads out of {folder.name}/")
+    try:
+        if not path.is_file():  # asked first: opening a named pipe would wait for its writer
+            raise UnreadableError("is not a regular file" if path.exists() else "does not exist")
+        with path.open("rb") as file:
+            data = file.read(max_bytes + 1)
+    except OSError as error:
+        raise UnreadableError(f"cannot be read ({error.strerror})") from error
+    if len(data) > max_bytes:
+        raise UnreadableError(f"is larger than {max_bytes // 1024} KiB")
+    return data

@@ -1,0 +1,105 @@
+"""Puts hooks and built-in prompts into a turn's messages, and takes them out again."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from skills_engine.hooks_config import HookInfo
+
+Message = dict[str, Any]
+
+
+class HookManager:
+    """Changes `full_messages`, the turn's own list, in place; lives as long as the turn.
+
+    Messages that it adds hold `role` and `content` and nothing else (L1-16). They
+    are found again by identity, from the end (L1-15), so an equal message of the
+    history is never taken for one (L1-13). Others may append to the list, and may
+    take out what they added, but must not copy or reorder what stands in it.
+    """
+
+    def __init__(
+        self, full_messages: list[Message], hooks: Iterable[HookInfo], *, max_persistent: int | None = None
+    ) -> None:
+        """`max_persistent`: persistent hooks that this turn may inject (L1-30); None = any number."""
+        self.dropped_persistent = 0  # persistent hooks that the cap kept out
+        self._messages = full_messages
+        self._hooks = tuple(hooks)  # pinned: a hot reload counts from the next turn (L1-31)
+        self._max_persistent = max_persistent
+        self._persistent = 0
+        self._removable: dict[str, list[Message]] = {}  # timing → what `remove` will take out
+        self._prompts: dict[int, Message] = {}  # id → prompt; holding it keeps its id from being reused
+        self._origins: dict[int, tuple[Message, HookInfo]] = {}  # as above, removed ones included
+
+    def inject(self, timing: str, **kwargs: Any) -> list[dict[str, Any]]:
+        """Append every hook of this timing, on every call (L1-10); return the persistent ones, in order.
+
+        `tool_name=` is the tool that ran, for after_tool_call.
+        """
+        persistent = []
+        for hook in self._hooks:
+            if hook.timing != timing or not _is_for_tool(hook, kwargs.get("tool_name")):
+                continue
+            if not hook.persistent:
+                self._removable.setdefault(timing, []).append(self._append(hook))
+            elif self._is_full():
+                self.dropped_persistent += 1
+            else:
+                self._persistent += 1
+                self._append(hook)
+                persistent.append(_as_frame(hook))
+        return persistent
+
+    def remove(self, timing: str) -> None:
+        """Take this timing's hooks out again; persistent ones stay (L1-12)."""
+        self._take_out(self._removable.pop(timing, ()))
+
+    def inject_prompt(self, content: str, role: str = "system") -> Message:
+        """Append a built-in prompt; the message returned is its reference (L1-14)."""
+        prompt: Message = {"role": role, "content": content}
+        self._messages.append(prompt)
+        self._prompts[id(prompt)] = prompt
+        return prompt
+
+    def remove_prompt(self, msg_ref: Message) -> None:
+        """Take out the prompt that `inject_prompt` returned; anything else is left alone."""
+        if self._prompts.pop(id(msg_ref), None) is not None:
+            self._take_out([msg_ref])
+
+    def origin(self, message: Message) -> HookInfo | None:
+        """The hook that this very message came from, also when it has been removed since."""
+        entry = self._origins.get(id(message))
+        return entry[1] if entry else None
+
+    def _is_full(self) -> bool:
+        return self._max_persistent is not None and self._persistent >= self._max_persistent
+
+    def _append(self, hook: HookInfo) -> Message:
+        message: Message = {"role": hook.role, "content": hook.content}
+        self._messages.append(message)
+        self._origins[id(message)] = message, hook
+        return message
+
+    def _take_out(self, messages: Sequence[Message]) -> None:
+        missing = {id(message) for message in messages}
+        index = len(self._messages)
+        while missing and index:
+            index -= 1
+            if id(self._messages[index]) in missing:
+                missing.remove(id(self._messages.pop(index)))
+
+
+def _is_for_tool(hook: HookInfo, tool_name: str | None) -> bool:
+    """L1-02: a filter narrows after_tool_call and no other timing."""
+    if hook.timing != "after_tool_call" or hook.tool_filter is None:
+        return True
+    return tool_name in hook.tool_filter
+
+
+def _as_frame(hook: HookInfo) -> dict[str, Any]:
+    return {
+        "name": hook.name,
+        "role": hook.role,
+        "content": hook.content,
+        "skill": hook.skill,
+        "timing": hook.timing,
+    }

@@ -1,0 +1,277 @@
+"""hooks.json and its Markdown files → hooks, or every mistake at once.
+
+    skills/<name>/hooks/hooks.json   {"hooks": [{"name", "file", "timing", "role", "persistent", "tool_filter"?}]}
+    skills/<name>/hooks/*.md         the text that the model reads
+
+Nothing here raises for what an author wrote: a bad entry drops itself, a
+broken file drops the hooks of its skill, and each mistake becomes a Diagnostic.
+"""
+
+import json
+import logging
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path, PureWindowsPath
+from typing import Annotated, Any, Literal, get_args
+
+import msgspec
+
+from skills_engine.diagnostics import Diagnostic, Report
+from skills_engine.files import UnreadableError, is_inside, is_segment, read_inside
+
+logger = logging.getLogger(__name__)
+
+Timing = Literal["after_user_input", "before_planning", "before_first_agent", "before_each_agent", "after_tool_call"]
+Role = Literal["system", "user"]
+
+TIMINGS: tuple[Timing, ...] = get_args(Timing)
+MAX_FILE_BYTES = 64 * 1024
+"""Of hooks.json and of each hook's text (L1-05)."""
+
+HOOKS_JSON = "hooks/hooks.json"
+NEVER_FIRES = "an empty tool_filter never fires; name the tools, or leave the key out for every tool"
+
+_Text = Annotated[str, msgspec.Meta(min_length=1)]
+
+
+class HookEntry(msgspec.Struct, forbid_unknown_fields=True):
+    """One entry of hooks.json as an author writes it: the source of the JSON Schema and of the checks."""
+
+    name: Annotated[_Text, msgspec.Meta(description="What the hook is called; once in a file.")]
+    file: Annotated[_Text, msgspec.Meta(description="The Markdown file with the text, beside hooks.json.")]
+    timing: Annotated[Timing, msgspec.Meta(description="When the text is put before the model.")]
+    role: Annotated[Role, msgspec.Meta(description="Who says it to the model.")]
+    persistent: Annotated[bool, msgspec.Meta(description="Does the text stay in the conversation for later turns?")]
+    tool_filter: Annotated[
+        Annotated[list[_Text], msgspec.Meta(min_length=1)] | None,
+        msgspec.Meta(description="after_tool_call only: the tools after which it fires. Left out: after every tool."),
+    ] = None
+
+
+class HooksDocument(msgspec.Struct, forbid_unknown_fields=True, rename={"schema": "$schema"}):
+    hooks: Annotated[list[HookEntry], msgspec.Meta(description="Fired in this order.")]
+    schema: Annotated[str | None, msgspec.Meta(description="Where this schema lies, for your editor.")] = None
+
+
+_EXPECTED = {
+    "name": "a non-empty string",
+    "file": "the name of a .md file in hooks/",
+    "timing": "one of " + ", ".join(TIMINGS),
+    "role": "system or user",
+    "persistent": "true or false",
+    "tool_filter": 'a list of tool names, such as ["read_file"]',
+}
+_FIELDS = {field.name: field for field in msgspec.structs.fields(HookEntry)}
+_CHECKED = [field for field in _FIELDS.values() if field.name != "tool_filter"]  # which depends on the timing
+
+
+@dataclass(frozen=True)
+class HookInfo:
+    """One hook, ready to be injected. `tool_filter` None = after every tool."""
+
+    name: str
+    file: str
+    timing: Timing
+    role: Role
+    persistent: bool
+    content: str
+    skill: str
+    tool_filter: frozenset[str] | None = None
+
+
+@dataclass(frozen=True)
+class HooksFile:
+    """What one skill's hooks/ holds. `places[i]` is the JSON path of `hooks[i]`."""
+
+    hooks: tuple[HookInfo, ...] = ()
+    places: tuple[str, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+def scan_hooks(enabled_skills: Iterable[str], skills_dir: str | os.PathLike[str] | None = None) -> list[HookInfo]:
+    """The hooks of these skills, in this order, then in file order (L1-03).
+
+    `skills_dir` None is the `skills` folder of this project. What is wrong is
+    logged and left out; nothing is raised.
+    """
+    root = default_skills_dir() if skills_dir is None else Path(skills_dir)
+    hooks: list[HookInfo] = []
+    for skill in dict.fromkeys(enabled_skills):
+        found = read_skill_hooks(root, skill)
+        for diagnostic in found.diagnostics:
+            logger.log(logging.INFO if diagnostic.severity == "info" else logging.WARNING, "%s", diagnostic)
+        hooks += found.hooks
+    return hooks
+
+
+def default_skills_dir() -> Path:
+    return Path(__file__).resolve().parent.parent / "skills"
+
+
+def read_skill_hooks(root: Path, skill: str) -> HooksFile:
+    """`read_hooks` for a name that nobody has checked yet."""
+    report = Report(skill, "")
+    if not is_segment(skill):
+        report.error("", "is no name for a skill: expected the name of one folder, without / \\ : or a leading dot")
+    elif not (root / skill).is_dir():
+        report.warning("", f"no such folder in {root}")
+    elif not is_inside(root / skill, root):
+        report.error("", f"leads out of {root}: put the folder itself there, not a link")
+    else:
+        return read_hooks(root / skill)
+    return HooksFile(diagnostics=tuple(report.found))
+
+
+def read_hooks(folder: Path) -> HooksFile:
+    """The hooks of the skill in `folder`, whose name is the folder's. A skill without hooks is fine."""
+    report = Report(folder.name, HOOKS_JSON)
+    pairs = _read_entries(folder, report)
+    return HooksFile(
+        tuple(hook for hook, _ in pairs.values()),
+        tuple(place for _, place in pairs.values()),
+        tuple(report.found),
+    )
+
+
+def _read_entries(folder: Path, report: Report) -> dict[str, tuple[HookInfo, str]]:
+    hooks: dict[str, tuple[HookInfo, str]] = {}
+    for index, entry in enumerate(_read_document(folder, report)):
+        place = f"$.hooks[{index}]"
+        hook = _read_entry(entry, place, folder, report)
+        if hook is None:
+            continue
+        if hook.name in hooks:  # L1-06
+            report.error(f"{place}.name", f"{_quoted(hook.name)} is already the name of {hooks[hook.name][1]}")
+        else:
+            hooks[hook.name] = hook, place
+    return hooks
+
+
+def _read_document(folder: Path, report: Report) -> list[object]:
+    """The entries of hooks.json, whatever they are; [] with a reason for anything else."""
+    if not os.path.lexists(folder / HOOKS_JSON):
+        return []
+    try:
+        document = json.loads(_read_text(folder, "hooks.json"))
+    except UnreadableError as error:
+        report.error("", str(error))
+    except json.JSONDecodeError as error:
+        report.error("", f"is not JSON: line {error.lineno}, column {error.colno}: {error.msg}")
+    except (ValueError, RecursionError):  # a number of 5,000 digits; brackets 10,000 deep
+        report.error("", "is not JSON that can be read")
+    else:
+        return _entries(document, report)
+    return []
+
+
+def _entries(document: object, report: Report) -> list[object]:
+    if not isinstance(document, dict) or "hooks" not in document:
+        report.error("$", 'expected {"hooks": [...]}')
+        return []
+    for key in document:
+        if key not in ("hooks", "$schema"):
+            report.warning(f"$.{key}", "unknown key, ignored")
+    hooks = document["hooks"]
+    if isinstance(hooks, dict):  # L1-07
+        report.warning("$.hooks", f"another product's hooks ({', '.join(hooks) or 'none'}): not read. Ours are a list")
+        return []
+    if not isinstance(hooks, list):
+        report.error("$.hooks", f"expected a list of hooks, got {_quoted(hooks)}")
+        return []
+    return hooks
+
+
+def _read_entry(entry: object, place: str, folder: Path, report: Report) -> HookInfo | None:
+    """One hook, or None with every reason why not."""
+    if not isinstance(entry, dict):
+        report.error(place, f"expected an object, got {_quoted(entry)}")
+        return None
+    for key in entry:
+        if key not in _FIELDS:
+            report.warning(f"{place}.{key}", f"unknown key, ignored{_meant(key, _FIELDS)}")
+    values = _right_values(entry, place, report)
+    content = _read_content(folder, values["file"], f"{place}.file", report) if "file" in values else None
+    tool_filter = _tool_filter(entry, values.get("timing"), f"{place}.tool_filter", report)
+    if content is None or tool_filter is _WRONG or len(values) < len(_CHECKED):
+        return None
+    return HookInfo(**values, content=content, skill=folder.name, tool_filter=tool_filter)
+
+
+def _right_values(entry: dict[str, object], place: str, report: Report) -> dict[str, Any]:
+    """The required fields that are as they should be; the others are reported."""
+    values = {}
+    for field in _CHECKED:
+        expected = _EXPECTED[field.name]
+        if field.name not in entry:
+            report.error(f"{place}.{field.name}", f"missing: expected {expected}")
+            continue
+        value = entry[field.name]
+        try:
+            values[field.name] = msgspec.convert(value, field.type)
+        except msgspec.ValidationError:
+            hint = _meant(value, TIMINGS) if field.name == "timing" else ""
+            report.error(f"{place}.{field.name}", f"expected {expected}; got {_quoted(value)}{hint}")
+    return values
+
+
+_WRONG: frozenset[str] = frozenset({""})
+"""What `_tool_filter` returns for a filter that drops its hook; known by identity."""
+
+
+def _tool_filter(entry: dict[str, object], timing: object, place: str, report: Report) -> frozenset[str] | None:
+    """L1-02: it counts after tools only; null is every tool, [] is none."""
+    value = entry.get("tool_filter")
+    if value is None:
+        return None
+    if timing != "after_tool_call":
+        if timing is not None:  # a wrong timing has its own error
+            report.warning(place, f"ignored: it counts for after_tool_call only, not for {timing}")
+        return None
+    if not isinstance(value, list) or not all(isinstance(name, str) and name for name in value):
+        report.error(place, f"expected {_EXPECTED['tool_filter']}; got {_quoted(value)}")
+        return _WRONG
+    if not value:
+        report.warning(place, NEVER_FIRES)
+    return frozenset(value)
+
+
+def _read_content(folder: Path, file: str, place: str, report: Report) -> str | None:
+    """The text of a hook, stripped, or None with the reason (L1-05)."""
+    try:
+        if "\\" in file or PureWindowsPath(file).drive or Path(file).is_absolute():
+            raise UnreadableError("is no path inside hooks/")
+        if Path(file).suffix != ".md":
+            raise UnreadableError("does not end in .md")
+        content = _read_text(folder, file).strip()
+    except UnreadableError as error:
+        report.error(place, f"{_quoted(file)} {error}")
+        return None
+    if not content:
+        report.warning(place, f"{_quoted(file)} is empty: the hook is skipped")
+        return None
+    return content
+
+
+def _read_text(folder: Path, file: str) -> str:
+    """A file of hooks/, which must itself lie in the skill's folder; raises UnreadableError."""
+    hooks = folder / "hooks"
+    if not is_inside(hooks, folder):
+        raise UnreadableError(f"leads out of {folder.name}/")
+    data = read_inside(hooks, file, max_bytes=MAX_FILE_BYTES)
+    try:
+        return data.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        raise UnreadableError(f"is not UTF-8 (byte {error.start})") from error
+
+
+def _quoted(value: object) -> str:
+    """`value` as JSON, short enough for a message."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 80 else text[:79] + "…"
+
+
+def _meant(value: object, known: Iterable[str]) -> str:
+    close = get_close_matches(value, known, 1) if isinstance(value, str) else []
+    return f" (did you mean {close[0]}?)" if close else ""
