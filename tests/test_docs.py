@@ -1,0 +1,78 @@
+"""The pages say what the code says: every key, every frame, every command, every link."""
+
+import re
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from server.config import Config, Section
+from server.wire import schemas
+from server.wire.frames import CLIENT_FRAMES, SERVER_FRAMES
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+
+
+def read(name: str) -> str:
+    return (ROOT / name).read_text("utf-8")
+
+
+def test_configuration_md_names_every_key() -> None:
+    page = read("docs/configuration.md")
+    missing: list[str] = []
+
+    def walk(section: type[Section], path: str) -> None:
+        for field in msgspec.structs.fields(section):
+            if not re.search(rf"\b{field.name}\b", page):
+                missing.append(f"{path}{field.name}")
+            if isinstance(field.default, Section) and path + field.name != "speech":
+                walk(type(field.default), f"{path}{field.name}.")
+
+    walk(Config, "")
+    assert missing == []
+
+
+def test_the_defaults_in_configuration_md_are_the_defaults() -> None:
+    text = read("docs/configuration.md").split("```yaml\n")[1].split("```")[0]
+    shown = msgspec.yaml.decode(text)
+
+    def compare(section: Section, tree: dict[str, object], path: str) -> None:
+        for key, value in tree.items():
+            default = getattr(section, key)
+            if isinstance(default, Section):
+                assert isinstance(value, dict), path + key
+                compare(default, value, f"{path}{key}.")
+            else:
+                assert msgspec.to_builtins(default, enc_hook=str) == value, path + key
+
+    compare(Config(), shown, "")
+
+
+@pytest.mark.parametrize("frame", [*CLIENT_FRAMES, *SERVER_FRAMES], ids=lambda f: f.__name__)
+def test_protocol_md_names_every_frame_and_field(frame: type[msgspec.Struct]) -> None:
+    page = read("docs/protocol.md")
+
+    assert f"`{frame.__struct_config__.tag}`" in page
+    for field in msgspec.structs.fields(frame):
+        assert re.search(rf"\b{field.encode_name}\b", page), field.encode_name
+
+
+def test_the_schemas_in_docs_are_those_of_the_frames() -> None:
+    for name, text in schemas.render().items():
+        assert read(f"docs/schemas/{name}") == text, "make schemas"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_links_lead_to_files_that_are_there(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text("utf-8")):
+        if not re.match(r"[a-z]+:", target):
+            assert (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_commands_that_pages_name_are_there(page: Path) -> None:
+    commands = set(re.findall(r"(?m)^([a-z-]+):", read("Makefile")))
+
+    for name in re.findall(r"`(?:[A-Z_]+=\S+ )*make ([a-z-]+)", page.read_text("utf-8")):
+        assert name in commands, f"make {name}"
