@@ -1,0 +1,1 @@
+"""Ears and mouth: what the reply sounds like, sentence by sentence."""
