@@ -20,7 +20,31 @@ _LINK: Final = re.compile(r"(?:https?://|www\.)\S*$", re.IGNORECASE)
 _LAST_WORD: Final = re.compile(r"[^\s(\[\"'“‘（]*$")
 _LIST_NUMBER: Final = re.compile(r"(?:^|\n)\s*\d{1,3}$")
 _ABBREVIATIONS: Final = frozenset(
-    "mr mrs ms dr prof st jr sr vs etc e.g i.e cf fig approx dept est inc ltd a.m p.m u.s u.k".split()
+    [
+        "mr",
+        "mrs",
+        "ms",
+        "dr",
+        "prof",
+        "st",
+        "jr",
+        "sr",
+        "vs",
+        "etc",
+        "e.g",
+        "i.e",
+        "cf",
+        "fig",
+        "approx",
+        "dept",
+        "est",
+        "inc",
+        "ltd",
+        "a.m",
+        "p.m",
+        "u.s",
+        "u.k",
+    ]
 )
 
 
