@@ -4,7 +4,7 @@
 the providers below and the agent above share one vocabulary.
 """
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -117,7 +117,7 @@ class LanguageModel(Protocol):
         """How many tokens fit, as the endpoint reports it; None where it does not say. Cached, never raises."""
         ...
 
-    def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]: ...
+    def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]: ...
 
     async def start(self) -> None:
         """Make ready to answer (load, connect, find the model's name). Returns when it is."""

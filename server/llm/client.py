@@ -1,0 +1,275 @@
+"""Any OpenAI-compatible endpoint.
+
+The openai package makes the request (authentication, address, proxies); its
+stream is parsed here, which costs a quarter per token. Nothing is retried.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncGenerator, Iterable, Sequence
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING, Any
+
+from server.errors import (
+    ProviderError,
+    ProviderProtocol,
+    ProviderTimeout,
+    ProviderUnreachable,
+)
+from server.llm.discovery import Discovery
+from server.llm.endpoint import Endpoint
+from server.llm.refusals import error_event, refusal
+from server.llm.reply import ReplyReader
+from server.llm.sse import Reader, SseReader, StreamError, WholeReader, parse_chunk
+from server.llm.types import LateSystem, Message, ModelEvent, ModelInfo, ModelRequest, ToolSpec
+
+if TYPE_CHECKING:  # loaded with the first call: 0.8 s and 51 MB
+    import httpx2
+    import openai
+
+logger = logging.getLogger(__name__)
+
+_TAIL_TIMEOUT_S = 0.1  # for the end of the body behind `[DONE]`, so that the connection can be kept
+_MAX_CONNECTIONS = 1000
+
+
+class OpenAICompatible:
+    """A model behind an HTTP address; see `LanguageModel` for the contract.
+
+    `start` does not fail where the endpoint is down: the first call says so, and a
+    later one works. It opens nothing before `start` or the first call; `aclose`
+    breaks what is still open.
+    """
+
+    is_compact = False
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._endpoint = endpoint
+        self._client: openai.AsyncOpenAI | None = None
+        self._discovery = Discovery(endpoint, self._get)
+
+    @property
+    def info(self) -> ModelInfo:
+        return ModelInfo(
+            name=self._discovery.known_model or "not named",
+            host=self._endpoint.host,
+            location=self._endpoint.location,
+            key_source=self._endpoint.key_source,
+        )
+
+    @property
+    def late_system(self) -> LateSystem | None:
+        return "native" if self._endpoint.is_openai else None
+
+    async def start(self) -> None:
+        """Load the client and look what the endpoint offers; an endpoint that is down is logged, not raised."""
+        await asyncio.to_thread(_import_openai)
+        try:
+            await self._discovery.model()
+        except ProviderError as error:
+            logger.warning("no model yet: %s", error)
+
+    async def aclose(self) -> None:
+        client, self._client = self._client, None
+        if client is not None:
+            await client.close()
+
+    async def context_tokens(self) -> int | None:
+        return await self._discovery.context_tokens()
+
+    def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
+        return self.stream_with(request, {})
+
+    async def stream_with(self, request: ModelRequest, extra: dict[str, Any]) -> AsyncGenerator[ModelEvent, None]:
+        """The same with further fields in the request, which win over the configured ones."""
+        body = self._body(request, await self._discovery.model()) | extra
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + self._endpoint.first_token_timeout_s
+        reply = ReplyReader()
+        async with AsyncExitStack() as stack:
+            response = await self._open(stack, body, deadline)
+            reader = self._reader_of(response)
+            pieces = response.aiter_bytes()
+            while not reader.is_done:
+                data = await self._read(pieces, deadline, has_begun=reply.has_begun)
+                if data is None:
+                    break
+                for event in self._events(reader.feed(data), reply):
+                    yield event
+                if reply.has_begun:
+                    deadline = loop.time() + self._endpoint.idle_timeout_s
+            for event in self._events(reader.finish(), reply):
+                yield event
+            end = self._end(reader, reply)
+            await _skip_tail(pieces)
+            for event in end:
+                yield event
+
+    def _body(self, request: ModelRequest, model: str) -> dict[str, Any]:
+        body: dict[str, Any] = {
+            "model": model,
+            "messages": request.messages,
+            "stream": True,
+            "stream_options": {"include_usage": True},
+        }
+        if request.tools:
+            body |= {"tools": tools_json(request.tools), "tool_choice": request.tool_choice}
+        if self._endpoint.max_tokens:
+            # OpenAI's newer models refuse the older name, other servers do not know the newer.
+            name = "max_completion_tokens" if self._endpoint.is_openai else "max_tokens"
+            body[name] = self._endpoint.max_tokens
+        body |= self._endpoint.options
+        return {name: value for name, value in body.items() if value is not None}
+
+    async def _open(self, stack: AsyncExitStack, body: dict[str, Any], deadline: float) -> "httpx2.Response":
+        """Send the request; returns at the headers of a success. `stack` owns the connection."""
+        import openai
+
+        where = self._endpoint.where(body["model"])
+        messages: list[Message] = body.pop("messages")
+        manager = self._connected().chat.completions.with_streaming_response.create(
+            model=body.pop("model"),
+            messages=[],  # below instead: the package would copy and check each message of the history
+            stream=True,
+            extra_headers=self._headers(),
+            extra_body={**body, "messages": messages},
+        )
+        try:
+            async with asyncio.timeout_at(deadline):
+                response = await stack.enter_async_context(manager)
+        except TimeoutError as error:
+            raise self._no_first_token() from error
+        except openai.APIStatusError as error:
+            answer = error.response
+            raise refusal(where, answer.status_code, answer.headers, answer.content, now_s=time.time()) from error
+        except openai.APIConnectionError as error:
+            raise self._unreachable(error) from error
+        return response.http_response
+
+    async def _read(self, pieces: AsyncGenerator[bytes, None], deadline: float, *, has_begun: bool) -> bytes | None:
+        """The next bytes, None at the end; waits no longer than the deadline."""
+        import aiohttp
+        import httpx2
+
+        try:
+            async with asyncio.timeout_at(deadline):
+                return await anext(pieces, None)
+        except TimeoutError as error:
+            if not has_begun:
+                raise self._no_first_token() from error
+            raise ProviderTimeout(
+                f"{self._endpoint.host} stopped in mid-reply: nothing for {self._endpoint.idle_timeout_s:g} s "
+                "(llm.idle_timeout_s)"
+            ) from error
+        except (httpx2.HTTPError, aiohttp.ClientError) as error:
+            raise self._cut_off() from error
+
+    def _events(self, data: Iterable[bytes], reply: ReplyReader) -> list[ModelEvent]:
+        events: list[ModelEvent] = []
+        try:
+            for piece in data:
+                chunk = parse_chunk(piece)
+                if (error := reply.error_of(chunk)) is not None:
+                    raise error_event(self._endpoint.where(self._discovery.known_model), error)
+                events += reply.feed(chunk)
+        except StreamError as error:
+            raise ProviderProtocol(f"{self._endpoint.host} sent {error}") from error
+        return events
+
+    def _end(self, reader: Reader, reply: ReplyReader) -> list[ModelEvent]:
+        if not reader.is_done and not reply.is_finished:
+            if reply.has_begun:
+                raise self._cut_off()
+            raise ProviderProtocol(f"{self._endpoint.host} answered without a reply: check llm.base_url")
+        try:
+            return reply.finish()
+        except StreamError as error:
+            raise ProviderProtocol(f"{self._endpoint.host} sent {error}") from error
+
+    def _reader_of(self, response: "httpx2.Response") -> Reader:
+        kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind == "text/html":
+            raise ProviderProtocol(
+                f"{self._endpoint.host} answered with an HTML page: check llm.base_url; it mostly ends in /v1"
+            )
+        return WholeReader() if kind == "application/json" else SseReader()
+
+    async def _get(self, path: str) -> bytes:
+        import httpx2
+
+        response: httpx2.Response = await self._connected().get(
+            path, cast_to=httpx2.Response, options={"headers": self._headers()}
+        )
+        return response.content
+
+    def _headers(self) -> "dict[str, str | openai.Omit]":
+        import openai
+
+        return {} if self._endpoint.api_key else {"Authorization": openai.Omit()}
+
+    def _connected(self) -> "openai.AsyncOpenAI":
+        if self._client is None:
+            self._client = _new_client(self._endpoint)
+        return self._client
+
+    # what went wrong, in words that name the cure
+
+    def _no_first_token(self) -> ProviderTimeout:
+        return ProviderTimeout(
+            f"{self._endpoint.host} said nothing for {self._endpoint.first_token_timeout_s:g} s "
+            "(llm.first_token_timeout_s)"
+        )
+
+    def _unreachable(self, error: Exception) -> ProviderUnreachable:
+        reason = str(error.__cause__ or error) or type(error.__cause__ or error).__name__
+        return ProviderUnreachable(
+            f"no answer from {self._endpoint.host}: is it running, and is llm.base_url right? ({reason[:200]})"
+        )
+
+    def _cut_off(self) -> ProviderUnreachable:
+        return ProviderUnreachable(f"{self._endpoint.host} broke the connection off in mid-reply")
+
+
+def tools_json(tools: Sequence[ToolSpec]) -> list[dict[str, Any]]:
+    return [
+        {
+            "type": "function",
+            "function": {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)},
+        }
+        for tool in tools
+    ]
+
+
+async def _skip_tail(pieces: AsyncGenerator[bytes, None]) -> None:
+    import httpx2
+
+    try:
+        async with asyncio.timeout(_TAIL_TIMEOUT_S):
+            async for _ in pieces:
+                pass
+    except (TimeoutError, httpx2.HTTPError):
+        pass  # the reply is whole; only the connection is not kept
+
+
+def _import_openai() -> None:
+    import openai.resources.chat.completions  # noqa: F401  (its first use costs another 0.15 s)
+
+
+def _new_client(endpoint: Endpoint) -> "openai.AsyncOpenAI":
+    import httpx2
+    import openai
+
+    timeout_s = endpoint.connect_timeout_s
+    limits = httpx2.Limits(max_connections=_MAX_CONNECTIONS, keepalive_expiry=endpoint.keepalive_s)
+    return openai.AsyncOpenAI(
+        base_url=endpoint.base_url,
+        api_key=endpoint.api_key or "none",
+        max_retries=0,
+        http_client=openai.DefaultAioHttpClient(
+            limits=limits,
+            # `pool` bounds what `connect` leaves out: looking the name up. Reading has our own deadlines.
+            timeout=httpx2.Timeout(None, connect=timeout_s, pool=timeout_s),
+            trust_env=not endpoint.is_loopback,  # no proxy stands between us and ourselves
+        ),
+    )

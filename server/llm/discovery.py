@@ -1,0 +1,92 @@
+"""Finding out, at the endpoint itself, which models it has and how much fits into them."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+
+from server.errors import ModelMissing, ProviderUnreachable
+from server.llm.endpoint import Endpoint
+from server.llm.models_list import Listing, pick_model, read_listing, read_props
+
+logger = logging.getLogger(__name__)
+
+LISTING_TIMEOUT_S = 3.0
+LISTING_PAUSE_S = 30.0
+"""Between two tries to list an endpoint that did not answer; meanwhile callers do not wait again."""
+
+
+class Discovery:
+    """Asks at most once at a time, until the endpoint has answered once.
+
+    `get` fetches a path below the base URL, or a whole URL, and raises whatever it
+    likes where that fails.
+    """
+
+    def __init__(self, endpoint: Endpoint, get: Callable[[str], Awaitable[bytes]]) -> None:
+        self._endpoint = endpoint
+        self._get = get
+        self._model = endpoint.model
+        self._listing: Listing | None = None  # None until the endpoint has answered
+        self._lock = asyncio.Lock()
+        self._next_try_s = 0.0  # loop time before which no further try is made
+
+    @property
+    def known_model(self) -> str | None:
+        return self._model
+
+    async def model(self) -> str:
+        """The configured model, or the only one that is listed. Raises ModelMissing or ProviderUnreachable."""
+        if self._model is not None:
+            return self._model
+        host = self._endpoint.host
+        listing = await self._list()
+        if listing is None:
+            raise ProviderUnreachable(f"no answer from {host}: is it running, and is llm.base_url right?")
+        if (only := pick_model(listing)) is None:
+            raise ModelMissing(f"set llm.model or OPENAI_MODEL: {host} {listing.described()}")
+        self._model = only
+        return only
+
+    async def context_tokens(self) -> int | None:
+        listing = await self._list()
+        return listing.context_tokens(self._model) if listing else None
+
+    async def _list(self) -> Listing | None:
+        loop = asyncio.get_running_loop()
+        async with self._lock:
+            if self._listing is None and loop.time() >= self._next_try_s:
+                self._listing = await self._ask()
+                self._next_try_s = loop.time() + LISTING_PAUSE_S
+        return self._listing
+
+    async def _ask(self) -> Listing | None:
+        body = await self._fetch("/models")
+        if body is None:
+            return None
+        try:
+            listing = read_listing(body)
+            if listing.is_llama_cpp and (props := await self._fetch(_props_url(self._endpoint.base_url))):
+                listing = read_props(listing, props)
+        except ValueError as error:
+            logger.info("%s lists no models: %s", self._endpoint.host, error)
+            return Listing()
+        return listing
+
+    async def _fetch(self, path: str) -> bytes | None:
+        """The body; b"{}" where the endpoint answered with an error, None where it did not answer."""
+        import httpx2
+        import openai
+
+        try:
+            async with asyncio.timeout(LISTING_TIMEOUT_S):
+                return await self._get(path)
+        except openai.APIStatusError as error:
+            logger.info("%s refused %s (HTTP %d)", self._endpoint.host, path, error.status_code)
+            return b"{}"  # it answered: asking again would not help
+        except (openai.OpenAIError, httpx2.HTTPError, TimeoutError) as error:
+            logger.info("%s did not answer %s (%s)", self._endpoint.host, path, type(error).__name__)
+            return None
+
+
+def _props_url(base_url: str) -> str:
+    return base_url.removesuffix("/v1") + "/props"

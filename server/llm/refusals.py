@@ -1,0 +1,175 @@
+"""What an endpoint's error answer means: status, headers and body → the error to raise. No I/O.
+
+The patterns are the words of OpenAI, vLLM, llama.cpp, LM Studio, Mistral,
+Anthropic's and Google's compatible endpoints. What none of them fits is a
+ProviderProtocol that repeats what the endpoint said, without its secrets.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+from server.errors import (
+    ContextTooLong,
+    ModelMissing,
+    ProviderAuth,
+    ProviderError,
+    ProviderProtocol,
+    ProviderRateLimited,
+    ProviderTimeout,
+    ProviderUnreachable,
+    RoleRefused,
+)
+
+MAX_SAID_CHARS = 300
+MAX_RETRY_AFTER_MS = 3_600_000
+
+_ROLES = re.compile(
+    r"system message must be at the beginning|system role not supported|roles? must alternate|must alternate"
+    r"|only .{0,40}\broles are supported|unexpected (?:message )?role|invalid role|expected last role"
+    r"|unknown role|jinja|chat template|prompt template|apply_chat_template",
+    re.IGNORECASE,
+)
+_CONTEXT = re.compile(
+    r"context[_ ]length|context (?:size|window)|maximum model length|prompt is too long|input is too long"
+    r"|input tokens exceed|exceeds? the maximum number of (?:input )?tokens|too many (?:input )?tokens"
+    r"|exceed_context_size|reduce the length of the (?:messages|prompt)",
+    re.IGNORECASE,
+)
+_LIMITS = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        r"maximum context length (?:is|of) (\d+)",
+        r"maximum model length of (\d+)",
+        r"configured limit of (\d+)",
+        r"context (?:size|window|length) \((\d+)",
+        r"context (?:size|window|length) (?:is|of) (?:only )?(\d+)",
+        r"> (\d+) maximum",
+        r"number of (?:input )?tokens allowed \(?(\d+)",
+    )
+)
+_MODEL = re.compile(
+    r"model_not_found|model\b.{0,120}\b(?:not exist|not found|not available)", re.IGNORECASE | re.DOTALL
+)
+_QUOTA = re.compile(r"insufficient_quota|exceeded your current quota|insufficient balance", re.IGNORECASE)
+_KEY = re.compile(r"\b(?:sk|pk|key|gsk|xai|hf)[-_][A-Za-z0-9*_\-]{3,}|Bearer +\S+")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Where:
+    """Who was asked, for the text of an error; `key` only so that it can be struck out."""
+
+    host: str
+    model: str = ""
+    key_source: str | None = None
+    key: str | None = None
+
+
+def refusal(where: Where, status: int, headers: Mapping[str, str], body: bytes, *, now_s: float) -> ProviderError:
+    """The error for an answer that is not a success. `now_s`: Unix time, for a Retry-After that is a date."""
+    details = _details(body)
+    said = said_by(where, _message(details, body))
+    text = f"{json.dumps(details, ensure_ascii=False)[:4000]} {said}"
+    wait_ms = retry_after_ms(headers, now_s=now_s)
+    match status:
+        case 401 | 403:
+            key = f"the key from {where.key_source}" if where.key_source else "a call without a key"
+            return ProviderAuth(f"{where.host} refused {key} (HTTP {status}): check llm.api_key or OPENAI_API_KEY")
+        case 402:
+            return ProviderAuth(f"{where.host} asks for payment: {said}")
+        case 404 if not _MODEL.search(text):
+            return ProviderProtocol(
+                f"{where.host} has no chat completions there (HTTP 404): check llm.base_url; it mostly ends in /v1"
+            )
+        case 429:
+            return _rate_limited(where, text, said, wait_ms)
+        case 408 | 504:
+            return ProviderTimeout(f"{where.host} gave up waiting (HTTP {status}): {said}", retry_after_ms=wait_ms)
+    if status == 413 or _CONTEXT.search(text):
+        return ContextTooLong(
+            f"the prompt is too long for {where.model or 'the model'} at {where.host}: {said}",
+            limit_tokens=limit_tokens(details, text),
+        )
+    if _ROLES.search(text):
+        return RoleRefused(f"{where.host} refused the roles of the messages: {said} (see llm.late_system)")
+    if _MODEL.search(text):
+        return ModelMissing(f"{where.host} has no model {where.model!r}: set llm.model or OPENAI_MODEL ({said})")
+    if status >= 500:
+        return ProviderUnreachable(f"{where.host} failed (HTTP {status}): {said}", retry_after_ms=wait_ms)
+    return ProviderProtocol(f"{where.host} refused the request (HTTP {status}): {said}")
+
+
+def error_event(where: Where, error: Any) -> ProviderError:
+    """The error for an `error` in the stream, after HTTP 200. Its `code`, where it is a status, counts as one."""
+    details = error if isinstance(error, dict) else {"message": str(error)}
+    status = details.get("code") if isinstance(details.get("code"), int) else details.get("status")
+    body = json.dumps({"error": details}).encode()
+    return refusal(where, status if isinstance(status, int) and status >= 400 else 500, {}, body, now_s=0.0)
+
+
+def said_by(where: Where, message: str) -> str:
+    """What an endpoint said, in one line that is short and shows no key."""
+    if where.key and len(where.key) >= 4:
+        message = message.replace(where.key, "…")
+    line = " ".join(_KEY.sub("…", message).split())
+    return line if len(line) <= MAX_SAID_CHARS else line[: MAX_SAID_CHARS - 1] + "…"
+
+
+def retry_after_ms(headers: Mapping[str, str], *, now_s: float) -> int | None:
+    """From `retry-after-ms` or `Retry-After` (seconds or a date); None where neither makes sense."""
+    lower = {name.lower(): value.strip() for name, value in headers.items()}
+    try:
+        if value := lower.get("retry-after-ms"):
+            wait_ms = float(value)
+        elif (value := lower.get("retry-after", "")).replace(".", "", 1).isdigit():
+            wait_ms = float(value) * 1000
+        elif value:
+            wait_ms = (parsedate_to_datetime(value).timestamp() - now_s) * 1000
+        else:
+            return None
+    except ValueError:
+        return None
+    return int(min(max(wait_ms, 0), MAX_RETRY_AFTER_MS))
+
+
+def limit_tokens(details: Mapping[str, Any], text: str) -> int | None:
+    """The context's size, where an error tells it."""
+    if isinstance(size := details.get("n_ctx"), int) and size > 0:  # llama.cpp
+        return size
+    found = next((match for pattern in _LIMITS if (match := pattern.search(text))), None)
+    return int(found[1]) if found else None
+
+
+def _rate_limited(where: Where, text: str, said: str, wait_ms: int | None) -> ProviderError:
+    if _QUOTA.search(text):
+        used_up = ProviderRateLimited(f"the quota at {where.host} is used up: {said}")
+        used_up.is_retryable = False  # waiting does not fill it
+        return used_up
+    when = f"; try again in {wait_ms / 1000:g} s" if wait_ms else ""
+    return ProviderRateLimited(f"{where.host} is rate-limiting: {said}{when}", retry_after_ms=wait_ms)
+
+
+def _details(body: bytes) -> dict[str, Any]:
+    """The error object of a body: under `error`, or the body itself; {} where there is none."""
+    try:
+        parsed = json.loads(body)
+    except ValueError:
+        return {}
+    if isinstance(parsed, list) and parsed:  # Google's
+        parsed = parsed[0]
+    if not isinstance(parsed, dict):
+        return {}
+    inner = parsed.get("error", parsed)
+    return inner if isinstance(inner, dict) else {"message": str(inner)}
+
+
+def _message(details: Mapping[str, Any], body: bytes) -> str:
+    for key in ("message", "detail", "error"):
+        if value := details.get(key):
+            return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    if body.lstrip()[:1] == b"<":
+        return "an HTML page, no answer of a model server"
+    return body[:1000].decode(errors="replace").strip() or "(it said nothing)"
