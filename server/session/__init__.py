@@ -1,0 +1,1 @@
+"""One client: frames in, at most one turn alive, frames out."""

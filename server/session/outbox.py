@@ -1,0 +1,221 @@
+"""What waits to be sent to one client: bounded, in one order."""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Protocol
+
+from server.errors import ServerError
+
+logger = logging.getLogger(__name__)
+
+_BATCH = 32  # messages written before the event loop may do something else
+
+
+class Kind(Enum):
+    TEXT = "text"
+    BINARY = "binary"
+    PING = "ping"
+    PONG = "pong"
+
+
+class Socket(Protocol):
+    """The outbox's view of a connection; the gateway has the real one."""
+
+    async def send(self, kind: Kind, data: bytes) -> None:
+        """Returns when the transport takes more; raises ConnectionError when it is gone."""
+        ...
+
+    def unsent_bytes(self) -> int:
+        """What the transport holds because the client does not read."""
+        ...
+
+    async def close(self, code: int, reason: str) -> None:
+        """Close in bounded time, whatever the client does. Never raises."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutboxLimits:
+    """Past `high` the turn waits; past `full` the client's next frame waits as well; past twice
+    that the client is too slow. So it is when it takes nothing for `stall_s` while past `high`."""
+
+    high_frames: int = 512
+    high_bytes: int = 1 << 20
+    full_frames: int = 2048
+    full_bytes: int = 4 << 20
+    stall_s: float = 10.0
+
+
+class Closed(ServerError):
+    """The connection is gone; whoever waits for room need not go on."""
+
+
+class Outbox:
+    """One FIFO for immediate and queued frames alike, emptied by one task (`run`).
+
+    `put` never waits and never fails: after `finish` or the end of the
+    connection it drops what it is given. A client that reads too slowly is
+    closed with 4408.
+    """
+
+    def __init__(
+        self, socket: Socket, limits: OutboxLimits | None = None, *, on_slow: Callable[[], None] | None = None
+    ) -> None:
+        self._socket = socket
+        self._limits = limits or OutboxLimits()
+        self._on_slow = on_slow
+        self._waiting: deque[tuple[Kind, bytes]] = deque()
+        self._bytes = 0  # sum of what is in _waiting
+        self._wake: asyncio.Future[None] | None = None  # set while `run` has nothing to do
+        self._room: list[tuple[bool, asyncio.Future[None]]] = []  # (waits for full, not high; the waiter)
+        self._stall: asyncio.TimerHandle | None = None  # armed while past `high`
+        self._stalled_at_bytes = 0  # unsent when the timer was armed
+        self._close: tuple[int, str] | None = None  # set: nothing more is taken
+        self._is_closed = False  # what waits is dropped; `run` ends
+        self._patience: asyncio.Timeout | None = None  # around all writing of `run`
+
+    @property
+    def is_closing(self) -> bool:
+        return self._close is not None
+
+    def put(self, kind: Kind, data: bytes) -> None:
+        if self._close is not None:
+            return
+        if self._is_past(2 * self._limits.full_frames, 2 * self._limits.full_bytes):
+            self._give_up()
+            return
+        self._waiting.append((kind, data))
+        self._bytes += len(data)
+        if self._is_high():
+            self._arm()
+        self._rouse()
+
+    async def room(self, *, is_urgent: bool = False) -> None:
+        """Wait until the box is below its high mark (urgent: below `full`). Raises Closed."""
+        while self._is_full() if is_urgent else self._is_high():
+            if self._is_closed:
+                break
+            waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            entry = (is_urgent, waiter)
+            self._room.append(entry)
+            try:
+                await waiter
+            finally:
+                if entry in self._room:
+                    self._room.remove(entry)
+        if self._is_closed:
+            raise Closed("the connection is gone")
+
+    def finish(self, code: int, reason: str) -> None:
+        """Send what waits, for at most `stall_s`, then close with `code`. The first call counts."""
+        if self._close is None:
+            self._close = (code, reason)
+            self._rouse()
+            self._hurry(self._limits.stall_s)
+
+    def abandon(self) -> None:
+        """The connection is gone: drop what waits. Idempotent."""
+        self._end(1006, "")
+
+    async def run(self) -> None:
+        """Write until `finish`, `abandon` or the end of the connection; then close the socket."""
+        try:
+            async with asyncio.timeout(None) as self._patience:
+                await self._write_all()
+        except TimeoutError:
+            logger.debug("the client does not read; what waits is dropped")
+        except ConnectionError:
+            logger.debug("the client went while it was written to")
+        finally:
+            self._patience = None
+            self.abandon()
+        assert self._close is not None
+        await self._socket.close(*self._close)
+
+    async def _write_all(self) -> None:
+        while not self._is_closed:
+            if self._waiting:
+                await self._write_some()
+            elif self._close is not None:
+                return
+            else:
+                self._wake = asyncio.get_running_loop().create_future()
+                await self._wake
+
+    async def _write_some(self) -> None:
+        for _ in range(_BATCH):
+            if not self._waiting:
+                return
+            kind, data = self._waiting.popleft()
+            self._bytes -= len(data)
+            await self._socket.send(kind, data)
+            self._made_progress()
+        await asyncio.sleep(0)
+
+    def _made_progress(self) -> None:
+        if self._stall is not None:
+            self._disarm()
+            if self._is_high():
+                self._arm()
+        for entry in list(self._room):
+            is_urgent, waiter = entry
+            if not (self._is_full() if is_urgent else self._is_high()) and not waiter.done():
+                waiter.set_result(None)
+
+    def _rouse(self) -> None:
+        if self._wake is not None and not self._wake.done():
+            self._wake.set_result(None)
+
+    def _is_high(self) -> bool:
+        return self._is_past(self._limits.high_frames, self._limits.high_bytes)
+
+    def _is_full(self) -> bool:
+        return self._is_past(self._limits.full_frames, self._limits.full_bytes)
+
+    def _is_past(self, frames: int, size_bytes: int) -> bool:
+        return len(self._waiting) >= frames or self._bytes >= size_bytes
+
+    # the slow client
+
+    def _arm(self) -> None:
+        if self._stall is None:
+            self._stalled_at_bytes = self._socket.unsent_bytes()
+            self._stall = asyncio.get_running_loop().call_later(self._limits.stall_s, self._check_stall)
+
+    def _disarm(self) -> None:
+        if self._stall is not None:
+            self._stall.cancel()
+            self._stall = None
+
+    def _check_stall(self) -> None:
+        self._stall = None
+        if self._socket.unsent_bytes() < self._stalled_at_bytes:
+            self._arm()  # slow, but reading
+        else:
+            self._give_up()
+
+    def _give_up(self) -> None:
+        if self._on_slow is not None:
+            self._on_slow()
+        self._end(4408, "client too slow to read")
+
+    def _end(self, code: int, reason: str) -> None:
+        self._close = self._close or (code, reason)
+        self._is_closed = True
+        self._disarm()
+        self._waiting.clear()
+        self._bytes = 0
+        self._rouse()
+        self._hurry(0.0)
+        for _, waiter in self._room:
+            if not waiter.done():
+                waiter.set_result(None)
+
+    def _hurry(self, limit_s: float) -> None:
+        """Let `run` go on from a write that the client does not take."""
+        if self._patience is not None:
+            self._patience.reschedule(asyncio.get_running_loop().time() + limit_s)
