@@ -1,0 +1,105 @@
+"""What the server adds to a turn: request in → model request out, model chunk in → `text` out."""
+
+import asyncio
+import json
+import random
+import sys
+import time
+from dataclasses import dataclass, field
+
+import psutil
+from websockets.asyncio.client import ClientConnection, connect
+
+from benchmarks.figures import Figure, figure
+from benchmarks.processes import ROOT, parley, running
+from benchmarks.stamps import Stamps
+
+TOKENS = 40
+INTERVAL_S = 0.02
+GOALS_MS = {1: (2.0, 0.5), 10: (2.0, 0.5), 100: (None, None)}
+
+
+@dataclass
+class Load:
+    """What the clients of one run saw together."""
+
+    stamps: Stamps = field(default_factory=Stamps)
+    texts: int = 0
+    overhead_bytes: list[float] = field(default_factory=list)  # of a `text`, beside the delta itself
+
+
+async def measure(*, is_quick: bool) -> list[Figure]:
+    figures: list[Figure] = []
+    model = ("-m", "benchmarks.model_server", str(TOKENS), str(INTERVAL_S))
+    async with running(*model) as teller, parley(teller.url) as server:
+        await _run_clients(server.url, 2, 2, Load())  # warms connections, imports, caches
+        for at_once, each in ((1, 6 if is_quick else 30), (10, 2 if is_quick else 8), (100, 1 if is_quick else 4)):
+            figures += await _at_once(server.url, server.pid, at_once, each)
+            figures += await _floor(teller.url, at_once, each)
+    return figures
+
+
+async def _at_once(url: str, pid: int, at_once: int, each: int) -> list[Figure]:
+    load = Load()
+    process = psutil.Process(pid)
+    before = process.cpu_times()
+    await _run_clients(url, at_once, each, load)
+    after = process.cpu_times()
+    cpu_us = (after.user + after.system - before.user - before.system) * 1e6 / max(load.texts, 1)
+    request_goal, chunk_goal = GOALS_MS[at_once]
+    turns = f"{at_once} turn{'s' if at_once > 1 else ''} at once"
+    return [
+        figure(f"request in → model request out, {turns}", "ms", load.stamps.request_ms, goal_p50=request_goal),
+        figure(f"model chunk in → `text` out, {turns}", "ms", load.stamps.chunk_ms, goal_p50=chunk_goal),
+        figure(f"CPU per `text`, all of the turn in it, {turns}", "µs", [cpu_us]),
+        figure(f"bytes of a `text` beside its delta, {turns}", "B", load.overhead_bytes),
+    ]
+
+
+async def _floor(model_url: str, at_once: int, each: int) -> list[Figure]:
+    """The openai package alone, in the same run, as the floor."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "benchmarks.bare_client", model_url, str(at_once), str(each)),
+        cwd=ROOT,
+        stdout=asyncio.subprocess.PIPE,
+    )
+    output, _ = await process.communicate()
+    if process.returncode:
+        raise RuntimeError("the bare client failed; its own words stand above")
+    samples = json.loads(output)
+    turns = f"{at_once} at once"
+    return [
+        figure(f"  floor: openai call → model request, {turns}", "ms", samples["request_ms"]),
+        figure(f"  floor: model chunk → openai delta, {turns}", "ms", samples["chunk_ms"]),
+    ]
+
+
+async def _run_clients(url: str, at_once: int, each: int, load: Load) -> None:
+    async with asyncio.TaskGroup() as group:
+        for number in range(at_once):
+            group.create_task(_client(url, each, load), name=f"client-{number}")
+
+
+async def _client(url: str, each: int, load: Load) -> None:
+    async with connect(url.replace("http", "ws", 1) + "/ws", compression=None) as socket:
+        await socket.recv()  # ready
+        for _ in range(each):
+            await asyncio.sleep(random.uniform(0, 0.05))  # turns of many clients do not begin together
+            await _turn(socket, load)
+
+
+async def _turn(socket: ClientConnection, load: Load) -> None:
+    chat = json.dumps({"type": "chat", "messages": [{"role": "user", "content": "What time is it?"}]})
+    started_ns = time.monotonic_ns()
+    await socket.send(chat)
+    async for message in socket:
+        if isinstance(message, str) and message.startswith('{"type":"text"'):
+            load.texts += 1
+            delta = json.loads(message)["delta"]
+            load.stamps.read(delta, started_ns=started_ns)
+            load.overhead_bytes.append(len(message.encode()) - len(json.dumps(delta)) + 2)
+        elif isinstance(message, str) and '"turn_end"' in message:
+            end = json.loads(message)
+            if end["reason"] != "completed":
+                raise RuntimeError(f"the turn ended otherwise than measured: {message}")
+            return
