@@ -1,0 +1,113 @@
+"""Signatures of persistent hooks, which come back from a client as ordinary messages.
+
+A signature proves only that somebody with the key once injected this text. It
+can be replayed, and grants nothing.
+"""
+
+import base64
+import hashlib
+import hmac
+import json
+import logging
+import os
+import secrets
+import tempfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+logger = logging.getLogger(__name__)
+
+MIN_KEY_BYTES = 16
+MAX_FILE_BYTES = 64 * 1024
+
+
+class SecretFileError(Exception):
+    """The key file cannot be used. The text names the file and the cure, never a key."""
+
+
+class Signer:
+    """The first key signs, all of them verify: put a new key first to replace an old one."""
+
+    def __init__(self, keys: Sequence[bytes]) -> None:
+        """Raises ValueError without a key."""
+        if not keys:
+            raise ValueError("a Signer needs at least one key")
+        self._keys = {_key_id(key): key for key in reversed(keys)}
+        self._signing_id = _key_id(keys[0])
+
+    @classmethod
+    def from_file(cls, path: str | os.PathLike[str]) -> "Signer":
+        """Read `path`, or create it with one new key; replicas and restarts share the file.
+
+        One key a line; blank lines and lines that begin with # are skipped. A
+        missing file appears whole, with mode 0600; of several processes that
+        start at once, one creates it and all read the same key. Raises SecretFileError.
+        """
+        file = Path(path)
+        try:
+            if not file.exists():
+                _create(file)
+            data = file.open("rb").read(MAX_FILE_BYTES + 1)
+            is_open = file.stat().st_mode & 0o077
+        except OSError as error:
+            raise SecretFileError(f"the key file {file} cannot be used: {error.strerror}") from error
+        if is_open:
+            logger.warning("the key file %s can be read by others: chmod 600 it", file)
+        return cls(_parse(file, data))
+
+    def sign(self, skill: str, name: str, role: str, content: str) -> str:
+        return _signature(self._signing_id, self._keys[self._signing_id], (skill, name, role, content))
+
+    def verify(self, sig: str, skill: str, name: str, role: str, content: str) -> bool:
+        """Takes the same time wherever a forgery differs; anything may be asked, nothing raises."""
+        key_id = sig.split(".")[1] if sig.count(".") == 2 else ""
+        if key_id not in self._keys:
+            return False
+        expected = _signature(key_id, self._keys[key_id], (skill, name, role, content))
+        return hmac.compare_digest(sig.encode(errors="surrogatepass"), expected.encode())
+
+
+def _signature(key_id: str, key: bytes, fields: Iterable[str]) -> str:
+    signed = json.dumps(["v1", *fields], ensure_ascii=False, separators=(",", ":"))
+    # surrogatepass: a lone surrogate in a client's text must not raise
+    digest = hmac.digest(key, signed.encode(errors="surrogatepass"), "sha256")
+    return f"v1.{key_id}.{base64.urlsafe_b64encode(digest).rstrip(b'=').decode()}"
+
+
+def _key_id(key: bytes) -> str:
+    return hashlib.sha256(b"parley key id\0" + key).hexdigest()[:12]
+
+
+def _create(file: Path) -> None:
+    """Write beside the file and link it into place: it appears whole, for the first comer only."""
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    descriptor, draft = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")  # mode 0600
+    try:
+        with os.fdopen(descriptor, "w", encoding="ascii") as out:
+            out.write(f"# signs persistent hooks; one key a line, the first signs\n{secrets.token_urlsafe(32)}\n")
+            out.flush()
+            os.fsync(out.fileno())
+        os.link(draft, file)
+    except FileExistsError:
+        pass  # another process was first: its key is the key
+    finally:
+        Path(draft).unlink()
+
+
+def _parse(file: Path, data: bytes) -> list[bytes]:
+    if len(data) > MAX_FILE_BYTES:
+        raise SecretFileError(f"the key file {file} is larger than {MAX_FILE_BYTES // 1024} KiB")
+    keys = []
+    for number, line in enumerate(data.splitlines(), start=1):
+        key = line.strip()
+        if not key or key.startswith(b"#"):
+            continue
+        if len(key) < MIN_KEY_BYTES:
+            raise SecretFileError(
+                f"line {number} of the key file {file} is shorter than {MIN_KEY_BYTES} characters: "
+                'make a key with `python -c "import secrets; print(secrets.token_urlsafe(32))"`'
+            )
+        keys.append(key)
+    if not keys:
+        raise SecretFileError(f"the key file {file} holds no key: remove it, and a new one is made")
+    return keys
