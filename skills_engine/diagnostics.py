@@ -17,8 +17,8 @@ class Diagnostic:
     message: str
 
     def __str__(self) -> str:
-        place = " ".join(part for part in (f"{self.skill}/{self.file}".strip("/"), self.path) if part)
-        return f"{self.severity}: {place}: {self.message}" if place else f"{self.severity}: {self.message}"
+        file = "/".join(part for part in (self.skill, self.file) if part)
+        return f"{self.severity}: {' '.join(part for part in (file, self.path) if part)}: {self.message}"
 
 
 @dataclass

@@ -1,0 +1,103 @@
+"""The head of a SKILL.md, as public skills really write it: text in, fields out, no I/O.
+
+    ---
+    name: careful-reader
+    description: Quotes what it read.
+    ---
+    The body.
+
+Every scalar stays a string (`name: no`, `version: 1.10`), and the body is data:
+nothing in it is expanded or run.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+MAX_BYTES = 64 * 1024
+
+_FIELD = re.compile(r"^([A-Za-z_][\w-]*)[ \t]*:(?:[ \t]+|$)(.*)$")
+
+
+@dataclass(frozen=True)
+class FrontMatter:
+    """`fields` is None where there are none to be had. `defects` say what was put up with."""
+
+    fields: dict[str, Any] | None
+    body: str
+    defects: tuple[str, ...] = ()
+    fatal: str | None = None  # what looks like a file that is still being written
+
+
+def split_front_matter(text: str) -> FrontMatter:
+    """Only a line that is exactly `---` opens or closes: a value may hold dashes."""
+    lines = text.split("\n")
+    first = next((index for index, line in enumerate(lines) if line.strip()), 0)
+    if lines[first].rstrip() != "---":
+        return FrontMatter(None, text, ("has no front matter: expected --- as its first line",))
+    last = next((index for index in range(first + 1, len(lines)) if lines[index].rstrip() == "---"), None)
+    if last is None:
+        return FrontMatter(None, text, fatal="its front matter is not closed: expected a second line ---")
+    fields, defect = _parse("\n".join(lines[first + 1 : last]))
+    blank = "has blank lines before its front matter" if first else None
+    return FrontMatter(fields, "\n".join(lines[last + 1 :]), tuple(d for d in (blank, defect) if d))
+
+
+def _parse(text: str) -> tuple[dict[str, Any] | None, str | None]:
+    if len(text.encode()) > MAX_BYTES:
+        return None, f"its front matter is larger than {MAX_BYTES // 1024} KiB: not read"
+    try:
+        return _parse_yaml(text), None
+    except yaml.YAMLError as error:
+        reason = _reason(error)
+    except RecursionError:
+        reason = "nested too deeply"
+    fields = _parse_lines(text)
+    return fields or None, f"its front matter is not YAML ({reason}): read line by line"
+
+
+class _PlainLoader(yaml.BaseLoader):
+    """Makes strings, lists and dicts; refuses aliases and tags, which no public skill uses (alias bombs)."""
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        event = self.peek_event()  # type: ignore[no-untyped-call]
+        if event.anchor or getattr(event, "tag", None):
+            raise yaml.YAMLError("anchors, aliases and tags are not allowed")
+        return super().compose_node(parent, index)
+
+
+def _parse_yaml(text: str) -> dict[str, Any]:
+    fields = yaml.load(text, Loader=_PlainLoader)  # noqa: S506 -- see _PlainLoader
+    if not isinstance(fields, dict):
+        raise yaml.YAMLError("expected lines of `key: value`")
+    return fields
+
+
+def _reason(error: yaml.YAMLError) -> str:
+    mark = getattr(error, "problem_mark", None)
+    if mark is None:
+        return str(error).split("\n")[0]
+    return f"line {mark.line + 2}: {getattr(error, 'problem', None)}"  # + the line of dashes; counted from 1
+
+
+def _parse_lines(text: str) -> dict[str, Any]:
+    """`key: rest`, and indented lines continue it: rescues nearly every broken head."""
+    fields: dict[str, Any] = {}
+    key = None
+    for line in text.split("\n"):
+        if match := _FIELD.match(line):
+            key = match[1]
+            fields[key] = _unquoted(match[2].strip())
+        elif key is not None and line[:1] in (" ", "\t") and line.strip():
+            fields[key] = f"{fields[key]} {line.strip()}".strip()
+    return fields
+
+
+def _unquoted(value: str) -> str:
+    if value in ("|", ">", "|-", ">-", "|+", ">+"):  # what follows is the value
+        return ""
+    if len(value) >= 2 and value[0] == value[-1] and value[0] in "\"'":
+        return value[1:-1]
+    return value
