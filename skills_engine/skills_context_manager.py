@@ -1,0 +1,65 @@
+"""The catalogue: what the model is told of the skills before it has read any.
+
+Progressive disclosure: each entry is a name and a description; the body is read
+on demand with `read_file`, as any other file.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import ceil
+
+from skills_engine.skills_config import MAX_DESCRIPTION_CHARS, Skill
+
+HEAD = "Skills (read_file NAME/SKILL.md tells how):"
+CHARS_PER_TOKEN = 4
+
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
+"""ASCII and Latin-1 controls but tab and newline; zero-width and bidirectional marks."""
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """`text` is "" when no skill is listed; `dropped` names those that did not fit."""
+
+    text: str
+    dropped: tuple[str, ...] = ()
+
+
+def build_catalog(skills: Iterable[Skill], *, budget_tokens: int) -> Catalog:
+    """One line a skill, in the order given, within `estimate_tokens(text) <= budget_tokens`.
+
+    Drop order: an entry that does not fit any more is left out whole and named in
+    `dropped`; shorter ones after it may still fit. So the order decides, and a
+    long description costs its own skill first.
+    """
+    text, dropped = HEAD, []
+    for skill in skills:
+        if not skill.listed:
+            continue
+        longer = f"{text}\n{_entry(skill)}"
+        if estimate_tokens(longer) <= budget_tokens:
+            text = longer
+        else:
+            dropped.append(skill.name)
+    return Catalog("" if text == HEAD else text, tuple(dropped))
+
+
+def estimate_tokens(text: str) -> int:
+    """A rough count without a tokenizer: 4 characters of ASCII, or one other character, a token."""
+    ascii_chars = len(text.encode("ascii", "ignore"))
+    return ceil(ascii_chars / CHARS_PER_TOKEN) + len(text) - ascii_chars
+
+
+def _entry(skill: Skill) -> str:
+    path = "" if skill.file == "SKILL.md" else f" ({_one_line(f'{skill.name}/{skill.file}')})"
+    description = _one_line(skill.description)
+    if len(description) > MAX_DESCRIPTION_CHARS:
+        description = description[: MAX_DESCRIPTION_CHARS - 1] + "…"
+    return f"- {_one_line(skill.name)}{path}: {description}"
+
+
+def _one_line(text: str) -> str:
+    """Text that cannot pass for another line, for markup or for what it is not."""
+    clean = " ".join(_CONTROL.sub("", text).split())
+    return clean.replace("<", "&lt;").replace(">", "&gt;")
