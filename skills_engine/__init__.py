@@ -3,5 +3,25 @@
 from skills_engine.diagnostics import Diagnostic
 from skills_engine.hook_manager import HookManager
 from skills_engine.hooks_config import TIMINGS, HookInfo, Timing, scan_hooks
+from skills_engine.library import SkillsLibrary, load_snapshot
+from skills_engine.signing import SecretFileError, Signer
+from skills_engine.skills_config import Skill
+from skills_engine.skills_context_manager import Catalog, estimate_tokens
+from skills_engine.snapshot import SkillsSnapshot
 
-__all__ = ["TIMINGS", "Diagnostic", "HookInfo", "HookManager", "Timing", "scan_hooks"]
+__all__ = [
+    "TIMINGS",
+    "Catalog",
+    "Diagnostic",
+    "HookInfo",
+    "HookManager",
+    "SecretFileError",
+    "Signer",
+    "Skill",
+    "SkillsLibrary",
+    "SkillsSnapshot",
+    "Timing",
+    "estimate_tokens",
+    "load_snapshot",
+    "scan_hooks",
+]

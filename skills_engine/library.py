@@ -1,0 +1,127 @@
+"""The skills in force: read at start, read again when their files change."""
+
+import asyncio
+import logging
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal
+
+from skills_engine.diagnostics import Diagnostic, has_errors
+from skills_engine.skills_folder import LoadedSkill, Stamp, list_skills, load_skill, stamp_skill
+from skills_engine.snapshot import SkillsSnapshot
+from skills_engine.watcher import SETTLE_S, Watcher
+
+logger = logging.getLogger(__name__)
+
+Reload = Literal["auto", "poll", "off"]
+
+
+class SkillsLibrary:
+    """Hands out whole snapshots and swaps them whole; a turn keeps the one it started with.
+
+    `enabled` None is every skill of the folder. `reload`: "auto" listens and finds
+    out by itself where listening is in vain, "poll" looks, "off" never looks again.
+    """
+
+    def __init__(
+        self, skills_dir: str | os.PathLike[str], *, enabled: Sequence[str] | None = None, reload: Reload = "auto"
+    ) -> None:
+        self._dir = Path(skills_dir)
+        self._enabled = enabled
+        self._reload = reload
+        self._current = SkillsSnapshot()
+        self._stamps: dict[str, Stamp] = {}
+        self._loaded: dict[str, LoadedSkill] = {}
+        self._found: list[Diagnostic] = []  # of the folder itself
+
+    @property
+    def current(self) -> SkillsSnapshot:
+        """Empty, and of version 0, before `load`."""
+        return self._current
+
+    def load(self) -> SkillsSnapshot:
+        """The first scan (L1-04). Reads files: call it before the event loop, or in a thread."""
+        self._current = self._refresh(frozenset()) or replace(self._current, version=1)
+        return self._current
+
+    async def watch(self, on_change: Callable[[SkillsSnapshot], None]) -> None:
+        """Follow the folder until cancelled; `on_change` gets the snapshot of every reload.
+
+        A reload whose files hold errors is one too: its diagnostics are new, the
+        skills concerned keep their last good version. Files are read in a thread.
+        Nothing that goes wrong ends the watch.
+        """
+        if self._reload == "off":
+            await asyncio.Event().wait()
+        watcher = Watcher(self._dir, is_polling=self._reload == "poll")
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(watcher.run(), name="skills watcher")
+            while True:
+                touched = await watcher.wait()
+                try:
+                    await self._follow(touched, watcher, on_change)
+                except Exception:  # the boundary of a reload
+                    logger.exception("reading the skills failed; those before it stay in force")
+
+    async def _follow(
+        self, touched: frozenset[str] | None, watcher: Watcher, on_change: Callable[[SkillsSnapshot], None]
+    ) -> None:
+        if touched is None:
+            if not await asyncio.to_thread(self._has_changed):
+                return
+            watcher.missed()
+            await asyncio.sleep(SETTLE_S)  # it may be half a save
+        snapshot = await asyncio.to_thread(self._refresh, touched or frozenset())
+        if snapshot is not None:
+            self._current = snapshot
+            on_change(snapshot)
+
+    def _stamp(self) -> tuple[dict[str, Stamp], list[Diagnostic]]:
+        names, found = list_skills(self._dir, self._enabled)
+        return {name: stamp_skill(self._dir / name) for name in names}, found
+
+    def _has_changed(self) -> bool:
+        return self._stamp() != (self._stamps, self._found)
+
+    def _refresh(self, touched: frozenset[str]) -> SkillsSnapshot | None:
+        """Read what was touched or looks different; None if that is nothing.
+
+        Stamps are taken before the files are read: what changes in between looks
+        different the next time.
+        """
+        stamps, found = self._stamp()
+        stale = [name for name in stamps if name in touched or stamps[name] != self._stamps.get(name)]
+        if not stale and (stamps, found) == (self._stamps, self._found):
+            return None
+        loaded = {name: self._loaded[name] for name in stamps if name not in stale}
+        loaded |= {name: self._read(name) for name in stale}
+        self._stamps, self._found, self._loaded = stamps, found, loaded
+        _log(stale, [*found, *(diagnostic for name in stale for diagnostic in loaded[name].diagnostics)])
+        return SkillsSnapshot(
+            tuple(skill for name in stamps if (skill := loaded[name].skill) is not None),
+            (*found, *(diagnostic for name in stamps for diagnostic in loaded[name].diagnostics)),
+            self._current.version + 1,
+        )
+
+    def _read(self, name: str) -> LoadedSkill:
+        """At a reload, a skill with an error keeps its last good version (L1-04)."""
+        fresh = load_skill(self._dir / name, is_named=self._enabled is not None)
+        last_good = self._loaded[name].last_good if name in self._loaded else None
+        if last_good is None or not has_errors(fresh.diagnostics):
+            return fresh
+        kept = Diagnostic("info", name, "", "", "keeps the version from before this change until it is put right")
+        return LoadedSkill(last_good, (*fresh.diagnostics, kept), last_good)
+
+
+def load_snapshot(skills_dir: str | os.PathLike[str], *, enabled: Sequence[str] | None = None) -> SkillsSnapshot:
+    """Read every enabled skill once. Never raises for what the folder holds."""
+    return SkillsLibrary(skills_dir, enabled=enabled, reload="off").load()
+
+
+def _log(names: list[str], diagnostics: list[Diagnostic]) -> None:
+    logger.info("skills read: %s", ", ".join(names) or "none")
+    for diagnostic in diagnostics:
+        if diagnostic.severity != "info":
+            logger.warning("%s", diagnostic)

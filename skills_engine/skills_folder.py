@@ -1,0 +1,99 @@
+"""The folder of skills: which skills it holds, each one read, and how to see that one changed."""
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+
+from skills_engine.diagnostics import Diagnostic, has_errors
+from skills_engine.files import is_inside, is_segment
+from skills_engine.hooks_config import HOOKS_JSON, read_hooks
+from skills_engine.skills_config import Skill, find_skill_file, read_skill
+
+MAX_SKILLS = 5000
+MAX_STAMPED_FILES = 2000
+"""Of one skill's hooks/; changes of files past it are not seen."""
+
+_IGNORED = ("node_modules", "__pycache__")
+
+Stamp = tuple[tuple[str, int, int, int, int], ...]
+"""Of each file that counts: its path, inode, size, and times of change."""
+
+
+@dataclass(frozen=True)
+class LoadedSkill:
+    """`skill` is what is in force (None: nothing); `last_good` the newest version without an error."""
+
+    skill: Skill | None
+    diagnostics: tuple[Diagnostic, ...]
+    last_good: Skill | None = None
+
+
+def list_skills(skills_dir: Path, enabled: Sequence[str] | None) -> tuple[list[str], list[Diagnostic]]:
+    """The enabled folders that are there, in the order of `enabled` (None: all, by name), and what is missing."""
+    try:
+        present = sorted(entry.name for entry in skills_dir.iterdir() if _is_candidate(entry))
+    except OSError as error:
+        return [], [Diagnostic("warning", "", str(skills_dir), "", f"no skills: {error.strerror}")]
+    if enabled is not None:
+        wanted = dict.fromkeys(enabled)
+        missing = [name for name in wanted if name not in present]
+        names = [name for name in wanted if name in present]
+        return names, [Diagnostic("warning", name, "", "", f"enabled, but not in {skills_dir}") for name in missing]
+    if len(present) > MAX_SKILLS:
+        message = f"holds more than {MAX_SKILLS} folders: the rest is not read"
+        return present[:MAX_SKILLS], [Diagnostic("error", "", str(skills_dir), "", message)]
+    return present, []
+
+
+def load_skill(folder: Path, *, is_named: bool) -> LoadedSkill:
+    """One skill with its hooks. A folder with neither SKILL.md nor hooks is no skill."""
+    try:
+        return _load(folder, is_named=is_named)
+    except OSError as error:  # the folder has just gone away, or is closed to us
+        return _nothing(Diagnostic("error", folder.name, "", "", f"cannot be read ({error.strerror})"))
+
+
+def stamp_skill(folder: Path) -> Stamp:
+    """Differs after each change of a file that `load_skill` reads. Never raises."""
+    return tuple(sorted(islice(_stamps(folder), MAX_STAMPED_FILES)))
+
+
+def is_skill_file(name: str) -> bool:
+    """May a file of this name, at the top or below hooks/, change what is loaded?"""
+    return name == "hooks.json" or name.lower().endswith(".md")
+
+
+def _is_candidate(entry: Path) -> bool:
+    return is_segment(entry.name) and entry.name not in _IGNORED and entry.is_dir()
+
+
+def _load(folder: Path, *, is_named: bool) -> LoadedSkill:
+    if not is_inside(folder, folder.parent):
+        message = f"leads out of {folder.parent.name}/: put the folder itself there, not a link"
+        return _nothing(Diagnostic("error", folder.name, "", "", message))
+    if find_skill_file(folder) is None and not os.path.lexists(folder / HOOKS_JSON):
+        return _nothing(Diagnostic("info", folder.name, "", "", "is no skill: it has neither SKILL.md nor hooks"))
+    skill, found = read_skill(folder, is_named=is_named)
+    hooks = read_hooks(folder)
+    skill, diagnostics = replace(skill, hooks=hooks.hooks), (*found, *hooks.diagnostics)
+    return LoadedSkill(skill, diagnostics, None if has_errors(diagnostics) else skill)
+
+
+def _nothing(why: Diagnostic) -> LoadedSkill:
+    return LoadedSkill(None, (why,))
+
+
+def _stamps(folder: Path) -> Iterator[tuple[str, int, int, int, int]]:
+    for parent, folders, files in os.walk(folder):
+        if parent == str(folder):
+            folders[:] = [name for name in folders if name == "hooks"]
+        for name in filter(is_skill_file, files):
+            path = Path(parent, name)
+            try:
+                stat = path.stat()
+            except OSError:  # a link that leads nowhere, for now
+                yield (str(path), 0, 0, 0, 0)
+            else:
+                yield (str(path), stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)

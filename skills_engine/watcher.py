@@ -1,0 +1,123 @@
+"""Notices that the skills folder changed: inotify where it works, else polling."""
+
+import asyncio
+import logging
+from pathlib import Path
+
+import anyio
+from watchfiles import awatch
+
+from skills_engine.skills_folder import is_skill_file
+
+logger = logging.getLogger(__name__)
+
+STEP_MS = 10
+SETTLE_S = 0.03  # a save is over when nothing happened for so long: an editor's dance, a checkout
+MAX_SETTLE_S = 0.5  # a folder that never rests is read this often
+POLL_S = 0.25
+CHECK_S = 2.0
+"""How often, beside inotify, the folder is looked at: some file systems report nothing."""
+
+MAX_MISSES = 2
+
+_Identity = tuple[int, int] | None
+
+
+class Watcher:
+    """`run` listens, `wait` tells. One task runs each; both end by cancellation."""
+
+    def __init__(self, folder: Path, *, is_polling: bool) -> None:
+        self._folder = folder
+        self._is_polling = is_polling
+        self._armed: _Identity = None  # the folder that inotify watches; None = polling or missing
+        self._touched: set[str] = set()
+        self._event = asyncio.Event()
+        self._stop = anyio.Event()
+        self._misses = 0  # changes in a row that were seen without an event
+
+    async def run(self) -> None:
+        """Watch the folder, and the one that takes its place; return once polling is the only way."""
+        while not self._is_polling:
+            self._armed = _identity(self._folder)
+            if self._armed is None:
+                await asyncio.sleep(POLL_S)
+                continue
+            try:
+                await self._listen()
+            except OSError as error:  # no inotify watches left, or the folder went away
+                if _identity(self._folder) is not None:
+                    self._poll_from_now(str(error))
+
+    async def wait(self) -> frozenset[str] | None:
+        """The skills whose files were touched, once they have settled; it may name none.
+
+        None: nothing was heard for a while, look for yourself.
+        """
+        await self._quiet(CHECK_S if self._armed else POLL_S)
+        if not self._event.is_set():
+            return None
+        clock = asyncio.get_running_loop().time
+        deadline = clock() + MAX_SETTLE_S
+        while self._event.is_set() and clock() < deadline:
+            self._event.clear()
+            await self._quiet(SETTLE_S)
+        self._event.clear()
+        touched = frozenset(self._touched)
+        self._touched.clear()
+        return touched
+
+    def missed(self) -> None:
+        """`wait` heard nothing, but something has changed."""
+        if self._armed is None:
+            return
+        if self._armed != _identity(self._folder):
+            self._stop.set()  # another folder stands there now: `run` watches that
+            return
+        self._misses += 1
+        if self._misses >= MAX_MISSES:
+            self._stop.set()
+            self._poll_from_now("its file system reports no changes")
+
+    async def _listen(self) -> None:
+        self._stop = anyio.Event()
+        root = self._folder.resolve()
+        self._event.set()  # whatever changed before the watch stood
+        async for changes in awatch(
+            root, step=STEP_MS, debounce=100, watch_filter=None, stop_event=self._stop, force_polling=False
+        ):
+            for _, path in changes:
+                self._note(Path(path), root)
+            if self._armed != _identity(self._folder):
+                return
+
+    def _note(self, path: Path, root: Path) -> None:
+        parts = path.relative_to(root).parts if path.is_relative_to(root) else ()
+        if len(parts) == 2 and parts[1] != "hooks" and not is_skill_file(parts[1]):
+            return
+        if len(parts) > 2 and parts[1] != "hooks":
+            return
+        if len(parts) >= 2 and is_skill_file(parts[-1]):
+            self._touched.add(parts[0])
+        self._misses = 0
+        self._event.set()
+
+    def _poll_from_now(self, reason: str) -> None:
+        logger.warning("polling %s every %s s: %s", self._folder, POLL_S, reason)
+        self._is_polling = True
+        self._armed = None
+
+    async def _quiet(self, limit_s: float) -> None:
+        """Until the event is set, or for `limit_s`."""
+        try:
+            async with asyncio.timeout(limit_s):
+                await self._event.wait()
+        except TimeoutError:
+            pass
+
+
+def _identity(folder: Path) -> _Identity:
+    try:
+        stat = folder.stat()
+    except OSError:
+        return None
+    return stat.st_dev, stat.st_ino
