@@ -1,0 +1,174 @@
+"""The tools that come with the server: read_file, search_text, current_time."""
+
+import asyncio
+import time
+from collections.abc import Iterator
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo, available_timezones
+
+import regex  # beside `re` it knows a time limit and lets other threads run while it searches
+
+from server import config
+from server.errors import ToolError
+from server.llm.types import ToolSpec
+from server.tools.folders import Folders
+from server.tools.registry import Tool, ToolRegistry
+
+MAX_FILE_BYTES = 10 << 20
+MAX_LINES = 2000
+MAX_MATCHES = 200
+MAX_LINE_CHARS = 500
+_SNIFFED_BYTES = 8192
+
+_READ_FILE = ToolSpec(
+    name="read_file",
+    description="Read a text file, for example skills' SKILL.md. Paths are relative to the readable folders.",
+    parameters={
+        "type": "object",
+        "properties": {
+            "path": {"type": "string", "description": "for example careful-reader/SKILL.md"},
+            "offset": {"type": "integer", "minimum": 1, "description": "first line, counted from 1"},
+            "limit": {"type": "integer", "minimum": 1, "description": "how many lines"},
+        },
+        "required": ["path"],
+        "additionalProperties": False,
+    },
+)
+
+_SEARCH_TEXT = ToolSpec(
+    name="search_text",
+    description="Search files for a regular expression. Gives one `path:line: text` per match.",
+    parameters={
+        "type": "object",
+        "properties": {
+            "pattern": {"type": "string", "minLength": 1, "maxLength": 1000, "description": "a regular expression"},
+            "path": {"type": "string", "description": "a file or folder to search; all readable folders if left out"},
+        },
+        "required": ["pattern"],
+        "additionalProperties": False,
+    },
+)
+
+_CURRENT_TIME = ToolSpec(
+    name="current_time",
+    description="The current date and time, here or in another time zone.",
+    parameters={
+        "type": "object",
+        "properties": {"timezone": {"type": "string", "description": "for example Asia/Tokyo"}},
+        "additionalProperties": False,
+    },
+)
+
+
+def build_registry(settings: config.Tools, skills_dir: Path) -> ToolRegistry:
+    """The built-in tools, reading inside `skills_dir` and `tools.roots`."""
+    folders = Folders([skills_dir, *settings.roots])
+    search_limit_s = settings.timeout_s / 2  # so that its own message comes before the executor's
+
+    async def read_file(arguments: dict[str, Any]) -> str:
+        return await asyncio.to_thread(
+            _read, folders, arguments["path"], arguments.get("offset", 1), arguments.get("limit", MAX_LINES)
+        )
+
+    async def search_text(arguments: dict[str, Any]) -> str:
+        return await asyncio.to_thread(_search, folders, arguments["pattern"], arguments.get("path"), search_limit_s)
+
+    async def current_time(arguments: dict[str, Any]) -> str:
+        return await asyncio.to_thread(_now, arguments.get("timezone"))  # the time zone may come from disk
+
+    return ToolRegistry(
+        [
+            Tool(spec=_READ_FILE, permission="READ", run=read_file),
+            Tool(spec=_SEARCH_TEXT, permission="READ", run=search_text),
+            Tool(spec=_CURRENT_TIME, permission="READ", run=current_time),
+        ]
+    )
+
+
+def _read(folders: Folders, path: str, offset: int, limit: int) -> str:
+    file = folders.find(path)
+    if file.is_dir():
+        names = sorted(f"{entry.name}/" if entry.is_dir() else entry.name for entry in file.iterdir())
+        raise ToolError(f"{path} is a folder; it holds: {', '.join(names[:100])}")
+    lines = _text(file, path).splitlines()
+    if not lines:
+        return "(the file is empty)"
+    if offset > len(lines):
+        raise ToolError(f"{path} has {len(lines)} lines; offset {offset} is behind its end")
+    chosen = lines[offset - 1 : offset - 1 + min(limit, MAX_LINES)]
+    left = len(lines) - (offset - 1 + len(chosen))
+    note = f"\n(truncated, {left} lines left; go on with offset {offset + len(chosen)})" if left else ""
+    return "\n".join(chosen) + note
+
+
+def _text(file: Path, shown: str) -> str:
+    if not file.is_file():
+        raise ToolError(f"{shown} is not a regular file")
+    try:
+        if file.stat().st_size > MAX_FILE_BYTES:
+            raise ToolError(f"{shown} is larger than {MAX_FILE_BYTES >> 20} MiB")
+        data = file.read_bytes()
+    except OSError as error:
+        raise ToolError(f"{shown}: cannot be read: {error.strerror}") from error
+    if b"\0" in data[:_SNIFFED_BYTES]:
+        raise ToolError(f"{shown} is a binary file")
+    return data.decode("utf-8-sig", "replace")
+
+
+def _search(folders: Folders, pattern: str, path: str | None, limit_s: float) -> str:
+    try:
+        compiled = regex.compile(pattern)
+    except regex.error as error:
+        raise ToolError(f"not a regular expression: {error}; put a backslash before special characters") from error
+    deadline = time.monotonic() + limit_s
+    found: list[str] = []
+    more = 0
+    try:
+        for match in _matches(folders, compiled, path, deadline):
+            if len(found) < MAX_MATCHES:
+                found.append(match)
+            else:
+                more += 1
+    except TimeoutError:
+        found.append(f"(stopped after {limit_s:g} s; there may be more: narrow the path or the pattern)")
+    if not found:
+        return "no matches"
+    return "\n".join(found) + (f"\n(truncated, {more} lines left)" if more else "")
+
+
+def _matches(folders: Folders, pattern: "regex.Pattern[str]", path: str | None, deadline: float) -> Iterator[str]:
+    """One `path:line: text` per matching line. Raises TimeoutError at the deadline."""
+    for shown, file in folders.files(path):
+        try:
+            text = _text(file, shown)
+        except ToolError:
+            continue  # binary, too large or gone: nothing to be found there
+        for number, line in enumerate(text.splitlines(), 1):
+            left_s = deadline - time.monotonic()
+            if left_s <= 0:
+                raise TimeoutError
+            if pattern.search(line, timeout=left_s, concurrent=True):
+                yield f"{shown}:{number}: {line.strip()[:MAX_LINE_CHARS]}"
+
+
+def _now(zone: str | None) -> str:
+    now = datetime.now().astimezone() if zone is None else datetime.now(_zone(zone))
+    offset = now.strftime("%z")
+    place = f"{now.tzinfo}, " if zone is not None else ""
+    return f"{now:%A, %d %B %Y, %H:%M} ({place}UTC{offset[:3]}:{offset[3:5]})"
+
+
+def _zone(name: str) -> ZoneInfo:
+    """A zone by its IANA name, or by its city alone, as models and people say it."""
+    if key := _zones_by_name().get(name.strip().replace(" ", "_").lower()):
+        return ZoneInfo(key)
+    raise ToolError(f"there is no time zone {name}; give an IANA name such as Europe/Berlin")
+
+
+@cache
+def _zones_by_name() -> dict[str, str]:
+    names = sorted(available_timezones())
+    return {name.rpartition("/")[2].lower(): name for name in names} | {name.lower(): name for name in names}

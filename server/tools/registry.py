@@ -1,0 +1,56 @@
+"""The tools there are, each with its manifest."""
+
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import jsonschema
+
+from server.llm.types import ToolSpec
+
+Permission = Literal["READ", "WRITE", "EXTERNAL"]
+"""What a call may touch. A tool that nobody declared is EXTERNAL."""
+
+Run = Callable[[dict[str, Any]], Awaitable[str]]
+"""Takes arguments that fit the schema, gives the text the model reads; raises ToolError."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tool:
+    spec: ToolSpec
+    run: Run
+    permission: Permission = "EXTERNAL"
+    _validator: jsonschema.Draft202012Validator = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        # built once: compiling a validator costs more than most calls
+        object.__setattr__(self, "_validator", jsonschema.Draft202012Validator(self.spec.parameters))
+
+    @property
+    def name(self) -> str:
+        return self.spec.name
+
+    def explain_misfit(self, arguments: Any) -> str | None:
+        """What is wrong with the arguments, in a sentence that helps the model to mend them; None: nothing."""
+        error = jsonschema.exceptions.best_match(self._validator.iter_errors(arguments))
+        if error is None:
+            return None
+        where = error.json_path.removeprefix("$.")
+        return f"{where}: {error.message}" if where != "$" else error.message
+
+
+class ToolRegistry:
+    """The tools by name, in the order given; the first of one name stands."""
+
+    def __init__(self, tools: Iterable[Tool]) -> None:
+        self._tools: dict[str, Tool] = {}
+        for tool in tools:
+            self._tools.setdefault(tool.name, tool)
+        self.specs: tuple[ToolSpec, ...] = tuple(tool.spec for tool in self._tools.values())
+
+    def get(self, name: str) -> Tool | None:
+        return self._tools.get(name)
+
+    @property
+    def names(self) -> list[str]:
+        return list(self._tools)
