@@ -1,0 +1,195 @@
+"""Message lists: admitted from the client, built for a turn, checked before a call. Pure."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import msgspec
+
+from server.agent.chunks import NoticeGiven
+from server.errors import TurnError
+from server.llm.types import Message
+from server.wire import frames as wire
+
+SystemPolicy = Literal["allow", "demote", "reject"]
+Verify = Callable[[str, str, str, str, str], bool]
+"""(sig, skill, name, role, content) → whether this operator once signed it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Origin:
+    """Where a message of a turn comes from; for trimming and for the inspector."""
+
+    kind: Literal["system", "history", "user", "turn", "prompt", "hook"]
+    name: str | None = None
+    """Of a prompt: `planning_prompt`, `first_step_prompt`, `agent_loop_prompt`."""
+    skill: str | None = None
+    hook: str | None = None
+    timing: str | None = None
+    """None for a hook that came back with the history."""
+    persistent: bool = False
+
+
+@dataclass(frozen=True)
+class Admitted:
+    messages: list[Message]
+    notices: list[NoticeGiven] = field(default_factory=list)
+
+
+def admit(messages: Iterable[wire.Message], *, policy: SystemPolicy, verify: Verify) -> Admitted:
+    """Take the client's history in, ruling over `system` messages that do not verify.
+
+    allow: they stay; demote: they become `user`, with a notice; reject: raises
+    TurnError `hook_signature_invalid`. `_hook` and `_skill` stay, for the
+    agent to know old copies of a hook; other `_` keys are gone.
+    """
+    admitted: list[Message] = []
+    demoted = 0
+    for index, message in enumerate(messages):
+        plain = _plain(message)
+        if message.role == "system" and policy != "allow" and not _is_signed(message, verify):
+            if policy == "reject":
+                raise TurnError(
+                    "hook_signature_invalid",
+                    f"messages[{index}] is a system message that this server did not sign; send the turn without it",
+                )
+            plain["role"] = "user"
+            demoted += 1
+        admitted.append(plain)
+    if not demoted:
+        return Admitted(admitted)
+    text = f"{demoted} system message(s) that this server did not sign were read as the user's words"
+    return Admitted(admitted, [NoticeGiven("system_messages_demoted", "warning", text)])
+
+
+def _is_signed(message: wire.Message, verify: Verify) -> bool:
+    match message:
+        case wire.Message(sig=str(sig), skill=str(skill), hook=str(name), content=str(content)):
+            return verify(sig, skill, name, message.role, content)
+    return False
+
+
+def _plain(message: wire.Message) -> Message:
+    plain: Message = msgspec.to_builtins(message)
+    plain.setdefault("content", None)
+    plain.pop("_sig", None)
+    for key in ("_hook", "_skill"):
+        if not isinstance(plain.get(key), str):
+            plain.pop(key, None)
+    return plain
+
+
+class Conversation:
+    """The turn's own list of messages, and where each came from (by identity).
+
+    `messages` is the list that a HookManager works on. The client's dicts are
+    copied without their bookkeeping keys (L1-16), never kept.
+    """
+
+    def __init__(self, system_prompt: str, history: Iterable[Message]) -> None:
+        self.messages: list[Message] = []
+        self.dropped = 0
+        """How many unpaired calls and results of the history were left out."""
+        self._origins: dict[int, tuple[Message, Origin]] = {}
+        self.append({"role": "system", "content": system_prompt}, Origin(kind="system"))
+        paired, self.dropped = pair_tools(list(history))
+        last_user = max((i for i, m in enumerate(paired) if m["role"] == "user"), default=-1)
+        for index, message in enumerate(paired):
+            clean = {key: value for key, value in message.items() if not key.startswith("_")}
+            self.append(clean, _origin(message, is_new=index == last_user))
+
+    def append(self, message: Message, origin: Origin) -> None:
+        self.messages.append(message)
+        self.mark(message, origin)
+
+    def mark(self, message: Message, origin: Origin) -> None:
+        self._origins[id(message)] = (message, origin)  # keeps the message alive, so its id stays its own
+
+    def origin(self, message: Message) -> Origin:
+        entry = self._origins.get(id(message))
+        return entry[1] if entry else Origin(kind="turn")
+
+
+def _origin(message: Message, *, is_new: bool) -> Origin:
+    if "_hook" in message:
+        return Origin(kind="hook", hook=message["_hook"], skill=message.get("_skill"), persistent=True)
+    return Origin(kind="user" if is_new else "history")
+
+
+def pair_tools(messages: Sequence[Message]) -> tuple[list[Message], int]:
+    """Leave out calls without a result and results without their call; returns how many.
+
+    A result counts only in the run of tool messages right after its call.
+    """
+    kept: list[Message] = []
+    dropped = 0
+    index = 0
+    while index < len(messages):
+        message = messages[index]
+        index += 1
+        if message["role"] == "tool":
+            dropped += 1
+            continue
+        if not message.get("tool_calls"):
+            kept.append(message)
+            continue
+        start = index
+        while index < len(messages) and messages[index]["role"] == "tool":
+            index += 1
+        batch, lost = _pair_batch(message, messages[start:index])
+        kept += batch
+        dropped += lost
+    return kept, dropped
+
+
+def _pair_batch(assistant: Message, results: Sequence[Message]) -> tuple[list[Message], int]:
+    by_id = {result["tool_call_id"]: result for result in reversed(results)}
+    calls = [call for call in assistant["tool_calls"] if call["id"] in by_id]
+    answers = [by_id[call["id"]] for call in calls]
+    lost = len(assistant["tool_calls"]) - len(calls) + len(results) - len(answers)
+    if not lost:
+        return [assistant, *results], 0
+    if calls:
+        return [{**assistant, "tool_calls": calls}, *answers], lost
+    rest = {key: value for key, value in assistant.items() if key != "tool_calls"}
+    return ([rest] if rest.get("content") else []), lost
+
+
+def find_violation(messages: Sequence[Message]) -> str | None:
+    """Why no provider would take this list, or None; checked before every call.
+
+    Every call has its result, results stand right behind their call (L1-28),
+    and nothing holds a bookkeeping key (L1-16).
+    """
+    awaited: list[str] = []
+    for index, message in enumerate(messages):
+        if any(key.startswith("_") for key in message):
+            return f"message {index} holds a bookkeeping key"
+        role = message["role"]
+        if role == "tool":
+            if message.get("tool_call_id") not in awaited:
+                return f"message {index} is the result of no open call"
+            awaited.remove(message["tool_call_id"])
+            continue
+        if awaited:
+            return f"message {index} stands between a call and its result"
+        if role not in ("system", "user", "assistant"):
+            return f"message {index} has the unknown role {role!r}"
+        awaited = [call["id"] for call in message.get("tool_calls") or ()]
+    return "the last calls have no result" if awaited else None
+
+
+def assistant_message(text: str, calls: Sequence[tuple[str, str, str]]) -> Message:
+    """A reply that calls tools; `calls` are (id, name, arguments as JSON text)."""
+    return {
+        "role": "assistant",
+        "content": text,
+        "tool_calls": [
+            {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
+            for call_id, name, arguments in calls
+        ],
+    }
+
+
+def tool_message(call_id: str, name: str, content: Any) -> Message:
+    return {"role": "tool", "tool_call_id": call_id, "name": name, "content": content}
