@@ -1,0 +1,180 @@
+"""One logical model call: fitted into the context, in the roles the model takes, checked, tried again.
+
+Tried again only while nothing of the answer was yielded, so a retry repeats no
+text and injects nothing (L1-32).
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+
+from server import config
+from server.agent.chunks import LLMChunk, NoticeGiven
+from server.agent.fitting import Fitted, estimate_tokens, estimate_tools, fit
+from server.agent.messages import Conversation, find_violation
+from server.agent.roles import adapt
+from server.agent.trace import Tracer
+from server.errors import ContextTooLong, ProviderError, RoleRefused, ServerError
+from server.llm.types import Finished, LanguageModel, LateSystem, ModelEvent, ModelRequest
+
+logger = logging.getLogger(__name__)
+
+MAX_ATTEMPTS = 3
+MAX_RETRY_WAIT_S = 5.0
+_FIRST_BACKOFF_S = 0.3
+_REPLY_SHARE = 4  # a quarter of the context is kept for the reply where max_tokens does not say
+_NATIVE_HOSTS = ("api.openai.com",)
+
+
+@dataclass
+class EndpointMemory:
+    """What calls have taught about the endpoint; lasts as long as the process."""
+
+    late_system: LateSystem | None = None
+    budget_tokens: int | None = None
+
+
+class ModelCalls:
+    """The calls of one turn; `memory` is shared by all turns of the process."""
+
+    def __init__(
+        self,
+        model: LanguageModel,
+        settings: config.Llm,
+        memory: EndpointMemory,
+        *,
+        conversation: Conversation,
+        tracer: Tracer,
+    ) -> None:
+        self._model = model
+        self._settings = settings
+        self._memory = memory
+        self._conversation = conversation
+        self._tracer = tracer
+        self._said_trimmed = False
+
+    async def call(
+        self, request: ModelRequest, *, round_number: int | None = None
+    ) -> AsyncGenerator[ModelEvent | LLMChunk, None]:
+        """Stream the answer to the conversation as it stands; `request.messages` is filled in here.
+
+        Yields model events, and what else belongs to the turn as LLMChunks. The
+        last event is Finished. Raises ProviderError; closing the generator
+        closes the provider's stream.
+        """
+        attempt = 0
+        while True:
+            attempt += 1
+            fitted = await self._fit(request)
+            mode = self._mode()
+            sent = replace(request, messages=_checked(adapt(fitted.messages, mode)))
+            for chunk in self._tracer.before_call(sent, fitted, mode=mode, round_number=round_number, attempt=attempt):
+                yield chunk
+            if fitted.left_out and not self._said_trimmed:
+                self._said_trimmed = True
+                yield _trimmed_notice(len(fitted.left_out))
+            yield LLMChunk(model_request=True)
+            is_answered = False
+            try:
+                async with aclosing(self._timed(sent)) as events:
+                    async for event in events:
+                        is_answered = True
+                        yield event
+            except ProviderError as error:
+                if is_answered:
+                    raise
+                for chunk in self._learn(error, request, fitted, mode, attempt):
+                    yield chunk
+                await asyncio.sleep(_wait_s(error, attempt))
+            else:
+                return
+
+    async def _timed(self, request: ModelRequest) -> AsyncGenerator[ModelEvent | LLMChunk, None]:
+        started = time.perf_counter()
+        first_token_ms: float | None = None
+        async with aclosing(self._model.stream(request)) as events:
+            async for event in events:
+                if first_token_ms is None:
+                    first_token_ms = (time.perf_counter() - started) * 1000
+                yield event
+                if isinstance(event, Finished):
+                    total_ms = (time.perf_counter() - started) * 1000
+                    for chunk in self._tracer.after_call(event, first_token_ms=first_token_ms, total_ms=total_ms):
+                        yield chunk
+
+    async def _fit(self, request: ModelRequest) -> Fitted:
+        budget = self._memory.budget_tokens
+        if budget is None:
+            context = self._settings.context_tokens or await self._model.context_tokens()
+            if context is None:
+                return Fitted(list(self._conversation.messages), [], True)
+            budget = context - (self._settings.max_tokens or context // _REPLY_SHARE)
+        fitted = fit(self._conversation, budget_tokens=budget - estimate_tools(request.tools))
+        if not fitted.fits:
+            raise ContextTooLong(
+                f"the message and what must go with it do not fit the context of {self._model.info.name} "
+                f"({budget} tokens for the prompt); shorten it or use a model with a larger context"
+            )
+        return fitted
+
+    def _mode(self) -> LateSystem:
+        if self._settings.late_system != "auto":
+            return self._settings.late_system
+        return self._model.late_system or self._memory.late_system or "native"
+
+    def _learn(
+        self, error: ProviderError, request: ModelRequest, fitted: Fitted, mode: LateSystem, attempt: int
+    ) -> Iterator[LLMChunk]:
+        """What the failed call teaches for the next; raises the error where it would fail again."""
+        if attempt >= MAX_ATTEMPTS:
+            raise error
+        if isinstance(error, RoleRefused):
+            if not self._may_change_roles(mode):
+                raise error
+            self._memory.late_system = "user"
+            yield LLMChunk(notice=_roles_notice(self._model.info.name))
+        elif isinstance(error, ContextTooLong):
+            if self._memory.budget_tokens is not None and attempt > 1:
+                raise error
+            size = sum(estimate_tokens(m) for m in fitted.messages) + estimate_tools(request.tools)
+            self._memory.budget_tokens = min(error.limit_tokens or size, size) * 3 // 4
+            logger.warning("the context was too long; prompts are kept to %d tokens", self._memory.budget_tokens)
+        elif not error.is_retryable or (error.retry_after_ms or 0) > MAX_RETRY_WAIT_S * 1000:
+            raise error
+        else:
+            logger.warning("model call failed (%s), trying again: %s", error.code, error)
+
+    def _may_change_roles(self, mode: LateSystem) -> bool:
+        is_auto = self._settings.late_system == "auto" and self._model.late_system is None
+        return is_auto and mode == "native" and self._model.info.host not in _NATIVE_HOSTS
+
+
+class IllegalMessages(ServerError):
+    """A list that no provider would take was about to be sent; a defect of ours or of a hook."""
+
+
+def _checked(messages: list[dict[str, object]]) -> list[dict[str, object]]:
+    if violation := find_violation(messages):
+        raise IllegalMessages(f"the message list is not legal: {violation}")
+    return messages
+
+
+def _wait_s(error: ProviderError, attempt: int) -> float:
+    if isinstance(error, (RoleRefused, ContextTooLong)):
+        return 0.0
+    if error.retry_after_ms is not None:
+        return error.retry_after_ms / 1000
+    return _FIRST_BACKOFF_S * 3.0 ** (attempt - 1)
+
+
+def _trimmed_notice(count: int) -> LLMChunk:
+    text = f"the conversation no longer fits the model: its {count} oldest messages were left out"
+    return LLMChunk(notice=NoticeGiven("history_trimmed", "info", text))
+
+
+def _roles_notice(model: str) -> NoticeGiven:
+    text = f"{model} takes no system message inside a conversation; such messages are now sent as the user's, wrapped"
+    return NoticeGiven("late_system_as_user", "info", text)

@@ -1,0 +1,161 @@
+"""Reads what models write at the head of a reply that is not for the user, from a stream, without I/O.
+
+Both readers are fed deltas and give back the text that may be shown so far;
+`end` gives what was withheld until then.
+"""
+
+import re
+from typing import Literal
+
+MAX_HEAD_CHARS = 64
+
+_THINK = "<think>"
+_THINK_END = "</think>"
+_HEAD = re.compile(r"\s*(?P<fence>```[^\n`]*\n\s*)?<(?P<tag>need_tool|no_tool)>", re.IGNORECASE)
+_OPENINGS = ("<need_tool>", "<no_tool>")
+
+
+class ThinkReader:
+    """Separates a `<think>` block at the head of a reply from the reply."""
+
+    def __init__(self) -> None:
+        self._held = ""
+        self._state: Literal["head", "thinking", "gap", "text"] = "head"
+
+    def feed(self, delta: str) -> tuple[str, str]:
+        """Returns (reasoning, text), each as far as it is certain."""
+        if self._state == "gap" and (delta := delta.lstrip()):
+            self._state = "text"
+        if self._state in ("gap", "text"):
+            return "", delta
+        self._held += delta
+        if self._state == "head":
+            head = self._held.lstrip()
+            if not head.startswith(_THINK):
+                return ("", "") if _THINK.startswith(head) else self._release()
+            self._state, self._held = "thinking", head[len(_THINK) :]
+        thought, found, text = self._held.partition(_THINK_END)
+        if found:
+            self._held, text = "", text.lstrip()
+            self._state = "text" if text else "gap"
+            return thought, text
+        certain = len(thought) - _overlap(thought, _THINK_END)
+        self._held = thought[certain:]
+        return thought[:certain], ""
+
+    def end(self) -> tuple[str, str]:
+        """What was withheld; an unclosed block stays reasoning."""
+        held, self._held = self._held, ""
+        return (held, "") if self._state == "thinking" else ("", held)
+
+    def _release(self) -> tuple[str, str]:
+        text, self._held, self._state = self._held, "", "text"
+        return "", text
+
+
+class TagReader:
+    """Finds `<need_tool>` or `<no_tool>` at the head of the planning reply (HOOKS "need_tool").
+
+    Head := white space, an optional code-fence line, the tag (any case) and,
+    optionally, its closing tag. At most 64 characters are withheld to decide;
+    a tag later on is text. A closing tag, or the closing fence, that ends the
+    reply belongs to the head too and is withheld until the end decides.
+    """
+
+    def __init__(self) -> None:
+        self.tag: str | None = None
+        """`need_tool`, `no_tool`, or None: no tag, or not yet decided."""
+        self.has_text = False
+        """Whether anything but white space stood beside the tag."""
+        self._held = ""
+        self._decided = False
+        self._trailers: tuple[str, ...] = ()
+
+    @property
+    def needs_tools(self) -> bool:
+        """To be asked after `end`: an empty reply and a bare tag mean yes."""
+        return self.tag == "need_tool" or not self.has_text
+
+    def feed(self, delta: str) -> str:
+        self._held += delta
+        if not self._decided and not self._decide():
+            return ""
+        return self._show(self._certain())
+
+    def end(self) -> str:
+        if not self._decided:
+            self._decided = True
+            return self._show(len(self._held)) if self._held.strip() else ""
+        kept = self._held
+        for trailer in self._trailers:
+            kept = kept.rstrip()
+            if kept.lower().endswith(trailer):
+                kept = kept[: -len(trailer)]
+        return self._show(len(kept)) if kept.strip() else ""
+
+    def _decide(self) -> bool:
+        """Look for the tag; True once it was found or cannot come any more."""
+        if match := _HEAD.match(self._held[:MAX_HEAD_CHARS]):
+            self.tag = match["tag"].lower()
+            closing = f"</{self.tag}>"
+            self._trailers = ("```", closing) if match["fence"] else (closing,)
+            self._held = self._held[match.end() :]
+            self._decided = True
+        elif len(self._held) >= MAX_HEAD_CHARS or not _may_become_head(self._held):
+            self._decided = True
+        return self._decided
+
+    def _certain(self) -> int:
+        """How many characters of what is held can be shown now."""
+        if self.tag is None:
+            return len(self._held)
+        if not self.has_text and self._drop_closing_tag():
+            return 0
+        held = self._held.lower()
+        end = len(held)
+        # a trailer may be followed by white space and by the other trailer
+        while True:
+            cut = len(held[:end].rstrip())
+            for trailer in self._trailers:
+                if overlap := _overlap(held[:cut], trailer, whole=True):
+                    cut -= overlap
+                    break
+            else:
+                return cut
+            end = cut
+
+    def _drop_closing_tag(self) -> bool:
+        """Right after the tag: skip white space and the closing tag; True while it may still come."""
+        self._held = self._held.lstrip()
+        closing = self._trailers[-1]
+        head = self._held[: len(closing)].lower()
+        if head == closing:
+            self._held = self._held[len(closing) :].lstrip()
+        return closing.startswith(self._held.lower()) or not self._held
+
+    def _show(self, length: int) -> str:
+        text, self._held = self._held[:length], self._held[length:]
+        self.has_text = self.has_text or bool(text.strip())
+        return text
+
+
+def _may_become_head(held: str) -> bool:
+    head = held.lstrip()
+    if head.startswith("```"):
+        fence, newline, head = head.partition("\n")
+        if "`" in fence[3:]:
+            return False
+        if not newline:
+            return True
+        head = head.lstrip()
+    elif "```".startswith(head):
+        return True
+    return any(opening.startswith(head.lower()) for opening in _OPENINGS)
+
+
+def _overlap(text: str, tag: str, *, whole: bool = False) -> int:
+    """How many characters at the end of `text` are the beginning of `tag` (`whole`: or all of it)."""
+    for length in range(min(len(tag) - (not whole), len(text)), 0, -1):
+        if text.endswith(tag[:length]):
+            return length
+    return 0
