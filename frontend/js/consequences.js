@@ -1,0 +1,102 @@
+/**
+ * What follows from a change of state, whichever event made it: the record is
+ * stored, the server is told, a conversation nobody needs is let go.
+ *
+ * @typedef {import("./state.js").State} State
+ * @typedef {import("./state.js").Conversation} Conversation
+ */
+
+import { titleOf } from "./conversation.js";
+import { cut } from "./playback.js";
+import { withConversation, withEffects, without } from "./state.js";
+
+/**
+ * Store every conversation of ours that changed. The effect stands before the
+ * drawing of it: what was shown was stored.
+ *
+ * @param {State} before @param {State} after
+ * @returns {State}
+ */
+export function saveIfChanged(before, after) {
+  let state = after;
+  for (const conversation of Object.values(after.loaded)) {
+    const old = before.loaded[conversation.id];
+    if (old?.access === "write" && isChanged(before, after, old, conversation)) state = saved(state, conversation);
+  }
+  return state;
+}
+
+/** @param {State} before @param {State} after @param {Conversation} old @param {Conversation} conversation */
+function isChanged(before, after, old, conversation) {
+  return (
+    old.conversationHistory !== conversation.conversationHistory ||
+    old.title !== conversation.title ||
+    playbackOf(before, old.id) !== playbackOf(after, old.id)
+  );
+}
+
+/** @param {State} state @param {string} id */
+function playbackOf(state, id) {
+  return state.turn?.conversationId === id ? state.turn.playback : null;
+}
+
+/** @param {State} state @param {Conversation} changed @returns {State} */
+function saved(state, changed) {
+  const conversation = { ...changed, revision: changed.revision + 1 };
+  const record = recordOf(state, conversation);
+  const others = state.conversations.filter(({ id }) => id !== record.id);
+  const summary = { id: record.id, title: titleOf(conversation), updatedAt: record.updatedAt };
+  return withEffects(
+    {
+      ...withConversation(state, conversation),
+      conversations: [summary, ...others].sort((a, b) => b.updatedAt - a.updatedAt),
+    },
+    { type: "save", record, revision: conversation.revision },
+  );
+}
+
+/**
+ * @param {State} state @param {Conversation} conversation
+ * @returns {import("./state.js").ConversationRecord}
+ */
+export function recordOf(state, conversation) {
+  const { access: _access, revision: _revision, ...stored } = conversation;
+  const playback = playbackOf(state, conversation.id);
+  const segments = playback ? cut(playback).historySegments : [];
+  // A conversation is text and hooks; tool rounds are of the turn alone.
+  return { ...stored, historySegments: segments.filter(({ kind }) => kind === "sentence" || kind === "hook") };
+}
+
+/** @param {State} before @param {State} after @returns {State} */
+export function configureIfChanged(before, after) {
+  if (after.connection.phase !== "online") return after;
+  const frame = configureFrame(after);
+  const isKnown = before.connection.phase === "online" && JSON.stringify(configureFrame(before)) === JSON.stringify(frame);
+  return isKnown ? after : withEffects(after, { type: "send", frame });
+}
+
+/** @param {State} state @returns {import("./frames.js").Configure} */
+function configureFrame({ settings, skills, openId }) {
+  const { skillsOff, tools, language, trace } = settings;
+  const isNarrowed = skills.some(({ name }) => skillsOff.includes(name));
+  return {
+    type: "configure",
+    voice: false,
+    skills: isNarrowed ? skills.map(({ name }) => name).filter((name) => !skillsOff.includes(name)) : null,
+    enable_tools: tools,
+    language: language || null,
+    conversation: openId,
+    trace,
+  };
+}
+
+/** Let go of conversations that are neither open nor waiting for the end of a turn. @param {State} state @returns {State} */
+export function unloadIdle(state) {
+  const isNeeded = new Set([state.openId, state.turn?.conversationId, ...Object.values(state.cutTurns)]);
+  let next = state;
+  for (const id of Object.keys(state.loaded)) {
+    if (isNeeded.has(id)) continue;
+    next = withEffects({ ...next, loaded: without(next.loaded, id) }, { type: "release", id });
+  }
+  return next;
+}

@@ -1,0 +1,135 @@
+/**
+ * A conversation and its history: pure, no frames, no storage.
+ *
+ * @typedef {import("./frames.js").Message} Message
+ * @typedef {import("./state.js").Conversation} Conversation
+ * @typedef {import("./state.js").ConversationRecord} ConversationRecord
+ */
+
+import { flushHistorySegments } from "./playback.js";
+
+const MAX_TITLE_CHARS = 60;
+
+/** @param {string} id @param {number} at @returns {Conversation} */
+export function newConversation(id, at) {
+  return { id, title: "", createdAt: at, updatedAt: at, conversationHistory: [], access: "opening", revision: 0 };
+}
+
+/**
+ * A conversation as it comes out of the store. If we hold it, a turn that was
+ * running when its page went away is over: what was heard joins the history,
+ * and its user message is not answered.
+ *
+ * @param {ConversationRecord} record @param {"write" | "read"} access
+ * @returns {Conversation}
+ */
+export function fromRecord({ historySegments, ...record }, access) {
+  const turnId = record.conversationHistory.findLast(isUserMessage)?._turn ?? "";
+  const whole = [...record.conversationHistory, ...flushHistorySegments(historySegments, turnId)];
+  return {
+    ...record,
+    conversationHistory: access === "write" ? whole.map(lostIfPending) : whole,
+    access,
+    revision: 0,
+  };
+}
+
+/** @param {Message} message @returns {Message} */
+function lostIfPending(message) {
+  return message._answer === "pending" ? { ...message, _answer: "lost" } : message;
+}
+
+/** A message the user wrote; a hook may have the role `user` too. @param {Message} message */
+export function isUserMessage(message) {
+  return message.role === "user" && !message._hook;
+}
+
+/** @param {Pick<Conversation, "title" | "conversationHistory">} conversation */
+export function titleOf({ title, conversationHistory }) {
+  if (title) return title;
+  const first = conversationHistory.find(isUserMessage)?.content.trim().replace(/\s+/g, " ") ?? "";
+  if (!first) return "New conversation";
+  return first.length > MAX_TITLE_CHARS ? `${first.slice(0, MAX_TITLE_CHARS - 1).trimEnd()}…` : first;
+}
+
+/** @param {Conversation} conversation @param {(history: readonly Message[]) => readonly Message[]} edit @returns {Conversation} */
+export function withHistory(conversation, edit) {
+  return { ...conversation, conversationHistory: edit(conversation.conversationHistory) };
+}
+
+/**
+ * A hook of a turn that was cut: behind that turn's last message, so before the next user message.
+ *
+ * @param {readonly Message[]} history @param {Message} hook
+ * @returns {readonly Message[]}
+ */
+export function insertLateHook(history, hook) {
+  const ofTurn = history.findLastIndex((message) => message._turn === hook._turn);
+  const at = ofTurn >= 0 ? ofTurn + 1 : history.findLastIndex(isUserMessage);
+  return at < 0 ? [...history, hook] : history.toSpliced(at, 0, hook);
+}
+
+/**
+ * @param {readonly Message[]} history @param {string} turnId @param {import("./frames.js").Answer | null} answer null = answered
+ * @returns {readonly Message[]}
+ */
+export function withAnswer(history, turnId, answer) {
+  return history.map((message) => {
+    if (!isUserMessage(message) || message._turn !== turnId) return message;
+    const { _answer, ...rest } = message;
+    return answer ? { ...rest, _answer: answer } : rest;
+  });
+}
+
+/**
+ * The history with the last user message asked once more, as `turnId`. Nothing
+ * that was said is lost: the message moves behind the hooks of the failed turn,
+ * and is said a second time if part of an answer was heard.
+ *
+ * @param {readonly Message[]} history @param {string} turnId
+ * @returns {readonly Message[]}
+ */
+export function askAgain(history, turnId) {
+  const at = history.findLastIndex(isUserMessage);
+  const asked = history[at];
+  if (!asked) return history;
+  const again = { ...asked, _turn: turnId, _answer: /** @type {const} */ ("pending") };
+  const wasHeard = history.slice(at + 1).some((message) => message.role === "assistant");
+  return [...(wasHeard ? history : history.toSpliced(at, 1)), again];
+}
+
+/** May the last user message be asked again? @param {readonly Message[]} history @returns {Message | null} */
+export function unansweredMessage(history) {
+  const last = history.findLast(isUserMessage);
+  return last?._answer && last._answer !== "pending" ? last : null;
+}
+
+/**
+ * The messages that a `chat` frame carries: without what the user agreed to leave
+ * out, and without whole oldest turns until the frame fits. Null: the last message alone is too big.
+ *
+ * @param {readonly Message[]} history @param {import("./frames.js").Limits | null} limits
+ * @returns {{messages: Message[], droppedTurns: number} | null}
+ */
+export function fitToLimits(history, limits) {
+  let messages = history.filter((message) => !message._unverified);
+  if (!limits) return { messages, droppedTurns: 0 };
+  let droppedTurns = 0;
+  let bytes = messages.reduce((sum, message) => sum + bytesOf(message), ENVELOPE_BYTES);
+  while (messages.length > limits.max_messages || bytes > limits.max_message_bytes) {
+    const next = messages.findIndex((message, index) => index > 0 && isUserMessage(message));
+    if (next < 0) return null;
+    bytes -= messages.slice(0, next).reduce((sum, message) => sum + bytesOf(message), 0);
+    messages = messages.slice(next);
+    droppedTurns += 1;
+  }
+  return { messages, droppedTurns };
+}
+
+const ENVELOPE_BYTES = 200;
+const encoder = new TextEncoder();
+
+/** With the comma that follows it. @param {Message} message */
+function bytesOf(message) {
+  return encoder.encode(JSON.stringify(message)).length + 1;
+}

@@ -1,0 +1,54 @@
+/**
+ * A conversation as a file: JSON with everything, Markdown for people.
+ *
+ * @typedef {import("./state.js").ConversationRecord} ConversationRecord
+ */
+
+import { titleOf } from "./conversation.js";
+import { flushHistorySegments } from "./playback.js";
+
+/** @param {ConversationRecord} record */
+function wholeHistory({ conversationHistory, historySegments }) {
+  return [...conversationHistory, ...flushHistorySegments(historySegments, "")];
+}
+
+/** @param {ConversationRecord} record */
+export function asJson(record) {
+  const { id, createdAt, updatedAt } = record;
+  return `${JSON.stringify(
+    {
+      format: "parley-conversation",
+      version: 1,
+      id,
+      title: titleOf(record),
+      created_at: new Date(createdAt).toISOString(),
+      updated_at: new Date(updatedAt).toISOString(),
+      messages: wholeHistory(record),
+    },
+    null,
+    2,
+  )}\n`;
+}
+
+/** @param {ConversationRecord} record */
+export function asMarkdown(record) {
+  const parts = wholeHistory(record).map((message) => {
+    if (message._hook) return quoted(`*Hook ${message._skill}/${message._hook} (${message.role})*\n\n${message.content}`);
+    return `**${message.role === "user" ? "You" : "Parley"}**\n\n${message.content.trim()}`;
+  });
+  return `# ${titleOf(record)}\n\n${parts.join("\n\n")}\n`;
+}
+
+/** @param {string} text */
+function quoted(text) {
+  return text.trim().replace(/^/gm, "> ");
+}
+
+/** @param {ConversationRecord} record @param {string} extension */
+export function fileName(record, extension) {
+  const stem = titleOf(record)
+    .replace(/[^\p{L}\p{N}]+/gu, "-")
+    .replace(/^-+|-+$/g, "")
+    .slice(0, 60);
+  return `${stem || "conversation"}.${extension}`;
+}

@@ -1,0 +1,62 @@
+/**
+ * Every frame of `parley.v1` that the page reads or writes, as types. No code:
+ * the modules that name these types are checked against them, nothing is loaded.
+ *
+ * @typedef {{name: string, timing: string, role: string, persistent: boolean, tool_filter: string[] | null}} HookItem
+ * @typedef {{name: string, description: string, enabled: boolean, hooks: HookItem[]}} SkillItem
+ * @typedef {{severity: string, skill: string | null, file: string | null, path: string | null, message: string}} Diagnostic
+ * @typedef {{name: string, host: string, location: "local" | "cloud"}} ModelItem
+ * @typedef {{max_message_bytes: number, max_messages: number}} Limits
+ * @typedef {{format: "pcm16", sample_rate: number}} AudioFormat
+ * @typedef {[offset: number, start_ms: number]} Word
+ *
+ * @typedef {object} Message A message of a conversation. Keys that begin with `_` are ours and never reach the model.
+ * @property {"system" | "user" | "assistant"} role
+ * @property {string} content
+ * @property {string} [_hook] the hook whose text this is
+ * @property {string} [_skill]
+ * @property {string} [_sig] the server's signature; a message that has it comes back as it was
+ * @property {string} [_timing]
+ * @property {string} [_turn] the turn that this message belongs to
+ * @property {Answer} [_answer] on a user message: why it has no whole answer; absent = it has one
+ * @property {boolean} [_unverified] the server refused it and the user agreed to leave it out
+ *
+ * @typedef {"pending" | "lost" | "stopped" | "failed"} Answer
+ *
+ * @typedef {{type: "ready", protocol: string, session_id: string, server: string, skills: SkillItem[], model: ModelItem,
+ *   limits: Limits}} Ready
+ * @typedef {{type: "skills", skills: SkillItem[], diagnostics: Diagnostic[]}} Skills
+ * @typedef {{type: "turn_start", turn_id: string, trigger: "chat" | "voice", skills: string[]}} TurnStart
+ * @typedef {{type: "text", turn_id: string, delta: string}} Text
+ * @typedef {{type: "reasoning", turn_id: string, delta: string}} Reasoning
+ * @typedef {{type: "sentence", turn_id: string, index: number, text: string, spoken: string | null,
+ *   audio: AudioFormat | null}} Sentence
+ * @typedef {{type: "sentence_end", turn_id: string, index: number, duration_ms: number, words?: Word[]}} SentenceEnd
+ * @typedef {{type: "hook", turn_id: string, name: string, role: "system" | "user", content: string, skill: string,
+ *   timing: string, sig: string}} Hook
+ * @typedef {{type: "tool_call", turn_id: string, id: string, name: string, arguments: unknown}} ToolCall
+ * @typedef {{type: "tool_result", turn_id: string, id: string, name: string, content: string, is_error: boolean,
+ *   duration_ms: number, arguments?: unknown, for_user?: string}} ToolResult
+ * @typedef {{type: "media", turn_id: string, url: string, content_type: string, name: string, size: number}} Media
+ * @typedef {{type: "notice", code: string, level: "info" | "warning" | "error", message: string, turn_id?: string}} Notice
+ * @typedef {{type: "trace", turn_id: string, event: string, data: unknown}} Trace
+ * @typedef {"completed" | "interrupted" | "aborted" | "error"} EndReason
+ * @typedef {{type: "turn_end", turn_id: string, reason: EndReason, message?: string, rollback?: boolean,
+ *   usage?: Record<string, number>, metrics?: Record<string, number | null>}} TurnEnd
+ * @typedef {{type: "error", code: string, message: string, path?: string, turn_id?: string, retry_after_ms?: number}} ErrorFrame
+ * @typedef {{type: "pong", t: unknown}} Pong
+ *
+ * @typedef {Sentence | SentenceEnd | Hook | ToolCall | ToolResult | Media | TurnEnd} QueuedFrame handled in playback order
+ * @typedef {Ready | Skills | TurnStart | Text | Reasoning | Notice | Trace | ErrorFrame | Pong} ImmediateFrame
+ *   handled on arrival
+ * @typedef {QueuedFrame | ImmediateFrame} ServerFrame
+ *
+ * @typedef {{type: "configure", voice: boolean, skills: string[] | null, enable_tools: boolean, language: string | null,
+ *   conversation: string | null, trace: boolean}} Configure
+ * @typedef {{type: "chat", id: string, messages: Message[]}} Chat
+ * @typedef {{type: "interrupt", turn_id: string}} Interrupt
+ * @typedef {{type: "ping", t: number}} Ping
+ * @typedef {Configure | Chat | Interrupt | Ping} ClientFrame
+ */
+
+export {};

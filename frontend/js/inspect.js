@@ -1,0 +1,73 @@
+/**
+ * `trace` frames, gathered into what the inspector shows of a turn. Trace data
+ * is read with care: it is a report for people, and its shape may grow.
+ *
+ * @typedef {{kind: string, name?: string, skill?: string, hook?: string, timing?: string, persistent?: boolean}} Origin
+ * @typedef {{id: string, role: string, content: unknown, tool_calls?: unknown, tool_call_id?: string, origin?: Origin,
+ *   cut?: boolean}} TraceMessage
+ * @typedef {{call: number, purpose: string, round: number | null, attempt: number, messages: string[],
+ *   sent_roles: Record<string, string>, trimmed: string[], tools: string[], tool_choice: string, late_system: string}} ModelCall
+ * @typedef {{call: number, finish: string, usage?: Record<string, number>, first_token_ms?: number | null,
+ *   total_ms?: number | null}} ModelDone
+ * @typedef {{skill: string, hook: string, timing: string, persistent?: boolean, message?: string}} Injected
+ * @typedef {{skill: string, hook: string, timing: string, reason: string}} NotFired
+ *
+ * @typedef {object} TurnTrace
+ * @property {Readonly<Record<string, TraceMessage>>} messages
+ * @property {readonly ModelCall[]} calls
+ * @property {Readonly<Record<string, ModelDone>>} done by call and attempt
+ * @property {readonly Injected[]} injected
+ * @property {readonly Injected[]} removed
+ * @property {readonly NotFired[]} notFired
+ */
+
+/** @type {TurnTrace} */
+export const EMPTY_TRACE = { messages: {}, calls: [], done: {}, injected: [], removed: [], notFired: [] };
+
+/** @param {TurnTrace} trace @param {string} event @param {unknown} data @returns {TurnTrace} */
+export function withTrace(trace, event, data) {
+  if (typeof data !== "object" || data === null) return trace;
+  const values = /** @type {Record<string, any>} */ (data);
+  switch (event) {
+    case "messages":
+      return { ...trace, messages: { ...trace.messages, ...byId(list(values.messages)) } };
+    case "model_call":
+      return { ...trace, calls: [...trace.calls, asCall(values)] };
+    case "model_done":
+      return { ...trace, done: { ...trace.done, [String(values.call)]: /** @type {ModelDone} */ (values) } };
+    case "injected":
+      return { ...trace, injected: [...trace.injected, /** @type {Injected} */ (values)] };
+    case "removed":
+      return { ...trace, removed: [...trace.removed, /** @type {Injected} */ (values)] };
+    case "not_fired":
+      return { ...trace, notFired: [...trace.notFired, ...list(values.hooks)] };
+    default:
+      return trace; // an event of a newer server
+  }
+}
+
+/** @param {unknown} value @returns {any[]} */
+function list(value) {
+  return Array.isArray(value) ? value : [];
+}
+
+/** @param {TraceMessage[]} messages @returns {Record<string, TraceMessage>} */
+function byId(messages) {
+  return Object.fromEntries(messages.map((message) => [message.id, message]));
+}
+
+/** @param {Record<string, any>} values @returns {ModelCall} */
+function asCall(values) {
+  return {
+    call: Number(values.call),
+    purpose: String(values.purpose),
+    round: values.round ?? null,
+    attempt: values.attempt ?? 1,
+    messages: list(values.messages),
+    sent_roles: values.sent_roles ?? {},
+    trimmed: list(values.trimmed),
+    tools: list(values.tools),
+    tool_choice: values.tool_choice ?? "auto",
+    late_system: values.late_system ?? "native",
+  };
+}

@@ -1,0 +1,202 @@
+/**
+ * Markdown as models write it → blocks. Text becomes text: no HTML, no scheme but
+ * http and https. Every piece of text knows where it stands in the source (`at`),
+ * so that what was said can be told from what was only streamed.
+ * Work grows with the length of the text, whatever it holds.
+ *
+ * @typedef {import("./markdown_inline.js").Inline} Inline
+ * @typedef {{type: "paragraph", inline: Inline[]}
+ *   | {type: "heading", level: number, inline: Inline[]}
+ *   | {type: "code", language: string, lines: Line[]}
+ *   | {type: "list", start: number | null, items: Block[][]}
+ *   | {type: "quote", blocks: Block[]}
+ *   | {type: "rule"}} Block
+ * @typedef {{text: string, at: number}} Line
+ */
+
+import { parseInline } from "./markdown_inline.js";
+
+const MAX_DEPTH = 8;
+const FENCE = /^ {0,3}(`{3,}|~{3,})([^`]*)$/;
+const HEADING = /^ {0,3}(#{1,6})[ \t]+(?=\S)/;
+const RULE = /^ {0,3}(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,})$/;
+const QUOTE = /^ {0,3}> ?/;
+const ITEM = /^( *)([-*+]|\d{1,9}[.)])(?:( {1,4})(?=\S)|[ \t]*$)/;
+
+/** @param {string} source @returns {Block[]} */
+export function parseMarkdown(source) {
+  return parseBlocks(linesOf(source), 0);
+}
+
+/** What a screen reader is to say. @param {string} source */
+export function plainText(source) {
+  return parseMarkdown(source).map(blockText).join(" ").replace(/\s+/g, " ").trim();
+}
+
+/** @param {string} source @returns {Line[]} */
+function linesOf(source) {
+  let at = 0;
+  return source.split("\n").map((text) => {
+    const line = { text: text.endsWith("\r") ? text.slice(0, -1) : text, at };
+    at += text.length + 1;
+    return line;
+  });
+}
+
+/** @param {Line[]} lines @param {number} depth @returns {Block[]} */
+function parseBlocks(lines, depth) {
+  /** @type {Block[]} */
+  const blocks = [];
+  let next = 0;
+  while (next < lines.length) {
+    if (isBlank(lines[next])) {
+      next += 1;
+      continue;
+    }
+    const [block, end] = parseBlock(lines, next, depth);
+    blocks.push(block);
+    next = end;
+  }
+  return blocks;
+}
+
+/** @param {Line[]} lines @param {number} start @param {number} depth @returns {[Block, number]} the block and the line after it */
+function parseBlock(lines, start, depth) {
+  const line = /** @type {Line} */ (lines[start]);
+  const fence = FENCE.exec(line.text);
+  if (fence) return parseFence(lines, start, fence[1] ?? "", (fence[2] ?? "").trim());
+  if (RULE.test(line.text)) return [{ type: "rule" }, start + 1];
+  const heading = HEADING.exec(line.text);
+  if (heading) return [parseHeading(line, heading), start + 1];
+  if (depth < MAX_DEPTH && QUOTE.test(line.text)) return parseQuote(lines, start, depth);
+  if (depth < MAX_DEPTH && ITEM.test(line.text)) return parseList(lines, start, depth);
+  return parseParagraph(lines, start);
+}
+
+/** A fence that was not closed yet holds all that follows. @param {Line[]} lines @param {number} start @param {string} mark @param {string} language @returns {[Block, number]} */
+function parseFence(lines, start, mark, language) {
+  let end = start + 1;
+  while (end < lines.length && !isFenceEnd(lines[end], mark)) end += 1;
+  return [{ type: "code", language, lines: lines.slice(start + 1, end) }, end + 1];
+}
+
+/** @param {Line | undefined} line @param {string} mark */
+function isFenceEnd(line, mark) {
+  const text = line?.text.trim() ?? "";
+  return text.length >= mark.length && text === (mark[0] ?? "").repeat(text.length);
+}
+
+/** @param {Line} line @param {RegExpExecArray} match @returns {Block} */
+function parseHeading(line, match) {
+  const content = cutLine(line, match[0].length);
+  return { type: "heading", level: (match[1] ?? "").length, inline: parseInline([content]) };
+}
+
+/** @param {Line[]} lines @param {number} start @param {number} depth @returns {[Block, number]} */
+function parseQuote(lines, start, depth) {
+  let end = start;
+  while (end < lines.length && QUOTE.test(lines[end]?.text ?? "")) end += 1;
+  const inner = lines.slice(start, end).map((line) => cutLine(line, QUOTE.exec(line.text)?.[0].length ?? 0));
+  return [{ type: "quote", blocks: parseBlocks(inner, depth + 1) }, end];
+}
+
+/** @param {Line[]} lines @param {number} start @param {number} depth @returns {[Block, number]} */
+function parseList(lines, start, depth) {
+  const first = itemOf(lines[start]);
+  /** @type {Block[][]} */
+  const items = [];
+  let next = start;
+  for (;;) {
+    const item = itemOf(lines[next]);
+    if (!item || !first || item.isOrdered !== first.isOrdered || item.indent >= first.content) break;
+    const end = itemEnd(lines, next, item.content);
+    const inner = lines.slice(next, end).map((line, index) => cutLine(line, index ? indentUpTo(line, item.content) : item.content));
+    items.push(parseBlocks(inner, depth + 1));
+    next = end;
+  }
+  return [{ type: "list", start: first?.isOrdered ? first.number : null, items }, next];
+}
+
+/** @param {Line | undefined} line */
+function itemOf(line) {
+  const match = line && !RULE.test(line.text) ? ITEM.exec(line.text) : null;
+  if (!match) return null;
+  const [whole, indent = "", mark = ""] = match;
+  const isOrdered = /\d/.test(mark);
+  return { indent: indent.length, content: whole.length, isOrdered, number: isOrdered ? parseInt(mark, 10) : 0 };
+}
+
+/** The line after an item: it holds what is indented under it, and lazy lines of its last paragraph. @param {Line[]} lines @param {number} start @param {number} content */
+function itemEnd(lines, start, content) {
+  let end = start + 1;
+  let lastText = start;
+  for (; end < lines.length; end += 1) {
+    const line = /** @type {Line} */ (lines[end]);
+    if (isBlank(line)) continue;
+    const isUnder = indentUpTo(line, content) === content;
+    const isLazy = end === lastText + 1 && !startsBlock(line);
+    if (!isUnder && !isLazy) break;
+    lastText = end;
+  }
+  // Blank lines before the next item belong to nobody.
+  return startsItem(lines[end]) ? end : lastText + 1;
+}
+
+/** @param {Line | undefined} line */
+function startsItem(line) {
+  return Boolean(line && ITEM.test(line.text));
+}
+
+/** @param {Line[]} lines @param {number} start @returns {[Block, number]} */
+function parseParagraph(lines, start) {
+  let end = start + 1;
+  while (end < lines.length && !isBlank(lines[end]) && !startsBlock(/** @type {Line} */ (lines[end]))) end += 1;
+  const inner = lines.slice(start, end).map((line) => cutLine(line, indentUpTo(line, 1000)));
+  return [{ type: "paragraph", inline: parseInline(inner) }, end];
+}
+
+/** @param {Line} line */
+function startsBlock({ text }) {
+  return FENCE.test(text) || HEADING.test(text) || RULE.test(text) || QUOTE.test(text) || ITEM.test(text);
+}
+
+/** @param {Line | undefined} line */
+function isBlank(line) {
+  return !line || line.text.trim() === "";
+}
+
+/** @param {Line} line @param {number} limit */
+function indentUpTo({ text }, limit) {
+  let count = 0;
+  while (count < limit && text[count] === " ") count += 1;
+  return count;
+}
+
+/** @param {Line} line @param {number} count @returns {Line} */
+function cutLine({ text, at }, count) {
+  return { text: text.slice(count), at: at + count };
+}
+
+/** @param {Block} block @returns {string} */
+function blockText(block) {
+  switch (block.type) {
+    case "paragraph":
+    case "heading":
+      return inlineText(block.inline);
+    case "code":
+      return block.lines.map(({ text }) => text).join(" ");
+    case "list":
+      return block.items.map((blocks) => blocks.map(blockText).join(" ")).join(" ");
+    case "quote":
+      return block.blocks.map(blockText).join(" ");
+    case "rule":
+      return "";
+  }
+}
+
+/** @param {Inline[]} inline @returns {string} */
+function inlineText(inline) {
+  return inline
+    .map((piece) => ("text" in piece ? piece.text : piece.type === "break" ? " " : inlineText(piece.inline)))
+    .join("");
+}

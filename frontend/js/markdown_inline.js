@@ -1,0 +1,222 @@
+/**
+ * Emphasis, links and code inside a line of Markdown.
+ *
+ * @typedef {{type: "text" | "code", text: string, at: number}
+ *   | {type: "break"}
+ *   | {type: "strong" | "emphasis" | "strike", inline: Inline[]}
+ *   | {type: "link", href: string, inline: Inline[]}} Inline
+ * @typedef {import("./markdown.js").Line} Line
+ */
+
+const MAX_DEPTH = 8;
+const BARE_URL = /https?:\/\/[^\s<>"'`*[\]{}|\\^]+/y;
+const TRAILING = ".,;:!?)";
+const ESCAPABLE = /[!-/:-@[-`{-~]/;
+const WORD = /[\p{L}\p{N}_]/u;
+
+/** @param {Line[]} lines of one paragraph @returns {Inline[]} */
+export function parseInline(lines) {
+  const source = lines.map(({ text }) => text).join("\n");
+  return new Scanner(source, lines).scan(0, source.length, 0);
+}
+
+/** The address if it may be followed, else null. @param {string} address */
+export function safeHref(address) {
+  try {
+    const url = new URL(address);
+    return url.protocol === "http:" || url.protocol === "https:" ? url.href : null;
+  } catch {
+    return null; // not an absolute address
+  }
+}
+
+/** Reads one paragraph once; remembers which closing marks do not exist, so that it never looks for them again. */
+class Scanner {
+  /** @param {string} source @param {Line[]} lines */
+  constructor(source, lines) {
+    this.source = source;
+    this.starts = lineStarts(lines);
+    this.middle = -1; // the `](` last found, and its `)`; Infinity = there is none
+    this.close = -1;
+  }
+
+  /** @param {number} start @param {number} end @param {number} depth @returns {Inline[]} */
+  scan(start, end, depth) {
+    /** @type {Inline[]} */
+    const pieces = [];
+    /** @type {Set<string>} marks that have no partner between here and `end` */
+    const unpaired = new Set();
+    let plain = start;
+    let next = start;
+    while (next < end) {
+      const found = this.#special(next, end, depth, unpaired);
+      if (!found) {
+        next += 1;
+        continue;
+      }
+      this.#pushText(pieces, plain, next);
+      if (found.piece) pieces.push(found.piece);
+      plain = found.textFrom ?? found.end;
+      next = found.end;
+    }
+    this.#pushText(pieces, plain, end);
+    return pieces;
+  }
+
+  /**
+   * @param {number} at @param {number} end @param {number} depth @param {Set<string>} unpaired
+   * @returns {{piece: Inline | null, end: number, textFrom?: number} | null}
+   */
+  #special(at, end, depth, unpaired) {
+    switch (this.source[at]) {
+      case "\\":
+        // The backslash goes, the character after it is text.
+        return at + 1 < end && ESCAPABLE.test(this.source[at + 1] ?? "") ? { piece: null, textFrom: at + 1, end: at + 2 } : null;
+      case "\n":
+        return { piece: { type: "break" }, end: at + 1 };
+      case "`":
+        return this.#code(at, end, unpaired);
+      case "*":
+      case "_":
+      case "~":
+        return depth < MAX_DEPTH ? this.#emphasis(at, end, depth, unpaired) : null;
+      case "[":
+        return depth < MAX_DEPTH ? this.#link(at, end, unpaired) : null;
+      case "h":
+        return this.#bareUrl(at, end);
+      default:
+        return null;
+    }
+  }
+
+  /** @param {number} at @param {number} end @param {Set<string>} unpaired */
+  #code(at, end, unpaired) {
+    const mark = "`".repeat(this.#run(at, end));
+    const from = at + mark.length;
+    if (unpaired.has(mark)) return { piece: null, textFrom: at, end: from };
+    for (let close = this.source.indexOf("`", from); close >= 0 && close < end; ) {
+      const length = this.#run(close, end);
+      if (length === mark.length) {
+        const piece = { type: /** @type {const} */ ("code"), text: this.source.slice(from, close).replaceAll("\n", " "), at: this.#at(from) };
+        return { piece, end: close + length };
+      }
+      close = this.source.indexOf("`", close + length);
+    }
+    unpaired.add(mark);
+    return { piece: null, textFrom: at, end: from };
+  }
+
+  /** @param {number} at @param {number} end @param {number} depth @param {Set<string>} unpaired */
+  #emphasis(at, end, depth, unpaired) {
+    const char = this.source[at] ?? "";
+    const run = this.#run(at, end);
+    const length = char === "~" ? 2 : run >= 2 ? 2 : 1;
+    const mark = char.repeat(length);
+    const skip = { piece: null, textFrom: at, end: at + run };
+    if (run < length || unpaired.has(mark) || !this.#opens(at, run, end)) return skip;
+    const close = this.#closing(mark, at + length, end);
+    if (close < 0) {
+      unpaired.add(mark);
+      return skip;
+    }
+    const type = char === "~" ? "strike" : length === 2 ? "strong" : "emphasis";
+    const inline = this.scan(at + length, close, depth + 1);
+    return { piece: /** @type {Inline} */ ({ type, inline }), end: close + length };
+  }
+
+  /** @param {number} at @param {number} run @param {number} end */
+  #opens(at, run, end) {
+    const before = this.source[at - 1] ?? " ";
+    const after = at + run < end ? (this.source[at + run] ?? " ") : " ";
+    return !/\s/.test(after) && (this.source[at] !== "_" || !WORD.test(before));
+  }
+
+  /** @param {string} mark @param {number} from @param {number} end */
+  #closing(mark, from, end) {
+    const char = mark[0] ?? "";
+    for (let at = this.source.indexOf(char, from + 1); at >= 0 && at < end; ) {
+      const run = this.#run(at, end);
+      const after = at + run < end ? (this.source[at + run] ?? " ") : " ";
+      const isClosing = !/\s/.test(this.source[at - 1] ?? " ") && (char !== "_" || !WORD.test(after));
+      const isFitting = mark.length === 2 ? run >= 2 : run !== 2;
+      if (isClosing && isFitting) return at + run - mark.length;
+      at = this.source.indexOf(char, at + run);
+    }
+    return -1;
+  }
+
+  /** @param {number} at @param {number} end @param {Set<string>} unpaired */
+  #link(at, end, unpaired) {
+    if (unpaired.has("[")) return null;
+    if (this.middle <= at) this.#findLink(at);
+    const { middle, close } = this;
+    if (close >= end) {
+      unpaired.add("[");
+      return null;
+    }
+    if (this.source.lastIndexOf("[", middle) !== at) return null; // a later bracket is the nearer partner
+    const address = this.source.slice(middle + 2, close).trim().split(/\s/, 1)[0] ?? "";
+    const href = safeHref(address);
+    if (!href) return { piece: null, textFrom: at, end: close + 1 };
+    return { piece: { type: /** @type {const} */ ("link"), href, inline: this.scan(at + 1, middle, MAX_DEPTH) }, end: close + 1 };
+  }
+
+  /** The next `](` and the `)` after it: found once for all brackets before them. @param {number} at */
+  #findLink(at) {
+    const middle = this.source.indexOf("](", at + 1);
+    const close = middle < 0 ? -1 : this.source.indexOf(")", middle + 2);
+    this.middle = middle < 0 ? Infinity : middle;
+    this.close = close < 0 ? Infinity : close;
+  }
+
+  /** @param {number} at @param {number} end */
+  #bareUrl(at, end) {
+    if (WORD.test(this.source[at - 1] ?? " ")) return null;
+    BARE_URL.lastIndex = at;
+    const found = withoutTrailing(BARE_URL.exec(this.source)?.[0].slice(0, end - at) ?? "");
+    const href = safeHref(found);
+    if (!href) return null;
+    const inline = [{ type: /** @type {const} */ ("text"), text: found, at: this.#at(at) }];
+    return { piece: { type: /** @type {const} */ ("link"), href, inline }, end: at + found.length };
+  }
+
+  /** How often the character at `at` stands there in a row. @param {number} at @param {number} end */
+  #run(at, end) {
+    const char = this.source[at];
+    let length = 1;
+    while (at + length < end && this.source[at + length] === char) length += 1;
+    return length;
+  }
+
+  /** @param {Inline[]} pieces @param {number} from @param {number} to */
+  #pushText(pieces, from, to) {
+    if (to > from) pieces.push({ type: "text", text: this.source.slice(from, to), at: this.#at(from) });
+  }
+
+  /** Where a place of this paragraph stands in the whole source. @param {number} place */
+  #at(place) {
+    let line = 0;
+    for (let step = 1 << 30; step >= 1; step >>= 1) {
+      if ((this.starts[line + step]?.[0] ?? Infinity) <= place) line += step;
+    }
+    const [start, at] = this.starts[line] ?? [0, 0];
+    return at + place - start;
+  }
+}
+
+/** @param {Line[]} lines @returns {[start: number, at: number][]} */
+function lineStarts(lines) {
+  let start = 0;
+  return lines.map(({ text, at }) => {
+    const entry = /** @type {[number, number]} */ ([start, at]);
+    start += text.length + 1;
+    return entry;
+  });
+}
+
+/** An address does not end with the punctuation of the sentence around it. @param {string} address */
+function withoutTrailing(address) {
+  let end = address.length;
+  while (end > 0 && TRAILING.includes(address[end - 1] ?? "")) end -= 1;
+  return address.slice(0, end);
+}

@@ -1,0 +1,207 @@
+/**
+ * What a turn says, on its way to the history: frame → `audioQueue` →
+ * `playNextAudio` → `historySegments` → `flushHistorySegments` →
+ * `conversationHistory`. There is no other way in.
+ *
+ * Pure: every function takes a playback and gives a new one.
+ *
+ * @typedef {import("./frames.js").QueuedFrame} QueuedFrame
+ * @typedef {import("./frames.js").Sentence} Sentence
+ * @typedef {import("./frames.js").SentenceEnd} SentenceEnd
+ * @typedef {import("./frames.js").Hook} Hook
+ * @typedef {import("./frames.js").Message} Message
+ *
+ * @typedef {{kind: "sentence", text: string}} SentenceSegment
+ * @typedef {{kind: "hook", frame: Hook}} HookSegment
+ * @typedef {{kind: "tool", call: import("./frames.js").ToolCall, result: import("./frames.js").ToolResult | null}} ToolSegment
+ * @typedef {{kind: "media", frame: import("./frames.js").Media}} MediaSegment
+ * @typedef {SentenceSegment | HookSegment | ToolSegment | MediaSegment} Segment what was reached, in playback order
+ *
+ * @typedef {{sentence: Sentence, end: SentenceEnd | null, heardMs: number, isOver: boolean}} Playing
+ *   the sentence whose sound is being heard; `isOver` = its last sample was
+ *
+ * @typedef {object} Playback
+ * @property {readonly QueuedFrame[]} audioQueue frames received and not yet reached
+ * @property {Playing | null} playing
+ * @property {readonly Segment[]} historySegments
+ * @property {import("./frames.js").TurnEnd | null} reachedEnd the turn's end, once playback has come to it
+ * @property {boolean} hasSound false = nobody plays sound here: a sentence is heard when it is reached
+ */
+
+/** @param {boolean} hasSound @returns {Playback} */
+export function newPlayback(hasSound = false) {
+  return { audioQueue: [], playing: null, historySegments: [], reachedEnd: null, hasSound };
+}
+
+/** @param {Playback} playback @param {QueuedFrame} frame @returns {Playback} */
+export function enqueue(playback, frame) {
+  return playNextAudio({ ...playback, audioQueue: [...playback.audioQueue, frame] });
+}
+
+/**
+ * Go on until a sentence has to be heard first, or the queue is empty.
+ *
+ * @param {Playback} playback
+ * @returns {Playback}
+ */
+export function playNextAudio(playback) {
+  let next = playback;
+  for (;;) {
+    next = finishPlaying(next);
+    const [frame, ...audioQueue] = next.audioQueue;
+    if (!frame || (next.playing && frame.type !== "sentence_end")) return next;
+    next = reach({ ...next, audioQueue }, frame);
+  }
+}
+
+/**
+ * The listener has heard `heardMs` of the sentence being played; `isOver`: all of it.
+ *
+ * @param {Playback} playback @param {number} index @param {number} heardMs @param {boolean} isOver
+ * @returns {Playback}
+ */
+export function heard(playback, index, heardMs, isOver) {
+  const { playing } = playback;
+  if (!playing || playing.sentence.index !== index) return playback;
+  return playNextAudio({ ...playback, playing: { ...playing, heardMs, isOver: playing.isOver || isOver } });
+}
+
+/**
+ * Stop here: what was not reached is dropped, but every hook received is kept,
+ * because the model has read it. The sentence being played is kept up to the word reached.
+ *
+ * @param {Playback} playback
+ * @returns {Playback}
+ */
+export function cut(playback) {
+  const text = playback.playing ? heardText(playback.playing) : "";
+  /** @type {Segment[]} */
+  const partly = text ? [{ kind: "sentence", text }] : [];
+  const hooks = playback.audioQueue.filter((frame) => frame.type === "hook").map(asHookSegment);
+  return {
+    ...playback,
+    audioQueue: [],
+    playing: null,
+    historySegments: [...playback.historySegments, ...partly, ...hooks],
+  };
+}
+
+/**
+ * The messages that these segments leave in the conversation: neighbouring
+ * sentences joined unless a hook stands between; tools and media leave none.
+ *
+ * @param {readonly Segment[]} historySegments @param {string} turnId
+ * @returns {Message[]}
+ */
+export function flushHistorySegments(historySegments, turnId) {
+  /** @type {Message[]} */
+  const messages = [];
+  for (const segment of historySegments) {
+    const last = messages.at(-1);
+    if (segment.kind === "hook") {
+      messages.push(hookMessage(segment.frame));
+    } else if (segment.kind === "sentence" && last?.role === "assistant" && !last._hook) {
+      last.content += segment.text;
+    } else if (segment.kind === "sentence") {
+      messages.push({ role: "assistant", content: segment.text, _turn: turnId });
+    }
+  }
+  return messages.filter((message) => message._hook || message.content.trim());
+}
+
+/** @param {Hook} frame @returns {Message} */
+export function hookMessage(frame) {
+  return {
+    role: frame.role,
+    content: frame.content,
+    _hook: frame.name,
+    _skill: frame.skill,
+    _sig: frame.sig,
+    _timing: frame.timing,
+    _turn: frame.turn_id,
+  };
+}
+
+/** @param {Playback} playback @param {QueuedFrame} frame @returns {Playback} */
+function reach(playback, frame) {
+  switch (frame.type) {
+    case "sentence":
+      if (frame.audio && playback.hasSound) {
+        return { ...playback, playing: { sentence: frame, end: null, heardMs: 0, isOver: false } };
+      }
+      return withSegment(playback, { kind: "sentence", text: frame.text });
+    case "sentence_end":
+      if (playback.playing?.sentence.index !== frame.index) return playback;
+      return { ...playback, playing: { ...playback.playing, end: frame } };
+    case "hook":
+      return withSegment(playback, asHookSegment(frame));
+    case "tool_call":
+      return withSegment(playback, { kind: "tool", call: frame, result: null });
+    case "tool_result":
+      return withResult(playback, frame);
+    case "media":
+      return withSegment(playback, { kind: "media", frame });
+    case "turn_end":
+      return { ...playback, reachedEnd: frame };
+  }
+}
+
+/** @param {Playback} playback @param {Segment} segment @returns {Playback} */
+function withSegment(playback, segment) {
+  return { ...playback, historySegments: [...playback.historySegments, segment] };
+}
+
+/** @param {Playback} playback @param {import("./frames.js").ToolResult} result @returns {Playback} */
+function withResult(playback, result) {
+  const historySegments = playback.historySegments.map((segment) =>
+    segment.kind === "tool" && segment.call.id === result.id && !segment.result ? { ...segment, result } : segment,
+  );
+  return { ...playback, historySegments };
+}
+
+/** @param {Playback} playback @returns {Playback} */
+function finishPlaying(playback) {
+  const { playing } = playback;
+  // duration_ms 0: synthesis failed, there is no sound to wait for.
+  if (!playing?.end || !(playing.isOver || playing.end.duration_ms === 0)) return playback;
+  return withSegment({ ...playback, playing: null }, { kind: "sentence", text: playing.sentence.text });
+}
+
+/** @param {Hook} frame @returns {HookSegment} */
+function asHookSegment(frame) {
+  return { kind: "hook", frame };
+}
+
+/**
+ * The part of a sentence that was heard, back to a word boundary; "" if that is less than a word.
+ *
+ * @param {Playing} playing
+ */
+export function heardText({ sentence, end, heardMs, isOver }) {
+  const { text } = sentence;
+  if (isOver) return text;
+  if (heardMs <= 0 || !end || end.duration_ms <= 0) return "";
+  if (heardMs >= end.duration_ms) return text;
+  if (end.words?.length) return text.slice(0, wordsHeard(end.words, heardMs)).trimEnd();
+  return backToWord(text, Math.floor((text.length * heardMs) / end.duration_ms));
+}
+
+/**
+ * Up to the start of the word that was being spoken: a word counts when the next one has begun.
+ *
+ * @param {import("./frames.js").Word[]} words @param {number} heardMs
+ */
+function wordsHeard(words, heardMs) {
+  const begun = words.filter(([, startMs]) => startMs <= heardMs);
+  return begun.at(-1)?.[0] ?? 0;
+}
+
+/** @param {string} text @param {number} length */
+function backToWord(text, length) {
+  let end = 0;
+  for (const { index, segment } of new Intl.Segmenter(undefined, { granularity: "word" }).segment(text)) {
+    if (index + segment.length > length) break;
+    end = index + segment.length;
+  }
+  return text.slice(0, end).trimEnd();
+}

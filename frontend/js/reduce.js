@@ -1,0 +1,123 @@
+/**
+ * The only place where the state changes: `reduce(state, event)` is the next
+ * state, with the effects that `main` is to carry out.
+ *
+ * @typedef {import("./state.js").State} State
+ * @typedef {import("./state.js").Conversation} Conversation
+ * @typedef {import("./state.js").ConversationRecord} ConversationRecord
+ * @typedef {import("./frames.js").ServerFrame} ServerFrame
+ *
+ * @typedef {{type: "frame", frame: ServerFrame}
+ *   | {type: "connecting", attempt: number}
+ *   | {type: "disconnected", attempt: number, code: number, silently: boolean}
+ *   | {type: "loading", stages: import("./state.js").Stage[] | null}
+ *   | {type: "submit", text: string, turnId: string, at: number}
+ *   | {type: "retry", turnId: string, at: number}
+ *   | {type: "retry_without_unverified", turnId: string, at: number}
+ *   | {type: "stop"}
+ *   | {type: "saved", id: string, revision: number}
+ *   | {type: "save_failed", id: string, revision: number, message: string}
+ *   | {type: "listed", conversations: import("./state.js").Summary[]}
+ *   | {type: "opened", id: string, record: ConversationRecord | null, access: "write" | "read", at: number}
+ *   | {type: "new_conversation", id: string, at: number}
+ *   | {type: "open_conversation", id: string, at: number}
+ *   | {type: "rename", title: string}
+ *   | {type: "clear"}
+ *   | {type: "delete", nextId: string, at: number}
+ *   | {type: "undo", at: number}
+ *   | {type: "export", format: "json" | "markdown"}
+ *   | {type: "deleted_elsewhere", id: string}
+ *   | {type: "toggle_skill", name: string}
+ *   | {type: "set", change: Partial<import("./state.js").Settings>}
+ *   | {type: "panel", panel: import("./state.js").Panel | null}
+ *   | {type: "sidebar", isOpen: boolean}
+ *   | {type: "suggest", text: string}
+ *   | {type: "warn", code: string, message: string}
+ *   | {type: "dismiss_notice", code: string}
+ *   | {type: "dismiss_undo"}} Event
+ */
+
+import { configureIfChanged, saveIfChanged, unloadIdle } from "./consequences.js";
+import * as conversations from "./reduce_conversations.js";
+import { received } from "./reduce_frames.js";
+import * as turns from "./reduce_turn.js";
+import { warning, withEffects, withNotice } from "./state.js";
+
+/** @param {State} before @param {Event} event @returns {State} */
+export function reduce(before, event) {
+  const after = step({ ...before, effects: [] }, event);
+  return unloadIdle(configureIfChanged(before, saveIfChanged(before, after)));
+}
+
+/** @param {State} state @param {Event} event @returns {State} */
+function step(state, event) {
+  switch (event.type) {
+    case "frame":
+      return received(state, event.frame);
+    case "connecting":
+      return { ...state, connection: { ...state.connection, attempt: event.attempt, phase: "connecting" } };
+    case "disconnected":
+      return turns.disconnected(state, event);
+    case "loading":
+      return { ...state, loading: event.stages };
+    case "submit":
+      return turns.submitted(state, event);
+    case "retry":
+      return turns.retried(state, event);
+    case "retry_without_unverified":
+      return turns.retriedWithoutUnverified(state, event);
+    case "stop":
+      return turns.stopped(state);
+    case "saved":
+      return turns.saved(state, event);
+    case "save_failed":
+      return turns.saveFailed(state, event);
+    case "listed":
+      return { ...state, conversations: event.conversations };
+    case "opened":
+      return conversations.opened(state, event);
+    case "new_conversation":
+      return conversations.created(state, event);
+    case "open_conversation":
+      return conversations.opening(state, event);
+    case "rename":
+      return conversations.renamed(state, event.title);
+    case "clear":
+      return conversations.cleared(state);
+    case "delete":
+      return conversations.deleted(state, event);
+    case "undo":
+      return conversations.undone(state, event);
+    case "export":
+      return conversations.exported(state, event.format);
+    case "deleted_elsewhere":
+      return conversations.deletedElsewhere(state, event.id);
+    case "toggle_skill":
+      return set(state, { skillsOff: toggled(state.settings.skillsOff, event.name) });
+    case "set":
+      return set(state, event.change);
+    case "panel":
+      return { ...state, panel: event.panel === state.panel ? null : event.panel };
+    case "sidebar":
+      return { ...state, isSidebarOpen: event.isOpen };
+    case "suggest":
+      return withEffects(state, { type: "compose", text: event.text }, { type: "focus" });
+    case "warn":
+      return withNotice(state, warning(event.code, event.message));
+    case "dismiss_notice":
+      return { ...state, notices: state.notices.filter((notice) => notice.code !== event.code) };
+    case "dismiss_undo":
+      return { ...state, undo: null };
+  }
+}
+
+/** @param {State} state @param {Partial<import("./state.js").Settings>} change @returns {State} */
+function set(state, change) {
+  const settings = { ...state.settings, ...change };
+  return withEffects({ ...state, settings }, { type: "settings", settings });
+}
+
+/** @param {readonly string[]} names @param {string} name */
+function toggled(names, name) {
+  return names.includes(name) ? names.filter((other) => other !== name) : [...names, name];
+}

@@ -1,0 +1,121 @@
+/**
+ * Opening, making, renaming and removing conversations.
+ *
+ * @typedef {import("./state.js").State} State
+ * @typedef {import("./state.js").ConversationRecord} ConversationRecord
+ */
+
+import { recordOf } from "./consequences.js";
+import { fromRecord, newConversation, titleOf, withHistory } from "./conversation.js";
+import { asJson, asMarkdown, fileName } from "./export.js";
+import { stopped } from "./reduce_turn.js";
+import { openConversation, withConversation, withEffects, without, withNotice, warning } from "./state.js";
+
+/** @param {State} state @param {{id: string, at: number}} event @returns {State} */
+export function created(state, { id, at }) {
+  const current = openConversation(state);
+  const isFresh = current?.access === "write" && !current.conversationHistory.length && !current.title;
+  return isFresh ? focused({ ...state, isSidebarOpen: false }) : focused(opening(state, { id, at }));
+}
+
+/** @param {State} state @returns {State} */
+function focused(state) {
+  return withEffects(state, { type: "focus" });
+}
+
+/** Show another conversation; a turn that runs in this one is stopped. @param {State} state @param {{id: string, at: number}} event @returns {State} */
+export function opening(state, { id, at }) {
+  if (id === state.openId) return { ...state, isSidebarOpen: false };
+  const next = { ...stopped(state), openId: id, isSidebarOpen: false };
+  if (next.loaded[id]) return next;
+  return withEffects(withConversation(next, newConversation(id, at)), { type: "open", id });
+}
+
+/**
+ * The store has answered, or the tab that held the conversation has gone.
+ *
+ * @param {State} state
+ * @param {{id: string, record: ConversationRecord | null, access: "write" | "read", at: number}} event
+ * @returns {State}
+ */
+export function opened(state, { id, record, access, at }) {
+  const current = state.loaded[id];
+  if (!current || current.access === "write") return state;
+  return withConversation(state, record ? fromRecord(record, access) : { ...newConversation(id, at), access });
+}
+
+/** @param {State} state @param {string} title @returns {State} */
+export function renamed(state, title) {
+  const conversation = writable(state);
+  if (!conversation || title.trim() === titleOf(conversation)) return state;
+  return withConversation(state, { ...conversation, title: title.trim().slice(0, 120) });
+}
+
+/** @param {State} state @returns {State} */
+export function cleared(state) {
+  const conversation = writable(state);
+  if (!conversation?.conversationHistory.length) return state;
+  const next = stopped(state);
+  const full = openConversation(next) ?? conversation;
+  return withConversation(
+    { ...next, undo: { label: "Conversation cleared", record: recordOf(next, full) } },
+    withHistory(full, () => []),
+  );
+}
+
+/** @param {State} state @param {{nextId: string, at: number}} event @returns {State} */
+export function deleted(state, { nextId, at }) {
+  const conversation = writable(state);
+  if (!conversation) return state;
+  const next = stopped(state);
+  const record = recordOf(next, openConversation(next) ?? conversation);
+  const rest = next.conversations.filter(({ id }) => id !== record.id);
+  const gone = withEffects(
+    { ...next, loaded: without(next.loaded, record.id), conversations: rest, undo: record.conversationHistory.length ? { label: "Conversation deleted", record } : null },
+    { type: "remove", id: record.id },
+    { type: "release", id: record.id },
+  );
+  return opening({ ...gone, openId: null }, { id: rest[0]?.id ?? nextId, at });
+}
+
+/** Put back what was cleared or deleted last. @param {State} state @param {{at: number}} event @returns {State} */
+export function undone(state, { at }) {
+  if (!state.undo) return state;
+  const { record } = state.undo;
+  const next = { ...state, undo: null };
+  const loaded = next.loaded[record.id];
+  if (loaded?.access === "write") {
+    return withConversation(next, withHistory(loaded, (history) => [...record.conversationHistory, ...history]));
+  }
+  const summary = { id: record.id, title: titleOf(record), updatedAt: record.updatedAt };
+  const restored = { ...next, conversations: [summary, ...next.conversations.filter(({ id }) => id !== record.id)] };
+  return opening(withEffects(restored, { type: "save", record, revision: 0 }), { id: record.id, at });
+}
+
+/** Another tab deleted it while this one was reading along. @param {State} state @param {string} id @returns {State} */
+export function deletedElsewhere(state, id) {
+  const conversation = state.loaded[id];
+  const conversations = state.conversations.filter((summary) => summary.id !== id);
+  if (conversation?.access !== "read") return { ...state, conversations };
+  const emptied = withConversation({ ...state, conversations }, withHistory(conversation, () => []));
+  return withNotice(emptied, warning("deleted_elsewhere", "This conversation was deleted in another tab."));
+}
+
+/** @param {State} state @param {"json" | "markdown"} format @returns {State} */
+export function exported(state, format) {
+  const conversation = openConversation(state);
+  if (!conversation) return state;
+  const record = recordOf(state, conversation);
+  return withEffects(
+    state,
+    format === "json"
+      ? { type: "download", name: fileName(record, "json"), mediaType: "application/json", text: asJson(record) }
+      : { type: "download", name: fileName(record, "md"), mediaType: "text/markdown", text: asMarkdown(record) },
+  );
+}
+
+/** @param {State} state */
+function writable(state) {
+  const conversation = openConversation(state);
+  return conversation?.access === "write" ? conversation : null;
+}

@@ -1,0 +1,154 @@
+/**
+ * Frames of the server: queued ones through the playback, immediate ones at once.
+ * A frame of a turn that is not the running one is stale and is dropped, except
+ * what a cut turn still brings: its hooks and its end.
+ *
+ * @typedef {import("./state.js").State} State
+ * @typedef {import("./state.js").Turn} Turn
+ * @typedef {import("./frames.js").ServerFrame} ServerFrame
+ * @typedef {import("./frames.js").QueuedFrame} QueuedFrame
+ * @typedef {import("./frames.js").TurnEnd} TurnEnd
+ */
+
+import { insertLateHook, withHistory } from "./conversation.js";
+import { EMPTY_TRACE, withTrace } from "./inspect.js";
+import { plainText } from "./markdown.js";
+import { enqueue, hookMessage } from "./playback.js";
+import { cutTurn, ended, refused, rolledBack } from "./reduce_turn.js";
+import { lastEntries, withConversation, withNotice, without, withTurnNotice, withView } from "./state.js";
+
+const MAX_TRACES = 20;
+const MAX_ANNOUNCEMENTS = 4;
+
+/** @param {State} state @param {ServerFrame} frame @returns {State} */
+export function received(state, frame) {
+  switch (frame.type) {
+    case "ready":
+      return { ...state, server: frame, skills: frame.skills, diagnostics: [], connection: { phase: "online", attempt: 0, code: null } };
+    case "skills":
+      return { ...state, skills: frame.skills, diagnostics: frame.diagnostics };
+    case "turn_start":
+      return ofRunning(state, frame.turn_id, (turn) => ({ ...state, turn: { ...turn, phase: "running" } }));
+    case "text":
+      return ofRunning(state, frame.turn_id, (turn) => ({ ...state, turn: { ...turn, streamed: turn.streamed + frame.delta } }));
+    case "reasoning":
+      return ofRunning(state, frame.turn_id, () => withReasoning(state, frame.turn_id, frame.delta));
+    case "sentence":
+    case "sentence_end":
+    case "hook":
+    case "tool_call":
+    case "tool_result":
+    case "media":
+    case "turn_end":
+      return queued(state, frame);
+    case "notice":
+      return noticed(state, frame);
+    case "trace":
+      return traced(state, frame);
+    case "error":
+      return failed(state, frame);
+    case "pong":
+      return state;
+  }
+}
+
+/** @param {State} state @param {string} turnId @param {(turn: Turn) => State} act @returns {State} */
+function ofRunning(state, turnId, act) {
+  return state.turn?.id === turnId ? act(state.turn) : state;
+}
+
+/** @param {State} state @param {QueuedFrame} frame @returns {State} */
+function queued(state, frame) {
+  const { turn } = state;
+  if (turn?.id !== frame.turn_id) return ofCutTurn(state, frame);
+  if (frame.type === "turn_end" && (frame.reason === "interrupted" || frame.reason === "aborted")) return cutByServer(state, frame);
+  const playback = enqueue(turn.playback, frame);
+  const next = announced({ ...state, turn: { ...turn, playback } }, turn.playback, playback);
+  return playback.reachedEnd ? endReached(next, { ...turn, playback }, playback.reachedEnd) : next;
+}
+
+/** @param {State} state @param {QueuedFrame} frame @returns {State} */
+function ofCutTurn(state, frame) {
+  const conversationId = state.cutTurns[frame.turn_id];
+  if (!conversationId) return state;
+  if (frame.type === "turn_end") return { ...state, cutTurns: without(state.cutTurns, frame.turn_id) };
+  const conversation = state.loaded[conversationId];
+  if (frame.type !== "hook" || !conversation) return state;
+  const segments = [...(state.views[frame.turn_id]?.segments ?? []), { kind: /** @type {const} */ ("hook"), frame }];
+  return withConversation(
+    withView(state, frame.turn_id, { segments }),
+    withHistory(conversation, (history) => insertLateHook(history, hookMessage(frame))),
+  );
+}
+
+/** @param {State} state @param {TurnEnd} end @returns {State} */
+function cutByServer(state, end) {
+  const { turn } = state;
+  if (turn && end.rollback) return withMessage(rolledBack(state, turn), end);
+  const next = cutTurn(state, "stopped");
+  return withView({ ...next, cutTurns: without(next.cutTurns, end.turn_id) }, end.turn_id, { end });
+}
+
+/** The reason of a turn that leaves no trace in the conversation. @param {State} state @param {TurnEnd} end @returns {State} */
+function withMessage(state, end) {
+  return withNotice(state, { type: "notice", code: "turn_aborted", level: "warning", message: end.message ?? "The server ended this turn." });
+}
+
+/** @param {State} state @param {Turn} turn @param {TurnEnd} end @returns {State} */
+function endReached(state, turn, end) {
+  const next = withView(ended(state, turn, end.reason === "completed" ? null : "failed"), turn.id, { end });
+  return end.rollback ? rolledBack(next, turn) : next;
+}
+
+/** Sentences are read out as they are reached. @param {State} state @param {import("./playback.js").Playback} before @param {import("./playback.js").Playback} after @returns {State} */
+function announced(state, before, after) {
+  const fresh = after.historySegments.slice(before.historySegments.length).filter((segment) => segment.kind === "sentence");
+  if (!fresh.length) return state;
+  const n = (state.announcements.at(-1)?.n ?? 0) + 1;
+  const lines = fresh.map((segment, index) => ({ n: n + index, text: plainText(segment.text) }));
+  return { ...state, announcements: [...state.announcements, ...lines].slice(-MAX_ANNOUNCEMENTS) };
+}
+
+/** @param {State} state @param {string} turnId @param {string} delta @returns {State} */
+function withReasoning(state, turnId, delta) {
+  return withView(state, turnId, { reasoning: (state.views[turnId]?.reasoning ?? "") + delta });
+}
+
+/** @param {State} state @param {import("./frames.js").Notice} notice @returns {State} */
+function noticed(state, notice) {
+  const turnId = notice.turn_id ?? state.turn?.id;
+  return turnId ? withTurnNotice(state, turnId, notice) : withNotice(state, notice);
+}
+
+/** @param {State} state @param {import("./frames.js").Trace} frame @returns {State} */
+function traced(state, { turn_id, event, data }) {
+  const trace = withTrace(state.traces[turn_id] ?? EMPTY_TRACE, event, data);
+  return { ...state, traces: lastEntries({ ...state.traces, [turn_id]: trace }, MAX_TRACES) };
+}
+
+/**
+ * An error with the turn's id comes before its `turn_end`. One without, while a
+ * turn waits for its `turn_start`, is the answer to our `chat`.
+ *
+ * @param {State} state @param {import("./frames.js").ErrorFrame} error
+ * @returns {State}
+ */
+function failed(state, error) {
+  const { turn } = state;
+  if (turn?.phase === "sent" && (error.turn_id === turn.id || (!error.turn_id && isAboutChat(error)))) {
+    return refused(state, turn, error);
+  }
+  if (error.turn_id) return withView(state, error.turn_id, { error });
+  return withNotice(state, { type: "notice", code: error.code, level: "error", message: withPath(error) });
+}
+
+/** @param {import("./frames.js").ErrorFrame} error */
+function isAboutChat({ code, path }) {
+  const isOfOtherFrame = path && !/^\$($|\.(messages|id)\b)/.test(path);
+  return !isOfOtherFrame && code !== "frame_type_unknown" && code !== "audio_misaligned" && code !== "speech_unavailable";
+}
+
+/** @param {import("./frames.js").ErrorFrame} error */
+export function withPath({ message, path }) {
+  return path && !message.includes(path) ? `${message} (${path})` : message;
+}

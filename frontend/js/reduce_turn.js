@@ -1,0 +1,200 @@
+/**
+ * One turn, from the user's message to its end: asked, stored, sent, running,
+ * and then flushed into the history, or cut.
+ *
+ * @typedef {import("./state.js").State} State
+ * @typedef {import("./state.js").Turn} Turn
+ * @typedef {import("./state.js").Conversation} Conversation
+ * @typedef {import("./frames.js").Message} Message
+ * @typedef {import("./frames.js").Answer} Answer
+ */
+
+import { askAgain, fitToLimits, isUserMessage, unansweredMessage, withAnswer, withHistory } from "./conversation.js";
+import { cut, flushHistorySegments, newPlayback } from "./playback.js";
+import {
+  canSend,
+  openConversation,
+  warning,
+  withConversation,
+  withEffects,
+  withNotice,
+  withTurnNotice,
+  withView,
+} from "./state.js";
+
+/** @param {State} state @param {{text: string, turnId: string, at: number}} event @returns {State} */
+export function submitted(state, { text, turnId, at }) {
+  if (!text.trim() || !canSend(state)) return state;
+  const next = cutTurn(state, "stopped");
+  const conversation = openConversation(next);
+  if (!conversation) return state;
+  /** @type {Message} */
+  const message = { role: "user", content: text, _turn: turnId, _answer: "pending" };
+  const conversationHistory = [...conversation.conversationHistory, message];
+  if (!fitToLimits(conversationHistory, state.server?.limits ?? null)) {
+    return withNotice(state, warning("message_too_large", "This message is longer than the server accepts. Shorten it and send again."));
+  }
+  return withEffects(begun(next, { ...conversation, conversationHistory, updatedAt: at }, turnId), { type: "compose", text: "" });
+}
+
+/** Ask the last user message again. Only ever by the user's hand. @param {State} state @param {{turnId: string, at: number}} event @returns {State} */
+export function retried(state, { turnId, at }) {
+  const conversation = openConversation(state);
+  if (!conversation || state.turn || !canSend(state) || !unansweredMessage(conversation.conversationHistory)) return state;
+  return begun(state, { ...withHistory(conversation, (history) => askAgain(history, turnId)), updatedAt: at }, turnId);
+}
+
+/** @param {State} state @param {{turnId: string, at: number}} event @returns {State} */
+export function retriedWithoutUnverified(state, event) {
+  const conversation = openConversation(state);
+  const failed = conversation && unansweredMessage(conversation.conversationHistory);
+  if (!conversation || !failed) return state;
+  const path = state.views[failed._turn ?? ""]?.error?.path;
+  const next = retried(withConversation(state, leaveOut(state, conversation, path)), event);
+  return next.turn ? { ...next, turn: { ...next.turn, leavesOut: true } } : state;
+}
+
+/**
+ * Mark the message that the server named as not to be sent again; without a name, all system messages.
+ *
+ * @param {State} state @param {Conversation} conversation @param {string} [path] `$.messages[3]`
+ * @returns {Conversation}
+ */
+function leaveOut(state, conversation, path) {
+  const index = Number(/^\$\.messages\[(\d+)\]/.exec(path ?? "")?.[1] ?? NaN);
+  const sent = fitToLimits(conversation.conversationHistory, state.server?.limits ?? null)?.messages ?? [];
+  const named = sent[index];
+  const isOut = named ? (/** @type {Message} */ m) => m === named : (/** @type {Message} */ m) => m.role === "system";
+  return withHistory(conversation, (history) => history.map((m) => (isOut(m) ? { ...m, _unverified: true } : m)));
+}
+
+/** @param {State} state @param {Conversation} conversation @param {string} turnId @returns {State} */
+function begun(state, conversation, turnId) {
+  /** @type {Turn} */
+  const turn = {
+    id: turnId,
+    conversationId: conversation.id,
+    phase: "storing",
+    revision: conversation.revision + 1,
+    streamed: "",
+    playback: newPlayback(),
+    leavesOut: false,
+  };
+  return { ...withConversation(state, conversation), turn };
+}
+
+/** The user message is safe: now it may be sent. @param {State} state @param {{id: string, revision: number}} event @returns {State} */
+export function saved(state, { id, revision }) {
+  const { turn } = state;
+  if (turn?.phase !== "storing" || turn.conversationId !== id || revision < turn.revision) return state;
+  return sent(state, turn);
+}
+
+/** @param {State} state @param {Turn} turn @returns {State} */
+function sent(state, turn) {
+  const fitting = fitToLimits(state.loaded[turn.conversationId]?.conversationHistory ?? [], state.server?.limits ?? null);
+  if (!fitting) return state;
+  const { messages, droppedTurns } = fitting;
+  const next = withEffects(
+    { ...state, turn: { ...turn, phase: "sent" } },
+    { type: "send", frame: { type: "chat", id: turn.id, messages } },
+  );
+  if (!droppedTurns) return next;
+  const turns = droppedTurns === 1 ? "oldest turn was" : `${droppedTurns} oldest turns were`;
+  return withTurnNotice(next, turn.id, warning("history_shortened", `The ${turns} left out: the conversation is longer than the server accepts.`));
+}
+
+/** @param {State} state @param {{id: string, revision: number, message: string}} event @returns {State} */
+export function saveFailed(state, { id, revision, message }) {
+  const { turn } = state;
+  const next = withNotice(state, warning("storage_failed", `This browser could not store the conversation (${message}). Export it, then make room by deleting old ones.`));
+  const isUnsent = turn?.phase === "storing" && turn.conversationId === id && revision >= turn.revision;
+  return isUnsent ? ended(next, turn, "failed") : next;
+}
+
+/** @param {State} state @returns {State} */
+export function stopped(state) {
+  const { turn } = state;
+  if (!turn) return state;
+  const next = cutTurn(state, "stopped");
+  return turn.phase === "storing" ? next : withEffects(next, { type: "send", frame: { type: "interrupt", turn_id: turn.id } });
+}
+
+/**
+ * The socket is gone, and every turn with it; one whose end has arrived plays on.
+ *
+ * @param {State} state @param {{attempt: number, code: number, silently: boolean}} event
+ * @returns {State}
+ */
+export function disconnected(state, { attempt, code, silently }) {
+  const phase = silently ? "connecting" : "waiting";
+  const isEndHere = state.turn?.playback.audioQueue.some((frame) => frame.type === "turn_end");
+  const next = isEndHere ? state : cutTurn(state, "lost");
+  return { ...next, cutTurns: {}, connection: { phase, attempt, code } };
+}
+
+/**
+ * Stop the running turn here and keep what was heard. Its `turn_end` is awaited:
+ * hooks that come before it are kept too.
+ *
+ * @param {State} state @param {Answer} answer
+ * @returns {State}
+ */
+export function cutTurn(state, answer) {
+  const { turn } = state;
+  if (!turn) return state;
+  const next = ended(state, { ...turn, playback: cut(turn.playback) }, answer);
+  if (turn.phase === "storing") return next;
+  return { ...next, cutTurns: { ...next.cutTurns, [turn.id]: turn.conversationId } };
+}
+
+/**
+ * The turn is over: flush it into the history. `answer` null = the user message has its answer.
+ *
+ * @param {State} state @param {Turn} turn @param {Answer | null} answer
+ * @returns {State}
+ */
+export function ended(state, turn, answer) {
+  const { historySegments } = turn.playback;
+  const next = withView({ ...state, turn: null }, turn.id, { segments: historySegments });
+  const conversation = next.loaded[turn.conversationId];
+  if (!conversation) return next;
+  const conversationHistory = [...conversation.conversationHistory, ...flushHistorySegments(historySegments, turn.id)];
+  return withConversation(
+    next,
+    withHistory({ ...conversation, conversationHistory }, (history) => withAnswer(history, turn.id, answer)),
+  );
+}
+
+/** The turn never was: its messages go, the user's text comes back into the input. @param {State} state @param {Turn} turn @returns {State} */
+export function rolledBack(state, turn) {
+  const conversation = state.loaded[turn.conversationId];
+  if (!conversation) return { ...state, turn: null };
+  const asked = conversation.conversationHistory.findLast((message) => isUserMessage(message) && message._turn === turn.id);
+  const next = withConversation(
+    { ...state, turn: null },
+    withHistory(conversation, (history) => history.filter((message) => message._turn !== turn.id)),
+  );
+  return asked ? withEffects(next, { type: "compose", text: asked.content }) : next;
+}
+
+/**
+ * The server refused the turn before it began. If the user has agreed to leave
+ * out what does not verify, that is done and the rest sent, message by message.
+ *
+ * @param {State} state @param {Turn} turn @param {import("./frames.js").ErrorFrame} error
+ * @returns {State}
+ */
+export function refused(state, turn, error) {
+  const next = ended(withView(state, turn.id, { error }), turn, "failed");
+  if (!turn.leavesOut || error.code !== "hook_signature_invalid") return next;
+  const at = openConversation(next)?.updatedAt ?? 0;
+  const hasMore = openConversation(next)?.conversationHistory.some((m) => m.role === "system" && !m._unverified);
+  return hasMore ? retriedWithoutUnverified(next, { turnId: nextId(turn.id), at }) : next;
+}
+
+/** A turn id of its own for each attempt; ids hold 64 characters. @param {string} turnId */
+function nextId(turnId) {
+  const [stem = "", count = "1"] = turnId.split("_r");
+  return `${stem}_r${Number(count) + 1}`;
+}

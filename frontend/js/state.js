@@ -1,0 +1,186 @@
+/**
+ * What the page knows. Nothing here is ever changed in place: `reduce` makes the
+ * next state, `render` draws it, `main` carries out its `effects`.
+ *
+ * @typedef {import("./frames.js").Message} Message
+ * @typedef {import("./frames.js").ErrorFrame} ErrorFrame
+ * @typedef {import("./frames.js").Notice} Notice
+ * @typedef {import("./frames.js").TurnEnd} TurnEnd
+ * @typedef {import("./playback.js").Playback} Playback
+ * @typedef {import("./playback.js").Segment} Segment
+ *
+ * @typedef {object} ConversationRecord One conversation as it is stored.
+ * @property {string} id
+ * @property {string} title "" = made from the first user message
+ * @property {number} createdAt
+ * @property {number} updatedAt
+ * @property {readonly Message[]} conversationHistory
+ * @property {readonly Segment[]} historySegments what a cut at this moment would keep of the running turn
+ *
+ * @typedef {"opening" | "write" | "read"} Access "read": another tab holds the conversation
+ * @typedef {Omit<ConversationRecord, "historySegments"> & {access: Access, revision: number}} Conversation
+ * @typedef {{id: string, title: string, updatedAt: number}} Summary
+ *
+ * @typedef {object} Turn The turn that is running.
+ * @property {string} id
+ * @property {string} conversationId
+ * @property {"storing" | "sent" | "running"} phase stored before it is sent; running once `turn_start` has come
+ * @property {number} revision of the conversation that holds the user message
+ * @property {string} streamed every `text` delta so far: for display alone
+ * @property {Playback} playback
+ * @property {boolean} leavesOut the user agreed to send without messages that do not verify
+ *
+ * @typedef {object} TurnView What is shown of a turn besides its messages; gone with the page.
+ * @property {readonly Segment[]} segments
+ * @property {string} reasoning
+ * @property {TurnEnd | null} end
+ * @property {ErrorFrame | null} error
+ * @property {readonly Notice[]} notices
+ *
+ * @typedef {{phase: "connecting" | "online" | "waiting", attempt: number, code: number | null}} Connection
+ * @typedef {{name: string, state: string}} Stage
+ * @typedef {"skills" | "inspector" | "settings"} Panel
+ * @typedef {"auto" | "light" | "dark"} Theme
+ *
+ * @typedef {object} Settings Kept for this browser.
+ * @property {Theme} theme
+ * @property {string} language "" = not said
+ * @property {boolean} tools
+ * @property {boolean} trace
+ * @property {readonly string[]} skillsOff switched off by the user; all others are on
+ *
+ * @typedef {object} State
+ * @property {Connection} connection
+ * @property {import("./frames.js").Ready | null} server the last `ready`
+ * @property {readonly import("./frames.js").SkillItem[]} skills
+ * @property {readonly import("./frames.js").Diagnostic[]} diagnostics
+ * @property {readonly Stage[] | null} loading stages of a server that is not ready yet
+ * @property {Settings} settings
+ * @property {readonly Summary[]} conversations newest first
+ * @property {string | null} openId
+ * @property {Readonly<Record<string, Conversation>>} loaded the open one, and those whose cut turn may still bring hooks
+ * @property {Turn | null} turn
+ * @property {Readonly<Record<string, string>>} cutTurns turn → conversation, until its `turn_end` arrives
+ * @property {Readonly<Record<string, TurnView>>} views by turn
+ * @property {Readonly<Record<string, import("./inspect.js").TurnTrace>>} traces by turn
+ * @property {readonly Notice[]} notices of the page, not of a turn
+ * @property {readonly {n: number, text: string}[]} announcements for screen readers, the last few
+ * @property {Panel | null} panel
+ * @property {boolean} isSidebarOpen on a narrow screen
+ * @property {{label: string, record: ConversationRecord} | null} undo
+ * @property {readonly Effect[]} effects of the last event, to be carried out once
+ *
+ * @typedef {{type: "send", frame: import("./frames.js").ClientFrame}
+ *   | {type: "save", record: ConversationRecord, revision: number}
+ *   | {type: "remove", id: string}
+ *   | {type: "open", id: string}
+ *   | {type: "release", id: string}
+ *   | {type: "compose", text: string}
+ *   | {type: "focus"}
+ *   | {type: "download", name: string, mediaType: string, text: string}
+ *   | {type: "settings", settings: Settings}} Effect
+ */
+
+/** @type {Settings} */
+export const DEFAULT_SETTINGS = { theme: "auto", language: "", tools: true, trace: true, skillsOff: [] };
+
+/** @type {TurnView} */
+export const EMPTY_VIEW = { segments: [], reasoning: "", end: null, error: null, notices: [] };
+
+const MAX_VIEWS = 300;
+const MAX_NOTICES = 5;
+
+/** @param {Partial<Settings>} [settings] @returns {State} */
+export function initialState(settings = {}) {
+  return {
+    connection: { phase: "connecting", attempt: 0, code: null },
+    server: null,
+    skills: [],
+    diagnostics: [],
+    loading: null,
+    settings: { ...DEFAULT_SETTINGS, ...settings },
+    conversations: [],
+    openId: null,
+    loaded: {},
+    turn: null,
+    cutTurns: {},
+    views: {},
+    traces: {},
+    notices: [],
+    announcements: [],
+    panel: null,
+    isSidebarOpen: false,
+    undo: null,
+    effects: [],
+  };
+}
+
+/** @param {State} state @returns {Conversation | null} */
+export function openConversation(state) {
+  return (state.openId && state.loaded[state.openId]) || null;
+}
+
+/** The running turn, if it belongs to the conversation on screen. @param {State} state */
+export function visibleTurn(state) {
+  return state.turn?.conversationId === state.openId ? state.turn : null;
+}
+
+/** @param {State} state */
+export function canSend(state) {
+  return state.connection.phase === "online" && openConversation(state)?.access === "write";
+}
+
+/** @param {State} state @param {...Effect} effects @returns {State} */
+export function withEffects(state, ...effects) {
+  return { ...state, effects: [...state.effects, ...effects] };
+}
+
+/** @param {State} state @param {Conversation} conversation @returns {State} */
+export function withConversation(state, conversation) {
+  return { ...state, loaded: { ...state.loaded, [conversation.id]: conversation } };
+}
+
+/** @param {State} state @param {string} turnId @param {Partial<TurnView>} change @returns {State} */
+export function withView(state, turnId, change) {
+  const views = { ...state.views, [turnId]: { ...(state.views[turnId] ?? EMPTY_VIEW), ...change } };
+  return { ...state, views: lastEntries(views, MAX_VIEWS) };
+}
+
+/** A line for the reader, on the page. @param {State} state @param {Notice} notice @returns {State} */
+export function withNotice(state, notice) {
+  const others = state.notices.filter(({ code, message }) => code !== notice.code || message !== notice.message);
+  return { ...state, notices: [...others, notice].slice(-MAX_NOTICES) };
+}
+
+/** A line for the reader, in the turn it is about. @param {State} state @param {string} turnId @param {Notice} notice @returns {State} */
+export function withTurnNotice(state, turnId, notice) {
+  const notices = [...(state.views[turnId]?.notices ?? []), notice].slice(-MAX_NOTICES);
+  return withView(state, turnId, { notices });
+}
+
+/** @param {string} code @param {string} message @returns {Notice} */
+export function warning(code, message) {
+  return { type: "notice", code, level: "warning", message };
+}
+
+/**
+ * @template T
+ * @param {Readonly<Record<string, T>>} record
+ * @param {number} count
+ * @returns {Record<string, T>}
+ */
+export function lastEntries(record, count) {
+  const entries = Object.entries(record);
+  return entries.length > count ? Object.fromEntries(entries.slice(-count)) : { ...record };
+}
+
+/**
+ * @template T
+ * @param {Readonly<Record<string, T>>} record
+ * @param {string} key
+ * @returns {Record<string, T>}
+ */
+export function without(record, key) {
+  const { [key]: _gone, ...rest } = record;
+  return rest;
+}
