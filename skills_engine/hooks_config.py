@@ -33,20 +33,30 @@ MAX_FILE_BYTES = 64 * 1024
 HOOKS_JSON = "hooks/hooks.json"
 NEVER_FIRES = "an empty tool_filter never fires; name the tools, or leave the key out for every tool"
 
+_WHEN = (
+    "When the text is put before the model, and which of the turn's model calls read it. "
+    "after_user_input: all of them. "
+    "before_planning: the planning call, where the model decides whether it needs tools. "
+    "before_first_agent: every call of the agent loop. "
+    "before_each_agent: every call of the agent loop, put in anew each time. "
+    "after_tool_call: the call after a tool has run."
+)
 _Text = Annotated[str, msgspec.Meta(min_length=1)]
 
 
+# The source of the JSON Schema and of the loader's checks; the descriptions are what an editor shows.
 class HookEntry(msgspec.Struct, forbid_unknown_fields=True):
-    """One entry of hooks.json as an author writes it: the source of the JSON Schema and of the checks."""
-
-    name: Annotated[_Text, msgspec.Meta(description="What the hook is called; once in a file.")]
+    name: Annotated[_Text, msgspec.Meta(description="What the hook is called; each name once in this file.")]
     file: Annotated[_Text, msgspec.Meta(description="The Markdown file with the text, beside hooks.json.")]
-    timing: Annotated[Timing, msgspec.Meta(description="When the text is put before the model.")]
+    timing: Annotated[Timing, msgspec.Meta(description=_WHEN)]
     role: Annotated[Role, msgspec.Meta(description="Who says it to the model.")]
-    persistent: Annotated[bool, msgspec.Meta(description="Does the text stay in the conversation for later turns?")]
+    persistent: Annotated[
+        bool,
+        msgspec.Meta(description="true: the text stays in the conversation, and a copy is added each time it fires."),
+    ]
     tool_filter: Annotated[
         Annotated[list[_Text], msgspec.Meta(min_length=1)] | None,
-        msgspec.Meta(description="after_tool_call only: the tools after which it fires. Left out: after every tool."),
+        msgspec.Meta(description="For after_tool_call: the tools after which it fires. Left out: after every tool."),
     ] = None
 
 

@@ -45,6 +45,10 @@ class Skill:
     hooks: tuple[HookInfo, ...] = ()
 
 
+def is_spec_name(name: str) -> bool:
+    return len(name) <= MAX_NAME_CHARS and _SPEC_NAME.fullmatch(name) is not None
+
+
 def find_skill_file(folder: Path) -> str | None:
     """`SKILL.md`, else the first name that differs in case only."""
     names = sorted(entry.name for entry in folder.iterdir() if entry.name.lower() == "skill.md")
@@ -120,7 +124,7 @@ def _title(fields: Mapping[str, Any], folder_name: str, report: Report) -> str:
     if not name:
         report.warning("$.name", f"missing: expected {folder_name!r}, as the folder is called")
         return folder_name
-    if not _SPEC_NAME.fullmatch(name) or len(name) > MAX_NAME_CHARS:
+    if not is_spec_name(name):
         report.warning("$.name", f"expected at most {MAX_NAME_CHARS} lower-case letters, digits and single hyphens")
     if name != folder_name:
         report.warning("$.name", f"{name!r} is not the folder's name: the skill is known as {folder_name!r}")

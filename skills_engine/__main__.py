@@ -1,0 +1,131 @@
+"""Tools for skill authors: `python -m skills_engine lint | new | simulate | schema`."""
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import cast
+
+from skills_engine.authoring.lint import is_skill_folder, lint
+from skills_engine.authoring.scaffold import ScaffoldError, new_skill
+from skills_engine.authoring.schema import schema_text
+from skills_engine.authoring.simulate import play, render
+from skills_engine.diagnostics import Diagnostic
+from skills_engine.hooks_config import HookInfo, read_hooks
+from skills_engine.library import load_snapshot
+
+OK, FAILED, USAGE = 0, 1, 2
+
+
+def main(argv: Sequence[str]) -> int:
+    arguments = _parser().parse_args(argv)
+    run = cast("Callable[[argparse.Namespace], int]", arguments.run)
+    return run(arguments)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m skills_engine",
+        description="Tools for skill authors.",
+        epilog="Exit status: 0 all is well, 1 something is wrong in a skill, 2 the command itself is.",
+    )
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    lint_command = commands.add_parser("lint", help="check skills, and say what their authors should know")
+    lint_command.add_argument("path", metavar="PATH", type=_folder, help="the folder of one skill, or of many")
+    lint_command.add_argument("--strict", action="store_true", help="warnings count as errors")
+    lint_command.add_argument("--json", action="store_true", help="print a JSON list of diagnostics")
+    lint_command.set_defaults(run=_lint)
+
+    new_command = commands.add_parser("new", help="make a skill that works, to change to your liking")
+    new_command.add_argument("name", metavar="NAME", help="lower-case letters, digits and hyphens")
+    new_command.add_argument("--dir", type=Path, default=Path("skills"), help="where (default: %(default)s)")
+    new_command.set_defaults(run=_new)
+
+    simulate_command = commands.add_parser("simulate", help="play a turn without a model; see what each call reads")
+    simulate_command.add_argument("path", metavar="PATH", type=_folder, help="the folder of one skill, or of many")
+    simulate_command.add_argument("--text", default="(the user's message)", help="what the user says")
+    simulate_command.add_argument(
+        "--round",
+        action="append",
+        type=_tool_names,
+        metavar="TOOL[,TOOL]",
+        help="tools that the model calls in one round; give it again for another (default: --round read_file)",
+    )
+    ending = simulate_command.add_mutually_exclusive_group()
+    ending.add_argument("--no-need", action="store_true", help="the model answers at once, without tools")
+    ending.add_argument("--no-tools", action="store_true", help="tools are switched off")
+    simulate_command.set_defaults(run=_simulate)
+
+    schema_command = commands.add_parser("schema", help="print the JSON Schema of hooks.json")
+    schema_command.set_defaults(run=_schema)
+    return parser
+
+
+def _folder(text: str) -> Path:
+    path = Path(text)
+    if not path.is_dir():
+        raise argparse.ArgumentTypeError(f"no such folder: {text}")
+    return path
+
+
+def _tool_names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",")]
+
+
+def _lint(arguments: argparse.Namespace) -> int:
+    by_folder = lint(arguments.path)
+    found = [(folder, diagnostic) for folder, diagnostics in by_folder.items() for diagnostic in diagnostics]
+    errors = sum(diagnostic.severity == "error" for _, diagnostic in found)
+    warnings = sum(diagnostic.severity == "warning" for _, diagnostic in found)
+    if arguments.json:
+        print(json.dumps([asdict(diagnostic) for _, diagnostic in found], indent=2, ensure_ascii=False))
+    else:
+        for folder, diagnostic in found:
+            print(_line(folder, diagnostic))
+        print(f"{_count(len(by_folder), 'folder')} checked: {_count(errors, 'error')}, {_count(warnings, 'warning')}")
+    return FAILED if errors or (arguments.strict and warnings) else OK
+
+
+def _line(folder: Path, diagnostic: Diagnostic) -> str:
+    """A path that a terminal can open, then the place in it."""
+    place = f"{folder / diagnostic.file} {diagnostic.path}".rstrip()
+    return f"{place}: {diagnostic.severity}: {diagnostic.message}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _new(arguments: argparse.Namespace) -> int:
+    try:
+        folder = new_skill(arguments.name, arguments.dir)
+    except ScaffoldError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return USAGE
+    print(f"{folder} is made: read {folder / 'SKILL.md'}, then change {folder / 'hooks' / 'greeting.md'}")
+    return OK
+
+
+def _simulate(arguments: argparse.Namespace) -> int:
+    rounds = [] if arguments.no_need else arguments.round or [["read_file"]]
+    hooks = _hooks_of(arguments.path)
+    print(render(play(hooks, text=arguments.text, rounds=rounds, tools=not arguments.no_tools)))
+    return OK
+
+
+def _hooks_of(path: Path) -> list[HookInfo]:
+    if is_skill_folder(path):
+        return list(read_hooks(path.resolve()).hooks)
+    return load_snapshot(path).hooks(None)
+
+
+def _schema(_arguments: argparse.Namespace) -> int:
+    print(schema_text(), end="")
+    return OK
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

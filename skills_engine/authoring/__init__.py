@@ -1,0 +1,1 @@
+"""Tools for skill authors; nothing at run time needs them."""

@@ -1,0 +1,124 @@
+"""What an author should know before a skill runs: the loader's diagnostics, and what authors trip over."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from skills_engine.diagnostics import Diagnostic, Report
+from skills_engine.files import UnreadableError, read_inside
+from skills_engine.front_matter import split_front_matter
+from skills_engine.hooks_config import HOOKS_JSON, NEVER_FIRES, HookInfo, HooksFile, read_hooks
+from skills_engine.skills_config import MAX_FILE_BYTES, Skill, find_skill_file
+from skills_engine.skills_folder import list_skills, load_skill
+
+LONG_HOOK_CHARS = 2000
+LONG_BODY_LINES = 500
+
+_LOOP = ("before_first_agent", "before_each_agent", "after_tool_call")
+_COMMAND = re.compile(r"!`[^`\n]+`")
+_VARIABLE = re.compile(r"\$\{CLAUDE_\w+\}|\$ARGUMENTS\b")
+_COPIES = {
+    "after_user_input": "a copy a turn",
+    "before_planning": "a copy a turn",
+    "before_first_agent": "a copy for each turn that uses tools",
+    "before_each_agent": "a copy a round",
+    "after_tool_call": "a copy for each tool call",
+}
+
+
+def is_skill_folder(path: Path) -> bool:
+    return find_skill_file(path) is not None or (path / "hooks").is_dir()
+
+
+def lint(path: Path) -> dict[Path, list[Diagnostic]]:
+    """Of one skill, or of every skill in a folder of skills, by the skill's folder. Raises OSError."""
+    if is_skill_folder(path):
+        return {path: lint_skill(path.resolve())}
+    names, found = list_skills(path, None)
+    by_folder = {path: found} if found else {}
+    return by_folder | {path / name: lint_skill(path.resolve() / name) for name in names}
+
+
+def lint_skill(folder: Path) -> list[Diagnostic]:
+    loaded = load_skill(folder, is_named=False)
+    found = [_strict(diagnostic) for diagnostic in loaded.diagnostics]
+    if loaded.skill is not None:
+        hooks = read_hooks(folder)
+        found += _body_advice(loaded.skill)
+        found += _hooks_advice(hooks, folder.name)
+        found += _orphans(folder, hooks)
+    return found
+
+
+def _strict(diagnostic: Diagnostic) -> Diagnostic:
+    """What loads but can never work is an error here (L1-02)."""
+    return replace(diagnostic, severity="error") if diagnostic.message == NEVER_FIRES else diagnostic
+
+
+def _body_advice(skill: Skill) -> list[Diagnostic]:
+    report = Report(skill.name, skill.file)
+    try:
+        text = read_inside(skill.directory, skill.file, max_bytes=MAX_FILE_BYTES).decode(errors="replace")
+    except UnreadableError:  # the loader has said so
+        return []
+    body = split_front_matter(text.replace("\r\n", "\n")).body.strip()
+    lines = body.count("\n") + 1
+    if not body:
+        report.warning("", "has no body: the model finds nothing when it reads the skill")
+    elif lines > LONG_BODY_LINES:
+        report.info("", f"has {lines} lines: move details into files that the model reads on demand")
+    for message in _left_literal(body):
+        report.warning("", message)
+    return report.found
+
+
+def _hooks_advice(hooks: HooksFile, skill: str) -> list[Diagnostic]:
+    report = Report(skill, HOOKS_JSON)
+    for hook, place in zip(hooks.hooks, hooks.places, strict=True):
+        _hook_advice(hook, place, report)
+    return report.found
+
+
+def _hook_advice(hook: HookInfo, place: str, report: Report) -> None:
+    if hook.timing in _LOOP:
+        report.info(f"{place}.timing", f"{hook.timing} never fires in a turn that needs no tools")
+    if hook.persistent:
+        _persistent_advice(hook, f"{place}.persistent", report)
+    if len(hook.content) > LONG_HOOK_CHARS:
+        message = f"{hook.file} has {len(hook.content)} characters, which every model call after it reads again"
+        report.warning(f"{place}.file", message)
+    for message in _left_literal(hook.content):
+        report.warning(f"{place}.file", f"{hook.file} {message}")
+
+
+def _persistent_advice(hook: HookInfo, place: str, report: Report) -> None:
+    growth = f"the conversation grows by {_COPIES[hook.timing]}"
+    if hook.timing == "before_planning":
+        report.warning(place, f"a persistent before_planning hook stays visible to the agent loop; {growth}")
+    elif hook.timing == "before_each_agent":
+        report.warning(place, growth)
+    else:
+        report.info(place, growth)
+
+
+def _left_literal(text: str) -> Iterator[str]:
+    if match := _COMMAND.search(text):
+        yield f"holds {match[0]}, which stays as it is written: no command is run"
+    if match := _VARIABLE.search(text):
+        yield f"holds {match[0]}, which stays as it is written: nothing is filled in"
+
+
+def _orphans(folder: Path, hooks: HooksFile) -> list[Diagnostic]:
+    """Texts that no entry names; said only when hooks.json itself is sound, else it may be a consequence."""
+    if any(diagnostic.severity == "error" for diagnostic in hooks.diagnostics):
+        return []
+    named = {(folder / "hooks" / hook.file).resolve() for hook in hooks.hooks}
+    texts = sorted((folder / "hooks").glob("**/*.md"))
+    return [
+        Diagnostic(
+            "warning", folder.name, text.relative_to(folder).as_posix(), "", "no hook in hooks.json names this file"
+        )
+        for text in texts
+        if text.resolve() not in named
+    ]

@@ -1,0 +1,92 @@
+"""`new`: a skill that works at once, with notes on how to go on."""
+
+import json
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+from skills_engine.authoring.schema import SCHEMA_FILE
+from skills_engine.skills_config import is_spec_name
+
+SKILL_MD = """\
+---
+# The name is the folder's. The description is all that the model knows of this
+# skill until it reads the rest: say what it is good for, in a few words.
+name: {name}
+description: Answers with a pirate's greeting.
+---
+
+# {title}
+
+<!-- The model reads this page, with read_file, when the description makes it look.
+     Write here what it should know or do. It is text only: nothing in it is run.
+
+     hooks/hooks.json puts texts before the model whether it looks or not:
+       timing      after_user_input     in every turn
+                   before_planning      while the model decides if it needs tools
+                   before_first_agent   once, when it starts to use tools
+                   before_each_agent    before each step with tools
+                   after_tool_call      after a tool ran; "tool_filter": ["read_file"] narrows it
+       role        system or user
+       persistent  true: the text stays in the conversation for later turns
+
+     Save, and the next turn uses it. To check:   python -m skills_engine lint {path}
+     To see what the model will read:             python -m skills_engine simulate {path} -->
+
+Greet like a pirate, then answer as usual.
+"""
+
+HOOK_MD = """\
+Begin your answer with the word "Ahoy!".
+"""
+
+
+class ScaffoldError(Exception):
+    """The skill cannot be made; the text says why."""
+
+
+def new_skill(name: str, parent: Path) -> Path:
+    """Make `parent/name`, which must not exist; it appears whole. Raises ScaffoldError."""
+    folder = parent / name
+    if not is_spec_name(name):
+        raise ScaffoldError(f"{name!r} is no skill name: use lower-case letters, digits and single hyphens, up to 64")
+    if folder.exists():
+        raise ScaffoldError(f"{folder} exists already")
+    try:
+        parent.mkdir(parents=True, exist_ok=True)
+        draft = Path(tempfile.mkdtemp(dir=parent, prefix=f".{name}."))
+    except OSError as error:
+        raise ScaffoldError(f"{parent} cannot be written: {error.strerror}") from error
+    try:
+        _write(draft, folder)
+        draft.rename(folder)
+    except OSError as error:
+        shutil.rmtree(draft, ignore_errors=True)
+        raise ScaffoldError(f"{folder} cannot be made: {error.strerror}") from error
+    return folder
+
+
+def _write(draft: Path, folder: Path) -> None:
+    draft.chmod(0o755)
+    (draft / "hooks").mkdir()
+    skill_md = SKILL_MD.format(name=folder.name, title=folder.name.replace("-", " ").capitalize(), path=folder)
+    (draft / "SKILL.md").write_text(skill_md, encoding="utf-8")
+    (draft / "hooks" / "hooks.json").write_text(_hooks_json(folder), encoding="utf-8")
+    (draft / "hooks" / "greeting.md").write_text(HOOK_MD, encoding="utf-8")
+
+
+def _hooks_json(folder: Path) -> str:
+    document = {
+        "$schema": Path(os.path.relpath(SCHEMA_FILE, folder.resolve() / "hooks")).as_posix(),
+        "hooks": [
+            {
+                "name": "greeting",
+                "file": "greeting.md",
+                "timing": "after_user_input",
+                "role": "system",
+                "persistent": False,
+            }
+        ],
+    }
+    return json.dumps(document, indent=2) + "\n"

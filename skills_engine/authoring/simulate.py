@@ -1,0 +1,110 @@
+"""One turn played without a model: what each of its calls would read."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from skills_engine.hook_manager import HookManager, Message
+from skills_engine.hooks_config import HookInfo
+
+
+@dataclass(frozen=True)
+class Line:
+    """One message, and the hook that put it there."""
+
+    role: str
+    text: str
+    hook: HookInfo | None
+
+
+@dataclass(frozen=True)
+class Call:
+    title: str
+    lines: tuple[Line, ...]
+
+
+@dataclass(frozen=True)
+class Play:
+    calls: tuple[Call, ...]
+    not_fired: tuple[HookInfo, ...]
+
+
+class _Turn:
+    """The messages of a turn, and the calls that read them."""
+
+    def __init__(self, hooks: Sequence[HookInfo], text: str) -> None:
+        self.messages: list[Message] = [
+            {"role": "system", "content": "(the system prompt and the catalogue)"},
+            {"role": "user", "content": text},
+        ]
+        self.hooks = HookManager(self.messages, hooks)
+        self.calls: list[Call] = []
+
+    def call(self, title: str) -> None:
+        lines = (Line(m["role"], m["content"], self.hooks.origin(m)) for m in self.messages)
+        self.calls.append(Call(title, tuple(lines)))
+
+    def run_tools(self, tools: Sequence[str]) -> None:
+        self.messages.append({"role": "assistant", "content": f"(calls {', '.join(tools)})"})
+        self.messages.extend({"role": "tool", "content": f"(result of {tool})"} for tool in tools)
+        self.hooks.remove("after_tool_call")
+        for tool in tools:
+            self.hooks.inject("after_tool_call", tool_name=tool)
+
+
+def play(
+    hooks: Sequence[HookInfo],
+    *,
+    text: str = "(the user's message)",
+    rounds: Sequence[Sequence[str]] = (),
+    tools: bool = True,
+) -> Play:
+    """`rounds`: the tools that the model calls in each round, after which it answers; none = it needs no tools."""
+    turn = _Turn(hooks, text)
+    turn.hooks.inject("after_user_input")
+    if not tools:
+        turn.call("the only call: tools are off")
+    else:
+        _plan(turn)
+        if rounds:
+            _loop(turn, rounds)
+    fired = {id(line.hook) for call in turn.calls for line in call.lines}
+    return Play(tuple(turn.calls), tuple(hook for hook in hooks if id(hook) not in fired))
+
+
+def _plan(turn: _Turn) -> None:
+    turn.hooks.inject("before_planning")
+    prompt = turn.hooks.inject_prompt("(the planning prompt)")
+    turn.call("planning")
+    turn.hooks.remove_prompt(prompt)
+    turn.hooks.remove("before_planning")
+
+
+def _loop(turn: _Turn, rounds: Sequence[Sequence[str]]) -> None:
+    for number, tools in enumerate([*rounds, ()], start=1):
+        turn.hooks.remove("before_each_agent")
+        turn.hooks.inject("before_each_agent")
+        if number == 1:
+            turn.hooks.inject("before_first_agent")
+        prompt = turn.hooks.inject_prompt("(the first step prompt)" if number == 1 else "(the agent loop prompt)")
+        turn.call(f"round {number}")
+        if tools:
+            turn.run_tools(tools)
+        turn.hooks.remove_prompt(prompt)
+
+
+def render(result: Play) -> str:
+    """For a terminal: injected messages are marked with + and say where they come from."""
+    blocks = []
+    for number, call in enumerate(result.calls, start=1):
+        blocks.append("\n".join([f"call {number}: {call.title}", *map(_render_line, call.lines)]))
+    blocks += [f"not fired: {hook.skill}/{hook.name} ({hook.timing})" for hook in result.not_fired]
+    return "\n\n".join(blocks)
+
+
+def _render_line(line: Line) -> str:
+    if line.hook is None:
+        return f"    {line.role:<10}{line.text}"
+    lasting = ", persistent" if line.hook.persistent else ""
+    mark = f"[{line.hook.skill}/{line.hook.name}, {line.hook.timing}{lasting}]"
+    return f"  + {line.role:<10}{mark} {json.dumps(line.text, ensure_ascii=False)}"
