@@ -292,6 +292,8 @@ class _Turn:
                 yield event
 
     def _speak(self, text: str, reply: _Reply) -> Iterator[LLMChunk]:
+        if not reply.text:
+            text = text.lstrip()  # white space alone, as some models put it before their calls, is no reply
         if not text:
             return
         if not reply.text and self._has_spoken:
