@@ -1,0 +1,127 @@
+"""One turn on a scripted model: what goes in, and what came out of it as short tuples."""
+
+from collections.abc import Iterable, Sequence
+from contextlib import aclosing
+from typing import Any
+
+from server.agent.agent_client import AgentClient, TurnOptions
+from server.agent.chunks import LLMChunk
+from server.config import Agent as AgentSettings
+from server.config import Llm as LlmSettings
+from server.config import Tools as ToolsSettings
+from server.llm.types import Message, ToolSpec
+from server.tools.executor import ToolExecutor
+from server.tools.registry import Run, Tool, ToolRegistry
+from skills_engine import HookInfo
+from skills_engine.hooks_config import Role, Timing
+from tests.support.scripted_model import ScriptedModel
+
+QUESTION: list[Message] = [{"role": "user", "content": "What time is it?"}]
+SYSTEM = ("system", "You are a test.")
+USER = ("user", "What time is it?")
+
+
+def hook(
+    timing: Timing,
+    name: str | None = None,
+    *,
+    role: Role = "system",
+    persistent: bool = False,
+    tool_filter: Iterable[str] | None = None,
+    skill: str = "diary",
+) -> HookInfo:
+    """A hook whose content is its name in brackets; without a name, its timing's."""
+    name = name or timing
+    return HookInfo(
+        name=name,
+        file=f"{name}.md",
+        timing=timing,
+        role=role,
+        persistent=persistent,
+        content=f"[{name}]",
+        skill=skill,
+        tool_filter=None if tool_filter is None else frozenset(tool_filter),
+    )
+
+
+def tool(name: str, run: Run | None = None) -> Tool:
+    """A tool that takes any object and answers with its own name."""
+
+    async def answer(arguments: dict[str, Any]) -> str:
+        return f"{name} ran"
+
+    spec = ToolSpec(name=name, description=f"the tool {name}", parameters={"type": "object"})
+    return Tool(spec=spec, run=run or answer, permission="READ")
+
+
+def agent_for(
+    model: ScriptedModel,
+    tools: Sequence[Tool] | None = None,
+    *,
+    planning: bool = True,
+    max_rounds: int = 8,
+    llm: LlmSettings | None = None,
+) -> AgentClient:
+    """With the tools `alpha` and `beta`, if none are given."""
+    registry = ToolRegistry([tool("alpha"), tool("beta")] if tools is None else tools)
+    settings = AgentSettings(planning=planning, max_rounds=max_rounds, system_prompt=SYSTEM[1])
+    executor = ToolExecutor(registry, ToolsSettings(timeout_s=5))
+    return AgentClient(model, executor, config=settings, llm=llm or LlmSettings(late_system="native"))
+
+
+async def play(
+    agent: AgentClient,
+    hooks: Sequence[HookInfo] = (),
+    *,
+    messages: Sequence[Message] = QUESTION,
+    enable_tools: bool = True,
+    options: TurnOptions | None = None,
+) -> list[LLMChunk]:
+    """Every chunk of one turn."""
+    stream = agent.chat_stream(messages, hooks, enable_tools, options=options)
+    async with aclosing(stream):
+        return [chunk async for chunk in stream]
+
+
+def told(chunks: Iterable[LLMChunk]) -> list[tuple[Any, ...]]:
+    """The chunks in their order, one tuple each: which field is set, and what of it counts."""
+    return [_told(chunk) for chunk in chunks]
+
+
+def _told(chunk: LLMChunk) -> tuple[Any, ...]:
+    match chunk:
+        case LLMChunk(text=str(text)):
+            return "text", text
+        case LLMChunk(reasoning=str(text)):
+            return "reasoning", text
+        case LLMChunk(hook=dict(fired)):
+            return "hook", fired["name"]
+        case LLMChunk(tool_call=call) if call:
+            return "tool_call", call.id, call.name, call.arguments
+        case LLMChunk(tool_result=result) if result:
+            return "tool_result", result.id, result.content
+        case LLMChunk(notice=notice) if notice:
+            return "notice", notice.code
+        case LLMChunk(trace=trace) if trace:
+            return "trace", trace.event
+        case LLMChunk(usage=usage) if usage:
+            return ("usage",)
+        case LLMChunk(reply_end=True):
+            return ("reply_end",)
+        case LLMChunk(model_request=True):
+            return ("model_request",)
+    raise AssertionError(f"nothing is set in {chunk}")
+
+
+def texts(chunks: Iterable[LLMChunk]) -> str:
+    return "".join(chunk.text for chunk in chunks if chunk.text is not None)
+
+
+def notices(chunks: Iterable[LLMChunk]) -> list[str]:
+    return [chunk.notice.code for chunk in chunks if chunk.notice]
+
+
+def traces(chunks: Iterable[LLMChunk], *events: str) -> list[tuple[str, dict[str, Any]]]:
+    """(event, data) of the trace chunks, all or those of these events."""
+    found = [(c.trace.event, c.trace.data) for c in chunks if c.trace]
+    return [(event, data) for event, data in found if not events or event in events]
