@@ -38,8 +38,9 @@ soak: setup-test ## the full counts of the randomised tests
 screenshots: setup-test ## take the pictures in docs/ anew
 	@CHROMIUM="$$(scripts/chromium.sh)" .venv/bin/python -m tests.e2e.screenshots $(ARGS)
 
-mutants: setup-test ## mutation testing of the hook engine and the agent loop (long)
-	@scripts/mutants.sh $(ARGS)
+mutants: ## mutation testing of the hook engine and the agent loop (an hour; ARGS="skills_engine.signing*")
+	@scripts/setup.sh mutants
+	@.venv/bin/python -m scripts.mutants $(ARGS)
 
 schemas: setup ## write docs/schemas and skills_engine/hooks.schema.json from the code
 	@scripts/schemas.sh

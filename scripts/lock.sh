@@ -27,3 +27,4 @@ lock() { # NAME [uv arguments]
 
 lock requirements "$@"
 lock requirements-dev "$@"
+lock requirements-mutants "$@"

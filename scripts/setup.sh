@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Brings the folder to what `run` or `test` needs. Does nothing, in milliseconds, when it is there.
+# Brings the folder to what `run`, `test` or `mutants` needs. Does nothing, in milliseconds, when it is there.
 # Stamps hold a checksum of the lock they were made from; a changed lock installs again.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -51,7 +51,10 @@ install_typescript() {
 
 make_venv
 install requirements.txt "150 MB"
-if [ "$level" = test ]; then
+if [ "$level" != run ]; then
     install requirements-dev.txt "150 MB"
     if [ -f package-lock.json ]; then install_typescript; fi
+fi
+if [ "$level" = mutants ]; then
+    install requirements-mutants.txt "20 MB"
 fi

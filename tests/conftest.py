@@ -1,8 +1,17 @@
-"""What holds for every test: with FAIL_ON_SKIP=1 (`make test`) a skipped test is a failed run."""
+"""What holds for every test.
+
+With FAIL_ON_SKIP=1 (`make test`) a skipped test is a failed run. With MUTANTS=1
+(`make mutants`) a failing example is not shrunk: that it failed is all that counts.
+"""
 
 import os
 
 import pytest
+from hypothesis import Phase, settings
+
+if os.environ.get("MUTANTS"):
+    settings.register_profile("mutants", phases=[Phase.explicit, Phase.generate], deadline=None)
+    settings.load_profile("mutants")
 
 _skipped: list[str] = []
 
