@@ -118,8 +118,8 @@ class Outbox:
             self._hurry(self._limits.stall_s)
 
     def abandon(self) -> None:
-        """The connection is gone: drop what waits. Idempotent."""
-        self._end(1006, "")
+        """The connection is gone, or something broke here (1011): drop what waits. Idempotent."""
+        self._end(1011, "internal error")
 
     async def run(self) -> None:
         """Write until `finish`, `abandon` or the end of the connection; then close the socket."""

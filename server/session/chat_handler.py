@@ -1,0 +1,122 @@
+"""One turn, from the client's messages to `turn_end`: LLMChunk → sentences → TTSResult → frames."""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Protocol
+
+from server.agent.agent_client import TurnOptions
+from server.agent.chunks import LLMChunk
+from server.agent.messages import SystemPolicy, Verify, admit
+from server.errors import ProviderError, TurnError
+from server.llm.types import Message
+from server.session.outbox import Closed, Outbox
+from server.session.results import Narrator, TTSResult
+from server.session.turn import Turn, code_of
+from server.wire import frames as wire
+from skills_engine import HookInfo, SkillsSnapshot
+
+logger = logging.getLogger(__name__)
+
+
+class Agent(Protocol):
+    """What a turn needs of the agent; AgentClient is the real one."""
+
+    @property
+    def catalog_budget_tokens(self) -> int: ...
+
+    def chat_stream(
+        self, messages: Sequence[Message], hooks: Sequence[HookInfo], enable_tools: bool, *, options: TurnOptions
+    ) -> AsyncGenerator[LLMChunk, None]: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class TurnRequest:
+    """A turn as it was asked for, with the version of the skills that it keeps to its end."""
+
+    messages: list[wire.Message]
+    snapshot: SkillsSnapshot
+    skills: list[str]
+    enable_tools: bool
+    language: str | None
+    trace: bool
+    policy: SystemPolicy
+
+
+@dataclass(frozen=True, kw_only=True)
+class TurnLimits:
+    max_turn_s: float
+    max_hook_frames: int
+
+
+class ChatHandler:
+    """Answers turns through the agent; keeps nothing of them, so one serves all connections."""
+
+    def __init__(
+        self, agent: Agent, *, verify: Verify, limits: TurnLimits, model_ready: Callable[[], Awaitable[None]]
+    ) -> None:
+        self._agent = agent
+        self._verify = verify
+        self._limits = limits
+        self._model_ready = model_ready
+
+    async def run(self, turn: Turn, request: TurnRequest, outbox: Outbox) -> None:
+        """Answer, and end the turn in every case but cancellation: then its owner has ended it.
+
+        Cancelling closes the model's stream and stops the tools before this
+        returns. While the client reads too slowly, the agent waits.
+        """
+        narrator = Narrator()
+        limit = asyncio.timeout(self._limits.max_turn_s)
+        try:
+            async with limit:
+                await self._answer(turn, request, outbox, narrator)
+        except (ProviderError, TurnError) as error:
+            logger.warning("turn failed: %s: %s", error.code, error)
+            _say_all(turn, narrator)
+            turn.fail(code_of(error), str(error), retry_after_ms=error.retry_after_ms)
+        except Closed:
+            turn.end("interrupted")  # nobody is there to read it, but it is accounted for
+        except TimeoutError:
+            _say_all(turn, narrator)
+            if limit.expired():
+                turn.fail("provider_timeout", f"the turn ran longer than {self._limits.max_turn_s:g} s and was ended")
+            else:
+                logger.exception("turn failed")
+                turn.fail("internal", f"something went wrong here; the log has it under turn {turn.id}")
+        except Exception:  # the boundary of a turn
+            logger.exception("turn failed")
+            _say_all(turn, narrator)
+            turn.fail("internal", f"something went wrong here; the log has it under turn {turn.id}")
+        else:
+            turn.end("completed")
+
+    async def _answer(self, turn: Turn, request: TurnRequest, outbox: Outbox, narrator: Narrator) -> None:
+        admitted = admit(request.messages, policy=request.policy, verify=self._verify)
+        for notice in admitted.notices:
+            turn.say(TTSResult(notice=notice))
+        await self._model_ready()
+        catalog = request.snapshot.catalog(request.skills, budget_tokens=self._agent.catalog_budget_tokens)
+        options = TurnOptions(
+            catalog=catalog.text,
+            language=request.language,
+            trace=request.trace,
+            max_persistent=self._limits.max_hook_frames,
+        )
+        hooks = request.snapshot.hooks(request.skills)
+        stream = self._agent.chat_stream(admitted.messages, hooks, request.enable_tools, options=options)
+        async with aclosing(stream) as chunks:
+            async for chunk in chunks:
+                turn.note(chunk)
+                for result in narrator.tell(chunk):
+                    turn.say(result)
+                await outbox.room()
+        _say_all(turn, narrator)
+
+
+def _say_all(turn: Turn, narrator: Narrator) -> None:
+    """What was shown is also said, even when the reply broke off: it belongs to the history."""
+    for result in narrator.flush():
+        turn.say(result)

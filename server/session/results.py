@@ -1,0 +1,75 @@
+"""LLMChunk → TTSResult: what the agent yields, as it is said and shown. Pure."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from server.agent.chunks import LLMChunk, NoticeGiven, ToolFinished, ToolStarted, TraceEvent
+from server.speech.sentences import SentenceSplitter
+
+
+@dataclass(frozen=True, slots=True)
+class SpokenSentence:
+    """An exact slice of the reply; `spoken` None = the same, "" = nothing is said."""
+
+    text: str
+    spoken: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TTSResult:
+    """One thing that leaves the turn; exactly one field is set (seed 004 §9).
+
+    sentence, hook, tool_call and tool_result are handled by the client in the
+    order of playback, the others as they arrive.
+    """
+
+    text: str | None = None
+    sentence: SpokenSentence | None = None
+    hook: dict[str, str] | None = None
+    tool_call: ToolStarted | None = None
+    tool_result: ToolFinished | None = None
+    notice: NoticeGiven | None = None
+    reasoning: str | None = None
+    trace: TraceEvent | None = None
+
+
+class Narrator:
+    """Keeps the order of what is said: a sentence still open leaves before a hook or a tool call."""
+
+    def __init__(self) -> None:
+        self._splitter = SentenceSplitter()
+
+    def tell(self, chunk: LLMChunk) -> Iterator[TTSResult]:
+        match chunk:
+            case LLMChunk(text=str(text)):
+                yield TTSResult(text=text)
+                for sentence in self._splitter.feed(text):
+                    yield _sentence(sentence)
+            case LLMChunk(hook=dict(hook)):
+                yield from self.flush()
+                yield TTSResult(hook=hook)
+            case LLMChunk(tool_call=ToolStarted() as call):
+                yield from self.flush()
+                yield TTSResult(tool_call=call)
+            case LLMChunk(tool_result=ToolFinished() as result):
+                yield from self.flush()
+                yield TTSResult(tool_result=result)
+            case LLMChunk(reply_end=True):
+                yield from self.flush()
+            case LLMChunk(notice=NoticeGiven() as notice):
+                yield TTSResult(notice=notice)
+            case LLMChunk(reasoning=str(reasoning)):
+                yield TTSResult(reasoning=reasoning)
+            case LLMChunk(trace=TraceEvent() as event):
+                yield TTSResult(trace=event)
+
+    def flush(self) -> Iterator[TTSResult]:
+        """The sentence still open, if there is one."""
+        rest = self._splitter.flush()
+        if rest is not None:
+            yield _sentence(rest)
+
+
+def _sentence(text: str) -> TTSResult:
+    has_words = any(character.isalnum() for character in text)
+    return TTSResult(sentence=SpokenSentence(text, None if has_words else ""))

@@ -1,0 +1,191 @@
+"""One turn as the client sees it: the only door for its frames."""
+
+import logging
+import time
+from collections.abc import Callable
+from typing import Final, Literal, get_args
+
+from msgspec import UNSET, UnsetType
+
+from server.agent.chunks import LLMChunk, NoticeGiven, ToolFinished, ToolStarted, TraceEvent
+from server.errors import ServerError
+from server.llm.types import Usage
+from server.session.results import SpokenSentence, TTSResult
+from server.wire import frames as wire
+
+logger = logging.getLogger(__name__)
+
+INTERRUPTED_TOOL: Final = "interrupted"
+
+Sign = Callable[[str, str, str, str], str]
+"""(skill, name, role, content) → signature."""
+
+
+class Turn:
+    """Numbers, pairs and times what a turn says.
+
+    After `end` nothing leaves any more, whatever still unwinds. `end` answers
+    for what is open: every `sentence` has its `sentence_end`, every `tool_call`
+    its `tool_result`. All methods return at once; `clock` counts in seconds.
+    """
+
+    def __init__(
+        self,
+        turn_id: str,
+        send: Callable[[wire.ServerFrame], None],
+        *,
+        sign: Sign,
+        received_s: float,
+        shows_trace: bool = False,
+        on_end: Callable[["Turn"], None] | None = None,
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        self.id = turn_id
+        self.metrics: wire.Metrics | None = None
+        """Set when the turn has ended."""
+        self.reason: wire.TurnEndReason | None = None
+        self.hook_count = 0
+        self.shows_trace = shows_trace
+        self._send = send
+        self._sign = sign
+        self._on_end = on_end
+        self._clock = clock
+        self._received_s = received_s
+        self._next_index = 0
+        self._open_tools: dict[str, str] = {}  # id → name of calls without a result yet
+        self._usage = Usage()
+        self._marks: dict[str, float] = {}  # name of a metric → ms, set once
+
+    @property
+    def is_over(self) -> bool:
+        return self.reason is not None
+
+    def start(self, trigger: Literal["chat", "voice"], skills: list[str]) -> None:
+        self._send(wire.TurnStart(turn_id=self.id, trigger=trigger, skills=skills))
+
+    def note(self, chunk: LLMChunk) -> None:
+        """Keep account of a chunk of the agent: usage, times."""
+        if chunk.text is not None:
+            self._mark("first_token")
+        elif chunk.model_request:
+            self._mark("model_request")
+        elif chunk.usage is not None:
+            self._usage = _sum(self._usage, chunk.usage)
+
+    def say(self, result: TTSResult) -> None:
+        if self.is_over:
+            return
+        match result:
+            case TTSResult(text=str(delta)):
+                self._send(wire.Text(turn_id=self.id, delta=delta))
+            case TTSResult(sentence=SpokenSentence() as sentence):
+                self._say_sentence(sentence)
+            case TTSResult(hook=dict(hook)):
+                self._say_hook(hook)
+            case TTSResult(tool_call=ToolStarted() as call):
+                self._open_tools[call.id] = call.name
+                self._send(wire.ToolCall(turn_id=self.id, id=call.id, name=call.name, arguments=call.arguments))
+            case TTSResult(tool_result=ToolFinished() as outcome):
+                self._say_result(outcome)
+            case TTSResult(notice=NoticeGiven() as notice):
+                self._send(wire.Notice(code=notice.code, level=notice.level, message=notice.message, turn_id=self.id))
+            case TTSResult(reasoning=str(delta)):
+                if self.shows_trace:
+                    self._send(wire.Reasoning(turn_id=self.id, delta=delta))
+            case TTSResult(trace=TraceEvent() as event):
+                if self.shows_trace:
+                    self._send(wire.Trace(turn_id=self.id, event=event.event, data=event.data))
+
+    def fail(self, code: wire.ErrorCode, message: str, *, retry_after_ms: int | None = None) -> None:
+        """`error`, then `turn_end` with the reason `error`."""
+        if self.is_over:
+            return
+        self._send(
+            wire.Error(
+                code=code,
+                message=message,
+                turn_id=self.id,
+                retry_after_ms=UNSET if retry_after_ms is None else retry_after_ms,
+            )
+        )
+        self.end("error", message=message)
+
+    def end(self, reason: wire.TurnEndReason, *, message: str | UnsetType = UNSET) -> None:
+        """`turn_end`, and the answers to what is still open before it. The first call counts."""
+        if self.is_over:
+            return
+        for call_id, name in list(self._open_tools.items()):
+            self._say_result(
+                ToolFinished(id=call_id, name=name, content=INTERRUPTED_TOOL, is_error=True, duration_ms=0.0)
+            )
+        self.reason = reason
+        self.metrics = wire.Metrics(total=self._elapsed_ms(), **self._marks)
+        self._send(
+            wire.TurnEnd(
+                turn_id=self.id,
+                reason=reason,
+                usage=wire.UsageItem(
+                    input_tokens=self._usage.input_tokens,
+                    output_tokens=self._usage.output_tokens,
+                    cached_tokens=self._usage.cached_tokens,
+                ),
+                metrics=self.metrics,
+                message=message,
+            )
+        )
+        if self._on_end is not None:
+            self._on_end(self)
+
+    def _say_sentence(self, sentence: SpokenSentence) -> None:
+        self._mark("first_sentence")
+        index, self._next_index = self._next_index, self._next_index + 1
+        self._send(wire.Sentence(turn_id=self.id, index=index, text=sentence.text, spoken=sentence.spoken))
+        self._send(wire.SentenceEnd(turn_id=self.id, index=index, duration_ms=0))
+
+    def _say_hook(self, hook: dict[str, str]) -> None:
+        self.hook_count += 1
+        sig = self._sign(hook["skill"], hook["name"], hook["role"], hook["content"])
+        self._send(
+            wire.Hook(
+                turn_id=self.id,
+                name=hook["name"],
+                role=hook["role"],
+                content=hook["content"],
+                skill=hook["skill"],
+                timing=hook["timing"],
+                sig=sig,
+            )
+        )
+
+    def _say_result(self, outcome: ToolFinished) -> None:
+        if self._open_tools.pop(outcome.id, None) is None:
+            logger.error("turn %s: a result without its call was held back: %s", self.id, outcome.name)
+            return
+        self._send(
+            wire.ToolResult(
+                turn_id=self.id,
+                id=outcome.id,
+                name=outcome.name,
+                content=outcome.content,
+                is_error=outcome.is_error,
+                duration_ms=outcome.duration_ms,
+            )
+        )
+
+    def _mark(self, name: str) -> None:
+        if name not in self._marks:
+            self._marks[name] = self._elapsed_ms()
+
+    def _elapsed_ms(self) -> float:
+        return round((self._clock() - self._received_s) * 1000, 3)
+
+
+def _sum(a: Usage, b: Usage) -> Usage:
+    return Usage(a.input_tokens + b.input_tokens, a.output_tokens + b.output_tokens, a.cached_tokens + b.cached_tokens)
+
+
+def code_of(error: ServerError) -> wire.ErrorCode:
+    """The error's code where the protocol knows it."""
+    if error.code in get_args(wire.ErrorCode):
+        return error.code  # type: ignore[return-value]  # just checked
+    return "internal"
