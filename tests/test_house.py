@@ -27,7 +27,7 @@ FLOORS = [
     {"server.tools"},
     {"server.hooks"},
     {"server.llm", "server.speech"},
-    {"server.metrics", "server.media"},
+    {"server.metrics", "server.media", "server.log"},
     {"server.wire", "server.config"},
     {"server.errors"},
     {"skills_engine"},

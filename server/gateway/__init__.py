@@ -1,0 +1,1 @@
+"""The doors: the only code that holds sockets and HTTP requests."""

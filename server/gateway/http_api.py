@@ -1,0 +1,84 @@
+"""Plain HTTP: health, readiness, metrics; the guard before and the headers on every answer."""
+
+import json
+from typing import Final
+
+from aiohttp import web
+from aiohttp.typedefs import Handler, Middleware
+
+from server.gateway.auth import Doorkeeper
+from server.gateway.readiness import Readiness
+from server.metrics import CONTENT_TYPE, Metrics
+
+SECURITY_HEADERS: Final = {
+    "Content-Security-Policy": (
+        "default-src 'self'; connect-src 'self'; img-src 'self' blob: data:; worker-src 'self' blob:; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "microphone=(self), camera=(), geolocation=()",
+    "Server": "parley",
+}
+_PROBES: Final = frozenset(("/healthz", "/readyz"))  # asked by machines that know no name of ours
+_NOT_LOGGED_IN: Final = (
+    "This server answers requests from its own machine only.\n"
+    "Its operator can set `security.auth: none` to let in everybody who reaches the port.\n"
+)
+
+
+def build_guard(doorkeeper: Doorkeeper, metrics: Metrics) -> Middleware:
+    """The middleware that every request passes first."""
+
+    @web.middleware
+    async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
+        if request.path in _PROBES:
+            return await handler(request)
+        if cause := doorkeeper.refusal(request):
+            metrics.refused.labels("foreign").inc()
+            return web.Response(status=403, text=f"refused: {cause}\n")
+        # /ws says 4401 after the upgrade: a browser shows its page no HTTP status there
+        if request.path != "/ws" and not doorkeeper.may_enter(doorkeeper.visitor(request)):
+            return web.Response(status=401, text=_NOT_LOGGED_IN)
+        return await handler(request)
+
+    return guard
+
+
+async def add_security_headers(_request: web.Request, response: web.StreamResponse) -> None:
+    """An `on_response_prepare` signal: errors and files get the headers as well."""
+    response.headers.update(SECURITY_HEADERS)
+
+
+class HttpApi:
+    def __init__(self, doorkeeper: Doorkeeper, readiness: Readiness, metrics: Metrics) -> None:
+        self._doorkeeper = doorkeeper
+        self._readiness = readiness
+        self._metrics = metrics
+
+    def add_routes(self, router: web.UrlDispatcher) -> None:
+        router.add_get("/healthz", self._health)
+        router.add_get("/readyz", self._ready)
+        router.add_get("/metrics", self._show_metrics)
+
+    async def _health(self, _request: web.Request) -> web.Response:
+        return web.Response(text="ok\n", headers={"Cache-Control": "no-store"})
+
+    async def _ready(self, _request: web.Request) -> web.Response:
+        readiness = self._readiness
+        body = {
+            "ready": readiness.is_ready,
+            "draining": readiness.is_draining,
+            "stages": [{"name": s.name, "state": s.state, "detail": s.detail} for s in readiness.stages],
+        }
+        return web.json_response(
+            body, status=200 if readiness.is_ready else 503, headers={"Cache-Control": "no-store"}, dumps=json.dumps
+        )
+
+    async def _show_metrics(self, request: web.Request) -> web.Response:
+        if not self._doorkeeper.visitor(request).is_local:
+            return web.Response(status=403, text="metrics are for local requests\n")
+        return web.Response(body=self._metrics.render(), headers={"Content-Type": CONTENT_TYPE})

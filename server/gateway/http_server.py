@@ -1,0 +1,79 @@
+"""The one port: page, REST, metrics and `/ws` in one aiohttp application."""
+
+import errno
+import ssl
+from pathlib import Path
+from typing import Final
+
+from aiohttp import web
+
+from server import config
+from server.errors import ConfigError
+from server.gateway.auth import Doorkeeper
+from server.gateway.http_api import HttpApi, add_security_headers, build_guard
+from server.gateway.static_files import StaticFiles
+from server.gateway.websocket_server import WebSocketServer
+from server.metrics import Metrics
+
+_BACKLOG: Final = 1024
+_KEEPALIVE_S: Final = 75.0  # also for a connection that never sends a request
+_SHUTDOWN_S: Final = 1.0
+
+
+class HttpServer:
+    """Listens between `start` and `aclose`. The WebSockets are closed by their own server before."""
+
+    def __init__(
+        self,
+        settings: config.Listen,
+        *,
+        doorkeeper: Doorkeeper,
+        sockets: WebSocketServer,
+        api: HttpApi,
+        metrics: Metrics,
+        frontend: Path,
+    ) -> None:
+        self._settings = settings
+        app = web.Application(middlewares=[build_guard(doorkeeper, metrics)])
+        app.on_response_prepare.append(add_security_headers)
+        app.router.add_get("/ws", sockets.handle)
+        api.add_routes(app.router)
+        StaticFiles(frontend).add_routes(app.router)
+        self._runner = web.AppRunner(app, access_log=None, keepalive_timeout=_KEEPALIVE_S, shutdown_timeout=_SHUTDOWN_S)
+
+    async def start(self) -> str:
+        """Listen; returns the address to open. Raises ConfigError where the port cannot be had."""
+        listen = self._settings
+        context = _tls_context(listen.tls)
+        await self._runner.setup()
+        site = web.TCPSite(self._runner, listen.host, listen.port, backlog=_BACKLOG, ssl_context=context)
+        try:
+            await site.start()
+        except OSError as error:
+            raise ConfigError(_explain(error, listen)) from error
+        host = f"[{listen.host}]" if ":" in listen.host else listen.host
+        port = self._runner.addresses[0][1]
+        return f"{'http' if context is None else 'https'}://{host}:{port}"
+
+    async def aclose(self) -> None:
+        await self._runner.cleanup()
+
+
+def _tls_context(tls: config.Tls) -> ssl.SSLContext | None:
+    if tls.cert is None:
+        return None
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    try:
+        context.load_cert_chain(tls.cert, tls.key)
+    except (OSError, ssl.SSLError) as error:
+        raise ConfigError(f"listen.tls: cannot use {tls.cert} with {tls.key}: {error}") from error
+    return context
+
+
+def _explain(error: OSError, listen: config.Listen) -> str:
+    where = f"listen.host {listen.host}, listen.port {listen.port}"
+    if error.errno == errno.EADDRINUSE:
+        return f"{where}: the port is taken; stop who listens there, or choose another with --port (0 = any free one)"
+    if error.errno == errno.EACCES:
+        return f"{where}: not permitted; choose a port above 1023 with --port"
+    return f"{where}: cannot listen there: {error.strerror or error}"

@@ -1,0 +1,168 @@
+"""`/ws`: who is let in, and everything that concerns all connections at once."""
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from aiohttp import web
+
+from server import config
+from server.gateway.auth import Doorkeeper, Visitor
+from server.gateway.connection import CLOSE_S, Connection, ServerWebSocket
+from server.session.outbox import OutboxLimits
+from server.session.session import Services
+from server.wire.frames import PROTOCOL
+from skills_engine import SkillsSnapshot
+
+logger = logging.getLogger(__name__)
+
+RETRY_AFTER_S: Final = 5
+IDLE_SPREAD_S: Final = 5.0
+"""Over how long idle connections are closed while draining, so that the next server is not stormed."""
+_MAX_STEP_S: Final = 0.1
+_BEAT_S: Final = 1.0
+_BATCH: Final = 32  # connections served before the event loop may do something else
+
+
+class WebSocketServer:
+    def __init__(
+        self,
+        services: Services,
+        doorkeeper: Doorkeeper,
+        limits: config.Limits,
+        *,
+        outbox_limits: OutboxLimits | None = None,
+    ) -> None:
+        self._services = services
+        self._doorkeeper = doorkeeper
+        self._limits = limits
+        self._outbox_limits = outbox_limits
+        self._connections: set[Connection] = set()
+        self._admitted = 0
+        self._by_address: Counter[str] = Counter()
+        self._all_gone = asyncio.Event()
+        self._all_gone.set()
+        self._is_draining = False
+
+    async def handle(self, request: web.Request) -> web.StreamResponse:
+        """The aiohttp handler; Host and Origin are already checked."""
+        visitor = self._doorkeeper.visitor(request)
+        if cause := self._overload(visitor):
+            self._services.metrics.refused.labels(cause).inc()
+            return web.Response(
+                status=503, text=f"refused: {cause}; try again", headers={"Retry-After": str(RETRY_AFTER_S)}
+            )
+        with self._place(visitor):
+            ws = ServerWebSocket(
+                protocols=(PROTOCOL,),
+                compress=False,
+                decode_text=False,
+                autoping=False,
+                timeout=CLOSE_S,
+                max_msg_size=self._limits.max_message_bytes + 1,  # aiohttp refuses what is as large as this
+            )
+            await ws.prepare(request)
+            if not self._doorkeeper.may_enter(visitor):
+                self._services.metrics.refused.labels("not authenticated").inc()
+                await ws.close(code=4401, message=b"not authenticated", drain=False)
+                return ws
+            transport = request.transport
+            if transport is not None:
+                await self._serve(ws, transport, visitor)
+            return ws
+
+    async def _serve(self, ws: web.WebSocketResponse, transport: asyncio.Transport, visitor: Visitor) -> None:
+        connection = Connection(
+            ws,
+            transport,
+            visitor,
+            self._services,
+            outbox_limits=self._outbox_limits,
+            on_turn_over=self._turn_over,
+        )
+        self._connections.add(connection)
+        self._services.metrics.connections.set(len(self._connections))
+        self._all_gone.clear()
+        try:
+            await connection.run()
+        finally:
+            self._connections.discard(connection)
+            self._services.metrics.connections.set(len(self._connections))
+            if not self._connections:
+                self._all_gone.set()
+
+    def _overload(self, visitor: Visitor) -> str | None:
+        if self._is_draining:
+            return "draining"
+        if self._admitted >= self._limits.connections:
+            return "too many connections"
+        if not visitor.is_local and self._by_address[visitor.address] >= self._limits.per_address:
+            return "too many connections from this address"
+        return None
+
+    @contextmanager
+    def _place(self, visitor: Visitor) -> Iterator[None]:
+        self._admitted += 1
+        self._by_address[visitor.address] += 1
+        try:
+            yield
+        finally:
+            self._admitted -= 1
+            self._by_address[visitor.address] -= 1
+            if not self._by_address[visitor.address]:
+                del self._by_address[visitor.address]
+
+    async def tell_skills(self, snapshot: SkillsSnapshot) -> None:
+        """Send the `skills` frame to every open connection."""
+        for number, connection in enumerate(list(self._connections)):
+            connection.session.tell_skills(snapshot)
+            if number % _BATCH == _BATCH - 1:
+                await asyncio.sleep(0)
+
+    async def beat(self) -> None:
+        """The heartbeat of all connections: one timer, not one each. Runs until cancelled."""
+        loop = asyncio.get_running_loop()
+        while True:
+            await asyncio.sleep(_BEAT_S)
+            for number, connection in enumerate(list(self._connections)):
+                connection.beat(loop.time())
+                if number % _BATCH == _BATCH - 1:
+                    await asyncio.sleep(0)
+
+    async def drain(self, drain_s: float) -> None:
+        """Let running turns end, for at most `drain_s`; close the rest with 1001 over 5 s.
+
+        New connections and turns are refused from now on. Returns when every connection is gone.
+        """
+        self._is_draining = True
+        self._services.gate.is_draining = True
+        try:
+            async with asyncio.timeout(drain_s):
+                await self._close_idle()
+                await self._all_gone.wait()
+        except TimeoutError:
+            logger.info("drain_s is over; %d connection(s) are closed with their turns", len(self._connections))
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Interrupt every turn and close every connection with 1001, now."""
+        self._is_draining = True
+        self._services.gate.is_draining = True
+        for connection in list(self._connections):
+            connection.session.interrupt()
+            connection.close(1001, "going away")
+        await self._all_gone.wait()
+
+    async def _close_idle(self) -> None:
+        idle = [connection for connection in self._connections if connection.session.is_idle]
+        step_s = min(_MAX_STEP_S, IDLE_SPREAD_S / max(1, len(idle)))
+        for connection in idle:
+            connection.close(1001, "going away")
+            await asyncio.sleep(step_s)
+
+    def _turn_over(self, connection: Connection) -> None:
+        if self._is_draining:
+            connection.close(1001, "going away")

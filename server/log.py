@@ -1,0 +1,76 @@
+"""Log lines: text for a terminal, JSON for machines, each with the ids of its session and turn.
+
+Whoever works for a client sets `session_id` and `turn_id` in its task; every
+line logged there carries them. Prompts, sound and keys are logged by nobody.
+"""
+
+import logging
+import sys
+from contextvars import ContextVar
+from datetime import UTC, datetime
+from typing import Final, TextIO
+
+import msgspec
+
+from server import config
+
+session_id: Final[ContextVar[str | None]] = ContextVar("session_id", default=None)
+turn_id: Final[ContextVar[str | None]] = ContextVar("turn_id", default=None)
+
+_QUIET: Final = {
+    "aiohttp.access": logging.ERROR,
+    "aiohttp.websocket": logging.ERROR,  # warns of what a client offers
+    "asyncio": logging.WARNING,
+    "openai": logging.WARNING,
+    "httpx2": logging.WARNING,  # a line for every request
+    "watchfiles": logging.WARNING,
+}
+
+
+def set_up(settings: config.Log, stream: TextIO | None = None) -> None:
+    """Send every line of the process to `stream` (None: standard error). Replaces what was set up before."""
+    stream = stream or sys.stderr
+    handler = logging.StreamHandler(stream)
+    handler.addFilter(_stamp)
+    is_text = settings.format == "text" or (settings.format == "auto" and stream.isatty())
+    handler.setFormatter(TextFormatter() if is_text else JsonFormatter())
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(settings.level.upper())
+    for name, level in _QUIET.items():
+        logging.getLogger(name).setLevel(max(level, root.level))
+
+
+def _stamp(record: logging.LogRecord) -> bool:
+    record.session_id = session_id.get()
+    record.turn_id = turn_id.get()
+    return True
+
+
+class TextFormatter(logging.Formatter):
+    def __init__(self) -> None:
+        super().__init__("%(asctime)s %(levelname)-7s %(name)s%(ids)s: %(message)s", "%H:%M:%S")
+
+    def format(self, record: logging.LogRecord) -> str:
+        ids = [f"{name} {value}" for name, value in _ids(record).items()]
+        record.ids = f" [{', '.join(ids)}]" if ids else ""
+        return super().format(record)
+
+
+class JsonFormatter(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        line: dict[str, str] = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+            **_ids(record),
+        }
+        if record.exc_info:
+            line["exception"] = self.formatException(record.exc_info)
+        return msgspec.json.encode(line).decode(errors="replace")
+
+
+def _ids(record: logging.LogRecord) -> dict[str, str]:
+    ids = {"session": getattr(record, "session_id", None), "turn": getattr(record, "turn_id", None)}
+    return {name: value for name, value in ids.items() if value is not None}
