@@ -1,0 +1,213 @@
+"""The composition root: builds every object once, wires them, starts and stops them in order."""
+
+import asyncio
+import logging
+import os
+import signal
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Final
+
+from server import config
+from server.agent.agent_client import AgentClient
+from server.errors import ConfigError
+from server.gateway.auth import Doorkeeper
+from server.gateway.http_api import HttpApi
+from server.gateway.http_server import HttpServer
+from server.gateway.readiness import Readiness
+from server.gateway.websocket_server import WebSocketServer
+from server.llm.client import OpenAICompatible
+from server.llm.endpoint import endpoint_of
+from server.llm.types import LanguageModel, ModelInfo
+from server.metrics import Metrics
+from server.session.chat_handler import ChatHandler, TurnLimits
+from server.session.greeting import speech_status
+from server.session.session import Services
+from server.session.turn_gate import TurnGate
+from server.tools.builtin import build_registry
+from server.tools.executor import ToolExecutor
+from skills_engine import Signer, SkillsLibrary, SkillsSnapshot
+from skills_engine.signing import SecretFileError
+
+logger = logging.getLogger(__name__)
+
+FRONTEND: Final = Path(__file__).parent.parent / "frontend"
+_RETRY_FROM_S: Final = 2.0
+_RETRY_TO_S: Final = 60.0
+_NAME_WAIT_S: Final = 3.0
+
+Announce = Callable[[str], None]
+
+
+async def serve(settings: config.Config, environ: Mapping[str, str], announce: Announce) -> None:
+    """Serve until SIGTERM or SIGINT, then drain. A second signal ends the process at once.
+
+    `announce` gets the lines for whoever started us, the first one when
+    connections are accepted. Raises ConfigError for what keeps it from starting.
+    """
+    stop = asyncio.Event()
+    _listen_to_signals(stop)
+    app = await App.build(settings, environ)
+    async with app.running(announce):
+        await stop.wait()
+        logger.info("going away: running turns have %g s", settings.listen.drain_s)
+        await app.drain()
+
+
+class App:
+    def __init__(
+        self, settings: config.Config, *, data_dir: Path, model: LanguageModel, signer: Signer, skills: SkillsLibrary
+    ) -> None:
+        """Wires; nothing starts here. `skills` is loaded. Raises ConfigError."""
+        self._settings = settings
+        self._data_dir = data_dir
+        self._model = model
+        self._skills = skills
+        self._skills_changed = asyncio.Event()
+        self._metrics = Metrics()
+        self._readiness = Readiness()
+        self._readiness.set("skills", "ready")
+        self._readiness.set("model", "loading")
+        doorkeeper = Doorkeeper(settings.listen, settings.security, settings.proxies)
+        self._sockets = WebSocketServer(self._build_services(signer), doorkeeper, settings.limits)
+        self._http = HttpServer(
+            settings.listen,
+            doorkeeper=doorkeeper,
+            sockets=self._sockets,
+            api=HttpApi(doorkeeper, self._readiness, self._metrics),
+            metrics=self._metrics,
+            frontend=FRONTEND,
+        )
+
+    @classmethod
+    async def build(cls, settings: config.Config, environ: Mapping[str, str]) -> "App":
+        """Read what is needed from disk. Raises ConfigError."""
+        data_dir = settings.data.dir or _default_data_dir(environ)
+        _make_private(data_dir)
+        try:
+            signer = Signer.from_file(settings.security.secret_file or data_dir / "secret")
+        except SecretFileError as error:
+            raise ConfigError(f"security.secret_file: {error}") from error
+        skills = SkillsLibrary(settings.skills.dir, enabled=settings.skills.enabled, reload=settings.skills.reload)
+        await asyncio.to_thread(skills.load)
+        model = OpenAICompatible(endpoint_of(settings.llm, environ))
+        return cls(settings, data_dir=data_dir, model=model, signer=signer, skills=skills)
+
+    @asynccontextmanager
+    async def running(self, announce: Announce) -> AsyncIterator[None]:
+        """Listen, and keep going what runs beside the connections; on leaving, stop all of it."""
+        try:
+            announce(f"listening on {await self._http.start()}")
+            async with asyncio.TaskGroup() as group:
+                tasks = [
+                    group.create_task(self._load_model(), name="model start"),
+                    group.create_task(self._announce_rest(announce), name="announcements"),
+                    group.create_task(self._skills.watch(self._note_skills), name="skills"),
+                    group.create_task(self._tell_skills(), name="skills frames"),
+                    group.create_task(self._sockets.beat(), name="heartbeat"),
+                    group.create_task(self._metrics.watch_loop(), name="event loop watch"),
+                ]
+                try:
+                    yield
+                finally:
+                    await self._sockets.aclose()
+                    for task in tasks:
+                        task.cancel()
+        finally:
+            await self._http.aclose()
+            await self._model.aclose()
+
+    async def drain(self) -> None:
+        """Refuse what is new, let running turns end (for `listen.drain_s`), close every connection."""
+        self._readiness.is_draining = True
+        await self._sockets.drain(self._settings.listen.drain_s)
+
+    def _build_services(self, signer: Signer) -> Services:
+        settings = self._settings
+        registry = build_registry(settings.tools, settings.skills.dir)
+        agent = AgentClient(
+            self._model, ToolExecutor(registry, settings.tools), config=settings.agent, llm=settings.llm
+        )
+        handler = ChatHandler(
+            agent,
+            verify=signer.verify,
+            limits=TurnLimits(
+                max_turn_s=settings.limits.max_turn_s, max_hook_frames=settings.limits.max_hook_frames_per_turn
+            ),
+            model_ready=lambda: self._readiness.settled("model"),
+        )
+        return Services(
+            handler=handler,
+            skills=lambda: self._skills.current,
+            sign=signer.sign,
+            gate=TurnGate(settings.limits.turns, self._metrics),
+            metrics=self._metrics,
+            limits=settings.limits,
+            security=settings.security,
+            model=lambda: self._model.info,
+            speech=speech_status(settings.speech),
+        )
+
+    async def _load_model(self) -> None:
+        """Until it is loaded once. A turn that comes meanwhile waits; after a failure it is told why."""
+        wait_s = _RETRY_FROM_S
+        while True:
+            try:
+                await self._model.start()
+            except Exception as error:  # the boundary to an engine: the page and the next try live on
+                logger.warning("the model is not ready: %s", error, exc_info=logger.isEnabledFor(logging.DEBUG))
+                self._readiness.set("model", "failed", str(error))
+                await asyncio.sleep(wait_s)
+                wait_s = min(_RETRY_TO_S, 2 * wait_s)
+            else:
+                self._readiness.set("model", "ready", self._model.info.name)
+                return
+
+    async def _announce_rest(self, announce: Announce) -> None:
+        try:
+            async with asyncio.timeout(_NAME_WAIT_S):  # its name may be known only when it has answered
+                await self._readiness.settled("model")
+        except TimeoutError:
+            logger.debug("the model is still loading")
+        announce(describe(self._model.info))
+        announce(f"data: {self._data_dir}")
+
+    def _note_skills(self, _snapshot: SkillsSnapshot) -> None:
+        self._skills_changed.set()
+
+    async def _tell_skills(self) -> None:
+        """Tell clients of the latest snapshot; those that it overtook are not sent."""
+        while True:
+            await self._skills_changed.wait()
+            self._skills_changed.clear()
+            await self._sockets.tell_skills(self._skills.current)
+
+
+def describe(model: ModelInfo) -> str:
+    """Which model answers, where, and where its key came from."""
+    key = f"from {model.key_source}" if model.key_source else "no key needed"
+    return f"model: {model.name} at {model.host} ({key})"
+
+
+def _default_data_dir(environ: Mapping[str, str]) -> Path:
+    base = environ.get("XDG_DATA_HOME")
+    return (Path(base) if base else Path.home() / ".local" / "share") / "parley"
+
+
+def _make_private(folder: Path) -> None:
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"data.dir: cannot make {folder}: {error.strerror}") from error
+
+
+def _listen_to_signals(stop: asyncio.Event) -> None:
+    def on_signal(number: int) -> None:
+        if stop.is_set():
+            os._exit(128 + number)  # at once: what we started dies with us
+        stop.set()
+
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, on_signal, number)
