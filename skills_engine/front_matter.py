@@ -62,7 +62,7 @@ class _PlainLoader(yaml.BaseLoader):
     """Makes strings, lists and dicts; refuses aliases and tags, which no public skill uses (alias bombs)."""
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        event = self.peek_event()  # type: ignore[no-untyped-call]
+        event = self.peek_event()  # type: ignore[no-untyped-call]  # PyYAML's stubs leave it out
         if event.anchor or getattr(event, "tag", None):
             raise yaml.YAMLError("anchors, aliases and tags are not allowed")
         return super().compose_node(parent, index)
