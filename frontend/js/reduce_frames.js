@@ -15,7 +15,7 @@ import { EMPTY_TRACE, withTrace } from "./inspect.js";
 import { plainText } from "./markdown.js";
 import { enqueue, hookMessage } from "./playback.js";
 import { cutTurn, ended, refused, rolledBack } from "./reduce_turn.js";
-import { lastEntries, withConversation, withNotice, without, withTurnNotice, withView } from "./state.js";
+import { lastEntries, withConversation, withEffects, withNotice, without, withTurnNotice, withView } from "./state.js";
 
 const MAX_TRACES = 20;
 const MAX_ANNOUNCEMENTS = 4;
@@ -24,7 +24,7 @@ const MAX_ANNOUNCEMENTS = 4;
 export function received(state, frame) {
   switch (frame.type) {
     case "ready":
-      return { ...state, server: frame, skills: frame.skills, diagnostics: [], connection: { phase: "online", attempt: 0, code: null } };
+      return connected(state, frame);
     case "skills":
       return { ...state, skills: frame.skills, diagnostics: frame.diagnostics };
     case "turn_start":
@@ -50,6 +50,12 @@ export function received(state, frame) {
     case "pong":
       return state;
   }
+}
+
+/** @param {State} state @param {import("./frames.js").Ready} ready @returns {State} */
+function connected(state, ready) {
+  const connection = { phase: /** @type {const} */ ("online"), attempt: 0, code: null };
+  return withEffects({ ...state, connection, server: ready, skills: ready.skills, diagnostics: [] }, { type: "readiness" });
 }
 
 /** @param {State} state @param {string} turnId @param {(turn: Turn) => State} act @returns {State} */

@@ -130,7 +130,7 @@ export function disconnected(state, { attempt, code, silently }) {
   const phase = silently ? "connecting" : "waiting";
   const isEndHere = state.turn?.playback.audioQueue.some((frame) => frame.type === "turn_end");
   const next = isEndHere ? state : cutTurn(state, "lost");
-  return { ...next, cutTurns: {}, connection: { phase, attempt, code } };
+  return { ...next, cutTurns: {}, loading: null, connection: { phase, attempt, code } };
 }
 
 /**

@@ -78,7 +78,8 @@
  *   | {type: "compose", text: string}
  *   | {type: "focus"}
  *   | {type: "download", name: string, mediaType: string, text: string}
- *   | {type: "settings", settings: Settings}} Effect
+ *   | {type: "settings", settings: Settings}
+ *   | {type: "readiness"}} Effect
  */
 
 /** @type {Settings} */

@@ -1,0 +1,63 @@
+/**
+ * What a click or a change means: `data-action` and `data-change` → event. Pure;
+ * ids and the time come in with `now`.
+ *
+ * @typedef {import("./reduce.js").Event} Event
+ * @typedef {{id: () => string, time: () => number}} Now
+ */
+
+/** @param {DOMStringMap} data @param {Now} now @returns {Event | null} */
+export function clicked(data, now) {
+  switch (data.action) {
+    case "new":
+      return { type: "new_conversation", id: now.id(), at: now.time() };
+    case "open":
+      return { type: "open_conversation", id: data.id ?? "", at: now.time() };
+    case "stop":
+      return { type: "stop" };
+    case "retry":
+      return { type: "retry", turnId: now.id(), at: now.time() };
+    case "retry-without-unverified":
+      return { type: "retry_without_unverified", turnId: now.id(), at: now.time() };
+    case "suggest":
+      return { type: "suggest", text: data.text ?? "" };
+    case "clear":
+      return { type: "clear" };
+    case "delete":
+      return { type: "delete", nextId: now.id(), at: now.time() };
+    case "undo":
+      return { type: "undo", at: now.time() };
+    case "dismiss-undo":
+      return { type: "dismiss_undo" };
+    case "dismiss-notice":
+      return { type: "dismiss_notice", code: data.code ?? "" };
+    case "export-json":
+      return { type: "export", format: "json" };
+    case "export-markdown":
+      return { type: "export", format: "markdown" };
+    case "panel":
+      return { type: "panel", panel: /** @type {import("./state.js").Panel} */ (data.panel) };
+    case "open-sidebar":
+      return { type: "sidebar", isOpen: true };
+    case "close-sidebar":
+      return { type: "sidebar", isOpen: false };
+    case "trace-on":
+      return { type: "set", change: { trace: true } };
+    default:
+      return null;
+  }
+}
+
+/** @param {DOMStringMap} data @param {{value: string, checked: boolean}} field @returns {Event | null} */
+export function changed({ change, name = "" }, { value, checked }) {
+  switch (change) {
+    case "rename":
+      return { type: "rename", title: value };
+    case "skill":
+      return { type: "toggle_skill", name };
+    case "setting":
+      return { type: "set", change: name === "tools" || name === "trace" ? { [name]: checked } : { [name]: value } };
+    default:
+      return null;
+  }
+}

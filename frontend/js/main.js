@@ -1,0 +1,200 @@
+/**
+ * The page's composition: events into `reduce`, its state into `render`, its
+ * effects out to the socket, the store and the locks. Nothing is decided here.
+ *
+ * @typedef {import("./reduce.js").Event} Event
+ * @typedef {import("./state.js").Effect} Effect
+ */
+
+import { changed, clicked } from "./actions.js";
+import { loadingStages } from "./loading.js";
+import { claim } from "./locks.js";
+import { reduce } from "./reduce.js";
+import * as page from "./render/page.js";
+import { Socket } from "./socket.js";
+import { initialState } from "./state.js";
+import { loadSettings, memoryStore, openStore, saveSettings } from "./storage.js";
+
+const READY_POLL_MS = 700;
+
+const store = await openStore(indexedDB).catch(() => null);
+const kept = store ?? memoryStore();
+const tabs = new BroadcastChannel("parley");
+/** @type {Map<string, () => void>} conversation → how to give it back */
+const claims = new Map();
+const now = { id: newId, time: Date.now };
+
+let state = initialState(loadSettings(localStorage));
+let isDrawing = false;
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let readinessTimer;
+
+/** @param {Event} event */
+function dispatch(event) {
+  state = reduce(state, event);
+  // Effects first: what is shown has been handed to the store.
+  for (const effect of state.effects) perform(effect);
+  if (isDrawing) return;
+  isDrawing = true;
+  schedule(draw);
+}
+
+/** Before the next frame, or soon where nobody looks. @param {() => void} act */
+function schedule(act) {
+  if (document.hidden) setTimeout(act);
+  else requestAnimationFrame(act);
+}
+
+function draw() {
+  isDrawing = false;
+  page.render(state);
+}
+
+const socket = new Socket({
+  url: `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/ws`,
+  onEvent: dispatch,
+  WebSocket,
+  clock: {
+    now: () => performance.now(),
+    setTimeout: (act, ms) => window.setTimeout(act, ms),
+    clearTimeout: (timer) => window.clearTimeout(timer),
+  },
+  random: Math.random,
+});
+
+/** @param {Effect} effect */
+function perform(effect) {
+  switch (effect.type) {
+    case "send":
+      return socket.send(effect.frame);
+    case "save":
+      return save(effect);
+    case "remove":
+      return void kept.remove(effect.id).then(() => tabs.postMessage({ removed: effect.id }));
+    case "open":
+      return open(effect.id);
+    case "release":
+      claims.get(effect.id)?.();
+      return void claims.delete(effect.id);
+    case "compose":
+      return page.setInput(effect.text);
+    case "focus":
+      return page.focusInput();
+    case "download":
+      return page.download(effect.name, effect.mediaType, effect.text);
+    case "settings":
+      return saveSettings(localStorage, effect.settings);
+    case "readiness":
+      return void pollReadiness();
+  }
+}
+
+/** @param {Extract<Effect, {type: "save"}>} effect */
+function save({ record, revision }) {
+  const { id } = record;
+  kept.save(record).then(
+    () => {
+      dispatch({ type: "saved", id, revision });
+      tabs.postMessage({ saved: id });
+    },
+    (error) => dispatch({ type: "save_failed", id, revision, message: String(error?.message ?? error) }),
+  );
+}
+
+/** @param {string} id */
+function open(id) {
+  history.replaceState(null, "", `#${id}`);
+  claims.get(id)?.();
+  claims.set(id, claim(navigator.locks, id, (access) => void load(id, access)));
+}
+
+/** @param {string} id @param {"write" | "read"} access */
+async function load(id, access) {
+  const record = await kept.load(id);
+  dispatch({ type: "opened", id, record, access, at: Date.now() });
+}
+
+async function list() {
+  dispatch({ type: "listed", conversations: await kept.list() });
+}
+
+tabs.onmessage = ({ data }) => {
+  void list();
+  if (data.removed) dispatch({ type: "deleted_elsewhere", id: data.removed });
+  if (data.saved && state.loaded[data.saved]?.access === "read") void load(data.saved, "read");
+};
+
+/** Until the server has loaded its model, or is gone. */
+async function pollReadiness() {
+  clearTimeout(readinessTimer);
+  const answer = await fetch("/readyz", { cache: "no-store" }).catch(() => null);
+  if (!answer) return;
+  const stages = loadingStages(answer.status, await answer.json().catch(() => null));
+  if (stages || state.loading) dispatch({ type: "loading", stages });
+  if (stages) readinessTimer = setTimeout(pollReadiness, READY_POLL_MS);
+}
+
+/** 120 bits, in the letters that ids may have. */
+function newId() {
+  const bytes = crypto.getRandomValues(new Uint8Array(15));
+  return btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_");
+}
+
+function send() {
+  dispatch({ type: "submit", text: page.input().value, turnId: newId(), at: Date.now() });
+}
+
+/** @param {KeyboardEvent} event */
+function pressed(event) {
+  const isInput = event.target === page.input();
+  if (event.key === "Enter" && isInput && !event.shiftKey && !event.isComposing) {
+    event.preventDefault();
+    send();
+  } else if (event.key === "Escape" && !page.isMenuOpen()) {
+    dispatch(state.isSidebarOpen ? { type: "sidebar", isOpen: false } : { type: "stop" });
+  } else if (event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey) {
+    event.preventDefault();
+    dispatch({ type: "new_conversation", id: newId(), at: Date.now() });
+  } else if (event.key === "Enter" && event.target instanceof HTMLInputElement && event.target.dataset.change === "rename") {
+    page.focusInput(); // leaving the title makes the change
+  }
+}
+
+function listen() {
+  document.addEventListener("click", ({ target }) => {
+    const element = target instanceof Element ? /** @type {HTMLElement | null} */ (target.closest("[data-action]")) : null;
+    if (element?.dataset.action === "rename") page.focusTitle();
+    if (element?.dataset.action === "reconnect") socket.wake();
+    const event = element && clicked(element.dataset, now);
+    if (event) dispatch(event);
+  });
+  document.addEventListener("change", ({ target }) => {
+    const field = /** @type {HTMLInputElement} */ (target);
+    const event = changed(field.dataset, field);
+    if (event) dispatch(event);
+  });
+  document.addEventListener("submit", (event) => {
+    event.preventDefault();
+    send();
+  });
+  document.addEventListener("keydown", pressed);
+  document.addEventListener("input", ({ target }) => target === page.input() && page.fitInput());
+  document.addEventListener("scroll", page.scrolled, { capture: true, passive: true });
+  window.addEventListener("resize", page.followEnd);
+  document.addEventListener("visibilitychange", () => document.hidden || socket.wake());
+  window.addEventListener("online", () => socket.wake());
+  window.addEventListener("hashchange", () => openFromAddress());
+}
+
+function openFromAddress() {
+  const id = location.hash.slice(1);
+  const isId = /^[A-Za-z0-9_-]{1,64}$/.test(id);
+  dispatch({ type: "open_conversation", id: isId ? id : (state.conversations[0]?.id ?? newId()), at: Date.now() });
+}
+
+page.render(state);
+listen();
+await list();
+openFromAddress();
+if (!store) dispatch({ type: "warn", code: "storage_missing", message: "This browser keeps nothing for this page: conversations are gone when the tab is closed. Export what you want to keep." });
+socket.connect();

@@ -1,0 +1,83 @@
+/** Where the user writes, and the lines just above it: connection, loading, notices. @typedef {import("../state.js").State} State */
+
+import { canSend, openConversation, visibleTurn } from "../state.js";
+import { h } from "./dom.js";
+import { icon } from "./icons.js";
+import { noticeView } from "./lines_view.js";
+
+/** @param {State} state */
+export function composerView(state) {
+  const turn = visibleTurn(state);
+  const isReading = openConversation(state)?.access === "read";
+  return h(
+    "footer",
+    { class: "foot" },
+    h("div", { class: "lines" }, connectionLine(state), loadingLine(state), isReading && readingLine(), undoLine(state), state.notices.map((notice) => noticeView(notice, true))),
+    h(
+      "form",
+      { class: "composer", "data-submit": "send", "aria-label": "Write a message" },
+      h("textarea", {
+        id: "input",
+        rows: "1",
+        "aria-label": "Message",
+        placeholder: isReading ? "Read-only in this tab" : "Write a message",
+        readonly: isReading,
+        autocomplete: "off",
+        enterkeyhint: "send",
+        "aria-describedby": "input-help",
+      }),
+      turn
+        ? h("button", { type: "button", class: "button round", key: "stop", "data-action": "stop", "aria-label": "Stop the reply", title: "Stop (Esc)" }, icon("stop"))
+        : h("button", { type: "submit", class: "button round primary", key: "send", disabled: !canSend(state), "aria-label": "Send", title: "Send (Enter)" }, icon("send")),
+    ),
+    h("p", { id: "input-help", class: "fine" }, "Enter sends · Shift Enter for a new line · Esc stops"),
+  );
+}
+
+/** @param {State} state */
+function connectionLine({ connection, server }) {
+  const { phase, attempt } = connection;
+  if (phase === "online" || (server && attempt === 0) || (!server && attempt < 2)) return null;
+  const text = connection.code === 4401 ? "This server wants to know who you are. Open its address with your token." : "No connection to the server. Trying again…";
+  return h("div", { class: "line line-warning", role: "status", key: "connection" }, icon("cloud"), h("p", {}, text), h("button", { type: "button", class: "button small", "data-action": "reconnect" }, "Now"));
+}
+
+/** @param {State} state */
+function loadingLine({ loading }) {
+  if (!loading) return null;
+  const done = loading.filter(({ state }) => isDone(state)).length;
+  const current = loading.find(({ state }) => !isDone(state));
+  return h(
+    "div",
+    { class: "line line-info", role: "status", key: "loading" },
+    h("progress", loading.length ? { max: loading.length, value: done, "aria-label": "Loading" } : { "aria-label": "Loading" }),
+    h("p", {}, current ? `Loading: ${current.name}…` : "The server is getting ready…"),
+  );
+}
+
+/** @param {string} state */
+function isDone(state) {
+  return state === "ready" || state === "done" || state === "ok";
+}
+
+function readingLine() {
+  return h(
+    "div",
+    { class: "line line-info", role: "status", key: "reading" },
+    icon("info"),
+    h("p", {}, "This conversation is open in another tab. You can read along here; writing moves here when that tab closes."),
+    h("button", { type: "button", class: "button small", "data-action": "new" }, "Start another"),
+  );
+}
+
+/** @param {State} state */
+function undoLine({ undo }) {
+  if (!undo) return null;
+  return h(
+    "div",
+    { class: "line line-info", role: "status", key: "undo" },
+    h("p", {}, `${undo.label}.`),
+    h("button", { type: "button", class: "button small", "data-action": "undo" }, "Undo"),
+    h("button", { type: "button", class: "button icon-only small", "data-action": "dismiss-undo", "aria-label": "Dismiss" }, icon("close")),
+  );
+}

@@ -1,0 +1,111 @@
+/**
+ * The conversation on screen: its turns, or what to try first.
+ *
+ * @typedef {import("../state.js").State} State
+ * @typedef {import("../state.js").Conversation} Conversation
+ * @typedef {import("../frames.js").Message} Message
+ */
+
+import { isUserMessage } from "../conversation.js";
+import { openConversation, visibleTurn } from "../state.js";
+import { h, memo } from "./dom.js";
+import { turnView } from "./turn_view.js";
+
+/** @param {State} state */
+export function conversationView(state) {
+  const conversation = openConversation(state);
+  const isEmpty = !conversation?.conversationHistory.length && !visibleTurn(state);
+  if (!conversation || conversation.access === "opening") return h("div", { class: "turns", key: "opening" });
+  return isEmpty ? emptyView(state) : turnsView(state, conversation);
+}
+
+/** @param {State} state @param {Conversation} conversation */
+function turnsView(state, conversation) {
+  const groups = groupsOf(conversation.conversationHistory);
+  const running = visibleTurn(state);
+  const isOnline = state.connection.phase === "online" && conversation.access === "write";
+  return h(
+    "div",
+    { class: "turns", key: conversation.id },
+    groups.map(({ key, messages }, index) => {
+      const isLast = index === groups.length - 1;
+      const view = state.views[key] ?? null;
+      // A turn that is over is drawn once: nothing in it changes any more.
+      if (!isLast && !view) return finishedView(messages);
+      return turnView({ key, messages, view, running: running?.id === key ? running : null, isLast, isOnline });
+    }),
+  );
+}
+
+const finishedView = memo((/** @type {readonly Message[]} */ messages) =>
+  turnView({ key: keyOf(messages), messages, view: null, running: null, isLast: false, isOnline: false }),
+);
+
+/** @param {readonly Message[]} messages */
+function keyOf(messages) {
+  return messages[0]?._turn ?? "start";
+}
+
+/** The history by turn. A user message, or a message of another turn, begins the next. @param {readonly Message[]} history */
+export const groupsOf = memoGroups();
+
+function memoGroups() {
+  /** @type {WeakMap<Message, Message[]>} the group that began with this message, so that it stays the same object */
+  const known = new WeakMap();
+  return (/** @type {readonly Message[]} */ history) => {
+    /** @type {Message[][]} */
+    const groups = [];
+    for (const message of history) {
+      const last = groups.at(-1);
+      if (last && !isUserMessage(message) && last[0]?._turn === message._turn) last.push(message);
+      else groups.push([message]);
+    }
+    return groups.map((group, index) => {
+      const messages = sameAs(known.get(/** @type {Message} */ (group[0])), group);
+      known.set(/** @type {Message} */ (group[0]), messages);
+      return { key: group[0]?._turn ?? `start-${index}`, messages };
+    });
+  };
+}
+
+/** @param {Message[] | undefined} old @param {Message[]} group */
+function sameAs(old, group) {
+  return old?.length === group.length && old.every((message, index) => message === group[index]) ? old : group;
+}
+
+/** @param {State} state */
+function emptyView(state) {
+  return h(
+    "section",
+    { class: "empty", key: "empty", "aria-labelledby": "empty-title" },
+    h("h2", { id: "empty-title" }, "What would you like to talk about?"),
+    h("p", {}, modelSentence(state)),
+    h("ul", { class: "suggestions", "aria-label": "Things to try" }, suggestions(state).map(suggestionView)),
+  );
+}
+
+/** @param {State} state */
+function modelSentence({ server }) {
+  if (!server) return "Connecting…";
+  const { name, host, location } = server.model;
+  return location === "local"
+    ? `${name} answers, on ${host === "embedded" || !host ? "this server" : host}: nothing leaves for a cloud.`
+    : `${name} answers, in the cloud at ${host}: what you write is sent there.`;
+}
+
+/** @param {State} state */
+function suggestions({ skills }) {
+  const skill = skills.find(({ enabled }) => enabled)?.name;
+  return [
+    { title: "Ask something", text: "Explain in two sentences why the sky is blue." },
+    { title: "Use a tool", text: "What time is it in Tokyo right now?" },
+    skill
+      ? { title: "Read a file", text: `Read ${skill}/SKILL.md and tell me in one sentence what that skill does.` }
+      : { title: "Write a list", text: "Give me a list of three good habits for a calm morning." },
+  ];
+}
+
+/** @param {{title: string, text: string}} suggestion */
+function suggestionView({ title, text }) {
+  return h("li", {}, h("button", { type: "button", class: "suggestion", "data-action": "suggest", "data-text": text }, h("strong", {}, title), h("span", {}, text)));
+}

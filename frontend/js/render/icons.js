@@ -1,0 +1,33 @@
+/** Line icons, 24 × 24, drawn with the colour of the text beside them. */
+
+import { h } from "./dom.js";
+
+const PATHS = {
+  menu: ["M4 7h16", "M4 12h16", "M4 17h16"],
+  plus: ["M12 5v14", "M5 12h14"],
+  send: ["M12 19V5", "M6 11l6-6 6 6"],
+  stop: ["M8 8h8v8H8z"],
+  close: ["M6 6l12 12", "M18 6L6 18"],
+  more: ["M5 12h.01", "M12 12h.01", "M19 12h.01"],
+  retry: ["M4 12a8 8 0 1 1 2.3 5.6", "M4 19v-5h5"],
+  hook: ["M15.5 6a2 2 0 1 0 0-.01", "M13.5 8v6.5a4.25 4.25 0 0 1-8.5 0V12l3 2.5"],
+  tool: ["M14.5 6.5a4 4 0 0 0-5.2 5.2L4 17v3h3l5.3-5.3a4 4 0 0 0 5.2-5.2L15 12l-3-3z"],
+  check: ["M5 13l4 4L19 7"],
+  alert: ["M12 8v5", "M12 16.5h.01", "M12 3l9 16H3z"],
+  info: ["M12 11v5", "M12 8h.01", "M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18z"],
+  skills: ["M12 3l8 4.5-8 4.5-8-4.5z", "M4 12l8 4.5 8-4.5", "M4 16.5L12 21l8-4.5"],
+  inspect: ["M11 4a7 7 0 1 0 0 14 7 7 0 0 0 0-14z", "M20 20l-4-4"],
+  settings: ["M4 8h10", "M18 8h2", "M16 6v4", "M4 16h2", "M10 16h10", "M8 14v4"],
+  local: ["M4 5h16v11H4z", "M9 20h6", "M12 16v4"],
+  cloud: ["M7 18a4 4 0 0 1-.6-7.96 6 6 0 0 1 11.5 1.46A3.3 3.3 0 0 1 17.5 18z"],
+  chevron: ["M9 6l6 6-6 6"],
+};
+
+/** @param {keyof typeof PATHS} name */
+export function icon(name) {
+  return h(
+    "svg",
+    { class: `icon icon-${name}`, viewBox: "0 0 24 24", "aria-hidden": "true", focusable: "false" },
+    PATHS[name].map((d) => h("path", { d })),
+  );
+}

@@ -1,0 +1,92 @@
+/**
+ * Markdown → elements. Characters from `said` on are still only streamed: they
+ * stand there, paler, until the sentence they belong to is reached.
+ *
+ * @typedef {import("../markdown.js").Block} Block
+ * @typedef {import("../markdown_inline.js").Inline} Inline
+ * @typedef {import("./dom.js").Child} Child
+ */
+
+import { parseMarkdown } from "../markdown.js";
+import { h } from "./dom.js";
+
+/** @param {string} source @param {number} [said] */
+export function markdownView(source, said = source.length) {
+  return h("div", { class: "markdown" }, blocksView(parseMarkdown(source), said));
+}
+
+/** @param {Block[]} blocks @param {number} said @returns {Child[]} */
+function blocksView(blocks, said) {
+  return blocks.map((block) => blockView(block, said));
+}
+
+/** @param {Block} block @param {number} said @returns {Child} */
+function blockView(block, said) {
+  switch (block.type) {
+    case "paragraph":
+      return h("p", {}, inlineView(block.inline, said));
+    case "heading":
+      // Under the page's own headings, whatever the model counts from.
+      return h(block.level <= 2 ? "h3" : "h4", {}, inlineView(block.inline, said));
+    case "code":
+      return h("pre", { tabindex: "0", "data-language": block.language || null }, h("code", {}, codeView(block.lines, said)));
+    case "list":
+      return listView(block, said);
+    case "quote":
+      return h("blockquote", {}, blocksView(block.blocks, said));
+    case "rule":
+      return h("hr");
+  }
+}
+
+/** @param {import("../markdown.js").Line[]} lines @param {number} said @returns {Child[]} */
+function codeView(lines, said) {
+  const isSaid = (/** @type {import("../markdown.js").Line} */ { text, at }) => at + text.length <= said;
+  const heard = lines.filter(isSaid).map(({ text }) => `${text}\n`).join("");
+  const ahead = lines.filter((line) => !isSaid(line)).map(({ text }) => text).join("\n");
+  return [ahead ? heard : heard.slice(0, -1), ahead && h("span", { class: "ahead" }, ahead)];
+}
+
+/** @param {Extract<Block, {type: "list"}>} list @param {number} said */
+function listView({ start, items }, said) {
+  const children = items.map((blocks) => h("li", {}, itemView(blocks, said)));
+  return start === null ? h("ul", {}, children) : h("ol", { start: start === 1 ? null : start }, children);
+}
+
+/** A lone paragraph in an item needs no paragraph around it. @param {Block[]} blocks @param {number} said @returns {Child[]} */
+function itemView([first, ...rest], said) {
+  if (first?.type !== "paragraph") return blocksView(first ? [first, ...rest] : [], said);
+  return [...inlineView(first.inline, said), ...blocksView(rest, said)];
+}
+
+/** @param {Inline[]} inline @param {number} said @returns {Child[]} */
+function inlineView(inline, said) {
+  return inline.flatMap((piece) => pieceView(piece, said));
+}
+
+/** @param {Inline} piece @param {number} said @returns {Child[]} */
+function pieceView(piece, said) {
+  switch (piece.type) {
+    case "text":
+      return textView(piece.text, piece.at, said);
+    case "code":
+      return [h("code", {}, textView(piece.text, piece.at, said))];
+    case "break":
+      return [h("br")];
+    case "strong":
+      return [h("strong", {}, inlineView(piece.inline, said))];
+    case "emphasis":
+      return [h("em", {}, inlineView(piece.inline, said))];
+    case "strike":
+      return [h("s", {}, inlineView(piece.inline, said))];
+    case "link":
+      return [h("a", { href: piece.href, target: "_blank", rel: "noopener noreferrer" }, inlineView(piece.inline, said))];
+  }
+}
+
+/** @param {string} text @param {number} at @param {number} said @returns {Child[]} */
+function textView(text, at, said) {
+  const heard = text.slice(0, Math.max(0, said - at));
+  const ahead = text.slice(heard.length);
+  return [heard, ahead && h("span", { class: "ahead" }, ahead)];
+}

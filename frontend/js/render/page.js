@@ -1,0 +1,124 @@
+/**
+ * The whole page, from the state. The only module that touches the document,
+ * with `dom.js`: `render` draws, the rest moves what drawing cannot express.
+ *
+ * @typedef {import("../state.js").State} State
+ */
+
+import { titleOf } from "../conversation.js";
+import { openConversation } from "../state.js";
+import { composerView } from "./composer_view.js";
+import { conversationView } from "./conversation_view.js";
+import { draw, h } from "./dom.js";
+import { headerView } from "./header_view.js";
+import { icon } from "./icons.js";
+import { inspectorView } from "./inspector_view.js";
+import { settingsView } from "./settings_view.js";
+import { sidebarView } from "./sidebar_view.js";
+import { skillsView } from "./skills_view.js";
+
+const NEAR_BOTTOM_PX = 80;
+const PANEL_TITLES = { skills: "Skills", inspector: "Inspector", settings: "Settings" };
+
+/** @type {string | null} the conversation drawn last */
+let shownId = null;
+
+/** @param {State} state */
+export function render(state) {
+  document.documentElement.dataset.theme = state.settings.theme;
+  document.title = titleLine(state);
+  if (state.openId !== shownId) isAtEnd = true;
+  shownId = state.openId;
+  draw(/** @type {Element} */ (document.getElementById("page")), [
+    h("a", { class: "skip", href: "#input" }, "Skip to the message field"),
+    sidebarView(state),
+    h("button", { type: "button", class: "scrim", "data-action": "close-sidebar", "aria-label": "Close the list", tabindex: "-1", hidden: !state.isSidebarOpen }),
+    h(
+      "main",
+      { class: "main" },
+      headerView(state),
+      h("section", { class: "scroll", id: "scroll", tabindex: "0", "aria-label": "Conversation" }, conversationView(state)),
+      composerView(state),
+    ),
+    panelView(state),
+    h("div", { class: "visually-hidden", role: "log", "aria-live": "polite", "aria-label": "Reply" }, state.announcements.map(({ n, text }) => h("p", { key: n }, text))),
+  ]);
+  followEnd();
+}
+
+/** @param {State} state */
+function titleLine(state) {
+  const conversation = openConversation(state);
+  return conversation?.conversationHistory.length ? `${titleOf(conversation)} – Parley` : "Parley";
+}
+
+/** @param {State} state */
+function panelView(state) {
+  const { panel } = state;
+  if (!panel) return null;
+  return h(
+    "aside",
+    { class: "panel", id: "panel", key: panel, "aria-label": PANEL_TITLES[panel] },
+    h("div", { class: "panel-head" }, h("h2", {}, PANEL_TITLES[panel]), h("button", { type: "button", class: "button icon-only", "data-action": "panel", "data-panel": panel, "aria-label": "Close" }, icon("close"))),
+    h("div", { class: "panel-body" }, panel === "skills" ? skillsView(state) : panel === "inspector" ? inspectorView(state) : settingsView(state)),
+  );
+}
+
+/** Who reads the end keeps reading the end; who has scrolled up is left alone. */
+let isAtEnd = true;
+
+/** The user has scrolled. */
+export function scrolled() {
+  const scroll = document.getElementById("scroll");
+  isAtEnd = !scroll || scroll.scrollHeight - scroll.scrollTop - scroll.clientHeight < NEAR_BOTTOM_PX;
+}
+
+export function followEnd() {
+  const scroll = document.getElementById("scroll");
+  if (scroll && isAtEnd) scroll.scrollTop = scroll.scrollHeight;
+}
+
+/** @returns {HTMLTextAreaElement} */
+export function input() {
+  return /** @type {HTMLTextAreaElement} */ (document.getElementById("input"));
+}
+
+/** The field grows with its text. */
+export function fitInput() {
+  const field = input();
+  field.style.height = "auto";
+  field.style.height = `${field.scrollHeight}px`;
+}
+
+/** @param {string} text */
+export function setInput(text) {
+  isAtEnd = true; // what is asked is answered at the end
+  input().value = text;
+  fitInput();
+}
+
+export function focusInput() {
+  input().focus();
+}
+
+/** A menu closes with Esc by itself. */
+export function isMenuOpen() {
+  return document.querySelector(".menu:popover-open") !== null;
+}
+
+/** Show the user where to write the new title. */
+export function focusTitle() {
+  const title = /** @type {HTMLInputElement | null} */ (document.querySelector(".title"));
+  title?.focus();
+  title?.select();
+}
+
+/** @param {string} name @param {string} mediaType @param {string} text */
+export function download(name, mediaType, text) {
+  const url = URL.createObjectURL(new Blob([text], { type: mediaType }));
+  const link = document.createElement("a");
+  link.href = url;
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(url), 60_000);
+}

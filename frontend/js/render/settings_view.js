@@ -1,0 +1,48 @@
+/** Settings of this browser. @typedef {import("../state.js").State} State */
+
+import { h } from "./dom.js";
+
+const THEMES = [
+  ["auto", "As the system"],
+  ["light", "Light"],
+  ["dark", "Dark"],
+];
+
+const LANGUAGES = [
+  ["", "Not said"],
+  ["en", "English"],
+  ["zh", "中文"],
+  ["de", "Deutsch"],
+  ["es", "Español"],
+  ["fr", "Français"],
+  ["it", "Italiano"],
+  ["ja", "日本語"],
+  ["ko", "한국어"],
+  ["pt", "Português"],
+];
+
+/** @param {State} state */
+export function settingsView({ settings, server }) {
+  return [
+    selectView("Appearance", "theme", THEMES, settings.theme),
+    selectView("Language of the conversation", "language", LANGUAGES, settings.language),
+    switchView("Tools", "The model may read files and look at the clock.", "tools", settings.tools),
+    switchView("Inspector", "Ask the server to show what the model reads.", "trace", settings.trace),
+    server && h("section", { class: "about" }, h("h3", {}, "About"), h("p", { class: "fine" }, `Server ${server.server}, protocol ${server.protocol}. Conversations are kept in this browser alone; the server keeps none.`)),
+  ];
+}
+
+/** @param {string} label @param {string} name @param {string[][]} options @param {string} value */
+function selectView(label, name, options, value) {
+  return h(
+    "label",
+    { class: "field" },
+    h("span", {}, label),
+    h("select", { "data-change": "setting", "data-name": name }, options.map(([key = "", text = ""]) => h("option", { value: key, selected: key === value, key }, text))),
+  );
+}
+
+/** @param {string} label @param {string} help @param {string} name @param {boolean} value */
+function switchView(label, help, name, value) {
+  return h("label", { class: "switch" }, h("span", {}, h("strong", {}, label), h("span", { class: "fine" }, help)), h("input", { type: "checkbox", role: "switch", checked: value, "data-change": "setting", "data-name": name }));
+}

@@ -1,0 +1,61 @@
+/** The skills panel: what is on, which hooks it brings, and what is wrong with its files. @typedef {import("../state.js").State} State */
+
+import { h } from "./dom.js";
+import { icon } from "./icons.js";
+
+/** @param {State} state */
+export function skillsView({ skills, diagnostics, settings }) {
+  const general = diagnostics.filter(({ skill }) => !skills.some(({ name }) => name === skill));
+  return [
+    h("p", { class: "fine" }, "A skill is a folder on the server. What it adds to the model's reading counts from your next message; what it has added to a conversation stays there."),
+    general.map(diagnosticView),
+    skills.length === 0 && h("p", {}, "This server has no skills."),
+    h(
+      "ul",
+      { class: "skills" },
+      skills.map((skill) => skillView(skill, !settings.skillsOff.includes(skill.name), diagnostics.filter((diagnostic) => diagnostic.skill === skill.name))),
+    ),
+  ];
+}
+
+/** @param {import("../frames.js").SkillItem} skill @param {boolean} isOn @param {import("../frames.js").Diagnostic[]} diagnostics */
+function skillView({ name, description, enabled, hooks }, isOn, diagnostics) {
+  return h(
+    "li",
+    { class: "skill", key: name },
+    h(
+      "label",
+      { class: "switch" },
+      h("span", { class: "skill-name" }, name),
+      h("input", { type: "checkbox", role: "switch", checked: enabled && isOn, disabled: !enabled, "data-change": "skill", "data-name": name }),
+    ),
+    h("p", {}, description),
+    !enabled && h("p", { class: "fine" }, "Switched off by the operator."),
+    diagnostics.map(diagnosticView),
+    hooks.length > 0 && h("details", { class: "hooks" }, h("summary", {}, icon("chevron"), `${hooks.length} ${hooks.length === 1 ? "hook" : "hooks"}`), h("ul", {}, hooks.map(hookView))),
+  );
+}
+
+/** @param {import("../frames.js").HookItem} hook */
+function hookView({ name, timing, role, persistent, tool_filter }) {
+  return h(
+    "li",
+    {},
+    h("span", { class: "hook-name" }, name),
+    h("span", { class: "tag" }, timing),
+    h("span", { class: "tag" }, role),
+    persistent && h("span", { class: "tag tag-accent" }, "persistent"),
+    tool_filter && h("span", { class: "tag" }, `after ${tool_filter.join(", ") || "no tool"}`),
+  );
+}
+
+/** @param {import("../frames.js").Diagnostic} diagnostic */
+function diagnosticView({ severity, file, path, message }) {
+  const level = severity === "error" ? "error" : severity === "warning" ? "warning" : "info";
+  return h(
+    "div",
+    { class: `line line-${level} diagnostic`, role: "status", key: `${file}${path}${message}` },
+    icon(level === "info" ? "info" : "alert"),
+    h("p", {}, h("span", { class: "visually-hidden" }, `${level}: `), message, (file || path) && h("span", { class: "place" }, file && h("code", {}, file), path && h("code", {}, path))),
+  );
+}

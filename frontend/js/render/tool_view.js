@@ -1,0 +1,58 @@
+/** Tool activity and media, as a line that opens. */
+
+import { h } from "./dom.js";
+import { icon } from "./icons.js";
+
+const MAX_SUMMARY_CHARS = 72;
+
+/** @param {import("../frames.js").ToolCall} call @param {import("../frames.js").ToolResult | null} result */
+export function toolView(call, result) {
+  const state = !result ? "running" : result.is_error ? "failed" : "done";
+  return h(
+    "details",
+    { class: `tool tool-${state}`, "data-tool": call.name },
+    h(
+      "summary",
+      {},
+      icon(state === "running" ? "tool" : state === "failed" ? "alert" : "check"),
+      h("span", { class: "tool-name" }, call.name),
+      h("span", { class: "tool-arguments" }, summaryOf(call.arguments)),
+      h("span", { class: "tool-state" }, result ? durationText(result) : "running…"),
+      icon("chevron"),
+    ),
+    h(
+      "div",
+      { class: "tool-body" },
+      h("h4", {}, "Arguments"),
+      h("pre", { tabindex: "0" }, pretty(result?.arguments ?? call.arguments)),
+      result && h("h4", {}, result.is_error ? "Error" : "Result"),
+      result && h("pre", { tabindex: "0" }, result.content || "(nothing)"),
+    ),
+    result?.for_user && h("p", { class: "tool-for-user" }, result.for_user),
+  );
+}
+
+/** @param {import("../frames.js").Media} media */
+export function mediaView({ url, name, size }) {
+  const isOurs = url.startsWith("/") && !url.startsWith("//");
+  const label = `${name} (${Math.ceil(size / 1024)} KB)`;
+  return h("p", { class: "media" }, isOurs ? h("a", { href: url, target: "_blank", rel: "noopener" }, label) : label);
+}
+
+/** @param {import("../frames.js").ToolResult} result */
+function durationText({ is_error, duration_ms }) {
+  const time = duration_ms < 1000 ? `${Math.round(duration_ms)} ms` : `${(duration_ms / 1000).toFixed(1)} s`;
+  return is_error ? `failed, ${time}` : time;
+}
+
+/** @param {unknown} values */
+function summaryOf(values) {
+  const isObject = typeof values === "object" && values !== null && !Array.isArray(values);
+  const text = isObject ? Object.values(values).map((value) => (typeof value === "string" ? value : JSON.stringify(value))).join(", ") : pretty(values);
+  return text.length > MAX_SUMMARY_CHARS ? `${text.slice(0, MAX_SUMMARY_CHARS - 1)}…` : text;
+}
+
+/** @param {unknown} value */
+export function pretty(value) {
+  return typeof value === "string" ? value : (JSON.stringify(value, null, 2) ?? "");
+}

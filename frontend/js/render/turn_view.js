@@ -1,0 +1,161 @@
+/**
+ * One turn: the user's message, and in playback order what came of it.
+ *
+ * @typedef {import("../frames.js").Message} Message
+ * @typedef {import("../playback.js").Segment} Segment
+ * @typedef {import("../state.js").Turn} Turn
+ * @typedef {import("../state.js").TurnView} TurnView
+ * @typedef {import("./dom.js").Child} Child
+ */
+
+import { isUserMessage } from "../conversation.js";
+import { h, memo } from "./dom.js";
+import { icon } from "./icons.js";
+import { errorView, noticeView } from "./lines_view.js";
+import { markdownView } from "./markdown_view.js";
+import { mediaView, toolView } from "./tool_view.js";
+
+/**
+ * @typedef {object} ShownTurn
+ * @property {string} key
+ * @property {readonly Message[]} messages
+ * @property {TurnView | null} view
+ * @property {Turn | null} running
+ * @property {boolean} isLast the last one of the conversation, so it may be tried again
+ * @property {boolean} isOnline
+ */
+
+/** @param {ShownTurn} shown */
+export function turnView({ key, messages, view, running, isLast, isOnline }) {
+  const asked = messages.find(isUserMessage);
+  const rest = messages.filter((message) => message !== asked);
+  const hasActivity = view?.segments.some(({ kind }) => kind === "tool" || kind === "media");
+  const body = running ? liveBody(running) : view && hasActivity ? segmentsBody(view.segments) : rest.map(messageView);
+  const isAnswered = body.length > 0;
+  return h(
+    "article",
+    { class: "turn", key, "aria-label": "Turn", "data-turn": key },
+    asked && userView(asked),
+    view?.reasoning && reasoningView(view.reasoning, Boolean(running)),
+    (isAnswered || running) &&
+      h("div", { class: "reply", "aria-label": "Reply", role: "group", "aria-busy": running ? "true" : null }, body, running && waitingView(running)),
+    view?.notices.map((notice) => noticeView(notice, false)),
+    view?.error && errorView(view.error),
+    !running && asked && endView(asked, view, { isLast, isOnline }),
+  );
+}
+
+const userView = memo((/** @type {Message} */ message) =>
+  h("div", { class: "said-by-user" }, h("span", { class: "visually-hidden" }, "You: "), h("p", {}, message.content)),
+);
+
+const messageView = memo((/** @type {Message} */ message) => (message._hook ? hookView(message) : markdownView(message.content)));
+
+/** @param {readonly Segment[]} segments @returns {Child[]} */
+function segmentsBody(segments) {
+  return parts(segments).map(partView);
+}
+
+/** What was reached, and behind it, paler, what has only streamed so far. @param {Turn} turn @returns {Child[]} */
+function liveBody({ playback, streamed }) {
+  const said = playback.historySegments.map((segment) => (segment.kind === "sentence" ? segment.text : "")).join("");
+  const ahead = streamed.startsWith(said) ? streamed.slice(said.length) : "";
+  const reached = parts(playback.historySegments);
+  const last = reached.at(-1);
+  if (typeof last === "string") {
+    return [...reached.slice(0, -1).map(partView), markdownView(last + ahead, last.length)];
+  }
+  return [...reached.map(partView), ahead.trim() && markdownView(ahead, 0)];
+}
+
+/** @param {string | Exclude<Segment, {kind: "sentence"}>} part */
+function partView(part) {
+  return typeof part === "string" ? markdownView(part) : segmentView(part);
+}
+
+/** Neighbouring sentences as one text. @param {readonly Segment[]} segments */
+function parts(segments) {
+  /** @type {(string | Exclude<Segment, {kind: "sentence"}>)[]} */
+  const found = [];
+  for (const segment of segments) {
+    const last = found.at(-1);
+    if (segment.kind !== "sentence") found.push(segment);
+    else if (typeof last === "string") found[found.length - 1] = last + segment.text;
+    else found.push(segment.text);
+  }
+  return found;
+}
+
+const segmentView = memo((/** @type {Exclude<Segment, {kind: "sentence"}>} */ segment) => {
+  switch (segment.kind) {
+    case "hook": {
+      const { name, skill, timing, role, content } = segment.frame;
+      return hookView({ role, content, _hook: name, _skill: skill, _timing: timing });
+    }
+    case "tool":
+      return toolView(segment.call, segment.result);
+    case "media":
+      return mediaView(segment.frame);
+  }
+});
+
+/** A persistent hook, where it stands in the conversation. @param {Message} message */
+function hookView(message) {
+  return h(
+    "details",
+    { class: "hook-frame" },
+    h(
+      "summary",
+      {},
+      icon("hook"),
+      h("span", { class: "hook-name" }, `${message._skill} / ${message._hook}`),
+      message._timing && h("span", { class: "tag" }, message._timing),
+      message._unverified && h("span", { class: "tag tag-warning" }, "not sent: unverified"),
+      icon("chevron"),
+    ),
+    h("div", { class: "hook-body" }, h("p", { class: "fine" }, `This skill added a ${message.role} message here. The model reads it in every later turn.`), h("pre", { tabindex: "0" }, message.content)),
+  );
+}
+
+/** @param {string} reasoning @param {boolean} isRunning */
+function reasoningView(reasoning, isRunning) {
+  return h("details", { class: "reasoning" }, h("summary", {}, icon("chevron"), isRunning ? "Thinking…" : "Reasoning"), h("div", { class: "reasoning-body" }, reasoning));
+}
+
+/** @param {Turn} turn */
+function waitingView({ phase, streamed }) {
+  if (streamed) return null;
+  const text = phase === "running" ? "Thinking" : "Sending";
+  return h("p", { class: "waiting", key: "waiting" }, h("span", { class: "dots", "aria-hidden": "true" }, h("i"), h("i"), h("i")), h("span", { class: "visually-hidden" }, text));
+}
+
+/** @param {Message} asked @param {TurnView | null} view @param {{isLast: boolean, isOnline: boolean}} at */
+function endView({ _answer }, view, { isLast, isOnline }) {
+  const line = endLine(_answer, view);
+  if (!line) return null;
+  const isRefusedForHook = view?.error?.code === "hook_signature_invalid";
+  const disabled = !isOnline;
+  return h(
+    "div",
+    { class: "turn-end" },
+    h("span", {}, line),
+    isLast && _answer && h("button", { type: "button", class: "button small", "data-action": "retry", disabled }, icon("retry"), "Retry"),
+    isLast && isRefusedForHook && h("button", { type: "button", class: "button small", "data-action": "retry-without-unverified", disabled }, "Send without it"),
+  );
+}
+
+/** @param {import("../frames.js").Answer | undefined} answer @param {TurnView | null} view */
+function endLine(answer, view) {
+  if (view?.end?.reason === "aborted") return view.end.message ?? "The server ended this turn.";
+  switch (answer) {
+    case "pending":
+    case "lost":
+      return "Not answered: the connection was lost.";
+    case "stopped":
+      return "Stopped.";
+    case "failed":
+      return "Not answered.";
+    case undefined:
+      return null;
+  }
+}

@@ -1,0 +1,164 @@
+/**
+ * The socket and its three timers: silence, an unanswered ping, the next try.
+ * Frames in and out, nothing of what they mean.
+ *
+ * @typedef {import("./frames.js").ClientFrame} ClientFrame
+ * @typedef {import("./frames.js").ServerFrame} ServerFrame
+ * @typedef {{type: "connecting", attempt: number}
+ *   | {type: "disconnected", attempt: number, code: number, silently: boolean}
+ *   | {type: "frame", frame: ServerFrame}} SocketEvent
+ *
+ * @typedef {object} Clock
+ * @property {() => number} now milliseconds
+ * @property {(act: () => void, ms: number) => number} setTimeout
+ * @property {(timer: number) => void} clearTimeout
+ */
+
+export const PROTOCOL = "parley.v1";
+export const SILENCE_MS = 15_000;
+export const PONG_MS = 10_000;
+const FIRST_RETRY_MS = 500;
+const MAX_RETRY_MS = 15_000;
+const JITTER = 0.3;
+const GOING_AWAY = 1001;
+const LOST = 4000; // ours: silence; no server said anything
+const MIN_SILENT_GAP_MS = 2_000;
+
+/** @type {Record<ServerFrame["type"], true>} what we understand; a newer server may send more */
+const KNOWN = {
+  ready: true,
+  skills: true,
+  turn_start: true,
+  text: true,
+  reasoning: true,
+  sentence: true,
+  sentence_end: true,
+  hook: true,
+  tool_call: true,
+  tool_result: true,
+  media: true,
+  notice: true,
+  trace: true,
+  turn_end: true,
+  error: true,
+  pong: true,
+};
+
+/** Before the `attempt`-th try, counted from 1. @param {number} attempt @param {number} random 0 to 1 */
+export function retryDelayMs(attempt, random) {
+  const delay = Math.min(FIRST_RETRY_MS * 2 ** (attempt - 1), MAX_RETRY_MS);
+  return delay * (1 + JITTER * (2 * random - 1));
+}
+
+/** @param {unknown} data @returns {ServerFrame | null} null = not for us: sound, a newer type, nonsense */
+export function parseFrame(data) {
+  if (typeof data !== "string") return null;
+  try {
+    const frame = JSON.parse(data);
+    return Object.hasOwn(KNOWN, frame?.type) ? frame : null;
+  } catch {
+    return null;
+  }
+}
+
+export class Socket {
+  /**
+   * @param {object} options
+   * @param {string} options.url
+   * @param {(event: SocketEvent) => void} options.onEvent
+   * @param {new (url: string, protocols: string[]) => WebSocket} options.WebSocket
+   * @param {Clock} options.clock
+   * @param {() => number} options.random
+   */
+  constructor({ url, onEvent, WebSocket, clock, random }) {
+    this.url = url;
+    this.onEvent = onEvent;
+    this.WebSocket = WebSocket;
+    this.clock = clock;
+    this.random = random;
+    /** @type {WebSocket | null} */
+    this.socket = null;
+    this.attempt = 0; // tries since the last `ready`
+    this.heardAt = 0; // when anything last came in
+    this.isPinged = false; // a ping is out and nothing came since
+    this.silentlyAt = -Infinity; // the last reconnection that nobody was told of
+    this.isReady = false;
+    /** @type {number | null} of the heartbeat while connected, of the next try while not */
+    this.timer = null;
+  }
+
+  connect() {
+    this.#stopTimer();
+    this.onEvent({ type: "connecting", attempt: this.attempt });
+    const socket = new this.WebSocket(this.url, [PROTOCOL]);
+    this.socket = socket;
+    this.isReady = false;
+    this.isPinged = false;
+    this.heardAt = this.clock.now();
+    socket.onmessage = ({ data }) => this.#received(data);
+    socket.onclose = ({ code }) => this.#closed(code);
+    this.#startTimer(SILENCE_MS);
+  }
+
+  /** Dropped if the socket is not open: what must not be lost is sent again by its owner. @param {ClientFrame} frame */
+  send(frame) {
+    if (this.socket?.readyState === 1) this.socket.send(JSON.stringify(frame));
+  }
+
+  /** The network is back, or somebody looks at the page: do now what a timer would do later. */
+  wake() {
+    if (!this.socket) this.connect();
+    else if (this.clock.now() - this.heardAt >= SILENCE_MS) this.#beat();
+  }
+
+  /** @param {unknown} data */
+  #received(data) {
+    this.heardAt = this.clock.now();
+    this.isPinged = false;
+    const frame = parseFrame(data);
+    if (frame?.type === "ready") {
+      this.attempt = 0;
+      this.isReady = true;
+    }
+    if (frame) this.onEvent({ type: "frame", frame });
+  }
+
+  #beat() {
+    const silentMs = this.clock.now() - this.heardAt;
+    if (silentMs < SILENCE_MS) this.#startTimer(SILENCE_MS - silentMs);
+    else if (this.isPinged) this.#closed(LOST);
+    else {
+      this.isPinged = true;
+      this.send({ type: "ping", t: Math.round(this.clock.now()) });
+      this.#startTimer(PONG_MS);
+    }
+  }
+
+  /** @param {number} code */
+  #closed(code) {
+    const socket = this.socket;
+    if (!socket) return;
+    this.socket = null;
+    socket.onmessage = socket.onclose = null;
+    socket.close();
+    const now = this.clock.now();
+    // A server that goes away is replaced by another, at once; but not in a loop.
+    const silently = code === GOING_AWAY && this.isReady && now - this.silentlyAt >= MIN_SILENT_GAP_MS;
+    if (silently) this.silentlyAt = now;
+    else this.attempt += 1;
+    this.onEvent({ type: "disconnected", attempt: this.attempt, code, silently });
+    if (silently) this.connect();
+    else this.#startTimer(retryDelayMs(this.attempt, this.random()));
+  }
+
+  /** @param {number} ms */
+  #startTimer(ms) {
+    this.#stopTimer();
+    this.timer = this.clock.setTimeout(() => (this.socket ? this.#beat() : this.connect()), ms);
+  }
+
+  #stopTimer() {
+    if (this.timer !== null) this.clock.clearTimeout(this.timer);
+    this.timer = null;
+  }
+}
