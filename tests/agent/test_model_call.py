@@ -1,0 +1,357 @@
+"""One model call: what is tried again, what is learned from a refusal, what is said about it."""
+
+import asyncio
+
+import pytest
+
+from server.agent import model_call
+from server.agent.model_call import IllegalMessages
+from server.agent.prompts import FULL
+from server.config import Llm as LlmSettings
+from server.errors import (
+    ContextTooLong,
+    ModelMissing,
+    ProviderAuth,
+    ProviderError,
+    ProviderProtocol,
+    ProviderRateLimited,
+    ProviderTimeout,
+    ProviderUnreachable,
+    RoleRefused,
+)
+from server.llm.types import LateSystem
+from tests.agent.scene import SYSTEM, USER, agent_for, hook, notices, play, texts, told, until
+from tests.support.scripted_model import ScriptedModel, Step, call, say
+
+AUTO = LlmSettings(late_system="auto")
+
+
+def soon(kind: type[ProviderError]) -> ProviderError:
+    """The error, to be tried again after a millisecond."""
+    return kind("busy", retry_after_ms=1)
+
+
+# --- trying again -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [ProviderUnreachable, ProviderTimeout, ProviderRateLimited])
+@pytest.mark.rule("L1-32")
+async def test_a_call_that_failed_before_its_first_token_is_sent_again_as_it_was(kind: type[ProviderError]) -> None:
+    model = ScriptedModel([say("<need_tool>"), [soon(kind)], [soon(kind)], call("alpha"), say("Noon.")])
+    hooks = [hook("before_each_agent", persistent=True), hook("before_first_agent"), hook("after_tool_call")]
+
+    chunks = await play(agent_for(model), hooks)
+
+    assert model.requests[1] == model.requests[2] == model.requests[3]
+    assert [chunk for chunk in told(chunks) if chunk[0] in ("hook", "model_request", "text")] == [
+        ("model_request",),
+        ("hook", "before_each_agent"),
+        ("model_request",),
+        ("model_request",),
+        ("model_request",),
+        ("hook", "before_each_agent"),
+        ("model_request",),
+        ("text", "Noon."),
+    ]
+
+
+async def test_a_call_is_tried_three_times() -> None:
+    model = ScriptedModel([[soon(ProviderUnreachable)]] * 3)
+
+    with pytest.raises(ProviderUnreachable):
+        await play(agent_for(model))
+
+    assert len(model.requests) == 3
+    assert model.closed == 3
+
+
+@pytest.mark.parametrize("kind", [ProviderAuth, ProviderProtocol, ModelMissing])
+async def test_an_error_that_would_come_again_is_not_tried_again(kind: type[ProviderError]) -> None:
+    model = ScriptedModel([[soon(kind)]])
+
+    with pytest.raises(kind):
+        await play(agent_for(model))
+
+    assert len(model.requests) == 1
+
+
+@pytest.mark.parametrize("answered", [say("Hel")[:1], call("alpha")[:1]])
+@pytest.mark.rule("L1-32")
+async def test_nothing_is_sent_again_behind_the_first_event(answered: list[Step]) -> None:
+    model = ScriptedModel([[*answered, soon(ProviderUnreachable)]])
+
+    with pytest.raises(ProviderUnreachable):
+        await play(agent_for(model, planning=False))
+
+    assert len(model.requests) == 1
+
+
+async def test_text_before_a_break_was_yielded() -> None:
+    model = ScriptedModel([[*say("Hel")[:1], ProviderUnreachable("gone")]])
+    stream = agent_for(model).chat_stream([{"role": "user", "content": "Hi"}], [], False)
+
+    assert told([await anext(stream), await anext(stream)]) == [("model_request",), ("text", "Hel")]
+    with pytest.raises(ProviderUnreachable):
+        await anext(stream)
+
+
+async def test_a_wait_of_more_than_five_seconds_is_left_to_the_client() -> None:
+    model = ScriptedModel([[ProviderRateLimited("busy", retry_after_ms=5001)]])
+
+    with pytest.raises(ProviderRateLimited) as caught:
+        await play(agent_for(model))
+
+    assert len(model.requests) == 1
+    assert caught.value.retry_after_ms == 5001
+
+
+@pytest.mark.parametrize(
+    ("error", "attempt", "wait_s"),
+    [
+        (ProviderUnreachable("down"), 1, 0.3),
+        (ProviderUnreachable("down"), 2, 0.9),
+        (ProviderRateLimited("busy", retry_after_ms=5000), 1, 5.0),
+        (ProviderRateLimited("busy", retry_after_ms=0), 2, 0.0),
+        (RoleRefused("no"), 1, 0.0),
+        (ContextTooLong("long"), 2, 0.0),
+    ],
+)
+def test_the_wait_is_what_the_endpoint_says_or_grows_by_three(
+    error: ProviderError, attempt: int, wait_s: float
+) -> None:
+    assert model_call._wait_s(error, attempt) == pytest.approx(wait_s)
+
+
+async def test_exactly_five_seconds_are_waited() -> None:
+    model = ScriptedModel([[ProviderRateLimited("busy", retry_after_ms=5000)], say("Hi.")])
+    stream = agent_for(model).chat_stream([{"role": "user", "content": "Hi"}], [], False)
+
+    assert told([await anext(stream)]) == [("model_request",)]
+    waits = asyncio.ensure_future(anext(stream))
+    await until(lambda: model.closed == 1)
+
+    assert not waits.done(), "it waits, and does not raise"
+    waits.cancel()
+    await asyncio.wait([waits])
+    await stream.aclose()
+
+
+# --- roles --------------------------------------------------------------------------------------------------------
+
+
+LATE = [hook("after_user_input")]
+WRAPPED = "[Instruction from the system, not the user’s words]\n[after_user_input]\n[End of the instruction]"
+AS_USER = [SYSTEM, ("user", f"What time is it?\n\n{WRAPPED}")]
+AS_IT_IS = [SYSTEM, USER, ("system", "[after_user_input]")]
+
+
+async def test_auto_sends_native_and_after_a_refusal_as_user_for_good() -> None:
+    model = ScriptedModel([[RoleRefused("only first")], say("Hi."), say("Again.")])
+    agent = agent_for(model, llm=AUTO)
+
+    first = await play(agent, LATE, enable_tools=False)
+    second = await play(agent, LATE, enable_tools=False)
+
+    assert [model.contents(number) for number in range(3)] == [AS_IT_IS, AS_USER, AS_USER]
+    assert told(first)[:3] == [("model_request",), ("notice", "late_system_as_user"), ("model_request",)]
+    assert notices(second) == []
+    [notice] = [chunk.notice for chunk in first if chunk.notice]
+    assert (notice.level, "scripted" in notice.message) == ("info", True)
+
+
+async def test_a_refusal_of_the_user_role_too_ends_the_turn() -> None:
+    model = ScriptedModel([[RoleRefused("only first")], [RoleRefused("nor user")]])
+
+    with pytest.raises(RoleRefused):
+        await play(agent_for(model, llm=AUTO), LATE)
+
+    assert len(model.requests) == 2
+
+
+async def test_a_refusal_behind_the_first_token_ends_the_turn() -> None:
+    model = ScriptedModel([[*say("Hi")[:1], RoleRefused("only first")]])
+
+    with pytest.raises(RoleRefused):
+        await play(agent_for(model, llm=AUTO), LATE)
+
+    assert len(model.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("llm", "own", "host"),
+    [
+        (LlmSettings(late_system="native"), None, "model.test"),
+        (AUTO, "native", "model.test"),
+        (AUTO, None, "api.openai.com"),
+    ],
+)
+async def test_a_mode_that_was_chosen_or_belongs_to_the_host_is_not_changed(
+    llm: LlmSettings, own: LateSystem | None, host: str
+) -> None:
+    model = ScriptedModel([[RoleRefused("only first")]], late_system=own, host=host)
+
+    with pytest.raises(RoleRefused):
+        await play(agent_for(model, llm=llm), LATE)
+
+    assert len(model.requests) == 1
+
+
+async def test_the_mode_that_the_model_needs_is_used_at_once() -> None:
+    model = ScriptedModel([say("Hi.")], late_system="user")
+
+    await play(agent_for(model, llm=AUTO), LATE, enable_tools=False)
+
+    assert model.contents(0) == AS_USER
+
+
+async def test_the_configured_mode_goes_over_what_the_model_needs() -> None:
+    model = ScriptedModel([say("Hi.")], late_system="user")
+
+    await play(agent_for(model, llm=LlmSettings(late_system="merge")), LATE, enable_tools=False)
+
+    assert model.contents(0) == [("system", f"{SYSTEM[1]}\n\n[after_user_input]"), USER]
+
+
+# --- the context --------------------------------------------------------------------------------------------------
+
+
+OLD = [
+    *({"role": role, "content": f"{number} {'x' * 300}"} for number in range(4) for role in ("user", "assistant")),
+    {"role": "user", "content": "What time is it?"},
+]
+
+
+def numbers(model: ScriptedModel, index: int) -> list[str]:
+    """Which of OLD's messages a call read."""
+    return [content[0] for role, content in model.contents(index) if content[-1] == "x"]
+
+
+async def test_a_history_that_fits_is_sent_whole() -> None:
+    model = ScriptedModel([say("Hi.")], context_tokens=100_000)
+
+    chunks = await play(agent_for(model), messages=OLD, enable_tools=False)
+
+    assert numbers(model, 0) == ["0", "0", "1", "1", "2", "2", "3", "3"]
+    assert notices(chunks) == []
+
+
+async def test_of_a_history_too_long_the_oldest_turns_are_left_out_and_one_notice_says_so() -> None:
+    model = ScriptedModel([say("<need_tool>Wait."), call("alpha"), say("Noon.")], context_tokens=1000)
+
+    chunks = await play(agent_for(model), messages=OLD)
+
+    assert numbers(model, 0) == ["2", "2", "3", "3"]
+    assert notices(chunks) == ["history_trimmed"]
+    assert told(chunks)[:2] == [("notice", "history_trimmed"), ("model_request",)]
+    [notice] = [chunk.notice for chunk in chunks if chunk.notice]
+    assert (notice.level, "4 oldest messages" in notice.message) == ("info", True)
+
+
+@pytest.mark.parametrize(
+    ("llm", "kept"),
+    [
+        ({"context_tokens": 1000}, ["1", "1", "2", "2", "3", "3"]),  # 750 for the prompt
+        ({"context_tokens": 1000, "max_tokens": 600}, ["3", "3"]),  # 400
+        ({"context_tokens": 1000, "max_tokens": 1}, ["0", "0", "1", "1", "2", "2", "3", "3"]),  # 999
+    ],
+)
+async def test_the_prompt_may_have_what_the_reply_leaves(llm: dict[str, int], kept: list[str]) -> None:
+    model = ScriptedModel([say("Hi.")], context_tokens=10)
+
+    await play(agent_for(model, llm=LlmSettings(**llm)), messages=OLD, enable_tools=False)  # type: ignore[arg-type]  # a table of two int fields
+
+    assert numbers(model, 0) == kept
+
+
+async def test_what_cannot_fit_ends_the_turn_before_it_is_sent() -> None:
+    model = ScriptedModel([], context_tokens=20)
+
+    with pytest.raises(ContextTooLong, match=r"context of scripted \(15 tokens"):
+        await play(agent_for(model), messages=OLD)
+
+    assert model.requests == []
+
+
+async def test_a_context_too_long_is_trimmed_tried_once_more_and_remembered() -> None:
+    model = ScriptedModel([[ContextTooLong("long", limit_tokens=800)], say("Hi."), say("Hi.")])
+    agent = agent_for(model)
+
+    first = await play(agent, messages=OLD, enable_tools=False)
+    second = await play(agent, messages=OLD, enable_tools=False)
+
+    assert numbers(model, 0) == ["0", "0", "1", "1", "2", "2", "3", "3"]
+    assert numbers(model, 1) == numbers(model, 2) == ["2", "2", "3", "3"]
+    assert notices(first) == notices(second) == ["history_trimmed"]
+
+
+async def test_a_limit_that_the_endpoint_does_not_tell_is_three_quarters_of_what_was_refused() -> None:
+    model = ScriptedModel([[ContextTooLong("long")], say("Hi.")])
+
+    await play(agent_for(model), messages=OLD, enable_tools=False)
+
+    assert numbers(model, 1) == ["2", "2", "3", "3"], "877 tokens were refused, 657 are sent"
+
+
+async def test_a_limit_larger_than_what_was_refused_is_not_believed() -> None:
+    model = ScriptedModel([[ContextTooLong("long", limit_tokens=100_000)], say("Hi.")])
+
+    await play(agent_for(model), messages=OLD, enable_tools=False)
+
+    assert numbers(model, 1) == ["2", "2", "3", "3"]
+
+
+async def test_a_second_refusal_for_length_ends_the_turn() -> None:
+    model = ScriptedModel([[ContextTooLong("long", limit_tokens=600)], [ContextTooLong("still")]])
+
+    with pytest.raises(ContextTooLong, match="still"):
+        await play(agent_for(model), messages=OLD)
+
+    assert len(model.requests) == 2
+
+
+async def test_a_known_limit_may_be_corrected_once_a_call() -> None:
+    model = ScriptedModel(
+        [[ContextTooLong("long", limit_tokens=900)], say("Hi."), [ContextTooLong("long")], say("Hi.")]
+    )
+    agent = agent_for(model)
+
+    await play(agent, messages=OLD, enable_tools=False)
+    await play(agent, messages=OLD, enable_tools=False)
+
+    assert len(numbers(model, 2)) > len(numbers(model, 3))
+
+
+async def test_the_tools_count_in_the_context() -> None:
+    model = ScriptedModel([say("Hi."), say("Hi.")], context_tokens=1200)
+
+    await play(agent_for(model), messages=OLD, enable_tools=False)
+    await play(agent_for(model, planning=False), messages=OLD)
+
+    assert len(numbers(model, 0)) > len(numbers(model, 1))
+
+
+# --- legality -----------------------------------------------------------------------------------------------------
+
+
+async def test_an_illegal_list_is_never_sent() -> None:
+    model = ScriptedModel([say("Hi.")])
+
+    with pytest.raises(IllegalMessages, match="message 1 has the unknown role 'developer'"):
+        await play(
+            agent_for(model), messages=[{"role": "developer", "content": "x"}, {"role": "user", "content": "Hi"}]
+        )
+
+    assert model.requests == []
+
+
+async def test_unpaired_tool_messages_of_the_history_are_left_out_with_a_notice() -> None:
+    model = ScriptedModel([say("Hi.")])
+    orphan = {"role": "tool", "tool_call_id": "x", "content": "lost"}
+
+    chunks = await play(agent_for(model), LATE, messages=[orphan, {"role": "user", "content": "What time is it?"}])
+
+    assert model.contents(0) == [*AS_IT_IS, ("system", FULL.planning_prompt(["alpha", "beta"]))]
+    assert told(chunks)[0] == ("notice", "tool_messages_unpaired")
+    [notice] = [chunk.notice for chunk in chunks if chunk.notice]
+    assert (notice.level, notice.message[:2]) == ("warning", "1 ")
+    assert texts(chunks) == "Hi."
