@@ -1,6 +1,7 @@
 """One turn on a scripted model: what goes in, and what came out of it as short tuples."""
 
-from collections.abc import Iterable, Sequence
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import aclosing
 from typing import Any
 
@@ -125,3 +126,15 @@ def traces(chunks: Iterable[LLMChunk], *events: str) -> list[tuple[str, dict[str
     """(event, data) of the trace chunks, all or those of these events."""
     found = [(c.trace.event, c.trace.data) for c in chunks if c.trace]
     return [(event, data) for event, data in found if not events or event in events]
+
+
+async def until(is_so: Callable[[], bool]) -> None:
+    """Let other tasks run until it is so, and a little longer, so that they come to rest."""
+    for _ in range(1000):
+        if is_so():
+            break
+        await asyncio.sleep(0)
+    else:
+        raise AssertionError("it never came to that")
+    for _ in range(5):
+        await asyncio.sleep(0)
