@@ -74,10 +74,11 @@ def _histories(draw: st.DrawFn) -> tuple[Line, ...]:
 @st.composite
 def _batches(draw: st.DrawFn) -> tuple[Reply, ...]:
     batches = []
+    is_fresh = draw(st.booleans())  # many servers count the calls of each reply from 0 again
     for number in range(draw(st.integers(0, 4))):
         uses = tuple(
             ToolUse(
-                id=f"call_{number}_{place}",
+                id=f"call_{number}_{place}" if is_fresh else f"old{place}",
                 name=draw(st.sampled_from([*TOOLS, *TOOLS, UNKNOWN_TOOL])),
                 result=draw(st.none() | st.just(f"{_MARK}result {number} {place}")),
             )
