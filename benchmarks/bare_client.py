@@ -18,8 +18,8 @@ from benchmarks.stamps import Stamps
 
 
 async def turns(client: AsyncOpenAI, count: int, stamps: Stamps) -> None:
+    await asyncio.sleep(random.uniform(0, 0.8))  # about one turn: they do not all begin together
     for _ in range(count):
-        await asyncio.sleep(random.uniform(0, 0.05))
         started_ns = time.monotonic_ns()
         stream = await client.chat.completions.create(
             model="time-teller", messages=[{"role": "user", "content": "What time is it?"}], stream=True
