@@ -131,7 +131,7 @@ def pair_tools(messages: Sequence[Message]) -> tuple[list[Message], int]:
             dropped += 1
             continue
         if not message.get("tool_calls"):
-            kept.append(message)
+            kept.append(_without_calls(message))  # an empty list of calls is refused by some providers
             continue
         start = index
         while index < len(messages) and messages[index]["role"] == "tool":
@@ -143,16 +143,25 @@ def pair_tools(messages: Sequence[Message]) -> tuple[list[Message], int]:
 
 
 def _pair_batch(assistant: Message, results: Sequence[Message]) -> tuple[list[Message], int]:
-    by_id = {result["tool_call_id"]: result for result in reversed(results)}
-    calls = [call for call in assistant["tool_calls"] if call["id"] in by_id]
-    answers = [by_id[call["id"]] for call in calls]
-    lost = len(assistant["tool_calls"]) - len(calls) + len(results) - len(answers)
+    """Of an id used twice, the first call and the first result are a pair."""
+    answers: dict[str, Message] = {}
+    for result in results:
+        answers.setdefault(result["tool_call_id"], result)
+    calls: dict[str, Any] = {}
+    for call in assistant["tool_calls"]:
+        if call["id"] in answers:
+            calls.setdefault(call["id"], call)
+    lost = len(assistant["tool_calls"]) + len(results) - 2 * len(calls)
     if not lost:
         return [assistant, *results], 0
     if calls:
-        return [{**assistant, "tool_calls": calls}, *answers], lost
-    rest = {key: value for key, value in assistant.items() if key != "tool_calls"}
+        return [{**assistant, "tool_calls": list(calls.values())}, *(answers[call_id] for call_id in calls)], lost
+    rest = _without_calls(assistant)
     return ([rest] if rest.get("content") else []), lost
+
+
+def _without_calls(message: Message) -> Message:
+    return {key: value for key, value in message.items() if key != "tool_calls"}
 
 
 def find_violation(messages: Sequence[Message]) -> str | None:
