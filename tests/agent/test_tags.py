@@ -148,7 +148,8 @@ def test_a_reply_without_a_tag_is_shown_to_the_letter(pieces: list[str]) -> None
 
 
 def _in_pieces(text: str, sizes: Sequence[int]) -> list[str]:
-    deltas, at = [], 0
+    deltas: list[str] = []
+    at = 0
     for size in itertools.cycle(sizes):
         if at >= len(text):
             return deltas
