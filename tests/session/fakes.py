@@ -1,0 +1,207 @@
+"""A scripted agent and a client without a socket."""
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from server import config
+from server.agent.agent_client import TurnOptions
+from server.agent.chunks import LLMChunk, NoticeGiven, ToolFinished, ToolStarted, TraceEvent
+from server.llm.types import Message, ModelInfo, Usage
+from server.metrics import Metrics
+from server.session.chat_handler import ChatHandler, TurnLimits
+from server.session.greeting import speech_status
+from server.session.outbox import Kind, Outbox
+from server.session.session import Services, Session
+from server.session.turn_gate import TurnGate
+from skills_engine import HookInfo, SkillsSnapshot
+
+Frame = dict[str, Any]
+
+
+class Pause:
+    """The agent stops here until `resume`; `reached` tells that it has come so far."""
+
+    def __init__(self) -> None:
+        self.reached = asyncio.Event()
+        self.resume = asyncio.Event()
+
+
+Step = LLMChunk | BaseException | Pause
+
+
+@dataclass
+class AskedTurn:
+    messages: list[Message]
+    hooks: list[HookInfo]
+    enable_tools: bool
+    options: TurnOptions
+    is_closed: bool = False
+
+
+@dataclass
+class FakeAgent:
+    """Plays one list of steps for each turn; the last list is played again and again."""
+
+    turns: list[list[Step]] = field(default_factory=list)
+    asked: list[AskedTurn] = field(default_factory=list)
+    catalog_budget_tokens: int = 100
+
+    async def chat_stream(
+        self, messages: Sequence[Message], hooks: Sequence[HookInfo], enable_tools: bool, *, options: TurnOptions
+    ) -> AsyncGenerator[LLMChunk, None]:
+        asked = AskedTurn(list(messages), list(hooks), enable_tools, options)
+        self.asked.append(asked)
+        steps = self.turns[min(len(self.asked), len(self.turns)) - 1]
+        try:
+            for step in steps:
+                match step:
+                    case LLMChunk():
+                        yield step
+                    case Pause():
+                        step.reached.set()
+                        await step.resume.wait()
+                    case BaseException():
+                        raise step
+        finally:
+            asked.is_closed = True
+
+
+class RecordingSocket:
+    """Takes everything at once and reads the frames."""
+
+    def __init__(self) -> None:
+        self.frames: list[Frame] = []
+        self.closed: tuple[int, str] | None = None
+        self.news = asyncio.Event()
+
+    async def send(self, kind: Kind, data: bytes) -> None:
+        assert kind is Kind.TEXT
+        self.frames.append(json.loads(data))
+        self.news.set()
+
+    def unsent_bytes(self) -> int:
+        return 0
+
+    async def close(self, code: int, reason: str) -> None:
+        self.closed = (code, reason)
+
+
+class Desk:
+    """A session on one side, a client's voice on the other."""
+
+    def __init__(
+        self,
+        agent: FakeAgent,
+        *,
+        snapshot: SkillsSnapshot | None = None,
+        limits: config.Limits | None = None,
+        security: config.Security | None = None,
+        is_local: bool = True,
+        gate: TurnGate | None = None,
+        model_ready: asyncio.Event | None = None,
+    ) -> None:
+        self.limits = limits or config.Limits()
+        self.metrics = Metrics()
+        self.gate = gate or TurnGate(self.limits.turns, self.metrics)
+        self.snapshot = snapshot or SkillsSnapshot()
+        self.model_ready = model_ready
+        self.ended: list[str] = []
+        handler = ChatHandler(
+            agent,
+            verify=lambda sig, *_: sig == "genuine",
+            limits=TurnLimits(max_turn_s=self.limits.max_turn_s, max_hook_frames=self.limits.max_hook_frames_per_turn),
+            model_ready=self._wait_for_model,
+        )
+        self.services = Services(
+            handler=handler,
+            skills=lambda: self.snapshot,
+            sign=lambda skill, name, _role, _content: f"sig of {skill}/{name}",
+            gate=self.gate,
+            metrics=self.metrics,
+            limits=self.limits,
+            security=security or config.Security(),
+            model=lambda: ModelInfo(name="fake", host="nowhere", location="local"),
+            speech=speech_status(config.Speech()),
+        )
+        self.socket = RecordingSocket()
+        self.outbox = Outbox(self.socket)
+        self.session = Session(
+            self.services, self.outbox, is_local=is_local, on_turn_over=lambda: self.ended.append("over")
+        )
+        self._writer: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> "Desk":
+        self._writer = asyncio.create_task(self.outbox.run(), name="writer")
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.session.aclose()
+        self.outbox.abandon()
+        assert self._writer is not None
+        await self._writer
+
+    @property
+    def frames(self) -> list[Frame]:
+        return self.socket.frames
+
+    def send(self, type_: str, **fields: Any) -> None:
+        self.session.receive_text(json.dumps({"type": type_, **fields}).encode())
+
+    def chat(self, text: str = "hi", *, history: list[Frame] | None = None, **fields: Any) -> None:
+        self.send("chat", messages=[*(history or []), {"role": "user", "content": text}], **fields)
+
+    async def until(self, type_: str, count: int = 1) -> Frame:
+        """The frame of this type that comes as number `count`, from the beginning."""
+        while True:
+            found = [frame for frame in self.frames if frame["type"] == type_]
+            if len(found) >= count:
+                return found[count - 1]
+            self.socket.news.clear()
+            await self.socket.news.wait()
+
+    async def flushed(self) -> list[Frame]:
+        """Everything that was said until now."""
+        self.send("ping", t="flush")
+        await self.until("pong", sum(frame["type"] == "pong" for frame in self.frames) + 1)
+        return [frame for frame in self.frames if frame["type"] != "pong"]
+
+    async def _wait_for_model(self) -> None:
+        if self.model_ready is not None:
+            await self.model_ready.wait()
+
+
+def say(*texts: str) -> list[Step]:
+    """A plain reply."""
+    return [LLMChunk(model_request=True), *(LLMChunk(text=text) for text in texts), LLMChunk(reply_end=True)]
+
+
+def call(id_: str, name: str = "read_file", arguments: Any = None) -> LLMChunk:
+    return LLMChunk(tool_call=ToolStarted(id_, name, arguments or {}))
+
+
+def result(id_: str, name: str = "read_file", content: str = "ok") -> LLMChunk:
+    return LLMChunk(tool_result=ToolFinished(id=id_, name=name, content=content, is_error=False, duration_ms=1.5))
+
+
+def hook(name: str = "h") -> LLMChunk:
+    fired = {"name": name, "role": "system", "content": "Be brief.", "skill": "s", "timing": "after_user_input"}
+    return LLMChunk(hook=fired)
+
+
+def notice(code: str = "c") -> LLMChunk:
+    return LLMChunk(notice=NoticeGiven(code, "info", "text"))
+
+
+def trace(event: str = "model_call") -> LLMChunk:
+    return LLMChunk(trace=TraceEvent(event, {"call": 1}))
+
+
+def used(tokens: int) -> LLMChunk:
+    return LLMChunk(usage=Usage(tokens, tokens, tokens))
+
+
+def kinds(frames: list[Frame]) -> list[str]:
+    return [frame["type"] for frame in frames]

@@ -1,0 +1,196 @@
+"""server/session/turn.py"""
+
+import msgspec
+
+from server.agent.chunks import LLMChunk
+from server.errors import ProviderTimeout, ServerError
+from server.session.results import SpokenSentence, TTSResult
+from server.session.turn import Turn, code_of
+from server.wire import frames as wire
+from tests.session.fakes import Frame, call, hook, kinds, result, trace, used
+
+
+class Said:
+    """A turn with a clock that the test moves, and what it has sent."""
+
+    def __init__(self, *, shows_trace: bool = False) -> None:
+        self.now_s = 100.0
+        self.ended: list[str] = []
+        self._sent: list[wire.ServerFrame] = []
+        self.turn = Turn(
+            "t1",
+            self._sent.append,
+            sign=lambda skill, name, role, content: f"{skill}/{name}/{role}/{content}",
+            received_s=100.0,
+            shows_trace=shows_trace,
+            on_end=lambda turn: self.ended.append(str(turn.reason)),
+            clock=lambda: self.now_s,
+        )
+
+    @property
+    def frames(self) -> list[Frame]:
+        return [msgspec.json.decode(msgspec.json.encode(frame)) for frame in self._sent]
+
+    def say_chunk(self, chunk: LLMChunk) -> None:
+        self.turn.say(
+            TTSResult(hook=chunk.hook, tool_call=chunk.tool_call, tool_result=chunk.tool_result, trace=chunk.trace)
+        )
+
+
+def test_sentences_are_numbered_and_each_has_its_end() -> None:
+    said = Said()
+
+    said.turn.say(TTSResult(sentence=SpokenSentence("One.")))
+    said.turn.say(TTSResult(sentence=SpokenSentence("\n", "")))
+
+    assert [(f["type"], f["index"]) for f in said.frames] == [
+        ("sentence", 0),
+        ("sentence_end", 0),
+        ("sentence", 1),
+        ("sentence_end", 1),
+    ]
+    assert [f.get("spoken", "–") for f in said.frames] == [None, "–", "", "–"]
+    assert [f["audio"] for f in said.frames if f["type"] == "sentence"] == [None, None]
+    assert [f["duration_ms"] for f in said.frames if f["type"] == "sentence_end"] == [0, 0]
+
+
+def test_a_hook_carries_its_signature() -> None:
+    said = Said()
+
+    said.say_chunk(hook("brief"))
+
+    assert said.frames == [
+        {
+            "type": "hook",
+            "turn_id": "t1",
+            "name": "brief",
+            "role": "system",
+            "content": "Be brief.",
+            "skill": "s",
+            "timing": "after_user_input",
+            "sig": "s/brief/system/Be brief.",
+        }
+    ]
+    assert said.turn.hook_count == 1
+
+
+def test_an_open_tool_call_gets_a_result_before_the_end() -> None:
+    said = Said()
+    said.say_chunk(call("1"))
+    said.say_chunk(call("2", "search_text"))
+    said.say_chunk(result("1"))
+
+    said.turn.end("interrupted")
+
+    assert kinds(said.frames) == ["tool_call", "tool_call", "tool_result", "tool_result", "turn_end"]
+    assert said.frames[3] == {
+        "type": "tool_result",
+        "turn_id": "t1",
+        "id": "2",
+        "name": "search_text",
+        "content": "interrupted",
+        "is_error": True,
+        "duration_ms": 0.0,
+    }
+
+
+def test_a_result_without_its_call_is_held_back() -> None:
+    said = Said()
+
+    said.say_chunk(result("1"))
+
+    assert said.frames == []
+
+
+def test_nothing_follows_the_end() -> None:
+    said = Said(shows_trace=True)
+    said.say_chunk(call("1"))
+    said.turn.end("interrupted")
+    before = said.frames
+
+    said.say_chunk(result("1"))
+    said.say_chunk(hook())
+    said.say_chunk(trace())
+    said.turn.say(TTSResult(text="late"))
+    said.turn.say(TTSResult(sentence=SpokenSentence("Late.")))
+    said.turn.fail("internal", "late")
+    said.turn.end("completed")
+
+    assert said.frames == before
+    assert said.ended == ["interrupted"]
+    assert said.turn.is_over
+
+
+def test_a_failure_is_an_error_with_the_turn_and_then_its_end() -> None:
+    said = Said()
+
+    said.turn.fail("provider_rate_limited", "wait", retry_after_ms=700)
+
+    assert kinds(said.frames) == ["error", "turn_end"]
+    assert said.frames[0] == {
+        "type": "error",
+        "code": "provider_rate_limited",
+        "message": "wait",
+        "turn_id": "t1",
+        "retry_after_ms": 700,
+    }
+    assert (said.frames[1]["reason"], said.frames[1]["message"]) == ("error", "wait")
+
+
+def test_trace_and_reasoning_stay_inside_unless_asked_for() -> None:
+    silent, open_ = Said(), Said(shows_trace=True)
+
+    for said in (silent, open_):
+        said.say_chunk(trace())
+        said.turn.say(TTSResult(reasoning="hm"))
+
+    assert silent.frames == []
+    assert open_.frames == [
+        {"type": "trace", "turn_id": "t1", "event": "model_call", "data": {"call": 1}},
+        {"type": "reasoning", "turn_id": "t1", "delta": "hm"},
+    ]
+
+
+def test_times_count_from_the_chat_and_only_the_first_of_each() -> None:
+    said = Said()
+
+    for seconds, chunk in (
+        (0.002, LLMChunk(model_request=True)),
+        (0.1, LLMChunk(reasoning="hm")),
+        (0.3, LLMChunk(text="A")),
+    ):
+        said.now_s = 100.0 + seconds
+        said.turn.note(chunk)
+    said.now_s = 100.4
+    said.turn.say(TTSResult(sentence=SpokenSentence("A.")))
+    said.now_s = 100.5
+    said.turn.note(LLMChunk(model_request=True))
+    said.turn.note(LLMChunk(text="B"))
+    said.turn.say(TTSResult(sentence=SpokenSentence("B.")))
+    said.turn.end("completed")
+
+    assert said.frames[-1]["metrics"] == {
+        "transcript": None,
+        "model_request": 2.0,
+        "first_token": 300.0,
+        "first_sentence": 400.0,
+        "first_audio": None,
+        "total": 500.0,
+    }
+
+
+def test_usage_is_the_sum_of_all_model_calls() -> None:
+    said = Said()
+
+    said.turn.note(used(3))
+    said.turn.note(used(4))
+    said.turn.end("completed")
+
+    assert said.frames[-1]["usage"] == {"input_tokens": 7, "output_tokens": 7, "cached_tokens": 7}
+    assert "message" not in said.frames[-1]
+    assert "rollback" not in said.frames[-1]
+
+
+def test_a_code_that_the_protocol_does_not_know_is_internal() -> None:
+    assert code_of(ProviderTimeout("late")) == "provider_timeout"
+    assert code_of(ServerError("odd")) == "internal"
