@@ -11,7 +11,7 @@ class PromptSet:
     """With `{tools}`: the names of the tools that a reply may ask for."""
     first_step: str
     acknowledged: str
-    """Follows `first_step` where the planning reply said something, quoted as `{said}`."""
+    """Follows `first_step` where the planning reply said something, quoted as `{said}`; may be empty."""
     agent_loop: str
     last_step: str
     catalog_budget_tokens: int
@@ -21,10 +21,7 @@ class PromptSet:
 
     def first_step_prompt(self, said: str) -> str:
         said = " ".join(said.split())
-        return f"{self.first_step} {self.acknowledged.format(said=said)}" if said else self.first_step
-
-    def agent_loop_prompt(self, *, is_last: bool) -> str:
-        return self.last_step if is_last else self.agent_loop
+        return f"{self.first_step} {self.acknowledged.format(said=said)}".rstrip() if said else self.first_step
 
 
 FULL = PromptSet(

@@ -1,0 +1,71 @@
+"""The built-in prompts."""
+
+import pytest
+
+from server.agent.agent_client import TurnOptions
+from server.agent.prompts import COMPACT, FULL, PromptSet, system_prompt
+from server.config import Agent as AgentSettings
+from tests.agent.scene import agent_for
+from tests.support.scripted_model import ScriptedModel
+
+
+def test_the_system_prompt_names_catalogue_and_language_behind_who_speaks() -> None:
+    prompt = system_prompt(FULL, override=None, catalog="- diary: writes", language="de")
+
+    assert prompt == (
+        f"{FULL.system}\n\n- diary: writes\n\nThe user speaks and wants to hear this language (BCP 47): de"
+    )
+    assert system_prompt(FULL, override=None, catalog="", language=None) == FULL.system
+
+
+@pytest.mark.parametrize("override", ["Be a pirate.", ""])
+def test_the_operator_s_system_prompt_replaces_the_built_in_one(override: str) -> None:
+    assert system_prompt(FULL, override=override, catalog="", language=None) == override
+
+
+def test_the_agent_builds_the_system_prompt_of_its_options() -> None:
+    agent = agent_for(ScriptedModel())
+
+    assert agent.system_prompt(TurnOptions(catalog="- diary", language="de")) == system_prompt(
+        FULL, override="You are a test.", catalog="- diary", language="de"
+    )
+
+
+def test_a_compact_model_gets_the_short_prompts_and_a_small_catalogue() -> None:
+    full, compact = agent_for(ScriptedModel()), agent_for(ScriptedModel(is_compact=True))
+
+    assert (full.prompts, full.catalog_budget_tokens) == (FULL, 2000)
+    assert (compact.prompts, compact.catalog_budget_tokens) == (COMPACT, 100)
+
+
+def test_the_operator_s_default_is_the_built_in_prompt() -> None:
+    assert AgentSettings().system_prompt is None
+
+
+@pytest.mark.parametrize("prompts", [FULL, COMPACT])
+def test_every_prompt_says_something_and_none_has_blank_ends(prompts: PromptSet) -> None:
+    written = [
+        prompts.system,
+        prompts.planning_prompt(["alpha"]),
+        prompts.first_step_prompt(""),
+        prompts.first_step_prompt("Wait."),
+        prompts.agent_loop,
+        prompts.last_step,
+    ]
+
+    assert all(written)
+    assert written == [text.strip() for text in written]
+
+
+def test_the_planning_prompt_names_the_tag_and_the_tools() -> None:
+    prompt = FULL.planning_prompt(["alpha", "beta"])
+
+    assert "<need_tool>" in prompt
+    assert "(alpha, beta)" in prompt
+
+
+def test_what_was_said_is_quoted_in_one_line_braces_included() -> None:
+    prompt = FULL.first_step_prompt(" Let {me}\n look. ")
+
+    assert prompt == f"{FULL.first_step} You have already told the user: “Let {{me}} look.” Do not repeat it."
+    assert FULL.first_step_prompt(" \n") == FULL.first_step
