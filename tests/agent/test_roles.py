@@ -1,0 +1,139 @@
+"""In which roles a list is sent."""
+
+import copy
+
+import pytest
+
+from server.agent.roles import adapt, head_length, sent_role
+from server.llm.types import LateSystem, Message
+
+PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}}
+
+
+def message(role: str, content: object) -> Message:
+    return {"role": role, "content": content}
+
+
+def wrapped(content: str) -> str:
+    return f"[Instruction from the system, not the user’s words]\n{content}\n[End of the instruction]"
+
+
+HEAD = message("system", "Be brief.")
+LIST = [
+    HEAD,
+    message("user", "Hi"),
+    message("assistant", "Hello."),
+    message("user", "Time?"),
+    message("system", "[one]"),
+    message("system", "[two]"),
+]
+
+
+def test_native_sends_the_list_as_it_stands() -> None:
+    sent = adapt(LIST, "native")
+
+    assert sent == LIST
+    assert sent is not LIST
+
+
+def test_user_wraps_late_system_messages_and_joins_neighbours() -> None:
+    assert adapt(LIST, "user") == [
+        HEAD,
+        message("user", "Hi"),
+        message("assistant", "Hello."),
+        message("user", f"Time?\n\n{wrapped('[one]')}\n\n{wrapped('[two]')}"),
+    ]
+
+
+def test_merge_puts_them_into_the_first_system_message() -> None:
+    assert adapt(LIST, "merge") == [message("system", "Be brief.\n\n[one]\n\n[two]"), *LIST[1:4]]
+
+
+@pytest.mark.parametrize("mode", ["user", "merge"])
+def test_system_messages_at_the_head_become_one(mode: LateSystem) -> None:
+    sent = adapt([HEAD, message("system", "[one]"), message("user", "Hi")], mode)
+
+    assert sent == [message("system", "Be brief.\n\n[one]"), message("user", "Hi")]
+
+
+def test_a_list_that_needs_no_change_is_sent_as_it_is() -> None:
+    for mode in ("native", "user", "merge"):
+        assert adapt(LIST[:4], mode) == LIST[:4]
+
+
+def test_a_list_without_a_head_gets_none_from_user_and_one_from_merge() -> None:
+    messages = [message("user", "Hi"), message("system", "[one]")]
+
+    assert adapt(messages, "user") == [message("user", f"Hi\n\n{wrapped('[one]')}")]
+    assert adapt(messages, "merge") == [message("system", "[one]"), message("user", "Hi")]
+
+
+def test_neighbours_with_pictures_are_joined_as_parts() -> None:
+    text = {"type": "text", "text": "Hi"}
+    messages = [message("user", [text, PICTURE]), message("system", "[one]"), message("user", [PICTURE])]
+
+    assert adapt(messages, "user") == [
+        message("user", [text, PICTURE, {"type": "text", "text": wrapped("[one]")}, PICTURE])
+    ]
+
+
+def test_text_before_a_picture_becomes_a_part() -> None:
+    assert adapt([message("user", "Hi"), message("user", [PICTURE])], "user") == [
+        message("user", [{"type": "text", "text": "Hi"}, PICTURE])
+    ]
+
+
+def test_of_a_system_message_in_parts_the_text_is_sent() -> None:
+    parts = [{"type": "text", "text": "one"}, PICTURE, {"type": "text", "text": "two"}]
+
+    assert adapt([message("user", "Hi"), message("system", parts)], "user") == [
+        message("user", f"Hi\n\n{wrapped('one' + chr(10) + 'two')}")
+    ]
+    assert adapt([HEAD, message("system", parts)], "merge") == [message("system", "Be brief.\n\none\ntwo")]
+    assert adapt([HEAD, message("system", None)], "merge") == [message("system", "Be brief.\n\n")]
+
+
+def test_other_neighbours_are_not_joined() -> None:
+    messages = [HEAD, message("assistant", "a"), message("assistant", "b"), message("user", "c")]
+
+    assert adapt(messages, "user") == messages
+
+
+def test_results_stay_behind_their_call() -> None:
+    call = {"role": "assistant", "content": "", "tool_calls": [{"id": "c"}]}
+    result = {"role": "tool", "tool_call_id": "c", "content": "ran"}
+
+    assert adapt([HEAD, message("user", "Hi"), call, result, message("system", "[one]")], "user") == [
+        HEAD,
+        message("user", "Hi"),
+        call,
+        result,
+        message("user", wrapped("[one]")),
+    ]
+
+
+@pytest.mark.parametrize("mode", ["native", "user", "merge"])
+def test_the_messages_given_are_never_changed(mode: LateSystem) -> None:
+    messages = [*LIST, message("user", [PICTURE]), message("system", "[x]")]
+    before = copy.deepcopy(messages)
+
+    adapt(messages, mode)
+
+    assert messages == before
+
+
+def test_the_sent_role_differs_for_late_system_messages_sent_as_user_alone() -> None:
+    late, user = message("system", "x"), message("user", "x")
+
+    assert sent_role(late, is_head=False, mode="user") == "user"
+    assert sent_role(late, is_head=True, mode="user") == "system"
+    assert sent_role(late, is_head=False, mode="native") == "system"
+    assert sent_role(late, is_head=False, mode="merge") == "system"
+    assert sent_role(user, is_head=False, mode="user") == "user"
+
+
+def test_the_head_is_as_long_as_system_messages_stand_in_a_row() -> None:
+    assert head_length([]) == 0
+    assert head_length([HEAD, HEAD]) == 2
+    assert head_length(LIST) == 1
+    assert head_length(LIST[1:]) == 0
