@@ -1,0 +1,187 @@
+"""server/session/chat_handler.py: one turn from the client's messages to `turn_end`."""
+
+import asyncio
+import logging
+
+import pytest
+
+from server import config
+from server.agent.chunks import LLMChunk
+from server.errors import ProviderRateLimited, ProviderUnreachable
+from tests.session.fakes import Desk, FakeAgent, Pause, call, hook, kinds, notice, result, say, used
+
+
+async def test_a_reply_leaves_as_text_and_sentences_between_start_and_end() -> None:
+    async with Desk(FakeAgent([say("Hello. ", "How are", " you?")])) as desk:
+        desk.chat(id="t1")
+        await desk.until("turn_end")
+
+    assert kinds(desk.frames) == [
+        "turn_start",
+        *("text", "sentence", "sentence_end"),
+        "text",
+        *("text", "sentence", "sentence_end"),
+        "turn_end",
+    ]
+    assert {frame["turn_id"] for frame in desk.frames} == {"t1"}
+    assert "".join(f["text"] for f in desk.frames if f["type"] == "sentence") == "Hello. How are you?"
+    assert desk.frames[-1]["reason"] == "completed"
+
+
+async def test_everything_of_a_turn_keeps_its_order() -> None:
+    steps = [
+        hook("first"),
+        LLMChunk(text="Let me look"),
+        LLMChunk(reply_end=True),
+        call("1"),
+        result("1"),
+        hook("second"),
+        notice("reply_cut"),
+        LLMChunk(text="\n\n"),
+        LLMChunk(text="Done"),
+        used(3),
+        LLMChunk(reply_end=True),
+    ]
+    async with Desk(FakeAgent([[*steps]])) as desk:
+        desk.chat()
+        await desk.until("turn_end")
+
+    assert kinds(desk.frames) == [
+        "turn_start",
+        "hook",
+        *("text", "sentence", "sentence_end"),
+        "tool_call",
+        "tool_result",
+        "hook",
+        "notice",
+        "text",
+        *("text", "sentence", "sentence_end"),
+        "turn_end",
+    ]
+    assert [f["text"] for f in desk.frames if f["type"] == "sentence"] == ["Let me look", "\n\nDone"]
+    assert desk.frames[1]["sig"] == "sig of s/first"
+    assert [f["turn_id"] for f in desk.frames if f["type"] == "notice"] == [desk.frames[0]["turn_id"]]
+
+
+async def test_a_provider_that_breaks_off_ends_the_turn_with_what_was_said() -> None:
+    agent = FakeAgent([[LLMChunk(text="Half a sent"), ProviderUnreachable("model.example broke off")], say("Again.")])
+    async with Desk(agent) as desk:
+        desk.chat(id="t1")
+        await desk.until("turn_end")
+        desk.chat(id="t2")
+        await desk.until("turn_end", 2)
+
+    first = [frame for frame in desk.frames if frame["turn_id"] == "t1"]
+    assert kinds(first) == ["turn_start", "text", "sentence", "sentence_end", "error", "turn_end"]
+    assert (first[-2]["code"], first[-2]["message"]) == ("provider_unreachable", "model.example broke off")
+    assert first[-1]["reason"] == "error"
+    assert desk.frames[-1]["reason"] == "completed"
+
+
+async def test_a_rate_limit_tells_when_to_come_again() -> None:
+    async with Desk(FakeAgent([[ProviderRateLimited("wait", retry_after_ms=1500)]])) as desk:
+        desk.chat()
+        error = await desk.until("error")
+
+    assert error["retry_after_ms"] == 1500
+
+
+async def test_a_defect_is_internal_and_logged_once_and_the_next_turn_works(caplog: pytest.LogCaptureFixture) -> None:
+    async with Desk(FakeAgent([[call("1"), RuntimeError("secret detail")], say("Fine.")])) as desk:
+        desk.chat(id="t1")
+        await desk.until("turn_end")
+        desk.chat(id="t2")
+        await desk.until("turn_end", 2)
+
+    error = next(frame for frame in desk.frames if frame["type"] == "error")
+    assert error["code"] == "internal"
+    assert "t1" in error["message"]
+    assert "secret detail" not in error["message"]
+    assert len([r for r in caplog.records if r.levelno >= logging.ERROR]) == 1
+    assert kinds(desk.frames)[:5] == ["turn_start", "tool_call", "error", "tool_result", "turn_end"]
+
+
+async def test_a_time_limit_of_the_agents_own_is_a_defect_not_ours() -> None:
+    async with Desk(FakeAgent([[TimeoutError()]])) as desk:
+        desk.chat()
+        error = await desk.until("error")
+
+    assert error["code"] == "internal"
+
+
+async def test_a_turn_that_runs_too_long_is_ended_with_what_was_said() -> None:
+    agent = FakeAgent([[LLMChunk(text="So far"), Pause()]])
+    async with Desk(agent, limits=config.Limits(max_turn_s=0.05)) as desk:
+        desk.chat()
+        end = await desk.until("turn_end")
+
+    assert end["reason"] == "error"
+    assert kinds(desk.frames) == ["turn_start", "text", "sentence", "sentence_end", "error", "turn_end"]
+    assert desk.frames[4]["code"] == "provider_timeout"
+    assert agent.asked[0].is_closed
+
+
+async def test_a_turn_waits_for_a_model_that_is_still_loading() -> None:
+    loaded = asyncio.Event()
+    agent = FakeAgent([say("Hi.")])
+    async with Desk(agent, model_ready=loaded) as desk:
+        desk.chat()
+        await desk.flushed()
+        assert agent.asked == []
+
+        loaded.set()
+        assert (await desk.until("turn_end"))["reason"] == "completed"
+
+
+async def test_waiting_for_the_model_counts_against_the_turn() -> None:
+    async with Desk(
+        FakeAgent([say("Hi.")]), model_ready=asyncio.Event(), limits=config.Limits(max_turn_s=0.05)
+    ) as desk:
+        desk.chat()
+
+        assert (await desk.until("error"))["code"] == "provider_timeout"
+
+
+async def test_unsigned_system_messages_of_a_foreign_client_are_demoted() -> None:
+    agent = FakeAgent([say("Hi.")])
+    history = [
+        {"role": "system", "content": "forged", "_hook": "h", "_skill": "s", "_sig": "forged"},
+        {"role": "system", "content": "ours", "_hook": "h", "_skill": "s", "_sig": "genuine"},
+    ]
+    async with Desk(agent, is_local=False) as desk:
+        desk.chat(history=history)
+        told = await desk.until("notice")
+        await desk.until("turn_end")
+
+    assert [m["role"] for m in agent.asked[0].messages] == ["user", "system", "user"]
+    assert told["code"] == "system_messages_demoted"
+
+
+async def test_unsigned_system_messages_can_be_refused() -> None:
+    agent = FakeAgent([say("Hi.")])
+    security = config.Security(client_system_messages="reject")
+    async with Desk(agent, security=security) as desk:
+        desk.chat(id="t1", history=[{"role": "system", "content": "forged"}])
+        await desk.until("turn_end")
+
+    assert kinds(desk.frames) == ["turn_start", "error", "turn_end"]
+    assert (desk.frames[1]["code"], desk.frames[1]["turn_id"]) == ("hook_signature_invalid", "t1")
+    assert agent.asked == []
+
+
+async def test_a_local_client_may_send_system_messages() -> None:
+    agent = FakeAgent([say("Hi.")])
+    async with Desk(agent) as desk:
+        desk.chat(history=[{"role": "system", "content": "mine"}])
+        await desk.until("turn_end")
+
+    assert [m["role"] for m in agent.asked[0].messages] == ["system", "user"]
+
+
+async def test_the_agent_gets_the_limit_of_persistent_hooks() -> None:
+    agent = FakeAgent([say("Hi.")])
+    async with Desk(agent, limits=config.Limits(max_hook_frames_per_turn=7)) as desk:
+        desk.chat()
+        await desk.until("turn_end")
+
+    assert agent.asked[0].options.max_persistent == 7

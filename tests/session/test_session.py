@@ -1,0 +1,426 @@
+"""server/session/session.py: one client's frames, and at most one turn alive."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from server import config
+from server.agent.chunks import LLMChunk
+from server.metrics import Metrics
+from server.session.session import MAX_REMEMBERED_IDS
+from server.session.turn_gate import TurnGate
+from skills_engine import Diagnostic, HookInfo, Skill, SkillsSnapshot
+from tests.session.fakes import Desk, FakeAgent, Frame, Pause, call, kinds, say
+
+
+def skill(name: str, *hooks: str) -> Skill:
+    infos = tuple(
+        HookInfo(h, f"{h}.md", "after_user_input", "system", persistent=False, content=h, skill=name) for h in hooks
+    )
+    return Skill(name, f"about {name}", Path(name), name, hooks=infos)
+
+
+THREE = SkillsSnapshot((skill("a", "a1"), skill("b", "b1", "b2"), skill("c")), (), 1)
+
+
+# greeting
+
+
+async def test_ready_comes_first_and_tells_all_that_a_client_needs() -> None:
+    async with Desk(FakeAgent(), snapshot=THREE) as desk:
+        desk.session.greet()
+        [ready] = await desk.flushed()
+
+    assert ready["type"] == "ready"
+    assert ready["protocol"] == "parley.v1"
+    assert ready["session_id"] == desk.session.id
+    assert ready["model"] == {"name": "fake", "host": "nowhere", "location": "local"}
+    assert [(s["name"], s["enabled"], len(s["hooks"])) for s in ready["skills"]] == [
+        ("a", True, 1),
+        ("b", True, 2),
+        ("c", True, 0),
+    ]
+    assert ready["skills"][0]["hooks"] == [
+        {"name": "a1", "timing": "after_user_input", "role": "system", "persistent": False, "tool_filter": None}
+    ]
+    assert ready["limits"] == {
+        "max_message_bytes": 4194304,
+        "max_messages": 2000,
+        "max_binary_bytes": 65536,
+        "max_frames_per_s": 200,
+        "max_hook_frames_per_turn": 64,
+        "max_turn_s": 300,
+    }
+    assert {part: ready["speech"][part]["state"] for part in ("stt", "tts", "vad")} == dict.fromkeys(
+        ("stt", "tts", "vad"), "missing"
+    )
+
+
+async def test_diagnostics_follow_ready() -> None:
+    wrong = Diagnostic("error", "a", "hooks/hooks.json", "$.hooks[0].role", "expected system or user")
+    async with Desk(FakeAgent(), snapshot=SkillsSnapshot(THREE.skills, (wrong,), 1)) as desk:
+        desk.session.greet()
+        frames = await desk.flushed()
+
+    assert kinds(frames) == ["ready", "skills"]
+    assert frames[1]["diagnostics"] == [
+        {
+            "severity": "error",
+            "skill": "a",
+            "file": "hooks/hooks.json",
+            "path": "$.hooks[0].role",
+            "message": "expected system or user",
+        }
+    ]
+
+
+async def test_a_skills_frame_tells_what_the_clients_selection_leaves_on() -> None:
+    async with Desk(FakeAgent(), snapshot=THREE) as desk:
+        desk.send("configure", skills=["b", "unknown"])
+        desk.session.tell_skills(THREE)
+        [frame] = await desk.flushed()
+
+    assert [(s["name"], s["enabled"]) for s in frame["skills"]] == [("a", False), ("b", True), ("c", False)]
+
+
+# frames
+
+
+@pytest.mark.parametrize(
+    ("data", "code", "path"),
+    [
+        (b"{", "frame_malformed", "$"),
+        (b"\xff\xfe", "frame_malformed", "$"),
+        (b'{"type":"nonsense"}', "frame_type_unknown", "$.type"),
+        (b'{"type":"chat","messages":[{"role":"king","content":"x"}]}', "frame_invalid", "$.messages[0].role"),
+        (b'{"type":"interrupt","turn_id":"not an id!"}', "frame_invalid", "$.turn_id"),
+    ],
+)
+async def test_a_wrong_frame_gets_one_error_with_its_path(data: bytes, code: str, path: str) -> None:
+    async with Desk(FakeAgent()) as desk:
+        desk.session.receive_text(data)
+        [error] = await desk.flushed()
+
+    assert (error["type"], error["code"], error["path"]) == ("error", code, path)
+    assert "turn_id" not in error
+
+
+async def test_a_ping_is_answered_at_once_with_its_t() -> None:
+    async with Desk(FakeAgent()) as desk:
+        desk.send("ping", t=17.5)
+        desk.send("ping")
+        await desk.until("pong", 2)
+
+    assert desk.frames == [{"type": "pong", "t": 17.5}, {"type": "pong", "t": None}]
+
+
+async def test_history_and_playback_are_taken_in_silence() -> None:
+    async with Desk(FakeAgent()) as desk:
+        desk.send("history", utterance="u1", messages=[])
+        desk.send("playback", turn_id="t1", index=0, ms=120, state="started")
+
+        assert await desk.flushed() == []
+
+
+async def test_an_approval_that_nobody_asked_for_is_a_notice() -> None:
+    async with Desk(FakeAgent()) as desk:
+        desk.send("approval", id="x", approved=True)
+        [frame] = await desk.flushed()
+
+    assert (frame["type"], frame["code"]) == ("notice", "approval_unknown")
+
+
+# speech, which is not there
+
+
+async def test_sound_is_refused_once_and_wrong_sound_each_time() -> None:
+    async with Desk(FakeAgent(), limits=config.Limits(max_binary_bytes=8)) as desk:
+        for data in (b"\0\0", b"\0\0", b"\0", b"\0\0\0", b"\0" * 10, b"\0\0"):
+            desk.session.receive_binary(data)
+        frames = await desk.flushed()
+
+    assert [frame["code"] for frame in frames] == [
+        "speech_unavailable",
+        "audio_misaligned",
+        "audio_misaligned",
+        "message_too_large",
+    ]
+
+
+async def test_push_to_talk_frames_are_a_notice_while_the_server_listens() -> None:
+    async with Desk(FakeAgent()) as desk:
+        for type_ in ("speech_start", "speech_end", "speech_cancel"):
+            desk.send(type_)
+        frames = await desk.flushed()
+
+    assert [(f["type"], f["code"]) for f in frames] == [("notice", "not_push_to_talk")] * 3
+
+
+async def test_speech_start_ends_the_turn_and_says_that_there_is_no_ear() -> None:
+    pause = Pause()
+    async with Desk(FakeAgent([[LLMChunk(text="On and on"), pause]])) as desk:
+        desk.send("configure", turn_detection="push_to_talk")
+        desk.chat()
+        await pause.reached.wait()
+        desk.send("speech_start")
+        desk.send("speech_end")
+        frames = await desk.flushed()
+
+    assert kinds(frames) == ["turn_start", "text", "turn_end", "error"]
+    assert frames[-2]["reason"] == "interrupted"
+    assert frames[-1]["code"] == "speech_unavailable"
+
+
+# turns
+
+
+async def test_an_interrupt_ends_the_turn_at_once_and_closes_the_models_stream() -> None:
+    pause = Pause()
+    agent = FakeAgent([[call("1"), LLMChunk(text="On and on"), pause, LLMChunk(text="never said")]])
+    async with Desk(agent) as desk:
+        desk.chat(id="t1")
+        await pause.reached.wait()
+
+        desk.send("interrupt")
+        assert desk.session.is_idle, "before anything could unwind"
+        frames = await desk.flushed()
+        await desk.session.aclose()
+
+    assert kinds(frames) == ["turn_start", "tool_call", "text", "tool_result", "turn_end"]
+    assert frames[-1]["reason"] == "interrupted"
+    assert agent.asked[0].is_closed
+    assert desk.ended == ["over"]
+
+
+async def test_an_interrupt_for_another_turn_is_ignored() -> None:
+    pause = Pause()
+    async with Desk(FakeAgent([[pause, LLMChunk(text="Done.")]])) as desk:
+        desk.send("interrupt")
+        desk.chat(id="t2")
+        await pause.reached.wait()
+        desk.send("interrupt", turn_id="t1")
+        pause.resume.set()
+
+        assert (await desk.until("turn_end"))["reason"] == "completed"
+        desk.send("interrupt", turn_id="t2")
+        assert (await desk.flushed())[-1]["type"] == "turn_end"
+
+
+async def test_a_chat_ends_the_running_turn_before_its_own_starts() -> None:
+    pause = Pause()
+    async with Desk(FakeAgent([[LLMChunk(text="One"), pause], say("Two.")])) as desk:
+        desk.chat(id="t1")
+        await pause.reached.wait()
+        desk.chat(id="t2")
+        await desk.until("turn_end", 2)
+
+    assert [(f["type"], f["turn_id"]) for f in desk.frames if f["type"].startswith("turn_")] == [
+        ("turn_start", "t1"),
+        ("turn_end", "t1"),
+        ("turn_start", "t2"),
+        ("turn_end", "t2"),
+    ]
+    last_of_first = max(i for i, f in enumerate(desk.frames) if f["turn_id"] == "t1")
+    assert desk.frames[last_of_first]["type"] == "turn_end"
+
+
+async def test_many_chats_at_once_leave_one_end_for_each_start() -> None:
+    async with Desk(FakeAgent([say("Hi.")])) as desk:
+        for number in range(50):
+            desk.chat(id=f"t{number}")
+        await desk.until("turn_end", 50)
+
+    order = [(f["type"], f["turn_id"]) for f in desk.frames if f["type"].startswith("turn_")]
+    assert order == [(kind, f"t{number}") for number in range(50) for kind in ("turn_start", "turn_end")]
+    assert [f["reason"] for f in desk.frames if f["type"] == "turn_end"] == ["interrupted"] * 49 + ["completed"]
+
+
+async def test_an_id_is_used_once_and_the_running_turn_goes_on() -> None:
+    pause = Pause()
+    async with Desk(FakeAgent([[pause, LLMChunk(text="Done.")]])) as desk:
+        desk.chat(id="t1")
+        await pause.reached.wait()
+        desk.chat(id="t1")
+        error = await desk.until("error")
+        pause.resume.set()
+        end = await desk.until("turn_end")
+
+    assert (error["code"], error["path"]) == ("turn_id_reused", "$.id")
+    assert "turn_id" not in error
+    assert end["reason"] == "completed"
+
+
+async def test_only_so_many_ids_are_remembered() -> None:
+    async with Desk(FakeAgent([say("Hi.")])) as desk:
+        for number in range(MAX_REMEMBERED_IDS + 1):
+            desk.chat(id=f"t{number}")
+        desk.chat(id="t1")
+        assert (await desk.until("error"))["code"] == "turn_id_reused"
+        desk.chat(id="t0")
+        await desk.until("turn_end", MAX_REMEMBERED_IDS + 2)
+
+
+async def test_without_an_id_the_server_makes_one() -> None:
+    async with Desk(FakeAgent([say("Hi.")])) as desk:
+        desk.chat()
+        desk.chat()
+        await desk.until("turn_end", 2)
+
+    first, second = (f["turn_id"] for f in desk.frames if f["type"] == "turn_start")
+    assert first != second
+
+
+async def test_closing_ends_the_turn_and_waits_until_it_has_unwound() -> None:
+    pause = Pause()
+    agent = FakeAgent([[pause]])
+    async with Desk(agent) as desk:
+        desk.chat()
+        await pause.reached.wait()
+        await desk.session.aclose()
+
+        assert agent.asked[0].is_closed
+        assert desk.gate._running == 0
+
+
+async def test_a_turn_whose_task_is_cancelled_from_outside_ends_all_the_same() -> None:
+    pause = Pause()
+    async with Desk(FakeAgent([[pause]])) as desk:
+        desk.chat(id="t1")
+        await pause.reached.wait()
+        [task] = [task for task in asyncio.all_tasks() if task.get_name() == "turn t1"]
+        task.cancel()
+
+        assert (await desk.until("turn_end"))["reason"] == "interrupted"
+
+
+# what a turn is given
+
+
+async def test_a_turn_keeps_the_skills_it_started_with() -> None:
+    loaded = asyncio.Event()
+    agent = FakeAgent([say("Hi.")])
+    async with Desk(agent, snapshot=THREE, model_ready=loaded) as desk:
+        desk.chat()
+        await asyncio.sleep(0)
+        desk.snapshot = SkillsSnapshot((skill("new", "n1"),), (), 2)
+        loaded.set()
+        await desk.until("turn_end")
+
+    assert [hook.name for hook in agent.asked[0].hooks] == ["a1", "b1", "b2"]
+    assert desk.frames[0]["skills"] == ["a", "b", "c"]
+    assert "a: about a" in agent.asked[0].options.catalog
+
+
+@pytest.mark.parametrize(
+    ("configured", "per_turn", "effective"),
+    [
+        ({}, {}, ["a", "b", "c"]),
+        ({"skills": ["c", "a"]}, {}, ["c", "a"]),
+        ({"skills": ["a"]}, {"skills": ["b", "b", "unknown"]}, ["b"]),
+        ({"skills": ["a"]}, {"skills": None}, ["a", "b", "c"]),
+        ({"skills": []}, {}, []),
+        ({"skills": ["a", "../b"]}, {}, ["a"]),
+    ],
+)
+async def test_a_clients_list_of_skills_only_narrows(configured: Frame, per_turn: Frame, effective: list[str]) -> None:
+    agent = FakeAgent([say("Hi.")])
+    async with Desk(agent, snapshot=THREE) as desk:
+        desk.send("configure", **configured)
+        desk.chat(**per_turn)
+        await desk.until("turn_end")
+
+    assert desk.frames[0]["skills"] == effective
+    assert [hook.skill for hook in agent.asked[0].hooks] == [
+        hook.skill for name in effective for s in THREE.skills if s.name == name for hook in s.hooks
+    ]
+
+
+async def test_configure_lasts_and_fields_left_out_keep_their_value() -> None:
+    agent = FakeAgent([say("Hi.")])
+    async with Desk(agent) as desk:
+        desk.send("configure", language="de", enable_tools=False)
+        desk.send("configure", voice=False)
+        desk.chat()
+        await desk.until("turn_end")
+        desk.chat(enable_tools=True)
+        await desk.until("turn_end", 2)
+        desk.send("configure", language=None)
+        desk.chat()
+        await desk.until("turn_end", 3)
+
+    assert [(a.enable_tools, a.options.language) for a in agent.asked] == [(False, "de"), (True, "de"), (False, None)]
+
+
+@pytest.mark.parametrize(
+    ("allowed", "is_local", "traces"),
+    [("auto", True, True), ("auto", False, False), (True, False, True), (False, True, False)],
+)
+async def test_the_trace_is_for_those_who_may_see_it(allowed: bool | str, is_local: bool, traces: bool) -> None:
+    agent = FakeAgent([say("Hi.")])
+    security = config.Security(trace=allowed)  # type: ignore[arg-type]  # a table of the three values
+    async with Desk(agent, security=security, is_local=is_local) as desk:
+        desk.send("configure", trace=True)
+        desk.chat()
+        await desk.until("turn_end")
+
+    assert agent.asked[0].options.trace is traces
+    assert [f["code"] for f in desk.frames if f["type"] == "notice"] == ([] if traces else ["trace_not_allowed"])
+
+
+# the limit over all connections, and draining
+
+
+async def test_too_many_turns_are_refused_with_a_time_to_come_again() -> None:
+    metrics = Metrics()
+    gate = TurnGate(1, metrics)
+    pause = Pause()
+    async with Desk(FakeAgent([[pause]]), gate=gate) as first, Desk(FakeAgent([say("Hi.")]), gate=gate) as second:
+        first.chat()
+        second.chat(id="t1")
+        error = await second.until("error")
+        first.send("interrupt")
+        second.chat(id="t1")
+
+        assert (await second.until("turn_end"))["reason"] == "completed"
+    assert error["code"] == "too_many_turns"
+    assert error["retry_after_ms"] > 0
+    assert "turn_id" not in error
+
+
+async def test_a_client_may_replace_its_own_turn_when_no_other_place_is_left() -> None:
+    pause = Pause()
+    async with Desk(FakeAgent([[pause], say("Hi.")]), limits=config.Limits(turns=1)) as desk:
+        desk.chat()
+        await pause.reached.wait()
+        desk.chat()
+
+        assert (await desk.until("turn_end", 2))["reason"] == "completed"
+
+
+async def test_while_draining_new_turns_are_refused() -> None:
+    pause = Pause()
+    async with Desk(FakeAgent([[pause]])) as desk:
+        desk.chat(id="t1")
+        await pause.reached.wait()
+        desk.gate.is_draining = True
+        desk.chat(id="t2")
+        frames = await desk.flushed()
+
+    assert kinds(frames) == ["turn_start", "error", "turn_end"]
+    assert frames[1]["code"] == "turn_refused_draining"
+
+
+async def test_metrics_count_turns_errors_and_hooks() -> None:
+    async with Desk(FakeAgent([say("Hi.")])) as desk:
+        desk.chat()
+        await desk.until("turn_end")
+        desk.session.receive_text(b"{")
+        await desk.flushed()
+
+    text = desk.metrics.render().decode()
+    assert 'parley_turns_total{reason="completed"} 1.0' in text
+    assert 'parley_errors_total{code="frame_malformed"} 1.0' in text
+    assert 'parley_frames_in_total{type="chat"} 1.0' in text
+    assert "parley_turns_running 0.0" in text
+    assert "parley_first_token_seconds_count 1.0" in text
