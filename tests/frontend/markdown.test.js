@@ -1,0 +1,119 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { parseMarkdown, plainText } from "../../frontend/js/markdown.js";
+import { safeHref } from "../../frontend/js/markdown_inline.js";
+import { seeded } from "./support.js";
+
+function outline(node) {
+  if (Array.isArray(node)) return node.map(outline).join("");
+  switch (node.type) {
+    case "text":
+      return node.text;
+    case "break":
+      return "⏎";
+    case "code":
+      return node.lines ? `[code:${node.language}|${node.lines.map(({ text }) => text).join("⏎")}]` : `[code|${node.text}]`;
+    case "link":
+      return `[link:${node.href}|${outline(node.inline)}]`;
+    case "list":
+      return `[list:${node.start ?? "-"}|${node.items.map(outline).join(";")}]`;
+    case "quote":
+      return `[quote|${outline(node.blocks)}]`;
+    case "rule":
+      return "[rule]";
+    case "paragraph":
+      return `(${outline(node.inline)})`;
+    default:
+      return `[${node.type}|${outline(node.inline)}]`;
+  }
+}
+
+const CASES = [
+  ["one\ntwo\n\nthree", "(one⏎two)(three)"],
+  ["**bold** and *soft* and ~~gone~~ and ***both***", "([strong|bold] and [emphasis|soft] and [strike|gone] and [strong|[emphasis|both]])"],
+  ["__bold__ but snake_case_name and 2 * 3 * 4", "([strong|bold] but snake_case_name and 2 * 3 * 4)"],
+  ["a **bold *inside* it** b", "(a [strong|bold [emphasis|inside] it] b)"],
+  ["`a * b` and ``c ` d``", "([code|a * b] and [code|c ` d])"],
+  ["not closed: **a and `b", "(not closed: **a and `b)"],
+  ["\\*kept\\* 1\\. x", "(*kept* 1. x)"],
+  ["- a\n- b\n  - c\n- d", "[list:-|(a);(b)[list:-|(c)];(d)]"],
+  ["3. a\n4) b", "[list:3|(a);(b)]"],
+  ["- a\n\n  second\n\nafter", "[list:-|(a)(second)](after)"],
+  ["```py\nx = 1\n\n**no**\n```\nafter", "[code:py|x = 1⏎⏎**no**](after)"],
+  ["```\nnot closed yet", "[code:|not closed yet]"],
+  ["~~~\n```\n~~~", "[code:|```]"],
+  ["> a\n> b\n\nc", "[quote|(a⏎b)](c)"],
+  ["# Title\ntext\n---", "[heading|Title](text)[rule]"],
+  ["[a](https://x.org/b) https://y.org/c.", "([link:https://x.org/b|a] [link:https://y.org/c|https://y.org/c].)"],
+  ["[a](javascript:alert(1)) [b](data:text/html,x) [c](//evil) [d](/local)", "([a](javascript:alert(1)) [b](data:text/html,x) [c](//evil) [d](/local))"],
+  ["<script>alert(1)</script> <img src=x onerror=y>", "(<script>alert(1)</script> <img src=x onerror=y>)"],
+  ["&lt;b&gt; &amp;", "(&lt;b&gt; &amp;)"],
+  ["line\r\nend\r", "(line⏎end)"],
+];
+
+for (const [source, wanted] of CASES) {
+  test(`markdown: ${JSON.stringify(source)}`, () => {
+    assert.equal(outline(parseMarkdown(source)), wanted);
+  });
+}
+
+test("only http and https may be followed", () => {
+  for (const bad of ["javascript:alert(1)", " javascript:alert(1)", "JaVaScRiPt:x", "java\nscript:x", "data:text/html,x", "vbscript:x", "file:///etc/passwd", "blob:https://x/y", "//x", "x", ""]) {
+    assert.equal(safeHref(bad), null, bad);
+  }
+  assert.equal(safeHref("HTTPS://Example.org/ü"), "https://example.org/%C3%BC");
+});
+
+test("every piece of text knows its place in the source", () => {
+  const source = "# A *b*\n\n> - c **d\n>   e**\n> \n> f\n\n```\ng\n  h\n```\n1. `i` [j](https://k.l)";
+  const pieces = [];
+  const walk = (node) => {
+    if (Array.isArray(node)) node.forEach(walk);
+    else if (typeof node?.text === "string") pieces.push(node);
+    else for (const value of Object.values(node ?? {})) if (typeof value === "object") walk(value);
+  };
+
+  walk(parseMarkdown(source));
+
+  assert.ok(pieces.length >= 9);
+  for (const { text, at } of pieces) assert.equal(source.slice(at, at + text.length), text);
+});
+
+test("what is read out has no marks in it", () => {
+  assert.equal(plainText("# A\n\n- **b** `c`\n- [d](https://e.f)\n\n---"), "A b c d");
+});
+
+test("hostile text takes no time: brackets, stars, backticks, quotes, lists", { timeout: 20_000 }, () => {
+  const hostile = [
+    "[".repeat(100_000) + "a](https://x.y)",
+    "*a ".repeat(50_000),
+    "**a*".repeat(30_000),
+    " ` `` ``` ".repeat(20_000),
+    "> ".repeat(50_000),
+    "- ".repeat(50_000) + "x",
+    "https://" + "!".repeat(100_000) + "x",
+    "1. a\n".repeat(20_000),
+    "- a\n  ".repeat(20_000),
+    "_a_".repeat(50_000),
+    "[a](".repeat(50_000),
+    "\\".repeat(100_000),
+  ];
+
+  for (const text of hostile) parseMarkdown(text);
+});
+
+test("any text at all gives text back, whole", () => {
+  const random = seeded(7);
+  const bits = ["*", "**", "_", "`", "```", "\n", "\n\n", "- ", "1. ", "> ", "# ", "[", "](", ")", "https://a.b", "<b>", "&", "\\", "~~", "word ", "é", "今", "  ", "---", "\r\n", "\u0000", "😀"];
+  for (let round = 0; round < 2_000; round += 1) {
+    const source = Array.from({ length: 1 + random() * 30 }, () => bits[Math.floor(random() * bits.length)]).join("");
+
+    const words = plainText(source).match(/word/g)?.length ?? 0;
+
+    const isInAddress = /https:\/\/a\.b\S*word/.test(source) || source.includes("](");
+    // The word after an opening fence names its language.
+    const isLanguage = /(```|~~~~)[^\n]*word/.test(source);
+    if (!isInAddress && !isLanguage) assert.equal(words, source.match(/word/g)?.length ?? 0, JSON.stringify(source));
+  }
+});

@@ -1,0 +1,347 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { Page, READY, skill, turn } from "./support.js";
+
+const t = turn("t1");
+
+test("a user message is stored before it is sent", () => {
+  const page = new Page({ storesAtOnce: false });
+  page.ask("Hello", "t1");
+  assert.equal(page.sentOf("chat").length, 0);
+  assert.equal(page.unsaved.at(-1).record.conversationHistory.at(-1).content, "Hello");
+
+  page.store();
+
+  assert.equal(page.sentOf("chat").length, 1);
+  assert.equal(page.sentOf("chat")[0].id, "t1");
+});
+
+test("a turn that the store could not keep is not sent, and may be tried again", () => {
+  const page = new Page({ storesAtOnce: false });
+  page.ask("Hello", "t1");
+  const { record, revision } = page.unsaved.pop();
+
+  page.dispatch({ type: "save_failed", id: record.id, revision, message: "QuotaExceededError" });
+
+  assert.equal(page.sentOf("chat").length, 0);
+  assert.equal(page.conversation.conversationHistory[0]._answer, "failed");
+  assert.match(page.state.notices[0].message, /QuotaExceededError/);
+});
+
+test("a completed turn joins the history, and comes back with the next, keys that begin with _ included", () => {
+  const page = new Page();
+  page.ask("Hello", "t1");
+  page.receive(t.start(), t.hook("tone"), t.text("Hi. "), t.sentence(0, "Hi. "), t.text("There."), t.sentence(1, "There."), t.end());
+  assert.deepEqual(page.history, ["user: Hello", "system: text of tone", "assistant: Hi. There."]);
+  assert.equal(page.state.turn, null);
+
+  page.ask("Again", "t2");
+
+  const { messages } = page.sentOf("chat").at(-1);
+  assert.deepEqual(messages.map(({ content }) => content), ["Hello", "text of tone", "Hi. There.", "Again"]);
+  assert.equal(messages[1]._sig, "sig of tone");
+  assert.equal(messages[1]._skill, "calm");
+  assert.ok(!("_answer" in messages[0]), "an answered message carries no mark");
+});
+
+test("tool rounds are shown and not kept", () => {
+  const page = new Page();
+  page.ask("Read", "t1");
+  page.receive(t.start(), t.sentence(0, "Let me look. "), t.call("c"), t.result("c", "secret content"), t.sentence(1, "\n\nDone."), t.end());
+
+  assert.deepEqual(page.history, ["user: Read", "assistant: Let me look. \n\nDone."]);
+  assert.ok(!JSON.stringify(page.records.get("c1")).includes("secret content"));
+  assert.deepEqual(page.state.views.t1.segments.map(({ kind }) => kind), ["sentence", "tool", "sentence"]);
+});
+
+test("what was heard is stored while the turn runs", () => {
+  const page = new Page();
+  page.ask("Hello", "t1");
+  page.receive(t.start(), t.text("One. Two."), t.sentence(0, "One. "), t.hook("tone"));
+
+  const { historySegments, conversationHistory } = page.records.get("c1");
+
+  assert.deepEqual(historySegments.map(({ kind }) => kind), ["sentence", "hook"]);
+  assert.equal(conversationHistory[0]._answer, "pending");
+});
+
+test("streamed text alone stores nothing", () => {
+  const page = new Page();
+  page.ask("Hello", "t1");
+  page.receive(t.start());
+  const before = page.effects.length;
+
+  page.receive(t.text("One"), t.text(" two"));
+
+  assert.equal(page.effects.length, before);
+  assert.equal(page.state.turn.streamed, "One two");
+});
+
+const CUTS = {
+  "the user stops": { act: (page) => page.dispatch({ type: "stop" }), answer: "stopped", sent: "interrupt" },
+  "the socket is lost": { act: (page) => page.lose(), answer: "lost", sent: "chat" },
+  "the server interrupts": { act: (page) => page.receive(t.end("interrupted")), answer: "stopped", sent: "chat" },
+  "the server aborts": { act: (page) => page.receive(t.end("aborted", { message: "No." })), answer: "stopped", sent: "chat" },
+  "the turn fails": { act: (page) => page.receive(t.error("provider_timeout"), t.end("error")), answer: "failed", sent: "chat" },
+};
+
+for (const [name, { act, answer, sent }] of Object.entries(CUTS)) {
+  test(`${name}: what was heard is kept, what only streamed is not`, () => {
+    const page = new Page();
+    page.ask("Hello", "t1");
+    page.receive(t.start(), t.hook("tone"), t.text("One. Tw"), t.sentence(0, "One. "));
+
+    act(page);
+
+    assert.deepEqual(page.history, ["user: Hello", "system: text of tone", "assistant: One. "]);
+    assert.equal(page.conversation.conversationHistory[0]._answer, answer);
+    assert.equal(page.state.turn, null);
+    assert.equal(page.sent.at(-1).type, sent);
+    assert.deepEqual(page.records.get("c1").historySegments, []);
+  });
+}
+
+test("asking something new cuts the running turn; its late hooks go before the new message", () => {
+  const page = new Page();
+  page.ask("First", "t1");
+  page.receive(t.start(), t.sentence(0, "One. "));
+  page.ask("Second", "t2");
+
+  page.receive(t.hook("late"), t.sentence(1, "Stale."), t.text("Stale."), t.end("interrupted"), turn("t2").start());
+
+  assert.deepEqual(page.history, ["user: First", "assistant: One. ", "system: text of late", "user: Second"]);
+  assert.deepEqual(page.state.cutTurns, {});
+  assert.equal(page.state.turn.phase, "running");
+});
+
+test("after its end nothing of a turn counts", () => {
+  const page = new Page();
+  page.ask("Hello", "t1");
+  page.receive(t.start(), t.sentence(0, "One."), t.end());
+  const before = page.history;
+
+  page.receive(t.hook("ghost"), t.sentence(1, "Ghost."), t.text("Ghost."), t.end());
+
+  assert.deepEqual(page.history, before);
+});
+
+test("a rollback takes the turn away and gives the text back", () => {
+  const page = new Page();
+  page.ask("Bad idea", "t1");
+  page.receive(t.start(), t.hook("tone"), t.sentence(0, "One. "), t.end("aborted", { rollback: true, message: "Not allowed." }));
+
+  assert.deepEqual(page.history, []);
+  assert.deepEqual(page.effects.findLast(({ type }) => type === "compose"), { type: "compose", text: "Bad idea" });
+  assert.equal(page.state.notices[0].message, "Not allowed.");
+});
+
+test("retry asks the lost message again under a new id, once the connection is back", () => {
+  const page = new Page();
+  page.ask("Hello", "t1");
+  page.lose();
+  page.dispatch({ type: "retry", turnId: "t2", at: 3 });
+  assert.equal(page.sentOf("chat").length, 1, "not without a connection");
+  page.receive(READY);
+  assert.equal(page.sentOf("chat").length, 1, "and never by itself");
+
+  page.dispatch({ type: "retry", turnId: "t3", at: 4 });
+
+  assert.deepEqual(page.sentOf("chat").at(-1).messages.map(({ content }) => content), ["Hello"]);
+  assert.equal(page.sentOf("chat").at(-1).id, "t3");
+  page.receive(turn("t3").start(), turn("t3").sentence(0, "Hi."), turn("t3").end());
+  assert.deepEqual(page.history, ["user: Hello", "assistant: Hi."]);
+});
+
+for (const code of ["turn_refused_draining", "too_many_turns", "rate_limited", "frame_invalid"]) {
+  test(`a chat refused with ${code} may be tried again`, () => {
+    const page = new Page();
+    page.ask("Hello", "t1");
+
+    page.receive({ type: "error", code, message: "no", ...(code === "frame_invalid" && { path: "$.messages[0].role" }) });
+
+    assert.equal(page.state.turn, null);
+    assert.equal(page.state.views.t1.error.code, code);
+    assert.equal(page.conversation.conversationHistory[0]._answer, "failed");
+  });
+}
+
+test("an error about another frame leaves the waiting turn alone", () => {
+  const page = new Page();
+  page.ask("Hello", "t1");
+
+  page.receive({ type: "error", code: "frame_invalid", message: "Expected array", path: "$.skills" });
+
+  assert.equal(page.state.turn.id, "t1");
+  assert.match(page.state.notices[0].message, /\$\.skills/);
+});
+
+test("a hook that does not verify may be left out; others stay, and it is not sent again", () => {
+  const page = new Page();
+  page.ask("One", "t1");
+  page.receive(t.start(), t.hook("good"), t.hook("forged"), t.hook("forged too"), t.sentence(0, "Hi."), t.end());
+  page.ask("Two", "t2");
+  page.receive({ type: "error", code: "hook_signature_invalid", message: "no", path: "$.messages[2]" });
+  assert.equal(page.sentOf("chat").length, 2, "nothing is left out without asking");
+
+  page.dispatch({ type: "retry_without_unverified", turnId: "t3", at: 3 });
+  page.receive({ type: "error", code: "hook_signature_invalid", message: "no", path: "$.messages[2]", turn_id: "t3" });
+
+  const { messages, id } = page.sentOf("chat").at(-1);
+  assert.deepEqual(messages.map(({ content }) => content), ["One", "text of good", "Hi.", "Two"]);
+  assert.notEqual(id, "t3", "each attempt has an id of its own");
+  assert.equal(page.conversation.conversationHistory.length, 6, "they stay in the conversation");
+});
+
+test("a message too long to send alone stays with the user", () => {
+  const page = new Page();
+  page.receive({ ...READY, limits: { max_messages: 10, max_message_bytes: 1000 } });
+
+  page.ask("x".repeat(2000), "t1");
+
+  assert.deepEqual(page.history, []);
+  assert.equal(page.state.notices[0].code, "message_too_large");
+  assert.ok(!page.effects.some(({ type }) => type === "compose"));
+});
+
+test("oldest turns are left out of the frame, not of the conversation, and it is said", () => {
+  const page = new Page();
+  page.receive({ ...READY, limits: { max_messages: 3, max_message_bytes: 1e6 } });
+  for (const n of [1, 2, 3]) {
+    page.ask(`Q${n}`, `t${n}`);
+    page.receive(turn(`t${n}`).start(), turn(`t${n}`).sentence(0, `A${n}`), turn(`t${n}`).end());
+  }
+
+  assert.deepEqual(page.sentOf("chat").at(-1).messages.map(({ content }) => content), ["Q2", "A2", "Q3"]);
+  assert.equal(page.history.length, 6);
+  assert.equal(page.state.views.t3.notices[0].code, "history_shortened");
+});
+
+test("sentences are announced as they are reached, without their marks", () => {
+  const page = new Page();
+  page.ask("Hello", "t1");
+  page.receive(t.start(), t.text("**One.** "), t.sentence(0, "**One.** "), t.sentence(1, "Two."));
+
+  assert.deepEqual(page.state.announcements.map(({ text }) => text), ["One.", "Two."]);
+});
+
+test("the server is told once what the user wants, and again after each connection and change", () => {
+  const page = new Page();
+  assert.deepEqual(page.sentOf("configure"), [
+    { type: "configure", voice: false, skills: null, enable_tools: true, language: null, conversation: "c1", trace: true },
+  ]);
+
+  page.dispatch({ type: "toggle_skill", name: "calm" });
+  page.dispatch({ type: "set", change: { language: "de" } });
+  page.dispatch({ type: "panel", panel: "skills" });
+  page.lose().receive(READY);
+
+  assert.deepEqual(page.sentOf("configure").map(({ skills, language }) => [skills, language]), [
+    [null, null],
+    [["clock"], null],
+    [["clock"], "de"],
+    [["clock"], "de"],
+  ]);
+});
+
+test("a skill that appears is on, also for those who switched another off", () => {
+  const page = new Page();
+  page.dispatch({ type: "toggle_skill", name: "calm" });
+
+  page.receive({ type: "skills", skills: [skill("calm"), skill("clock"), skill("new")], diagnostics: [] });
+
+  assert.deepEqual(page.sentOf("configure").at(-1).skills, ["clock", "new"]);
+});
+
+test("opening another conversation stops the turn; its late hooks still find it", () => {
+  const page = new Page();
+  page.ask("Hello", "t1");
+  page.receive(t.start(), t.sentence(0, "One. "));
+  page.dispatch({ type: "open_conversation", id: "c2", at: 5 });
+  page.dispatch({ type: "opened", id: "c2", record: null, access: "write", at: 5 });
+  assert.equal(page.sent.findLast(({ type }) => type === "interrupt").turn_id, "t1");
+
+  page.receive(t.hook("late"));
+  assert.deepEqual(page.records.get("c1").conversationHistory.map(({ content }) => content), ["Hello", "One. ", "text of late"]);
+  assert.ok(!page.effects.some(({ type }) => type === "release"));
+  page.receive(t.end("interrupted"));
+
+  assert.deepEqual(page.effects.findLast(({ type }) => type === "release"), { type: "release", id: "c1" });
+  assert.deepEqual(Object.keys(page.state.loaded), ["c2"]);
+});
+
+test("a conversation held by another tab is not written, and becomes ours when that tab goes", () => {
+  const page = new Page();
+  const record = { id: "c2", title: "", createdAt: 0, updatedAt: 0, conversationHistory: [{ role: "user", content: "Hi", _turn: "x", _answer: "pending" }], historySegments: [{ kind: "sentence", text: "Half" }] };
+  page.dispatch({ type: "open_conversation", id: "c2", at: 5 });
+  page.dispatch({ type: "opened", id: "c2", record, access: "read", at: 5 });
+  page.ask("Mine", "t9");
+  assert.deepEqual(page.history, ["user: Hi", "assistant: Half"]);
+  assert.equal(page.records.has("c2"), false);
+
+  page.dispatch({ type: "opened", id: "c2", record, access: "write", at: 6 });
+
+  assert.deepEqual(page.history, ["user: Hi", "assistant: Half"]);
+  assert.equal(page.conversation.conversationHistory[0]._answer, "lost");
+  page.ask("Mine", "t9");
+  assert.equal(page.records.get("c2").conversationHistory.length, 3);
+});
+
+test("clearing takes hooks along, and can be undone", () => {
+  const page = new Page();
+  page.ask("Hello", "t1");
+  page.receive(t.start(), t.hook("tone"), t.sentence(0, "Hi."), t.end());
+  page.dispatch({ type: "clear" });
+  page.ask("Fresh", "t2");
+  assert.deepEqual(page.sentOf("chat").at(-1).messages.map(({ content }) => content), ["Fresh"]);
+
+  page.dispatch({ type: "undo", at: 9 });
+
+  assert.deepEqual(page.history, ["user: Hello", "system: text of tone", "assistant: Hi.", "user: Fresh"]);
+});
+
+test("a deleted conversation comes back with undo", () => {
+  const page = new Page();
+  page.ask("Hello", "t1");
+  page.receive(t.start(), t.sentence(0, "Hi."), t.end());
+  page.dispatch({ type: "delete", nextId: "c2", at: 5 });
+  assert.deepEqual(page.effects.filter(({ type }) => type === "remove").map(({ id }) => id), ["c1"]);
+  assert.equal(page.state.openId, "c2");
+
+  page.dispatch({ type: "undo", at: 6 });
+
+  assert.equal(page.state.openId, "c1");
+  assert.deepEqual(page.records.get("c1").conversationHistory.map(({ content }) => content), ["Hello", "Hi."]);
+});
+
+test("a fresh conversation is not made twice", () => {
+  const page = new Page();
+
+  page.dispatch({ type: "new_conversation", id: "c2", at: 5 });
+
+  assert.equal(page.state.openId, "c1");
+});
+
+test("a title is kept until it is emptied", () => {
+  const page = new Page();
+  page.ask("Hello", "t1");
+  page.dispatch({ type: "rename", title: "  Greetings " });
+  assert.equal(page.state.conversations[0].title, "Greetings");
+
+  page.dispatch({ type: "rename", title: "" });
+
+  assert.equal(page.state.conversations[0].title, "Hello");
+});
+
+test("the views and traces of turns do not grow without end", () => {
+  const page = new Page();
+  for (let n = 0; n < 400; n += 1) {
+    page.receive({ type: "error", turn_id: `x${n}`, code: "internal", message: "" });
+    page.receive({ type: "trace", turn_id: `x${n}`, event: "model_call", data: { call: 1, messages: [] } });
+    page.receive({ type: "notice", code: `n${n}`, level: "info", message: "" });
+  }
+
+  assert.equal(Object.keys(page.state.views).length, 300);
+  assert.equal(Object.keys(page.state.traces).length, 20);
+  assert.equal(page.state.notices.length, 5);
+});

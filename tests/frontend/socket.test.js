@@ -1,0 +1,178 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { parseFrame, retryDelayMs, Socket } from "../../frontend/js/socket.js";
+import { READY } from "./support.js";
+
+class FakeClock {
+  time = 0;
+  timers = new Map();
+  next = 1;
+  now = () => this.time;
+  setTimeout = (act, ms) => {
+    this.timers.set(this.next, { at: this.time + ms, act });
+    return this.next++;
+  };
+  clearTimeout = (timer) => void this.timers.delete(timer);
+
+  advance(ms) {
+    const end = this.time + ms;
+    for (;;) {
+      const due = [...this.timers].filter(([, { at }]) => at <= end).sort(([, a], [, b]) => a.at - b.at)[0];
+      if (!due) break;
+      this.timers.delete(due[0]);
+      this.time = due[1].at;
+      due[1].act();
+    }
+    this.time = end;
+  }
+}
+
+function connected() {
+  const clock = new FakeClock();
+  const sockets = [];
+  class FakeWebSocket {
+    readyState = 1;
+    sent = [];
+    constructor(url, protocols) {
+      Object.assign(this, { url, protocols });
+      sockets.push(this);
+    }
+    send(data) {
+      this.sent.push(JSON.parse(data));
+    }
+    close() {
+      this.readyState = 3;
+    }
+  }
+  const events = [];
+  const socket = new Socket({ url: "ws://x/ws", onEvent: (event) => events.push(event), WebSocket: FakeWebSocket, clock, random: () => 0.5 });
+  socket.connect();
+  return { clock, sockets, events, socket, last: () => sockets.at(-1), ready: () => sockets.at(-1).onmessage({ data: JSON.stringify(READY) }) };
+}
+
+test("the socket asks for the protocol by name", () => {
+  const { last } = connected();
+
+  assert.deepEqual(last().protocols, ["parley.v1"]);
+});
+
+test("15 s of silence send one ping, 10 s more reconnect", () => {
+  const page = connected();
+  page.ready();
+  page.clock.advance(14_999);
+  assert.deepEqual(page.last().sent, []);
+
+  page.clock.advance(1);
+  assert.deepEqual(page.last().sent.map(({ type }) => type), ["ping"]);
+
+  page.clock.advance(10_000);
+  assert.equal(page.events.at(-1).type, "disconnected");
+  page.clock.advance(500);
+  assert.equal(page.sockets.length, 2);
+});
+
+test("anything heard puts the ping off, and answers one that is out", () => {
+  const page = connected();
+  page.ready();
+  page.clock.advance(15_000);
+  page.last().onmessage({ data: JSON.stringify({ type: "pong", t: 1 }) });
+
+  page.clock.advance(14_000);
+
+  assert.equal(page.last().sent.length, 1);
+  assert.equal(page.sockets.length, 1);
+});
+
+test("the back-off doubles from half a second to 15, give or take 30 %", () => {
+  const middle = [1, 2, 3, 4, 5, 6, 7, 50].map((attempt) => retryDelayMs(attempt, 0.5));
+  assert.deepEqual(middle, [500, 1000, 2000, 4000, 8000, 15000, 15000, 15000]);
+
+  assert.ok(Math.abs(retryDelayMs(1, 0) - 350) < 1e-6);
+  assert.ok(Math.abs(retryDelayMs(1, 1) - 650) < 1e-6);
+});
+
+test("each failed try waits longer, and `ready` forgets them", () => {
+  const page = connected();
+  page.last().onclose({ code: 1006 });
+  page.clock.advance(500);
+  page.last().onclose({ code: 1006 });
+  page.clock.advance(999);
+  assert.equal(page.sockets.length, 2);
+  page.clock.advance(1);
+  assert.equal(page.sockets.length, 3);
+
+  page.ready();
+  page.last().onclose({ code: 1006 });
+
+  assert.equal(page.events.at(-1).attempt, 1);
+});
+
+test("a server that goes away is replaced at once and silently", () => {
+  const page = connected();
+  page.ready();
+
+  page.last().onclose({ code: 1001 });
+
+  assert.equal(page.sockets.length, 2);
+  assert.deepEqual(page.events.slice(-2), [
+    { type: "disconnected", attempt: 0, code: 1001, silently: true },
+    { type: "connecting", attempt: 0 },
+  ]);
+});
+
+test("a server that goes away again and again is not hammered", () => {
+  const page = connected();
+  for (let i = 0; i < 2; i += 1) {
+    page.ready();
+    page.last().onclose({ code: 1001 });
+  }
+  assert.equal(page.sockets.length, 2);
+
+  page.clock.advance(500);
+
+  assert.equal(page.sockets.length, 3);
+});
+
+test("waking up reconnects at once while waiting, and asks a silent socket", () => {
+  const page = connected();
+  page.last().onclose({ code: 1006 });
+  page.socket.wake();
+  assert.equal(page.sockets.length, 2);
+  page.clock.advance(600);
+  assert.equal(page.sockets.length, 2, "the timer of the first try is gone");
+
+  page.ready();
+  page.clock.time += 60_000; // the machine slept: no timer ran
+  page.socket.wake();
+
+  assert.deepEqual(page.last().sent.map(({ type }) => type), ["ping"]);
+});
+
+test("a socket that was given up says nothing more", () => {
+  const page = connected();
+  page.ready();
+  const old = page.last();
+  old.onclose({ code: 1006 });
+
+  assert.equal(old.onmessage, null);
+  assert.equal(old.onclose, null);
+});
+
+test("frames of a newer server, sound and nonsense are not for us", () => {
+  assert.equal(parseFrame(JSON.stringify({ type: "brand_new" })), null);
+  assert.equal(parseFrame(JSON.stringify({ type: "toString" })), null);
+  assert.equal(parseFrame("{"), null);
+  assert.equal(parseFrame("null"), null);
+  assert.equal(parseFrame(new ArrayBuffer(4)), null);
+  assert.equal(parseFrame(JSON.stringify({ type: "pong", t: 1, more: true })).t, 1);
+});
+
+test("what is sent while the socket is closed is dropped, not thrown", () => {
+  const page = connected();
+  page.last().readyState = 3;
+
+  page.socket.send({ type: "ping", t: 1 });
+
+  assert.deepEqual(page.last().sent, []);
+});

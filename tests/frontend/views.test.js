@@ -1,0 +1,248 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { changed, clicked } from "../../frontend/js/actions.js";
+import { loadingStages } from "../../frontend/js/loading.js";
+import { composerView } from "../../frontend/js/render/composer_view.js";
+import { conversationView, groupsOf } from "../../frontend/js/render/conversation_view.js";
+import { h, memo } from "../../frontend/js/render/dom.js";
+import { headerView } from "../../frontend/js/render/header_view.js";
+import { inspectorView } from "../../frontend/js/render/inspector_view.js";
+import { sidebarView } from "../../frontend/js/render/sidebar_view.js";
+import { skillsView } from "../../frontend/js/render/skills_view.js";
+import { memoryStore } from "../../frontend/js/storage.js";
+import { Page, READY, skill, turn } from "./support.js";
+
+const t = turn("t1");
+const HOSTILE = `<img src=x onerror="alert(1)"><script>alert(2)</script>"'&amp;`;
+
+/** Every element of a description, parents first. */
+function elements(described) {
+  return h("root", {}, described).children.flatMap(function walk(node) {
+    return [node, ...node.children.flatMap(walk)];
+  });
+}
+
+function textOf(described) {
+  return elements(described)
+    .filter(({ tag }) => tag === "#text")
+    .map(({ attributes }) => attributes.text)
+    .join("");
+}
+
+function withClass(described, name) {
+  return elements(described).filter(({ attributes }) => String(attributes.class ?? "").split(" ").includes(name));
+}
+
+function everywhere(page) {
+  const { state } = page;
+  return [conversationView(state), headerView(state), sidebarView(state), composerView(state), skillsView(state), inspectorView(state)];
+}
+
+test("hostile text stays text in every place it can stand", () => {
+  const page = new Page();
+  page.receive({ ...READY, skills: [skill(HOSTILE, { description: HOSTILE, hooks: [{ name: HOSTILE, timing: HOSTILE, role: HOSTILE, persistent: true, tool_filter: [HOSTILE] }] })], model: { name: HOSTILE, host: HOSTILE, location: "cloud" } });
+  page.receive({ type: "skills", skills: page.state.skills, diagnostics: [{ severity: "error", skill: null, file: HOSTILE, path: HOSTILE, message: HOSTILE }] });
+  page.ask(HOSTILE, "t1");
+  page.receive(t.start(), { ...t.hook(HOSTILE, HOSTILE), skill: HOSTILE, timing: HOSTILE }, t.text(HOSTILE), t.sentence(0, HOSTILE), t.call("c", HOSTILE, { [HOSTILE]: HOSTILE }), { ...t.result("c", HOSTILE), for_user: HOSTILE });
+  page.receive({ type: "notice", turn_id: "t1", code: HOSTILE, level: "warning", message: HOSTILE }, { type: "reasoning", turn_id: "t1", delta: HOSTILE });
+  page.receive({ type: "trace", turn_id: "t1", event: "messages", data: { messages: [{ id: "m1", role: HOSTILE, content: HOSTILE, origin: { kind: "hook", hook: HOSTILE, skill: HOSTILE, timing: HOSTILE } }] } });
+  page.receive({ type: "trace", turn_id: "t1", event: "model_call", data: { call: 1, purpose: HOSTILE, messages: ["m1"], tools: [HOSTILE] } });
+
+  const shown = everywhere(page);
+
+  const tags = new Set(elements(shown).map(({ tag }) => tag));
+  assert.ok(!tags.has("script") && !tags.has("img"));
+  for (const { attributes } of elements(shown)) {
+    for (const name of Object.keys(attributes)) assert.match(name, /^[a-z-]+$/i, "attribute names are ours");
+    assert.ok(!Object.keys(attributes).some((name) => name.startsWith("on") || name === "style" || name === "innerHTML"));
+  }
+  assert.ok(textOf(shown).split("<script>alert(2)</script>").length > 15, "and it is all there to read");
+});
+
+test("links leave the page without handing it over", () => {
+  const page = new Page();
+  page.ask("Hello", "t1");
+  page.receive(t.start(), t.sentence(0, "[a](https://x.org) [b](javascript:alert(1))"), t.end());
+
+  const links = elements(conversationView(page.state)).filter(({ tag }) => tag === "a");
+
+  assert.deepEqual(links.map(({ attributes }) => [attributes.href, attributes.rel]), [["https://x.org/", "noopener noreferrer"]]);
+});
+
+test("media of another host is named, not linked", () => {
+  const page = new Page();
+  page.ask("Hello", "t1");
+  page.receive(t.start(), { type: "media", turn_id: "t1", url: "//evil.example/x", content_type: "image/png", name: "x.png", size: 10 }, { type: "media", turn_id: "t1", url: "/media/1", content_type: "image/png", name: "y.png", size: 10 });
+
+  const links = elements(conversationView(page.state)).filter(({ tag }) => tag === "a");
+
+  assert.deepEqual(links.map(({ attributes }) => attributes.href), ["/media/1"]);
+});
+
+test("streamed text stands paler until its sentence is reached", () => {
+  const page = new Page();
+  page.ask("Hello", "t1");
+  page.receive(t.start(), t.text("One **two** three. Four"), t.sentence(0, "One **two** three. "));
+
+  const shown = conversationView(page.state);
+
+  assert.equal(textOf(withClass(shown, "markdown")), "One two three. Four");
+  assert.equal(textOf(withClass(shown, "ahead")), "Four");
+});
+
+test("a turn that is over is not described again while another streams", () => {
+  const page = new Page();
+  for (const id of ["t1", "t2"]) page.ask("Hello", id).receive(turn(id).start(), turn(id).sentence(0, "Hi."), turn(id).end());
+  page.state = { ...page.state, views: {} };
+  page.ask("More", "t3");
+  const before = conversationView(page.state).children[0];
+
+  page.receive(turn("t3").start(), turn("t3").text("a"), turn("t3").text("b"));
+
+  assert.equal(conversationView(page.state).children[0], before);
+});
+
+test("messages are grouped by turn, hooks with the turn that brought them", () => {
+  const history = [
+    { role: "user", content: "a", _turn: "1" },
+    { role: "system", content: "h", _hook: "h", _turn: "1" },
+    { role: "assistant", content: "b", _turn: "1" },
+    { role: "user", content: "c", _turn: "2" },
+  ];
+
+  assert.deepEqual(groupsOf(history).map(({ messages }) => messages.length), [3, 1]);
+});
+
+test("retry is offered for the last turn alone, and only while it can be sent", () => {
+  const page = new Page();
+  page.ask("One", "t1").lose().receive(READY);
+  page.ask("Two", "t2").lose();
+  const retries = () => elements(conversationView(page.state)).filter(({ attributes }) => attributes["data-action"] === "retry");
+  assert.deepEqual(retries().map(({ attributes }) => attributes.disabled), [true]);
+
+  page.receive(READY);
+
+  assert.deepEqual(retries().map(({ attributes }) => attributes.disabled), [false]);
+  assert.equal(textOf(conversationView(page.state)).split("Not answered").length - 1, 2);
+});
+
+test("an unverified hook is offered to be left out", () => {
+  const page = new Page();
+  page.ask("One", "t1");
+  page.receive({ type: "error", code: "hook_signature_invalid", message: "no", path: "$.messages[0]" });
+
+  assert.ok(elements(conversationView(page.state)).some(({ attributes }) => attributes["data-action"] === "retry-without-unverified"));
+});
+
+test("the page says who answers, and where, before the first turn", () => {
+  const page = new Page();
+  assert.match(textOf(headerView(page.state)), /m.*local/);
+
+  page.receive({ ...READY, model: { name: "big", host: "api.example.org", location: "cloud" } });
+
+  assert.match(textOf(headerView(page.state)), /big.*cloud: api\.example\.org/);
+  assert.match(textOf(conversationView(page.state)), /sent there/);
+});
+
+test("the inspector marks what came from hooks, as what it was sent, and what did not fire", () => {
+  const page = new Page();
+  page.ask("Hello", "t1");
+  page.receive(
+    { type: "trace", turn_id: "t1", event: "messages", data: { messages: [{ id: "m1", role: "system", content: "Be calm.", origin: { kind: "hook", skill: "calm", hook: "tone", timing: "before_planning", persistent: true } }] } },
+    { type: "trace", turn_id: "t1", event: "model_call", data: { call: 1, purpose: "planning", round: null, attempt: 1, messages: ["m1", "m404"], sent_roles: { m1: "user" }, trimmed: ["m0"], tools: [], tool_choice: "none", late_system: "user" } },
+    { type: "trace", turn_id: "t1", event: "model_done", data: { call: 1, finish: "stop", usage: { output_tokens: 7 }, total_ms: 41.6 } },
+    { type: "trace", turn_id: "t1", event: "not_fired", data: { hooks: [{ skill: "clock", hook: "zone", timing: "after_tool_call", reason: "no tool ran" }] } },
+    { type: "trace", turn_id: "t1", event: "from a newer server", data: {} },
+  );
+
+  const text = textOf(inspectorView(page.state));
+
+  for (const part of ["Planning", "system → user", "calm / tone", "before_planning", "persistent", "7 tokens", "42 ms", "1 message", "m404: not in the trace", "clock / zone", "no tool ran"]) {
+    assert.ok(text.includes(part), part);
+  }
+});
+
+test("an unusual trace does not break the page", () => {
+  const page = new Page();
+  page.ask("Hello", "t1");
+  for (const event of ["messages", "model_call", "model_done", "injected", "removed", "not_fired"]) {
+    for (const data of [null, 3, "x", [], {}, { messages: 3, hooks: "x", tools: null }]) page.receive({ type: "trace", turn_id: "t1", event, data });
+  }
+
+  assert.ok(inspectorView(page.state));
+});
+
+test("the connection is only spoken of when it is really gone", () => {
+  const page = new Page();
+  const line = () => textOf(withClass(composerView(page.state), "line"));
+  page.dispatch({ type: "disconnected", attempt: 0, code: 1001, silently: true });
+  page.dispatch({ type: "connecting", attempt: 0 });
+  assert.equal(line(), "");
+
+  page.dispatch({ type: "disconnected", attempt: 1, code: 1006, silently: false });
+
+  assert.match(line(), /No connection/);
+});
+
+test("loading shows the stage", () => {
+  assert.deepEqual(loadingStages(503, { stages: [{ name: "model", state: "loading" }] }), [{ name: "model", state: "loading" }]);
+  assert.deepEqual(loadingStages(503, { stages: { skills: "ready", model: "loading" } }), [
+    { name: "skills", state: "ready" },
+    { name: "model", state: "loading" },
+  ]);
+  assert.deepEqual(loadingStages(503, null), []);
+  assert.equal(loadingStages(200, {}), null);
+
+  const page = new Page();
+  page.dispatch({ type: "loading", stages: [{ name: "skills", state: "ready" }, { name: "model", state: "loading" }] });
+
+  assert.match(textOf(composerView(page.state)), /Loading: model/);
+});
+
+test("a skill switched off by the operator cannot be switched on", () => {
+  const page = new Page();
+  page.receive({ type: "skills", skills: [skill("calm", { enabled: false })], diagnostics: [] });
+
+  const input = elements(skillsView(page.state)).find(({ tag }) => tag === "input");
+
+  assert.equal(input.attributes.disabled, true);
+  assert.equal(input.attributes.checked, false);
+});
+
+test("every button on the page means something", () => {
+  const page = new Page();
+  page.ask("One", "t1");
+  page.dispatch({ type: "clear" });
+  page.receive({ type: "notice", code: "n", level: "info", message: "n" });
+  const now = { id: () => "id", time: () => 1 };
+  const ofMain = new Set(["rename", "reconnect"]);
+
+  for (const { attributes } of elements(everywhere(page))) {
+    const action = attributes["data-action"];
+    if (action && !ofMain.has(action)) assert.ok(clicked({ action }, now), action);
+    const change = attributes["data-change"];
+    if (change) assert.ok(changed({ change, name: "theme" }, { value: "x", checked: true }), change);
+  }
+});
+
+test("a description drawn from one value is the same description", () => {
+  const view = memo((value) => h("p", {}, value.text));
+  const value = { text: "a" };
+
+  assert.equal(view(value), view(value));
+  assert.notEqual(view(value), view({ text: "a" }));
+});
+
+test("a browser that stores nothing still has conversations until the page goes", async () => {
+  const store = memoryStore();
+  const record = { id: "a", title: "A", createdAt: 1, updatedAt: 1, conversationHistory: [], historySegments: [] };
+  await store.save(record);
+  await store.save({ ...record, id: "b", title: "B", updatedAt: 2 });
+  assert.deepEqual((await store.list()).map(({ id }) => id), ["b", "a"]);
+
+  await store.remove("b");
+
+  assert.equal(await store.load("b"), null);
+  assert.equal((await store.load("a")).title, "A");
+});
