@@ -1,0 +1,130 @@
+"""server/gateway/auth.py"""
+
+import pytest
+from aiohttp.test_utils import make_mocked_request
+from aiohttp.web import Request
+
+from server import config
+from server.errors import ConfigError
+from server.gateway.auth import Doorkeeper
+
+
+def keeper(*, host: str = "127.0.0.1", proxies: tuple[str, ...] = (), **security: object) -> Doorkeeper:
+    settings = config.Security(**security)  # type: ignore[arg-type]  # a table of settings
+    return Doorkeeper(config.Listen(host=host), settings, proxies)
+
+
+def request(peer: str = "127.0.0.1", **headers: str) -> Request:
+    named = {name.replace("_", "-"): value for name, value in {"Host": "localhost:8765", **headers}.items()}
+    made = make_mocked_request("GET", "/ws", headers=named)
+    return made.clone(remote=peer)
+
+
+@pytest.mark.parametrize(
+    ("peer", "headers", "is_local"),
+    [
+        ("127.0.0.1", {}, True),
+        ("127.8.8.8", {}, True),
+        ("::1", {"Host": "[::1]:8765"}, True),
+        ("::ffff:127.0.0.1", {"Host": "127.0.0.1"}, True),
+        ("192.168.1.7", {}, False),
+        ("127.0.0.1", {"Host": "parley.example"}, False),
+        ("127.0.0.1", {"Host": "localhost.evil.example"}, False),
+        ("127.0.0.1", {"Host": "127.0.0.1.evil.example"}, False),
+        ("127.0.0.1", {"Forwarded": "for=1.2.3.4"}, False),
+        ("127.0.0.1", {"X-Forwarded-For": "127.0.0.1"}, False),
+        ("127.0.0.1", {"X-Forwarded-Proto": "https"}, False),
+        ("127.0.0.1", {"X-Real-IP": "127.0.0.1"}, False),
+        ("127.0.0.1", {"Via": "1.1 proxy"}, False),
+        ("", {}, False),
+    ],
+)
+def test_local_is_a_loopback_peer_that_nothing_was_forwarded_for(
+    peer: str, headers: dict[str, str], is_local: bool
+) -> None:
+    assert keeper().visitor(request(peer, **headers)).is_local is is_local
+
+
+def test_without_trust_in_loopback_nobody_is_local() -> None:
+    assert not keeper(trust_loopback=False, auth="none").visitor(request()).is_local
+
+
+@pytest.mark.parametrize(
+    ("listen", "header", "is_known"),
+    [
+        ("127.0.0.1", "localhost", True),
+        ("127.0.0.1", "LOCALHOST:1", True),
+        ("127.0.0.1", "localhost.:8765", True),
+        ("127.0.0.1", "[::1]:8765", True),
+        ("127.0.0.1", "192.168.1.2:8765", False),
+        ("127.0.0.1", "evil.example", False),
+        ("127.0.0.1", "named.example:8765", True),
+        ("127.0.0.1", "", False),
+        ("127.0.0.1", "localhost:x", False),
+        ("192.168.1.2", "192.168.1.2:8765", True),
+        ("192.168.1.2", "192.168.1.3:8765", False),
+        ("0.0.0.0", "192.168.1.3:8765", True),
+        ("::", "[fe80::1]:8765", True),
+        ("0.0.0.0", "evil.example", False),
+    ],
+)
+def test_a_host_must_be_a_name_of_ours(listen: str, header: str, is_known: bool) -> None:
+    doors = keeper(host=listen, auth="none", hosts=["Named.example"])
+
+    refusal = doors.refusal(request(Host=header))
+
+    assert (refusal is None) is is_known
+    assert is_known or "security.hosts" in str(refusal)
+
+
+@pytest.mark.parametrize(
+    ("host", "origin", "is_ours"),
+    [
+        ("localhost:8765", "http://localhost:8765", True),
+        ("localhost:8765", "http://LOCALHOST:8765", True),
+        ("localhost", "http://localhost", True),
+        ("localhost:80", "http://localhost", True),
+        ("localhost", "https://localhost:443", True),
+        ("[::1]:8765", "http://[::1]:8765", True),
+        ("localhost:8765", "http://localhost:3000", False),
+        ("localhost:8765", "http://localhost", False),
+        ("localhost:8765", "http://127.0.0.1:8765", False),
+        ("localhost:8765", "http://evil.example", False),
+        ("localhost:8765", "null", False),
+        ("localhost:8765", "http://localhost:99999999", False),
+        ("localhost:8765", "file://", False),
+        ("localhost:8765", "", False),
+        ("localhost:8765", "https://app.example", True),
+    ],
+)
+def test_an_origin_must_be_the_page_we_served(host: str, origin: str, is_ours: bool) -> None:
+    doors = keeper(origins=["https://App.example/"])
+
+    assert (doors.refusal(request(Host=host, Origin=origin)) is None) is is_ours
+
+
+def test_only_trusted_proxies_may_tell_the_address() -> None:
+    doors = keeper(proxies=("10.0.0.0/8",), auth="none")
+
+    def address(peer: str, forwarded: str) -> str:
+        return doors.visitor(request(peer, X_Forwarded_For=forwarded)).address
+
+    assert address("10.0.0.1", "1.2.3.4") == "1.2.3.4"
+    assert address("10.0.0.1", "9.9.9.9, 1.2.3.4, 10.0.0.2") == "1.2.3.4"
+    assert address("7.7.7.7", "1.2.3.4") == "7.7.7.7"
+    assert address("10.0.0.1", "") == "10.0.0.1"
+
+
+def test_a_server_that_others_could_reach_needs_a_word_about_them() -> None:
+    with pytest.raises(ConfigError, match=r"security\.auth: none"):
+        keeper(host="0.0.0.0")
+    with pytest.raises(ConfigError, match=r"security\.auth: none"):
+        keeper(trust_loopback=False)
+
+    keeper(host="0.0.0.0", auth="none")
+    keeper(host="localhost")
+
+
+def test_a_proxy_must_be_an_address() -> None:
+    with pytest.raises(ConfigError, match="proxies: 'nginx'"):
+        keeper(proxies=("nginx",))
