@@ -119,7 +119,6 @@ class _Turn:
         )
         self._has_spoken = False
         self._needs_tools = False
-        self._loop_ran = False
         self._cap_told = False
         self._acknowledgement = ""
         self._call_ids: set[str] = set()
@@ -140,7 +139,7 @@ class _Turn:
                     yield chunk
         if not self._has_spoken:
             yield LLMChunk(notice=NoticeGiven("reply_empty", "warning", "the model gave an empty reply; try again"))
-        for chunk in self._tracer.end(loop_ran=self._loop_ran, capped=self._hooks.dropped_persistent > 0):
+        for chunk in self._tracer.end():
             yield chunk
 
     def _start(self) -> Iterator[LLMChunk]:
@@ -173,7 +172,6 @@ class _Turn:
     async def _loop(self) -> AsyncGenerator[LLMChunk, None]:
         if not self._needs_tools:
             return
-        self._loop_ran = True
         for number in range(1, self._max_rounds + 2):
             is_last = number > self._max_rounds
             reply = _Reply()

@@ -5,30 +5,34 @@ before, so the agent's own path holds no bookkeeping for it. Switched off, it
 costs one comparison a call.
 """
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from server.agent.chunks import LLMChunk, TraceEvent
 from server.agent.fitting import Fitted
 from server.agent.messages import Conversation, Origin
 from server.agent.roles import head_length, sent_role
-from server.llm.types import Finished, LateSystem, Message, ModelRequest
+from server.llm.types import Finished, LateSystem, Message, ModelRequest, Purpose
 from skills_engine import HookInfo
 
 MAX_FRAME_BYTES = 256 << 10
-_MAX_CONTENT_CHARS = 48_000  # even as \uXXXX escapes under the limit of a frame
+_ROOM_BYTES = MAX_FRAME_BYTES - 1024  # the frame around it takes the rest
+_LONG_BYTES = 64 << 10
+_CUT_CHARS = 24_000  # even as \uXXXX escapes far below the limit of a frame
 _LOOP_TIMINGS = ("before_each_agent", "before_first_agent", "after_tool_call")
 
 
 class Tracer:
     def __init__(self, conversation: Conversation, hooks: Sequence[HookInfo], *, is_on: bool) -> None:
         self._conversation = conversation
-        self._hooks = hooks
+        self._hooks = tuple(hooks)  # those of the turn's start (L1-31)
         self._is_on = is_on
         self._ids: dict[int, str] = {}
         self._injected: dict[int, Message] = {}
         self._fired: set[tuple[str | None, str | None]] = set()
         self._calls = 0
+        self._purposes: set[Purpose] = set()
         self.tools_ran: list[str] = []
         """Names of the tools that ran, for the reasons why hooks did not fire."""
 
@@ -39,6 +43,7 @@ class Tracer:
             return
         if attempt == 1:
             self._calls += 1
+        self._purposes.add(request.purpose)
         yield from self._changes()
         yield _event("model_call", self._call(request, fitted, mode, round_number, attempt))
 
@@ -61,64 +66,46 @@ class Tracer:
             },
         )
 
-    def end(self, *, loop_ran: bool, capped: bool) -> Iterator[LLMChunk]:
-        """What left the list since the last call, and the hooks that never entered it."""
+    def end(self) -> Iterator[LLMChunk]:
+        """What left the list since the last call, and the hooks that never entered it; of a turn that completed."""
         if not self._is_on:
             return
         yield from self._changes()
         not_fired = [
-            {"skill": h.skill, "hook": h.name, "timing": h.timing, "reason": self._why_not(h, loop_ran, capped)}
+            {"skill": h.skill, "hook": h.name, "timing": h.timing, "reason": self._why_not(h)}
             for h in self._hooks
             if (h.skill, h.name) not in self._fired
         ]
-        if not_fired:
-            yield _event("not_fired", {"hooks": not_fired})
+        for batch in _batches(not_fired):
+            yield _event("not_fired", {"hooks": batch})
 
     def _changes(self) -> Iterator[LLMChunk]:
         present = {id(m) for m in self._conversation.messages}
         for key in [key for key in self._injected if key not in present]:
-            message = self._injected.pop(key)
-            yield _event("removed", self._hook_facts(message))
+            yield _event("removed", self._hook_facts(self._injected.pop(key)))
         fresh = [m for m in self._conversation.messages if id(m) not in self._ids]
         for message in fresh:
             self._ids[id(message)] = f"m{len(self._ids)}"
-        yield from self._message_frames(fresh)
+        for batch in _batches(map(self._message_facts, fresh)):
+            yield _event("messages", {"messages": batch})
         for message in fresh:
             origin = self._conversation.origin(message)
             if origin.kind == "hook" and origin.timing is not None:
                 self._injected[id(message)] = message
                 self._fired.add((origin.skill, origin.hook))
-                yield _event("injected", {**self._hook_facts(message), "persistent": origin.persistent})
+                yield _event("injected", self._hook_facts(message))
 
-    def _message_frames(self, messages: Sequence[Message]) -> Iterator[LLMChunk]:
-        batch: list[dict[str, Any]] = []
-        size = 0
-        for message in messages:
-            facts, cost = self._message_facts(message)
-            if batch and size + cost > MAX_FRAME_BYTES - 1024:
-                yield _event("messages", {"messages": batch})
-                batch, size = [], 0
-            batch.append(facts)
-            size += cost
-        if batch:
-            yield _event("messages", {"messages": batch})
-
-    def _message_facts(self, message: Message) -> tuple[dict[str, Any], int]:
-        facts: dict[str, Any] = {"id": self._ids[id(message)], **message}
+    def _message_facts(self, message: Message) -> dict[str, Any]:
         content = message.get("content")
         text = content if isinstance(content, str) else _parts_text(content)
-        facts["content"] = text
-        calls = message.get("tool_calls")
-        size = len(text.encode("utf-8", "surrogatepass")) + (len(str(calls)) if calls else 0)
-        if size > _MAX_CONTENT_CHARS:
-            facts["content"] = text[: _MAX_CONTENT_CHARS // 2]
-            facts["cut"] = True
-            size = _MAX_CONTENT_CHARS
-            if calls and len(str(calls)) > _MAX_CONTENT_CHARS:
-                facts.pop("tool_calls")
-        origin = self._conversation.origin(message)
-        facts["origin"] = {key: value for key, value in _origin_facts(origin).items() if value is not None}
-        return facts, 2 * size + 300  # twice: JSON escapes
+        origin = _origin_facts(self._conversation.origin(message))
+        facts = {"id": self._ids[id(message)], **message, "content": text, "origin": origin}
+        if _size_bytes(facts) <= _LONG_BYTES:
+            return facts
+        facts |= {"content": text[:_CUT_CHARS], "cut": True}
+        if _size_bytes(facts) <= _ROOM_BYTES:
+            return facts
+        return {key: facts[key] for key in ("id", "role", "content", "cut", "origin")}
 
     def _call(
         self, request: ModelRequest, fitted: Fitted, mode: LateSystem, round_number: int | None, attempt: int
@@ -149,28 +136,48 @@ class Tracer:
             "hook": origin.hook,
             "timing": origin.timing,
             "message": self._ids[id(message)],
+            "persistent": origin.persistent,
         }
 
-    def _why_not(self, hook: HookInfo, loop_ran: bool, capped: bool) -> str:
-        if capped and hook.persistent:
-            return "the turn's limit of persistent hooks was reached"
-        if hook.timing in _LOOP_TIMINGS and not loop_ran:
+    def _why_not(self, hook: HookInfo) -> str:
+        if hook.timing in _LOOP_TIMINGS and "round" not in self._purposes:
             return "not reached: no agent loop"
-        if hook.timing == "before_planning":
+        if hook.timing == "before_planning" and "planning" not in self._purposes:
             return "not reached: no planning round"
         if hook.timing == "after_tool_call":
             if not self.tools_ran:
                 return "no tool ran"
-            return f"tool_filter names none of: {', '.join(dict.fromkeys(self.tools_ran))}"
-        return "the turn ended before it"
+            if hook.tool_filter is not None and hook.tool_filter.isdisjoint(self.tools_ran):
+                return f"tool_filter names none of: {', '.join(dict.fromkeys(self.tools_ran))}"
+        return "the turn's limit of persistent hooks was reached"
 
 
 def _event(event: str, data: dict[str, Any]) -> LLMChunk:
     return LLMChunk(trace=TraceEvent(event, data))
 
 
+def _batches(items: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+    """The items, as many together as a frame has room for."""
+    batch: list[dict[str, Any]] = []
+    size = 0
+    for item in items:
+        cost = _size_bytes(item) + 2
+        if batch and size + cost > _ROOM_BYTES:
+            yield batch
+            batch, size = [], 0
+        batch.append(item)
+        size += cost
+    if batch:
+        yield batch
+
+
+def _size_bytes(facts: dict[str, Any]) -> int:
+    """At most what it takes in a frame: here every character outside ASCII is an escape."""
+    return len(json.dumps(facts))
+
+
 def _origin_facts(origin: Origin) -> dict[str, Any]:
-    return {
+    facts = {
         "kind": origin.kind,
         "name": origin.name,
         "skill": origin.skill,
@@ -178,6 +185,7 @@ def _origin_facts(origin: Origin) -> dict[str, Any]:
         "timing": origin.timing,
         "persistent": origin.persistent or None,
     }
+    return {key: value for key, value in facts.items() if value is not None}
 
 
 def _parts_text(parts: Any) -> str:
