@@ -15,6 +15,8 @@ SystemPolicy = Literal["allow", "demote", "reject"]
 Verify = Callable[[str, str, str, str, str], bool]
 """(sig, skill, name, role, content) → whether this operator once signed it."""
 
+_MAX_NAME_CHARS = 256
+
 
 @dataclass(frozen=True, kw_only=True)
 class Origin:
@@ -74,7 +76,7 @@ def _plain(message: wire.Message) -> Message:
     plain.setdefault("content", None)
     plain.pop("_sig", None)
     for key in ("_hook", "_skill"):
-        if not isinstance(plain.get(key), str):
+        if not isinstance(value := plain.get(key), str) or len(value) > _MAX_NAME_CHARS:
             plain.pop(key, None)
     return plain
 

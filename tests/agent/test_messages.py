@@ -122,6 +122,13 @@ def test_of_the_client_s_keys_the_hook_and_its_skill_stay_when_they_are_text() -
     ]
 
 
+@pytest.mark.parametrize(("length", "stays"), [(256, True), (257, False)])
+def test_a_name_longer_than_any_hook_s_is_none(length: int, stays: bool) -> None:
+    message = {**USER, "_hook": "h" * length, "_skill": "s" * length}
+
+    assert admitted("allow", message) == [message if stays else USER]
+
+
 def test_tool_rounds_and_parts_are_taken_as_they_are() -> None:
     calls = [{"id": "c1", "function": {"name": "alpha", "arguments": "{}"}}]
     picture = [
