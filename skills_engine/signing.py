@@ -47,7 +47,8 @@ class Signer:
         try:
             if not file.exists():
                 _create(file)
-            data = file.open("rb").read(MAX_FILE_BYTES + 1)
+            with file.open("rb") as source:
+                data = source.read(MAX_FILE_BYTES + 1)
             is_open = file.stat().st_mode & 0o077
         except OSError as error:
             raise SecretFileError(f"the key file {file} cannot be used: {error.strerror}") from error
