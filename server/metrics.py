@@ -31,6 +31,7 @@ class Metrics:
         self.frames_out = Counter("parley_frames_out", "Messages sent, by type", ["type"], registry=registry)
         self.hook_frames = Counter("parley_hook_frames", "Persistent hooks sent to clients", registry=registry)
         self.slow_clients = Counter("parley_slow_clients", "Connections closed with 4408", registry=registry)
+        self._tasks = Gauge("parley_tasks", "Tasks of the event loop; a leak is one that grows", registry=registry)
         self.first_token = _histogram(registry, "parley_first_token_seconds", "chat received → first text")
         self.first_sentence = _histogram(registry, "parley_first_sentence_seconds", "chat received → first sentence")
         self.turn_total = _histogram(registry, "parley_turn_seconds", "chat received → turn_end")
@@ -51,6 +52,8 @@ class Metrics:
         _bound(self._out, self.frames_out, kind)()
 
     def render(self) -> bytes:
+        """For the event loop to call: it is its tasks that are counted."""
+        self._tasks.set(len(asyncio.all_tasks()))
         return generate_latest(self._registry)
 
     async def watch_loop(self) -> None:
