@@ -4,13 +4,15 @@
  * @typedef {import("./state.js").Stage} Stage
  */
 
-/** @param {number} status @param {unknown} body @returns {Stage[] | null} null = ready */
+/** @param {number} status @param {unknown} body @returns {Stage[] | null} null = nothing to wait for */
 export function loadingStages(status, body) {
   if (status === 200) return null;
-  const stages = /** @type {any} */ (body)?.stages ?? body;
-  if (Array.isArray(stages)) return stages.map((stage) => ({ name: String(stage?.name), state: String(stage?.state ?? stage?.status) }));
-  if (stages && typeof stages === "object") {
-    return Object.entries(stages).map(([name, state]) => ({ name, state: typeof state === "object" ? String(state?.state) : String(state) }));
-  }
-  return [];
+  const { stages, draining } = /** @type {{stages?: unknown, draining?: unknown}} */ (body ?? {});
+  if (draining) return null; // it is going, not coming: its connections end by themselves
+  return Array.isArray(stages) ? stages.map(asStage) : [];
+}
+
+/** @param {any} stage @returns {Stage} */
+function asStage(stage) {
+  return { name: String(stage?.name), state: String(stage?.state), detail: stage?.detail ? String(stage.detail) : null };
 }

@@ -151,7 +151,7 @@ function pressed(event) {
     event.preventDefault();
     send();
   } else if (event.key === "Escape" && !page.isMenuOpen()) {
-    dispatch(state.isSidebarOpen ? { type: "sidebar", isOpen: false } : { type: "stop" });
+    dispatch({ type: "escape" });
   } else if (event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey) {
     event.preventDefault();
     dispatch({ type: "new_conversation", id: newId(), at: Date.now() });

@@ -15,6 +15,7 @@
  *   | {type: "retry", turnId: string, at: number}
  *   | {type: "retry_without_unverified", turnId: string, at: number}
  *   | {type: "stop"}
+ *   | {type: "escape"}
  *   | {type: "saved", id: string, revision: number}
  *   | {type: "save_failed", id: string, revision: number, message: string}
  *   | {type: "listed", conversations: import("./state.js").Summary[]}
@@ -68,6 +69,8 @@ function step(state, event) {
       return turns.retriedWithoutUnverified(state, event);
     case "stop":
       return turns.stopped(state);
+    case "escape":
+      return escaped(state);
     case "saved":
       return turns.saved(state, event);
     case "save_failed":
@@ -115,6 +118,12 @@ function step(state, event) {
 function set(state, change) {
   const settings = { ...state.settings, ...change };
   return withEffects({ ...state, settings }, { type: "settings", settings });
+}
+
+/** What Esc means: the nearest thing that can end. @param {State} state @returns {State} */
+function escaped(state) {
+  if (state.isSidebarOpen) return { ...state, isSidebarOpen: false };
+  return state.turn ? turns.stopped(state) : { ...state, panel: null };
 }
 
 /** @param {readonly string[]} names @param {string} name */

@@ -38,7 +38,7 @@
  * @property {readonly Notice[]} notices
  *
  * @typedef {{phase: "connecting" | "online" | "waiting", attempt: number, code: number | null}} Connection
- * @typedef {{name: string, state: string}} Stage
+ * @typedef {{name: string, state: string, detail: string | null}} Stage
  * @typedef {"skills" | "inspector" | "settings"} Panel
  * @typedef {"auto" | "light" | "dark"} Theme
  *

@@ -185,19 +185,20 @@ test("the connection is only spoken of when it is really gone", () => {
   assert.match(line(), /No connection/);
 });
 
-test("loading shows the stage", () => {
-  assert.deepEqual(loadingStages(503, { stages: [{ name: "model", state: "loading" }] }), [{ name: "model", state: "loading" }]);
-  assert.deepEqual(loadingStages(503, { stages: { skills: "ready", model: "loading" } }), [
-    { name: "skills", state: "ready" },
-    { name: "model", state: "loading" },
-  ]);
+test("loading shows the stage, and why it failed", () => {
+  const stage = (name, state, detail = null) => ({ name, state, detail });
+  const wanted = [stage("skills", "ready"), stage("model", "loading")];
+  assert.deepEqual(loadingStages(503, { stages: wanted, ready: false, draining: false }), wanted);
   assert.deepEqual(loadingStages(503, null), []);
   assert.equal(loadingStages(200, {}), null);
+  assert.equal(loadingStages(503, { stages: wanted, draining: true }), null);
 
   const page = new Page();
-  page.dispatch({ type: "loading", stages: [{ name: "skills", state: "ready" }, { name: "model", state: "loading" }] });
-
+  page.dispatch({ type: "loading", stages: wanted });
   assert.match(textOf(composerView(page.state)), /Loading: model/);
+  page.dispatch({ type: "loading", stages: [stage("model", "failed", "No such file")] });
+
+  assert.match(textOf(composerView(page.state)), /could not load its model\. No such file/);
 });
 
 test("a skill switched off by the operator cannot be switched on", () => {

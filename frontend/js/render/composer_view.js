@@ -45,8 +45,10 @@ function connectionLine({ connection, server }) {
 /** @param {State} state */
 function loadingLine({ loading }) {
   if (!loading) return null;
-  const done = loading.filter(({ state }) => isDone(state)).length;
-  const current = loading.find(({ state }) => !isDone(state));
+  const failed = loading.find(({ state }) => state === "failed");
+  if (failed) return failedLine(failed);
+  const done = loading.filter(({ state }) => state === "ready").length;
+  const current = loading.find(({ state }) => state !== "ready");
   return h(
     "div",
     { class: "line line-info", role: "status", key: "loading" },
@@ -55,9 +57,9 @@ function loadingLine({ loading }) {
   );
 }
 
-/** @param {string} state */
-function isDone(state) {
-  return state === "ready" || state === "done" || state === "ok";
+/** @param {import("../state.js").Stage} stage */
+function failedLine({ name, detail }) {
+  return h("div", { class: "line line-error", role: "alert", key: "failed" }, icon("alert"), h("p", {}, `This server could not load its ${name}.`, detail && ` ${detail}`));
 }
 
 function readingLine() {
