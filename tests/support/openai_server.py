@@ -118,6 +118,11 @@ class OpenAIServer:
     def queue(self, *answers: Answer) -> None:
         self._answers.extend(answers)
 
+    def clear(self) -> None:
+        """Forget the requests so far and the answers nobody asked for."""
+        self.requests.clear()
+        self._answers.clear()
+
     def say(self, *pieces: str) -> None:
         """Queue a plain reply in these pieces."""
         self.queue(text(*pieces))
