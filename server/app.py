@@ -4,7 +4,7 @@ import asyncio
 import logging
 import os
 import signal
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
@@ -65,16 +65,17 @@ class App:
         self._model = model
         self._skills = skills
         self._skills_changed = asyncio.Event()
+        self._tasks: list[asyncio.Task[None]] = []
         self._metrics = Metrics()
         self._readiness = Readiness()
         self._readiness.set("skills", "ready")
         self._readiness.set("model", "loading")
         doorkeeper = Doorkeeper(settings.listen, settings.security, settings.proxies)
-        self._sockets = WebSocketServer(self._build_services(signer), doorkeeper, settings.limits)
+        self.sockets = WebSocketServer(self._build_services(signer), doorkeeper, settings.limits)
         self._http = HttpServer(
             settings.listen,
             doorkeeper=doorkeeper,
-            sockets=self._sockets,
+            sockets=self.sockets,
             api=HttpApi(doorkeeper, self._readiness, self._metrics),
             metrics=self._metrics,
             frontend=FRONTEND,
@@ -99,29 +100,30 @@ class App:
         """Listen, and keep going what runs beside the connections; on leaving, stop all of it."""
         try:
             announce(f"listening on {await self._http.start()}")
-            async with asyncio.TaskGroup() as group:
-                tasks = [
-                    group.create_task(self._load_model(), name="model start"),
-                    group.create_task(self._announce_rest(announce), name="announcements"),
-                    group.create_task(self._skills.watch(self._note_skills), name="skills"),
-                    group.create_task(self._tell_skills(), name="skills frames"),
-                    group.create_task(self._sockets.beat(), name="heartbeat"),
-                    group.create_task(self._metrics.watch_loop(), name="event loop watch"),
-                ]
-                try:
-                    yield
-                finally:
-                    await self._sockets.aclose()
-                    for task in tasks:
-                        task.cancel()
+            self._begin(self._load_model(), "model start")
+            self._begin(self._announce_rest(announce), "announcements")
+            self._begin(self._skills.watch(self._note_skills), "skills")
+            self._begin(self._tell_skills(), "skills frames")
+            self._begin(self.sockets.beat(), "heartbeat")
+            self._begin(self._metrics.watch_loop(), "event loop watch")
+            yield
         finally:
+            await self.sockets.aclose()
             await self._http.aclose()
+            for task in self._tasks:
+                task.cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
             await self._model.aclose()
+
+    def _begin(self, work: Coroutine[None, None, None], name: str) -> None:
+        task = asyncio.create_task(work, name=name)
+        task.add_done_callback(_log_failure)
+        self._tasks.append(task)
 
     async def drain(self) -> None:
         """Refuse what is new, let running turns end (for `listen.drain_s`), close every connection."""
         self._readiness.is_draining = True
-        await self._sockets.drain(self._settings.listen.drain_s)
+        await self.sockets.drain(self._settings.listen.drain_s)
 
     def _build_services(self, signer: Signer) -> Services:
         settings = self._settings
@@ -181,13 +183,19 @@ class App:
         while True:
             await self._skills_changed.wait()
             self._skills_changed.clear()
-            await self._sockets.tell_skills(self._skills.current)
+            await self.sockets.tell_skills(self._skills.current)
 
 
 def describe(model: ModelInfo) -> str:
     """Which model answers, where, and where its key came from."""
     key = f"from {model.key_source}" if model.key_source else "no key needed"
     return f"model: {model.name} at {model.host} ({key})"
+
+
+def _log_failure(task: asyncio.Task[None]) -> None:
+    """A defect in what runs beside the connections: said at once, and the rest goes on."""
+    if not task.cancelled() and (error := task.exception()) is not None:
+        logger.critical("%s has failed", task.get_name(), exc_info=error)
 
 
 def _default_data_dir(environ: Mapping[str, str]) -> Path:

@@ -35,7 +35,8 @@ async def parley(folder: Path, model_url: str, settings: dict[str, Any] | None =
         "data": {"dir": str(folder / "data")},
         "llm": {"provider": "openai", "base_url": model_url, "model": "scripted"},
     }
-    for section, values in {"skills": {"dir": str(skills)}, **(settings or {})}.items():
+    tree["skills"] = {**tree["skills"], "dir": str(skills)}
+    for section, values in (settings or {}).items():
         tree[section] = {**tree.get(section, {}), **values}
     lines: list[str] = []
     app = await App.build(msgspec.convert(tree, config.Config, dec_hook=lambda kind, value: kind(value)), {})
