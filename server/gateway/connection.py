@@ -19,8 +19,6 @@ logger = logging.getLogger(__name__)
 PING_EVERY_S: Final = 20.0
 SILENCE_S: Final = 20.0
 """Silence after a ping that closes the connection."""
-CLOSE_S: Final = 5.0
-"""How long a client may take to answer our close frame."""
 _LINGER_S: Final = 1.0
 _LINGER_STEP_S: Final = 0.05
 _BATCH: Final = 16  # messages read before the event loop may do something else
@@ -54,8 +52,9 @@ class ServerWebSocket(web.WebSocketResponse):
 class AiohttpSocket:
     """The outbox's way to the client."""
 
-    def __init__(self, ws: web.WebSocketResponse, transport: asyncio.Transport) -> None:
+    def __init__(self, ws: web.WebSocketResponse, transport: asyncio.Transport, *, close_s: float) -> None:
         self._ws = ws
+        self._close_s = close_s
         self._transport = transport
 
     async def send(self, kind: Kind, data: bytes) -> None:
@@ -66,7 +65,7 @@ class AiohttpSocket:
 
     async def close(self, code: int, reason: str) -> None:
         try:
-            async with asyncio.timeout(CLOSE_S):
+            async with asyncio.timeout(self._close_s):
                 # not drained: a client that does not read would hold us here
                 await self._ws.close(code=code, message=reason.encode(), drain=False)
         except TimeoutError:
@@ -89,13 +88,17 @@ class Connection:
         visitor: Visitor,
         services: Services,
         *,
-        outbox_limits: OutboxLimits | None = None,
+        outbox_limits: OutboxLimits,
         on_turn_over: Callable[["Connection"], None] | None = None,
     ) -> None:
         self._ws = ws
         self._transport = transport
         self._loop = asyncio.get_running_loop()
-        self.outbox = Outbox(AiohttpSocket(ws, transport), outbox_limits, on_slow=services.metrics.slow_clients.inc)
+        self.outbox = Outbox(
+            AiohttpSocket(ws, transport, close_s=outbox_limits.close_s),
+            outbox_limits,
+            on_slow=services.metrics.slow_clients.inc,
+        )
         self.session = Session(
             services,
             self.outbox,

@@ -11,7 +11,7 @@ from aiohttp import web
 
 from server import config
 from server.gateway.auth import Doorkeeper, Visitor
-from server.gateway.connection import CLOSE_S, Connection, ServerWebSocket
+from server.gateway.connection import Connection, ServerWebSocket
 from server.session.outbox import OutboxLimits
 from server.session.session import Services
 from server.wire.frames import PROTOCOL
@@ -39,13 +39,22 @@ class WebSocketServer:
         self._services = services
         self._doorkeeper = doorkeeper
         self._limits = limits
-        self._outbox_limits = outbox_limits
+        self._outbox_limits = outbox_limits or OutboxLimits()
         self._connections: set[Connection] = set()
         self._admitted = 0
         self._by_address: Counter[str] = Counter()
         self._all_gone = asyncio.Event()
         self._all_gone.set()
         self._is_draining = False
+
+    @property
+    def connections(self) -> frozenset[Connection]:
+        """Those that are open now."""
+        return frozenset(self._connections)
+
+    async def all_gone(self) -> None:
+        """Wait until no connection is open."""
+        await self._all_gone.wait()
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """The aiohttp handler; Host and Origin are already checked."""
@@ -61,7 +70,7 @@ class WebSocketServer:
                 compress=False,
                 decode_text=False,
                 autoping=False,
-                timeout=CLOSE_S,
+                timeout=self._outbox_limits.close_s,
                 max_msg_size=self._limits.max_message_bytes + 1,  # aiohttp refuses what is as large as this
             )
             await ws.prepare(request)
@@ -142,7 +151,7 @@ class WebSocketServer:
         try:
             async with asyncio.timeout(drain_s):
                 await self._close_idle()
-                await self._all_gone.wait()
+                await self.all_gone()
         except TimeoutError:
             logger.info("drain_s is over; %d connection(s) are closed with their turns", len(self._connections))
         await self.aclose()
@@ -154,7 +163,7 @@ class WebSocketServer:
         for connection in list(self._connections):
             connection.session.interrupt()
             connection.close(1001, "going away")
-        await self._all_gone.wait()
+        await self.all_gone()
 
     async def _close_idle(self) -> None:
         idle = [connection for connection in self._connections if connection.session.is_idle]

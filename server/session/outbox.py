@@ -48,6 +48,8 @@ class OutboxLimits:
     full_frames: int = 2048
     full_bytes: int = 4 << 20
     stall_s: float = 10.0
+    close_s: float = 5.0
+    """How long the client may take to answer our close frame."""
 
 
 class Closed(ServerError):

@@ -1,0 +1,170 @@
+"""server/gateway/connection.py: the socket's own manners."""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
+
+from server import config
+from server.agent.chunks import LLMChunk
+from server.gateway.auth import Doorkeeper
+from server.gateway.connection import PING_EVERY_S, SILENCE_S, Connection
+from server.gateway.websocket_server import WebSocketServer
+from server.session.outbox import OutboxLimits
+from tests.session.fakes import Desk, FakeAgent
+
+UPGRADE = (
+    b"GET /ws HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
+)
+TEXT, CLOSE, PING, PONG = 1, 8, 9, 10
+
+
+class RawClient:
+    """A WebSocket client that does nothing by itself."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.reader = reader
+        self.writer = writer
+
+    def send(self, opcode: int, payload: bytes) -> None:
+        length = len(payload)
+        head = (
+            bytes([0x80 | opcode, 0x80 | length])
+            if length < 126
+            else bytes([0x80 | opcode, 0xFE, *divmod(length, 256)])
+        )
+        self.writer.write(head + b"\0\0\0\0" + payload)
+
+    async def receive(self) -> tuple[int, bytes]:
+        first, length = await self.reader.readexactly(2)
+        if length == 126:
+            length = int.from_bytes(await self.reader.readexactly(2), "big")
+        elif length == 127:
+            length = int.from_bytes(await self.reader.readexactly(8), "big")
+        return first & 0x0F, await self.reader.readexactly(length)
+
+    async def until(self, opcode: int) -> bytes:
+        while True:
+            got, payload = await self.receive()
+            if got == opcode:
+                return payload
+
+
+async def connect(port: int, *, receive_buffer_bytes: int | None = None) -> RawClient:
+    raw = socket.socket()
+    if receive_buffer_bytes is not None:
+        raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer_bytes)
+    raw.setblocking(False)
+    await asyncio.get_running_loop().sock_connect(raw, ("127.0.0.1", port))
+    reader, writer = await asyncio.open_connection(sock=raw, limit=4096)
+    writer.write(UPGRADE)
+    await reader.readuntil(b"\r\n\r\n")
+    return RawClient(reader, writer)
+
+
+@dataclass
+class Bench:
+    """The WebSocket server with a scripted agent behind it."""
+
+    desk: Desk
+    sockets: WebSocketServer
+    port: int
+
+
+@pytest.fixture
+def agent() -> FakeAgent:
+    return FakeAgent([[LLMChunk(text="Hi.")]])
+
+
+@pytest.fixture
+async def bench(agent: FakeAgent) -> AsyncIterator[Bench]:
+    desk = Desk(agent)
+    limits = OutboxLimits(high_frames=8, high_bytes=65536, full_frames=16, full_bytes=131072, stall_s=0.1, close_s=1.0)
+    doorkeeper = Doorkeeper(config.Listen(), config.Security(), [])
+    sockets = WebSocketServer(desk.services, doorkeeper, desk.limits, outbox_limits=limits)
+    app = web.Application()
+    app.router.add_get("/ws", sockets.handle)
+    async with TestServer(app) as server:
+        assert server.port is not None
+        yield Bench(desk, sockets, server.port)
+        await sockets.aclose()
+
+
+async def test_a_client_that_does_not_read_is_told_4408_and_its_turn_is_over(bench: Bench, agent: FakeAgent) -> None:
+    agent.turns = [[LLMChunk(text="x" * 60_000)] * 1000]
+    slow = await connect(bench.port, receive_buffer_bytes=4096)
+    slow.send(TEXT, b'{"type":"chat","messages":[{"role":"user","content":"hi"}]}')
+
+    async with asyncio.timeout(20):
+        while "parley_slow_clients_total 1.0" not in bench.desk.metrics.render().decode():  # noqa: ASYNC110 - no event
+            await asyncio.sleep(0.02)
+        payload = await slow.until(CLOSE)
+
+    assert int.from_bytes(payload[:2], "big") == 4408
+    assert agent.asked[0].is_closed
+    slow.writer.close()
+
+
+async def test_a_client_that_never_reads_again_is_cut_off(bench: Bench, agent: FakeAgent) -> None:
+    agent.turns = [[LLMChunk(text="x" * 60_000)] * 1000]
+    slow = await connect(bench.port, receive_buffer_bytes=4096)
+    slow.send(TEXT, b'{"type":"chat","messages":[{"role":"user","content":"hi"}]}')
+    async with asyncio.timeout(20):
+        await slow.until(TEXT)
+        await bench.sockets.all_gone()
+
+    slow.writer.close()
+
+
+async def test_a_ping_of_the_client_is_answered_with_its_words(bench: Bench) -> None:
+    me = await connect(bench.port)
+
+    me.send(PING, b"hello")
+
+    assert await me.until(PONG) == b"hello"
+    me.writer.close()
+
+
+async def test_the_server_pings_and_gives_a_silent_client_up(bench: Bench) -> None:
+    me = await connect(bench.port)
+    await me.until(TEXT)
+    [connection] = bench.sockets.connections
+    now_s = asyncio.get_running_loop().time()
+
+    connection.beat(now_s)
+    connection.beat(now_s + PING_EVERY_S)
+    assert await me.until(PING) == b""
+    connection.beat(now_s + PING_EVERY_S + SILENCE_S - 1)
+    assert bench.sockets.connections == {connection}
+    connection.beat(now_s + PING_EVERY_S + SILENCE_S)
+
+    await bench.sockets.all_gone()
+    me.writer.close()
+
+
+async def test_whatever_a_client_sends_after_a_ping_keeps_it(bench: Bench) -> None:
+    me = await connect(bench.port)
+    await me.until(TEXT)
+    [connection] = bench.sockets.connections
+    now_s = asyncio.get_running_loop().time()
+
+    connection.beat(now_s + PING_EVERY_S)
+    await me.until(PING)
+    me.send(PONG, b"")
+    me.send(PING, b"done")
+    await me.until(PONG)
+    connection.beat(now_s + PING_EVERY_S + SILENCE_S)
+
+    assert isinstance(connection, Connection)
+    assert await heard(me), "it was pinged again and is still there"
+    me.writer.close()
+
+
+async def heard(me: RawClient) -> bool:
+    me.send(PING, b"still there?")
+    return await me.until(PONG) == b"still there?"
