@@ -2,9 +2,10 @@
 
 import asyncio
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from functools import cache
+from itertools import accumulate, takewhile
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo, available_timezones
@@ -21,6 +22,8 @@ MAX_FILE_BYTES = 10 << 20
 MAX_LINES = 2000
 MAX_MATCHES = 200
 MAX_LINE_CHARS = 500
+MAX_NAMES = 100
+_NOTE_BYTES = 150  # of a result, kept for saying that it was cut
 _SNIFFED_BYTES = 8192
 
 _READ_FILE = ToolSpec(
@@ -66,15 +69,17 @@ _CURRENT_TIME = ToolSpec(
 def build_registry(settings: config.Tools, skills_dir: Path) -> ToolRegistry:
     """The built-in tools, reading inside `skills_dir` and `tools.roots`."""
     folders = Folders([skills_dir, *settings.roots])
-    search_limit_s = settings.timeout_s / 2  # so that its own message comes before the executor's
+    # their own messages, which know more, come before the executor's
+    max_bytes = settings.max_result_bytes - _NOTE_BYTES
+    search_limit_s = settings.timeout_s / 2
 
     async def read_file(arguments: dict[str, Any]) -> str:
-        return await asyncio.to_thread(
-            _read, folders, arguments["path"], arguments.get("offset", 1), arguments.get("limit", MAX_LINES)
-        )
+        first, limit = int(arguments.get("offset", 1)), int(arguments.get("limit", MAX_LINES))  # JSON's 1.0 is a 1
+        return await asyncio.to_thread(_read, folders, arguments["path"], first, limit, max_bytes)
 
     async def search_text(arguments: dict[str, Any]) -> str:
-        return await asyncio.to_thread(_search, folders, arguments["pattern"], arguments.get("path"), search_limit_s)
+        pattern, path = arguments["pattern"], arguments.get("path")
+        return await asyncio.to_thread(_search, folders, pattern, path, search_limit_s, max_bytes)
 
     async def current_time(arguments: dict[str, Any]) -> str:
         return await asyncio.to_thread(_now, arguments.get("timezone"))  # the time zone may come from disk
@@ -88,20 +93,31 @@ def build_registry(settings: config.Tools, skills_dir: Path) -> ToolRegistry:
     )
 
 
-def _read(folders: Folders, path: str, offset: int, limit: int) -> str:
+def _read(folders: Folders, path: str, offset: int, limit: int, max_bytes: int) -> str:
     file = folders.find(path)
     if file.is_dir():
-        names = sorted(f"{entry.name}/" if entry.is_dir() else entry.name for entry in file.iterdir())
-        raise ToolError(f"{path} is a folder; it holds: {', '.join(names[:100])}")
+        raise ToolError(f"{path} is a folder; it holds: {_names(file)}")
     lines = _text(file, path).splitlines()
     if not lines:
         return "(the file is empty)"
     if offset > len(lines):
         raise ToolError(f"{path} has {len(lines)} lines; offset {offset} is behind its end")
     chosen = lines[offset - 1 : offset - 1 + min(limit, MAX_LINES)]
+    chosen = chosen[: max(1, _how_many_fit(chosen, max_bytes))]
     left = len(lines) - (offset - 1 + len(chosen))
     note = f"\n(truncated, {left} lines left; go on with offset {offset + len(chosen)})" if left else ""
     return "\n".join(chosen) + note
+
+
+def _names(folder: Path) -> str:
+    names = sorted(f"{entry.name}/" if entry.is_dir() else entry.name for entry in folder.iterdir())
+    more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
+    return ", ".join(names[:MAX_NAMES]) + more if names else "nothing"
+
+
+def _how_many_fit(lines: Sequence[str], max_bytes: int) -> int:
+    sizes = accumulate(len(line.encode("utf-8", "replace")) + 1 for line in lines)
+    return sum(1 for _ in takewhile(lambda size: size <= max_bytes, sizes))
 
 
 def _text(file: Path, shown: str) -> str:
@@ -118,7 +134,7 @@ def _text(file: Path, shown: str) -> str:
     return data.decode("utf-8-sig", "replace")
 
 
-def _search(folders: Folders, pattern: str, path: str | None, limit_s: float) -> str:
+def _search(folders: Folders, pattern: str, path: str | None, limit_s: float, max_bytes: int) -> str:
     try:
         compiled = regex.compile(pattern)
     except regex.error as error:
@@ -126,6 +142,7 @@ def _search(folders: Folders, pattern: str, path: str | None, limit_s: float) ->
     deadline = time.monotonic() + limit_s
     found: list[str] = []
     more = 0
+    stopped = ""
     try:
         for match in _matches(folders, compiled, path, deadline):
             if len(found) < MAX_MATCHES:
@@ -133,10 +150,12 @@ def _search(folders: Folders, pattern: str, path: str | None, limit_s: float) ->
             else:
                 more += 1
     except TimeoutError:
-        found.append(f"(stopped after {limit_s:g} s; there may be more: narrow the path or the pattern)")
+        stopped = f"\n(stopped after {limit_s:g} s; there may be more: narrow the path or the pattern)"
     if not found:
-        return "no matches"
-    return "\n".join(found) + (f"\n(truncated, {more} lines left)" if more else "")
+        return stopped.lstrip() or "no matches"
+    shown = found[: max(1, _how_many_fit(found, max_bytes))]
+    more += len(found) - len(shown)
+    return "\n".join(shown) + (f"\n(truncated, {more} lines left)" if more else "") + stopped
 
 
 def _matches(folders: Folders, pattern: "regex.Pattern[str]", path: str | None, deadline: float) -> Iterator[str]:

@@ -24,6 +24,7 @@ logger = logging.getLogger(__name__)
 
 MAX_CALLS_PER_BATCH = 32
 MAX_AT_ONCE = 8
+MAX_ERROR_BYTES = 8192
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,19 +143,21 @@ async def _check_schema(invocation: Invocation) -> Invocation | ToolOutcome:
 
 
 def cut_to(text: str, max_bytes: int) -> str:
-    """At most `max_bytes` of UTF-8, whole lines where there are any, and how much was cut."""
-    data = text.encode("utf-8", "replace")
+    """At most `max_bytes` of UTF-8, whole lines where there are any, and how many lines are missing."""
+    data = text.encode("utf-8", "replace")  # a file name may hold half a surrogate pair, which nothing could send
     if len(data) <= max_bytes:
-        return text
+        return data.decode("utf-8")
     kept = data[:max_bytes].decode("utf-8", "ignore")
     head, newline, _ = kept.rpartition("\n")
-    kept = head if newline else kept
-    left = text.count("\n") - kept.count("\n")
-    return f"{kept}\n(truncated, {left} lines left)"
+    lines = text.count("\n") + (not text.endswith("\n"))
+    if newline:
+        return f"{head}\n(truncated, {lines - head.count(newline) - 1} lines left)"
+    return f"{kept}\n(truncated, {lines} lines left)"
 
 
 def _failed(invocation: Invocation, text: str) -> ToolOutcome:
-    return ToolOutcome(id=invocation.id, name=invocation.name, content=text, is_error=True)
+    """`text` may quote the model at length."""
+    return ToolOutcome(id=invocation.id, name=invocation.name, content=cut_to(text, MAX_ERROR_BYTES), is_error=True)
 
 
 def _ms_since(started: float) -> float:

@@ -33,7 +33,8 @@ class Folders:
                 elif target.exists():
                     return target
             except (OSError, RuntimeError) as error:  # a name too long, a loop of links
-                raise ToolError(f"{path}: cannot be read: {error}") from error
+                reason = getattr(error, "strerror", None) or "a loop of symbolic links"
+                raise ToolError(f"{path}: cannot be read: {reason}") from error
         if left_a_root:
             raise ToolError(f"{path}: outside the folders that may be read; give a path relative to one of them")
         raise ToolError(f"{path}: no such file; search_text finds files by their text")

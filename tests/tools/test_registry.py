@@ -1,0 +1,59 @@
+"""The tools there are."""
+
+from typing import Any
+
+import pytest
+
+from server.llm.types import ToolSpec
+from server.tools.registry import Tool, ToolRegistry
+
+
+async def nothing(arguments: dict[str, Any]) -> str:
+    return ""
+
+
+def tool(name: str, **schema: Any) -> Tool:
+    return Tool(spec=ToolSpec(name=name, description="", parameters=schema), run=nothing)
+
+
+def test_tools_keep_their_order_and_the_first_of_one_name_stands() -> None:
+    first, second, third = tool("b"), tool("a"), tool("b")
+    registry = ToolRegistry([first, second, third])
+
+    assert registry.names == ["b", "a"]
+    assert registry.specs == (first.spec, second.spec)
+    assert registry.get("b") is first
+    assert registry.get("c") is None
+
+
+def test_a_registry_may_be_empty() -> None:
+    registry = ToolRegistry([])
+
+    assert (registry.names, registry.specs) == ([], ())
+
+
+def test_a_tool_that_nobody_declared_is_external() -> None:
+    assert tool("a").permission == "EXTERNAL"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "misfit"),
+    [
+        ({"path": "a", "lines": {"first": 1}}, None),
+        ({"path": 5}, "path: 5 is not of type 'string'"),
+        ({"lines": {"first": "x"}}, "lines.first: 'x' is not of type 'integer'"),
+        ("a", "'a' is not of type 'object'"),
+        (None, "None is not of type 'object'"),
+    ],
+)
+def test_a_misfit_names_the_place_and_what_is_wrong(arguments: Any, misfit: str | None) -> None:
+    reader = tool(
+        "read",
+        type="object",
+        properties={
+            "path": {"type": "string"},
+            "lines": {"type": "object", "properties": {"first": {"type": "integer"}}},
+        },
+    )
+
+    assert reader.explain_misfit(arguments) == misfit
