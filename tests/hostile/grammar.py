@@ -35,6 +35,8 @@ class Frame:
     code: str | None = None
     """Of an invalid frame, where the page determines it."""
     is_text: bool = True
+    is_chat: bool = False
+    """Valid, and starts a turn."""
 
 
 def frame(number: int) -> Frame:
@@ -45,7 +47,7 @@ def frame(number: int) -> Frame:
 
 def _good(rng: Random) -> Frame:
     kind = rng.choice(list(FRAMES))
-    return Frame(f"good {kind}", _good_text(rng, kind).encode(), Verdict.VALID)
+    return Frame(f"good {kind}", _good_text(rng, kind).encode(), Verdict.VALID, is_chat=kind == "chat")
 
 
 def _bad_field(rng: Random) -> Frame:
@@ -73,7 +75,9 @@ def _no_object(rng: Random) -> Frame:
 def _malformed(rng: Random) -> Frame:
     text = _good_text(rng, rng.choice(list(FRAMES)))
     spoil = rng.choice(_SPOILERS)
-    return Frame(f"malformed by {spoil.__name__}", spoil(rng, text), Verdict.INVALID, "$", "frame_malformed")
+    # A parser may stumble over a wrong field before it comes to the place where the JSON ends.
+    code = None if spoil in (_truncated, _depth) else "frame_malformed"
+    return Frame(f"malformed by{spoil.__name__.replace('_', ' ')}", spoil(rng, text), Verdict.INVALID, "$", code)
 
 
 def _truncated(rng: Random, text: str) -> bytes:

@@ -149,8 +149,8 @@ class _Messages:
 
 
 _RATE = Number(["8000", "16000", "48000"], ["7999", "48001", "0", "-16000", "1e400", "9" * 400])
-_INPUT = Fields(required={"format": OneOf(["pcm16"]), "sample_rate": _RATE})
-_OUTPUT = Fields(required={"format": OneOf(["pcm16"]), "max_ahead_ms": Number(["30000", "100"])})
+_INPUT = Fields(optional={"format": OneOf(["pcm16"]), "sample_rate": _RATE})
+_OUTPUT = Fields(optional={"format": OneOf(["pcm16"]), "max_ahead_ms": Number(["30000", "100"])})
 
 FRAMES: Mapping[str, Fields] = {
     "configure": Fields(

@@ -1,0 +1,153 @@
+"""A real server under ten thousand frames that nobody should send, and under too many and too large ones."""
+
+import asyncio
+import re
+import urllib.request
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+import pytest
+from websockets.exceptions import ConnectionClosed
+
+from tests.hostile.grammar import frame
+from tests.hostile.siege import besiege
+from tests.model.profile import IS_SOAK
+from tests.support.client import Client, client
+from tests.support.openai_script import text
+from tests.support.openai_server import OpenAIServer
+from tests.support.server_process import ServerProcess, endpoint
+
+WARM_UP = 500
+COUNT = 100_000 if IS_SOAK else 10_000
+PER_CONNECTION = 250
+MEMORY_BYTES = 5_000_000
+
+
+@dataclass(frozen=True)
+class Footprint:
+    tasks: int
+    descriptors: int
+    memory_bytes: int
+
+
+@dataclass(frozen=True)
+class Target:
+    server: ServerProcess
+    model: OpenAIServer
+
+    async def besiege(self, first: int, count: int) -> list[str]:
+        complaints = []
+        completed_turns = 0
+        for start in range(first, first + count, PER_CONNECTION):
+            numbers = range(start, min(start + PER_CONNECTION, first + count))
+            found, turns = await besiege(self.server.ws_url, [frame(number) for number in numbers])
+            complaints += found
+            completed_turns += turns
+        assert completed_turns > count // 1000, "some turns in between were left to finish"
+        return complaints
+
+    async def run_a_turn(self) -> None:
+        async with client(self.server.ws_url) as connection:
+            frames = await connection.turn()
+        assert frames[-1]["reason"] == "completed"
+        assert "".join(f["delta"] for f in frames if f["type"] == "text") == "Hello there."
+
+    async def footprint(self) -> Footprint:
+        def read() -> str:
+            with urllib.request.urlopen(f"{self.server.url}/metrics", timeout=10) as response:
+                return str(response.read(), "utf-8")
+
+        tasks = re.search(r"^parley_tasks (\S+)$", await asyncio.to_thread(read), re.MULTILINE)
+        assert tasks is not None, "/metrics has no parley_tasks"
+        process = psutil.Process(self.server.pid)
+        return Footprint(int(float(tasks[1])), process.num_fds(), process.memory_info().rss)
+
+
+@asynccontextmanager
+async def target(folder: Path, **limits: int) -> AsyncIterator[Target]:
+    async with (
+        OpenAIServer(respond=lambda request: text("Hello", " there.")) as model,
+        ServerProcess(folder, environ=endpoint(model.url), settings={"limits": limits}) as server,
+    ):
+        yield Target(server, model)
+
+
+async def eventually(is_so: Callable[[], Awaitable[bool]]) -> bool:
+    """Ask again for some seconds: the server closes connections after we have."""
+    for _ in range(100):
+        if await is_so():
+            return True
+        await asyncio.sleep(0.05)
+    return False
+
+
+@pytest.mark.soak
+async def test_hostile_frames_get_one_error_each_and_leave_nothing_behind(tmp_path: Path) -> None:
+    async with target(tmp_path, max_frames_per_s=1_000_000) as under_siege:
+        await under_siege.run_a_turn()
+        await under_siege.besiege(0, WARM_UP)
+        await under_siege.run_a_turn()
+        before = await under_siege.footprint()
+
+        complaints = await under_siege.besiege(WARM_UP, COUNT)
+
+        assert complaints[:20] == [], f"{len(complaints)} of {COUNT} frames answered wrongly"
+        await under_siege.run_a_turn()
+        assert all(not key.startswith("_") for sent in under_siege.model.requests for m in sent.messages for key in m)
+
+        async def is_as_before() -> bool:
+            now = await under_siege.footprint()
+            return now.tasks <= before.tasks and now.descriptors <= before.descriptors
+
+        assert await eventually(is_as_before), (before, await under_siege.footprint())
+        now = await under_siege.footprint()
+        assert now.memory_bytes - before.memory_bytes < MEMORY_BYTES
+        assert "Traceback" not in under_siege.server.log(), "a hostile frame is no surprise"
+
+
+async def test_messages_over_the_limit_close_their_connection_and_no_other(tmp_path: Path) -> None:
+    async with target(tmp_path, max_message_bytes=100_000) as under_siege, client(under_siege.server.ws_url) as calm:
+        for filler in ("x" * 100_000, "[" * 200_000, b"\x00" * 100_002):
+            async with client(under_siege.server.ws_url) as loud:
+                await loud.send_raw(filler if isinstance(filler, bytes) else '{"type": "ping", "t": 1, "x": "' + filler)
+                assert await loud.closed() == 1009
+
+        assert (await calm.turn())[-1]["reason"] == "completed"
+
+
+async def test_a_turn_id_of_this_connection_used_again_gets_one_error(tmp_path: Path) -> None:
+    async with target(tmp_path) as under_siege, client(under_siege.server.ws_url) as connection:
+        await connection.turn(id="once")
+
+        await connection.chat(id="once")
+        errors = [f for f in await connection.pong() if f["type"] == "error"]
+        assert [(error["code"], error.get("turn_id")) for error in errors] == [("turn_id_reused", None)]
+        assert (await connection.turn(id="twice"))[-1]["reason"] == "completed"
+
+
+@pytest.mark.slow
+async def test_a_flood_is_limited_at_first_and_closed_with_4429_at_last(tmp_path: Path) -> None:
+    async with target(tmp_path, max_frames_per_s=20) as under_siege:
+        async with client(under_siege.server.ws_url) as calm, client(under_siege.server.ws_url) as flooding:
+            flood = asyncio.create_task(_flood(flooding), name="flood")
+
+            error = await flooding.until("error")
+            assert error["code"] == "rate_limited"
+            assert (await calm.turn())[-1]["reason"] == "completed", "a flood is the flooder's problem"
+            with pytest.raises(ConnectionClosed):
+                await flooding.until("never")
+            await flood
+            assert await flooding.closed() == 4429
+        await under_siege.run_a_turn()
+
+
+async def _flood(connection: Client) -> None:
+    try:
+        while True:
+            await connection.send("ping", t=1)
+            await asyncio.sleep(0.005)  # ten times as often as allowed is flood enough
+    except ConnectionClosed:
+        pass
