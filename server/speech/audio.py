@@ -30,7 +30,8 @@ def pcm16_to_samples(pcm: bytes | bytearray | memoryview) -> Samples:
 def samples_to_pcm16(samples: Samples) -> bytes:
     """What is louder than full scale is clipped."""
     scaled = np.clip(samples * np.float32(32768), -32768, 32767)
-    return np.rint(scaled).astype("<i2").tobytes()
+    pcm: bytes = np.rint(scaled).astype("<i2").tobytes()
+    return pcm
 
 
 def level_dbfs(samples: Samples) -> float:
@@ -85,7 +86,8 @@ class Resampler:
         at = self._position + np.arange(count) * self._down
         windows = np.lib.stride_tricks.sliding_window_view(sound, self._filters.shape[1])
         phases = (at % self._up) * len(self._filters) // self._up
-        return np.einsum("ij,ij->i", windows[at // self._up], self._filters[phases], dtype=np.float32)
+        out: Samples = np.einsum("ij,ij->i", windows[at // self._up], self._filters[phases], dtype=np.float32)
+        return out
 
     def _matrix(self, sound: Samples, count: int) -> Samples:
         out = np.empty(count, dtype=np.float32)
