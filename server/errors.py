@@ -5,6 +5,10 @@ ServerError                 code                     who can act on it
 ├── FrameError              frame_* / the code given the client that sent the frame
 ├── TurnError               the code given           the client: this turn cannot be run
 ├── ToolError               tool_failed              the model: it reads the text
+├── SpeechError             speech_unavailable       nobody in the turn: what was to be said arrives as text, with a notice
+│   ├── SpeechUnavailable   speech_unavailable       the operator: an engine is missing, loading, down or refuses
+│   ├── SpeechBusy          speech_unavailable       wait: too much is being said or recognised at once
+│   └── SpeechTimeout       speech_unavailable       an engine said nothing, or stopped in mid-sentence
 └── ProviderError           the code given           the operator (key, address), or nobody: the turn ends, the session goes on
     ├── ProviderUnreachable provider_unreachable     no connection, connection lost, or a 5xx answer
     ├── ProviderAuth        provider_auth            the key was refused
@@ -51,6 +55,24 @@ class ToolError(ServerError):
     """A tool refused or failed; the model reads the text as the tool's result."""
 
     code = "tool_failed"
+
+
+class SpeechError(ServerError):
+    """Recognition or synthesis failed; the conversation goes on in text."""
+
+    code = "speech_unavailable"
+
+
+class SpeechUnavailable(SpeechError):
+    """An engine is missing, still loading, broke down or refused."""
+
+
+class SpeechBusy(SpeechError):
+    """Its queue is full."""
+
+
+class SpeechTimeout(SpeechError):
+    """It said nothing, or stopped in mid-sentence."""
 
 
 class ProviderError(ServerError):

@@ -1,0 +1,309 @@
+"""One microphone: frames of PCM16 in, utterances out.
+
+Joins resampler, voice detection and turn-taking. Everything happens in the
+event loop; events are handed to `on_event` in order.
+"""
+
+import asyncio
+import math
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+import numpy as np
+
+from server.speech.audio import SILENCE_DBFS, SPEECH_RATE, Resampler, Samples, pcm16_to_samples, samples_to_pcm16
+from server.speech.silero import WINDOW, WINDOW_MS
+from server.speech.turn_taking import Edge, Phase, TurnTaking, TurnTakingConfig
+from server.speech.vad import Judged, VoiceDetector
+
+PRE_ROLL_MS: Final = 300
+"""Sound kept from before the first voice: its first syllable begins below every threshold."""
+
+TurnDetection = Literal["server_vad", "push_to_talk"]
+
+_SHORTEST_PRESS_MS: Final = 160  # a shorter one is a slip of the finger
+_WATCH_S: Final = 0.1
+_MISSING_MAYBE_S: Final = 0.35  # sound that does not come: so long until the silence counts, undecided
+_MISSING_SPEAKING_S: Final = 1.2  # and in mid-utterance, where it is more likely a bad network than a pause
+
+
+@dataclass(frozen=True, slots=True)
+class Detected:
+    """Perhaps speech. Rejected or Started follows within 600 ms, or Discarded."""
+
+    utterance: str
+    audio_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """It was none, or it was discarded before it was sure."""
+
+    utterance: str
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """It is speech (push-to-talk: the key is down; no Detected came before). Stopped or Discarded follows."""
+
+    utterance: str
+    audio_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class Paused:
+    """Perhaps the end: `audio` (PCM16, 16 kHz) may be recognised already. Resumed, Stopped or Discarded follows."""
+
+    utterance: str
+    audio: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Resumed:
+    """It was not the end: what was recognised since Paused is of no use."""
+
+    utterance: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """The utterance is over. `is_paused_audio`: `audio` is that of the last Paused, byte for byte."""
+
+    utterance: str
+    audio: bytes = field(repr=False)
+    audio_ms: float
+    """Where the voice ended."""
+    silence_ms: float
+    """How long ago that was, in sound, when this was decided."""
+    is_paused_audio: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Discarded:
+    """Thrown away after Started: by a `chat`, a `configure`, a cancelled key."""
+
+    utterance: str
+
+
+ListenerEvent = Detected | Rejected | Started | Paused | Resumed | Stopped | Discarded
+
+
+class Listener:
+    """Call everything from the event loop. `close` when the connection is gone; no event comes after it."""
+
+    def __init__(
+        self,
+        detector: VoiceDetector,
+        on_event: Callable[[ListenerEvent], None],
+        *,
+        sample_rate: int = SPEECH_RATE,
+        turn_detection: TurnDetection = "server_vad",
+        config: TurnTakingConfig | None = None,
+    ) -> None:
+        self._detector = detector
+        self._on_event = on_event
+        self._turns = TurnTaking(config)
+        self._stream = detector.open(self._on_judged)
+        self._count = 0  # of utterances
+        self._audio_ms = 0.0  # microphone sound so far
+        pre_roll = math.ceil(PRE_ROLL_MS / WINDOW_MS) + math.ceil(self._turns.config.onset_ms / WINDOW_MS)
+        self._pre_roll: deque[Samples] = deque(maxlen=pre_roll)
+        self._audio = bytearray()  # of the utterance under way; at most max_utterance_ms and the pre-roll
+        self._pause: bytes | None = None  # its audio at the last Paused, None while speaking
+        self._voice_ms = 0.0  # where the utterance's voice began
+        self._key_ms: float | None = None  # where the key went down; None while it is up
+        self._watch: asyncio.TimerHandle | None = None
+        self._judged_s = 0.0  # loop time of the last judgement
+        self._rest: Samples  # less than a window
+        self._set_input(sample_rate, turn_detection)
+
+    @property
+    def utterance(self) -> str | None:
+        """The one under way."""
+        return self._name if self._turns.is_open or self._key_ms is not None else None
+
+    @property
+    def refused_windows(self) -> int:
+        """Sound that came faster than it could be judged and was dropped, in windows of 32 ms."""
+        return self._stream.refused
+
+    def configure(self, *, sample_rate: int, turn_detection: TurnDetection) -> None:
+        """From now on; discards the utterance under way."""
+        self.discard()
+        self._reopen()
+        self._set_input(sample_rate, turn_detection)
+
+    def feed(self, pcm: bytes | bytearray | memoryview) -> None:
+        """The next frame, whole samples. What follows from it comes as events, in server_vad mode a moment later."""
+        self._rest = np.concatenate((self._rest, self._resampler.feed(pcm16_to_samples(pcm))))
+        self._audio_ms += len(pcm) * 500 / self._sample_rate
+        whole = self._rest.size - self._rest.size % WINDOW
+        for at in range(0, whole, WINDOW):
+            end_ms = self._audio_ms - (self._rest.size - at - WINDOW) * 1000 / SPEECH_RATE
+            self._take(self._rest[at : at + WINDOW], end_ms)
+        self._rest = self._rest[whole:]
+
+    def discard(self) -> None:
+        """Drop the utterance under way: Rejected before Started, Discarded after it, nothing if there is none."""
+        name = self.utterance
+        if name is None:
+            return
+        was_maybe = self._key_ms is None and self._turns.phase is Phase.MAYBE
+        self._turns.discard()
+        self._forget()
+        self._on_event(Rejected(name) if was_maybe else Discarded(name))
+
+    def close(self) -> None:
+        self._stream.close()
+        self._forget()
+        self._turns.discard()
+
+    # --- what the ears are told
+
+    def playback(self, *, is_speaking: bool) -> None:
+        """Whether the client says that the assistant is to be heard: the echo gate."""
+        self._turns.playback(is_speaking=is_speaking)
+
+    def turn(self, *, is_running: bool) -> None:
+        """While a turn runs, a cough or "mm-hmm" does not end it."""
+        self._turns.turn(is_running=is_running)
+
+    def outlook(self, is_complete: bool | None) -> None:
+        """What the words recognised since Paused promise; see `outlook.sounds_complete`."""
+        self._turns.outlook(is_complete)
+
+    # --- push-to-talk
+
+    def key_down(self) -> None:
+        """Started at once. Ignored while the key is down and in server_vad mode."""
+        if self._turn_detection != "push_to_talk" or self._key_ms is not None:
+            return
+        self._key_ms = self._audio_ms
+        self._open_utterance(self._audio_ms)
+        self._on_event(Started(self._name, self._audio_ms))
+
+    def key_up(self) -> None:
+        """Stopped at once; Discarded if the key was hardly down. Ignored while it is up."""
+        if self._key_ms is None:
+            return
+        pressed_ms = self._audio_ms - self._key_ms
+        if pressed_ms < _SHORTEST_PRESS_MS:
+            self.discard()
+            return
+        self._audio += samples_to_pcm16(self._rest)
+        self._rest = self._rest[:0]
+        self._stop(self._audio_ms, silence_ms=0.0)
+
+    def key_cancel(self) -> None:
+        if self._key_ms is not None:
+            self.discard()
+
+    # --- inside
+
+    def _set_input(self, sample_rate: int, turn_detection: TurnDetection) -> None:
+        self._sample_rate = sample_rate
+        self._turn_detection = turn_detection
+        self._resampler = Resampler(sample_rate)
+        self._rest = np.zeros(0, dtype=np.float32)
+        self._ends_ms: deque[float] = deque()  # of the windows that are being judged
+        self._pre_roll.clear()
+
+    def _reopen(self) -> None:
+        refused = self._stream.refused
+        self._stream.close()
+        self._stream = self._detector.open(self._on_judged)
+        self._stream.refused = refused
+
+    def _take(self, window: Samples, end_ms: float) -> None:
+        if self._turn_detection == "push_to_talk":
+            self._take_pressed(window)
+        elif self._stream.feed(window):
+            self._ends_ms.append(end_ms)
+
+    def _take_pressed(self, window: Samples) -> None:
+        if self._key_ms is None:
+            self._pre_roll.append(window)
+            return
+        self._audio += samples_to_pcm16(window)
+        if self._audio_ms - self._key_ms >= self._turns.config.max_utterance_ms:
+            self._stop(self._audio_ms, silence_ms=0.0)
+
+    def _on_judged(self, judged: Judged) -> None:
+        end_ms = self._ends_ms.popleft()
+        self._judged_s = asyncio.get_running_loop().time()
+        if self._turns.is_open:
+            self._audio += samples_to_pcm16(judged.window)
+        else:
+            self._pre_roll.append(judged.window)
+        self._act(self._turns.feed(judged.probability, judged.level_dbfs, judged.brightness), end_ms)
+
+    def _act(self, edge: Edge | None, end_ms: float) -> None:
+        match edge:
+            case None:
+                pass
+            case Edge.DETECTED:
+                self._open_utterance(end_ms - self._turns.config.onset_ms)
+                self._watch_for_sound()
+                self._on_event(Detected(self._name, self._voice_ms))
+            case Edge.REJECTED:
+                self._keep_as_pre_roll()
+                self._forget()
+                self._on_event(Rejected(self._name))
+            case Edge.STARTED:
+                self._on_event(Started(self._name, self._voice_ms))
+            case Edge.PAUSED:
+                self._pause = bytes(self._audio)
+                self._on_event(Paused(self._name, self._pause))
+            case Edge.RESUMED:
+                self._pause = None
+                self._on_event(Resumed(self._name))
+            case Edge.STOPPED:
+                self._stop(end_ms - self._turns.silence_ms, silence_ms=self._turns.silence_ms)
+
+    def _open_utterance(self, voice_ms: float) -> None:
+        self._count += 1
+        self._voice_ms = max(0.0, voice_ms)
+        self._audio = bytearray().join(samples_to_pcm16(window) for window in self._pre_roll)
+        self._pre_roll.clear()
+        self._pause = None
+
+    @property
+    def _name(self) -> str:
+        return f"u{self._count}"
+
+    def _stop(self, audio_ms: float, *, silence_ms: float) -> None:
+        is_paused_audio = self._pause is not None
+        audio = self._pause if self._pause is not None else bytes(self._audio)
+        self._forget()
+        self._on_event(Stopped(self._name, audio, audio_ms, silence_ms, is_paused_audio))
+
+    def _keep_as_pre_roll(self) -> None:
+        """A voice that was rejected may go on: its sound belongs to what comes next."""
+        assert self._pre_roll.maxlen is not None
+        tail = pcm16_to_samples(self._audio[-self._pre_roll.maxlen * WINDOW * 2 :])
+        self._pre_roll.extend(tail[at : at + WINDOW] for at in range(0, tail.size, WINDOW))
+
+    def _forget(self) -> None:
+        self._audio = bytearray()
+        self._pause = None
+        self._key_ms = None
+        if self._watch is not None:
+            self._watch.cancel()
+            self._watch = None
+
+    def _watch_for_sound(self) -> None:
+        self._watch = asyncio.get_running_loop().call_later(_WATCH_S, self._look_for_sound)
+
+    def _look_for_sound(self) -> None:
+        """A muted or stalled microphone must not leave an utterance open: sound that does not come is silence."""
+        self._watch_for_sound()
+        missing_s = asyncio.get_running_loop().time() - self._judged_s
+        limit_s = _MISSING_MAYBE_S if self._turns.phase is Phase.MAYBE else _MISSING_SPEAKING_S
+        if missing_s < limit_s:
+            return
+        for _ in range(math.ceil(limit_s * 1000 / WINDOW_MS)):
+            self._act(self._turns.feed(0.0, SILENCE_DBFS, 0.0), self._audio_ms)
+            if not self._turns.is_open:
+                return

@@ -1,0 +1,264 @@
+"""Is somebody speaking? One thread judges the windows of all streams, batch by batch.
+
+A stream's windows are judged in order. What the thread found out is handed to
+the event loop in one call a batch, so that a hundred talkers cost a hundred
+callbacks in a row and not a hundred wake-ups.
+"""
+
+import asyncio
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from server.errors import SpeechUnavailable
+from server.speech.audio import SILENCE_DBFS, Samples
+from server.speech.silero import CONTEXT, WINDOW, SileroModel, new_state
+from server.wire.frames import SpeechPart
+
+logger = logging.getLogger(__name__)
+
+FLOOR_DBFS: Final = -60.0
+"""Quieter windows are silence without being asked about."""
+MAX_WAITING: Final = 256
+"""Windows of one stream that wait (8 s). More than that arrive only faster than real time: the new ones are refused."""
+MAX_BATCH: Final = 64
+"""Windows a run of the model: 4-8 ms in the thread, under 2 ms in the event loop for what follows from it."""
+
+_FEW_STREAMS: Final = 8  # so many gain nothing by being batched: each is judged at once
+_GATHER_S: Final = 0.016  # for more, how long windows are gathered
+_FORGET_AFTER: Final = 8  # windows of silence (256 ms) after which the model starts afresh
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One window and what is known of it."""
+
+    window: Samples
+    probability: float
+    level_dbfs: float
+    brightness: float
+
+
+OnJudged = Callable[[Judged], None]
+
+
+class VadStream:
+    """One microphone. Belongs to the event loop; `_state` and what follows it to the thread."""
+
+    def __init__(self, detector: "VoiceDetector", on_judged: OnJudged) -> None:
+        self._detector = detector
+        self._on_judged = on_judged
+        self._waiting: deque[Samples] = deque()
+        self.is_queued = False  # in the detector's queue, or being judged
+        self.is_closed = False
+        self.refused = 0
+        self._state = new_state()
+        self._context = np.zeros(CONTEXT, dtype=np.float32)
+        self._silent = 0  # windows in a row below the floor
+
+    def feed(self, window: Samples) -> bool:
+        """Take WINDOW samples; the answer comes to `on_judged`. False: too many wait, it is refused and counted."""
+        if self.is_closed or len(self._waiting) >= MAX_WAITING:
+            self.refused += 1
+            return False
+        self._waiting.append(window)
+        self._detector.enqueue(self)
+        return True
+
+    def close(self) -> None:
+        """No callback comes after this. May be called twice."""
+        self.is_closed = True
+        self._waiting.clear()
+        self._detector.forget(self)
+
+
+class VoiceDetector:
+    """All streams' judge. `start` before the first stream; `aclose` ends the thread."""
+
+    def __init__(self, on_change: Callable[[], None] | None = None) -> None:
+        """`on_change` is called in the event loop when `status` has changed."""
+        self._on_change = on_change
+        self._model: SileroModel | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._lock = threading.Lock()  # guards _queue and the streams' is_queued
+        self._queue: deque[VadStream] = deque()
+        self._wake = threading.Event()
+        self._stop = threading.Event()
+        self._open: set[VadStream] = set()
+        self.windows = 0
+        self.skipped = 0
+        """Of `windows`, those below the energy floor."""
+        self.busy_s = 0.0
+        """CPU time of the thread."""
+        self.failure: str | None = None
+        """Why it judges no more; None while it works."""
+
+    @property
+    def status(self) -> SpeechPart:
+        if self.failure is not None:
+            return SpeechPart(state="missing", reason=self.failure)
+        return SpeechPart(state="ready" if self._thread is not None else "loading", name="silero")
+
+    @property
+    def streams(self) -> int:
+        return len(self._open)
+
+    async def start(self, model: SileroModel | None = None) -> None:
+        """Load the model and start the thread. Raises SpeechUnavailable, which `status` then tells too."""
+        self._loop = asyncio.get_running_loop()
+        try:
+            self._model = model or await asyncio.to_thread(SileroModel.load)
+        except SpeechUnavailable as error:
+            self._fail(str(error))
+            raise
+        self._thread = threading.Thread(target=self._run, name="vad", daemon=True)
+        self._thread.start()
+        self._changed()
+
+    async def aclose(self) -> None:
+        """Close every stream and end the thread, which takes one batch at most."""
+        for stream in list(self._open):
+            stream.close()
+        self._stop.set()
+        self._wake.set()
+        if self._thread is not None:
+            await asyncio.to_thread(self._thread.join)
+            self._thread = None
+
+    def open(self, on_judged: OnJudged) -> VadStream:
+        """A stream of its own state; `on_judged` is called in the event loop, in the windows' order."""
+        stream = VadStream(self, on_judged)
+        self._open.add(stream)
+        return stream
+
+    def forget(self, stream: VadStream) -> None:
+        self._open.discard(stream)
+
+    def enqueue(self, stream: VadStream) -> None:
+        with self._lock:
+            if stream.is_queued:
+                return
+            stream.is_queued = True
+            self._queue.append(stream)
+        self._wake.set()
+
+    # --- the thread
+
+    def _run(self) -> None:
+        try:
+            while not self._stop.is_set():
+                self._wake.wait()
+                self._wake.clear()
+                if len(self._open) > _FEW_STREAMS:
+                    self._stop.wait(_GATHER_S)
+                while (batch := self._take()) and not self._stop.is_set():
+                    self._post(batch, self._judge(batch))
+        except Exception as error:  # the boundary to the model: without it the ears would die in silence
+            logger.exception("voice detection stopped")
+            self._call_loop(self._fail, f"voice detection failed: {error}; restart the server")
+
+    def _take(self) -> list[VadStream]:
+        """The next streams to judge one window of, those that waited longest first."""
+        with self._lock:
+            batch = [self._queue.popleft() for _ in range(min(MAX_BATCH, len(self._queue)))]
+        return [stream for stream in batch if not stream.is_closed]
+
+    def _judge(self, batch: Sequence[VadStream]) -> list[tuple[VadStream, Judged]]:
+        taken = [(stream, window) for stream in batch if (window := _next_window(stream)) is not None]
+        if not taken:
+            return []
+        windows = np.stack([window for _, window in taken])
+        levels, brightnesses = _levels(windows)
+        is_loud = levels > FLOOR_DBFS
+        probabilities = np.zeros(len(taken), dtype=np.float32)
+        loud = np.flatnonzero(is_loud)
+        if loud.size:
+            probabilities[loud] = self._ask([taken[row][0] for row in loud], windows[loud])
+        for (stream, window), heard in zip(taken, is_loud, strict=True):
+            _remember(stream, window, is_silent=not heard)
+        self.windows += len(taken)
+        self.skipped += len(taken) - int(loud.size)
+        self.busy_s = time.thread_time()
+        return [
+            (stream, Judged(window, float(p), float(level), float(bright)))
+            for (stream, window), p, level, bright in zip(taken, probabilities, levels, brightnesses, strict=True)
+        ]
+
+    def _ask(self, streams: Sequence[VadStream], windows: Samples) -> NDArray[np.float32]:
+        assert self._model is not None
+        rows = np.empty((len(streams), CONTEXT + WINDOW), dtype=np.float32)
+        rows[:, CONTEXT:] = windows
+        for row, stream in zip(rows, streams, strict=True):
+            row[:CONTEXT] = stream._context
+        probabilities, states = self._model.judge(rows, np.stack([stream._state for stream in streams], axis=1))
+        for index, stream in enumerate(streams):
+            stream._state = states[:, index].copy()  # a view would keep the whole batch alive
+        return probabilities
+
+    def _post(self, batch: Sequence[VadStream], judged: list[tuple[VadStream, Judged]]) -> None:
+        with self._lock:
+            for stream in batch:
+                stream.is_queued = bool(stream._waiting)
+                if stream.is_queued:
+                    self._queue.append(stream)
+        if judged and not self._stop.is_set():
+            self._call_loop(_deliver, judged)
+
+    def _call_loop(self, function: Callable[[Any], None], argument: object) -> None:
+        assert self._loop is not None
+        try:
+            self._loop.call_soon_threadsafe(function, argument)
+        except RuntimeError:
+            self._stop.set()  # the loop is closed: nobody listens any more
+
+    # --- back in the event loop
+
+    def _fail(self, reason: str) -> None:
+        self.failure = reason
+        self._changed()
+
+    def _changed(self) -> None:
+        if self._on_change is not None:
+            self._on_change()
+
+
+def _next_window(stream: VadStream) -> Samples | None:
+    try:
+        return stream._waiting.popleft()
+    except IndexError:
+        return None  # closed in this moment
+
+
+def _levels(windows: Samples) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Loudness and brightness of each row, as `audio.level_dbfs` and `audio.brightness` define them."""
+    power = np.einsum("ij,ij->i", windows, windows)
+    steps = np.diff(windows, axis=1)
+    with np.errstate(divide="ignore"):
+        levels = np.maximum(10 * np.log10(power / WINDOW), SILENCE_DBFS)
+    return levels, np.einsum("ij,ij->i", steps, steps) / np.maximum(power, 1e-9)
+
+
+def _remember(stream: VadStream, window: Samples, *, is_silent: bool) -> None:
+    stream._context = window[-CONTEXT:]
+    stream._silent = stream._silent + 1 if is_silent else 0
+    if stream._silent == _FORGET_AFTER:
+        stream._state = new_state()
+
+
+def _deliver(judged: list[tuple[VadStream, Judged]]) -> None:
+    for stream, result in judged:
+        if stream.is_closed:
+            continue
+        try:
+            stream._on_judged(result)
+        except Exception:  # the boundary to a session: its failure must not deafen the others
+            stream.close()
+            logger.exception("a listener failed; its stream is closed")

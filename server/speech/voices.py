@@ -1,0 +1,128 @@
+"""Which voice says which part of a text. Pure: scripts and languages, no engine.
+
+Piper's voice speaks one language. What it cannot read - another script, or a
+language asked for in its own - espeak-ng says.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+MAX_PIECE_CHARS: Final = 160
+"""Longer parts are cut at a clause: a cancelled synthesis stops there, and other sessions get their turn."""
+
+_SCRIPTS: Final = (
+    ("kana", re.compile(r"[\u3041-\u30ff\u31f0-\u31ff\uff66-\uff9f]")),
+    ("han", re.compile(r"[\u2e80-\u2fdf\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af]")),
+    ("hangul", re.compile(r"[\u1100-\u11ff\u3130-\u318f\uac00-\ud7af]")),
+    ("latin", re.compile(r"[A-Za-z\u00aa\u00ba\u00c0-\u024f\u1e00-\u1eff\uff21-\uff5a]")),
+    ("cyrillic", re.compile(r"[\u0400-\u052f]")),
+    ("greek", re.compile(r"[\u0370-\u03ff\u1f00-\u1fff]")),
+    ("hebrew", re.compile(r"[\u0590-\u05ff]")),
+    ("arabic", re.compile(r"[\u0600-\u06ff\u0750-\u077f\u08a0-\u08ff]")),
+    ("devanagari", re.compile(r"[\u0900-\u097f]")),
+    ("bengali", re.compile(r"[\u0980-\u09ff]")),
+    ("tamil", re.compile(r"[\u0b80-\u0bff]")),
+    ("thai", re.compile(r"[\u0e00-\u0e7f]")),
+    ("georgian", re.compile(r"[\u10a0-\u10ff]")),
+    ("armenian", re.compile(r"[\u0530-\u058f]")),
+)
+# Script → the language it is read in, unless the language asked for is written in it, too.
+_READERS: Final = {
+    "kana": ("ja",),
+    "han": ("cmn", "yue", "hak", "ja"),
+    "hangul": ("ko",),
+    "cyrillic": ("ru", "uk", "bg", "sr", "mk", "be", "kk", "ky", "tt", "ba", "cv"),
+    "greek": ("el", "grc"),
+    "hebrew": ("he",),
+    "arabic": ("ar", "fa", "ur", "sd", "ug"),
+    "devanagari": ("hi", "mr", "ne", "kok"),
+    "bengali": ("bn", "as"),
+    "tamil": ("ta",),
+    "thai": ("th",),
+    "georgian": ("ka",),
+    "armenian": ("hy",),
+}
+_ALIASES: Final = {"zh": "cmn", "no": "nb", "iw": "he", "in": "id", "tl": "fil"}
+_CLAUSE: Final = re.compile(r"(?<=[,;:，；：、。！？.!?])\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A run of text in one language, as espeak-ng and Piper name it (`en`, `cmn`)."""
+
+    language: str
+    text: str
+
+
+def primary(language: str | None) -> str | None:
+    """`de-AT` → `de`, `zh-Hant-TW` → `cmn`."""
+    if not language:
+        return None
+    tag = language.replace("_", "-").split("-")[0].lower()
+    return _ALIASES.get(tag, tag)
+
+
+def parts(text: str, language: str | None, *, latin: str = "en") -> list[Part]:
+    """`text` in runs of one language each, in order; nothing where there is nothing to say.
+
+    `language` (BCP 47) is what the listener wants to hear, `latin` how Latin
+    script is read without it. Digits and punctuation belong to the run before them.
+    """
+    wanted = primary(language)
+    runs: list[tuple[str, str]] = []
+    lead = ""
+    for character in text:
+        script = _script_of(character)
+        if script is None and not runs:
+            lead += character
+        elif script is None or (runs and runs[-1][0] == _merged(runs[-1][0], script)):
+            runs[-1] = (runs[-1][0], runs[-1][1] + character)
+        else:
+            runs.append((script, lead + character))
+            lead = ""
+    if not runs:
+        return [Part(wanted or latin, lead)] if any(character.isalnum() for character in lead) else []
+    is_japanese = _SCRIPTS[0][1].search(text) is not None
+    return _joined([Part(_language_of(script, wanted, latin, is_japanese=is_japanese), run) for script, run in runs])
+
+
+def pieces(text: str) -> list[str]:
+    """`text` cut at clauses, so that none is much longer than MAX_PIECE_CHARS; joined they are `text`."""
+    found: list[str] = []
+    while len(text) > MAX_PIECE_CHARS:
+        ends = [match.end() for match in _CLAUSE.finditer(text, 0, MAX_PIECE_CHARS) if match.end() >= 40]
+        spaces = [at + 1 for at in (text.rfind(" ", 40, MAX_PIECE_CHARS),) if at > 0]
+        cut = (ends or spaces or [MAX_PIECE_CHARS])[-1]
+        found.append(text[:cut])
+        text = text[cut:]
+    return [*found, text] if text else found
+
+
+def _script_of(character: str) -> str | None:
+    return next((name for name, pattern in _SCRIPTS if pattern.match(character)), None)
+
+
+def _merged(before: str, script: str) -> str:
+    """Kanji and kana are one text."""
+    return before if {before, script} <= {"kana", "han"} or before == script else script
+
+
+def _language_of(script: str, wanted: str | None, latin: str, *, is_japanese: bool) -> str:
+    if script == "latin":
+        is_latin = wanted is not None and not any(wanted in readers for readers in _READERS.values())
+        return wanted if is_latin and wanted is not None else latin
+    if script in ("han", "kana") and is_japanese:
+        return "ja"
+    readers = _READERS[script]
+    return wanted if wanted in readers else readers[0]
+
+
+def _joined(found: list[Part]) -> list[Part]:
+    joined: list[Part] = []
+    for part in found:
+        if joined and joined[-1].language == part.language:
+            joined[-1] = Part(part.language, joined[-1].text + part.text)
+        else:
+            joined.append(part)
+    return joined

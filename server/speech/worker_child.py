@@ -1,0 +1,131 @@
+"""The inside of a worker process: one engine, one request at a time, messages on the standard streams.
+
+A thread reads, so that a cancellation is known while the engine is at work; it
+also ends the process when the server is gone, whatever the engine is doing.
+"""
+
+import ctypes
+import os
+import signal
+import sys
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from typing import BinaryIO, Final, Protocol
+
+from server.speech.worker_wire import PREFIX, Header, WireError, lengths, pack, parse
+
+_PR_SET_PDEATHSIG: Final = 1
+_NICENESS: Final = 2  # the event loop of the server goes first; a recognition does not starve
+EXIT_LOAD_FAILED: Final = 3
+
+
+class Engine(Protocol):
+    def load(self, progress: Callable[[str], None]) -> Header:
+        """Get ready; the facts that the server wants to know. Any exception means: this engine is missing."""
+
+    def run(self, request: Header, payload: bytes) -> Iterator[tuple[Header, bytes]]:
+        """The answers to one request; closed between two of them when it is cancelled."""
+
+    def idle(self) -> None:
+        """After each request, when its answer is out."""
+
+
+class Inbox:
+    """Requests in order of arrival, from the reading thread to the working one."""
+
+    def __init__(self) -> None:
+        self._waiting: OrderedDict[int, tuple[Header, bytes]] = OrderedDict()
+        self._changed = threading.Condition()
+        self._current: int | None = None
+        self._is_cancelled = False
+
+    def put(self, request: Header, payload: bytes) -> None:
+        with self._changed:
+            self._waiting[request["id"]] = (request, payload)
+            self._changed.notify()
+
+    def cancel(self, request_id: int) -> None:
+        with self._changed:
+            self._waiting.pop(request_id, None)
+            self._is_cancelled = self._is_cancelled or request_id == self._current
+
+    def take(self) -> tuple[Header, bytes]:
+        """The oldest request; waits for one."""
+        with self._changed:
+            while not self._waiting:
+                self._changed.wait()
+            self._current, request = self._waiting.popitem(last=False)
+            self._is_cancelled = False
+            return request
+
+    def is_cancelled(self) -> bool:
+        """Whether the request taken last is of no use any more."""
+        return self._is_cancelled
+
+
+def run(engine: Engine) -> int:
+    """Serve on the standard streams until the server closes them. Returns only if the engine cannot be loaded."""
+    _die_with_the_server()
+    source = os.fdopen(os.dup(0), "rb", buffering=1 << 16)
+    sink = os.fdopen(os.dup(1), "wb", buffering=0)
+    os.dup2(2, 1)  # what a library prints must not get between the messages
+    os.nice(_NICENESS)
+    inbox = Inbox()
+    threading.Thread(target=_read, args=(source, inbox), daemon=True).start()
+    return serve(engine, inbox, sink)
+
+
+def serve(engine: Engine, inbox: Inbox, sink: BinaryIO) -> int:
+    def send(header: Header, payload: bytes = b"") -> None:
+        sink.write(pack(header, payload))
+
+    try:
+        facts = engine.load(lambda stage: send({"event": "loading", "stage": stage}))
+    except Exception as error:  # noqa: BLE001  the boundary to the engine: a package may be missing or not made for this machine
+        send({"event": "failed", "message": f"{type(error).__name__}: {error}"[:500]})
+        return EXIT_LOAD_FAILED
+    send({"event": "ready", "facts": facts})
+    while True:
+        request, payload = inbox.take()
+        _answer(engine, inbox, request, payload, send)
+        engine.idle()
+
+
+def _answer(
+    engine: Engine, inbox: Inbox, request: Header, payload: bytes, send: Callable[[Header, bytes], None]
+) -> None:
+    try:
+        for header, data in engine.run(request, payload):
+            if inbox.is_cancelled():
+                return
+            send({"event": "part", "id": request["id"], **header}, data)
+    except Exception as error:  # noqa: BLE001  the boundary to the engine: its failure is the answer
+        send({"event": "error", "id": request["id"], "message": f"{type(error).__name__}: {error}"[:500]}, b"")
+        return
+    send({"event": "done", "id": request["id"]}, b"")
+
+
+def _read(source: BinaryIO, inbox: Inbox) -> None:
+    while (prefix := source.read(PREFIX.size)) and len(prefix) == PREFIX.size:
+        try:
+            head_bytes, payload_bytes = lengths(prefix)
+            header = parse(source.read(head_bytes))
+        except WireError:
+            break
+        payload = source.read(payload_bytes)
+        if header["op"] == "cancel":
+            inbox.cancel(header["id"])
+        else:
+            inbox.put(header, payload)
+    os._exit(0)  # the server is gone; the engine may be in the middle of anything
+
+
+def _die_with_the_server() -> None:
+    """Closed pipes end the process too; this does it when a child of ours still holds one."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group: the server decides
+    if sys.platform == "linux":
+        parent = os.getppid()
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:
+            os._exit(0)

