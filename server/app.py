@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import Final
 
 from server import config
-from server.agent.agent_client import AgentClient
+from server.agent.agent_client import AgentClient, TurnOptions
 from server.errors import ConfigError
 from server.gateway.auth import Doorkeeper
 from server.gateway.http_api import HttpApi
 from server.gateway.http_server import HttpServer
 from server.gateway.readiness import Readiness
 from server.gateway.websocket_server import WebSocketServer
-from server.llm.client import OpenAICompatible
-from server.llm.endpoint import endpoint_of
+from server.llm.embedded import EmbeddedModel
+from server.llm.factory import create_model
 from server.llm.types import LanguageModel, ModelInfo
 from server.metrics import Metrics
 from server.session.chat_handler import ChatHandler, TurnLimits
@@ -70,6 +70,9 @@ class App:
         self._readiness = Readiness()
         self._readiness.set("skills", "ready")
         self._readiness.set("model", "loading")
+        self._tools = build_registry(settings.tools, settings.skills.dir)
+        executor = ToolExecutor(self._tools, settings.tools)
+        self._agent = AgentClient(model, executor, config=settings.agent, llm=settings.llm)
         doorkeeper = Doorkeeper(settings.listen, settings.security, settings.proxies)
         self.sockets = WebSocketServer(self._build_services(signer), doorkeeper, settings.limits)
         self._http = HttpServer(
@@ -92,7 +95,7 @@ class App:
             raise ConfigError(f"security.secret_file: {error}") from error
         skills = SkillsLibrary(settings.skills.dir, enabled=settings.skills.enabled, reload=settings.skills.reload)
         await asyncio.to_thread(skills.load)
-        model = OpenAICompatible(endpoint_of(settings.llm, environ))
+        model = create_model(settings.llm, environ)
         return cls(settings, data_dir=data_dir, model=model, signer=signer, skills=skills)
 
     @asynccontextmanager
@@ -127,12 +130,8 @@ class App:
 
     def _build_services(self, signer: Signer) -> Services:
         settings = self._settings
-        registry = build_registry(settings.tools, settings.skills.dir)
-        agent = AgentClient(
-            self._model, ToolExecutor(registry, settings.tools), config=settings.agent, llm=settings.llm
-        )
         handler = ChatHandler(
-            agent,
+            self._agent,
             verify=signer.verify,
             limits=TurnLimits(
                 max_turn_s=settings.limits.max_turn_s, max_hook_frames=settings.limits.max_hook_frames_per_turn
@@ -157,6 +156,7 @@ class App:
         while True:
             try:
                 await self._model.start()
+                await self._warm_up()
             except Exception as error:  # the boundary to an engine: the page and the next try live on
                 logger.warning("the model is not ready: %s", error, exc_info=logger.isEnabledFor(logging.DEBUG))
                 self._readiness.set("model", "failed", str(error))
@@ -165,6 +165,13 @@ class App:
             else:
                 self._readiness.set("model", "ready", self._model.info.name)
                 return
+
+    async def _warm_up(self) -> None:
+        """Let a model on this machine read what every turn begins with."""
+        if isinstance(self._model, EmbeddedModel):
+            catalog = self._skills.current.catalog(None, budget_tokens=self._agent.catalog_budget_tokens)
+            prompt = self._agent.system_prompt(TurnOptions(catalog=catalog.text))
+            await self._model.warm_up([{"role": "system", "content": prompt}], self._tools.names)
 
     async def _announce_rest(self, announce: Announce) -> None:
         try:

@@ -4,7 +4,6 @@ import asyncio
 import logging
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -38,13 +37,12 @@ class SkillsLibrary:
 
     @property
     def current(self) -> SkillsSnapshot:
-        """Empty, and of version 0, before `load`."""
+        """Empty, and of version 0, until skills have been read."""
         return self._current
 
     def load(self) -> SkillsSnapshot:
         """The first scan (L1-04). Reads files: call it before the event loop, or in a thread."""
-        self._current = self._refresh(frozenset()) or replace(self._current, version=1)
-        return self._current
+        return self.refresh() or self._current
 
     async def watch(self, on_change: Callable[[SkillsSnapshot], None]) -> None:
         """Follow the folder until cancelled; `on_change` gets the snapshot of every reload.
@@ -73,9 +71,8 @@ class SkillsLibrary:
                 return
             watcher.missed()
             await asyncio.sleep(SETTLE_S)  # it may be half a save
-        snapshot = await asyncio.to_thread(self._refresh, touched or frozenset())
+        snapshot = await asyncio.to_thread(self.refresh, touched or frozenset())
         if snapshot is not None:
-            self._current = snapshot
             on_change(snapshot)
 
     def _stamp(self) -> tuple[dict[str, Stamp], list[Diagnostic]]:
@@ -85,25 +82,25 @@ class SkillsLibrary:
     def _has_changed(self) -> bool:
         return self._stamp() != (self._stamps, self._found)
 
-    def _refresh(self, touched: frozenset[str]) -> SkillsSnapshot | None:
-        """Read what was touched or looks different; None if that is nothing.
+    def refresh(self, touched: frozenset[str] = frozenset()) -> SkillsSnapshot | None:
+        """Read the skills that were touched or look different; None if there are none of them.
 
-        Stamps are taken before the files are read: what changes in between looks
-        different the next time.
+        One call at a time. Stamps are taken before the files are read: what
+        changes in between looks different the next time.
         """
         stamps, found = self._stamp()
         stale = [name for name in stamps if name in touched or stamps[name] != self._stamps.get(name)]
         if not stale and (stamps, found) == (self._stamps, self._found):
             return None
-        loaded = {name: self._loaded[name] for name in stamps if name not in stale}
-        loaded |= {name: self._read(name) for name in stale}
+        loaded = {name: self._read(name) if name in stale else self._loaded[name] for name in stamps}
         self._stamps, self._found, self._loaded = stamps, found, loaded
         _log(stale, [*found, *(diagnostic for name in stale for diagnostic in loaded[name].diagnostics)])
-        return SkillsSnapshot(
-            tuple(skill for name in stamps if (skill := loaded[name].skill) is not None),
-            (*found, *(diagnostic for name in stamps for diagnostic in loaded[name].diagnostics)),
+        self._current = SkillsSnapshot(
+            tuple(item.skill for item in loaded.values() if item.skill is not None),
+            (*found, *(diagnostic for item in loaded.values() for diagnostic in item.diagnostics)),
             self._current.version + 1,
         )
+        return self._current
 
     def _read(self, name: str) -> LoadedSkill:
         """At a reload, a skill with an error keeps its last good version (L1-04)."""

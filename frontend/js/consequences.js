@@ -21,7 +21,7 @@ export function saveIfChanged(before, after) {
   let state = after;
   for (const conversation of Object.values(after.loaded)) {
     const old = before.loaded[conversation.id];
-    if (old?.access === "write" && isChanged(before, after, old, conversation)) state = saved(state, conversation);
+    if (old?.access === "write" && isChanged(before, after, old, conversation)) state = stored(state, conversation);
   }
   return state;
 }
@@ -40,8 +40,8 @@ function playbackOf(state, id) {
   return state.turn?.conversationId === id ? state.turn.playback : null;
 }
 
-/** @param {State} state @param {Conversation} changed @returns {State} */
-function saved(state, changed) {
+/** Hand the conversation to the store. @param {State} state @param {Conversation} changed @returns {State} */
+export function stored(state, changed) {
   const conversation = { ...changed, revision: changed.revision + 1 };
   const record = recordOf(state, conversation);
   const others = state.conversations.filter(({ id }) => id !== record.id);

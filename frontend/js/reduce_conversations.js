@@ -5,7 +5,7 @@
  * @typedef {import("./state.js").ConversationRecord} ConversationRecord
  */
 
-import { recordOf } from "./consequences.js";
+import { recordOf, stored } from "./consequences.js";
 import { fromRecord, newConversation, titleOf, withHistory } from "./conversation.js";
 import { asJson, asMarkdown, fileName } from "./export.js";
 import { stopped } from "./reduce_turn.js";
@@ -41,7 +41,10 @@ export function opening(state, { id, at }) {
 export function opened(state, { id, record, access, at }) {
   const current = state.loaded[id];
   if (!current || current.access === "write") return state;
-  return withConversation(state, record ? fromRecord(record, access) : { ...newConversation(id, at), access });
+  if (!record) return withConversation(state, { ...newConversation(id, at), access });
+  const conversation = fromRecord(record, access);
+  const wasCut = record.historySegments.length > 0 || record.conversationHistory.some(({ _answer }) => _answer === "pending");
+  return access === "write" && wasCut ? stored(state, conversation) : withConversation(state, conversation);
 }
 
 /** @param {State} state @param {string} title @returns {State} */

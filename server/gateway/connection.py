@@ -20,7 +20,7 @@ PING_EVERY_S: Final = 20.0
 SILENCE_S: Final = 20.0
 """Silence after a ping that closes the connection."""
 _LINGER_S: Final = 1.0
-_LINGER_STEP_S: Final = 0.05
+_STEP_S: Final = 0.05
 _BATCH: Final = 16  # messages read before the event loop may do something else
 
 _OPCODES: Final = {
@@ -40,22 +40,23 @@ class ServerWebSocket(web.WebSocketResponse):
 
     async def close(self, *, code: int = WSCloseCode.OK, message: bytes = b"", drain: bool = True) -> bool:
         if code == WSCloseCode.MESSAGE_TOO_BIG and not self.closed:
-            await self.send_frame(int(code).to_bytes(2, "big") + message, WSMsgType.CLOSE)
-            for _ in range(int(_LINGER_S / _LINGER_STEP_S)):
+            await self.send_frame(_close_payload(code, ""), WSMsgType.CLOSE)
+            for _ in range(int(_LINGER_S / _STEP_S)):
                 request = self._req
                 if request is None or request.transport is None or request.transport.is_closing():
                     break
-                await asyncio.sleep(_LINGER_STEP_S)
+                await asyncio.sleep(_STEP_S)
         return await super().close(code=code, message=message, drain=drain)
 
 
 class AiohttpSocket:
-    """The outbox's way to the client."""
+    """The outbox's way to the client. `reading_ended` is set by whoever reads the socket."""
 
     def __init__(self, ws: web.WebSocketResponse, transport: asyncio.Transport, *, close_s: float) -> None:
+        self.reading_ended = asyncio.Event()
         self._ws = ws
-        self._close_s = close_s
         self._transport = transport
+        self._close_s = close_s
 
     async def send(self, kind: Kind, data: bytes) -> None:
         await self._ws.send_frame(data, _OPCODES[kind])
@@ -64,15 +65,29 @@ class AiohttpSocket:
         return self._transport.get_write_buffer_size()
 
     async def close(self, code: int, reason: str) -> None:
+        """Say why, and let the client read it and answer, for `close_s` at most."""
         try:
             async with asyncio.timeout(self._close_s):
-                # not drained: a client that does not read would hold us here
-                await self._ws.close(code=code, message=reason.encode(), drain=False)
-        except TimeoutError:
+                await self._say_close(code, reason)
+                while self._transport.get_write_buffer_size():  # noqa: ASYNC110 - asyncio has no event for it
+                    await asyncio.sleep(_STEP_S)
+        except (TimeoutError, ConnectionError):
             logger.debug("the client does not close; the connection is cut")
         finally:
             if self._transport.get_write_buffer_size():
-                self._transport.abort()  # else the kernel would keep it for a client that never reads
+                self._transport.abort()  # else it would be kept for a client that never reads
+            else:
+                self._transport.close()
+
+    async def _say_close(self, code: int, reason: str) -> None:
+        if self.reading_ended.is_set():
+            theirs = self._ws.close_code  # None: not the client has closed, something broke here; 0: it gave none
+            answer = code if theirs is None else theirs or WSCloseCode.OK
+            await self._ws.close(code=answer, drain=False)  # no-op where all is over
+        else:
+            # reading goes on meanwhile: closing a connection with unread data would reset it, the code lost
+            await self._ws.send_frame(_close_payload(code, reason), WSMsgType.CLOSE)
+            await self.reading_ended.wait()
 
 
 class Connection:
@@ -94,18 +109,15 @@ class Connection:
         self._ws = ws
         self._transport = transport
         self._loop = asyncio.get_running_loop()
-        self.outbox = Outbox(
-            AiohttpSocket(ws, transport, close_s=outbox_limits.close_s),
-            outbox_limits,
-            on_slow=services.metrics.slow_clients.inc,
-        )
+        self._socket = AiohttpSocket(ws, transport, close_s=outbox_limits.close_s)
+        self.outbox = Outbox(self._socket, outbox_limits, on_slow=services.metrics.slow_clients.inc)
         self.session = Session(
             services,
             self.outbox,
             is_local=visitor.is_local,
             on_turn_over=None if on_turn_over is None else lambda: on_turn_over(self),
         )
-        self._rate = RateLimiter(services.limits.max_frames_per_s, self._loop.time())
+        self.rate = RateLimiter(services.limits.max_frames_per_s, self._loop.time())
         self._heard_s = self._loop.time()  # when the client last sent anything
         self._ping_at_s = self._heard_s + PING_EVERY_S
         self._pinged_s: float | None = None  # when the ping was sent that nothing has answered yet
@@ -118,6 +130,7 @@ class Connection:
             self.session.greet()
             await self._read()
         finally:
+            self._socket.reading_ended.set()
             self.session.interrupt()
             if not self.outbox.is_closing:
                 self.outbox.abandon()
@@ -157,7 +170,7 @@ class Connection:
                 return
 
     def _take(self, kind: WSMsgType, data: bytes) -> None:
-        match self._rate.judge(self._heard_s):
+        match self.rate.judge(self._heard_s):
             case Verdict.CLOSE:
                 self.close(4429, "too many messages")
             case Verdict.DROP:
@@ -168,3 +181,7 @@ class Connection:
                 self.session.receive_binary(data)
             case Verdict.TAKE:
                 self.outbox.put(Kind.PONG, data)
+
+
+def _close_payload(code: int, reason: str) -> bytes:
+    return code.to_bytes(2, "big") + reason.encode()  # RFC 6455, 5.5.1

@@ -70,6 +70,7 @@ class WebSocketServer:
                 compress=False,
                 decode_text=False,
                 autoping=False,
+                autoclose=False,  # the outbox's writer says goodbye, in its place of the order
                 timeout=self._outbox_limits.close_s,
                 max_msg_size=self._limits.max_message_bytes + 1,  # aiohttp refuses what is as large as this
             )

@@ -283,6 +283,7 @@ test("a conversation held by another tab is not written, and becomes ours when t
 
   assert.deepEqual(page.history, ["user: Hi", "assistant: Half"]);
   assert.equal(page.conversation.conversationHistory[0]._answer, "lost");
+  assert.deepEqual(page.records.get("c2").historySegments, [], "what the other tab had heard is flushed, and stored so");
   page.ask("Mine", "t9");
   assert.equal(page.records.get("c2").conversationHistory.length, 3);
 });

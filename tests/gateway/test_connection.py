@@ -13,6 +13,7 @@ from server import config
 from server.agent.chunks import LLMChunk
 from server.gateway.auth import Doorkeeper
 from server.gateway.connection import PING_EVERY_S, SILENCE_S, Connection
+from server.gateway.rate_limit import RateLimiter, Verdict
 from server.gateway.websocket_server import WebSocketServer
 from server.session.outbox import OutboxLimits
 from tests.session.fakes import Desk, FakeAgent
@@ -84,7 +85,9 @@ def agent() -> FakeAgent:
 @pytest.fixture
 async def bench(agent: FakeAgent) -> AsyncIterator[Bench]:
     desk = Desk(agent)
-    limits = OutboxLimits(high_frames=8, high_bytes=65536, full_frames=16, full_bytes=131072, stall_s=0.1, close_s=1.0)
+    limits = OutboxLimits(
+        high_frames=4000, high_bytes=1 << 18, full_frames=8000, full_bytes=1 << 20, stall_s=0.1, close_s=1.0
+    )
     doorkeeper = Doorkeeper(config.Listen(), config.Security(), [])
     sockets = WebSocketServer(desk.services, doorkeeper, desk.limits, outbox_limits=limits)
     app = web.Application()
@@ -119,6 +122,37 @@ async def test_a_client_that_never_reads_again_is_cut_off(bench: Bench, agent: F
         await bench.sockets.all_gone()
 
     slow.writer.close()
+
+
+@pytest.mark.parametrize(("sent", "answer"), [(b"", b"\x03\xe8"), (b"\x03\xe9bye", b"\x03\xe9")])
+async def test_a_clients_goodbye_is_answered_with_its_own_code(bench: Bench, sent: bytes, answer: bytes) -> None:
+    me = await connect(bench.port)
+
+    me.send(CLOSE, sent)
+
+    assert await me.until(CLOSE) == answer
+    assert await me.reader.read() == b""
+    me.writer.close()
+
+
+class Impatient(RateLimiter):
+    """Has seen five seconds of it already."""
+
+    def judge(self, now_s: float) -> Verdict:
+        return Verdict.CLOSE
+
+
+async def test_a_client_that_never_slows_down_is_told_4429(bench: Bench) -> None:
+    me = await connect(bench.port)
+    await me.until(TEXT)
+    [connection] = bench.sockets.connections
+    connection.rate = Impatient(1, 0.0)
+
+    for _ in range(500):
+        me.send(TEXT, b'{"type":"ping"}')
+
+    assert int.from_bytes((await me.until(CLOSE))[:2], "big") == 4429
+    me.writer.close()
 
 
 async def test_a_ping_of_the_client_is_answered_with_its_words(bench: Bench) -> None:

@@ -1,0 +1,179 @@
+"""Which tool a question needs, and with which arguments: prompts and schemas for a very small model. Pure.
+
+The model names a tool (or none) after a few examples, bound by a JSON Schema;
+then each argument is bound to what the question offers: a path that it names, a
+zone that it names, words that stand in it. A tool for which it offers nothing is
+not called. Measured on 46 questions with the built-in tools: see tests.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any
+from zoneinfo import available_timezones
+
+import jsonschema
+
+from server.llm.types import Message, ToolSpec
+
+NO_TOOL = "none"
+MAX_QUESTION_WORDS = 60
+_MAX_SPAN_WORDS = 4
+_MAX_CHOICES = 200
+_MAX_SHOTS_OF_STRANGERS = 8
+
+Schema = Mapping[str, Any]
+
+# What the model sees of a tool by name. Order matters: the last examples weigh most.
+_SHOTS = (
+    ("Hi!", NO_TOOL),
+    ("Open guide.md", "read_file"),
+    ("What is the capital of Spain?", NO_TOOL),
+    ("What time is it in Paris?", "current_time"),
+    ("How do plants grow?", NO_TOOL),
+    ("Search the files for apple", "search_text"),
+    ("Tell me a story", NO_TOOL),
+    ("What is in a/notes.txt?", "read_file"),
+    ("What day is it?", "current_time"),
+    ("Thank you", NO_TOOL),
+    ("Which files mention milk?", "search_text"),
+)
+_TOLD = {
+    "current_time": "the time or date now",
+    "read_file": "read one file",
+    "search_text": "search for words in the files",
+}
+_ARGUMENT_SHOTS: dict[str, tuple[tuple[str, dict[str, Any]], ...]] = {
+    "search_text": (
+        ("Search the files for apple", {"pattern": "apple"}),
+        ("Which files mention milk?", {"pattern": "milk"}),
+        ("Find the word red in all notes", {"pattern": "red"}),
+        ("Where is green_tea used?", {"pattern": "green_tea"}),
+    ),
+}
+_PATH_NAMES = frozenset({"path", "file", "filename", "file_path", "file_name"})
+_ZONE_NAMES = frozenset({"timezone", "time_zone", "tz"})
+_PATH = re.compile(r"[\w.-]+(?:/[\w.-]+)+|[\w-]+\.[A-Za-z]\w{0,7}\b")
+_WORD = re.compile(r"[\w./:@+-]*\w")
+
+
+def shortened(question: str) -> str:
+    """The end of a long question, where what is wanted mostly stands."""
+    return " ".join(question.split()[-MAX_QUESTION_WORDS:])
+
+
+def choice_messages(question: str, tools: Mapping[str, str]) -> list[Message]:
+    """The prompt that asks for a tool's name; `tools` maps names to descriptions. The same up to the question."""
+    told = "; ".join(f"{name} = {_TOLD.get(name) or _short(text)}" for name, text in tools.items())
+    shots = [
+        *((_short(text), name) for name, text in list(tools.items())[:_MAX_SHOTS_OF_STRANGERS] if name not in _TOLD),
+        *(shot for shot in _SHOTS if shot[1] == NO_TOOL or shot[1] in tools),
+    ]
+    head = f"Name the tool for each request: {NO_TOOL} = answer without a tool; {told}"
+    return [{"role": "system", "content": head}, *_exchanges(shots), {"role": "user", "content": shortened(question)}]
+
+
+def choice_schema(tools: Mapping[str, str]) -> Schema:
+    return {"enum": [NO_TOOL, *tools]}
+
+
+def is_possible(tool: str, question: str, context: str) -> bool:
+    """Whether the words offer what this tool cannot do without; `context`: the system prompt."""
+    return tool != "read_file" or bool(_paths(question, context))
+
+
+def argument_messages(tool: ToolSpec, question: str) -> list[Message]:
+    head = f"Give the arguments of {tool.name} as JSON. {_short(tool.description)}"
+    shots = _ARGUMENT_SHOTS.get(tool.name, ())
+    return [{"role": "system", "content": head}, *_exchanges(shots), {"role": "user", "content": shortened(question)}]
+
+
+def argument_schema(tool: ToolSpec, question: str, context: str) -> Schema:
+    """The tool's schema narrowed to its required properties and to what the words offer for them.
+
+    What fits it fits the tool's own schema too. An optional zone is kept where the question names one.
+    """
+    properties: Mapping[str, Schema] = tool.parameters.get("properties", {})
+    required = set(tool.parameters.get("required", ()))
+    narrowed: dict[str, Schema] = {}
+    for name, schema in properties.items():
+        choices = _choices(name, schema, shortened(question), context)
+        if choices:
+            narrowed[name] = {"enum": choices}
+        elif name in required:
+            narrowed[name] = schema
+        if name not in required and name not in _ZONE_NAMES:
+            narrowed.pop(name, None)
+    return {"type": "object", "properties": narrowed, "required": list(narrowed), "additionalProperties": False}
+
+
+def only_arguments(schema: Schema) -> dict[str, Any] | None:
+    """The arguments where the narrowed schema leaves no choice; None: the model must choose."""
+    properties: Mapping[str, Schema] = schema["properties"]
+    if any(len(each.get("enum", ())) != 1 for each in properties.values()):
+        return None
+    return {name: each["enum"][0] for name, each in properties.items()}
+
+
+def is_valid(tool: ToolSpec, arguments: Any) -> bool:
+    """Whether arguments fit the tool's own schema; a schema that is none fits nothing."""
+    try:
+        return isinstance(arguments, dict) and jsonschema.Draft202012Validator(dict(tool.parameters)).is_valid(
+            arguments
+        )
+    except jsonschema.SchemaError:
+        return False
+
+
+def _exchanges(shots: Sequence[tuple[str, Any]]) -> Iterator[Message]:
+    for asked, answer in shots:
+        yield {"role": "user", "content": asked}
+        yield {"role": "assistant", "content": json.dumps(answer)}
+
+
+def _choices(name: str, schema: Schema, question: str, context: str) -> list[str]:
+    if schema.get("type") != "string" or "enum" in schema or "const" in schema:
+        return []
+    if name in _PATH_NAMES:
+        found = _paths(question, context)
+    elif name in _ZONE_NAMES:
+        found = _zones(question)
+    else:
+        found = list(dict.fromkeys(_spans(question)))
+    validator = jsonschema.Draft202012Validator(dict(schema))
+    return [each for each in found if validator.is_valid(each)][:_MAX_CHOICES]
+
+
+def _paths(question: str, context: str) -> list[str]:
+    """Paths that the question names; else those of the context of which it names a part."""
+    if named := _PATH.findall(question):
+        return list(dict.fromkeys(named))
+    words = {word.lower() for word in _WORD.findall(question)}
+    known = dict.fromkeys(_PATH.findall(context))
+    return [path for path in known if words & {part.lower() for part in path.split("/")}]
+
+
+def _zones(question: str) -> list[str]:
+    words = f" {' '.join(_WORD.findall(question)).lower()} "
+    return [zone for city, zone in _cities() if f" {city} " in words][:1]
+
+
+@cache
+def _cities() -> tuple[tuple[str, str], ...]:
+    """City → zone, longest first, without the aliases that are countries or abbreviations."""
+    zones = (zone for zone in sorted(available_timezones()) if "/" in zone and not zone.startswith(("Etc/", "US/")))
+    named = [(zone.rsplit("/", 1)[1].replace("_", " ").lower(), zone) for zone in zones]
+    return tuple(sorted(named, key=lambda each: -len(each[0])))
+
+
+def _spans(question: str) -> Iterator[str]:
+    words = _WORD.findall(question)
+    for length in range(1, _MAX_SPAN_WORDS + 1):
+        for start in range(len(words) - length + 1):
+            yield " ".join(words[start : start + length])
+
+
+def _short(text: str) -> str:
+    """The first sentence of a description."""
+    return re.split(r"(?<=[.!?])\s", " ".join(text.split()), maxsplit=1)[0][:80].rstrip(".")

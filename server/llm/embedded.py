@@ -1,0 +1,267 @@
+"""The default that needs no key and no network: SmolLM2 in a child process.
+
+The child is an OpenAI-compatible server like any other, so `OpenAICompatible`
+talks to it. What is added here makes a very small model useful: decisions about
+tools are bound by JSON Schema, prompts are plain, replies are kept short.
+"""
+
+import asyncio
+import json
+import logging
+import secrets
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
+from typing import Any, Literal
+
+from server.config import Llm
+from server.errors import ProviderError, ProviderUnreachable
+from server.llm import decision
+from server.llm.client import OpenAICompatible
+from server.llm.compact import EXAMPLE_TOKENS, Turn, answer_messages, read_turn
+from server.llm.embedded_process import MODEL_NAME, Worker, WorkerSettings, default_threads, start_worker
+from server.llm.endpoint import Endpoint
+from server.llm.loops import LoopDetector
+from server.llm.types import (
+    Finished,
+    LateSystem,
+    Message,
+    ModelEvent,
+    ModelInfo,
+    ModelRequest,
+    TextDelta,
+    ToolCall,
+    ToolSpec,
+)
+
+logger = logging.getLogger(__name__)
+
+State = Literal["stopped", "loading", "ready", "failed"]
+
+DEFAULT_MAX_TOKENS = 160
+_SAMPLING: Mapping[str, Any] = {"temperature": 0.1, "top_p": 0.9, "min_p": 0.1}
+_DECIDING: Mapping[str, Any] = {"temperature": 0.0, "max_tokens": 64}
+_FIRST_PAUSE_S = 0.5
+_MAX_PAUSE_S = 30.0
+
+
+class EmbeddedModel:
+    """SmolLM2-135M-Instruct; see `LanguageModel` for the contract.
+
+    The child starts with `start` or the first call, ends with `aclose` and with
+    this process. When it dies, streams under way fail at once and the next call
+    starts it again; after each death without a finished reply in between the pause
+    before a new start doubles, up to 30 s.
+    """
+
+    is_compact = True
+    late_system: LateSystem | None = "user"
+
+    def __init__(self, config: Llm, settings: WorkerSettings | None = None) -> None:
+        self._config = config
+        self._settings = settings or WorkerSettings(threads=default_threads())
+        self._worker: Worker | None = None
+        self._client: OpenAICompatible | None = None  # to the child that is alive, or was last
+        self._starting: asyncio.Task[OpenAICompatible] | None = None
+        self._deaths = 0  # in a row, without a finished reply between them
+        self._next_start_s = 0.0  # loop time
+        self._prefix: tuple[list[Message], list[str]] | None = None  # what `warm_up` was given
+        self.state: State = "stopped"
+        self.why = ""
+        """With `failed`: what went wrong."""
+
+    @property
+    def info(self) -> ModelInfo:
+        return ModelInfo(name=MODEL_NAME, host="this machine", location="local")
+
+    @property
+    def worker_pid(self) -> int | None:
+        """The child's process id, while it lives."""
+        return self._worker.pid if self._worker is not None and self._worker.is_alive else None
+
+    async def context_tokens(self) -> int | None:
+        return self._settings.slot_tokens - EXAMPLE_TOKENS
+
+    async def start(self) -> None:
+        """Load the model. Raises ProviderUnreachable where it is not installed or does not start."""
+        await self._connected()
+
+    async def warm_up(self, messages: Sequence[Message], tool_names: Sequence[str]) -> None:
+        """Let the model read, ahead of the first turn, what every turn begins with.
+
+        `messages`: the system prompt as the agent sends it. The same is read again after a
+        restart. A failure is logged: the first turn is slower then, no more.
+        """
+        self._prefix = (list(messages), list(tool_names))
+        try:
+            await self._read_prefix(await self._connected())
+        except ProviderError as error:
+            logger.warning("the embedded model could not be warmed up: %s", error)
+
+    async def aclose(self) -> None:
+        starting, self._starting = self._starting, None
+        if starting is not None:
+            starting.cancel()
+            await asyncio.gather(starting, return_exceptions=True)
+        await self._drop()
+        self.state = "stopped"
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
+        client = await self._connected()
+        worker = self._worker
+        try:
+            async with aclosing(self._reply(client, request)) as events:
+                async for event in events:
+                    if isinstance(event, Finished):
+                        self._deaths = 0
+                    yield event
+        except ProviderUnreachable as error:
+            if worker is None or not await worker.has_ended():
+                raise
+            raise ProviderUnreachable("the embedded model's process ended; the next message starts it again") from error
+
+    # one reply
+
+    async def _reply(self, client: OpenAICompatible, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
+        turn = read_turn(request.messages)
+        may_call = request.tool_choice == "auto" and not turn.results
+        if request.purpose == "planning" and request.tool_names:
+            if await self._choose(client, turn, dict.fromkeys(request.tool_names, "")) is not None:
+                yield TextDelta("<need_tool>")
+                yield Finished(reason="stop")
+                return
+        elif request.tools and may_call and (call := await self._call(client, turn, request.tools)) is not None:
+            yield call
+            yield Finished(reason="tool_calls")
+            return
+        if turn.quotable is not None:
+            yield TextDelta(turn.quotable)
+            yield Finished(reason="stop")
+            return
+        async with aclosing(self._answer(client, turn)) as events:
+            async for event in events:
+                yield event
+
+    async def _answer(self, client: OpenAICompatible, turn: Turn) -> AsyncGenerator[ModelEvent, None]:
+        limit = {"max_tokens": self._config.max_tokens or DEFAULT_MAX_TOKENS}
+        request = ModelRequest(messages=answer_messages(turn))
+        loop = LoopDetector()
+        async with aclosing(client.stream_with(request, {**_SAMPLING, **limit, **self._config.options})) as events:
+            async for event in events:
+                yield event
+                if isinstance(event, TextDelta) and loop.feed(event.text):
+                    break
+            else:
+                return
+        yield Finished(reason="stop")  # it had begun to repeat itself
+
+    async def _call(self, client: OpenAICompatible, turn: Turn, tools: Sequence[ToolSpec]) -> ToolCall | None:
+        """A call whose arguments fit the tool's schema, or None: the question is to be answered."""
+        name = await self._choose(client, turn, {tool.name: tool.description for tool in tools})
+        tool = next((tool for tool in tools if tool.name == name), None)
+        if tool is None:
+            return None
+        schema = decision.argument_schema(tool, turn.question, turn.system)
+        arguments = decision.only_arguments(schema)
+        if arguments is None:
+            arguments = await self._bound(client, decision.argument_messages(tool, turn.question), schema)
+        if not decision.is_valid(tool, arguments):
+            logger.info("the embedded model found no arguments for %s", tool.name)
+            return None
+        text = json.dumps(arguments, ensure_ascii=False)
+        return ToolCall(id=f"call_{secrets.token_hex(8)}", name=tool.name, arguments=text)
+
+    async def _choose(self, client: OpenAICompatible, turn: Turn, tools: Mapping[str, str]) -> str | None:
+        messages = decision.choice_messages(turn.question, tools)
+        name = await self._bound(client, messages, decision.choice_schema(tools))
+        if name not in tools or not decision.is_possible(name, turn.question, turn.system):
+            return None
+        return str(name)
+
+    async def _bound(self, client: OpenAICompatible, messages: list[Message], schema: Mapping[str, Any]) -> Any:
+        """The model's JSON, bound by the schema; None where the token limit cut it off."""
+        wanted = {"type": "json_schema", "json_schema": {"name": "decision", "schema": schema}}
+        text = ""
+        request = ModelRequest(messages=messages)
+        async with aclosing(client.stream_with(request, {**_DECIDING, "response_format": wanted})) as events:
+            async for event in events:
+                text += event.text if isinstance(event, TextDelta) else ""
+        try:
+            return json.loads(text)
+        except ValueError:
+            return None
+
+    # the child
+
+    async def _connected(self) -> OpenAICompatible:
+        """The client to a living child; starts one where there is none. Many callers share one start."""
+        if self._worker is not None and self._worker.is_alive and self._client is not None:
+            return self._client
+        if self._starting is None:
+            self._starting = asyncio.create_task(self._start(), name="embedded-model-start")
+            self._starting.add_done_callback(self._forget_start)
+        return await asyncio.shield(self._starting)  # a cancelled turn leaves the start to the next
+
+    def _forget_start(self, task: asyncio.Task[OpenAICompatible]) -> None:
+        if self._starting is task:
+            self._starting = None
+        if not task.cancelled():
+            task.exception()  # each caller has it; without callers it is in `why`
+
+    async def _start(self) -> OpenAICompatible:
+        loop = asyncio.get_running_loop()
+        if (wait_s := self._next_start_s - loop.time()) > 0:
+            raise ProviderUnreachable(
+                f"the embedded model ended {self._deaths} times in a row; it is started again in {wait_s:.0f} s",
+                retry_after_ms=int(wait_s * 1000) + 1,
+            )
+        self.state = "loading"
+        await self._drop()
+        if self._deaths:
+            self._next_start_s = loop.time() + min(_FIRST_PAUSE_S * 2**self._deaths, _MAX_PAUSE_S)
+        self._deaths += 1  # until a reply proves the opposite
+        try:
+            self._worker = await start_worker(self._settings)
+            self._client = await self._open_client(self._worker)
+            await self._read_prefix(self._client)
+        except ProviderError as error:
+            self.state, self.why = "failed", str(error)
+            raise
+        self.state = "ready"
+        logger.info("the embedded model is ready (process %d)", self._worker.pid)
+        return self._client
+
+    async def _open_client(self, worker: Worker) -> OpenAICompatible:
+        client = OpenAICompatible(
+            Endpoint(
+                base_url=f"{worker.url}/v1",
+                model=MODEL_NAME,
+                api_key=worker.key,
+                connect_timeout_s=self._config.connect_timeout_s,
+                first_token_timeout_s=self._config.first_token_timeout_s,
+                idle_timeout_s=self._config.idle_timeout_s,
+                keepalive_s=0,  # the llama server closes each connection after its reply
+            )
+        )
+        await client.start()
+        return client
+
+    async def _read_prefix(self, client: OpenAICompatible) -> None:
+        if self._prefix is None:
+            return
+        messages, tool_names = self._prefix
+        turn = read_turn([*messages, {"role": "user", "content": "Hi"}])
+        async with aclosing(
+            client.stream_with(ModelRequest(messages=answer_messages(turn)), {"max_tokens": 1})
+        ) as events:
+            async for _ in events:
+                pass
+        if tool_names:
+            await self._choose(client, turn, dict.fromkeys(tool_names, ""))
+
+    async def _drop(self) -> None:
+        client, self._client = self._client, None
+        worker, self._worker = self._worker, None
+        if client is not None:
+            await client.aclose()
+        if worker is not None:
+            await worker.stop()

@@ -1,0 +1,45 @@
+"""The embedded model's process: `python -m server.llm.embedded_worker`, started by `embedded_process`.
+
+Reads one JSON line of settings on standard input, loads the model, answers with
+one JSON line ({"url": …}) on standard output and serves until standard input
+ends: it ends with its parent, however that dies. Nothing of it runs in the server.
+"""
+
+import json
+import os
+import sys
+from typing import Any
+
+
+def serve(settings: dict[str, Any]) -> Any:
+    """The llama server, loaded and listening on a free port of this machine, for holders of the key."""
+    import xllamacpp  # type: ignore[import-untyped]
+
+    params = xllamacpp.CommonParams()
+    params.model.path = settings["model_path"]
+    params.model_alias = [settings["model_name"]]
+    params.n_parallel = settings["slots"]
+    params.n_ctx = settings["slots"] * settings["slot_tokens"]
+    params.cpuparams.n_threads = settings["threads"]
+    params.cpuparams_batch.n_threads = settings["threads"]
+    params.n_threads_http = settings["slots"] + 2
+    params.cache_ram_mib = settings["cache_mib"]
+    params.hostnames = ["127.0.0.1"]
+    params.port = 0
+    params.api_keys = [settings["api_key"]]
+    params.ui = False
+    params.endpoint_slots = False
+    params.verbosity = 1  # errors
+    return xllamacpp.Server(params)
+
+
+def main() -> None:
+    server = serve(json.loads(sys.stdin.readline()))
+    print(json.dumps({"url": server.listening_address}), flush=True)  # noqa: T201  (the parent reads it)
+    while sys.stdin.read(65536):
+        pass
+    os._exit(0)  # at once: what is under way has nobody left to read it
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,17 @@
+"""Which model answers: the settings' choice, or the one that needs none."""
+
+from collections.abc import Mapping
+
+from server.config import Llm
+from server.llm.client import OpenAICompatible
+from server.llm.embedded import EmbeddedModel
+from server.llm.endpoint import endpoint_of, is_endpoint_named
+
+
+def create_model(config: Llm, environ: Mapping[str, str]) -> OpenAICompatible | EmbeddedModel:
+    """`llm.provider`; `auto` is an endpoint where one, or a key, is named, else the embedded model.
+
+    Has no effects. Raises ConfigError for a base URL that is none.
+    """
+    is_endpoint = config.provider == "openai" or (config.provider == "auto" and is_endpoint_named(config, environ))
+    return OpenAICompatible(endpoint_of(config, environ)) if is_endpoint else EmbeddedModel(config)

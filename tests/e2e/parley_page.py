@@ -1,0 +1,145 @@
+"""The page as a person meets it: what can be read and done, in words of the product."""
+
+import asyncio
+import json
+
+from playwright.async_api import BrowserContext, Locator, Page, WebSocket, expect
+
+from tests.support.openai_script import Json
+
+# Read behind the page's back, so that what is stored is known and not only what is shown.
+STORED = """async () => {
+  const request = indexedDB.open("parley");
+  const db = await new Promise((resolve) => (request.onsuccess = () => resolve(request.result)));
+  const all = db.transaction("conversations").objectStore("conversations").getAll();
+  const records = await new Promise((resolve) => (all.onsuccess = () => resolve(all.result)));
+  db.close();
+  return records;
+}"""
+
+
+class ParleyPage:
+    def __init__(self, context: BrowserContext, url: str) -> None:
+        self.context = context
+        self.url = url
+        self.complaints: list[str] = []
+        self.chats: list[Json] = []
+        """The `chat` frames that went out."""
+        self._waiting: list[tuple[int, asyncio.Future[None]]] = []
+        self._received = 0
+        self._page: Page | None = None
+
+    @property
+    def tab(self) -> Page:
+        assert self._page is not None, "not opened"
+        return self._page
+
+    async def open(self, fragment: str = "") -> None:
+        """Returns when it is connected and may send, or only read."""
+        self._page = await self.context.new_page()
+        self._page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self._page.on(
+            "console", lambda message: self.complaints.append(message.text) if message.type == "error" else None
+        )
+        self._page.on("websocket", self._watch)
+        await self._page.goto(self.url + fragment)
+        await expect(self.tab.locator(".model")).to_be_visible()
+
+    def _watch(self, socket: WebSocket) -> None:
+        socket.on("framesent", self._sent)
+        socket.on("framereceived", lambda _payload: self._count())
+
+    def _sent(self, payload: bytes | str) -> None:
+        frame = json.loads(payload)
+        if frame["type"] == "chat":
+            self.chats.append(frame)
+
+    def _count(self) -> None:
+        self._received += 1
+        for at, reached in self._waiting:
+            if self._received >= at and not reached.done():
+                reached.set_result(None)
+
+    def after_frames(self, count: int) -> asyncio.Future[None]:
+        """Done when so many more frames have come in."""
+        reached = asyncio.get_running_loop().create_future()
+        self._waiting = [(at, other) for at, other in self._waiting if not other.done()]
+        self._waiting.append((self._received + count, reached))
+        if count == 0:
+            reached.set_result(None)
+        return reached
+
+    async def close(self) -> None:
+        await self.tab.close()
+
+    # what can be done
+
+    @property
+    def input(self) -> Locator:
+        return self.tab.get_by_label("Message", exact=True)
+
+    async def ask(self, text: str) -> None:
+        await expect(self.button("Send")).to_be_enabled()
+        await self.input.fill(text)
+        await self.input.press("Enter")
+
+    async def ask_and_wait(self, text: str) -> None:
+        """Returns when the turn is over, however it ended."""
+        before = await self.turns.count()
+        await self.ask(text)
+        await expect(self.turns).to_have_count(before + 1)
+        await self.idle()
+
+    async def idle(self) -> None:
+        await expect(self.button("Send")).to_be_visible()
+
+    def button(self, name: str) -> Locator:
+        return self.tab.get_by_role("button", name=name, exact=True)
+
+    async def open_panel(self, name: str) -> Locator:
+        await self.button(name).click()
+        panel = self.tab.get_by_role("complementary", name=name)
+        await expect(panel).to_be_visible()
+        return panel
+
+    async def choose(self, item: str) -> None:
+        """From the menu of this conversation."""
+        await self.tab.locator("[popovertarget=menu]").first.click()
+        await self.button(item).click()
+
+    async def reconnect(self) -> None:
+        """What the browser says when the network is back."""
+        await self.tab.evaluate("dispatchEvent(new Event('online'))")
+        await expect(self.button("Send")).to_be_enabled()
+
+    # what can be read
+
+    @property
+    def turns(self) -> Locator:
+        return self.tab.locator(".turn")
+
+    @property
+    def replies(self) -> Locator:
+        return self.tab.locator(".reply")
+
+    @property
+    def hooks(self) -> Locator:
+        return self.tab.locator(".hook-frame")
+
+    @property
+    def lines(self) -> Locator:
+        return self.tab.locator(".line")
+
+    async def stored(self) -> list[Json]:
+        records: list[Json] = await self.tab.evaluate(STORED)
+        return records
+
+    async def history(self) -> list[Json]:
+        """What is stored of the only conversation there is."""
+        records = await self.stored()
+        assert len(records) <= 1, [record["shownTitle"] for record in records]
+        messages: list[Json] = records[0]["conversationHistory"] if records else []
+        return messages
+
+    async def texts(self) -> list[str]:
+        return [f"{message['role']}: {message['content']}" for message in await self.history()]
