@@ -22,9 +22,9 @@ from server.llm.factory import create_model
 from server.llm.types import LanguageModel, ModelInfo
 from server.metrics import Metrics
 from server.session.chat_handler import ChatHandler, TurnLimits
-from server.session.greeting import speech_status
 from server.session.session import Services
 from server.session.turn_gate import TurnGate
+from server.speech.service import SpeechService
 from server.tools.builtin import build_registry
 from server.tools.executor import ToolExecutor
 from skills_engine import Signer, SkillsLibrary, SkillsSnapshot
@@ -57,7 +57,14 @@ async def serve(settings: config.Config, environ: Mapping[str, str], announce: A
 
 class App:
     def __init__(
-        self, settings: config.Config, *, data_dir: Path, model: LanguageModel, signer: Signer, skills: SkillsLibrary
+        self,
+        settings: config.Config,
+        environ: Mapping[str, str],
+        *,
+        data_dir: Path,
+        model: LanguageModel,
+        signer: Signer,
+        skills: SkillsLibrary,
     ) -> None:
         """Wires; nothing starts here. `skills` is loaded. Raises ConfigError."""
         self._settings = settings
@@ -65,11 +72,14 @@ class App:
         self._model = model
         self._skills = skills
         self._skills_changed = asyncio.Event()
+        self._speech_changed = asyncio.Event()
+        self._speech = SpeechService.build(settings.speech, environ, on_change=self._speech_changed.set)
         self._tasks: list[asyncio.Task[None]] = []
         self._metrics = Metrics()
         self._readiness = Readiness()
         self._readiness.set("skills", "ready")
         self._readiness.set("model", "loading")
+        self._show_speech()
         self._tools = build_registry(settings.tools, settings.skills.dir)
         executor = ToolExecutor(self._tools, settings.tools)
         self._agent = AgentClient(model, executor, config=settings.agent, llm=settings.llm)
@@ -96,7 +106,7 @@ class App:
         skills = SkillsLibrary(settings.skills.dir, enabled=settings.skills.enabled, reload=settings.skills.reload)
         await asyncio.to_thread(skills.load)
         model = create_model(settings.llm, environ)
-        return cls(settings, data_dir=data_dir, model=model, signer=signer, skills=skills)
+        return cls(settings, environ, data_dir=data_dir, model=model, signer=signer, skills=skills)
 
     @asynccontextmanager
     async def running(self, announce: Announce) -> AsyncIterator[None]:
@@ -107,6 +117,8 @@ class App:
             self._begin(self._announce_rest(announce), "announcements")
             self._begin(self._skills.watch(self._note_skills), "skills")
             self._begin(self._tell_skills(), "skills frames")
+            self._begin(self._tell_speech(), "speech frames")
+            self._begin(self._speech.start(), "speech start")
             self._begin(self.sockets.beat(), "heartbeat")
             self._begin(self._metrics.watch_loop(), "event loop watch")
             yield
@@ -116,6 +128,7 @@ class App:
             for task in self._tasks:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
+            await self._speech.aclose()
             await self._model.aclose()
 
     def _begin(self, work: Coroutine[None, None, None], name: str) -> None:
@@ -147,7 +160,7 @@ class App:
             limits=settings.limits,
             security=settings.security,
             model=lambda: self._model.info,
-            speech=speech_status(settings.speech),
+            speech=self._speech,
         )
 
     async def _load_model(self) -> None:
@@ -184,6 +197,19 @@ class App:
 
     def _note_skills(self, _snapshot: SkillsSnapshot) -> None:
         self._skills_changed.set()
+
+    async def _tell_speech(self) -> None:
+        """Tell clients and /readyz what of the speech engines is there."""
+        while True:
+            await self._speech_changed.wait()
+            self._speech_changed.clear()
+            self._show_speech()
+            await self.sockets.tell_speech(self._speech.status)
+
+    def _show_speech(self) -> None:
+        status = self._speech.status
+        for stage, part in (("speech recognition", status.stt), ("voice detection", status.vad), ("voice", status.tts)):
+            self._readiness.set(stage, part.state, part.reason if part.state == "missing" else part.name)
 
     async def _tell_skills(self) -> None:
         """Tell clients of the latest snapshot; those that it overtook are not sent."""

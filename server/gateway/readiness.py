@@ -4,7 +4,8 @@ import asyncio
 from dataclasses import dataclass
 from typing import Literal
 
-StageState = Literal["loading", "ready", "failed"]
+StageState = Literal["loading", "ready", "failed", "missing"]
+"""missing: the server works without it, and says so (a speech engine that is not installed or switched off)."""
 
 
 @dataclass(slots=True)
@@ -28,7 +29,7 @@ class Readiness:
 
     @property
     def is_ready(self) -> bool:
-        return not self.is_draining and all(stage.state == "ready" for stage in self._stages.values())
+        return not self.is_draining and all(stage.state in ("ready", "missing") for stage in self._stages.values())
 
     def set(self, name: str, state: StageState, detail: str | None = None) -> None:
         self._stages[name] = Stage(name, state, detail)

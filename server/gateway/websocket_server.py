@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
@@ -13,8 +13,8 @@ from server import config
 from server.gateway.auth import Doorkeeper, Visitor
 from server.gateway.connection import Connection, ServerWebSocket
 from server.session.outbox import OutboxLimits
-from server.session.session import Services
-from server.wire.frames import PROTOCOL
+from server.session.session import Services, Session
+from server.wire.frames import PROTOCOL, SpeechStatus
 from skills_engine import SkillsSnapshot
 
 logger = logging.getLogger(__name__)
@@ -127,8 +127,15 @@ class WebSocketServer:
 
     async def tell_skills(self, snapshot: SkillsSnapshot) -> None:
         """Send the `skills` frame to every open connection."""
+        await self._tell_all(lambda session: session.tell_skills(snapshot))
+
+    async def tell_speech(self, status: SpeechStatus) -> None:
+        """Send the `speech` frame to every open connection."""
+        await self._tell_all(lambda session: session.tell_speech(status))
+
+    async def _tell_all(self, tell: Callable[[Session], None]) -> None:
         for number, connection in enumerate(list(self._connections)):
-            connection.session.tell_skills(snapshot)
+            tell(connection.session)
             if number % _BATCH == _BATCH - 1:
                 await asyncio.sleep(0)
 

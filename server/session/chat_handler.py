@@ -14,6 +14,7 @@ from server.errors import ProviderError, TurnError
 from server.llm.types import Message
 from server.session.outbox import Closed, Outbox
 from server.session.results import Narrator, TTSResult
+from server.session.speaker import Speaker, Voice
 from server.session.turn import Turn, code_of
 from server.wire import frames as wire
 from skills_engine import HookInfo, SkillsSnapshot
@@ -43,6 +44,8 @@ class TurnRequest:
     language: str | None
     trace: bool
     policy: SystemPolicy
+    voice: Voice | None = None
+    """None: the reply is text only."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,35 +68,58 @@ class ChatHandler:
     async def run(self, turn: Turn, request: TurnRequest, outbox: Outbox) -> None:
         """Answer, and end the turn in every case but cancellation: then its owner has ended it.
 
-        Cancelling closes the model's stream and stops the tools before this
-        returns. While the client reads too slowly, the agent waits.
+        Cancelling closes the model's stream and stops tools and synthesis before
+        this returns. While the client reads too slowly, the agent waits.
         """
-        narrator = Narrator()
-        limit = asyncio.timeout(self._limits.max_turn_s)
+        speaker = Speaker(turn, request.voice, room=outbox.room)
         try:
-            async with limit:
-                await self._answer(turn, request, outbox, narrator)
-        except (ProviderError, TurnError) as error:
-            logger.warning("turn failed: %s: %s", error.code, error)
-            _say_all(turn, narrator)
-            turn.fail(code_of(error), str(error), retry_after_ms=error.retry_after_ms)
+            async with speaker.running():
+                failure = await self._answer(turn, request, outbox, speaker)
+                await speaker.finish()
         except Closed:
             turn.end("interrupted")  # nobody is there to read it, but it is accounted for
-        except TimeoutError:
-            _say_all(turn, narrator)
-            if limit.expired():
-                turn.fail("provider_timeout", f"the turn ran longer than {self._limits.max_turn_s:g} s and was ended")
-            else:
-                logger.exception("turn failed")
-                turn.fail("internal", f"something went wrong here; the log has it under turn {turn.id}")
         except Exception:  # the boundary of a turn
             logger.exception("turn failed")
-            _say_all(turn, narrator)
             turn.fail("internal", f"something went wrong here; the log has it under turn {turn.id}")
         else:
-            turn.end("completed")
+            if failure is None:
+                turn.end("completed")
+            else:
+                turn.fail(failure.code, failure.message, retry_after_ms=failure.retry_after_ms)
 
-    async def _answer(self, turn: Turn, request: TurnRequest, outbox: Outbox, narrator: Narrator) -> None:
+    async def _answer(self, turn: Turn, request: TurnRequest, outbox: Outbox, speaker: Speaker) -> "_Failure | None":
+        """Let the agent speak; what was shown is also said, even when the reply broke off."""
+        narrator = Narrator()
+        failure = await self._listen_to_agent(turn, request, outbox, speaker, narrator)
+        for result in narrator.flush():
+            await speaker.say(result)
+        return failure
+
+    async def _listen_to_agent(
+        self, turn: Turn, request: TurnRequest, outbox: Outbox, speaker: Speaker, narrator: Narrator
+    ) -> "_Failure | None":
+        limit = asyncio.timeout(self._limits.max_turn_s)
+        try:
+            async with limit, aclosing(await self._stream(turn, request)) as chunks:
+                async for chunk in chunks:
+                    turn.note(chunk)
+                    for result in narrator.tell(chunk):
+                        await speaker.say(result)
+                    await outbox.room()
+        except (ProviderError, TurnError) as error:
+            logger.warning("turn failed: %s: %s", error.code, error)
+            return _Failure(code_of(error), str(error), error.retry_after_ms)
+        except Closed:
+            raise
+        except Exception as error:  # the boundary of a turn
+            if isinstance(error, TimeoutError) and limit.expired():
+                text = f"the turn ran longer than {self._limits.max_turn_s:g} s and was ended"
+                return _Failure("provider_timeout", text)
+            logger.exception("turn failed")
+            return _Failure("internal", f"something went wrong here; the log has it under turn {turn.id}")
+        return None
+
+    async def _stream(self, turn: Turn, request: TurnRequest) -> AsyncGenerator[LLMChunk, None]:
         admitted = admit(request.messages, policy=request.policy, verify=self._verify)
         for notice in admitted.notices:
             turn.say(TTSResult(notice=notice))
@@ -106,17 +132,13 @@ class ChatHandler:
             max_persistent=self._limits.max_hook_frames,
         )
         hooks = request.snapshot.hooks(request.skills)
-        stream = self._agent.chat_stream(admitted.messages, hooks, request.enable_tools, options=options)
-        async with aclosing(stream) as chunks:
-            async for chunk in chunks:
-                turn.note(chunk)
-                for result in narrator.tell(chunk):
-                    turn.say(result)
-                await outbox.room()
-        _say_all(turn, narrator)
+        return self._agent.chat_stream(admitted.messages, hooks, request.enable_tools, options=options)
 
 
-def _say_all(turn: Turn, narrator: Narrator) -> None:
-    """What was shown is also said, even when the reply broke off: it belongs to the history."""
-    for result in narrator.flush():
-        turn.say(result)
+@dataclass(frozen=True)
+class _Failure:
+    """Why a turn ends with `error`, after what it had to say."""
+
+    code: wire.ErrorCode
+    message: str
+    retry_after_ms: int | None = None

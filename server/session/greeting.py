@@ -34,16 +34,6 @@ def limit_items(limits: config.Limits) -> wire.LimitItems:
     )
 
 
-def speech_status(speech: config.Speech) -> wire.SpeechStatus:
-    """Every part with the reason why it is missing."""
-    return wire.SpeechStatus(stt=_missing(speech.stt), tts=_missing(speech.tts), vad=_missing(speech.stt))
-
-
-def _missing(part: config.SpeechProvider) -> wire.SpeechPart:
-    reason = "switched off in the configuration" if part.provider == "none" else "this version has no speech yet"
-    return wire.SpeechPart(state="missing", reason=reason)
-
-
 def _skill_item(skill: Skill, is_enabled: bool) -> wire.SkillItem:
     return wire.SkillItem(
         name=skill.name, description=skill.description, enabled=is_enabled, hooks=_hook_items(skill.hooks)

@@ -7,8 +7,9 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, assert_never
+from typing import Final, Literal, assert_never
 
+import msgspec
 from msgspec import UNSET
 
 from server import __version__, config, log
@@ -18,9 +19,14 @@ from server.llm.types import ModelInfo
 from server.metrics import Metrics
 from server.session import greeting
 from server.session.chat_handler import ChatHandler, TurnRequest
+from server.session.hearing import Hearing, Words
 from server.session.outbox import Kind, Outbox
+from server.session.playback import PlaybackClock
+from server.session.speaker import Voice
 from server.session.turn import Sign, Turn, code_of
 from server.session.turn_gate import TurnGate
+from server.speech.listener import TurnDetection
+from server.speech.service import SpeechService
 from server.wire import codec
 from server.wire import frames as wire
 from skills_engine import SkillsSnapshot
@@ -45,14 +51,17 @@ class Services:
     limits: config.Limits
     security: config.Security
     model: Callable[[], ModelInfo]
-    speech: wire.SpeechStatus
+    speech: SpeechService
 
 
 @dataclass(slots=True)
 class _Choices:
     """What `configure` has set for the rest of the connection."""
 
-    turn_detection: str = "server_vad"
+    voice: bool = True
+    turn_detection: TurnDetection = "server_vad"
+    sample_rate: int = 16_000
+    max_ahead_ms: float = 30_000
     skills: list[str] | None = None
     enable_tools: bool = True
     language: str | None = None
@@ -85,11 +94,21 @@ class Session:
         self._task: asyncio.Task[None] | None = None  # of _turn
         self._unwinding: set[asyncio.Task[None]] = set()
         self._used_ids: OrderedDict[str, None] = OrderedDict()  # the last MAX_REMEMBERED_IDS
-        self._told_no_speech = False
+        self._told_deaf = False
+        self._clock = PlaybackClock()  # of the latest turn with sound
+        self._hearing = Hearing(
+            services.speech,
+            send=self._send,
+            on_started=self.interrupt,
+            on_words=self._hear_words,
+            on_history=self._answer_words,
+            on_failed=lambda message: self._refuse("speech_unavailable", message),
+        )
 
     @property
     def is_idle(self) -> bool:
-        return self._turn is None
+        """No turn runs, and the sound of the last one has been played."""
+        return self._turn is None and not self._clock.is_speaking(time.perf_counter())
 
     def greet(self) -> None:
         snapshot = self._services.skills()
@@ -100,7 +119,7 @@ class Session:
                 server=f"parley/{__version__}",
                 skills=greeting.skill_items(snapshot, None),
                 model=greeting.model_item(self._services.model()),
-                speech=self._services.speech,
+                speech=self._services.speech.status,
                 limits=greeting.limit_items(self._services.limits),
             )
         )
@@ -109,6 +128,9 @@ class Session:
 
     def tell_skills(self, snapshot: SkillsSnapshot) -> None:
         self._send(greeting.skills_frame(snapshot, self._choices.skills))
+
+    def tell_speech(self, status: wire.SpeechStatus) -> None:
+        self._send(wire.Speech(**msgspec.structs.asdict(status)))
 
     def receive_text(self, data: bytes) -> None:
         received_s = time.perf_counter()
@@ -125,16 +147,19 @@ class Session:
             self.refuse(error)
 
     def receive_binary(self, data: bytes) -> None:
-        """Microphone sound; there is no ear for it yet."""
+        """Microphone sound. While there is no ear for it, that is said once and the sound is dropped."""
         self._services.metrics.count_in("binary")
         limit = self._services.limits.max_binary_bytes
         if len(data) > limit:
             self._refuse("message_too_large", f"{len(data)} bytes of sound in one message, at most {limit} are taken")
         elif len(data) % 2:
             self._refuse("audio_misaligned", "sound is 16-bit samples: send whole ones")
-        elif not self._told_no_speech:
-            self._told_no_speech = True
-            self._refuse_speech()
+        elif (deafness := self._services.speech.deafness) is None:
+            self._told_deaf = False
+            self._hearing.feed(data, self._clock)
+        elif not self._told_deaf:
+            self._told_deaf = True
+            self._refuse("speech_unavailable", deafness)
 
     def refuse(self, error: FrameError) -> None:
         """Answer a frame that is wrong; the connection goes on."""
@@ -145,10 +170,12 @@ class Session:
         turn = self._turn
         if turn is not None and turn_id in (None, turn.id):
             turn.end("interrupted")
+            self._clock = PlaybackClock()  # the client has cut it
 
     async def aclose(self) -> None:
         """End the turn and wait until everything it started has unwound."""
         self.interrupt()
+        await self._hearing.aclose()
         if not self._unwinding:
             return
         _, stuck = await asyncio.wait(self._unwinding, timeout=UNWIND_S)
@@ -165,27 +192,36 @@ class Session:
                 self.interrupt(frame.turn_id)
             case wire.Configure():
                 self._configure(frame)
-            case wire.SpeechStart():
-                self._start_speech()
-            case wire.SpeechEnd() | wire.SpeechCancel():
-                self._require_push_to_talk()
+            case wire.SpeechStart() | wire.SpeechEnd() | wire.SpeechCancel():
+                self._push_to_talk(frame)
+            case wire.History():
+                self._hearing.history(frame.utterance, frame.messages)
+            case wire.Playback():
+                self._note_playback(frame)
             case wire.Approval():
                 self._notify("approval_unknown", "nothing waits for this approval; it may have been answered already")
-            case wire.History() | wire.Playback():
-                pass  # valid, and of use only while there is sound
             case _:
                 assert_never(frame)
 
     def _configure(self, frame: wire.Configure) -> None:
         choices = self._choices
+        if frame.voice is not UNSET:
+            choices.voice = frame.voice
+        if frame.output is not UNSET:
+            choices.max_ahead_ms = frame.output.max_ahead_ms
         if frame.turn_detection is not UNSET:
             choices.turn_detection = frame.turn_detection
+        if frame.input is not UNSET:
+            choices.sample_rate = frame.input.sample_rate
+        if frame.turn_detection is not UNSET or frame.input is not UNSET:
+            self._hearing.configure(sample_rate=choices.sample_rate, mode=choices.turn_detection)
         if frame.skills is not UNSET:
             choices.skills = frame.skills
         if frame.enable_tools is not UNSET:
             choices.enable_tools = frame.enable_tools
         if frame.language is not UNSET:
             choices.language = frame.language
+            self._hearing.speak_language(frame.language)
         if frame.trace is not UNSET:
             choices.trace = frame.trace and self._may_trace()
             if frame.trace and not choices.trace:
@@ -201,6 +237,22 @@ class Session:
         turn_id = secrets.token_hex(8) if frame.id is UNSET else frame.id
         if turn_id in self._used_ids:
             raise FrameError("turn_id_reused", "this connection has had a turn of this id; make a new one", path="$.id")
+        self._hearing.discard()
+        if self._enter_gate():
+            self._remember(turn_id)
+            choices = self._choices
+            self._start_turn(
+                turn_id,
+                "chat",
+                frame.messages,
+                skills=choices.skills if frame.skills is UNSET else frame.skills,
+                enable_tools=choices.enable_tools if frame.enable_tools is UNSET else frame.enable_tools,
+                voice=choices.voice if frame.voice is UNSET else frame.voice,
+                received_s=received_s,
+            )
+
+    def _enter_gate(self) -> bool:
+        """Take a place among the running turns, after the turn that runs here has given its own back."""
         gate = self._services.gate
         if not gate.is_draining:
             self.interrupt()  # before the gate: its place may be the one that is needed
@@ -209,24 +261,21 @@ class Session:
         except TurnError as error:
             self._refuse(code_of(error), str(error), retry_after_ms=error.retry_after_ms)
             self.interrupt()  # the client has cut it off already
-            return
-        self._remember(turn_id)
-        self._start_turn(turn_id, self._request(frame), received_s)
+            return False
+        return True
 
-    def _request(self, frame: wire.Chat) -> TurnRequest:
-        snapshot = self._services.skills()
-        chosen = self._choices.skills if frame.skills is UNSET else frame.skills
-        known = [skill.name for skill in snapshot.skills]
-        skills = known if chosen is None else [name for name in dict.fromkeys(chosen) if name in set(known)]
-        return TurnRequest(
-            messages=frame.messages,
-            snapshot=snapshot,
-            skills=skills,
-            enable_tools=self._choices.enable_tools if frame.enable_tools is UNSET else frame.enable_tools,
+    def _voice(self) -> Voice:
+        return Voice(
+            synthesizer=self._services.speech.synthesizer,
             language=self._choices.language,
-            trace=self._choices.trace,
-            policy=self._system_policy(),
+            max_ahead_ms=self._choices.max_ahead_ms,
+            clock=self._clock,
         )
+
+    def _enabled(self, skills: list[str] | None, snapshot: SkillsSnapshot) -> list[str]:
+        """A client's list can only narrow; None: all of the operator's."""
+        known = [skill.name for skill in snapshot.skills]
+        return known if skills is None else [name for name in dict.fromkeys(skills) if name in set(known)]
 
     def _system_policy(self) -> SystemPolicy:
         policy = self._services.security.client_system_messages
@@ -234,17 +283,43 @@ class Session:
             return "allow" if self._is_local else "demote"
         return policy
 
-    def _start_turn(self, turn_id: str, request: TurnRequest, received_s: float) -> None:
+    def _start_turn(
+        self,
+        turn_id: str,
+        trigger: Literal["chat", "voice"],
+        messages: list[wire.Message],
+        *,
+        skills: list[str] | None,
+        enable_tools: bool,
+        voice: bool,
+        received_s: float,
+        recognized_s: float | None = None,
+    ) -> None:
+        self._clock = PlaybackClock(turn_id, began_s=received_s)
+        snapshot = self._services.skills()
+        request = TurnRequest(
+            messages=messages,
+            snapshot=snapshot,
+            skills=self._enabled(skills, snapshot),
+            enable_tools=enable_tools,
+            language=self._choices.language,
+            trace=self._choices.trace,
+            policy=self._system_policy(),
+            voice=self._voice() if voice else None,
+        )
         turn = Turn(
             turn_id,
             self._send,
+            send_sound=self._send_sound,
             sign=self._services.sign,
             received_s=received_s,
+            recognized_s=recognized_s,
             shows_trace=request.trace,
             on_end=self._turn_over,
         )
         self._turn = turn
-        turn.start("chat", request.skills)
+        self._hearing.turn(is_running=True)
+        turn.start(trigger, request.skills)
         self._task = asyncio.create_task(self._run_turn(turn, request), name=f"turn {turn_id}")
 
     async def _run_turn(self, turn: Turn, request: TurnRequest) -> None:
@@ -259,6 +334,7 @@ class Session:
     def _turn_over(self, turn: Turn) -> None:
         """`turn` has said its last; what it started is cancelled if it still runs."""
         task, self._task, self._turn = self._task, None, None
+        self._hearing.turn(is_running=False)
         if task is not None and task is not asyncio.current_task():
             task.cancel()
             self._unwinding.add(task)
@@ -273,21 +349,58 @@ class Session:
         if len(self._used_ids) > MAX_REMEMBERED_IDS:
             self._used_ids.popitem(last=False)
 
-    # speech, which is not there yet
+    # speech
 
-    def _start_speech(self) -> None:
-        if self._require_push_to_talk():
-            self.interrupt()
-            self._refuse_speech()
+    def _push_to_talk(self, frame: wire.SpeechStart | wire.SpeechEnd | wire.SpeechCancel) -> None:
+        if self._choices.turn_detection != "push_to_talk":
+            text = 'configure `turn_detection: "push_to_talk"` first; here the server listens'
+            self._notify("not_push_to_talk", text)
+        elif (deafness := self._services.speech.deafness) is not None:
+            if isinstance(frame, wire.SpeechStart):
+                self.interrupt()
+                self._refuse("speech_unavailable", deafness)
+        else:
+            match frame:
+                case wire.SpeechStart():
+                    self._hearing.key_down()
+                case wire.SpeechEnd():
+                    self._hearing.key_up()
+                case wire.SpeechCancel():
+                    self._hearing.key_cancel()
 
-    def _require_push_to_talk(self) -> bool:
-        if self._choices.turn_detection == "push_to_talk":
-            return True
-        self._notify("not_push_to_talk", 'configure `turn_detection: "push_to_talk"` first; here the server listens')
-        return False
+    def _hear_words(self, _words: Words) -> str:
+        turn_id = secrets.token_hex(8)
+        self._remember(turn_id)
+        return turn_id
 
-    def _refuse_speech(self) -> None:
-        self._refuse("speech_unavailable", f"no speech recognition: {self._services.speech.stt.reason}")
+    def _answer_words(self, turn_id: str, words: Words, history: list[wire.Message] | None) -> None:
+        """Start the turn that a transcript has announced."""
+        if not self._enter_gate():
+            return
+        choices = self._choices
+        self._start_turn(
+            turn_id,
+            "voice",
+            [*(history or ()), wire.Message(role="user", content=words.text)],
+            skills=choices.skills,
+            enable_tools=choices.enable_tools,
+            voice=choices.voice,
+            received_s=words.stopped_s,
+            recognized_s=words.recognized_s,
+        )
+        if history is None:
+            text = "the client sent no history for what was said: the reply knows these words only"
+            self._send(wire.Notice(code="history_missing", level="warning", message=text, turn_id=turn_id))
+        if self._hearing.is_speaking:
+            self.interrupt()  # the user has begun to speak again while the history was waited for
+
+    def _note_playback(self, frame: wire.Playback) -> None:
+        if self._clock.turn_id != frame.turn_id:
+            return  # of a turn that was cut
+        is_first = self._clock.first_audible_s is None
+        self._clock.report(frame.index, frame.ms, frame.state, time.perf_counter())
+        if is_first and self._clock.first_audible_s is not None:
+            self._services.metrics.first_audible.observe(self._clock.first_audible_s - self._clock.began_s)
 
     # frames out
 
@@ -312,6 +425,10 @@ class Session:
         self._services.metrics.count_out(frame.__struct_config__.tag)  # type: ignore[arg-type]  # our tags are str
         self._outbox.put(Kind.TEXT, codec.encode(frame))
 
+    def _send_sound(self, pcm: bytes) -> None:
+        self._services.metrics.count_out("binary")
+        self._outbox.put(Kind.BINARY, pcm)
+
 
 def _account(turn: Turn, metrics: Metrics) -> None:
     times = turn.metrics
@@ -323,6 +440,10 @@ def _account(turn: Turn, metrics: Metrics) -> None:
         metrics.first_token.observe(times.first_token / 1000)
     if times.first_sentence is not None:
         metrics.first_sentence.observe(times.first_sentence / 1000)
+    if times.first_audio is not None:
+        metrics.first_audio.observe(times.first_audio / 1000)
+    if times.transcript is not None:
+        metrics.transcript.observe(times.transcript / 1000)
     logger.info(
         "turn %s: %s in %.0f ms, first text after %s ms",
         turn.id,

@@ -3,6 +3,7 @@
 import logging
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
 from msgspec import UNSET, UnsetType
@@ -21,6 +22,13 @@ Sign = Callable[[str, str, str, str], str]
 """(skill, name, role, content) → signature."""
 
 
+@dataclass(slots=True)
+class _OpenSentence:
+    index: int
+    sample_rate: int
+    duration_ms: float = 0.0
+
+
 class Turn:
     """Numbers, pairs and times what a turn says.
 
@@ -34,8 +42,10 @@ class Turn:
         turn_id: str,
         send: Callable[[wire.ServerFrame], None],
         *,
+        send_sound: Callable[[bytes], None],
         sign: Sign,
         received_s: float,
+        recognized_s: float | None = None,
         shows_trace: bool = False,
         on_end: Callable[["Turn"], None] | None = None,
         clock: Callable[[], float] = time.perf_counter,
@@ -47,14 +57,18 @@ class Turn:
         self.hook_count = 0
         self.shows_trace = shows_trace
         self._send = send
+        self._send_sound = send_sound
         self._sign = sign
         self._on_end = on_end
         self._clock = clock
         self._received_s = received_s
         self._next_index = 0
+        self._sentence: _OpenSentence | None = None
         self._open_tools: dict[str, str] = {}  # id → name of calls without a result yet
         self._usage = Usage()
         self._marks: dict[str, float] = {}  # name of a metric → ms, set once
+        if recognized_s is not None:
+            self._marks["transcript"] = _ms(recognized_s - received_s)
 
     @property
     def is_over(self) -> bool:
@@ -79,7 +93,8 @@ class Turn:
             case TTSResult(text=str(delta)):
                 self._send(wire.Text(turn_id=self.id, delta=delta))
             case TTSResult(sentence=SpokenSentence() as sentence):
-                self._say_sentence(sentence)
+                self.open_sentence(sentence, None)
+                self.close_sentence()
             case TTSResult(hook=dict(hook)):
                 self._say_hook(hook)
             case TTSResult(tool_call=ToolStarted() as call):
@@ -95,6 +110,44 @@ class Turn:
             case TTSResult(trace=TraceEvent() as event):
                 if self.shows_trace:
                     self._send(wire.Trace(turn_id=self.id, event=event.event, data=event.data))
+
+    def note_sentence(self) -> None:
+        """A sentence is complete; it may have to wait for its sound."""
+        self._mark("first_sentence")
+
+    def open_sentence(self, sentence: SpokenSentence, audio: wire.AudioFormat | None) -> None:
+        """`sentence`; its sound may follow, then `close_sentence`, before anything else that is queued."""
+        if self.is_over:
+            return
+        self.note_sentence()
+        self._sentence = _OpenSentence(self._next_index, audio.sample_rate if audio is not None else 0)
+        self._next_index += 1
+        self._send(
+            wire.Sentence(
+                turn_id=self.id,
+                index=self._sentence.index,
+                text=sentence.text,
+                spoken=sentence.spoken,
+                audio=audio,
+            )
+        )
+
+    def sound(self, pcm: bytes) -> float:
+        """A piece of the open sentence's sound, whole samples; returns its length in ms, 0 once the turn is over."""
+        if self.is_over or self._sentence is None:
+            return 0.0
+        self._mark("first_audio")
+        self._send_sound(pcm)
+        ms = len(pcm) / 2 * 1000 / self._sentence.sample_rate
+        self._sentence.duration_ms += ms
+        return ms
+
+    def close_sentence(self) -> None:
+        """`sentence_end` of the open sentence; nothing if there is none."""
+        sentence, self._sentence = self._sentence, None
+        if sentence is not None:
+            duration_ms = round(sentence.duration_ms, 3)
+            self._send(wire.SentenceEnd(turn_id=self.id, index=sentence.index, duration_ms=duration_ms))
 
     def fail(self, code: wire.ErrorCode, message: str, *, retry_after_ms: int | None = None) -> None:
         """`error`, then `turn_end` with the reason `error`."""
@@ -114,6 +167,7 @@ class Turn:
         """`turn_end`, and the answers to what is still open before it. The first call counts."""
         if self.is_over:
             return
+        self.close_sentence()
         for call_id, name in list(self._open_tools.items()):
             self._say_result(
                 ToolFinished(id=call_id, name=name, content=INTERRUPTED_TOOL, is_error=True, duration_ms=0.0)
@@ -135,12 +189,6 @@ class Turn:
         )
         if self._on_end is not None:
             self._on_end(self)
-
-    def _say_sentence(self, sentence: SpokenSentence) -> None:
-        self._mark("first_sentence")
-        index, self._next_index = self._next_index, self._next_index + 1
-        self._send(wire.Sentence(turn_id=self.id, index=index, text=sentence.text, spoken=sentence.spoken))
-        self._send(wire.SentenceEnd(turn_id=self.id, index=index, duration_ms=0))
 
     def _say_hook(self, hook: dict[str, str]) -> None:
         self.hook_count += 1
@@ -177,7 +225,11 @@ class Turn:
             self._marks[name] = self._elapsed_ms()
 
     def _elapsed_ms(self) -> float:
-        return round((self._clock() - self._received_s) * 1000, 3)
+        return _ms(self._clock() - self._received_s)
+
+
+def _ms(seconds: float) -> float:
+    return round(seconds * 1000, 3)
 
 
 def _sum(a: Usage, b: Usage) -> Usage:

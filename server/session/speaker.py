@@ -1,0 +1,178 @@
+"""Says a turn aloud: sentences are synthesised ahead and leave in spoken order.
+
+What the client handles in playback order (sentences, hooks, tool frames) passes
+through one queue; what it handles on arrival (text, notices) does not wait.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Final
+
+from server.agent.chunks import NoticeGiven
+from server.errors import SpeechError
+from server.session.playback import PlaybackClock
+from server.session.results import SpokenSentence, TTSResult
+from server.session.turn import Turn
+from server.speech.tts import SoundChunk, Synthesizer
+from server.wire import frames as wire
+
+logger = logging.getLogger(__name__)
+
+MAX_SYNTHESES: Final = 4
+"""Sentences of a turn that are being synthesised, or are and wait for their turn to be sent."""
+MAX_QUEUED: Final = 64
+"""Then the agent waits; a long reply is not written minutes ahead of the voice."""
+_PACE_STEP_S: Final = 0.25
+
+_QUEUED: Final = ("sentence", "hook", "tool_call", "tool_result")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Voice:
+    """How a turn is spoken."""
+
+    synthesizer: Synthesizer
+    language: str | None
+    max_ahead_ms: float
+    clock: PlaybackClock
+
+
+@dataclass
+class _Job:
+    """A sentence on its way through synthesis."""
+
+    sentence: SpokenSentence
+    chunks: asyncio.Queue[SoundChunk | None] = field(default_factory=asyncio.Queue)  # bounded by the sentence's length
+    task: asyncio.Task[None] | None = None
+    failure: SpeechError | None = None
+
+
+class Speaker:
+    """`async with speaker.running(): await speaker.say(result) … await speaker.finish()`.
+
+    Without a voice, or while its engine is not there, sentences leave as text.
+    Leaving the context early, or being cancelled, cancels every synthesis.
+    """
+
+    def __init__(self, turn: Turn, voice: Voice | None, *, room: Callable[[], Awaitable[None]]) -> None:
+        self._turn = turn
+        self._voice = voice if voice is not None and voice.synthesizer.status.state == "ready" else None
+        self._room = room
+        self._queue: asyncio.Queue[TTSResult | _Job | None] = asyncio.Queue(MAX_QUEUED)
+        self._slots = asyncio.Semaphore(MAX_SYNTHESES)
+        self._jobs: set[asyncio.Task[None]] = set()
+        self._told_failure = False
+        self._broken: Exception | None = None  # why nothing can be sent any more
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        if self._voice is None:
+            yield
+            return
+        emitter = asyncio.create_task(self._emit(self._voice), name=f"speaker {self._turn.id}")
+        try:
+            yield
+            await emitter
+            self._check()
+        finally:
+            for task in (emitter, *self._jobs):
+                task.cancel()
+            await asyncio.gather(emitter, *self._jobs, return_exceptions=True)
+
+    async def say(self, result: TTSResult) -> None:
+        """In order. Waits while MAX_QUEUED things are still to be said. Raises what keeps them from being sent."""
+        self._check()
+        if self._voice is None or all(getattr(result, name) is None for name in _QUEUED):
+            self._turn.say(result)
+        elif result.sentence is not None and _words(result.sentence):
+            await self._queue.put(self._begin(result.sentence, self._voice))
+        else:
+            await self._queue.put(result)
+
+    async def finish(self) -> None:
+        """Nothing follows; `running` ends when all of it has left."""
+        if self._voice is not None:
+            await self._queue.put(None)
+
+    def _begin(self, sentence: SpokenSentence, voice: Voice) -> _Job:
+        self._turn.note_sentence()
+        job = _Job(sentence)
+        job.task = asyncio.create_task(self._synthesize(job, voice), name=f"synthesis {self._turn.id}")
+        self._jobs.add(job.task)
+        job.task.add_done_callback(self._jobs.discard)
+        return job
+
+    async def _synthesize(self, job: _Job, voice: Voice) -> None:
+        await self._slots.acquire()  # given back when the sentence has been sent: what waits is bounded, too
+        try:
+            async with aclosing(voice.synthesizer.synthesize(_words(job.sentence), language=voice.language)) as chunks:
+                async for chunk in chunks:
+                    job.chunks.put_nowait(chunk)
+        except SpeechError as error:
+            job.failure = error
+        finally:
+            job.chunks.put_nowait(None)
+
+    def _check(self) -> None:
+        if self._broken is not None:
+            raise self._broken
+
+    async def _emit(self, voice: Voice) -> None:
+        try:
+            await self._emit_all(voice)
+        except Exception as error:  # noqa: BLE001  # to be raised by `say`, which must not wait for a queue that nobody empties
+            self._broken = error
+            while await self._queue.get() is not None:
+                pass
+
+    async def _emit_all(self, voice: Voice) -> None:
+        while (item := await self._queue.get()) is not None:
+            if isinstance(item, TTSResult):
+                if item.sentence is not None:
+                    voice.clock.begin_sentence()
+                self._turn.say(item)
+            else:
+                await self._send(item, voice)
+                self._slots.release()
+            await self._room()
+
+    async def _send(self, job: _Job, voice: Voice) -> None:
+        first = await job.chunks.get()
+        rate = None if first is None else first.sample_rate
+        audio = None if rate is None else wire.AudioFormat(format="pcm16", sample_rate=rate)
+        self._turn.open_sentence(job.sentence, audio)
+        voice.clock.begin_sentence()
+        if first is not None:
+            async with aclosing(_rest(first, job)) as chunks:
+                async for chunk in chunks:
+                    voice.clock.sent(self._turn.sound(chunk.pcm), time.perf_counter())
+                    await self._room()
+                    await self._keep_pace(voice)
+        self._turn.close_sentence()
+        if job.failure is not None and not self._told_failure:
+            self._told_failure = True
+            logger.warning("a sentence was not spoken: %s", job.failure)
+            notice = NoticeGiven("speech_failed", "warning", f"the reply goes on as text: {job.failure}")
+            self._turn.say(TTSResult(notice=notice))
+
+    async def _keep_pace(self, voice: Voice) -> None:
+        """Wait while the client has more sound than it asked for; its `playback` frames tell when it has not."""
+
+        while (too_much_ms := voice.clock.ahead_ms(time.perf_counter()) - voice.max_ahead_ms) > 0:  # noqa: ASYNC110  time itself
+            await asyncio.sleep(min(_PACE_STEP_S, too_much_ms / 1000))
+
+
+async def _rest(first: SoundChunk, job: _Job) -> AsyncGenerator[SoundChunk, None]:
+    chunk: SoundChunk | None = first
+    while chunk is not None:
+        yield chunk
+        chunk = await job.chunks.get()
+
+
+def _words(sentence: SpokenSentence) -> str:
+    """What is said of it."""
+    return sentence.text.strip() if sentence.spoken is None else sentence.spoken.strip()

@@ -1,0 +1,78 @@
+"""Ears, mouth and voice detection as one thing to start, stop and ask after."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+
+from server import config
+from server.errors import SpeechUnavailable
+from server.speech.stt import Recognizer, recognizer_of
+from server.speech.tts import Synthesizer, synthesizer_of
+from server.speech.vad import VoiceDetector
+from server.wire.frames import SpeechPart, SpeechStatus
+
+logger = logging.getLogger(__name__)
+
+
+class SpeechService:
+    """`on_change` is called in the event loop when `status` has changed."""
+
+    def __init__(self, recognizer: Recognizer, synthesizer: Synthesizer, detector: VoiceDetector | None) -> None:
+        self.recognizer = recognizer
+        self.synthesizer = synthesizer
+        self.detector = detector
+        """None where nothing is recognised anyway."""
+
+    @classmethod
+    def build(
+        cls, settings: config.Speech, environ: Mapping[str, str], *, on_change: Callable[[], None]
+    ) -> "SpeechService":
+        """Nothing is started. Raises ConfigError."""
+        return cls(
+            recognizer_of(settings.stt, environ, on_change=on_change),
+            synthesizer_of(settings.tts, environ, on_change=on_change),
+            None if settings.stt.provider == "none" else VoiceDetector(on_change),
+        )
+
+    @property
+    def status(self) -> SpeechStatus:
+        return SpeechStatus(
+            stt=self.recognizer.status,
+            tts=self.synthesizer.status,
+            vad=self._vad_status(),
+            stt_languages=self.recognizer.languages,
+            tts_languages=self.synthesizer.languages,
+            output_sample_rate=self.synthesizer.sample_rate,
+        )
+
+    @property
+    def deafness(self) -> str | None:
+        """Why nothing can be heard now; None: it can."""
+        for part in (self.recognizer.status, self._vad_status()):
+            if part.state == "loading":
+                return "speech recognition is still loading; try again in a moment"
+            if part.state != "ready":
+                return part.reason or "speech recognition is missing"
+        return None
+
+    async def start(self) -> None:
+        """Begin to load; `status` says when each part is there, or why it is not."""
+        await asyncio.gather(self.recognizer.start(), self.synthesizer.start(), self._start_detector())
+
+    async def aclose(self) -> None:
+        await asyncio.gather(self.recognizer.aclose(), self.synthesizer.aclose())
+        if self.detector is not None:
+            await self.detector.aclose()
+
+    async def _start_detector(self) -> None:
+        if self.detector is None:
+            return
+        try:
+            await self.detector.start()
+        except SpeechUnavailable as error:
+            logger.warning("no voice detection: %s", error)
+
+    def _vad_status(self) -> SpeechPart:
+        if self.detector is None:
+            return SpeechPart(state="missing", reason="nothing is recognised (speech.stt.provider: none)")
+        return self.detector.status
