@@ -12,10 +12,12 @@ from server.agent.chunks import LLMChunk, NoticeGiven, ToolFinished, ToolStarted
 from server.llm.types import Message, ModelInfo, Usage
 from server.metrics import Metrics
 from server.session.chat_handler import ChatHandler, TurnLimits
-from server.session.greeting import speech_status
 from server.session.outbox import Kind, Outbox
 from server.session.session import Services, Session
 from server.session.turn_gate import TurnGate
+from server.speech.service import SpeechService
+from server.speech.stt import NoRecognizer
+from server.speech.tts import NoSynthesizer
 from skills_engine import HookInfo, SkillsSnapshot
 
 Frame = dict[str, Any]
@@ -124,7 +126,7 @@ class Desk:
             limits=self.limits,
             security=security or config.Security(),
             model=lambda: ModelInfo(name="fake", host="nowhere", location="local"),
-            speech=speech_status(config.Speech()),
+            speech=SpeechService(NoRecognizer(), NoSynthesizer(), None),
         )
         self.socket = RecordingSocket()
         self.outbox = Outbox(self.socket)

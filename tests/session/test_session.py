@@ -131,7 +131,7 @@ async def test_an_approval_that_nobody_asked_for_is_a_notice() -> None:
     assert (frame["type"], frame["code"]) == ("notice", "approval_unknown")
 
 
-# speech, which is not there
+# speech where it is switched off
 
 
 async def test_sound_is_refused_once_and_wrong_sound_each_time() -> None:

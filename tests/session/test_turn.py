@@ -16,10 +16,12 @@ class Said:
     def __init__(self, *, shows_trace: bool = False) -> None:
         self.now_s = 100.0
         self.ended: list[str] = []
+        self.sound: list[bytes] = []
         self._sent: list[wire.ServerFrame] = []
         self.turn = Turn(
             "t1",
             self._sent.append,
+            send_sound=self.sound.append,
             sign=lambda skill, name, role, content: f"{skill}/{name}/{role}/{content}",
             received_s=100.0,
             shows_trace=shows_trace,

@@ -51,6 +51,8 @@ class ServerProcess:
             "HOME": str(folder),
             "PARLEY_DATA__DIR": str(folder / "data"),
             "PARLEY_LOG__FORMAT": "text",
+            "PARLEY_SPEECH__STT__PROVIDER": "none",  # most tests do without: the engines take seconds and 500 MB
+            "PARLEY_SPEECH__TTS__PROVIDER": "none",
             **(environ or {}),
         }
         self.settings = settings
