@@ -11,7 +11,11 @@ import msgspec
 from server import config
 from server.app import App
 
-PRESET: dict[str, Any] = {"listen": {"port": 0}, "skills": {"reload": "off"}}
+PRESET: dict[str, Any] = {
+    "listen": {"port": 0},
+    "skills": {"reload": "off"},
+    "speech": {"stt": {"provider": "none"}, "tts": {"provider": "none"}},
+}
 
 
 @dataclass
