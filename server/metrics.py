@@ -35,7 +35,9 @@ class Metrics:
         self.first_token = _histogram(registry, "parley_first_token_seconds", "chat received → first text")
         self.first_sentence = _histogram(registry, "parley_first_sentence_seconds", "chat received → first sentence")
         self.transcript = _histogram(registry, "parley_transcript_seconds", "end of speech → transcript")
-        self.first_audio = _histogram(registry, "parley_first_audio_seconds", "end of speech or chat → first sound sent")
+        self.first_audio = _histogram(
+            registry, "parley_first_audio_seconds", "end of speech or chat → first sound sent"
+        )
         self.first_audible = _histogram(
             registry, "parley_first_audible_seconds", "end of speech or chat → first audible sample, as clients tell"
         )

@@ -89,7 +89,7 @@ class ChatHandler:
 
     async def _answer(self, turn: Turn, request: TurnRequest, outbox: Outbox, speaker: Speaker) -> "_Failure | None":
         """Let the agent speak; what was shown is also said, even when the reply broke off."""
-        narrator = Narrator()
+        narrator = Narrator(is_spoken=request.voice is not None)
         failure = await self._listen_to_agent(turn, request, outbox, speaker, narrator)
         for result in narrator.flush():
             await speaker.say(result)

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 from server.agent.chunks import LLMChunk, NoticeGiven, ToolFinished, ToolStarted, TraceEvent
 from server.speech.sentences import SentenceSplitter
+from server.speech.speakable import SpokenText
+from server.speech.voice_tags import VoiceTags
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,17 +36,20 @@ class TTSResult:
 
 
 class Narrator:
-    """Keeps the order of what is said: a sentence still open leaves before a hook or a tool call."""
+    """Keeps the order of what is said: a sentence still open leaves before a hook or a tool call.
 
-    def __init__(self) -> None:
-        self._splitter = SentenceSplitter()
+    With `is_spoken` the first sentence of the turn may be a clause, to be heard early.
+    """
+
+    def __init__(self, *, is_spoken: bool = False) -> None:
+        self._splitter = SentenceSplitter(first_clause=is_spoken)
+        self._tags = VoiceTags()
+        self._spoken = SpokenText()
 
     def tell(self, chunk: LLMChunk) -> Iterator[TTSResult]:
         match chunk:
             case LLMChunk(text=str(text)):
-                yield TTSResult(text=text)
-                for sentence in self._splitter.feed(text):
-                    yield _sentence(sentence)
+                yield from self._show(self._tags.feed(text))
             case LLMChunk(hook=dict(hook)):
                 yield from self.flush()
                 yield TTSResult(hook=hook)
@@ -65,11 +70,20 @@ class Narrator:
 
     def flush(self) -> Iterator[TTSResult]:
         """The sentence still open, if there is one."""
+        yield from self._show(self._tags.flush())
         rest = self._splitter.flush()
         if rest is not None:
-            yield _sentence(rest)
+            yield self._sentence(rest)
 
+    def _show(self, text: str) -> Iterator[TTSResult]:
+        if text:
+            yield TTSResult(text=text)
+            for sentence in self._splitter.feed(text):
+                yield self._sentence(sentence)
 
-def _sentence(text: str) -> TTSResult:
-    has_words = any(character.isalnum() for character in text)
-    return TTSResult(sentence=SpokenSentence(text, None if has_words else ""))
+    def _sentence(self, text: str) -> TTSResult:
+        voiced = self._tags.voiced(text)
+        spoken = self._spoken.of(text if voiced is None else voiced)
+        if spoken is None and voiced is not None:
+            spoken = voiced.strip()
+        return TTSResult(sentence=SpokenSentence(text, spoken))

@@ -20,32 +20,13 @@ _LINK: Final = re.compile(r"(?:https?://|www\.)\S*$", re.IGNORECASE)
 _LAST_WORD: Final = re.compile(r"[^\s(\[\"'“‘（]*$")
 _LIST_NUMBER: Final = re.compile(r"(?:^|\n)\s*\d{1,3}$")
 _ABBREVIATIONS: Final = frozenset(
-    [
-        "mr",
-        "mrs",
-        "ms",
-        "dr",
-        "prof",
-        "st",
-        "jr",
-        "sr",
-        "vs",
-        "etc",
-        "e.g",
-        "i.e",
-        "cf",
-        "fig",
-        "approx",
-        "dept",
-        "est",
-        "inc",
-        "ltd",
-        "a.m",
-        "p.m",
-        "u.s",
-        "u.k",
-    ]
+    "mr mrs ms dr prof st jr sr vs etc e.g i.e cf fig approx dept est inc ltd co corp a.m p.m u.s u.k ph.d "
+    "jan feb mar apr jun jul aug sep sept oct nov dec".split()  # noqa: SIM905  a list of forty quotes is no easier to read
 )
+_CLAUSE_STOPS: Final = frozenset(",;:–—")  # end a clause before white space
+_WIDE_CLAUSE_STOPS: Final = frozenset("，、；：")  # whatever follows
+_MIN_CLAUSE_WORDS: Final = 4
+_MIN_WIDE_CLAUSE_CHARS: Final = 6
 
 
 class SentenceSplitter:
@@ -53,9 +34,12 @@ class SentenceSplitter:
 
     A sentence holds at least one letter or digit: stray punctuation and white
     space wait for what follows. Inside a ``` fence only the end of a line cuts.
+    With `first_clause` the very first sentence may end at a clause, so that it
+    can be heard early.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, first_clause: bool = False) -> None:
+        self._wants_clause = first_clause
         self._begin()
 
     def _begin(self) -> None:
@@ -80,6 +64,7 @@ class SentenceSplitter:
         return rest or None
 
     def _cut(self, end: int) -> str:
+        self._wants_clause = False
         sentence, self._text = self._text[:end], self._text[end:]
         self._at = 0
         self._has_word = False
@@ -90,6 +75,12 @@ class SentenceSplitter:
         """Where the first sentence ends; None: more text is needed."""
         while self._at < len(self._text):
             character = self._text[self._at]
+            if self._wants_clause and (character in _CLAUSE_STOPS or character in _WIDE_CLAUSE_STOPS):
+                is_clause = self._is_clause(character)
+                if is_clause is None:
+                    return None
+                if is_clause:
+                    return self._at + 1
             if character in _STOPS:
                 is_end = self._is_line_end() if character == "\n" else self._is_stop()
                 if is_end is None:
@@ -101,6 +92,18 @@ class SentenceSplitter:
             if self._at == MAX_SENTENCE_CHARS:
                 return self._forced_end()
         return None
+
+    def _is_clause(self, stop: str) -> bool | None:
+        """Is enough said before this comma or dash to be worth hearing? None: the next character will tell."""
+        before = self._text[: self._at]
+        if self._in_fence or self._is_fence_line():
+            return False
+        if stop in _WIDE_CLAUSE_STOPS:
+            return sum(map(str.isalnum, before)) >= _MIN_WIDE_CLAUSE_CHARS
+        if sum(any(map(str.isalnum, word)) for word in before.split()) < _MIN_CLAUSE_WORDS:
+            return False
+        following = self._text[self._at + 1 : self._at + 2]
+        return following.isspace() if following else None
 
     def _is_line_end(self) -> bool:
         is_fence = self._is_fence_line()

@@ -1,0 +1,73 @@
+"""What of a reply is said: code, tables and addresses are shown and not read out. Pure."""
+
+import re
+from typing import Final
+
+_FENCE: Final = re.compile(r"^ {0,3}(`{3,}|~{3,})")
+_TABLE_ROW: Final = re.compile(r"^\s*\|.*\|?\s*$")
+_RULE: Final = re.compile(r"^\s*([-*_])(?:\s*\1){2,}\s*$")
+_IMAGE: Final = re.compile(r"!\[([^\]\n]*)\]\([^)\s]*(?:\s+\"[^\"]*\")?\)")
+_LINK: Final = re.compile(r"\[([^\]\n]+)\]\([^)\s]*(?:\s+\"[^\"]*\")?\)")
+_ADDRESS: Final = re.compile(r"<?\b(?:https?://|www\.)[^\s<>\"'”’）】]*[^\s<>\"'”’）】.,;:!?)\]]>?", re.IGNORECASE)
+_HEADING: Final = re.compile(r"^\s{0,3}#{1,6}\s+")
+_BULLET: Final = re.compile(r"^(\s*)[-*+•]\s+(?:\[[ xX]\]\s+)?")
+_QUOTE: Final = re.compile(r"^\s*(?:>\s?)+")
+_EMPHASIS: Final = re.compile(r"(\*{1,3}|_{1,3}|~~)(?=\S)(.+?)(?<=\S)\1")
+_CODE: Final = re.compile(r"`+([^`\n]+)`+")
+_ESCAPE: Final = re.compile(r"\\([\\`*_{}\[\]()#+\-.!|~>])")
+_EMOJI: Final = re.compile(
+    "[\U0001f000-\U0001faff\u2600-\u27bf\u2190-\u21ff\u2b00-\u2bff\u2300-\u23ff\ufe0f\u200d\u20e3\U000e0020-\U000e007f]+"
+)
+_SPACE: Final = re.compile(r"[ \t]+")
+
+
+class SpokenText:
+    """Given the slices of one reply in order, knows which of them stand in a code block."""
+
+    def __init__(self) -> None:
+        self._fence: str | None = None  # what closes the block we are in
+        self._is_line_start = True
+
+    def of(self, text: str) -> str | None:
+        """What is said for this slice: None = just as it stands, "" = nothing."""
+        spoken = _SPACE.sub(" ", " ".join(self._lines(text))).strip()
+        if not any(character.isalnum() for character in spoken):
+            return ""
+        return None if spoken == text.strip() else spoken
+
+    def _lines(self, text: str) -> list[str]:
+        said = []
+        pieces = text.split("\n")
+        for number, line in enumerate(pieces):
+            starts = number > 0 or self._is_line_start
+            if (spoken := self._line(line, starts=starts)) and spoken.strip():
+                said.append(spoken.strip())
+        self._is_line_start = not pieces[-1].strip() if len(pieces) > 1 else self._is_line_start and not text.strip()
+        return said
+
+    def _line(self, line: str, *, starts: bool) -> str:
+        fence = _FENCE.match(line) if starts else None
+        if self._fence is not None:
+            if fence and fence[1].startswith(self._fence):
+                self._fence = None
+            return ""
+        if fence:
+            self._fence = fence[1]
+            return ""
+        if starts:
+            if _TABLE_ROW.match(line) or _RULE.match(line):
+                return ""
+            for mark in (_QUOTE, _HEADING, _BULLET):
+                line = mark.sub("", line, count=1)
+        return _inline(line)
+
+
+def _inline(line: str) -> str:
+    line = _IMAGE.sub(r"\1", line)
+    line = _LINK.sub(r"\1", line)
+    line = _ADDRESS.sub("", line)
+    line = _CODE.sub(r"\1", line)
+    for _ in range(3):  # emphasis in emphasis
+        line = _EMPHASIS.sub(r"\2", line)
+    line = _ESCAPE.sub(r"\1", line)
+    return _EMOJI.sub("", line)
