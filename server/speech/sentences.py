@@ -21,7 +21,7 @@ _LAST_WORD: Final = re.compile(r"[^\s(\[\"'“‘（]*$")
 _LIST_NUMBER: Final = re.compile(r"(?:^|\n)\s*\d{1,3}$")
 _ABBREVIATIONS: Final = frozenset(
     "mr mrs ms dr prof st jr sr vs etc e.g i.e cf fig approx dept est inc ltd co corp a.m p.m u.s u.k ph.d "
-    "jan feb mar apr jun jul aug sep sept oct nov dec".split()  # noqa: SIM905  a list of forty quotes is no easier to read
+    "jan feb mar apr jun jul aug sep sept oct nov dec".split()
 )
 _CLAUSE_STOPS: Final = frozenset(",;:–—")  # end a clause before white space
 _WIDE_CLAUSE_STOPS: Final = frozenset("，、；：")  # whatever follows

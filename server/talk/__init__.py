@@ -1,0 +1,1 @@
+"""A client for the command line: the example for client authors, of docs/protocol.md alone."""

@@ -1,0 +1,103 @@
+"""`python -m server.talk URL`: type, or speak from a WAV file or a microphone."""
+
+import argparse
+import asyncio
+import contextlib
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+import websockets
+
+from server.talk.client import Output, TalkClient
+from server.talk.sound import Loudspeaker, SoundError, WavWriter, microphone_frames, wav_frames, wav_rate
+
+MICROPHONE_RATE: Final = 16_000
+_STOPS_AFTER_S: Final = 60.0
+
+
+def main() -> int:
+    options = _parse()
+    try:
+        asyncio.run(_talk(options))
+    except (SoundError, OSError, websockets.WebSocketException) as error:
+        print(f"talk: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+def _parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m server.talk", description=__doc__)
+    parser.add_argument("url", nargs="?", default="ws://localhost:8765/ws", help="default: %(default)s")
+    parser.add_argument("--wav", type=Path, metavar="IN", help="say this file (16 bits, mono) and wait for the answer")
+    parser.add_argument("--save", type=Path, metavar="OUT", help="write the answer's sound to this file")
+    parser.add_argument("--mic", action="store_true", help="speak and listen (needs: pip install sounddevice)")
+    parser.add_argument("--say", metavar="TEXT", help="send this text, print the answer and stop")
+    parser.add_argument("--token", help="sent as `Authorization: Bearer`")
+    parser.add_argument("--language", help="BCP 47: what you speak and want to hear")
+    return parser.parse_args()
+
+
+async def _talk(options: argparse.Namespace) -> None:
+    output = _output(options)
+    client = await TalkClient.connect(options.url, token=options.token, show=_show, output=output)
+    reader = asyncio.create_task(client.run(), name="reader")
+    try:
+        ready = await asyncio.wait_for(client.ready(), _STOPS_AFTER_S)
+        print(f"[{ready['model']['name']} at {ready['model']['host']}]")
+        await client.configure(voice=output is not None, language=options.language)
+        await _converse(client, options)
+    finally:
+        await client.close()
+        await reader
+
+
+def _output(options: argparse.Namespace) -> Output | None:
+    if options.save is not None:
+        return WavWriter(options.save)
+    return Loudspeaker() if options.mic else None
+
+
+async def _converse(client: TalkClient, options: argparse.Namespace) -> None:
+    if options.wav is not None:
+        await client.configure(input={"format": "pcm16", "sample_rate": wav_rate(options.wav)})
+        await client.speak(wav_frames(options.wav))
+        await client.quiet()
+    elif options.say is not None:
+        await client.say(options.say)
+        await client.quiet()
+    elif options.mic:
+        await client.configure(input={"format": "pcm16", "sample_rate": MICROPHONE_RATE})
+        await client.speak(microphone_frames(MICROPHONE_RATE))
+    else:
+        while line := await asyncio.to_thread(_read_line):
+            await client.say(line)
+            await client.quiet()
+
+
+def _read_line() -> str:
+    with contextlib.suppress(EOFError):
+        while True:
+            if line := input("> ").strip():
+                return line
+    return ""
+
+
+def _show(frame: dict[str, Any]) -> None:
+    match frame["type"]:
+        case "text":
+            print(frame["delta"], end="", flush=True)
+        case "transcript" if frame["final"] and frame["text"]:
+            print(f"> {frame['text']}")
+        case "tool_call":
+            print(f"[{frame['name']} {frame['arguments']}]")
+        case "notice" | "error":
+            print(f"[{frame['code']}: {frame['message']}]")
+        case "turn_end":
+            print("" if frame["reason"] == "completed" else f"[{frame['reason']}]")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

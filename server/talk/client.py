@@ -1,0 +1,111 @@
+"""Frames in, frames out: one conversation over one WebSocket."""
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from typing import Any, Final, Protocol
+
+import websockets
+from websockets.asyncio.client import ClientConnection
+
+from server.talk.history import History
+
+PROTOCOL: Final = "parley.v1"
+
+Frame = dict[str, Any]
+
+
+class Output(Protocol):
+    """Where the sound goes."""
+
+    def open(self, sample_rate: int) -> None: ...
+
+    def write(self, pcm: bytes) -> None: ...
+
+    def cut(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class TalkClient:
+    """`show` gets every text frame in the order in which it arrives."""
+
+    def __init__(self, socket: ClientConnection, *, show: Callable[[Frame], None], output: Output | None) -> None:
+        self.history = History()
+        self._socket = socket
+        self._show = show
+        self._output = output
+        self._is_quiet = asyncio.Event()  # no turn runs and none was announced
+        self._is_quiet.set()
+        self._ready: asyncio.Future[Frame] = asyncio.get_running_loop().create_future()
+
+    @classmethod
+    async def connect(
+        cls, url: str, *, token: str | None, show: Callable[[Frame], None], output: Output | None
+    ) -> "TalkClient":
+        headers = {"Authorization": f"Bearer {token}"} if token else None
+        socket = await websockets.connect(
+            url, subprotocols=[websockets.Subprotocol(PROTOCOL)], compression=None, additional_headers=headers
+        )
+        return cls(socket, show=show, output=output)
+
+    async def run(self) -> None:
+        """Read until the server closes."""
+        async for message in self._socket:
+            if isinstance(message, bytes):
+                if self._output is not None:
+                    self._output.write(message)
+            else:
+                await self._take(json.loads(message))
+
+    async def ready(self) -> Frame:
+        return await self._ready
+
+    async def configure(self, **fields: Any) -> None:
+        await self._send("configure", **fields)
+
+    async def say(self, text: str) -> None:
+        """Start a turn with typed words; a running one is cut."""
+        self.history.user(text)
+        self._is_quiet.clear()
+        await self._send("chat", messages=self.history.messages)
+
+    async def speak(self, frames: AsyncGenerator[bytes, None]) -> None:
+        """Send sound until it ends."""
+        async with aclosing(frames) as sound:
+            async for pcm in sound:
+                await self._socket.send(pcm)
+
+    async def quiet(self) -> None:
+        """Wait until no turn runs."""
+        await self._is_quiet.wait()
+
+    async def close(self) -> None:
+        await self._socket.close()
+        if self._output is not None:
+            self._output.close()
+
+    async def _take(self, frame: Frame) -> None:
+        self.history.take(frame)
+        match frame["type"]:
+            case "ready" if not self._ready.done():
+                self._ready.set_result(frame)
+            case "speech_started":
+                if self._output is not None:
+                    self._output.cut()
+                self._is_quiet.clear()
+                await self._send("history", utterance=frame["utterance"], messages=self.history.messages)
+            case "transcript" if frame["final"]:
+                if frame["text"]:
+                    self.history.user(frame["text"])
+                else:
+                    self._is_quiet.set()
+            case "sentence" if frame["audio"] and self._output is not None:
+                self._output.open(frame["audio"]["sample_rate"])
+            case "turn_end":
+                self._is_quiet.set()
+        self._show(frame)
+
+    async def _send(self, kind: str, **fields: Any) -> None:
+        await self._socket.send(json.dumps({"type": kind, **fields}))
