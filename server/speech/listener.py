@@ -125,6 +125,11 @@ class Listener:
         return self._name if self._turns.is_open or self._key_ms is not None else None
 
     @property
+    def waiting(self) -> int:
+        """Windows that are not judged yet."""
+        return len(self._ends_ms)
+
+    @property
     def refused_windows(self) -> int:
         """Sound that came faster than it could be judged and was dropped, in windows of 32 ms."""
         return self._stream.refused
@@ -260,7 +265,8 @@ class Listener:
                 self._pause = None
                 self._on_event(Resumed(self._name))
             case Edge.STOPPED:
-                self._stop(end_ms - self._turns.silence_ms, silence_ms=self._turns.silence_ms)
+                silence_ms = self._turns.silence_ms
+                self._stop(max(self._voice_ms, end_ms - silence_ms), silence_ms=silence_ms)
 
     def _open_utterance(self, voice_ms: float) -> None:
         self._count += 1

@@ -51,7 +51,8 @@ class Worker:
         self.facts: Header = {}
         """What the engine told when it was loaded; {} before."""
         self.restarts = 0
-        self._is_ready = asyncio.Event()
+        self._is_ready = asyncio.Event()  # or missing: who waits looks at `status`
+        self._was_ready = False  # the process that lives or lived last
         self._process: asyncio.subprocess.Process | None = None
         self._task: asyncio.Task[None] | None = None
         self._pending: dict[int, asyncio.Queue[Part | SpeechError]] = {}
@@ -131,6 +132,7 @@ class Worker:
         """It may be slow for others' sake; if it told nobody anything, it hangs."""
         if asyncio.get_running_loop().time() - self._heard_s >= silence_s and self._process is not None:
             logger.warning("%s hangs; it is killed and started again", self.name)
+            self._is_ready.clear()  # who comes now waits for the next process
             with suppress(ProcessLookupError):
                 self._process.kill()
 
@@ -154,7 +156,7 @@ class Worker:
 
     async def _live_once(self) -> bool:
         """One life of the process, to its end. True: it was ready once."""
-        was_ready = False
+        self._was_ready = False
         try:
             process = self._process = await asyncio.create_subprocess_exec(
                 *self._command,
@@ -173,7 +175,6 @@ class Worker:
         except WireError as error:
             logger.warning("%s: %s", self.name, error)
         finally:
-            was_ready = self._is_ready.is_set()
             self._is_ready.clear()
             await _end(process)
             self._process = None
@@ -184,7 +185,7 @@ class Worker:
             elif process.returncode == EXIT_LOAD_FAILED:
                 self._is_ready.set()  # who waits for it reads `status`
             self._fail_all(SpeechUnavailable(f"{self.name} broke down in mid-work; it is starting again"))
-        return was_ready
+        return self._was_ready
 
     async def _listen(self, process: asyncio.subprocess.Process) -> None:
         assert process.stdout is not None
@@ -201,6 +202,7 @@ class Worker:
                 self._become("loading", header["stage"])
             case "ready":
                 self.facts = header["facts"]
+                self._was_ready = True
                 self._is_ready.set()
                 self._become("ready", None)
             case "failed":

@@ -13,7 +13,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import BinaryIO, Final, Protocol
 
-from server.speech.worker_wire import PREFIX, Header, WireError, lengths, pack, parse
+from server.speech.worker_wire import PREFIX, Header, lengths, pack, parse
 
 _PR_SET_PDEATHSIG: Final = 1
 _NICENESS: Final = 2  # the event loop of the server goes first; a recognition does not starve
@@ -68,7 +68,7 @@ def run(engine: Engine) -> int:
     """Serve on the standard streams until the server closes them. Returns only if the engine cannot be loaded."""
     _die_with_the_server()
     source = os.fdopen(os.dup(0), "rb", buffering=1 << 16)
-    sink = os.fdopen(os.dup(1), "wb", buffering=0)
+    sink = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints must not get between the messages
     os.nice(_NICENESS)
     inbox = Inbox()
@@ -79,6 +79,7 @@ def run(engine: Engine) -> int:
 def serve(engine: Engine, inbox: Inbox, sink: BinaryIO) -> int:
     def send(header: Header, payload: bytes = b"") -> None:
         sink.write(pack(header, payload))
+        sink.flush()
 
     try:
         facts = engine.load(lambda stage: send({"event": "loading", "stage": stage}))
@@ -107,18 +108,17 @@ def _answer(
 
 
 def _read(source: BinaryIO, inbox: Inbox) -> None:
-    while (prefix := source.read(PREFIX.size)) and len(prefix) == PREFIX.size:
-        try:
+    try:
+        while (prefix := source.read(PREFIX.size)) and len(prefix) == PREFIX.size:
             head_bytes, payload_bytes = lengths(prefix)
             header = parse(source.read(head_bytes))
-        except WireError:
-            break
-        payload = source.read(payload_bytes)
-        if header["op"] == "cancel":
-            inbox.cancel(header["id"])
-        else:
-            inbox.put(header, payload)
-    os._exit(0)  # the server is gone; the engine may be in the middle of anything
+            payload = source.read(payload_bytes)
+            if header.get("op") == "cancel":
+                inbox.cancel(header["id"])
+            else:
+                inbox.put(header, payload)
+    finally:
+        os._exit(0)  # the server is gone, or speaks in tongues; the engine may be in the middle of anything
 
 
 def _die_with_the_server() -> None:

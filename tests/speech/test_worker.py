@@ -1,0 +1,213 @@
+"""A worker process with a fake engine: answers, cancellation, crashes, the end of the server."""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import aclosing, asynccontextmanager
+from typing import Any
+
+import psutil
+import pytest
+
+from server.errors import SpeechBusy, SpeechTimeout, SpeechUnavailable
+from server.speech.worker import MAX_PENDING, Part, Worker
+from server.speech.worker_wire import MAX_PAYLOAD_BYTES, PREFIX, WireError, lengths, pack, parse
+
+FAKE = [sys.executable, "-m", "tests.support.fake_speech_engine"]
+
+
+@asynccontextmanager
+async def worker(*arguments: str) -> AsyncIterator[Worker]:
+    made = Worker("the fake", [*FAKE, *arguments])
+    made.start()
+    try:
+        yield made
+    finally:
+        await made.aclose()
+
+
+async def answer(made: Worker, payload: bytes = b"", *, timeout_s: float = 30, **request: Any) -> list[Part]:
+    async with aclosing(made.request(request, payload, timeout_s=timeout_s)) as parts:
+        return [part async for part in parts]
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    while not condition():
+        await asyncio.sleep(0.01)
+
+
+def test_messages_survive_the_way_and_broken_ones_are_refused() -> None:
+    message = pack({"op": "x", "text": "世界"}, b"\0\1\2")
+    head, payload = lengths(message[: PREFIX.size])
+
+    assert parse(message[PREFIX.size : PREFIX.size + head]) == {"op": "x", "text": "世界"}
+    assert message[PREFIX.size + head :] == b"\0\1\2"
+    assert payload == 3
+    with pytest.raises(WireError):
+        pack({}, bytes(MAX_PAYLOAD_BYTES + 1))
+    with pytest.raises(WireError):
+        lengths(b"\xff" * PREFIX.size)
+    with pytest.raises(WireError):
+        parse(b"[1]")
+
+
+async def test_answers_come_in_parts_and_each_to_its_own_request() -> None:
+    async with worker() as made:
+        first, second = await asyncio.gather(answer(made, parts=3), answer(made, b"mine", parts=2, echo=True))
+
+        assert [header["number"] for header, _ in first] == [0, 1, 2]
+        assert [data for _, data in second] == [b"mine"] * 2
+        assert made.status.state == "ready"
+        assert made.facts["sample_rate"] == 22_050
+        assert made.pending == 0
+
+
+async def test_large_sounds_pass_both_ways() -> None:
+    sound = os.urandom(3_000_000)
+
+    async with worker() as made:
+        assert (await answer(made, sound, echo=True))[0][1] == sound
+
+
+async def test_what_a_library_prints_is_no_message() -> None:
+    async with worker() as made:
+        assert len(await answer(made, do="print")) == 1
+        assert len(await answer(made)) == 1
+
+
+async def test_a_failing_request_is_an_error_and_the_next_one_works() -> None:
+    async with worker() as made:
+        with pytest.raises(SpeechUnavailable, match="cannot say that"):
+            await answer(made, do="fail")
+
+        assert len(await answer(made)) == 1
+        assert made.restarts == 0
+
+
+async def test_a_cancelled_request_is_not_worked_off() -> None:
+    async with worker() as made:
+        await answer(made)  # it is ready
+        async with aclosing(made.request({"parts": 1000, "do": "wait"}, timeout_s=30)) as parts:
+            await anext(parts)
+        assert made.pending == 0
+
+        [(header, _)] = await answer(made)
+        assert header["made"] < 20
+
+
+async def test_a_request_that_is_cancelled_while_it_waits_is_never_begun() -> None:
+    async with worker() as made:
+        await answer(made)
+        running = asyncio.create_task(answer(made, parts=6, do="wait"))
+        waiting = [asyncio.create_task(answer(made, parts=100)) for _ in range(5)]
+        await until(lambda: made.pending == 6)
+        for task in waiting:
+            task.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
+
+        await running
+        [(header, _)] = await answer(made)
+        assert header["made"] == 1 + 6 + 1
+
+
+async def test_a_killed_worker_fails_its_request_and_serves_the_next() -> None:
+    async with worker() as made:
+        async with aclosing(made.request({"parts": 1000, "do": "wait"}, timeout_s=30)) as parts:
+            await anext(parts)
+            assert made.pid is not None
+            os.kill(made.pid, signal.SIGKILL)
+            with pytest.raises(SpeechUnavailable, match="broke down"):
+                async for _ in parts:
+                    pass
+
+        assert len(await answer(made)) == 1
+        assert made.restarts == 1
+
+
+async def test_a_worker_that_hangs_is_a_timeout_and_is_started_again() -> None:
+    async with worker() as made:
+        await answer(made)
+        with pytest.raises(SpeechTimeout, match="said nothing"):
+            await answer(made, parts=2, do="hang", timeout_s=0.3)
+
+        assert len(await answer(made)) == 1
+        assert made.restarts == 1
+
+
+async def test_an_engine_that_cannot_be_loaded_is_missing_with_its_reason_and_not_tried_again() -> None:
+    async with worker("refuse") as made:
+        with pytest.raises(SpeechUnavailable, match="no such engine"):
+            await answer(made)
+
+        assert made.status.state == "missing"
+        await until(lambda: made.pid is None)
+        assert made.restarts == 0
+        with pytest.raises(SpeechUnavailable, match="no such engine"):
+            await answer(made)
+
+
+async def test_a_worker_that_dies_while_loading_is_started_again() -> None:
+    async with worker("crash") as made:
+        await until(lambda: made.restarts >= 1)
+
+        assert made.status.state == "loading"
+
+
+async def test_too_many_requests_are_refused() -> None:
+    async with worker() as made:
+        await answer(made)
+        tasks = [asyncio.create_task(answer(made, parts=2, do="wait")) for _ in range(MAX_PENDING)]
+        await until(lambda: made.pending == MAX_PENDING)
+
+        with pytest.raises(SpeechBusy):
+            await answer(made)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def test_changes_of_status_are_told() -> None:
+    told: list[str] = []
+    made = Worker("the fake", FAKE, on_change=lambda: told.append(made.status.state))
+    made.start()
+    await answer(made)
+    await made.aclose()
+
+    assert told == ["loading", "ready"]
+
+
+async def test_closing_ends_the_process_and_fails_what_waits() -> None:
+    made = Worker("the fake", FAKE)
+    made.start()
+    await answer(made)
+    task = asyncio.create_task(answer(made, parts=1000, do="wait"))
+    await until(lambda: made.pending == 1)
+    assert made.pid is not None
+    process = psutil.Process(made.pid)
+
+    await made.aclose()
+
+    with pytest.raises(SpeechUnavailable):
+        await task
+    assert not process.is_running()
+
+
+async def test_a_worker_dies_with_its_server() -> None:
+    script = (
+        "import asyncio, os, sys\n"
+        "from server.speech.worker import Worker\n"
+        "async def main():\n"
+        f"    made = Worker('the fake', {FAKE!r})\n"
+        "    made.start()\n"
+        "    async for _ in made.request({}, timeout_s=30): pass\n"
+        "    print(made.pid, flush=True)\n"
+        "    os.kill(os.getpid(), 9)\n"
+        "asyncio.run(main())\n"
+    )
+    server = await asyncio.create_subprocess_exec(sys.executable, "-c", script, stdout=asyncio.subprocess.PIPE)
+    out, _ = await server.communicate()
+    pid = int(out)
+
+    await until(lambda: not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
