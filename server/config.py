@@ -348,14 +348,14 @@ def _decode_own_type(kind: type, value: object) -> object:
     return kind(value)
 
 
-_AT = re.compile(r" - at `(?:key in )?\$\.?(?P<path>.*)`$")
+_AT = re.compile(r"^(?P<problem>.*) - at `(?:key in )?\$\.?(?P<path>.*)`$", re.DOTALL)
 _UNKNOWN = re.compile(r"^Object contains unknown field `(?P<key>.*)`$")
 
 
 def _explain(message: str, secrets: set[str]) -> str:
     at = _AT.search(message)
     path = at["path"] if at else ""
-    problem = message[: at.start()] if at else message
+    problem = at["problem"] if at else message
     if unknown := _UNKNOWN.match(problem):
         return f"{f'{path}.' if path else ''}{unknown['key']}: unknown key; docs/configuration.md lists them"
     if path in secrets:
