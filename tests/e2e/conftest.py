@@ -71,13 +71,17 @@ def skills(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A skill with a persistent hook and one with a hook for each of two other timings."""
     folder = tmp_path_factory.mktemp("parley") / "skills"
     write_skill(folder, "calm", "Keeps the talk calm.", {"tone": ("after_user_input", True)})
-    write_skill(folder, "clock", "Knows about time.", {"zone": ("after_tool_call", False), "plan": ("before_planning", False)})
+    write_skill(
+        folder, "clock", "Knows about time.", {"zone": ("after_tool_call", False), "plan": ("before_planning", False)}
+    )
     return folder
 
 
 def write_skill(folder: Path, name: str, description: str, hooks: dict[str, tuple[str, bool]]) -> None:
     (folder / name / "hooks").mkdir(parents=True, exist_ok=True)
-    (folder / name / "SKILL.md").write_text(f"---\nname: {name}\ndescription: {description}\n---\nThe body of {name}.\n")
+    (folder / name / "SKILL.md").write_text(
+        f"---\nname: {name}\ndescription: {description}\n---\nThe body of {name}.\n"
+    )
     entries = [
         {"name": hook, "file": f"{hook}.md", "timing": timing, "role": "system", "persistent": persistent}
         for hook, (timing, persistent) in hooks.items()
