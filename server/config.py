@@ -47,6 +47,9 @@ Port = Annotated[int, Meta(ge=0, le=65_535)]
 class Section(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Base of every section: frozen, keyword-only, unknown keys refused."""
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(…)"  # any string in it may have been read from a file or variable
+
 
 class Tls(Section, frozen=True, kw_only=True):
     cert: Path | None = None
