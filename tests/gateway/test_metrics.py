@@ -6,7 +6,7 @@ import re
 from server.metrics import HOLD_INTERVAL_S, Metrics
 
 
-def test_everything_counted_is_rendered_as_prometheus_text() -> None:
+async def test_everything_counted_is_rendered_as_prometheus_text() -> None:
     metrics = Metrics()
     metrics.count_in("chat")
     metrics.count_in("chat")
@@ -21,7 +21,7 @@ def test_everything_counted_is_rendered_as_prometheus_text() -> None:
     assert "parley_slow_clients_total 1.0" in text
 
 
-def test_two_servers_in_one_process_count_apart() -> None:
+async def test_two_servers_in_one_process_count_apart() -> None:
     one, two = Metrics(), Metrics()
     one.count_in("chat")
 
