@@ -107,6 +107,7 @@ class EmbeddedModel:
 
     async def start(self) -> None:
         """Load the model. Raises ProviderUnreachable where it is not installed or does not start."""
+        await asyncio.to_thread(decision.prepare)
         await self._connected()
 
     async def warm_up(self, messages: Sequence[Message], tool_names: Sequence[str]) -> None:
