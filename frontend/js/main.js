@@ -16,12 +16,15 @@ import { initialState } from "./state.js";
 import { loadSettings, memoryStore, openStore, saveSettings } from "./storage.js";
 
 const READY_POLL_MS = 700;
+const MAX_SAVE_WAIT_MS = 2_000; // a store that hangs must not freeze the page
 
 const store = await openStore(indexedDB).catch(() => null);
 const kept = store ?? memoryStore();
 const tabs = new BroadcastChannel("parley");
 /** @type {Map<string, () => void>} conversation → how to give it back */
 const claims = new Map();
+/** @type {Set<Promise<void>>} under way */
+const saves = new Set();
 const now = { id: newId, time: Date.now };
 
 let state = initialState(loadSettings(localStorage));
@@ -32,7 +35,6 @@ let readinessTimer;
 /** @param {Event} event */
 function dispatch(event) {
   state = reduce(state, event);
-  // Effects first: what is shown has been handed to the store.
   for (const effect of state.effects) perform(effect);
   if (isDrawing) return;
   isDrawing = true;
@@ -45,9 +47,13 @@ function schedule(act) {
   else requestAnimationFrame(act);
 }
 
-function draw() {
-  isDrawing = false;
-  page.render(state);
+/** What is shown was stored before: a page that goes away has shown nothing that its reload will not show. */
+async function draw() {
+  const drawn = state;
+  if (saves.size) await Promise.race([Promise.all(saves), new Promise((resolve) => setTimeout(resolve, MAX_SAVE_WAIT_MS))]);
+  page.render(drawn);
+  isDrawing = state !== drawn;
+  if (isDrawing) schedule(draw);
 }
 
 const socket = new Socket({
@@ -92,13 +98,18 @@ function perform(effect) {
 /** @param {Extract<Effect, {type: "save"}>} effect */
 function save({ record, revision }) {
   const { id } = record;
-  kept.save(record).then(
+  const saving = kept.save(record).then(
     () => {
+      saves.delete(saving);
       dispatch({ type: "saved", id, revision });
       tabs.postMessage({ saved: id });
     },
-    (error) => dispatch({ type: "save_failed", id, revision, message: String(error?.message ?? error) }),
+    (error) => {
+      saves.delete(saving);
+      dispatch({ type: "save_failed", id, revision, message: String(error?.message ?? error) });
+    },
   );
+  saves.add(saving);
 }
 
 /** @param {string} id */

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, BrowserContext, async_playwright
+from playwright.async_api import Browser, BrowserContext, async_playwright, expect
 
 from tests.e2e.parley_page import ParleyPage
 from tests.support.openai_server import OpenAIServer
@@ -29,6 +29,10 @@ FLAGS = (
 )
 # What a lost connection and a loading server make Chromium say is no fault of the page.
 EXPECTED_ERRORS = re.compile(r"Failed to load resource|WebSocket connection to|net::ERR_")
+
+# Waiting ends as soon as it may; the limit is for machines that are busy with other things.
+LIMIT_MS = 20_000
+expect.set_options(timeout=LIMIT_MS)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -108,7 +112,7 @@ async def server(
 async def context(chromium: Browser) -> AsyncIterator[BrowserContext]:
     """An own profile: storage, locks and channels are shared by its pages and nobody else."""
     context = await chromium.new_context(viewport={"width": 1280, "height": 800}, reduced_motion="reduce")
-    context.set_default_timeout(15_000)
+    context.set_default_timeout(LIMIT_MS)
     yield context
     await context.close()
 
