@@ -50,7 +50,8 @@ function schedule(act) {
 /** What is shown was stored before: a page that goes away has shown nothing that its reload will not show. */
 async function draw() {
   const drawn = state;
-  if (saves.size) await Promise.race([Promise.all(saves), new Promise((resolve) => setTimeout(resolve, MAX_SAVE_WAIT_MS))]);
+  if (saves.size)
+    await Promise.race([Promise.all(saves), new Promise((resolve) => setTimeout(resolve, MAX_SAVE_WAIT_MS))]);
   page.render(drawn);
   isDrawing = state !== drawn;
   if (isDrawing) schedule(draw);
@@ -116,7 +117,10 @@ function save({ record, revision }) {
 function open(id) {
   history.replaceState(null, "", `#${id}`);
   claims.get(id)?.();
-  claims.set(id, claim(navigator.locks, id, (access) => void load(id, access)));
+  claims.set(
+    id,
+    claim(navigator.locks, id, (access) => void load(id, access)),
+  );
 }
 
 /** @param {string} id @param {"write" | "read"} access */
@@ -148,7 +152,9 @@ async function pollReadiness() {
 /** 120 bits, in the letters that ids may have. */
 function newId() {
   const bytes = crypto.getRandomValues(new Uint8Array(15));
-  return btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_");
+  return btoa(String.fromCharCode(...bytes))
+    .replaceAll("+", "-")
+    .replaceAll("/", "_");
 }
 
 function send() {
@@ -166,14 +172,19 @@ function pressed(event) {
   } else if (event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey) {
     event.preventDefault();
     dispatch({ type: "new_conversation", id: newId(), at: Date.now() });
-  } else if (event.key === "Enter" && event.target instanceof HTMLInputElement && event.target.dataset.change === "rename") {
+  } else if (
+    event.key === "Enter" &&
+    event.target instanceof HTMLInputElement &&
+    event.target.dataset.change === "rename"
+  ) {
     page.focusInput(); // leaving the title makes the change
   }
 }
 
 function listen() {
   document.addEventListener("click", ({ target }) => {
-    const element = target instanceof Element ? /** @type {HTMLElement | null} */ (target.closest("[data-action]")) : null;
+    const element =
+      target instanceof Element ? /** @type {HTMLElement | null} */ (target.closest("[data-action]")) : null;
     if (element?.dataset.action === "rename") page.focusTitle();
     if (element?.dataset.action === "reconnect") socket.wake();
     const event = element && clicked(element.dataset, now);
@@ -207,5 +218,11 @@ page.render(state);
 listen();
 await list();
 openFromAddress();
-if (!store) dispatch({ type: "warn", code: "storage_missing", message: "This browser keeps nothing for this page: conversations are gone when the tab is closed. Export what you want to keep." });
+if (!store)
+  dispatch({
+    type: "warn",
+    code: "storage_missing",
+    message:
+      "This browser keeps nothing for this page: conversations are gone when the tab is closed. Export what you want to keep.",
+  });
 socket.connect();
