@@ -265,8 +265,10 @@ async def test_a_save_that_nothing_reports_is_found(root: Path, tmp_path: Path) 
     """A write through another name of the file: as silent as a shared folder of a virtual machine."""
     os.link(root / "tutor" / "hooks" / "hint.md", tmp_path / "other-name.md")
     async with watching(root) as watched:
-        (tmp_path / "other-name.md").write_text("Found.")
+        watched.say("tutor", "Heard.")
+        await watched.until(tutor="Heard.")
 
+        (tmp_path / "other-name.md").write_text("Found.")
         await watched.until(tutor="Found.")
 
 
