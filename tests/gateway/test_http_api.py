@@ -1,34 +1,32 @@
 """server/gateway/http_api.py"""
 
 import asyncio
+from typing import Any
 
+import pytest
 from aiohttp import ClientSession
 
 from tests.support.parley import Parley
 
 
-async def model_loaded(server: Parley) -> None:
-    """The line that names the model is printed when it is loaded."""
-    async with asyncio.timeout(10):
-        while len(server.lines) < 3:  # noqa: ASYNC110 - a line printed is no event
-            await asyncio.sleep(0.01)
+async def ready(http: ClientSession, url: str) -> Any:
+    async with asyncio.timeout(20):
+        while True:
+            async with http.get(f"{url}/readyz") as answer:
+                if answer.status == 200:
+                    return await answer.json()
 
 
 async def test_readyz_tells_the_stages_and_healthz_and_metrics_answer(server: Parley) -> None:
     async with ClientSession() as http:
-        await model_loaded(server)
-        async with http.get(f"{server.url}/readyz") as answer:
-            assert (answer.status, await answer.json()) == (
-                200,
-                {
-                    "ready": True,
-                    "draining": False,
-                    "stages": [
-                        {"name": "skills", "state": "ready", "detail": None},
-                        {"name": "model", "state": "ready", "detail": "scripted"},
-                    ],
-                },
-            )
+        assert await ready(http, server.url) == {
+            "ready": True,
+            "draining": False,
+            "stages": [
+                {"name": "skills", "state": "ready", "detail": None},
+                {"name": "model", "state": "ready", "detail": "scripted"},
+            ],
+        }
         async with http.get(f"{server.url}/healthz") as answer:
             assert (answer.status, await answer.text()) == (200, "ok\n")
         async with http.get(f"{server.url}/metrics") as answer:
@@ -53,3 +51,14 @@ async def test_every_answer_carries_the_security_headers(server: Parley) -> None
         async with http.get(server.url, headers={"Via": "1.1 proxy"}) as answer:
             assert answer.status == 401
             assert "security.auth" in await answer.text()
+
+
+async def test_a_malformed_request_of_a_stranger_is_no_line_in_the_log(
+    server: Parley, caplog: pytest.LogCaptureFixture
+) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", int(server.url.rpartition(":")[2]))
+    writer.write(b"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n")
+    assert (await reader.read()).startswith(b"HTTP/1.0 400")
+    writer.close()
+
+    assert [record for record in caplog.records if record.levelname == "ERROR"] == []
