@@ -108,6 +108,7 @@ class Connection:
     ) -> None:
         self._ws = ws
         self._transport = transport
+        self._is_local = visitor.is_local
         self._loop = asyncio.get_running_loop()
         self._socket = AiohttpSocket(ws, transport, close_s=outbox_limits.close_s)
         self.outbox = Outbox(self._socket, outbox_limits, on_slow=services.metrics.slow_clients.inc)
@@ -126,6 +127,7 @@ class Connection:
         """Talk until either side closes; then everything of this client has ended."""
         log.session_id.set(self.session.id)
         writer = asyncio.create_task(self.outbox.run(), name=f"writer {self.session.id}")
+        logger.info("session begins, %s", "local" if self._is_local else "not local")
         try:
             self.session.greet()
             await self._read()
@@ -136,6 +138,7 @@ class Connection:
                 self.outbox.abandon()
             await self.session.aclose()
             await writer
+            logger.info("session ends, code %s", self._ws.close_code)
 
     def close(self, code: int, reason: str) -> None:
         """Send what waits, then close."""

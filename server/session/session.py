@@ -324,9 +324,10 @@ def _account(turn: Turn, metrics: Metrics) -> None:
     if times.first_sentence is not None:
         metrics.first_sentence.observe(times.first_sentence / 1000)
     logger.info(
-        "turn %s: %s in %.0f ms, first text after %s ms",
+        "turn %s %s in %.0f ms; first text after %s ms; tools: %s",
         turn.id,
         turn.reason,
         times.total,
         "–" if times.first_token is None else f"{times.first_token:.0f}",
+        ", ".join(turn.tools) or "none",
     )
