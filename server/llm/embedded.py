@@ -118,7 +118,10 @@ class EmbeddedModel:
         """
         self._prefix = (list(messages), list(tool_names))
         try:
-            await self._read_prefix(await self._connected())
+            if self.worker_pid is None:
+                await self._connected()  # reads it
+            else:
+                await self._read_prefix(await self._connected())
         except ProviderError as error:
             logger.warning("the embedded model could not be warmed up: %s", error)
 
