@@ -177,7 +177,8 @@ class Connection:
             case Verdict.CLOSE:
                 self.close(4429, "too many messages")
             case Verdict.DROP:
-                self.session.refuse(FrameError("rate_limited", "too many messages a second; this one was dropped"))
+                text = "too many messages a second; this one was dropped"
+                self.session.refuse(FrameError("rate_limited", text, path="$"))
             case Verdict.TAKE if kind is WSMsgType.TEXT:
                 self.session.receive_text(data)
             case Verdict.TAKE if kind is WSMsgType.BINARY:

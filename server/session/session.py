@@ -129,9 +129,10 @@ class Session:
         self._services.metrics.count_in("binary")
         limit = self._services.limits.max_binary_bytes
         if len(data) > limit:
-            self._refuse("message_too_large", f"{len(data)} bytes of sound in one message, at most {limit} are taken")
+            text = f"{len(data)} bytes of sound in one message, at most {limit} are taken"
+            self._refuse("message_too_large", text, path="$")
         elif len(data) % 2:
-            self._refuse("audio_misaligned", "sound is 16-bit samples: send whole ones")
+            self._refuse("audio_misaligned", "sound is 16-bit samples: send whole ones", path="$")
         elif not self._told_no_speech:
             self._told_no_speech = True
             self._refuse_speech()
