@@ -107,6 +107,15 @@ class Conversation:
     def mark(self, message: Message, origin: Origin) -> None:
         self._origins[id(message)] = (message, origin)  # keeps the message alive, so its id stays its own
 
+    @property
+    def question(self) -> str:
+        """The text of the user's last message; pictures left out."""
+        asked = next((m for m in reversed(self.messages) if self.origin(m).kind == "user"), None)
+        content = asked["content"] if asked else ""
+        if isinstance(content, str):
+            return content
+        return "\n\n".join(part["text"] for part in content or () if part.get("type") == "text")
+
     def origin(self, message: Message) -> Origin:
         entry = self._origins.get(id(message))
         return entry[1] if entry else Origin(kind="turn")
