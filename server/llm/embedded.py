@@ -150,7 +150,7 @@ class EmbeddedModel:
     # one reply
 
     async def _reply(self, client: OpenAICompatible, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
-        turn = read_turn(request.messages)
+        turn = read_turn(request.messages, request.question)
         may_call = request.tool_choice == "auto" and not turn.results
         if request.purpose == "planning" and request.tool_names:
             if await self._choose(client, turn, dict.fromkeys(request.tool_names, "")) is not None:

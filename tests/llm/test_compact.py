@@ -30,13 +30,50 @@ def test_hooks_and_prompts_are_told_from_the_users_words(mode: LateSystem) -> No
 
     assert turn.system == "You are Parley."
     assert turn.question == "Hi\nthere"
-    assert turn.instructions == ("Be\nbrief.", "Answer.")
+    assert "\n\n".join(turn.instructions) == "Be\nbrief.\n\nAnswer."
 
 
 def test_the_answer_is_asked_for_in_plain_words_and_order() -> None:
     sent = adapt([SYSTEM, m("user", "Hi"), m("system", "Be brief."), m("system", "Answer.")], "user")
 
     assert answer_messages(read_turn(sent)) == [SYSTEM, *EXAMPLES, m("user", "Hi\n\nBe brief.\n\nAnswer.")]
+
+
+def test_hooks_in_the_users_role_are_told_from_the_question_that_is_known() -> None:
+    sent = adapt(
+        [
+            SYSTEM,
+            m("user", "Old hook, this one."),
+            m("user", "Hi"),
+            m("user", "This is a hook. Hi there."),
+            m("system", "Answer."),
+            CALL,
+            result("It is\n7."),
+            m("user", "A later hook."),
+            m("system", "Now."),
+        ],
+        "user",
+    )
+    turn = read_turn(sent, "Hi")
+
+    assert turn.question == "Hi"
+    assert turn.history == (m("user", "Old hook, this one."),)
+    assert turn.instructions == ("This is a hook. Hi there.\n\nAnswer.", "A later hook.\n\nNow.")
+    assert turn.results == ("It is\n7.",)
+
+
+def test_a_question_asked_twice_is_the_last_one() -> None:
+    sent = adapt([SYSTEM, m("user", "Hi"), m("user", "Hi"), m("user", "A hook.")], "user")
+    turn = read_turn(sent, "Hi")
+
+    assert (turn.history, turn.instructions) == ((m("user", "Hi"),), ("A hook.",))
+
+
+def test_a_question_that_is_not_in_the_messages_is_asked_all_the_same() -> None:
+    turn = read_turn([SYSTEM, m("user", "Something else")], "Hi")
+
+    assert turn.question == "Hi"
+    assert turn.history == (m("user", "Something else"),)
 
 
 def test_after_a_tool_round_the_answer_comes_from_the_results() -> None:
