@@ -111,7 +111,8 @@ class Connection:
         self._is_local = visitor.is_local
         self._loop = asyncio.get_running_loop()
         self._socket = AiohttpSocket(ws, transport, close_s=outbox_limits.close_s)
-        self.outbox = Outbox(self._socket, outbox_limits, on_slow=services.metrics.slow_clients.inc)
+        self._metrics = services.metrics
+        self.outbox = Outbox(self._socket, outbox_limits, on_slow=self._give_up)
         self.session = Session(
             services,
             self.outbox,
@@ -172,9 +173,16 @@ class Connection:
             except Closed:
                 return
 
+    def _give_up(self) -> None:
+        """The outbox closes, as the client does not read: nobody hears its turn."""
+        logger.info("the client reads too slowly; closing")
+        self._metrics.slow_clients.inc()
+        self.session.interrupt()
+
     def _take(self, kind: WSMsgType, data: bytes) -> None:
         match self.rate.judge(self._heard_s):
             case Verdict.CLOSE:
+                self.session.interrupt()
                 self.close(4429, "too many messages")
             case Verdict.DROP:
                 text = "too many messages a second; this one was dropped"
