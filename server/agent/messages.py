@@ -72,8 +72,7 @@ def _is_signed(message: wire.Message, verify: Verify) -> bool:
 
 
 def _plain(message: wire.Message) -> Message:
-    plain: Message = msgspec.to_builtins(message)
-    plain.setdefault("content", None)
+    plain: Message = {"content": None, **msgspec.to_builtins(message)}
     plain.pop("_sig", None)
     for key in ("_hook", "_skill"):
         if not isinstance(value := plain.get(key), str) or len(value) > _MAX_NAME_CHARS:
