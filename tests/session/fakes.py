@@ -29,7 +29,11 @@ class Pause:
         self.resume = asyncio.Event()
 
 
-Step = LLMChunk | BaseException | Pause
+class Yield:
+    """Others run once."""
+
+
+Step = LLMChunk | BaseException | Pause | Yield
 
 
 @dataclass
@@ -63,6 +67,8 @@ class FakeAgent:
                     case Pause():
                         step.reached.set()
                         await step.resume.wait()
+                    case Yield():
+                        await asyncio.sleep(0)
                     case BaseException():
                         raise step
         finally:
