@@ -54,8 +54,9 @@ def listed() -> dict[Survivor, str]:
 
 
 def main() -> int:
-    environ = {**os.environ, "MUTANTS": "1"}
-    command = [str(Path(sys.executable).with_name("mutmut")), "run", *sys.argv[1:]]
+    tools = Path(sys.executable).parent
+    environ = {**os.environ, "MUTANTS": "1", "PATH": f"{tools}:{os.environ['PATH']}"}  # it calls mypy by name
+    command = [str(tools / "mutmut"), "run", *sys.argv[1:]]
     if subprocess.run(command, cwd=ROOT, env=environ, check=False).returncode:
         return 1
     reasons = listed()

@@ -4,7 +4,7 @@ import argparse
 import asyncio
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -24,20 +24,21 @@ second one at once.
 """
 
 
-def main() -> int:
-    options = _parse_arguments()
+def main(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
+    """Run until a signal; returns the exit code: 0, or 2 for a setting that is wrong."""
+    options = _parse(arguments)
     try:
-        settings = _override(load_config(options.config, os.environ), options)
+        settings = _override(load_config(options.config, environ), options)
         log.set_up(settings.log)
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-            runner.run(serve(settings, os.environ, _announce))
+            runner.run(serve(settings, environ, _announce))
     except ConfigError as error:
         print(f"parley: {error}", file=sys.stderr)
         return 2
     return 0
 
 
-def _parse_arguments() -> argparse.Namespace:
+def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m server",
         description="Serve Parley: a voice-chat page, and its protocol at /ws, on one port.",
@@ -48,7 +49,7 @@ def _parse_arguments() -> argparse.Namespace:
     parser.add_argument("--host", metavar="H", help="address to listen on (default: 127.0.0.1)")
     parser.add_argument("--port", type=int, metavar="P", help="port to listen on, 0 = any free one (default: 8765)")
     parser.add_argument("--version", action="version", version=f"parley {__version__}")
-    return parser.parse_args()
+    return parser.parse_args(arguments)
 
 
 def _override(settings: Config, options: argparse.Namespace) -> Config:
@@ -71,4 +72,4 @@ def _announce(line: str) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:], os.environ))

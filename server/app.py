@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import os
+import resource
 import signal
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
@@ -35,6 +36,7 @@ logger = logging.getLogger(__name__)
 FRONTEND: Final = Path(__file__).parent.parent / "frontend"
 _RETRY_FROM_S: Final = 2.0
 _RETRY_TO_S: Final = 60.0
+_OPEN_FILES: Final = 10_240
 _NAME_WAIT_S: Final = 3.0
 
 Announce = Callable[[str], None]
@@ -48,6 +50,7 @@ async def serve(settings: config.Config, environ: Mapping[str, str], announce: A
     """
     stop = asyncio.Event()
     _listen_to_signals(stop)
+    _allow_many_connections()
     app = await App.build(settings, environ)
     async with app.running(announce):
         await stop.wait()
@@ -241,6 +244,14 @@ def _make_private(folder: Path) -> None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise ConfigError(f"data.dir: cannot make {folder}: {error.strerror}") from error
+
+
+def _allow_many_connections() -> None:
+    """Each connection is an open file; most systems start a process with 1024."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _OPEN_FILES if hard == resource.RLIM_INFINITY else min(_OPEN_FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def _listen_to_signals(stop: asyncio.Event) -> None:

@@ -47,6 +47,9 @@ Port = Annotated[int, Meta(ge=0, le=65_535)]
 class Section(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Base of every section: frozen, keyword-only, unknown keys refused."""
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(…)"  # any string in it may have been read from a file or variable
+
 
 class Tls(Section, frozen=True, kw_only=True):
     cert: Path | None = None
@@ -348,14 +351,14 @@ def _decode_own_type(kind: type, value: object) -> object:
     return kind(value)
 
 
-_AT = re.compile(r" - at `(?:key in )?\$\.?(?P<path>.*)`$")
+_AT = re.compile(r"^(?P<problem>.*) - at `(?:key in )?\$\.?(?P<path>.*)`$", re.DOTALL)
 _UNKNOWN = re.compile(r"^Object contains unknown field `(?P<key>.*)`$")
 
 
 def _explain(message: str, secrets: set[str]) -> str:
     at = _AT.search(message)
     path = at["path"] if at else ""
-    problem = message[: at.start()] if at else message
+    problem = at["problem"] if at else message
     if unknown := _UNKNOWN.match(problem):
         return f"{f'{path}.' if path else ''}{unknown['key']}: unknown key; docs/configuration.md lists them"
     if path in secrets:

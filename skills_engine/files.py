@@ -1,6 +1,8 @@
 """Reading a skill's files: inside its folder, of a bounded size, or a reason why not."""
 
+import os
 import re
+import stat
 from pathlib import Path
 
 
@@ -25,8 +27,8 @@ def is_segment(name: str) -> bool:
 def is_inside(path: Path, folder: Path) -> bool:
     """Does `path`, symlinks followed, lie in `folder`, symlinks followed? It need not exist."""
     try:
-        return path.resolve().is_relative_to(folder.resolve())
-    except (OSError, RuntimeError, ValueError):  # a loop of symlinks, a NUL in the name
+        return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
+    except ValueError:  # no name that a file could have: a NUL, half of a surrogate pair
         return False
 
 
@@ -36,10 +38,12 @@ def read_inside(folder: Path, relative: str, *, max_bytes: int) -> bytes:
     if not is_inside(path, folder):
         raise UnreadableError(f"leads out of {folder.name}/")
     try:
-        if not path.is_file():  # asked first: opening a named pipe would wait for its writer
-            raise UnreadableError("is not a regular file" if path.exists() else "does not exist")
+        if not stat.S_ISREG(path.stat().st_mode):  # asked first: opening a named pipe would wait for its writer
+            raise UnreadableError("is not a regular file")
         with path.open("rb") as file:
             data = file.read(max_bytes + 1)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise UnreadableError("does not exist") from error
     except OSError as error:
         raise UnreadableError(f"cannot be read ({error.strerror})") from error
     if len(data) > max_bytes:

@@ -237,7 +237,7 @@ def _tool_filter(entry: dict[str, object], timing: object, place: str, report: R
         return None
     if timing != "after_tool_call":
         if timing is not None:  # a wrong timing has its own error
-            report.warning(place, f"ignored: it counts for after_tool_call only, not for {timing}")
+            report.warning(place, "ignored: it counts for after_tool_call only")
         return None
     if not isinstance(value, list) or not all(isinstance(name, str) and name for name in value):
         report.error(place, f"expected {_EXPECTED['tool_filter']}; got {_quoted(value)}")

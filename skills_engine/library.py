@@ -33,7 +33,7 @@ class SkillsLibrary:
         self._current = SkillsSnapshot()
         self._stamps: dict[str, Stamp] = {}
         self._loaded: dict[str, LoadedSkill] = {}
-        self._found: list[Diagnostic] = []  # of the folder itself
+        self._found: list[Diagnostic] | None = None  # of the folder itself; None = never looked
 
     @property
     def current(self) -> SkillsSnapshot:

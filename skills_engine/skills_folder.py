@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 from skills_engine.diagnostics import Diagnostic, has_errors
@@ -86,14 +86,18 @@ def _nothing(why: Diagnostic) -> LoadedSkill:
 
 
 def _stamps(folder: Path) -> Iterator[tuple[str, int, int, int, int]]:
-    for parent, folders, files in os.walk(folder):
-        if parent == str(folder):
-            folders[:] = [name for name in folders if name == "hooks"]
-        for name in filter(is_skill_file, files):
-            path = Path(parent, name)
-            try:
-                stat = path.stat()
-            except OSError:  # a link that leads nowhere, for now
-                yield (str(path), 0, 0, 0, 0)
-            else:
-                yield (str(path), stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
+    for path in _skill_files(folder):
+        try:
+            stat = path.stat()
+        except OSError:  # a link that leads nowhere, for now
+            yield (str(path), 0, 0, 0, 0)
+        else:
+            yield (str(path), stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
+
+
+def _skill_files(folder: Path) -> Iterator[Path]:
+    """By their real places: a folder that has become a link to another one has changed."""
+    top = islice(os.walk(os.path.realpath(folder)), 1)
+    below = os.walk(os.path.realpath(folder / "hooks")) if is_inside(folder / "hooks", folder) else ()
+    for parent, _, files in chain(top, below):
+        yield from (Path(parent, name) for name in files if is_skill_file(name))

@@ -26,9 +26,10 @@ _Identity = tuple[int, int] | None
 class Watcher:
     """`run` listens, `wait` tells. One task runs each; both end by cancellation."""
 
-    def __init__(self, folder: Path, *, is_polling: bool) -> None:
+    def __init__(self, folder: Path, *, is_polling: bool, check_s: float = CHECK_S) -> None:
+        self.is_polling = is_polling
         self._folder = folder
-        self._is_polling = is_polling
+        self._check_s = check_s
         self._armed: _Identity = None  # the folder that inotify watches; None = polling or missing
         self._touched: set[str] = set()
         self._event = asyncio.Event()
@@ -37,7 +38,7 @@ class Watcher:
 
     async def run(self) -> None:
         """Watch the folder, and the one that takes its place; return once polling is the only way."""
-        while not self._is_polling:
+        while not self.is_polling:
             self._armed = _identity(self._folder)
             if self._armed is None:
                 await asyncio.sleep(POLL_S)
@@ -53,7 +54,7 @@ class Watcher:
 
         None: nothing was heard for a while, look for yourself.
         """
-        await self._quiet(CHECK_S if self._armed else POLL_S)
+        await self._quiet(self._check_s if self._armed else POLL_S)
         if not self._event.is_set():
             return None
         clock = asyncio.get_running_loop().time
@@ -103,7 +104,7 @@ class Watcher:
 
     def _poll_from_now(self, reason: str) -> None:
         logger.warning("polling %s every %s s: %s", self._folder, POLL_S, reason)
-        self._is_polling = True
+        self.is_polling = True
         self._armed = None
 
     async def _quiet(self, limit_s: float) -> None:

@@ -1,5 +1,6 @@
 """What holds for every test.
 
+Random tests draw the same examples in every run, however slow the machine.
 With FAIL_ON_SKIP=1 (`make test`) a skipped test is a failed run. With MUTANTS=1
 (`make mutants`) a failing example is not shrunk: that it failed is all that counts.
 """
@@ -9,8 +10,10 @@ import os
 import pytest
 from hypothesis import Phase, settings
 
+settings.register_profile("parley", derandomize=True, database=None, deadline=None)
+settings.load_profile("parley")
 if os.environ.get("MUTANTS"):
-    settings.register_profile("mutants", phases=[Phase.explicit, Phase.generate], deadline=None)
+    settings.register_profile("mutants", phases=[Phase.explicit, Phase.generate])
     settings.load_profile("mutants")
 
 _skipped: list[str] = []

@@ -71,7 +71,8 @@ export function recordOf(state, conversation) {
 export function configureIfChanged(before, after) {
   if (after.connection.phase !== "online") return after;
   const frame = configureFrame(after);
-  const isKnown = before.connection.phase === "online" && JSON.stringify(configureFrame(before)) === JSON.stringify(frame);
+  const isKnown =
+    before.connection.phase === "online" && JSON.stringify(configureFrame(before)) === JSON.stringify(frame);
   return isKnown ? after : withEffects(after, { type: "send", frame });
 }
 
@@ -90,7 +91,12 @@ function configureFrame({ settings, skills, openId }) {
   };
 }
 
-/** Let go of conversations that are neither open nor waiting for the end of a turn. @param {State} state @returns {State} */
+/**
+ * Let go of conversations that are neither open nor waiting for the end of a turn.
+ *
+ * @param {State} state
+ * @returns {State}
+ */
 export function unloadIdle(state) {
   const isNeeded = new Set([state.openId, state.turn?.conversationId, ...Object.values(state.cutTurns)]);
   let next = state;

@@ -52,7 +52,11 @@ export function titleOf({ title, conversationHistory }) {
   return first.length > MAX_TITLE_CHARS ? `${first.slice(0, MAX_TITLE_CHARS - 1).trimEnd()}…` : first;
 }
 
-/** @param {Conversation} conversation @param {(history: readonly Message[]) => readonly Message[]} edit @returns {Conversation} */
+/**
+ * @param {Conversation} conversation
+ * @param {(history: readonly Message[]) => readonly Message[]} edit
+ * @returns {Conversation}
+ */
 export function withHistory(conversation, edit) {
   return { ...conversation, conversationHistory: edit(conversation.conversationHistory) };
 }

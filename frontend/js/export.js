@@ -33,7 +33,8 @@ export function asJson(record) {
 /** @param {ConversationRecord} record */
 export function asMarkdown(record) {
   const parts = wholeHistory(record).map((message) => {
-    if (message._hook) return quoted(`*Hook ${message._skill}/${message._hook} (${message.role})*\n\n${message.content}`);
+    if (message._hook)
+      return quoted(`*Hook ${message._skill}/${message._hook} (${message.role})*\n\n${message.content}`);
     return `**${message.role === "user" ? "You" : "Parley"}**\n\n${message.content.trim()}`;
   });
   return `# ${titleOf(record)}\n\n${parts.join("\n\n")}\n`;

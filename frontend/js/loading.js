@@ -14,5 +14,9 @@ export function loadingStages(status, body) {
 
 /** @param {any} stage @returns {Stage} */
 function asStage(stage) {
-  return { name: String(stage?.name), state: String(stage?.state), detail: stage?.detail ? String(stage.detail) : null };
+  return {
+    name: String(stage?.name),
+    state: String(stage?.state),
+    detail: stage?.detail ? String(stage.detail) : null,
+  };
 }

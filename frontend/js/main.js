@@ -16,12 +16,15 @@ import { initialState } from "./state.js";
 import { loadSettings, memoryStore, openStore, saveSettings } from "./storage.js";
 
 const READY_POLL_MS = 700;
+const MAX_SAVE_WAIT_MS = 2_000; // a store that hangs must not freeze the page
 
 const store = await openStore(indexedDB).catch(() => null);
 const kept = store ?? memoryStore();
 const tabs = new BroadcastChannel("parley");
 /** @type {Map<string, () => void>} conversation → how to give it back */
 const claims = new Map();
+/** @type {Set<Promise<void>>} under way */
+const saves = new Set();
 const now = { id: newId, time: Date.now };
 
 let state = initialState(loadSettings(localStorage));
@@ -32,7 +35,6 @@ let readinessTimer;
 /** @param {Event} event */
 function dispatch(event) {
   state = reduce(state, event);
-  // Effects first: what is shown has been handed to the store.
   for (const effect of state.effects) perform(effect);
   if (isDrawing) return;
   isDrawing = true;
@@ -45,9 +47,14 @@ function schedule(act) {
   else requestAnimationFrame(act);
 }
 
-function draw() {
-  isDrawing = false;
-  page.render(state);
+/** What is shown was stored before: a page that goes away has shown nothing that its reload will not show. */
+async function draw() {
+  const drawn = state;
+  if (saves.size)
+    await Promise.race([Promise.all(saves), new Promise((resolve) => setTimeout(resolve, MAX_SAVE_WAIT_MS))]);
+  page.render(drawn);
+  isDrawing = state !== drawn;
+  if (isDrawing) schedule(draw);
 }
 
 const socket = new Socket({
@@ -92,20 +99,28 @@ function perform(effect) {
 /** @param {Extract<Effect, {type: "save"}>} effect */
 function save({ record, revision }) {
   const { id } = record;
-  kept.save(record).then(
+  const saving = kept.save(record).then(
     () => {
+      saves.delete(saving);
       dispatch({ type: "saved", id, revision });
       tabs.postMessage({ saved: id });
     },
-    (error) => dispatch({ type: "save_failed", id, revision, message: String(error?.message ?? error) }),
+    (error) => {
+      saves.delete(saving);
+      dispatch({ type: "save_failed", id, revision, message: String(error?.message ?? error) });
+    },
   );
+  saves.add(saving);
 }
 
 /** @param {string} id */
 function open(id) {
   history.replaceState(null, "", `#${id}`);
   claims.get(id)?.();
-  claims.set(id, claim(navigator.locks, id, (access) => void load(id, access)));
+  claims.set(
+    id,
+    claim(navigator.locks, id, (access) => void load(id, access)),
+  );
 }
 
 /** @param {string} id @param {"write" | "read"} access */
@@ -137,7 +152,9 @@ async function pollReadiness() {
 /** 120 bits, in the letters that ids may have. */
 function newId() {
   const bytes = crypto.getRandomValues(new Uint8Array(15));
-  return btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_");
+  return btoa(String.fromCharCode(...bytes))
+    .replaceAll("+", "-")
+    .replaceAll("/", "_");
 }
 
 function send() {
@@ -155,14 +172,19 @@ function pressed(event) {
   } else if (event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey) {
     event.preventDefault();
     dispatch({ type: "new_conversation", id: newId(), at: Date.now() });
-  } else if (event.key === "Enter" && event.target instanceof HTMLInputElement && event.target.dataset.change === "rename") {
+  } else if (
+    event.key === "Enter" &&
+    event.target instanceof HTMLInputElement &&
+    event.target.dataset.change === "rename"
+  ) {
     page.focusInput(); // leaving the title makes the change
   }
 }
 
 function listen() {
   document.addEventListener("click", ({ target }) => {
-    const element = target instanceof Element ? /** @type {HTMLElement | null} */ (target.closest("[data-action]")) : null;
+    const element =
+      target instanceof Element ? /** @type {HTMLElement | null} */ (target.closest("[data-action]")) : null;
     if (element?.dataset.action === "rename") page.focusTitle();
     if (element?.dataset.action === "reconnect") socket.wake();
     const event = element && clicked(element.dataset, now);
@@ -196,5 +218,11 @@ page.render(state);
 listen();
 await list();
 openFromAddress();
-if (!store) dispatch({ type: "warn", code: "storage_missing", message: "This browser keeps nothing for this page: conversations are gone when the tab is closed. Export what you want to keep." });
+if (!store)
+  dispatch({
+    type: "warn",
+    code: "storage_missing",
+    message:
+      "This browser keeps nothing for this page: conversations are gone when the tab is closed. Export what you want to keep.",
+  });
 socket.connect();

@@ -60,7 +60,12 @@ function parseBlocks(lines, depth) {
   return blocks;
 }
 
-/** @param {Line[]} lines @param {number} start @param {number} depth @returns {[Block, number]} the block and the line after it */
+/**
+ * @param {Line[]} lines
+ * @param {number} start
+ * @param {number} depth
+ * @returns {[Block, number]} the block and the line after it
+ */
 function parseBlock(lines, start, depth) {
   const line = /** @type {Line} */ (lines[start]);
   const fence = FENCE.exec(line.text);
@@ -73,7 +78,15 @@ function parseBlock(lines, start, depth) {
   return parseParagraph(lines, start);
 }
 
-/** A fence that was not closed yet holds all that follows. @param {Line[]} lines @param {number} start @param {string} mark @param {string} language @returns {[Block, number]} */
+/**
+ * A fence that was not closed yet holds all that follows.
+ *
+ * @param {Line[]} lines
+ * @param {number} start
+ * @param {string} mark
+ * @param {string} language
+ * @returns {[Block, number]}
+ */
 function parseFence(lines, start, mark, language) {
   let end = start + 1;
   while (end < lines.length && !isFenceEnd(lines[end], mark)) end += 1;
@@ -110,7 +123,9 @@ function parseList(lines, start, depth) {
     const item = itemOf(lines[next]);
     if (!item || !first || item.isOrdered !== first.isOrdered || item.indent >= first.content) break;
     const end = itemEnd(lines, next, item.content);
-    const inner = lines.slice(next, end).map((line, index) => cutLine(line, index ? indentUpTo(line, item.content) : item.content));
+    const inner = lines
+      .slice(next, end)
+      .map((line, index) => cutLine(line, index ? indentUpTo(line, item.content) : item.content));
     items.push(parseBlocks(inner, depth + 1));
     next = end;
   }
@@ -126,7 +141,13 @@ function itemOf(line) {
   return { indent: indent.length, content: whole.length, isOrdered, number: isOrdered ? parseInt(mark, 10) : 0 };
 }
 
-/** The line after an item: it holds what is indented under it, and lazy lines of its last paragraph. @param {Line[]} lines @param {number} start @param {number} content */
+/**
+ * The line after an item: it holds what is indented under it, and lazy lines of its last paragraph.
+ *
+ * @param {Line[]} lines
+ * @param {number} start
+ * @param {number} content
+ */
 function itemEnd(lines, start, content) {
   let end = start + 1;
   let lastText = start;

@@ -71,7 +71,9 @@ class Scanner {
     switch (this.source[at]) {
       case "\\":
         // The backslash goes, the character after it is text.
-        return at + 1 < end && ESCAPABLE.test(this.source[at + 1] ?? "") ? { piece: null, textFrom: at + 1, end: at + 2 } : null;
+        return at + 1 < end && ESCAPABLE.test(this.source[at + 1] ?? "")
+          ? { piece: null, textFrom: at + 1, end: at + 2 }
+          : null;
       case "\n":
         return { piece: { type: "break" }, end: at + 1 };
       case "`":
@@ -94,10 +96,14 @@ class Scanner {
     const mark = "`".repeat(this.#run(at, end));
     const from = at + mark.length;
     if (unpaired.has(mark)) return { piece: null, textFrom: at, end: from };
-    for (let close = this.source.indexOf("`", from); close >= 0 && close < end; ) {
+    for (let close = this.source.indexOf("`", from); close >= 0 && close < end;) {
       const length = this.#run(close, end);
       if (length === mark.length) {
-        const piece = { type: /** @type {const} */ ("code"), text: this.source.slice(from, close).replaceAll("\n", " "), at: this.#at(from) };
+        const piece = {
+          type: /** @type {const} */ ("code"),
+          text: this.source.slice(from, close).replaceAll("\n", " "),
+          at: this.#at(from),
+        };
         return { piece, end: close + length };
       }
       close = this.source.indexOf("`", close + length);
@@ -134,7 +140,7 @@ class Scanner {
   /** @param {string} mark @param {number} from @param {number} end */
   #closing(mark, from, end) {
     const char = mark[0] ?? "";
-    for (let at = this.source.indexOf(char, from + 1); at >= 0 && at < end; ) {
+    for (let at = this.source.indexOf(char, from + 1); at >= 0 && at < end;) {
       const run = this.#run(at, end);
       const after = at + run < end ? (this.source[at + run] ?? " ") : " ";
       const isClosing = !/\s/.test(this.source[at - 1] ?? " ") && (char !== "_" || !WORD.test(after));
@@ -155,10 +161,17 @@ class Scanner {
       return null;
     }
     if (this.source.lastIndexOf("[", middle) !== at) return null; // a later bracket is the nearer partner
-    const address = this.source.slice(middle + 2, close).trim().split(/\s/, 1)[0] ?? "";
+    const address =
+      this.source
+        .slice(middle + 2, close)
+        .trim()
+        .split(/\s/, 1)[0] ?? "";
     const href = safeHref(address);
     if (!href) return { piece: null, textFrom: at, end: close + 1 };
-    return { piece: { type: /** @type {const} */ ("link"), href, inline: this.scan(at + 1, middle, MAX_DEPTH) }, end: close + 1 };
+    return {
+      piece: { type: /** @type {const} */ ("link"), href, inline: this.scan(at + 1, middle, MAX_DEPTH) },
+      end: close + 1,
+    };
   }
 
   /** The next `](` and the `)` after it: found once for all brackets before them. @param {number} at */

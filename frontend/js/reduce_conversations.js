@@ -23,7 +23,13 @@ function focused(state) {
   return withEffects(state, { type: "focus" });
 }
 
-/** Show another conversation; a turn that runs in this one is stopped. @param {State} state @param {{id: string, at: number}} event @returns {State} */
+/**
+ * Show another conversation; a turn that runs in this one is stopped.
+ *
+ * @param {State} state
+ * @param {{id: string, at: number}} event
+ * @returns {State}
+ */
 export function opening(state, { id, at }) {
   if (id === state.openId) return { ...state, isSidebarOpen: false };
   const next = { ...stopped(state), openId: id, isSidebarOpen: false };
@@ -43,7 +49,8 @@ export function opened(state, { id, record, access, at }) {
   if (!current || current.access === "write") return state;
   if (!record) return withConversation(state, { ...newConversation(id, at), access });
   const conversation = fromRecord(record, access);
-  const wasCut = record.historySegments.length > 0 || record.conversationHistory.some(({ _answer }) => _answer === "pending");
+  const wasCut =
+    record.historySegments.length > 0 || record.conversationHistory.some(({ _answer }) => _answer === "pending");
   return access === "write" && wasCut ? stored(state, conversation) : withConversation(state, conversation);
 }
 
@@ -74,7 +81,12 @@ export function deleted(state, { nextId, at }) {
   const record = recordOf(next, openConversation(next) ?? conversation);
   const rest = next.conversations.filter(({ id }) => id !== record.id);
   const gone = withEffects(
-    { ...next, loaded: without(next.loaded, record.id), conversations: rest, undo: record.conversationHistory.length ? { label: "Conversation deleted", record } : null },
+    {
+      ...next,
+      loaded: without(next.loaded, record.id),
+      conversations: rest,
+      undo: record.conversationHistory.length ? { label: "Conversation deleted", record } : null,
+    },
     { type: "remove", id: record.id },
     { type: "release", id: record.id },
   );
@@ -88,7 +100,10 @@ export function undone(state, { at }) {
   const next = { ...state, undo: null };
   const loaded = next.loaded[record.id];
   if (loaded?.access === "write") {
-    return withConversation(next, withHistory(loaded, (history) => [...record.conversationHistory, ...history]));
+    return withConversation(
+      next,
+      withHistory(loaded, (history) => [...record.conversationHistory, ...history]),
+    );
   }
   const summary = { id: record.id, title: titleOf(record), updatedAt: record.updatedAt };
   const restored = { ...next, conversations: [summary, ...next.conversations.filter(({ id }) => id !== record.id)] };
@@ -100,7 +115,10 @@ export function deletedElsewhere(state, id) {
   const conversation = state.loaded[id];
   const conversations = state.conversations.filter((summary) => summary.id !== id);
   if (conversation?.access !== "read") return { ...state, conversations };
-  const emptied = withConversation({ ...state, conversations }, withHistory(conversation, () => []));
+  const emptied = withConversation(
+    { ...state, conversations },
+    withHistory(conversation, () => []),
+  );
   return withNotice(emptied, warning("deleted_elsewhere", "This conversation was deleted in another tab."));
 }
 

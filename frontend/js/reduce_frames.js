@@ -30,7 +30,10 @@ export function received(state, frame) {
     case "turn_start":
       return ofRunning(state, frame.turn_id, (turn) => ({ ...state, turn: { ...turn, phase: "running" } }));
     case "text":
-      return ofRunning(state, frame.turn_id, (turn) => ({ ...state, turn: { ...turn, streamed: turn.streamed + frame.delta } }));
+      return ofRunning(state, frame.turn_id, (turn) => ({
+        ...state,
+        turn: { ...turn, streamed: turn.streamed + frame.delta },
+      }));
     case "reasoning":
       return ofRunning(state, frame.turn_id, () => withReasoning(state, frame.turn_id, frame.delta));
     case "sentence":
@@ -55,7 +58,10 @@ export function received(state, frame) {
 /** @param {State} state @param {import("./frames.js").Ready} ready @returns {State} */
 function connected(state, ready) {
   const connection = { phase: /** @type {const} */ ("online"), attempt: 0, code: null };
-  return withEffects({ ...state, connection, server: ready, skills: ready.skills, diagnostics: [] }, { type: "readiness" });
+  return withEffects(
+    { ...state, connection, server: ready, skills: ready.skills, diagnostics: [] },
+    { type: "readiness" },
+  );
 }
 
 /** @param {State} state @param {string} turnId @param {(turn: Turn) => State} act @returns {State} */
@@ -67,7 +73,8 @@ function ofRunning(state, turnId, act) {
 function queued(state, frame) {
   const { turn } = state;
   if (turn?.id !== frame.turn_id) return ofCutTurn(state, frame);
-  if (frame.type === "turn_end" && (frame.reason === "interrupted" || frame.reason === "aborted")) return cutByServer(state, frame);
+  if (frame.type === "turn_end" && (frame.reason === "interrupted" || frame.reason === "aborted"))
+    return cutByServer(state, frame);
   const playback = enqueue(turn.playback, frame);
   const next = announced({ ...state, turn: { ...turn, playback } }, turn.playback, playback);
   return playback.reachedEnd ? endReached(next, { ...turn, playback }, playback.reachedEnd) : next;
@@ -95,9 +102,20 @@ function cutByServer(state, end) {
   return withView({ ...next, cutTurns: without(next.cutTurns, end.turn_id) }, end.turn_id, { end });
 }
 
-/** The reason of a turn that leaves no trace in the conversation. @param {State} state @param {TurnEnd} end @returns {State} */
+/**
+ * The reason of a turn that leaves no trace in the conversation.
+ *
+ * @param {State} state
+ * @param {TurnEnd} end
+ * @returns {State}
+ */
 function withMessage(state, end) {
-  return withNotice(state, { type: "notice", code: "turn_aborted", level: "warning", message: end.message ?? "The server ended this turn." });
+  return withNotice(state, {
+    type: "notice",
+    code: "turn_aborted",
+    level: "warning",
+    message: end.message ?? "The server ended this turn.",
+  });
 }
 
 /** @param {State} state @param {Turn} turn @param {TurnEnd} end @returns {State} */
@@ -106,9 +124,18 @@ function endReached(state, turn, end) {
   return end.rollback ? rolledBack(next, turn) : next;
 }
 
-/** Sentences are read out as they are reached. @param {State} state @param {import("./playback.js").Playback} before @param {import("./playback.js").Playback} after @returns {State} */
+/**
+ * Sentences are read out as they are reached.
+ *
+ * @param {State} state
+ * @param {import("./playback.js").Playback} before
+ * @param {import("./playback.js").Playback} after
+ * @returns {State}
+ */
 function announced(state, before, after) {
-  const fresh = after.historySegments.slice(before.historySegments.length).filter((segment) => segment.kind === "sentence");
+  const fresh = after.historySegments
+    .slice(before.historySegments.length)
+    .filter((segment) => segment.kind === "sentence");
   if (!fresh.length) return state;
   const n = (state.announcements.at(-1)?.n ?? 0) + 1;
   const lines = fresh.map((segment, index) => ({ n: n + index, text: plainText(segment.text) }));
@@ -151,7 +178,9 @@ function failed(state, error) {
 /** @param {import("./frames.js").ErrorFrame} error */
 function isAboutChat({ code, path }) {
   const isOfOtherFrame = path && !/^\$($|\.(messages|id)\b)/.test(path);
-  return !isOfOtherFrame && code !== "frame_type_unknown" && code !== "audio_misaligned" && code !== "speech_unavailable";
+  return (
+    !isOfOtherFrame && code !== "frame_type_unknown" && code !== "audio_misaligned" && code !== "speech_unavailable"
+  );
 }
 
 /** @param {import("./frames.js").ErrorFrame} error */

@@ -32,15 +32,28 @@ export function submitted(state, { text, turnId, at }) {
   const message = { role: "user", content: text, _turn: turnId, _answer: "pending" };
   const conversationHistory = [...conversation.conversationHistory, message];
   if (!fitToLimits(conversationHistory, state.server?.limits ?? null)) {
-    return withNotice(state, warning("message_too_large", "This message is longer than the server accepts. Shorten it and send again."));
+    return withNotice(
+      state,
+      warning("message_too_large", "This message is longer than the server accepts. Shorten it and send again."),
+    );
   }
-  return withEffects(begun(next, { ...conversation, conversationHistory, updatedAt: at }, turnId), { type: "compose", text: "" });
+  return withEffects(begun(next, { ...conversation, conversationHistory, updatedAt: at }, turnId), {
+    type: "compose",
+    text: "",
+  });
 }
 
-/** Ask the last user message again. Only ever by the user's hand. @param {State} state @param {{turnId: string, at: number}} event @returns {State} */
+/**
+ * Ask the last user message again. Only ever by the user's hand.
+ *
+ * @param {State} state
+ * @param {{turnId: string, at: number}} event
+ * @returns {State}
+ */
 export function retried(state, { turnId, at }) {
   const conversation = openConversation(state);
-  if (!conversation || state.turn || !canSend(state) || !unansweredMessage(conversation.conversationHistory)) return state;
+  if (!conversation || state.turn || !canSend(state) || !unansweredMessage(conversation.conversationHistory))
+    return state;
   return begun(state, { ...withHistory(conversation, (history) => askAgain(history, turnId)), updatedAt: at }, turnId);
 }
 
@@ -83,7 +96,13 @@ function begun(state, conversation, turnId) {
   return { ...withConversation(state, conversation), turn };
 }
 
-/** The user message is safe: now it may be sent. @param {State} state @param {{id: string, revision: number}} event @returns {State} */
+/**
+ * The user message is safe: now it may be sent.
+ *
+ * @param {State} state
+ * @param {{id: string, revision: number}} event
+ * @returns {State}
+ */
 export function saved(state, { id, revision }) {
   const { turn } = state;
   if (turn?.phase !== "storing" || turn.conversationId !== id || revision < turn.revision) return state;
@@ -92,7 +111,10 @@ export function saved(state, { id, revision }) {
 
 /** @param {State} state @param {Turn} turn @returns {State} */
 function sent(state, turn) {
-  const fitting = fitToLimits(state.loaded[turn.conversationId]?.conversationHistory ?? [], state.server?.limits ?? null);
+  const fitting = fitToLimits(
+    state.loaded[turn.conversationId]?.conversationHistory ?? [],
+    state.server?.limits ?? null,
+  );
   if (!fitting) return state;
   const { messages, droppedTurns } = fitting;
   const next = withEffects(
@@ -101,13 +123,23 @@ function sent(state, turn) {
   );
   if (!droppedTurns) return next;
   const turns = droppedTurns === 1 ? "oldest turn was" : `${droppedTurns} oldest turns were`;
-  return withTurnNotice(next, turn.id, warning("history_shortened", `The ${turns} left out: the conversation is longer than the server accepts.`));
+  return withTurnNotice(
+    next,
+    turn.id,
+    warning("history_shortened", `The ${turns} left out: the conversation is longer than the server accepts.`),
+  );
 }
 
 /** @param {State} state @param {{id: string, revision: number, message: string}} event @returns {State} */
 export function saveFailed(state, { id, revision, message }) {
   const { turn } = state;
-  const next = withNotice(state, warning("storage_failed", `This browser could not store the conversation (${message}). Export it, then make room by deleting old ones.`));
+  const next = withNotice(
+    state,
+    warning(
+      "storage_failed",
+      `This browser could not store the conversation (${message}). Export it, then make room by deleting old ones.`,
+    ),
+  );
   const isUnsent = turn?.phase === "storing" && turn.conversationId === id && revision >= turn.revision;
   return isUnsent ? ended(next, turn, "failed") : next;
 }
@@ -117,7 +149,9 @@ export function stopped(state) {
   const { turn } = state;
   if (!turn) return state;
   const next = cutTurn(state, "stopped");
-  return turn.phase === "storing" ? next : withEffects(next, { type: "send", frame: { type: "interrupt", turn_id: turn.id } });
+  return turn.phase === "storing"
+    ? next
+    : withEffects(next, { type: "send", frame: { type: "interrupt", turn_id: turn.id } });
 }
 
 /**
@@ -166,11 +200,19 @@ export function ended(state, turn, answer) {
   );
 }
 
-/** The turn never was: its messages go, the user's text comes back into the input. @param {State} state @param {Turn} turn @returns {State} */
+/**
+ * The turn never was: its messages go, the user's text comes back into the input.
+ *
+ * @param {State} state
+ * @param {Turn} turn
+ * @returns {State}
+ */
 export function rolledBack(state, turn) {
   const conversation = state.loaded[turn.conversationId];
   if (!conversation) return { ...state, turn: null };
-  const asked = conversation.conversationHistory.findLast((message) => isUserMessage(message) && message._turn === turn.id);
+  const asked = conversation.conversationHistory.findLast(
+    (message) => isUserMessage(message) && message._turn === turn.id,
+  );
   const next = withConversation(
     { ...state, turn: null },
     withHistory(conversation, (history) => history.filter((message) => message._turn !== turn.id)),

@@ -153,7 +153,14 @@ export function withNotice(state, notice) {
   return { ...state, notices: [...others, notice].slice(-MAX_NOTICES) };
 }
 
-/** A line for the reader, in the turn it is about. @param {State} state @param {string} turnId @param {Notice} notice @returns {State} */
+/**
+ * A line for the reader, in the turn it is about.
+ *
+ * @param {State} state
+ * @param {string} turnId
+ * @param {Notice} notice
+ * @returns {State}
+ */
 export function withTurnNotice(state, turnId, notice) {
   const notices = [...(state.views[turnId]?.notices ?? []), notice].slice(-MAX_NOTICES);
   return withView(state, turnId, { notices });

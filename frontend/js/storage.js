@@ -53,7 +53,11 @@ export async function openStore(indexedDB) {
     return database.transaction(CONVERSATIONS).objectStore(CONVERSATIONS);
   }
 
-  /** Commits at once: a page that goes away right after this call has stored it. @param {(store: IDBObjectStore) => unknown} act */
+  /**
+   * Commits at once: a page that goes away right after this call has stored it.
+   *
+   * @param {(store: IDBObjectStore) => unknown} act
+   */
   function write(act) {
     return /** @type {Promise<void>} */ (
       new Promise((resolve, reject) => {

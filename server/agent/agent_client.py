@@ -7,6 +7,7 @@ inserted, what is taken out again, and what the model reads in between.
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from itertools import count
 
 from server.agent.chunks import LLMChunk, NoticeGiven, ToolFinished, ToolStarted
 from server.agent.messages import Conversation, Origin, assistant_message, tool_message
@@ -172,7 +173,7 @@ class _Turn:
     async def _loop(self) -> AsyncGenerator[LLMChunk, None]:
         if not self._needs_tools:
             return
-        for number in range(1, self._max_rounds + 2):
+        for number in count(1):
             is_last = number > self._max_rounds
             reply = _Reply()
             async with aclosing(self._round(number, reply, is_last=is_last)) as chunks:
@@ -332,9 +333,10 @@ class _Turn:
 
     def _with_own_id(self, call: ToolCall) -> ToolCall:
         """Providers reuse ids or leave them out; in a turn every call has its own."""
-        call_id, number = call.id or "call", 1
+        call_id = wanted = call.id or "call"
+        number = 1
         while call_id in self._call_ids:
             number += 1
-            call_id = f"{call.id or 'call'}_{number}"
+            call_id = f"{wanted}_{number}"
         self._call_ids.add(call_id)
         return ToolCall(call_id, call.name, call.arguments)

@@ -72,8 +72,7 @@ def _is_signed(message: wire.Message, verify: Verify) -> bool:
 
 
 def _plain(message: wire.Message) -> Message:
-    plain: Message = msgspec.to_builtins(message)
-    plain.setdefault("content", None)
+    plain: Message = {"content": None, **msgspec.to_builtins(message)}
     plain.pop("_sig", None)
     for key in ("_hook", "_skill"):
         if not isinstance(value := plain.get(key), str) or len(value) > _MAX_NAME_CHARS:
@@ -106,6 +105,15 @@ class Conversation:
 
     def mark(self, message: Message, origin: Origin) -> None:
         self._origins[id(message)] = (message, origin)  # keeps the message alive, so its id stays its own
+
+    @property
+    def question(self) -> str:
+        """The text of the user's last message; pictures left out."""
+        asked = next((m for m in reversed(self.messages) if self.origin(m).kind == "user"), None)
+        content = asked["content"] if asked else ""
+        if isinstance(content, str):
+            return content
+        return "\n\n".join(part["text"] for part in content or () if part.get("type") == "text")
 
     def origin(self, message: Message) -> Origin:
         entry = self._origins.get(id(message))

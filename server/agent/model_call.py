@@ -70,7 +70,8 @@ class ModelCalls:
             attempt += 1
             fitted = await self._fit(request)
             mode = self._mode()
-            sent = replace(request, messages=_checked(adapt(fitted.messages, mode)))
+            messages = _checked(adapt(fitted.messages, mode))
+            sent = replace(request, messages=messages, question=self._conversation.question)
             for chunk in self._tracer.before_call(sent, fitted, mode=mode, round_number=round_number, attempt=attempt):
                 yield chunk
             if fitted.left_out and not self._said_trimmed:

@@ -108,9 +108,11 @@ class Connection:
     ) -> None:
         self._ws = ws
         self._transport = transport
+        self._is_local = visitor.is_local
         self._loop = asyncio.get_running_loop()
         self._socket = AiohttpSocket(ws, transport, close_s=outbox_limits.close_s)
-        self.outbox = Outbox(self._socket, outbox_limits, on_slow=services.metrics.slow_clients.inc)
+        self._metrics = services.metrics
+        self.outbox = Outbox(self._socket, outbox_limits, on_slow=self._give_up)
         self.session = Session(
             services,
             self.outbox,
@@ -126,6 +128,7 @@ class Connection:
         """Talk until either side closes; then everything of this client has ended."""
         log.session_id.set(self.session.id)
         writer = asyncio.create_task(self.outbox.run(), name=f"writer {self.session.id}")
+        logger.info("session begins, %s", "local" if self._is_local else "not local")
         try:
             self.session.greet()
             await self._read()
@@ -136,6 +139,7 @@ class Connection:
                 self.outbox.abandon()
             await self.session.aclose()
             await writer
+            logger.info("session ends, code %s", self._ws.close_code)
 
     def close(self, code: int, reason: str) -> None:
         """Send what waits, then close."""
@@ -169,12 +173,20 @@ class Connection:
             except Closed:
                 return
 
+    def _give_up(self) -> None:
+        """The outbox closes, as the client does not read: nobody hears its turn."""
+        logger.info("the client reads too slowly; closing")
+        self._metrics.slow_clients.inc()
+        self.session.interrupt()
+
     def _take(self, kind: WSMsgType, data: bytes) -> None:
         match self.rate.judge(self._heard_s):
             case Verdict.CLOSE:
+                self.session.interrupt()
                 self.close(4429, "too many messages")
             case Verdict.DROP:
-                self.session.refuse(FrameError("rate_limited", "too many messages a second; this one was dropped"))
+                text = "too many messages a second; this one was dropped"
+                self.session.refuse(FrameError("rate_limited", text, path="$"))
             case Verdict.TAKE if kind is WSMsgType.TEXT:
                 self.session.receive_text(data)
             case Verdict.TAKE if kind is WSMsgType.BINARY:

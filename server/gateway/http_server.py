@@ -1,11 +1,13 @@
 """The one port: page, REST, metrics and `/ws` in one aiohttp application."""
 
 import errno
+import logging
 import ssl
 from pathlib import Path
 from typing import Final
 
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
 
 from server import config
 from server.errors import ConfigError
@@ -45,6 +47,7 @@ class HttpServer:
         """Listen; returns the address to open. Raises ConfigError where the port cannot be had."""
         listen = self._settings
         context = _tls_context(listen.tls)
+        logging.getLogger("aiohttp.server").addFilter(_is_for_the_operator)
         await self._runner.setup()
         site = web.TCPSite(self._runner, listen.host, listen.port, backlog=_BACKLOG, ssl_context=context)
         try:
@@ -57,6 +60,12 @@ class HttpServer:
 
     async def aclose(self) -> None:
         await self._runner.cleanup()
+
+
+def _is_for_the_operator(record: logging.LogRecord) -> bool:
+    """Not so: a stranger's malformed request, or one who left, which aiohttp logs with a traceback."""
+    kind = record.exc_info[0] if record.exc_info else None
+    return kind is None or not issubclass(kind, (HttpProcessingError, ConnectionError))
 
 
 def _tls_context(tls: config.Tls) -> ssl.SSLContext | None:

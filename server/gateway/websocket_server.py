@@ -96,6 +96,8 @@ class WebSocketServer:
         self._connections.add(connection)
         self._services.metrics.connections.set(len(self._connections))
         self._all_gone.clear()
+        if self._is_draining:  # since it was let in
+            connection.close(1001, "going away")
         try:
             await connection.run()
         finally:

@@ -40,7 +40,7 @@ class Turn:
     history: tuple[Message, ...]
     question: str
     instructions: tuple[str, ...]
-    """The hooks and prompts of this turn, in order."""
+    """The hooks and prompts of this turn, in order; neighbours of one message are one."""
     results: tuple[str, ...]
     """What the tools of this turn have said, in order."""
 
@@ -53,19 +53,27 @@ class Turn:
         return line if line and "\n" not in line and len(line) <= MAX_QUOTED_CHARS else None
 
 
-def read_turn(messages: Sequence[Message]) -> Turn:
-    """The last user message with words of the user's own is the question; all behind it belongs to the turn."""
+def read_turn(messages: Sequence[Message], question: str = "") -> Turn:
+    """Tell the user's question from what hooks and prompts have put around it.
+
+    `question` is its text as the user gave it, to be found in the last message
+    that holds it; without it, the last words of a user message that are not
+    wrapped. What stands behind it belongs to this turn.
+    """
     rest = list(messages)
     system = _text(rest.pop(0)) if rest and rest[0]["role"] == "system" else ""
-    start = next((i for i in range(len(rest) - 1, -1, -1) if _own_words(rest[i])), 0)
-    tail = rest[start:]
-    return Turn(
-        system=system,
-        history=_history(rest[:start]),
-        question=_own_words(tail[0]) if tail else "",
-        instructions=tuple(line for message in tail for line in _instructions(message)),
-        results=tuple(_text(message) for message in tail if message["role"] == "tool"),
-    )
+    for index in range(len(rest) - 1, -1, -1):
+        if rest[index]["role"] == "user" and (found := _find(question, _text(rest[index]))):
+            before, asked, after = found
+            earlier = [*rest[:index], {"role": "user", "content": before}]
+            return Turn(
+                system=system,
+                history=_history(earlier),
+                question=asked,
+                instructions=_instructions([{"role": "system", "content": after}, *rest[index + 1 :]]),
+                results=tuple(_text(message) for message in rest[index + 1 :] if message["role"] == "tool"),
+            )
+    return Turn(system=system, history=_history(rest), question=question, instructions=(), results=())
 
 
 def answer_messages(turn: Turn) -> list[Message]:
@@ -87,7 +95,7 @@ def _history(messages: Sequence[Message]) -> tuple[Message, ...]:
     plain: list[Message] = []
     for message in messages:
         role = "assistant" if message["role"] == "assistant" else "user"
-        text = _WRAPPED.sub(r"\1", _text(message)).strip()
+        text = _plain(message)
         if message["role"] == "tool" or not text:
             continue
         if plain and plain[-1]["role"] == role:
@@ -96,18 +104,29 @@ def _history(messages: Sequence[Message]) -> tuple[Message, ...]:
     return tuple(plain)
 
 
-def _own_words(message: Message) -> str:
-    return _WRAPPED.sub("", _text(message)).strip() if message["role"] == "user" else ""
+def _find(question: str, text: str) -> tuple[str, str, str] | None:
+    """What stands before the question, the question, and what stands behind it; None: it is not here.
+
+    Messages are joined by a blank line, so the question stands between two or at an end.
+    """
+    if not question:
+        own = _WRAPPED.sub("", text).strip()
+        return ("", own, "\n\n".join(_WRAPPED.findall(text))) if own else None
+    places = list(re.finditer(rf"(?:\A|\n\n){re.escape(question)}(?=\n\n|\Z)", text))
+    return (text[: places[-1].start()], question, text[places[-1].end() :]) if places else None
 
 
-def _instructions(message: Message) -> list[str]:
-    if message["role"] == "system":
-        return [_text(message)]
-    return [text.strip() for text in _WRAPPED.findall(_text(message))] if message["role"] == "user" else []
+def _instructions(messages: Sequence[Message]) -> tuple[str, ...]:
+    texts = (_plain(message) for message in messages if message["role"] in ("system", "user"))
+    return tuple(text for text in texts if text)
+
+
+def _plain(message: Message) -> str:
+    return _WRAPPED.sub(r"\1", _text(message)).strip()
 
 
 def _text(message: Message) -> str:
     content: Any = message.get("content")
     if isinstance(content, str):
         return content
-    return "\n".join(part["text"] for part in content or () if part.get("type") == "text")
+    return "\n\n".join(part["text"] for part in content or () if part.get("type") == "text")

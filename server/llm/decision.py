@@ -54,7 +54,7 @@ _ARGUMENT_SHOTS: dict[str, tuple[tuple[str, dict[str, Any]], ...]] = {
 }
 _PATH_NAMES = frozenset({"path", "file", "filename", "file_path", "file_name"})
 _ZONE_NAMES = frozenset({"timezone", "time_zone", "tz"})
-_PATH = re.compile(r"[\w.-]+(?:/[\w.-]+)+|[\w-]+\.[A-Za-z]\w{0,7}\b")
+_PATH = re.compile(r"(?:[\w.-]+/)+[\w.-]*\w|[\w-]+\.[A-Za-z]\w{0,7}\b")
 _WORD = re.compile(r"[\w./:@+-]*\w")
 
 
@@ -118,12 +118,21 @@ def only_arguments(schema: Schema) -> dict[str, Any] | None:
 
 def is_valid(tool: ToolSpec, arguments: Any) -> bool:
     """Whether arguments fit the tool's own schema; a schema that is none fits nothing."""
+    return isinstance(arguments, dict) and bool(_fitting(tool.parameters, [arguments]))
+
+
+def prepare() -> None:
+    """Read what is read from disk once (the names of the time zones), before it could hold anybody up."""
+    _cities()
+
+
+def _fitting(schema: Schema, values: Sequence[Any]) -> list[Any]:
     try:
-        return isinstance(arguments, dict) and jsonschema.Draft202012Validator(dict(tool.parameters)).is_valid(
-            arguments
-        )
-    except jsonschema.SchemaError:
-        return False
+        jsonschema.Draft202012Validator.check_schema(dict(schema))
+        validator = jsonschema.Draft202012Validator(dict(schema))
+        return [value for value in values if validator.is_valid(value)]
+    except (jsonschema.SchemaError, re.error):
+        return []
 
 
 def _exchanges(shots: Sequence[tuple[str, Any]]) -> Iterator[Message]:
@@ -141,8 +150,7 @@ def _choices(name: str, schema: Schema, question: str, context: str) -> list[str
         found = _zones(question)
     else:
         found = list(dict.fromkeys(_spans(question)))
-    validator = jsonschema.Draft202012Validator(dict(schema))
-    return [each for each in found if validator.is_valid(each)][:_MAX_CHOICES]
+    return _fitting(schema, found[:_MAX_CHOICES])
 
 
 def _paths(question: str, context: str) -> list[str]:

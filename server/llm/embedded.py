@@ -9,16 +9,16 @@ import asyncio
 import json
 import logging
 import secrets
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from server.config import Llm
 from server.errors import ProviderError, ProviderUnreachable
 from server.llm import decision
 from server.llm.client import OpenAICompatible
 from server.llm.compact import EXAMPLE_TOKENS, Turn, answer_messages, read_turn
-from server.llm.embedded_process import MODEL_NAME, Worker, WorkerSettings, default_threads, start_worker
+from server.llm.embedded_process import MODEL_NAME, WorkerSettings, default_threads, start_worker
 from server.llm.endpoint import Endpoint
 from server.llm.loops import LoopDetector
 from server.llm.types import (
@@ -44,6 +44,23 @@ _FIRST_PAUSE_S = 0.5
 _MAX_PAUSE_S = 30.0
 
 
+class Worker(Protocol):
+    """The process that holds the model. `url` and `key` reach it."""
+
+    url: str
+    key: str
+
+    @property
+    def pid(self) -> int: ...
+
+    @property
+    def is_alive(self) -> bool: ...
+
+    async def has_ended(self) -> bool: ...
+
+    async def stop(self) -> None: ...
+
+
 class EmbeddedModel:
     """SmolLM2-135M-Instruct; see `LanguageModel` for the contract.
 
@@ -56,8 +73,15 @@ class EmbeddedModel:
     is_compact = True
     late_system: LateSystem | None = "user"
 
-    def __init__(self, config: Llm, settings: WorkerSettings | None = None) -> None:
+    def __init__(
+        self,
+        config: Llm,
+        settings: WorkerSettings | None = None,
+        *,
+        start: Callable[[WorkerSettings], Awaitable[Worker]] = start_worker,
+    ) -> None:
         self._config = config
+        self._start_worker = start
         self._settings = settings or WorkerSettings(threads=default_threads())
         self._worker: Worker | None = None
         self._client: OpenAICompatible | None = None  # to the child that is alive, or was last
@@ -83,6 +107,7 @@ class EmbeddedModel:
 
     async def start(self) -> None:
         """Load the model. Raises ProviderUnreachable where it is not installed or does not start."""
+        await asyncio.to_thread(decision.prepare)
         await self._connected()
 
     async def warm_up(self, messages: Sequence[Message], tool_names: Sequence[str]) -> None:
@@ -93,7 +118,10 @@ class EmbeddedModel:
         """
         self._prefix = (list(messages), list(tool_names))
         try:
-            await self._read_prefix(await self._connected())
+            if self.worker_pid is None:
+                await self._connected()  # reads it
+            else:
+                await self._read_prefix(await self._connected())
         except ProviderError as error:
             logger.warning("the embedded model could not be warmed up: %s", error)
 
@@ -122,7 +150,7 @@ class EmbeddedModel:
     # one reply
 
     async def _reply(self, client: OpenAICompatible, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
-        turn = read_turn(request.messages)
+        turn = read_turn(request.messages, request.question)
         may_call = request.tool_choice == "auto" and not turn.results
         if request.purpose == "planning" and request.tool_names:
             if await self._choose(client, turn, dict.fromkeys(request.tool_names, "")) is not None:
@@ -220,14 +248,14 @@ class EmbeddedModel:
             self._next_start_s = loop.time() + min(_FIRST_PAUSE_S * 2**self._deaths, _MAX_PAUSE_S)
         self._deaths += 1  # until a reply proves the opposite
         try:
-            self._worker = await start_worker(self._settings)
-            self._client = await self._open_client(self._worker)
+            self._worker = worker = await self._start_worker(self._settings)
+            self._client = await self._open_client(worker)
             await self._read_prefix(self._client)
         except ProviderError as error:
             self.state, self.why = "failed", str(error)
             raise
         self.state = "ready"
-        logger.info("the embedded model is ready (process %d)", self._worker.pid)
+        logger.info("the embedded model is ready (process %d)", worker.pid)
         return self._client
 
     async def _open_client(self, worker: Worker) -> OpenAICompatible:

@@ -6,6 +6,7 @@ import json
 import logging
 import os
 import secrets
+import signal
 import sys
 from collections import deque
 from dataclasses import dataclass, field
@@ -32,6 +33,8 @@ class WorkerSettings:
     slot_tokens: int = 2048
     cache_mib: int = 128
     """For prefixes that lost their slot."""
+    weights: Path | None = None
+    """A GGUF file; None: the one that is installed."""
 
 
 def default_threads() -> int:
@@ -90,7 +93,7 @@ async def start_worker(settings: WorkerSettings) -> Worker:
     """Start a child and wait until its model is loaded. Raises ProviderUnreachable; cancelled, it leaves no child."""
     key = secrets.token_urlsafe(24)
     order = {
-        "model_path": str(model_path()),
+        "model_path": str(settings.weights or model_path()),
         "model_name": MODEL_NAME,
         "threads": settings.threads,
         "slots": settings.slots,
@@ -142,19 +145,20 @@ async def _end(process: asyncio.subprocess.Process) -> None:
     if process.stdin is not None:
         process.stdin.close()  # the child ends by itself when its input does
     if process.returncode is None:
-        _signal(process, "terminate")
+        _signal(process, signal.SIGTERM)
     try:
         async with asyncio.timeout(STOP_TIMEOUT_S):
             await process.wait()
     except (TimeoutError, asyncio.CancelledError) as error:
-        _signal(process, "kill")
+        _signal(process, signal.SIGKILL)
         await process.wait()
         if isinstance(error, asyncio.CancelledError):
             raise
 
 
-def _signal(process: asyncio.subprocess.Process, verb: str) -> None:
+def _signal(process: asyncio.subprocess.Process, number: signal.Signals) -> None:
+    """To the child's group, which is its own. Not by `Popen`, which would reap it under asyncio's hands."""
     try:
-        getattr(process, verb)()
-    except ProcessLookupError:
+        os.killpg(process.pid, number)
+    except (ProcessLookupError, PermissionError):  # macOS says the latter of a group that has just ended
         logger.debug("the embedded model's process had already ended")

@@ -13,7 +13,7 @@ from typing import Any
 
 def serve(settings: dict[str, Any]) -> Any:
     """The llama server, loaded and listening on a free port of this machine, for holders of the key."""
-    import xllamacpp  # type: ignore[import-untyped]
+    import xllamacpp  # type: ignore[import-untyped]  # a compiled module without stubs
 
     params = xllamacpp.CommonParams()
     params.model.path = settings["model_path"]

@@ -37,6 +37,8 @@ class ModelRequest:
     purpose: Purpose = "direct"
     tool_names: Sequence[str] = ()
     """For the planning call, which carries no tools: the names the model could have later."""
+    question: str = ""
+    """The text of the user's last message, alone: in `messages` hooks may be joined to it."""
 
 
 @dataclass(frozen=True, slots=True)

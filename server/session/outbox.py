@@ -201,9 +201,9 @@ class Outbox:
             self._give_up()
 
     def _give_up(self) -> None:
+        self._end(4408, "client too slow to read")
         if self._on_slow is not None:
             self._on_slow()
-        self._end(4408, "client too slow to read")
 
     def _end(self, code: int, reason: str) -> None:
         self._close = self._close or (code, reason)

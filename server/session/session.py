@@ -151,9 +151,10 @@ class Session:
         self._services.metrics.count_in("binary")
         limit = self._services.limits.max_binary_bytes
         if len(data) > limit:
-            self._refuse("message_too_large", f"{len(data)} bytes of sound in one message, at most {limit} are taken")
+            text = f"{len(data)} bytes of sound in one message, at most {limit} are taken"
+            self._refuse("message_too_large", text, path="$")
         elif len(data) % 2:
-            self._refuse("audio_misaligned", "sound is 16-bit samples: send whole ones")
+            self._refuse("audio_misaligned", "sound is 16-bit samples: send whole ones", path="$")
         elif (deafness := self._services.speech.deafness) is None:
             self._told_deaf = False
             self._hearing.feed(data, self._clock)
@@ -445,9 +446,10 @@ def _account(turn: Turn, metrics: Metrics) -> None:
     if times.transcript is not None:
         metrics.transcript.observe(times.transcript / 1000)
     logger.info(
-        "turn %s: %s in %.0f ms, first text after %s ms",
+        "turn %s %s in %.0f ms; first text after %s ms; tools: %s",
         turn.id,
         turn.reason,
         times.total,
         "–" if times.first_token is None else f"{times.first_token:.0f}",
+        ", ".join(turn.tools) or "none",
     )

@@ -55,6 +55,8 @@ class Turn:
         """Set when the turn has ended."""
         self.reason: wire.TurnEndReason | None = None
         self.hook_count = 0
+        self.tools: list[str] = []
+        """Names of the tools that were called."""
         self.shows_trace = shows_trace
         self._send = send
         self._send_sound = send_sound
@@ -99,6 +101,7 @@ class Turn:
                 self._say_hook(hook)
             case TTSResult(tool_call=ToolStarted() as call):
                 self._open_tools[call.id] = call.name
+                self.tools.append(call.name)
                 self._send(wire.ToolCall(turn_id=self.id, id=call.id, name=call.name, arguments=call.arguments))
             case TTSResult(tool_result=ToolFinished() as outcome):
                 self._say_result(outcome)

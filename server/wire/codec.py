@@ -1,5 +1,6 @@
 """Bytes ↔ frames. An error names the JSON path and loses nothing but its own frame."""
 
+import json
 import re
 
 import msgspec
@@ -11,13 +12,18 @@ MAX_IMAGE_BYTES = 5 << 20
 
 _decoder = msgspec.json.Decoder(AnyClientFrame)
 _encoder = msgspec.json.Encoder()
-_AT = re.compile(r" - at `(?P<path>\$.*)`$", re.DOTALL)
+# greedy, so that the last place counts: the problem may quote the client
+_AT = re.compile(r"^(?P<problem>.*) - at `(?P<path>\$.*)`$", re.DOTALL)
 _MISSING = re.compile(r"^Object missing required field `(?P<field>[^`]+)`$")
 
 
 def encode(frame: ServerFrame) -> bytes:
-    """One compact JSON object in UTF-8."""
-    return _encoder.encode(frame)
+    """One compact JSON object in UTF-8. Half a surrogate pair, which models and file names may hold, becomes `?`."""
+    try:
+        return _encoder.encode(frame)
+    except UnicodeEncodeError:
+        text = json.dumps(msgspec.to_builtins(frame), ensure_ascii=False, separators=(",", ":"))
+        return text.encode("utf-8", "replace")
 
 
 def decode(data: bytes | str, *, max_messages: int) -> AnyClientFrame:
@@ -47,7 +53,7 @@ def decode(data: bytes | str, *, max_messages: int) -> AnyClientFrame:
 def _explain(text: str) -> FrameError:
     at = _AT.search(text)
     path = at["path"] if at else "$"
-    problem = text[: at.start()] if at else text
+    problem = at["problem"] if at else text
     if missing := _MISSING.match(problem):
         path = f"{path}.{missing['field']}"
         problem = "required field is missing"

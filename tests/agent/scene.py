@@ -6,7 +6,7 @@ from contextlib import aclosing
 from typing import Any
 
 from server.agent.agent_client import AgentClient, TurnOptions
-from server.agent.chunks import LLMChunk
+from server.agent.chunks import LLMChunk, NoticeGiven
 from server.config import Agent as AgentSettings
 from server.config import Llm as LlmSettings
 from server.config import Tools as ToolsSettings
@@ -118,8 +118,13 @@ def texts(chunks: Iterable[LLMChunk]) -> str:
     return "".join(chunk.text for chunk in chunks if chunk.text is not None)
 
 
+def given(chunks: Iterable[LLMChunk]) -> list[NoticeGiven]:
+    return [chunk.notice for chunk in chunks if chunk.notice]
+
+
 def notices(chunks: Iterable[LLMChunk]) -> list[str]:
-    return [chunk.notice.code for chunk in chunks if chunk.notice]
+    """Their codes."""
+    return [notice.code for notice in given(chunks)]
 
 
 def traces(chunks: Iterable[LLMChunk], *events: str) -> list[tuple[str, dict[str, Any]]]:

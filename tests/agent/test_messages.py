@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from server.agent.chunks import NoticeGiven
 from server.agent.messages import (
     Conversation,
     Origin,
@@ -78,16 +79,18 @@ def test_demote_makes_it_the_user_s_words_and_says_so(change: dict[str, Any]) ->
     taken = admit(received(USER, remembered(**change), USER), policy="demote", verify=SIGNER.verify)
 
     assert [message["role"] for message in taken.messages] == ["user", "user", "user"]
-    [notice] = taken.notices
-    assert (notice.code, notice.level, notice.message[:2]) == ("system_messages_demoted", "warning", "1 ")
+    text = "1 system message(s) that this server did not sign were read as the user's words"
+    assert taken.notices == [NoticeGiven("system_messages_demoted", "warning", text)]
 
 
 @pytest.mark.parametrize("change", TAMPERED)
 def test_reject_refuses_the_turn_and_names_the_message(change: dict[str, Any]) -> None:
-    with pytest.raises(TurnError, match=r"messages\[1\]") as caught:
+    with pytest.raises(TurnError) as caught:
         admitted("reject", USER, remembered(**change))
 
     assert caught.value.code == "hook_signature_invalid"
+    text = "messages[1] is a system message that this server did not sign; send the turn without it"
+    assert str(caught.value) == text
 
 
 def test_every_demoted_message_is_counted() -> None:

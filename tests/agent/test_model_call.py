@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from server.agent import model_call
+from server.agent.chunks import NoticeGiven
 from server.agent.model_call import IllegalMessages
 from server.agent.prompts import FULL
 from server.config import Llm as LlmSettings
@@ -20,7 +21,7 @@ from server.errors import (
     RoleRefused,
 )
 from server.llm.types import LateSystem
-from tests.agent.scene import SYSTEM, USER, agent_for, hook, notices, play, texts, told, until
+from tests.agent.scene import SYSTEM, USER, agent_for, given, hook, notices, play, texts, told, until
 from tests.support.scripted_model import ScriptedModel, Step, call, say
 
 AUTO = LlmSettings(late_system="auto")
@@ -155,8 +156,8 @@ async def test_auto_sends_native_and_after_a_refusal_as_user_for_good() -> None:
     assert [model.contents(number) for number in range(3)] == [AS_IT_IS, AS_USER, AS_USER]
     assert told(first)[:3] == [("model_request",), ("notice", "late_system_as_user"), ("model_request",)]
     assert notices(second) == []
-    [notice] = [chunk.notice for chunk in first if chunk.notice]
-    assert (notice.level, "scripted" in notice.message) == ("info", True)
+    text = "scripted takes no system message inside a conversation; such messages are now sent as the user's, wrapped"
+    assert given(first) == [NoticeGiven("late_system_as_user", "info", text)]
 
 
 async def test_a_refusal_of_the_user_role_too_ends_the_turn() -> None:
@@ -241,10 +242,9 @@ async def test_of_a_history_too_long_the_oldest_turns_are_left_out_and_one_notic
     chunks = await play(agent_for(model), messages=OLD)
 
     assert numbers(model, 0) == ["2", "2", "3", "3"]
-    assert notices(chunks) == ["history_trimmed"]
     assert told(chunks)[:2] == [("notice", "history_trimmed"), ("model_request",)]
-    [notice] = [chunk.notice for chunk in chunks if chunk.notice]
-    assert (notice.level, "4 oldest messages" in notice.message) == ("info", True)
+    text = "the conversation no longer fits the model: its 4 oldest messages were left out"
+    assert given(chunks) == [NoticeGiven("history_trimmed", "info", text)]
 
 
 @pytest.mark.parametrize(
@@ -266,7 +266,10 @@ async def test_the_prompt_may_have_what_the_reply_leaves(llm: dict[str, int], ke
 async def test_what_cannot_fit_ends_the_turn_before_it_is_sent() -> None:
     model = ScriptedModel([], context_tokens=20)
 
-    with pytest.raises(ContextTooLong, match=r"context of scripted \(15 tokens"):
+    with pytest.raises(
+        ContextTooLong,
+        match=r"^the message and what must go with it do not fit the context of scripted \(15 tokens for the prompt\); shorten it or use a model with a larger context$",
+    ):
         await play(agent_for(model), messages=OLD)
 
     assert model.requests == []
@@ -352,6 +355,6 @@ async def test_unpaired_tool_messages_of_the_history_are_left_out_with_a_notice(
 
     assert model.contents(0) == [*AS_IT_IS, ("system", FULL.planning_prompt(["alpha", "beta"]))]
     assert told(chunks)[0] == ("notice", "tool_messages_unpaired")
-    [notice] = [chunk.notice for chunk in chunks if chunk.notice]
-    assert (notice.level, notice.message[:2]) == ("warning", "1 ")
+    text = "1 tool call(s) or result(s) without their counterpart were left out of the history"
+    assert given(chunks) == [NoticeGiven("tool_messages_unpaired", "warning", text)]
     assert texts(chunks) == "Hi."

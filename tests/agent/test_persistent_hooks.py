@@ -3,9 +3,10 @@
 import pytest
 
 from server.agent.agent_client import TurnOptions
+from server.agent.chunks import NoticeGiven
 from server.agent.prompts import FULL
 from skills_engine.hooks_config import TIMINGS
-from tests.agent.scene import SYSTEM, USER, agent_for, hook, notices, play, told
+from tests.agent.scene import SYSTEM, USER, agent_for, given, hook, notices, play, told
 from tests.support.scripted_model import ScriptedModel, call, say
 
 AGENT_LOOP = ("system", FULL.agent_loop)
@@ -112,10 +113,9 @@ async def test_beyond_the_limit_persistent_hooks_are_not_injected_and_one_notice
 
     assert [chunk.hook["name"] for chunk in chunks if chunk.hook] == ["a", "b"]
     assert model.contents(2)[-5:] == [("system", "[b]"), *[("system", "[passing]")] * 3, AGENT_LOOP]
-    assert notices(chunks) == ["hook_limit_reached"]
+    text = "the limit of persistent hooks for one turn is reached; further ones are not injected"
+    assert given(chunks) == [NoticeGiven("hook_limit_reached", "warning", text)]
     assert told(chunks)[10:13] == [("tool_result", "c3", "alpha ran"), ("hook", "b"), ("notice", "hook_limit_reached")]
-    [notice] = [chunk.notice for chunk in chunks if chunk.notice]
-    assert notice.level == "warning"
 
 
 @pytest.mark.rule("L1-30")

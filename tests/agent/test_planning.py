@@ -2,8 +2,9 @@
 
 import pytest
 
+from server.agent.chunks import NoticeGiven
 from server.agent.prompts import FULL
-from tests.agent.scene import SYSTEM, USER, agent_for, notices, play, texts, told
+from tests.agent.scene import SYSTEM, USER, agent_for, given, notices, play, texts, told
 from tests.support.scripted_model import ScriptedModel, call, say, think
 
 
@@ -183,7 +184,7 @@ async def test_a_turn_that_said_nothing_says_so(reply: list[str]) -> None:
 
     chunks = await play(agent_for(model), enable_tools=False)
 
-    assert notices(chunks) == ["reply_empty"]
+    assert given(chunks) == [NoticeGiven("reply_empty", "warning", "the model gave an empty reply; try again")]
     assert told(chunks)[-1] == ("notice", "reply_empty")
     assert not [chunk for chunk in chunks if chunk.reply_end]
 
@@ -215,6 +216,9 @@ async def test_a_reply_cut_off_at_its_limit_says_so() -> None:
         ("usage",),
         ("notice", "reply_cut"),
         ("reply_end",),
+    ]
+    assert given(chunks) == [
+        NoticeGiven("reply_cut", "warning", "the model's reply was cut off at its limit of tokens")
     ]
 
 

@@ -2,9 +2,10 @@
 
 import pytest
 
+from server.agent.chunks import NoticeGiven
 from server.agent.prompts import FULL
 from skills_engine.hooks_config import TIMINGS
-from tests.agent.scene import SYSTEM, USER, agent_for, hook, play, told
+from tests.agent.scene import SYSTEM, USER, agent_for, given, hook, play, told
 from tests.support.scripted_model import ScriptedModel, call, say
 
 PLANNING = ("system", FULL.planning_prompt(["alpha", "beta"]))
@@ -217,9 +218,8 @@ async def test_after_max_rounds_one_last_round_may_not_call_tools() -> None:
         ("usage",),
         ("reply_end",),
     ]
-    notice = next(chunk.notice for chunk in chunks if chunk.notice)
-    assert notice.level == "warning"
-    assert "2 rounds" in notice.message
+    text = "the limit of 2 rounds of tool calls is reached; answering with what is known"
+    assert given(chunks) == [NoticeGiven("max_rounds_reached", "warning", text)]
 
 
 @pytest.mark.rule("L1-33")
@@ -229,4 +229,4 @@ async def test_a_turn_that_ends_within_max_rounds_hears_of_no_limit() -> None:
     chunks = await play(agent_for(model, planning=False, max_rounds=2))
 
     assert [r.purpose for r in model.requests] == ["round", "round"]
-    assert not [chunk for chunk in chunks if chunk.notice]
+    assert given(chunks) == []

@@ -151,12 +151,12 @@ async def test_a_result_tells_how_long_the_tool_took() -> None:
 
 
 async def test_calls_without_an_id_or_with_one_used_before_get_their_own() -> None:
-    calls = [ToolCall(call_id, "alpha", "{}") for call_id in ("", "x", "x", "call", "x")]
+    calls = [ToolCall(call_id, "alpha", "{}") for call_id in ("", "x", "x", "call", "x", "")]
     model = ScriptedModel([[*calls, Finished("tool_calls")], [calls[1], Finished("tool_calls")], say("Noon.")])
 
     chunks = await play(agent_for(model, planning=False))
 
-    ids = ["call", "x", "x_2", "call_2", "x_3", "x_4"]
+    ids = ["call", "x", "x_2", "call_2", "x_3", "call_3", "x_4"]
     assert [chunk.tool_call.id for chunk in chunks if chunk.tool_call] == ids
     assert [chunk.tool_result.id for chunk in chunks if chunk.tool_result] == ids
     assert [m["tool_call_id"] for m in model.messages(2) if m["role"] == "tool"] == ids

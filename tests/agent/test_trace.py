@@ -279,6 +279,12 @@ async def test_a_filter_that_names_none_of_the_tools_that_ran_says_so() -> None:
     assert await reasons(model) == {"filtered": "tool_filter names none of: alpha, gamma"}
 
 
+async def test_the_tools_of_all_rounds_are_named() -> None:
+    model = ScriptedModel([say("<need_tool>"), call("alpha"), call("gamma"), say("Hi.")])
+
+    assert await reasons(model) == {"filtered": "tool_filter names none of: alpha, gamma"}
+
+
 async def test_a_hook_that_the_limit_kept_out_says_so() -> None:
     model = ScriptedModel([say("<need_tool>"), call("beta"), say("Hi.")])
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, BrowserContext, async_playwright
+from playwright.async_api import Browser, BrowserContext, async_playwright, expect
 
 from tests.e2e.parley_page import ParleyPage
 from tests.support.openai_server import OpenAIServer
@@ -29,6 +29,10 @@ FLAGS = (
 )
 # What a lost connection and a loading server make Chromium say is no fault of the page.
 EXPECTED_ERRORS = re.compile(r"Failed to load resource|WebSocket connection to|net::ERR_")
+
+# Waiting ends as soon as it may; the limit is for machines that are busy with other things.
+LIMIT_MS = 20_000
+expect.set_options(timeout=LIMIT_MS)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -71,13 +75,17 @@ def skills(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A skill with a persistent hook and one with a hook for each of two other timings."""
     folder = tmp_path_factory.mktemp("parley") / "skills"
     write_skill(folder, "calm", "Keeps the talk calm.", {"tone": ("after_user_input", True)})
-    write_skill(folder, "clock", "Knows about time.", {"zone": ("after_tool_call", False), "plan": ("before_planning", False)})
+    write_skill(
+        folder, "clock", "Knows about time.", {"zone": ("after_tool_call", False), "plan": ("before_planning", False)}
+    )
     return folder
 
 
 def write_skill(folder: Path, name: str, description: str, hooks: dict[str, tuple[str, bool]]) -> None:
     (folder / name / "hooks").mkdir(parents=True, exist_ok=True)
-    (folder / name / "SKILL.md").write_text(f"---\nname: {name}\ndescription: {description}\n---\nThe body of {name}.\n")
+    (folder / name / "SKILL.md").write_text(
+        f"---\nname: {name}\ndescription: {description}\n---\nThe body of {name}.\n"
+    )
     entries = [
         {"name": hook, "file": f"{hook}.md", "timing": timing, "role": "system", "persistent": persistent}
         for hook, (timing, persistent) in hooks.items()
@@ -104,7 +112,7 @@ async def server(
 async def context(chromium: Browser) -> AsyncIterator[BrowserContext]:
     """An own profile: storage, locks and channels are shared by its pages and nobody else."""
     context = await chromium.new_context(viewport={"width": 1280, "height": 800}, reduced_motion="reduce")
-    context.set_default_timeout(15_000)
+    context.set_default_timeout(LIMIT_MS)
     yield context
     await context.close()
 

@@ -50,7 +50,9 @@ async def test_a_persistent_hook_comes_back_with_every_turn_until_the_conversati
     await page.ask_and_wait("Fourth")
     await expect(page.hooks).to_have_count(0)
     assert model.requests[3].contents.count(TONE) == 0
-    assert not any("_" in key for request in model.requests for message in request.messages for key in message if key[0] == "_")
+    assert not any(
+        "_" in key for request in model.requests for message in request.messages for key in message if key[0] == "_"
+    )
 
 
 async def test_a_hook_stands_in_its_place_collapsed_and_opens(page: ParleyPage, model: OpenAIServer) -> None:

@@ -80,9 +80,7 @@ async def assert_nothing_lost(page: ParleyPage, asked: list[str]) -> None:
 
 @pytest.mark.soak
 @pytest.mark.slow
-async def test_a_reload_in_mid_turn_loses_nothing(
-    new_page: Callable[[], ParleyPage], answering: OpenAIServer
-) -> None:
+async def test_a_reload_in_mid_turn_loses_nothing(new_page: Callable[[], ParleyPage], answering: OpenAIServer) -> None:
     dice = random.Random(SEED)
     page = new_page()
     await page.context.add_init_script(WATCH)

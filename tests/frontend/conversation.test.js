@@ -1,16 +1,39 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { askAgain, fitToLimits, fromRecord, insertLateHook, titleOf, withAnswer } from "../../frontend/js/conversation.js";
+import {
+  askAgain,
+  fitToLimits,
+  fromRecord,
+  insertLateHook,
+  titleOf,
+  withAnswer,
+} from "../../frontend/js/conversation.js";
 import { asJson, asMarkdown, fileName } from "../../frontend/js/export.js";
 
 const user = (content, _turn, more = {}) => ({ role: "user", content, _turn, ...more });
 const assistant = (content, _turn) => ({ role: "assistant", content, _turn });
-const hook = (content, _turn, more = {}) => ({ role: "system", content, _hook: "h", _skill: "s", _sig: "x", _turn, ...more });
+const hook = (content, _turn, more = {}) => ({
+  role: "system",
+  content,
+  _hook: "h",
+  _skill: "s",
+  _sig: "x",
+  _turn,
+  ...more,
+});
 const texts = (history) => history.map(({ content }) => content);
 
 test("whole oldest turns go until the count fits, hooks with their turn", () => {
-  const history = [user("1", "a"), hook("h1", "a"), assistant("A", "a"), user("2", "b"), hook("h2", "b"), assistant("B", "b"), user("3", "c")];
+  const history = [
+    user("1", "a"),
+    hook("h1", "a"),
+    assistant("A", "a"),
+    user("2", "b"),
+    hook("h2", "b"),
+    assistant("B", "b"),
+    user("3", "c"),
+  ];
 
   const { messages, droppedTurns } = fitToLimits(history, { max_messages: 5, max_message_bytes: 1e6 });
 
@@ -28,7 +51,10 @@ test("whole oldest turns go until the frame's bytes fit, counted as UTF-8", () =
 });
 
 test("a last message that cannot fit is refused, not sent in part", () => {
-  assert.equal(fitToLimits([user("1", "a"), user("x".repeat(1000), "b")], { max_messages: 10, max_message_bytes: 900 }), null);
+  assert.equal(
+    fitToLimits([user("1", "a"), user("x".repeat(1000), "b")], { max_messages: 10, max_message_bytes: 900 }),
+    null,
+  );
 });
 
 test("a hook that plays the user's role does not begin a turn", () => {
@@ -73,7 +99,10 @@ test("asking again keeps what was heard", () => {
 test("an answer clears the mark of its own turn alone", () => {
   const history = withAnswer([user("1", "a", { _answer: "lost" }), user("2", "b", { _answer: "pending" })], "b", null);
 
-  assert.deepEqual(history.map((message) => message._answer), ["lost", undefined]);
+  assert.deepEqual(
+    history.map((message) => message._answer),
+    ["lost", undefined],
+  );
   assert.ok(!("_answer" in history[1]));
 });
 
@@ -85,7 +114,10 @@ const RECORD = {
   conversationHistory: [user("1", "a", { _answer: "pending" })],
   historySegments: [
     { kind: "sentence", text: "Heard. " },
-    { kind: "hook", frame: { turn_id: "a", name: "h", role: "system", content: "kept", skill: "s", timing: "t", sig: "x" } },
+    {
+      kind: "hook",
+      frame: { turn_id: "a", name: "h", role: "system", content: "kept", skill: "s", timing: "t", sig: "x" },
+    },
   ],
 };
 
@@ -101,7 +133,10 @@ test("a tab that only reads along does not call a running turn lost", () => {
 });
 
 test("a title is the first line the user wrote, cut to a length", () => {
-  assert.equal(titleOf({ title: "", conversationHistory: [hook("h", "a", { role: "user" }), user("  Hello \n there ", "a")] }), "Hello there");
+  assert.equal(
+    titleOf({ title: "", conversationHistory: [hook("h", "a", { role: "user" }), user("  Hello \n there ", "a")] }),
+    "Hello there",
+  );
   assert.equal(titleOf({ title: "", conversationHistory: [user("x".repeat(100), "a")] }).length, 60);
   assert.equal(titleOf({ title: "Mine", conversationHistory: [] }), "Mine");
 });
@@ -114,6 +149,6 @@ test("an exported conversation holds what the running turn has said", () => {
 });
 
 test("a file name holds nothing that a file system would mind", () => {
-  assert.equal(fileName({ ...RECORD, title: "../a\\b:c*?\"<>|\u0000 今天" }, "md"), "a-b-c-今天.md");
+  assert.equal(fileName({ ...RECORD, title: '../a\\b:c*?"<>|\u0000 今天' }, "md"), "a-b-c-今天.md");
   assert.equal(fileName({ ...RECORD, title: "///" }, "json"), "conversation.json");
 });

@@ -50,7 +50,8 @@ function walk(seed) {
       witness.hooks.push(`hook ${count}`);
     },
     tool() {
-      if (isRunning()) page.receive(turn(current().id).call(`c${(count += 1)}`), turn(current().id).result(`c${count}`));
+      if (isRunning())
+        page.receive(turn(current().id).call(`c${(count += 1)}`), turn(current().id).result(`c${count}`));
     },
     lateHook() {
       if (!cutOff.length || page.state.connection.phase !== "online") return;
@@ -97,7 +98,26 @@ function walk(seed) {
     },
   };
 
-  const names = ["ask", "ask", "sentence", "sentence", "sentence", "streamed", "hook", "hook", "tool", "lateHook", "stale", "end", "end", "lateEnd", "stop", "retry", "lose", "reload"];
+  const names = [
+    "ask",
+    "ask",
+    "sentence",
+    "sentence",
+    "sentence",
+    "streamed",
+    "hook",
+    "hook",
+    "tool",
+    "lateHook",
+    "stale",
+    "end",
+    "end",
+    "lateEnd",
+    "stop",
+    "retry",
+    "lose",
+    "reload",
+  ];
   for (let step = 0; step < 60; step += 1) {
     acts[pick(names)]();
     page.store();
@@ -116,7 +136,10 @@ test("whatever comes in whatever order, the history loses nothing and gains noth
     const asked = new Set(history.filter(isUserMessage).map(({ content }) => content));
     for (const text of witness.asked) assert.ok(asked.has(text), `${label}: lost ${text}`);
 
-    const said = history.filter(({ role }) => role === "assistant").map(({ content }) => content).join("");
+    const said = history
+      .filter(({ role }) => role === "assistant")
+      .map(({ content }) => content)
+      .join("");
     for (const text of witness.said) assert.ok(said.includes(text), `${label}: lost ${text}`);
     assert.ok(!said.includes("UNSAID"), `${label}: kept what was not said`);
 

@@ -13,7 +13,9 @@ function outline(node) {
     case "break":
       return "⏎";
     case "code":
-      return node.lines ? `[code:${node.language}|${node.lines.map(({ text }) => text).join("⏎")}]` : `[code|${node.text}]`;
+      return node.lines
+        ? `[code:${node.language}|${node.lines.map(({ text }) => text).join("⏎")}]`
+        : `[code|${node.text}]`;
     case "link":
       return `[link:${node.href}|${outline(node.inline)}]`;
     case "list":
@@ -31,7 +33,10 @@ function outline(node) {
 
 const CASES = [
   ["one\ntwo\n\nthree", "(one⏎two)(three)"],
-  ["**bold** and *soft* and ~~gone~~ and ***both***", "([strong|bold] and [emphasis|soft] and [strike|gone] and [strong|[emphasis|both]])"],
+  [
+    "**bold** and *soft* and ~~gone~~ and ***both***",
+    "([strong|bold] and [emphasis|soft] and [strike|gone] and [strong|[emphasis|both]])",
+  ],
   ["__bold__ but snake_case_name and 2 * 3 * 4", "([strong|bold] but snake_case_name and 2 * 3 * 4)"],
   ["a **bold *inside* it** b", "(a [strong|bold [emphasis|inside] it] b)"],
   ["`a * b` and ``c ` d``", "([code|a * b] and [code|c ` d])"],
@@ -46,7 +51,10 @@ const CASES = [
   ["> a\n> b\n\nc", "[quote|(a⏎b)](c)"],
   ["# Title\ntext\n---", "[heading|Title](text)[rule]"],
   ["[a](https://x.org/b) https://y.org/c.", "([link:https://x.org/b|a] [link:https://y.org/c|https://y.org/c].)"],
-  ["[a](javascript:alert(1)) [b](data:text/html,x) [c](//evil) [d](/local)", "([a](javascript:alert(1)) [b](data:text/html,x) [c](//evil) [d](/local))"],
+  [
+    "[a](javascript:alert(1)) [b](data:text/html,x) [c](//evil) [d](/local)",
+    "([a](javascript:alert(1)) [b](data:text/html,x) [c](//evil) [d](/local))",
+  ],
   ["<script>alert(1)</script> <img src=x onerror=y>", "(<script>alert(1)</script> <img src=x onerror=y>)"],
   ["&lt;b&gt; &amp;", "(&lt;b&gt; &amp;)"],
   ["line\r\nend\r", "(line⏎end)"],
@@ -59,7 +67,19 @@ for (const [source, wanted] of CASES) {
 }
 
 test("only http and https may be followed", () => {
-  for (const bad of ["javascript:alert(1)", " javascript:alert(1)", "JaVaScRiPt:x", "java\nscript:x", "data:text/html,x", "vbscript:x", "file:///etc/passwd", "blob:https://x/y", "//x", "x", ""]) {
+  for (const bad of [
+    "javascript:alert(1)",
+    " javascript:alert(1)",
+    "JaVaScRiPt:x",
+    "java\nscript:x",
+    "data:text/html,x",
+    "vbscript:x",
+    "file:///etc/passwd",
+    "blob:https://x/y",
+    "//x",
+    "x",
+    "",
+  ]) {
     assert.equal(safeHref(bad), null, bad);
   }
   assert.equal(safeHref("HTTPS://Example.org/ü"), "https://example.org/%C3%BC");
@@ -105,7 +125,35 @@ test("hostile text takes no time: brackets, stars, backticks, quotes, lists", { 
 
 test("any text at all gives text back, whole", () => {
   const random = seeded(7);
-  const bits = ["*", "**", "_", "`", "```", "\n", "\n\n", "- ", "1. ", "> ", "# ", "[", "](", ")", "https://a.b", "<b>", "&", "\\", "~~", "word ", "é", "今", "  ", "---", "\r\n", "\u0000", "😀"];
+  const bits = [
+    "*",
+    "**",
+    "_",
+    "`",
+    "```",
+    "\n",
+    "\n\n",
+    "- ",
+    "1. ",
+    "> ",
+    "# ",
+    "[",
+    "](",
+    ")",
+    "https://a.b",
+    "<b>",
+    "&",
+    "\\",
+    "~~",
+    "word ",
+    "é",
+    "今",
+    "  ",
+    "---",
+    "\r\n",
+    "\u0000",
+    "😀",
+  ];
   for (let round = 0; round < 2_000; round += 1) {
     const source = Array.from({ length: 1 + random() * 30 }, () => bits[Math.floor(random() * bits.length)]).join("");
 

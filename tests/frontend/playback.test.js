@@ -23,7 +23,9 @@ test("without sound a sentence is heard when it is reached", () => {
 });
 
 test("a sentence with sound waits until it was heard, and so does all that follows", () => {
-  const waiting = play([t.sentence(0, "One. ", AUDIO), t.sentenceEnd(0, 900), t.hook("h"), t.end()], { hasSound: true });
+  const waiting = play([t.sentence(0, "One. ", AUDIO), t.sentenceEnd(0, 900), t.hook("h"), t.end()], {
+    hasSound: true,
+  });
   assert.deepEqual(contents(waiting), []);
   assert.equal(waiting.reachedEnd, null);
 
@@ -70,17 +72,34 @@ test("a hook becomes a message that names its hook, skill and signature", () => 
 test("a result finds its call, whatever came between", () => {
   const { historySegments } = play([t.call("a"), t.call("b"), t.result("b", "B"), t.result("a", "A")]);
 
-  assert.deepEqual(historySegments.map(({ call, result }) => [call.id, result.content]), [["a", "A"], ["b", "B"]]);
+  assert.deepEqual(
+    historySegments.map(({ call, result }) => [call.id, result.content]),
+    [
+      ["a", "A"],
+      ["b", "B"],
+    ],
+  );
 });
 
 const LONG = "The quick brown fox jumps.";
-const WORDS = [[0, 0], [4, 200], [10, 400], [16, 600], [20, 800]];
+const WORDS = [
+  [0, 0],
+  [4, 200],
+  [10, 400],
+  [16, 600],
+  [20, 800],
+];
 const CUTS = [
   { name: "nothing heard keeps nothing", heardMs: 0, end: t.sentenceEnd(0, 1000), kept: "" },
   { name: "less than a word keeps nothing", heardMs: 80, end: t.sentenceEnd(0, 1000), kept: "" },
   { name: "half keeps half, back to a word boundary", heardMs: 500, end: t.sentenceEnd(0, 1000), kept: "The quick" },
   { name: "all of it keeps all of it", heardMs: 1000, end: t.sentenceEnd(0, 1000), kept: LONG },
-  { name: "word times go before proportion", heardMs: 650, end: t.sentenceEnd(0, 4000, WORDS), kept: "The quick brown" },
+  {
+    name: "word times go before proportion",
+    heardMs: 650,
+    end: t.sentenceEnd(0, 4000, WORDS),
+    kept: "The quick brown",
+  },
   { name: "the word being spoken does not count", heardMs: 399, end: t.sentenceEnd(0, 1000, WORDS), kept: "The" },
   { name: "the first word being spoken keeps nothing", heardMs: 100, end: t.sentenceEnd(0, 1000, WORDS), kept: "" },
   { name: "a length that is not known yet keeps nothing", heardMs: 500, end: null, kept: "" },
@@ -95,7 +114,12 @@ for (const { name, heardMs, end, kept } of CUTS) {
 }
 
 test("a language without spaces is cut between its words", () => {
-  const playing = { sentence: t.sentence(0, "今天天气很好。", AUDIO), end: t.sentenceEnd(0, 700), heardMs: 450, isOver: false };
+  const playing = {
+    sentence: t.sentence(0, "今天天气很好。", AUDIO),
+    end: t.sentenceEnd(0, 700),
+    heardMs: 450,
+    isOver: false,
+  };
 
   assert.equal(heardText(playing), "今天天气");
 });

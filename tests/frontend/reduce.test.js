@@ -32,14 +32,25 @@ test("a turn that the store could not keep is not sent, and may be tried again",
 test("a completed turn joins the history, and comes back with the next, keys that begin with _ included", () => {
   const page = new Page();
   page.ask("Hello", "t1");
-  page.receive(t.start(), t.hook("tone"), t.text("Hi. "), t.sentence(0, "Hi. "), t.text("There."), t.sentence(1, "There."), t.end());
+  page.receive(
+    t.start(),
+    t.hook("tone"),
+    t.text("Hi. "),
+    t.sentence(0, "Hi. "),
+    t.text("There."),
+    t.sentence(1, "There."),
+    t.end(),
+  );
   assert.deepEqual(page.history, ["user: Hello", "system: text of tone", "assistant: Hi. There."]);
   assert.equal(page.state.turn, null);
 
   page.ask("Again", "t2");
 
   const { messages } = page.sentOf("chat").at(-1);
-  assert.deepEqual(messages.map(({ content }) => content), ["Hello", "text of tone", "Hi. There.", "Again"]);
+  assert.deepEqual(
+    messages.map(({ content }) => content),
+    ["Hello", "text of tone", "Hi. There.", "Again"],
+  );
   assert.equal(messages[1]._sig, "sig of tone");
   assert.equal(messages[1]._skill, "calm");
   assert.ok(!("_answer" in messages[0]), "an answered message carries no mark");
@@ -48,11 +59,21 @@ test("a completed turn joins the history, and comes back with the next, keys tha
 test("tool rounds are shown and not kept", () => {
   const page = new Page();
   page.ask("Read", "t1");
-  page.receive(t.start(), t.sentence(0, "Let me look. "), t.call("c"), t.result("c", "secret content"), t.sentence(1, "\n\nDone."), t.end());
+  page.receive(
+    t.start(),
+    t.sentence(0, "Let me look. "),
+    t.call("c"),
+    t.result("c", "secret content"),
+    t.sentence(1, "\n\nDone."),
+    t.end(),
+  );
 
   assert.deepEqual(page.history, ["user: Read", "assistant: Let me look. \n\nDone."]);
   assert.ok(!JSON.stringify(page.records.get("c1")).includes("secret content"));
-  assert.deepEqual(page.state.views.t1.segments.map(({ kind }) => kind), ["sentence", "tool", "sentence"]);
+  assert.deepEqual(
+    page.state.views.t1.segments.map(({ kind }) => kind),
+    ["sentence", "tool", "sentence"],
+  );
 });
 
 test("what was heard is stored while the turn runs", () => {
@@ -62,7 +83,10 @@ test("what was heard is stored while the turn runs", () => {
 
   const { historySegments, conversationHistory } = page.records.get("c1");
 
-  assert.deepEqual(historySegments.map(({ kind }) => kind), ["sentence", "hook"]);
+  assert.deepEqual(
+    historySegments.map(({ kind }) => kind),
+    ["sentence", "hook"],
+  );
   assert.equal(conversationHistory[0]._answer, "pending");
 });
 
@@ -82,8 +106,16 @@ const CUTS = {
   "the user stops": { act: (page) => page.dispatch({ type: "stop" }), answer: "stopped", sent: "interrupt" },
   "the socket is lost": { act: (page) => page.lose(), answer: "lost", sent: "chat" },
   "the server interrupts": { act: (page) => page.receive(t.end("interrupted")), answer: "stopped", sent: "chat" },
-  "the server aborts": { act: (page) => page.receive(t.end("aborted", { message: "No." })), answer: "stopped", sent: "chat" },
-  "the turn fails": { act: (page) => page.receive(t.error("provider_timeout"), t.end("error")), answer: "failed", sent: "chat" },
+  "the server aborts": {
+    act: (page) => page.receive(t.end("aborted", { message: "No." })),
+    answer: "stopped",
+    sent: "chat",
+  },
+  "the turn fails": {
+    act: (page) => page.receive(t.error("provider_timeout"), t.end("error")),
+    answer: "failed",
+    sent: "chat",
+  },
 };
 
 for (const [name, { act, answer, sent }] of Object.entries(CUTS)) {
@@ -129,10 +161,18 @@ test("after its end nothing of a turn counts", () => {
 test("a rollback takes the turn away and gives the text back", () => {
   const page = new Page();
   page.ask("Bad idea", "t1");
-  page.receive(t.start(), t.hook("tone"), t.sentence(0, "One. "), t.end("aborted", { rollback: true, message: "Not allowed." }));
+  page.receive(
+    t.start(),
+    t.hook("tone"),
+    t.sentence(0, "One. "),
+    t.end("aborted", { rollback: true, message: "Not allowed." }),
+  );
 
   assert.deepEqual(page.history, []);
-  assert.deepEqual(page.effects.findLast(({ type }) => type === "compose"), { type: "compose", text: "Bad idea" });
+  assert.deepEqual(
+    page.effects.findLast(({ type }) => type === "compose"),
+    { type: "compose", text: "Bad idea" },
+  );
   assert.equal(page.state.notices[0].message, "Not allowed.");
 });
 
@@ -147,7 +187,13 @@ test("retry asks the lost message again under a new id, once the connection is b
 
   page.dispatch({ type: "retry", turnId: "t3", at: 4 });
 
-  assert.deepEqual(page.sentOf("chat").at(-1).messages.map(({ content }) => content), ["Hello"]);
+  assert.deepEqual(
+    page
+      .sentOf("chat")
+      .at(-1)
+      .messages.map(({ content }) => content),
+    ["Hello"],
+  );
   assert.equal(page.sentOf("chat").at(-1).id, "t3");
   page.receive(turn("t3").start(), turn("t3").sentence(0, "Hi."), turn("t3").end());
   assert.deepEqual(page.history, ["user: Hello", "assistant: Hi."]);
@@ -158,7 +204,12 @@ for (const code of ["turn_refused_draining", "too_many_turns", "rate_limited", "
     const page = new Page();
     page.ask("Hello", "t1");
 
-    page.receive({ type: "error", code, message: "no", ...(code === "frame_invalid" && { path: "$.messages[0].role" }) });
+    page.receive({
+      type: "error",
+      code,
+      message: "no",
+      ...(code === "frame_invalid" && { path: "$.messages[0].role" }),
+    });
 
     assert.equal(page.state.turn, null);
     assert.equal(page.state.views.t1.error.code, code);
@@ -188,7 +239,10 @@ test("a hook that does not verify may be left out; others stay, and it is not se
   page.receive({ type: "error", code: "hook_signature_invalid", message: "no", path: "$.messages[2]", turn_id: "t3" });
 
   const { messages, id } = page.sentOf("chat").at(-1);
-  assert.deepEqual(messages.map(({ content }) => content), ["One", "text of good", "Hi.", "Two"]);
+  assert.deepEqual(
+    messages.map(({ content }) => content),
+    ["One", "text of good", "Hi.", "Two"],
+  );
   assert.notEqual(id, "t3", "each attempt has an id of its own");
   assert.equal(page.conversation.conversationHistory.length, 6, "they stay in the conversation");
 });
@@ -212,7 +266,13 @@ test("oldest turns are left out of the frame, not of the conversation, and it is
     page.receive(turn(`t${n}`).start(), turn(`t${n}`).sentence(0, `A${n}`), turn(`t${n}`).end());
   }
 
-  assert.deepEqual(page.sentOf("chat").at(-1).messages.map(({ content }) => content), ["Q2", "A2", "Q3"]);
+  assert.deepEqual(
+    page
+      .sentOf("chat")
+      .at(-1)
+      .messages.map(({ content }) => content),
+    ["Q2", "A2", "Q3"],
+  );
   assert.equal(page.history.length, 6);
   assert.equal(page.state.views.t3.notices[0].code, "history_shortened");
 });
@@ -222,13 +282,24 @@ test("sentences are announced as they are reached, without their marks", () => {
   page.ask("Hello", "t1");
   page.receive(t.start(), t.text("**One.** "), t.sentence(0, "**One.** "), t.sentence(1, "Two."));
 
-  assert.deepEqual(page.state.announcements.map(({ text }) => text), ["One.", "Two."]);
+  assert.deepEqual(
+    page.state.announcements.map(({ text }) => text),
+    ["One.", "Two."],
+  );
 });
 
 test("the server is told once what the user wants, and again after each connection and change", () => {
   const page = new Page();
   assert.deepEqual(page.sentOf("configure"), [
-    { type: "configure", voice: false, skills: null, enable_tools: true, language: null, conversation: "c1", trace: true },
+    {
+      type: "configure",
+      voice: false,
+      skills: null,
+      enable_tools: true,
+      language: null,
+      conversation: "c1",
+      trace: true,
+    },
   ]);
 
   page.dispatch({ type: "toggle_skill", name: "calm" });
@@ -236,12 +307,15 @@ test("the server is told once what the user wants, and again after each connecti
   page.dispatch({ type: "panel", panel: "skills" });
   page.lose().receive(READY);
 
-  assert.deepEqual(page.sentOf("configure").map(({ skills, language }) => [skills, language]), [
-    [null, null],
-    [["clock"], null],
-    [["clock"], "de"],
-    [["clock"], "de"],
-  ]);
+  assert.deepEqual(
+    page.sentOf("configure").map(({ skills, language }) => [skills, language]),
+    [
+      [null, null],
+      [["clock"], null],
+      [["clock"], "de"],
+      [["clock"], "de"],
+    ],
+  );
 });
 
 test("a skill that appears is on, also for those who switched another off", () => {
@@ -262,17 +336,30 @@ test("opening another conversation stops the turn; its late hooks still find it"
   assert.equal(page.sent.findLast(({ type }) => type === "interrupt").turn_id, "t1");
 
   page.receive(t.hook("late"));
-  assert.deepEqual(page.records.get("c1").conversationHistory.map(({ content }) => content), ["Hello", "One. ", "text of late"]);
+  assert.deepEqual(
+    page.records.get("c1").conversationHistory.map(({ content }) => content),
+    ["Hello", "One. ", "text of late"],
+  );
   assert.ok(!page.effects.some(({ type }) => type === "release"));
   page.receive(t.end("interrupted"));
 
-  assert.deepEqual(page.effects.findLast(({ type }) => type === "release"), { type: "release", id: "c1" });
+  assert.deepEqual(
+    page.effects.findLast(({ type }) => type === "release"),
+    { type: "release", id: "c1" },
+  );
   assert.deepEqual(Object.keys(page.state.loaded), ["c2"]);
 });
 
 test("a conversation held by another tab is not written, and becomes ours when that tab goes", () => {
   const page = new Page();
-  const record = { id: "c2", title: "", createdAt: 0, updatedAt: 0, conversationHistory: [{ role: "user", content: "Hi", _turn: "x", _answer: "pending" }], historySegments: [{ kind: "sentence", text: "Half" }] };
+  const record = {
+    id: "c2",
+    title: "",
+    createdAt: 0,
+    updatedAt: 0,
+    conversationHistory: [{ role: "user", content: "Hi", _turn: "x", _answer: "pending" }],
+    historySegments: [{ kind: "sentence", text: "Half" }],
+  };
   page.dispatch({ type: "open_conversation", id: "c2", at: 5 });
   page.dispatch({ type: "opened", id: "c2", record, access: "read", at: 5 });
   page.ask("Mine", "t9");
@@ -283,7 +370,11 @@ test("a conversation held by another tab is not written, and becomes ours when t
 
   assert.deepEqual(page.history, ["user: Hi", "assistant: Half"]);
   assert.equal(page.conversation.conversationHistory[0]._answer, "lost");
-  assert.deepEqual(page.records.get("c2").historySegments, [], "what the other tab had heard is flushed, and stored so");
+  assert.deepEqual(
+    page.records.get("c2").historySegments,
+    [],
+    "what the other tab had heard is flushed, and stored so",
+  );
   page.ask("Mine", "t9");
   assert.equal(page.records.get("c2").conversationHistory.length, 3);
 });
@@ -294,7 +385,13 @@ test("clearing takes hooks along, and can be undone", () => {
   page.receive(t.start(), t.hook("tone"), t.sentence(0, "Hi."), t.end());
   page.dispatch({ type: "clear" });
   page.ask("Fresh", "t2");
-  assert.deepEqual(page.sentOf("chat").at(-1).messages.map(({ content }) => content), ["Fresh"]);
+  assert.deepEqual(
+    page
+      .sentOf("chat")
+      .at(-1)
+      .messages.map(({ content }) => content),
+    ["Fresh"],
+  );
 
   page.dispatch({ type: "undo", at: 9 });
 
@@ -306,13 +403,19 @@ test("a deleted conversation comes back with undo", () => {
   page.ask("Hello", "t1");
   page.receive(t.start(), t.sentence(0, "Hi."), t.end());
   page.dispatch({ type: "delete", nextId: "c2", at: 5 });
-  assert.deepEqual(page.effects.filter(({ type }) => type === "remove").map(({ id }) => id), ["c1"]);
+  assert.deepEqual(
+    page.effects.filter(({ type }) => type === "remove").map(({ id }) => id),
+    ["c1"],
+  );
   assert.equal(page.state.openId, "c2");
 
   page.dispatch({ type: "undo", at: 6 });
 
   assert.equal(page.state.openId, "c1");
-  assert.deepEqual(page.records.get("c1").conversationHistory.map(({ content }) => content), ["Hello", "Hi."]);
+  assert.deepEqual(
+    page.records.get("c1").conversationHistory.map(({ content }) => content),
+    ["Hello", "Hi."],
+  );
 });
 
 test("a fresh conversation is not made twice", () => {

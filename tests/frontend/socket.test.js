@@ -46,9 +46,22 @@ function connected() {
     }
   }
   const events = [];
-  const socket = new Socket({ url: "ws://x/ws", onEvent: (event) => events.push(event), WebSocket: FakeWebSocket, clock, random: () => 0.5 });
+  const socket = new Socket({
+    url: "ws://x/ws",
+    onEvent: (event) => events.push(event),
+    WebSocket: FakeWebSocket,
+    clock,
+    random: () => 0.5,
+  });
   socket.connect();
-  return { clock, sockets, events, socket, last: () => sockets.at(-1), ready: () => sockets.at(-1).onmessage({ data: JSON.stringify(READY) }) };
+  return {
+    clock,
+    sockets,
+    events,
+    socket,
+    last: () => sockets.at(-1),
+    ready: () => sockets.at(-1).onmessage({ data: JSON.stringify(READY) }),
+  };
 }
 
 test("the socket asks for the protocol by name", () => {
@@ -64,7 +77,10 @@ test("15 s of silence send one ping, 10 s more reconnect", () => {
   assert.deepEqual(page.last().sent, []);
 
   page.clock.advance(1);
-  assert.deepEqual(page.last().sent.map(({ type }) => type), ["ping"]);
+  assert.deepEqual(
+    page.last().sent.map(({ type }) => type),
+    ["ping"],
+  );
 
   page.clock.advance(10_000);
   assert.equal(page.events.at(-1).type, "disconnected");
@@ -146,7 +162,10 @@ test("waking up reconnects at once while waiting, and asks a silent socket", () 
   page.clock.time += 60_000; // the machine slept: no timer ran
   page.socket.wake();
 
-  assert.deepEqual(page.last().sent.map(({ type }) => type), ["ping"]);
+  assert.deepEqual(
+    page.last().sent.map(({ type }) => type),
+    ["ping"],
+  );
 });
 
 test("a socket that was given up says nothing more", () => {

@@ -82,7 +82,13 @@ export const turn = (turn_id) => ({
   start: () => ({ type: "turn_start", turn_id, trigger: "chat", skills: [] }),
   text: (delta) => ({ type: "text", turn_id, delta }),
   sentence: (index, text, audio = null) => ({ type: "sentence", turn_id, index, text, spoken: null, audio }),
-  sentenceEnd: (index, duration_ms = 0, words) => ({ type: "sentence_end", turn_id, index, duration_ms, ...(words && { words }) }),
+  sentenceEnd: (index, duration_ms = 0, words) => ({
+    type: "sentence_end",
+    turn_id,
+    index,
+    duration_ms,
+    ...(words && { words }),
+  }),
   hook: (name, content = `text of ${name}`, role = "system") => ({
     type: "hook",
     turn_id,
@@ -93,10 +99,31 @@ export const turn = (turn_id) => ({
     timing: "after_user_input",
     sig: `sig of ${name}`,
   }),
-  call: (id, name = "read_file", args = { path: "a.md" }) => ({ type: "tool_call", turn_id, id, name, arguments: args }),
-  result: (id, content = "found", is_error = false) => ({ type: "tool_result", turn_id, id, name: "read_file", content, is_error, duration_ms: 3 }),
+  call: (id, name = "read_file", args = { path: "a.md" }) => ({
+    type: "tool_call",
+    turn_id,
+    id,
+    name,
+    arguments: args,
+  }),
+  result: (id, content = "found", is_error = false) => ({
+    type: "tool_result",
+    turn_id,
+    id,
+    name: "read_file",
+    content,
+    is_error,
+    duration_ms: 3,
+  }),
   error: (code, more = {}) => ({ type: "error", turn_id, code, message: `the text of ${code}`, ...more }),
-  end: (reason = "completed", more = {}) => ({ type: "turn_end", turn_id, reason, usage: {}, metrics: { total: 1 }, ...more }),
+  end: (reason = "completed", more = {}) => ({
+    type: "turn_end",
+    turn_id,
+    reason,
+    usage: {},
+    metrics: { total: 1 },
+    ...more,
+  }),
 });
 
 /** Numbers from 0 to 1, the same for the same seed. */

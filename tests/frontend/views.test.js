@@ -31,23 +31,76 @@ function textOf(described) {
 }
 
 function withClass(described, name) {
-  return elements(described).filter(({ attributes }) => String(attributes.class ?? "").split(" ").includes(name));
+  return elements(described).filter(({ attributes }) =>
+    String(attributes.class ?? "")
+      .split(" ")
+      .includes(name),
+  );
 }
 
 function everywhere(page) {
   const { state } = page;
-  return [conversationView(state), headerView(state), sidebarView(state), composerView(state), skillsView(state), inspectorView(state)];
+  return [
+    conversationView(state),
+    headerView(state),
+    sidebarView(state),
+    composerView(state),
+    skillsView(state),
+    inspectorView(state),
+  ];
 }
 
 test("hostile text stays text in every place it can stand", () => {
   const page = new Page();
-  page.receive({ ...READY, skills: [skill(HOSTILE, { description: HOSTILE, hooks: [{ name: HOSTILE, timing: HOSTILE, role: HOSTILE, persistent: true, tool_filter: [HOSTILE] }] })], model: { name: HOSTILE, host: HOSTILE, location: "cloud" } });
-  page.receive({ type: "skills", skills: page.state.skills, diagnostics: [{ severity: "error", skill: null, file: HOSTILE, path: HOSTILE, message: HOSTILE }] });
+  page.receive({
+    ...READY,
+    skills: [
+      skill(HOSTILE, {
+        description: HOSTILE,
+        hooks: [{ name: HOSTILE, timing: HOSTILE, role: HOSTILE, persistent: true, tool_filter: [HOSTILE] }],
+      }),
+    ],
+    model: { name: HOSTILE, host: HOSTILE, location: "cloud" },
+  });
+  page.receive({
+    type: "skills",
+    skills: page.state.skills,
+    diagnostics: [{ severity: "error", skill: null, file: HOSTILE, path: HOSTILE, message: HOSTILE }],
+  });
   page.ask(HOSTILE, "t1");
-  page.receive(t.start(), { ...t.hook(HOSTILE, HOSTILE), skill: HOSTILE, timing: HOSTILE }, t.text(HOSTILE), t.sentence(0, HOSTILE), t.call("c", HOSTILE, { [HOSTILE]: HOSTILE }), { ...t.result("c", HOSTILE), for_user: HOSTILE });
-  page.receive({ type: "notice", turn_id: "t1", code: HOSTILE, level: "warning", message: HOSTILE }, { type: "reasoning", turn_id: "t1", delta: HOSTILE });
-  page.receive({ type: "trace", turn_id: "t1", event: "messages", data: { messages: [{ id: "m1", role: HOSTILE, content: HOSTILE, origin: { kind: "hook", hook: HOSTILE, skill: HOSTILE, timing: HOSTILE } }] } });
-  page.receive({ type: "trace", turn_id: "t1", event: "model_call", data: { call: 1, purpose: HOSTILE, messages: ["m1"], tools: [HOSTILE] } });
+  page.receive(
+    t.start(),
+    { ...t.hook(HOSTILE, HOSTILE), skill: HOSTILE, timing: HOSTILE },
+    t.text(HOSTILE),
+    t.sentence(0, HOSTILE),
+    t.call("c", HOSTILE, { [HOSTILE]: HOSTILE }),
+    { ...t.result("c", HOSTILE), for_user: HOSTILE },
+  );
+  page.receive(
+    { type: "notice", turn_id: "t1", code: HOSTILE, level: "warning", message: HOSTILE },
+    { type: "reasoning", turn_id: "t1", delta: HOSTILE },
+  );
+  page.receive({
+    type: "trace",
+    turn_id: "t1",
+    event: "messages",
+    data: {
+      messages: [
+        {
+          id: "m1",
+          role: HOSTILE,
+          content: HOSTILE,
+          origin: { kind: "hook", hook: HOSTILE, skill: HOSTILE, timing: HOSTILE },
+        },
+      ],
+    },
+  });
+  page.receive({
+    type: "trace",
+    turn_id: "t1",
+    event: "model_call",
+    data: { call: 1, purpose: HOSTILE, messages: ["m1"], tools: [HOSTILE] },
+  });
 
   const shown = everywhere(page);
 
@@ -55,7 +108,9 @@ test("hostile text stays text in every place it can stand", () => {
   assert.ok(!tags.has("script") && !tags.has("img"));
   for (const { attributes } of elements(shown)) {
     for (const name of Object.keys(attributes)) assert.match(name, /^[a-z-]+$/i, "attribute names are ours");
-    assert.ok(!Object.keys(attributes).some((name) => name.startsWith("on") || name === "style" || name === "innerHTML"));
+    assert.ok(
+      !Object.keys(attributes).some((name) => name.startsWith("on") || name === "style" || name === "innerHTML"),
+    );
   }
   assert.ok(textOf(shown).split("<script>alert(2)</script>").length > 15, "and it is all there to read");
 });
@@ -67,17 +122,27 @@ test("links leave the page without handing it over", () => {
 
   const links = elements(conversationView(page.state)).filter(({ tag }) => tag === "a");
 
-  assert.deepEqual(links.map(({ attributes }) => [attributes.href, attributes.rel]), [["https://x.org/", "noopener noreferrer"]]);
+  assert.deepEqual(
+    links.map(({ attributes }) => [attributes.href, attributes.rel]),
+    [["https://x.org/", "noopener noreferrer"]],
+  );
 });
 
 test("media of another host is named, not linked", () => {
   const page = new Page();
   page.ask("Hello", "t1");
-  page.receive(t.start(), { type: "media", turn_id: "t1", url: "//evil.example/x", content_type: "image/png", name: "x.png", size: 10 }, { type: "media", turn_id: "t1", url: "/media/1", content_type: "image/png", name: "y.png", size: 10 });
+  page.receive(
+    t.start(),
+    { type: "media", turn_id: "t1", url: "//evil.example/x", content_type: "image/png", name: "x.png", size: 10 },
+    { type: "media", turn_id: "t1", url: "/media/1", content_type: "image/png", name: "y.png", size: 10 },
+  );
 
   const links = elements(conversationView(page.state)).filter(({ tag }) => tag === "a");
 
-  assert.deepEqual(links.map(({ attributes }) => attributes.href), ["/media/1"]);
+  assert.deepEqual(
+    links.map(({ attributes }) => attributes.href),
+    ["/media/1"],
+  );
 });
 
 test("streamed text stands paler until its sentence is reached", () => {
@@ -93,7 +158,8 @@ test("streamed text stands paler until its sentence is reached", () => {
 
 test("a turn that is over is not described again while another streams", () => {
   const page = new Page();
-  for (const id of ["t1", "t2"]) page.ask("Hello", id).receive(turn(id).start(), turn(id).sentence(0, "Hi."), turn(id).end());
+  for (const id of ["t1", "t2"])
+    page.ask("Hello", id).receive(turn(id).start(), turn(id).sentence(0, "Hi."), turn(id).end());
   page.state = { ...page.state, views: {} };
   page.ask("More", "t3");
   const before = conversationView(page.state).children[0];
@@ -111,19 +177,29 @@ test("messages are grouped by turn, hooks with the turn that brought them", () =
     { role: "user", content: "c", _turn: "2" },
   ];
 
-  assert.deepEqual(groupsOf(history).map(({ messages }) => messages.length), [3, 1]);
+  assert.deepEqual(
+    groupsOf(history).map(({ messages }) => messages.length),
+    [3, 1],
+  );
 });
 
 test("retry is offered for the last turn alone, and only while it can be sent", () => {
   const page = new Page();
   page.ask("One", "t1").lose().receive(READY);
   page.ask("Two", "t2").lose();
-  const retries = () => elements(conversationView(page.state)).filter(({ attributes }) => attributes["data-action"] === "retry");
-  assert.deepEqual(retries().map(({ attributes }) => attributes.disabled), [true]);
+  const retries = () =>
+    elements(conversationView(page.state)).filter(({ attributes }) => attributes["data-action"] === "retry");
+  assert.deepEqual(
+    retries().map(({ attributes }) => attributes.disabled),
+    [true],
+  );
 
   page.receive(READY);
 
-  assert.deepEqual(retries().map(({ attributes }) => attributes.disabled), [false]);
+  assert.deepEqual(
+    retries().map(({ attributes }) => attributes.disabled),
+    [false],
+  );
   assert.equal(textOf(conversationView(page.state)).split("Not answered").length - 1, 2);
 });
 
@@ -132,7 +208,11 @@ test("an unverified hook is offered to be left out", () => {
   page.ask("One", "t1");
   page.receive({ type: "error", code: "hook_signature_invalid", message: "no", path: "$.messages[0]" });
 
-  assert.ok(elements(conversationView(page.state)).some(({ attributes }) => attributes["data-action"] === "retry-without-unverified"));
+  assert.ok(
+    elements(conversationView(page.state)).some(
+      ({ attributes }) => attributes["data-action"] === "retry-without-unverified",
+    ),
+  );
 });
 
 test("the page says who answers, and where, before the first turn", () => {
@@ -149,16 +229,68 @@ test("the inspector marks what came from hooks, as what it was sent, and what di
   const page = new Page();
   page.ask("Hello", "t1");
   page.receive(
-    { type: "trace", turn_id: "t1", event: "messages", data: { messages: [{ id: "m1", role: "system", content: "Be calm.", origin: { kind: "hook", skill: "calm", hook: "tone", timing: "before_planning", persistent: true } }] } },
-    { type: "trace", turn_id: "t1", event: "model_call", data: { call: 1, purpose: "planning", round: null, attempt: 1, messages: ["m1", "m404"], sent_roles: { m1: "user" }, trimmed: ["m0"], tools: [], tool_choice: "none", late_system: "user" } },
-    { type: "trace", turn_id: "t1", event: "model_done", data: { call: 1, finish: "stop", usage: { output_tokens: 7 }, total_ms: 41.6 } },
-    { type: "trace", turn_id: "t1", event: "not_fired", data: { hooks: [{ skill: "clock", hook: "zone", timing: "after_tool_call", reason: "no tool ran" }] } },
+    {
+      type: "trace",
+      turn_id: "t1",
+      event: "messages",
+      data: {
+        messages: [
+          {
+            id: "m1",
+            role: "system",
+            content: "Be calm.",
+            origin: { kind: "hook", skill: "calm", hook: "tone", timing: "before_planning", persistent: true },
+          },
+        ],
+      },
+    },
+    {
+      type: "trace",
+      turn_id: "t1",
+      event: "model_call",
+      data: {
+        call: 1,
+        purpose: "planning",
+        round: null,
+        attempt: 1,
+        messages: ["m1", "m404"],
+        sent_roles: { m1: "user" },
+        trimmed: ["m0"],
+        tools: [],
+        tool_choice: "none",
+        late_system: "user",
+      },
+    },
+    {
+      type: "trace",
+      turn_id: "t1",
+      event: "model_done",
+      data: { call: 1, finish: "stop", usage: { output_tokens: 7 }, total_ms: 41.6 },
+    },
+    {
+      type: "trace",
+      turn_id: "t1",
+      event: "not_fired",
+      data: { hooks: [{ skill: "clock", hook: "zone", timing: "after_tool_call", reason: "no tool ran" }] },
+    },
     { type: "trace", turn_id: "t1", event: "from a newer server", data: {} },
   );
 
   const text = textOf(inspectorView(page.state));
 
-  for (const part of ["Planning", "system → user", "calm / tone", "before_planning", "persistent", "7 tokens", "42 ms", "1 message", "m404: not in the trace", "clock / zone", "no tool ran"]) {
+  for (const part of [
+    "Planning",
+    "system → user",
+    "calm / tone",
+    "before_planning",
+    "persistent",
+    "7 tokens",
+    "42 ms",
+    "1 message",
+    "m404: not in the trace",
+    "clock / zone",
+    "no tool ran",
+  ]) {
     assert.ok(text.includes(part), part);
   }
 });
@@ -167,7 +299,8 @@ test("an unusual trace does not break the page", () => {
   const page = new Page();
   page.ask("Hello", "t1");
   for (const event of ["messages", "model_call", "model_done", "injected", "removed", "not_fired"]) {
-    for (const data of [null, 3, "x", [], {}, { messages: 3, hooks: "x", tools: null }]) page.receive({ type: "trace", turn_id: "t1", event, data });
+    for (const data of [null, 3, "x", [], {}, { messages: 3, hooks: "x", tools: null }])
+      page.receive({ type: "trace", turn_id: "t1", event, data });
   }
 
   assert.ok(inspectorView(page.state));
@@ -240,7 +373,10 @@ test("a browser that stores nothing still has conversations until the page goes"
   const record = { id: "a", title: "A", createdAt: 1, updatedAt: 1, conversationHistory: [], historySegments: [] };
   await store.save(record);
   await store.save({ ...record, id: "b", title: "B", updatedAt: 2 });
-  assert.deepEqual((await store.list()).map(({ id }) => id), ["b", "a"]);
+  assert.deepEqual(
+    (await store.list()).map(({ id }) => id),
+    ["b", "a"],
+  );
 
   await store.remove("b");
 

@@ -9,7 +9,7 @@ from aiohttp import ClientSession
 from websockets.exceptions import InvalidStatus
 
 from tests.support.client import client, kinds
-from tests.support.openai_script import Gate, calls, text
+from tests.support.openai_script import Gate, HttpError, calls, text
 from tests.support.openai_server import OpenAIServer
 from tests.support.parley import Parley, parley
 
@@ -158,6 +158,19 @@ def write_skill(folder: Path, content: str) -> None:
     (folder / "SKILL.md").write_text("---\nname: brief\ndescription: short answers\n---\nBe brief.\n")
     (folder / "hooks" / "hint.md").write_text(content)
     (folder / "hooks" / "hooks.json").write_text(json.dumps({"hooks": [hook]}))
+
+
+async def test_an_endpoint_that_is_down_costs_the_turn_and_not_the_connection(
+    server: Parley, model: OpenAIServer
+) -> None:
+    model.queue(*[HttpError(status=500, body="down")] * 3, text("Up again."))
+    async with client(server.ws_url) as me:
+        failed = await me.turn()
+        fine = await me.turn()
+
+    assert [frame["code"] for frame in failed if frame["type"] == "error"] == ["provider_unreachable"]
+    assert failed[-1]["reason"] == "error"
+    assert fine[-1]["reason"] == "completed"
 
 
 # the handshake

@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import urllib.error
 import urllib.request
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -55,15 +56,26 @@ class Target:
         assert frames[-1]["reason"] == "completed"
         assert "".join(f["delta"] for f in frames if f["type"] == "text") == "Hello there."
 
-    async def footprint(self) -> Footprint:
-        def read() -> str:
-            with urllib.request.urlopen(f"{self.server.url}/metrics", timeout=10) as response:
-                return str(response.read(), "utf-8")
+    async def is_ready(self) -> bool:
+        try:
+            await self._get("/readyz")
+        except urllib.error.HTTPError as error:
+            error.close()
+            return False
+        return True
 
-        tasks = re.search(r"^parley_tasks (\S+)$", await asyncio.to_thread(read), re.MULTILINE)
+    async def footprint(self) -> Footprint:
+        tasks = re.search(r"^parley_tasks (\S+)$", await self._get("/metrics"), re.MULTILINE)
         assert tasks is not None, "/metrics has no parley_tasks"
         process = psutil.Process(self.server.pid)
         return Footprint(int(float(tasks[1])), process.num_fds(), process.memory_info().rss)
+
+    async def _get(self, path: str) -> str:
+        def get() -> str:
+            with urllib.request.urlopen(f"{self.server.url}{path}", timeout=10) as response:
+                return str(response.read(), "utf-8")
+
+        return await asyncio.to_thread(get)
 
 
 @asynccontextmanager
@@ -72,12 +84,14 @@ async def target(folder: Path, **limits: int) -> AsyncIterator[Target]:
         OpenAIServer(respond=lambda request: text("Hello", " there.")) as model,
         ServerProcess(folder, environ=endpoint(model.url), settings={"limits": limits}) as server,
     ):
-        yield Target(server, model)
+        attacked = Target(server, model)
+        assert await eventually(attacked.is_ready), "the model's client is not loaded"
+        yield attacked
 
 
 async def eventually(is_so: Callable[[], Awaitable[bool]]) -> bool:
-    """Ask again for some seconds: the server closes connections after we have."""
-    for _ in range(100):
+    """Ask again for some seconds: a server loads its model, and closes connections after we have."""
+    for _ in range(600):
         if await is_so():
             return True
         await asyncio.sleep(0.05)

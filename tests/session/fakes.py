@@ -31,7 +31,11 @@ class Pause:
         self.resume = asyncio.Event()
 
 
-Step = LLMChunk | BaseException | Pause
+class Yield:
+    """Others run once."""
+
+
+Step = LLMChunk | BaseException | Pause | Yield
 
 
 @dataclass
@@ -65,6 +69,8 @@ class FakeAgent:
                     case Pause():
                         step.reached.set()
                         await step.resume.wait()
+                    case Yield():
+                        await asyncio.sleep(0)
                     case BaseException():
                         raise step
         finally:

@@ -1,4 +1,8 @@
-/** Where the user writes, and the lines just above it: connection, loading, notices. @typedef {import("../state.js").State} State */
+/**
+ * Where the user writes, and the lines just above it: connection, loading, notices.
+ *
+ * @typedef {import("../state.js").State} State
+ */
 
 import { canSend, openConversation, visibleTurn } from "../state.js";
 import { h } from "./dom.js";
@@ -12,7 +16,15 @@ export function composerView(state) {
   return h(
     "footer",
     { class: "foot" },
-    h("div", { class: "lines" }, connectionLine(state), loadingLine(state), isReading && readingLine(), undoLine(state), state.notices.map((notice) => noticeView(notice, true))),
+    h(
+      "div",
+      { class: "lines" },
+      connectionLine(state),
+      loadingLine(state),
+      isReading && readingLine(),
+      undoLine(state),
+      state.notices.map((notice) => noticeView(notice, true)),
+    ),
     h(
       "form",
       { class: "composer", "data-submit": "send", "aria-label": "Write a message" },
@@ -27,8 +39,30 @@ export function composerView(state) {
         "aria-describedby": "input-help",
       }),
       turn
-        ? h("button", { type: "button", class: "button round", key: "stop", "data-action": "stop", "aria-label": "Stop the reply", title: "Stop (Esc)" }, icon("stop"))
-        : h("button", { type: "submit", class: "button round primary", key: "send", disabled: !canSend(state), "aria-label": "Send", title: "Send (Enter)" }, icon("send")),
+        ? h(
+            "button",
+            {
+              type: "button",
+              class: "button round",
+              key: "stop",
+              "data-action": "stop",
+              "aria-label": "Stop the reply",
+              title: "Stop (Esc)",
+            },
+            icon("stop"),
+          )
+        : h(
+            "button",
+            {
+              type: "submit",
+              class: "button round primary",
+              key: "send",
+              disabled: !canSend(state),
+              "aria-label": "Send",
+              title: "Send (Enter)",
+            },
+            icon("send"),
+          ),
     ),
     h("p", { id: "input-help", class: "fine" }, "Enter sends · Shift Enter for a new line · Esc stops"),
   );
@@ -38,8 +72,17 @@ export function composerView(state) {
 function connectionLine({ connection, server }) {
   const { phase, attempt } = connection;
   if (phase === "online" || (server && attempt === 0) || (!server && attempt < 2)) return null;
-  const text = connection.code === 4401 ? "This server wants to know who you are. Open its address with your token." : "No connection to the server. Trying again…";
-  return h("div", { class: "line line-warning", role: "status", key: "connection" }, icon("cloud"), h("p", {}, text), h("button", { type: "button", class: "button small", "data-action": "reconnect" }, "Now"));
+  const text =
+    connection.code === 4401
+      ? "This server wants to know who you are. Open its address with your token."
+      : "No connection to the server. Trying again…";
+  return h(
+    "div",
+    { class: "line line-warning", role: "status", key: "connection" },
+    icon("cloud"),
+    h("p", {}, text),
+    h("button", { type: "button", class: "button small", "data-action": "reconnect" }, "Now"),
+  );
 }
 
 /** @param {State} state */
@@ -52,14 +95,22 @@ function loadingLine({ loading }) {
   return h(
     "div",
     { class: "line line-info", role: "status", key: "loading" },
-    h("progress", loading.length ? { max: loading.length, value: done, "aria-label": "Loading" } : { "aria-label": "Loading" }),
+    h(
+      "progress",
+      loading.length ? { max: loading.length, value: done, "aria-label": "Loading" } : { "aria-label": "Loading" },
+    ),
     h("p", {}, current ? `Loading: ${current.name}…` : "The server is getting ready…"),
   );
 }
 
 /** @param {import("../state.js").Stage} stage */
 function failedLine({ name, detail }) {
-  return h("div", { class: "line line-error", role: "alert", key: "failed" }, icon("alert"), h("p", {}, `This server could not load its ${name}.`, detail && ` ${detail}`));
+  return h(
+    "div",
+    { class: "line line-error", role: "alert", key: "failed" },
+    icon("alert"),
+    h("p", {}, `This server could not load its ${name}.`, detail && ` ${detail}`),
+  );
 }
 
 function readingLine() {
@@ -67,7 +118,11 @@ function readingLine() {
     "div",
     { class: "line line-info", role: "status", key: "reading" },
     icon("info"),
-    h("p", {}, "This conversation is open in another tab. You can read along here; writing moves here when that tab closes."),
+    h(
+      "p",
+      {},
+      "This conversation is open in another tab. You can read along here; writing moves here when that tab closes.",
+    ),
     h("button", { type: "button", class: "button small", "data-action": "new" }, "Start another"),
   );
 }
@@ -80,6 +135,10 @@ function undoLine({ undo }) {
     { class: "line line-info", role: "status", key: "undo" },
     h("p", {}, `${undo.label}.`),
     h("button", { type: "button", class: "button small", "data-action": "undo" }, "Undo"),
-    h("button", { type: "button", class: "button icon-only small", "data-action": "dismiss-undo", "aria-label": "Dismiss" }, icon("close")),
+    h(
+      "button",
+      { type: "button", class: "button icon-only small", "data-action": "dismiss-undo", "aria-label": "Dismiss" },
+      icon("close"),
+    ),
   );
 }

@@ -46,7 +46,11 @@ function keyOf(messages) {
   return messages[0]?._turn ?? "start";
 }
 
-/** The history by turn. A user message, or a message of another turn, begins the next. @param {readonly Message[]} history */
+/**
+ * The history by turn. A user message, or a message of another turn, begins the next.
+ *
+ * @param {readonly Message[]} history
+ */
 export const groupsOf = memoGroups();
 
 function memoGroups() {
@@ -107,5 +111,14 @@ function suggestions({ skills }) {
 
 /** @param {{title: string, text: string}} suggestion */
 function suggestionView({ title, text }) {
-  return h("li", {}, h("button", { type: "button", class: "suggestion", "data-action": "suggest", "data-text": text }, h("strong", {}, title), h("span", {}, text)));
+  return h(
+    "li",
+    {},
+    h(
+      "button",
+      { type: "button", class: "suggestion", "data-action": "suggest", "data-text": text },
+      h("strong", {}, title),
+      h("span", {}, text),
+    ),
+  );
 }

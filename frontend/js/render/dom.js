@@ -113,7 +113,11 @@ function create({ tag }, parent) {
   return isSvg ? document.createElementNS(SVG, tag) : document.createElement(tag);
 }
 
-/** @param {Element} element @param {Record<string, AttributeValue>} before @param {Record<string, AttributeValue>} after */
+/**
+ * @param {Element} element
+ * @param {Record<string, AttributeValue>} before
+ * @param {Record<string, AttributeValue>} after
+ */
 function patchAttributes(element, before, after) {
   for (const name of Object.keys({ ...before, ...after })) {
     const value = after[name];
@@ -124,7 +128,13 @@ function patchAttributes(element, before, after) {
   }
 }
 
-/** A text is never changed under the user's hands. @param {Element} element @param {string} name @param {AttributeValue} value */
+/**
+ * A text is never changed under the user's hands.
+ *
+ * @param {Element} element
+ * @param {string} name
+ * @param {AttributeValue} value
+ */
 function setProperty(element, name, value) {
   const input = /** @type {any} */ (element);
   const isInUse = name === "value" && element === document.activeElement;

@@ -1,4 +1,8 @@
-/** The bar above the conversation: its title, who answers, and the panels. @typedef {import("../state.js").State} State */
+/**
+ * The bar above the conversation: its title, who answers, and the panels.
+ *
+ * @typedef {import("../state.js").State} State
+ */
 
 import { titleOf } from "../conversation.js";
 import { openConversation } from "../state.js";
@@ -18,7 +22,18 @@ export function headerView(state) {
   return h(
     "header",
     { class: "header" },
-    h("button", { type: "button", class: "button icon-only narrow-only", "data-action": "open-sidebar", "aria-label": "Conversations", "aria-expanded": String(state.isSidebarOpen), "aria-controls": "sidebar" }, icon("menu")),
+    h(
+      "button",
+      {
+        type: "button",
+        class: "button icon-only narrow-only",
+        "data-action": "open-sidebar",
+        "aria-label": "Conversations",
+        "aria-expanded": String(state.isSidebarOpen),
+        "aria-controls": "sidebar",
+      },
+      icon("menu"),
+    ),
     h("h1", { class: "visually-hidden" }, "Parley"),
     h("input", {
       class: "title",
@@ -37,7 +52,16 @@ export function headerView(state) {
       PANELS.map(({ panel, label, name }) =>
         h(
           "button",
-          { type: "button", class: "button quiet", "data-action": "panel", "data-panel": panel, "aria-expanded": String(state.panel === panel), "aria-controls": "panel", title: label, "aria-label": label },
+          {
+            type: "button",
+            class: "button quiet",
+            "data-action": "panel",
+            "data-panel": panel,
+            "aria-expanded": String(state.panel === panel),
+            "aria-controls": "panel",
+            title: label,
+            "aria-label": label,
+          },
           icon(name),
           panel === "skills" && diagnosticsMark(state),
         ),
@@ -52,7 +76,13 @@ function modelView({ server }) {
   if (!server) return null;
   const { name, host, location } = server.model;
   const where = location === "local" ? "local" : "cloud";
-  return h("p", { class: `model model-${where}`, title: `${name} at ${host}` }, icon(where), h("span", { class: "model-name" }, name), h("span", { class: "model-where" }, location === "local" ? "local" : `cloud: ${host}`));
+  return h(
+    "p",
+    { class: `model model-${where}`, title: `${name} at ${host}` },
+    icon(where),
+    h("span", { class: "model-name" }, name),
+    h("span", { class: "model-where" }, location === "local" ? "local" : `cloud: ${host}`),
+  );
 }
 
 /** @param {State} state */
@@ -65,7 +95,17 @@ function diagnosticsMark({ diagnostics }) {
 function menuView(conversation) {
   const disabled = conversation?.access !== "write";
   return [
-    h("button", { type: "button", class: "button quiet", popovertarget: "menu", "aria-label": "This conversation", title: "This conversation" }, icon("more")),
+    h(
+      "button",
+      {
+        type: "button",
+        class: "button quiet",
+        popovertarget: "menu",
+        "aria-label": "This conversation",
+        title: "This conversation",
+      },
+      icon("more"),
+    ),
     h(
       "div",
       { id: "menu", class: "menu", popover: "auto", role: "group", "aria-label": "This conversation" },
@@ -80,5 +120,16 @@ function menuView(conversation) {
 
 /** @param {string} action @param {string} label @param {boolean} disabled */
 function item(action, label, disabled) {
-  return h("button", { type: "button", class: "menu-item", "data-action": action, disabled, popovertarget: "menu", popovertargetaction: "hide" }, label);
+  return h(
+    "button",
+    {
+      type: "button",
+      class: "menu-item",
+      "data-action": action,
+      disabled,
+      popovertarget: "menu",
+      popovertargetaction: "hide",
+    },
+    label,
+  );
 }

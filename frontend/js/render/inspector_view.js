@@ -16,11 +16,18 @@ import { pretty } from "./tool_view.js";
 /** @param {State} state */
 export function inspectorView(state) {
   if (!state.settings.trace) {
-    return [h("p", {}, "The inspector shows what the model reads in each call. It is off."), h("button", { type: "button", class: "button", "data-action": "trace-on" }, "Switch it on")];
+    return [
+      h("p", {}, "The inspector shows what the model reads in each call. It is off."),
+      h("button", { type: "button", class: "button", "data-action": "trace-on" }, "Switch it on"),
+    ];
   }
   const turns = turnsOf(state);
   if (!turns.length) {
-    return h("p", {}, "Nothing yet: the next message shows here what the model reads. If nothing comes, this server gives traces to its operators alone.");
+    return h(
+      "p",
+      {},
+      "Nothing yet: the next message shows here what the model reads. If nothing comes, this server gives traces to its operators alone.",
+    );
   }
   return turns.map(({ id, asked, trace }, index) => turnTraceView(id, asked, trace, index === 0));
 }
@@ -40,7 +47,13 @@ function turnTraceView(id, asked, trace, isOpen) {
   return h(
     "details",
     { class: "trace", key: id, open: isOpen },
-    h("summary", {}, icon("chevron"), h("span", { class: "trace-title" }, asked), h("span", { class: "tag" }, count(trace.calls.length, "call"))),
+    h(
+      "summary",
+      {},
+      icon("chevron"),
+      h("span", { class: "trace-title" }, asked),
+      h("span", { class: "tag" }, count(trace.calls.length, "call")),
+    ),
     trace.calls.map((call, index) => callView(call, trace, index === trace.calls.length - 1)),
     notFiredView(trace),
   );
@@ -66,8 +79,13 @@ function callView(call, trace, isOpen) {
       call.tools.length ? `Tools: ${call.tools.join(", ")} (${call.tool_choice})` : "No tools",
       call.late_system !== "native" && `. Late system messages are sent as: ${call.late_system}`,
     ),
-    call.trimmed.length > 0 && h("p", { class: "fine" }, `Left out to fit the model: ${count(call.trimmed.length, "message")}.`),
-    h("ol", { class: "read" }, call.messages.map((messageId) => readView(trace.messages[messageId], messageId, call.sent_roles[messageId]))),
+    call.trimmed.length > 0 &&
+      h("p", { class: "fine" }, `Left out to fit the model: ${count(call.trimmed.length, "message")}.`),
+    h(
+      "ol",
+      { class: "read" },
+      call.messages.map((messageId) => readView(trace.messages[messageId], messageId, call.sent_roles[messageId])),
+    ),
   );
 }
 
@@ -91,7 +109,11 @@ function purposeText({ purpose, round }) {
 function figures(done) {
   if (!done) return [];
   const tokens = done.usage?.output_tokens;
-  return [tokens ? `${tokens} tokens` : "", typeof done.total_ms === "number" ? `${Math.round(done.total_ms)} ms` : "", done.finish].filter(Boolean);
+  return [
+    tokens ? `${tokens} tokens` : "",
+    typeof done.total_ms === "number" ? `${Math.round(done.total_ms)} ms` : "",
+    done.finish,
+  ].filter(Boolean);
 }
 
 /** @param {TraceMessage | undefined} message @param {string} id @param {string | undefined} sentRole */
@@ -123,7 +145,8 @@ function readView(message, id, sentRole) {
 /** @param {import("../inspect.js").Origin | undefined} origin */
 function originView(origin) {
   if (!origin) return null;
-  if (origin.kind !== "hook" && !origin.hook) return h("span", { class: "tag" }, origin.name ? `${origin.kind}: ${origin.name}` : origin.kind);
+  if (origin.kind !== "hook" && !origin.hook)
+    return h("span", { class: "tag" }, origin.name ? `${origin.kind}: ${origin.name}` : origin.kind);
   return [
     h("span", { class: "tag tag-accent" }, `${origin.skill ?? "?"} / ${origin.hook ?? origin.name ?? "?"}`),
     origin.timing && h("span", { class: "tag" }, origin.timing),
@@ -144,7 +167,19 @@ function notFiredView({ notFired }) {
     "section",
     { class: "not-fired" },
     h("h4", {}, "Hooks that did not fire"),
-    h("ul", {}, notFired.map(({ skill, hook, timing, reason }) => h("li", {}, h("span", { class: "hook-name" }, `${skill} / ${hook}`), h("span", { class: "tag" }, timing), h("span", { class: "reason" }, reason)))),
+    h(
+      "ul",
+      {},
+      notFired.map(({ skill, hook, timing, reason }) =>
+        h(
+          "li",
+          {},
+          h("span", { class: "hook-name" }, `${skill} / ${hook}`),
+          h("span", { class: "tag" }, timing),
+          h("span", { class: "reason" }, reason),
+        ),
+      ),
+    ),
   );
 }
 

@@ -13,14 +13,16 @@ const CURES = {
   provider_auth: "The model's server refused the key. Ask whoever runs this server to check it.",
   provider_rate_limited: "The model's server asks for a pause. Wait a moment, then retry.",
   provider_timeout: "The model took too long. Retry, or ask for something shorter.",
-  provider_protocol: "The model's server sent something that makes no sense. Retry; if it stays, another model may help.",
+  provider_protocol:
+    "The model's server sent something that makes no sense. Retry; if it stays, another model may help.",
   model_missing: "No model is named. Set llm.model in the server's configuration, or OPENAI_MODEL.",
   context_overflow: "This conversation no longer fits the model. Start a new one, or shorten the message.",
   message_too_large: "The message is too long for this server. Shorten it, or start a new conversation.",
   turn_refused_draining: "The server is about to restart. Retry in a few seconds.",
   too_many_turns: "The server is busy. Wait a moment, then retry.",
   rate_limited: "Too much at once. Wait a moment, then retry.",
-  hook_signature_invalid: "A message that a skill once added does not verify on this server (perhaps its secret changed). It can be left out.",
+  hook_signature_invalid:
+    "A message that a skill once added does not verify on this server (perhaps its secret changed). It can be left out.",
 };
 
 /** @param {Notice} notice @param {boolean} canDismiss */
@@ -31,7 +33,17 @@ export function noticeView({ code, level, message }, canDismiss) {
     icon(level === "info" ? "info" : "alert"),
     h("p", {}, message, CURES[code] && level === "error" && h("span", { class: "cure" }, ` ${CURES[code]}`)),
     canDismiss &&
-      h("button", { type: "button", class: "button icon-only small", "data-action": "dismiss-notice", "data-code": code, "aria-label": "Dismiss" }, icon("close")),
+      h(
+        "button",
+        {
+          type: "button",
+          class: "button icon-only small",
+          "data-action": "dismiss-notice",
+          "data-code": code,
+          "aria-label": "Dismiss",
+        },
+        icon("close"),
+      ),
   );
 }
 
@@ -42,6 +54,12 @@ export function errorView({ code, message, path, retry_after_ms }) {
     "div",
     { class: "line line-error", role: "alert", "data-code": code },
     icon("alert"),
-    h("p", {}, message, h("span", { class: "cure" }, ` ${CURES[code] ?? ""}${wait}`), path && !message.includes(path) && h("code", {}, path)),
+    h(
+      "p",
+      {},
+      message,
+      h("span", { class: "cure" }, ` ${CURES[code] ?? ""}${wait}`),
+      path && !message.includes(path) && h("code", {}, path),
+    ),
   );
 }

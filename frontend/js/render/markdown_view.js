@@ -29,7 +29,11 @@ function blockView(block, said) {
       // Under the page's own headings, whatever the model counts from.
       return h(block.level <= 2 ? "h3" : "h4", {}, inlineView(block.inline, said));
     case "code":
-      return h("pre", { tabindex: "0", "data-language": block.language || null }, h("code", {}, codeView(block.lines, said)));
+      return h(
+        "pre",
+        { tabindex: "0", "data-language": block.language || null },
+        h("code", {}, codeView(block.lines, said)),
+      );
     case "list":
       return listView(block, said);
     case "quote":
@@ -42,8 +46,14 @@ function blockView(block, said) {
 /** @param {import("../markdown.js").Line[]} lines @param {number} said @returns {Child[]} */
 function codeView(lines, said) {
   const isSaid = (/** @type {import("../markdown.js").Line} */ { text, at }) => at + text.length <= said;
-  const heard = lines.filter(isSaid).map(({ text }) => `${text}\n`).join("");
-  const ahead = lines.filter((line) => !isSaid(line)).map(({ text }) => text).join("\n");
+  const heard = lines
+    .filter(isSaid)
+    .map(({ text }) => `${text}\n`)
+    .join("");
+  const ahead = lines
+    .filter((line) => !isSaid(line))
+    .map(({ text }) => text)
+    .join("\n");
   return [ahead ? heard : heard.slice(0, -1), ahead && h("span", { class: "ahead" }, ahead)];
 }
 
@@ -53,7 +63,13 @@ function listView({ start, items }, said) {
   return start === null ? h("ul", {}, children) : h("ol", { start: start === 1 ? null : start }, children);
 }
 
-/** A lone paragraph in an item needs no paragraph around it. @param {Block[]} blocks @param {number} said @returns {Child[]} */
+/**
+ * A lone paragraph in an item needs no paragraph around it.
+ *
+ * @param {Block[]} blocks
+ * @param {number} said
+ * @returns {Child[]}
+ */
 function itemView([first, ...rest], said) {
   if (first?.type !== "paragraph") return blocksView(first ? [first, ...rest] : [], said);
   return [...inlineView(first.inline, said), ...blocksView(rest, said)];
@@ -80,7 +96,9 @@ function pieceView(piece, said) {
     case "strike":
       return [h("s", {}, inlineView(piece.inline, said))];
     case "link":
-      return [h("a", { href: piece.href, target: "_blank", rel: "noopener noreferrer" }, inlineView(piece.inline, said))];
+      return [
+        h("a", { href: piece.href, target: "_blank", rel: "noopener noreferrer" }, inlineView(piece.inline, said)),
+      ];
   }
 }
 

@@ -32,16 +32,31 @@ export function render(state) {
   draw(/** @type {Element} */ (document.getElementById("page")), [
     h("a", { class: "skip", href: "#input" }, "Skip to the message field"),
     sidebarView(state),
-    h("button", { type: "button", class: "scrim", "data-action": "close-sidebar", "aria-label": "Close the list", tabindex: "-1", hidden: !state.isSidebarOpen }),
+    h("button", {
+      type: "button",
+      class: "scrim",
+      "data-action": "close-sidebar",
+      "aria-label": "Close the list",
+      tabindex: "-1",
+      hidden: !state.isSidebarOpen,
+    }),
     h(
       "main",
       { class: "main" },
       headerView(state),
-      h("section", { class: "scroll", id: "scroll", tabindex: "0", "aria-label": "Conversation" }, conversationView(state)),
+      h(
+        "section",
+        { class: "scroll", id: "scroll", tabindex: "0", "aria-label": "Conversation" },
+        conversationView(state),
+      ),
       composerView(state),
     ),
     panelView(state),
-    h("div", { class: "visually-hidden", role: "log", "aria-live": "polite", "aria-label": "Reply" }, state.announcements.map(({ n, text }) => h("p", { key: n }, text))),
+    h(
+      "div",
+      { class: "visually-hidden", role: "log", "aria-live": "polite", "aria-label": "Reply" },
+      state.announcements.map(({ n, text }) => h("p", { key: n }, text)),
+    ),
   ]);
   followEnd();
 }
@@ -59,8 +74,27 @@ function panelView(state) {
   return h(
     "aside",
     { class: "panel", id: "panel", key: panel, "aria-label": PANEL_TITLES[panel] },
-    h("div", { class: "panel-head" }, h("h2", {}, PANEL_TITLES[panel]), h("button", { type: "button", class: "button icon-only", "data-action": "panel", "data-panel": panel, "aria-label": "Close" }, icon("close"))),
-    h("div", { class: "panel-body" }, panel === "skills" ? skillsView(state) : panel === "inspector" ? inspectorView(state) : settingsView(state)),
+    h(
+      "div",
+      { class: "panel-head" },
+      h("h2", {}, PANEL_TITLES[panel]),
+      h(
+        "button",
+        {
+          type: "button",
+          class: "button icon-only",
+          "data-action": "panel",
+          "data-panel": panel,
+          "aria-label": "Close",
+        },
+        icon("close"),
+      ),
+    ),
+    h(
+      "div",
+      { class: "panel-body" },
+      panel === "skills" ? skillsView(state) : panel === "inspector" ? inspectorView(state) : settingsView(state),
+    ),
   );
 }
 

@@ -28,7 +28,17 @@ export function settingsView({ settings, server }) {
     selectView("Language of the conversation", "language", LANGUAGES, settings.language),
     switchView("Tools", "The model may read files and look at the clock.", "tools", settings.tools),
     switchView("Inspector", "Ask the server to show what the model reads.", "trace", settings.trace),
-    server && h("section", { class: "about" }, h("h3", {}, "About"), h("p", { class: "fine" }, `Server ${server.server}, protocol ${server.protocol}. Conversations are kept in this browser alone; the server keeps none.`)),
+    server &&
+      h(
+        "section",
+        { class: "about" },
+        h("h3", {}, "About"),
+        h(
+          "p",
+          { class: "fine" },
+          `Server ${server.server}, protocol ${server.protocol}. Conversations are kept in this browser alone; the server keeps none.`,
+        ),
+      ),
   ];
 }
 
@@ -38,11 +48,20 @@ function selectView(label, name, options, value) {
     "label",
     { class: "field" },
     h("span", {}, label),
-    h("select", { "data-change": "setting", "data-name": name }, options.map(([key = "", text = ""]) => h("option", { value: key, selected: key === value, key }, text))),
+    h(
+      "select",
+      { "data-change": "setting", "data-name": name },
+      options.map(([key = "", text = ""]) => h("option", { value: key, selected: key === value, key }, text)),
+    ),
   );
 }
 
 /** @param {string} label @param {string} help @param {string} name @param {boolean} value */
 function switchView(label, help, name, value) {
-  return h("label", { class: "switch" }, h("span", {}, h("strong", {}, label), h("span", { class: "fine" }, help)), h("input", { type: "checkbox", role: "switch", checked: value, "data-change": "setting", "data-name": name }));
+  return h(
+    "label",
+    { class: "switch" },
+    h("span", {}, h("strong", {}, label), h("span", { class: "fine" }, help)),
+    h("input", { type: "checkbox", role: "switch", checked: value, "data-change": "setting", "data-name": name }),
+  );
 }

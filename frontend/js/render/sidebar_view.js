@@ -14,10 +14,34 @@ export function sidebarView(state) {
       "div",
       { class: "sidebar-head" },
       h("span", { class: "brand" }, brandMark(), "Parley"),
-      h("button", { type: "button", class: "button icon-only narrow-only", "data-action": "close-sidebar", "aria-label": "Close the list" }, icon("close")),
+      h(
+        "button",
+        {
+          type: "button",
+          class: "button icon-only narrow-only",
+          "data-action": "close-sidebar",
+          "aria-label": "Close the list",
+        },
+        icon("close"),
+      ),
     ),
-    h("button", { type: "button", class: "button wide", "data-action": "new", "aria-keyshortcuts": "Control+K Meta+K", title: "New conversation (Ctrl K)" }, icon("plus"), "New conversation"),
-    h("ul", { class: "conversations" }, listed(state).map((summary) => itemView(summary, summary.id === state.openId))),
+    h(
+      "button",
+      {
+        type: "button",
+        class: "button wide",
+        "data-action": "new",
+        "aria-keyshortcuts": "Control+K Meta+K",
+        title: "New conversation (Ctrl K)",
+      },
+      icon("plus"),
+      "New conversation",
+    ),
+    h(
+      "ul",
+      { class: "conversations" },
+      listed(state).map((summary) => itemView(summary, summary.id === state.openId)),
+    ),
   );
 }
 
@@ -25,7 +49,9 @@ export function sidebarView(state) {
 function listed(state) {
   const open = openConversation(state);
   const isListed = state.conversations.some(({ id }) => id === open?.id);
-  return open && !isListed ? [{ id: open.id, title: titleOf(open), updatedAt: open.updatedAt }, ...state.conversations] : state.conversations;
+  return open && !isListed
+    ? [{ id: open.id, title: titleOf(open), updatedAt: open.updatedAt }, ...state.conversations]
+    : state.conversations;
 }
 
 /** @param {import("../state.js").Summary} summary @param {boolean} isOpen */
@@ -33,7 +59,18 @@ function itemView({ id, title }, isOpen) {
   return h(
     "li",
     { key: id },
-    h("button", { type: "button", class: "conversation", "data-action": "open", "data-id": id, "aria-current": isOpen ? "true" : null, title }, title),
+    h(
+      "button",
+      {
+        type: "button",
+        class: "conversation",
+        "data-action": "open",
+        "data-id": id,
+        "aria-current": isOpen ? "true" : null,
+        title,
+      },
+      title,
+    ),
   );
 }
 
@@ -41,7 +78,9 @@ function brandMark() {
   return h(
     "svg",
     { class: "brand-mark", viewBox: "0 0 32 32", "aria-hidden": "true", focusable: "false" },
-    h("path", { d: "M4 15.5C4 9.7 9.1 5 15.5 5S27 9.7 27 15.5 21.9 26 15.5 26c-1.7 0-3.3-.3-4.7-.9L5.5 27l1.6-4.6A9.9 9.9 0 0 1 4 15.5z" }),
+    h("path", {
+      d: "M4 15.5C4 9.7 9.1 5 15.5 5S27 9.7 27 15.5 21.9 26 15.5 26c-1.7 0-3.3-.3-4.7-.9L5.5 27l1.6-4.6A9.9 9.9 0 0 1 4 15.5z",
+    }),
     h("path", { class: "brand-wave", d: "M11 13.5v4M15.5 10.5v10M20 13.5v4" }),
   );
 }

@@ -1,4 +1,8 @@
-/** The skills panel: what is on, which hooks it brings, and what is wrong with its files. @typedef {import("../state.js").State} State */
+/**
+ * The skills panel: what is on, which hooks it brings, and what is wrong with its files.
+ *
+ * @typedef {import("../state.js").State} State
+ */
 
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
@@ -7,18 +11,32 @@ import { icon } from "./icons.js";
 export function skillsView({ skills, diagnostics, settings }) {
   const general = diagnostics.filter(({ skill }) => !skills.some(({ name }) => name === skill));
   return [
-    h("p", { class: "fine" }, "A skill is a folder on the server. What it adds to the model's reading counts from your next message; what it has added to a conversation stays there."),
+    h(
+      "p",
+      { class: "fine" },
+      "A skill is a folder on the server. What it adds to the model's reading counts from your next message; what it has added to a conversation stays there.",
+    ),
     general.map(diagnosticView),
     skills.length === 0 && h("p", {}, "This server has no skills."),
     h(
       "ul",
       { class: "skills" },
-      skills.map((skill) => skillView(skill, !settings.skillsOff.includes(skill.name), diagnostics.filter((diagnostic) => diagnostic.skill === skill.name))),
+      skills.map((skill) =>
+        skillView(
+          skill,
+          !settings.skillsOff.includes(skill.name),
+          diagnostics.filter((diagnostic) => diagnostic.skill === skill.name),
+        ),
+      ),
     ),
   ];
 }
 
-/** @param {import("../frames.js").SkillItem} skill @param {boolean} isOn @param {import("../frames.js").Diagnostic[]} diagnostics */
+/**
+ * @param {import("../frames.js").SkillItem} skill
+ * @param {boolean} isOn
+ * @param {import("../frames.js").Diagnostic[]} diagnostics
+ */
 function skillView({ name, description, enabled, hooks }, isOn, diagnostics) {
   return h(
     "li",
@@ -27,12 +45,25 @@ function skillView({ name, description, enabled, hooks }, isOn, diagnostics) {
       "label",
       { class: "switch" },
       h("span", { class: "skill-name" }, name),
-      h("input", { type: "checkbox", role: "switch", checked: enabled && isOn, disabled: !enabled, "data-change": "skill", "data-name": name }),
+      h("input", {
+        type: "checkbox",
+        role: "switch",
+        checked: enabled && isOn,
+        disabled: !enabled,
+        "data-change": "skill",
+        "data-name": name,
+      }),
     ),
     h("p", {}, description),
     !enabled && h("p", { class: "fine" }, "Switched off by the operator."),
     diagnostics.map(diagnosticView),
-    hooks.length > 0 && h("details", { class: "hooks" }, h("summary", {}, icon("chevron"), `${hooks.length} ${hooks.length === 1 ? "hook" : "hooks"}`), h("ul", {}, hooks.map(hookView))),
+    hooks.length > 0 &&
+      h(
+        "details",
+        { class: "hooks" },
+        h("summary", {}, icon("chevron"), `${hooks.length} ${hooks.length === 1 ? "hook" : "hooks"}`),
+        h("ul", {}, hooks.map(hookView)),
+      ),
   );
 }
 
@@ -56,6 +87,12 @@ function diagnosticView({ severity, file, path, message }) {
     "div",
     { class: `line line-${level} diagnostic`, role: "status", key: `${file}${path}${message}` },
     icon(level === "info" ? "info" : "alert"),
-    h("p", {}, h("span", { class: "visually-hidden" }, `${level}: `), message, (file || path) && h("span", { class: "place" }, file && h("code", {}, file), path && h("code", {}, path))),
+    h(
+      "p",
+      {},
+      h("span", { class: "visually-hidden" }, `${level}: `),
+      message,
+      (file || path) && h("span", { class: "place" }, file && h("code", {}, file), path && h("code", {}, path)),
+    ),
   );
 }

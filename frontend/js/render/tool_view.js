@@ -48,7 +48,11 @@ function durationText({ is_error, duration_ms }) {
 /** @param {unknown} values */
 function summaryOf(values) {
   const isObject = typeof values === "object" && values !== null && !Array.isArray(values);
-  const text = isObject ? Object.values(values).map((value) => (typeof value === "string" ? value : JSON.stringify(value))).join(", ") : pretty(values);
+  const text = isObject
+    ? Object.values(values)
+        .map((value) => (typeof value === "string" ? value : JSON.stringify(value)))
+        .join(", ")
+    : pretty(values);
   return text.length > MAX_SUMMARY_CHARS ? `${text.slice(0, MAX_SUMMARY_CHARS - 1)}…` : text;
 }
 

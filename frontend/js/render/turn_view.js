@@ -38,7 +38,12 @@ export function turnView({ key, messages, view, running, isLast, isOnline }) {
     asked && userView(asked),
     view?.reasoning && reasoningView(view.reasoning, Boolean(running)),
     (isAnswered || running) &&
-      h("div", { class: "reply", "aria-label": "Reply", role: "group", "aria-busy": running ? "true" : null }, body, running && waitingView(running)),
+      h(
+        "div",
+        { class: "reply", "aria-label": "Reply", role: "group", "aria-busy": running ? "true" : null },
+        body,
+        running && waitingView(running),
+      ),
     view?.notices.map((notice) => noticeView(notice, false)),
     view?.error && errorView(view.error),
     !running && asked && endView(asked, view, { isLast, isOnline }),
@@ -49,7 +54,9 @@ const userView = memo((/** @type {Message} */ message) =>
   h("div", { class: "said-by-user" }, h("span", { class: "visually-hidden" }, "You: "), h("p", {}, message.content)),
 );
 
-const messageView = memo((/** @type {Message} */ message) => (message._hook ? hookView(message) : markdownView(message.content)));
+const messageView = memo((/** @type {Message} */ message) =>
+  message._hook ? hookView(message) : markdownView(message.content),
+);
 
 /** @param {readonly Segment[]} segments @returns {Child[]} */
 function segmentsBody(segments) {
@@ -113,20 +120,39 @@ function hookView(message) {
       message._unverified && h("span", { class: "tag tag-warning" }, "not sent: unverified"),
       icon("chevron"),
     ),
-    h("div", { class: "hook-body" }, h("p", { class: "fine" }, `This skill added a ${message.role} message here. The model reads it in every later turn.`), h("pre", { tabindex: "0" }, message.content)),
+    h(
+      "div",
+      { class: "hook-body" },
+      h(
+        "p",
+        { class: "fine" },
+        `This skill added a ${message.role} message here. The model reads it in every later turn.`,
+      ),
+      h("pre", { tabindex: "0" }, message.content),
+    ),
   );
 }
 
 /** @param {string} reasoning @param {boolean} isRunning */
 function reasoningView(reasoning, isRunning) {
-  return h("details", { class: "reasoning" }, h("summary", {}, icon("chevron"), isRunning ? "Thinking…" : "Reasoning"), h("div", { class: "reasoning-body" }, reasoning));
+  return h(
+    "details",
+    { class: "reasoning" },
+    h("summary", {}, icon("chevron"), isRunning ? "Thinking…" : "Reasoning"),
+    h("div", { class: "reasoning-body" }, reasoning),
+  );
 }
 
 /** @param {Turn} turn */
 function waitingView({ phase, streamed }) {
   if (streamed) return null;
   const text = phase === "running" ? "Thinking" : "Sending";
-  return h("p", { class: "waiting", key: "waiting" }, h("span", { class: "dots", "aria-hidden": "true" }, h("i"), h("i"), h("i")), h("span", { class: "visually-hidden" }, text));
+  return h(
+    "p",
+    { class: "waiting", key: "waiting" },
+    h("span", { class: "dots", "aria-hidden": "true" }, h("i"), h("i"), h("i")),
+    h("span", { class: "visually-hidden" }, text),
+  );
 }
 
 /** @param {Message} asked @param {TurnView | null} view @param {{isLast: boolean, isOnline: boolean}} at */
@@ -139,8 +165,16 @@ function endView({ _answer }, view, { isLast, isOnline }) {
     "div",
     { class: "turn-end" },
     h("span", {}, line),
-    isLast && _answer && h("button", { type: "button", class: "button small", "data-action": "retry", disabled }, icon("retry"), "Retry"),
-    isLast && isRefusedForHook && h("button", { type: "button", class: "button small", "data-action": "retry-without-unverified", disabled }, "Send without it"),
+    isLast &&
+      _answer &&
+      h("button", { type: "button", class: "button small", "data-action": "retry", disabled }, icon("retry"), "Retry"),
+    isLast &&
+      isRefusedForHook &&
+      h(
+        "button",
+        { type: "button", class: "button small", "data-action": "retry-without-unverified", disabled },
+        "Send without it",
+      ),
   );
 }
 

@@ -1,0 +1,110 @@
+"""`python -m tests.e2e.screenshots [FOLDER]`: the pictures in docs/, taken from the running page.
+
+Real server, real page, real tools, the example skills; only the model is scripted.
+"""
+
+import asyncio
+import sys
+import tempfile
+from pathlib import Path
+
+from playwright.async_api import Browser, async_playwright, expect
+
+from tests.e2e.conftest import FLAGS, executable
+from tests.e2e.parley_page import ParleyPage
+from tests.support.openai_script import Answer, calls, text
+from tests.support.openai_server import OpenAIServer, Request
+from tests.support.server_process import ROOT, ServerProcess, endpoint
+
+DESK = {"width": 1280, "height": 800}
+PHONE = {"width": 390, "height": 780}
+
+QUESTION = "Which skills are here, and what time is it in Tokyo?"
+ACKNOWLEDGEMENT = "<need_tool> Let me look at the clock and the skills folder."
+ANSWER = (
+    "In Tokyo it is **{time}**. And here is what I found:\n\n"
+    "- `SKILL.md` says what the skill is for;\n"
+    "- `hooks.json` says *what* the model reads, and *when*.\n\n"
+    "```json\n"
+    '{{ "name": "tone", "file": "tone.md", "timing": "after_user_input" }}\n'
+    "```\n\n"
+    "Edit one, save it, and ask me again: the next answer will differ."
+)
+
+
+def respond(request: Request) -> Answer:
+    """Plan, call two tools, answer with what the first one said."""
+    results = [message["content"] for message in request.messages if message["role"] == "tool"]
+    if not request.tool_names:
+        return text(ACKNOWLEDGEMENT)
+    if not results:
+        return calls(("current_time", {"timezone": "Asia/Tokyo"}), ("read_file", {"path": f"{first_skill()}/SKILL.md"}))
+    return text(ANSWER.format(time=results[0].split(" (")[0]))
+
+
+def first_skill() -> str:
+    return next(path.name for path in sorted((ROOT / "skills").iterdir()) if (path / "SKILL.md").exists())
+
+
+async def main(folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as scratch:
+        async with OpenAIServer(respond=respond) as model, async_playwright() as playwright:
+            settings = {"skills": {"dir": str(ROOT / "skills")}}
+            server = ServerProcess(Path(scratch), environ=endpoint(model.url), settings=settings)
+            async with server:
+                browser = await playwright.chromium.launch(executable_path=executable(), args=list(FLAGS))
+                await picture_desk(browser, server.url, folder)
+                await picture_phone(browser, server.url, folder)
+                await browser.close()
+
+
+async def opened(browser: Browser, url: str, *, size: dict[str, int], is_dark: bool) -> ParleyPage:
+    context = await browser.new_context(
+        viewport={"width": size["width"], "height": size["height"]},
+        color_scheme="dark" if is_dark else "light",
+        device_scale_factor=2,
+        reduced_motion="reduce",
+    )
+    page = ParleyPage(context, url)
+    await page.open()
+    return page
+
+
+async def talk(page: ParleyPage) -> None:
+    await page.ask_and_wait(QUESTION)
+    await expect(page.replies.last).to_contain_text("the next answer will differ")
+
+
+async def take(page: ParleyPage, file: Path) -> None:
+    await page.tab.mouse.move(0, 0)
+    await page.tab.screenshot(path=file)
+    print(file)
+
+
+async def picture_desk(browser: Browser, url: str, folder: Path) -> None:
+    page = await opened(browser, url, size=DESK, is_dark=False)
+    await take(page, folder / "screenshot-empty.png")
+    await talk(page)
+    await take(page, folder / "screenshot.png")
+    await page.open_panel("Inspector")
+    await take(page, folder / "screenshot-inspector.png")
+    await page.open_panel("Skills")
+    await take(page, folder / "screenshot-skills.png")
+    await page.context.close()
+
+    page = await opened(browser, url, size=DESK, is_dark=True)
+    await talk(page)
+    await take(page, folder / "screenshot-dark.png")
+    await page.context.close()
+
+
+async def picture_phone(browser: Browser, url: str, folder: Path) -> None:
+    page = await opened(browser, url, size=PHONE, is_dark=False)
+    await talk(page)
+    await take(page, folder / "screenshot-phone.png")
+    await page.context.close()
+
+
+if __name__ == "__main__":
+    asyncio.run(main(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs"))

@@ -1,0 +1,85 @@
+"""Several conversations: new, rename, delete, clear, export."""
+
+import json
+from pathlib import Path
+
+from playwright.async_api import expect
+
+from tests.e2e.parley_page import ParleyPage
+from tests.support.openai_server import OpenAIServer
+
+
+async def test_conversations_are_apart_and_come_back(page: ParleyPage, model: OpenAIServer) -> None:
+    for answer in ("One.", "Two.", "Three."):
+        model.say(answer)
+    await page.ask_and_wait("About apples")
+    await page.tab.keyboard.press("Control+k")
+    await expect(page.turns).to_have_count(0)
+    await page.ask_and_wait("About pears")
+    assert "About apples" not in model.requests[1].contents
+
+    await page.button("About apples").click()
+    await expect(page.replies).to_contain_text("One.")
+    await page.ask_and_wait("More about apples")
+
+    assert [content for content in model.requests[2].contents if "apples" in content] == [
+        "About apples",
+        "More about apples",
+    ]
+    await expect(page.tab.locator(".conversation")).to_have_text(["About apples", "About pears"])
+
+
+async def test_a_reload_opens_the_same_conversation(page: ParleyPage, model: OpenAIServer) -> None:
+    model.say("One.")
+    model.say("Two.")
+    await page.ask_and_wait("First")
+    await page.button("New conversation").first.click()
+    await page.ask_and_wait("Second")
+    await page.button("First").click()
+    await expect(page.replies).to_contain_text("One.")
+
+    await page.tab.reload()
+
+    await expect(page.replies).to_contain_text("One.")
+    await expect(page.tab.locator(".conversation[aria-current]")).to_have_text("First")
+
+
+async def test_a_conversation_can_be_renamed(page: ParleyPage, model: OpenAIServer) -> None:
+    model.say("Hi.")
+    await page.ask_and_wait("Hello")
+
+    await page.choose("Rename")
+    await page.tab.keyboard.type("Greetings")
+    await page.tab.keyboard.press("Enter")
+
+    await expect(page.input).to_be_focused()
+    await expect(page.tab.locator(".conversation")).to_have_text("Greetings")
+    assert (await page.stored())[0]["title"] == "Greetings"
+
+
+async def test_deleting_can_be_undone(page: ParleyPage, model: OpenAIServer) -> None:
+    model.say("Hi.")
+    await page.ask_and_wait("Hello")
+    await page.choose("Delete")
+    await expect(page.turns).to_have_count(0)
+    assert await page.stored() == []
+
+    await page.button("Undo").click()
+
+    await expect(page.replies).to_contain_text("Hi.")
+    assert len(await page.history()) == 3
+
+
+async def test_a_conversation_can_be_taken_along(page: ParleyPage, model: OpenAIServer) -> None:
+    model.say("Hi **there**.")
+    await page.ask_and_wait("Hello")
+
+    async with page.tab.expect_download() as as_json:
+        await page.choose("Export as JSON")
+    async with page.tab.expect_download() as as_markdown:
+        await page.choose("Export as Markdown")
+
+    exported = json.loads(Path(await (await as_json.value).path()).read_text())
+    assert [message["content"] for message in exported["messages"]][::2] == ["Hello", "Hi **there**."]
+    assert (await as_markdown.value).suggested_filename == "Hello.md"
+    assert "**You**\n\nHello\n" in Path(await (await as_markdown.value).path()).read_text()

@@ -1,0 +1,91 @@
+"""Skills with live diagnostics, the inspector, settings."""
+
+import json
+import re
+from pathlib import Path
+
+from playwright.async_api import expect
+
+from tests.e2e.parley_page import ParleyPage
+from tests.support.openai_server import OpenAIServer
+
+
+async def test_a_saved_hook_is_in_force_and_a_broken_one_is_explained(
+    page: ParleyPage, model: OpenAIServer, skills: Path
+) -> None:
+    hooks = skills / "calm" / "hooks"
+    before = {file: file.read_text() for file in (hooks / "tone.md", hooks / "hooks.json")}
+    panel = await page.open_panel("Skills")
+    try:
+        broken = json.loads(before[hooks / "hooks.json"])
+        broken["hooks"][0]["timing"] = "sometimes"
+        (hooks / "hooks.json").write_text(json.dumps(broken))
+        await expect(panel.locator(".diagnostic.line-error")).to_contain_text("$.hooks[0].timing")
+        await expect(panel.locator(".diagnostic.line-error")).to_contain_text("hooks.json")
+        await expect(page.tab.locator(".badge")).to_be_visible()
+        model.say("One.")
+        await page.ask_and_wait("First")
+        assert "The text of calm/tone." in model.requests[0].contents, "the last good version stays"
+
+        (hooks / "hooks.json").write_text(before[hooks / "hooks.json"])
+        await expect(panel.locator(".diagnostic")).to_have_count(0)
+        (hooks / "tone.md").write_text("A new tone.")
+        await page.choose("Clear")
+        for attempt in range(20):  # each turn pins the skills of its start: the first after the reload has it
+            model.say("Two.")
+            await page.ask_and_wait(f"Try {attempt}")
+            if "A new tone." in model.requests[-1].contents:
+                break
+        assert "A new tone." in model.requests[-1].contents
+    finally:
+        for file, content in before.items():
+            file.write_text(content)
+
+
+async def test_a_switch_narrows_the_skills_of_the_next_turn_and_survives_a_reload(
+    page: ParleyPage, model: OpenAIServer
+) -> None:
+    panel = await page.open_panel("Skills")
+    await panel.get_by_role("switch", name="calm").uncheck()
+    await page.tab.reload()
+    panel = await page.open_panel("Skills")
+    await expect(panel.get_by_role("switch", name="calm")).not_to_be_checked()
+    await expect(panel.get_by_role("switch", name="clock")).to_be_checked()
+
+    model.say("Hi.")
+    await page.ask_and_wait("Hello")
+
+    assert "The text of calm/tone." not in model.requests[0].contents
+    await expect(page.hooks).to_have_count(0)
+
+
+async def test_the_inspector_shows_what_each_call_read_and_what_did_not_fire(
+    page: ParleyPage, model: OpenAIServer
+) -> None:
+    model.say("Hi.")
+    await page.ask_and_wait("Hello")
+    panel = await page.open_panel("Inspector")
+
+    call = panel.locator(".call")
+    await expect(call).to_have_count(1)
+    await expect(call).to_contain_text("Planning")
+    hooks = call.locator(".is-hook")
+    await expect(hooks).to_have_count(2)
+    await expect(hooks.first).to_contain_text(re.compile(r"calm / tone.*after_user_input.*persistent"))
+    await expect(hooks.nth(1)).to_contain_text(re.compile(r"clock / plan.*before_planning"))
+    await expect(panel.locator(".not-fired")).to_contain_text("clock / zone")
+    await hooks.first.locator("summary").click()
+    await expect(hooks.first.locator("pre")).to_have_text("The text of calm/tone.")
+    read = await call.locator(".read-message").count()
+    assert read == len(model.requests[0].messages)
+
+
+async def test_without_tools_the_model_gets_none(page: ParleyPage, model: OpenAIServer) -> None:
+    panel = await page.open_panel("Settings")
+    await panel.get_by_role("switch", name=re.compile("Tools")).uncheck()
+    model.say("Hi.")
+
+    await page.ask_and_wait("Hello")
+
+    assert len(model.requests) == 1
+    assert not any("need_tool" in str(content) for content in model.requests[0].contents)

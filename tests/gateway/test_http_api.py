@@ -1,0 +1,64 @@
+"""server/gateway/http_api.py"""
+
+import asyncio
+from typing import Any
+
+import pytest
+from aiohttp import ClientSession
+
+from tests.support.parley import Parley
+
+
+async def ready(http: ClientSession, url: str) -> Any:
+    async with asyncio.timeout(20):
+        while True:
+            async with http.get(f"{url}/readyz") as answer:
+                if answer.status == 200:
+                    return await answer.json()
+
+
+async def test_readyz_tells_the_stages_and_healthz_and_metrics_answer(server: Parley) -> None:
+    async with ClientSession() as http:
+        assert await ready(http, server.url) == {
+            "ready": True,
+            "draining": False,
+            "stages": [
+                {"name": "skills", "state": "ready", "detail": None},
+                {"name": "model", "state": "ready", "detail": "scripted"},
+            ],
+        }
+        async with http.get(f"{server.url}/healthz") as answer:
+            assert (answer.status, await answer.text()) == (200, "ok\n")
+        async with http.get(f"{server.url}/metrics") as answer:
+            assert answer.status == 200
+            assert "parley_connections 0.0" in await answer.text()
+        async with http.get(f"{server.url}/metrics", headers={"X-Forwarded-For": "1.2.3.4"}) as answer:
+            assert answer.status == 401
+
+
+async def test_every_answer_carries_the_security_headers(server: Parley) -> None:
+    async with ClientSession() as http:
+        for path, headers in (("/", {}), ("/nothing", {}), ("/healthz", {}), ("/", {"Host": "evil.example"})):
+            async with http.get(server.url + path, headers=headers) as answer:
+                policy = answer.headers["Content-Security-Policy"]
+                assert policy.startswith(
+                    "default-src 'self'; connect-src 'self'; img-src 'self' blob: data:; worker-src 'self' blob:;"
+                )
+                assert answer.headers["X-Content-Type-Options"] == "nosniff"
+                assert answer.headers["Server"] == "parley"
+        async with http.get(server.url, headers={"Host": "evil.example"}) as answer:
+            assert answer.status == 403
+        async with http.get(server.url, headers={"Via": "1.1 proxy"}) as answer:
+            assert answer.status == 401
+            assert "security.auth" in await answer.text()
+
+
+async def test_a_malformed_request_of_a_stranger_is_no_line_in_the_log(
+    server: Parley, caplog: pytest.LogCaptureFixture
+) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", int(server.url.rpartition(":")[2]))
+    writer.write(b"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n")
+    assert (await reader.read()).startswith(b"HTTP/1.0 400")
+    writer.close()
+
+    assert [record for record in caplog.records if record.levelname == "ERROR"] == []

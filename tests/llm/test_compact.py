@@ -1,0 +1,135 @@
+"""What a very small model is given to read, from messages as the agent sends them."""
+
+import pytest
+
+from server.agent.roles import adapt
+from server.llm.compact import EXAMPLES, MAX_QUOTED_CHARS, MAX_RESULT_CHARS, answer_messages, read_turn
+from server.llm.types import LateSystem, Message
+
+
+def m(role: str, content: str) -> Message:
+    return {"role": role, "content": content}
+
+
+SYSTEM = m("system", "You are Parley.")
+CALL: Message = {
+    "role": "assistant",
+    "content": "",
+    "tool_calls": [{"id": "a", "type": "function", "function": {"name": "t", "arguments": "{}"}}],
+}
+
+
+def result(content: str) -> Message:
+    return {"role": "tool", "tool_call_id": "a", "name": "t", "content": content}
+
+
+@pytest.mark.parametrize("mode", ["user", "native"])
+def test_hooks_and_prompts_are_told_from_the_users_words(mode: LateSystem) -> None:
+    sent = adapt([SYSTEM, m("user", "Hi\nthere"), m("system", "Be\nbrief."), m("system", "Answer.")], mode)
+    turn = read_turn(sent)
+
+    assert turn.system == "You are Parley."
+    assert turn.question == "Hi\nthere"
+    assert "\n\n".join(turn.instructions) == "Be\nbrief.\n\nAnswer."
+
+
+def test_the_answer_is_asked_for_in_plain_words_and_order() -> None:
+    sent = adapt([SYSTEM, m("user", "Hi"), m("system", "Be brief."), m("system", "Answer.")], "user")
+
+    assert answer_messages(read_turn(sent)) == [SYSTEM, *EXAMPLES, m("user", "Hi\n\nBe brief.\n\nAnswer.")]
+
+
+def test_hooks_in_the_users_role_are_told_from_the_question_that_is_known() -> None:
+    sent = adapt(
+        [
+            SYSTEM,
+            m("user", "Old hook, this one."),
+            m("user", "Hi"),
+            m("user", "This is a hook. Hi there."),
+            m("system", "Answer."),
+            CALL,
+            result("It is\n7."),
+            m("user", "A later hook."),
+            m("system", "Now."),
+        ],
+        "user",
+    )
+    turn = read_turn(sent, "Hi")
+
+    assert turn.question == "Hi"
+    assert turn.history == (m("user", "Old hook, this one."),)
+    assert turn.instructions == ("This is a hook. Hi there.\n\nAnswer.", "A later hook.\n\nNow.")
+    assert turn.results == ("It is\n7.",)
+
+
+def test_a_question_asked_twice_is_the_last_one() -> None:
+    sent = adapt([SYSTEM, m("user", "Hi"), m("user", "Hi"), m("user", "A hook.")], "user")
+    turn = read_turn(sent, "Hi")
+
+    assert (turn.history, turn.instructions) == ((m("user", "Hi"),), ("A hook.",))
+
+
+def test_a_question_that_is_not_in_the_messages_is_asked_all_the_same() -> None:
+    turn = read_turn([SYSTEM, m("user", "Something else")], "Hi")
+
+    assert turn.question == "Hi"
+    assert turn.history == (m("user", "Something else"),)
+
+
+def test_after_a_tool_round_the_answer_comes_from_the_results() -> None:
+    sent = adapt(
+        [SYSTEM, m("user", "What is it?"), m("system", "A hook."), CALL, result("line 1\nline 2"), m("system", "Now.")],
+        "user",
+    )
+    turn = read_turn(sent)
+
+    assert turn.results == ("line 1\nline 2",)
+    assert answer_messages(turn)[-1] == m(
+        "user", "line 1\nline 2\n\nA hook.\n\nNow.\n\nFrom this text answer: What is it?"
+    )
+    assert turn.quotable is None
+
+
+@pytest.mark.parametrize(
+    ("results", "quoted"),
+    [
+        (["07:15 in Tokyo\n"], "07:15 in Tokyo"),
+        (["two\nlines"], None),
+        (["x" * (MAX_QUOTED_CHARS + 1)], None),
+        (["one", "two"], None),
+        ([" "], None),
+        ([], None),
+    ],
+)
+def test_one_short_line_is_said_in_its_own_words(results: list[str], quoted: str | None) -> None:
+    turn = read_turn([SYSTEM, m("user", "What?"), CALL, *(result(each) for each in results)])
+
+    assert turn.quotable == quoted
+
+
+def test_a_tool_result_of_an_earlier_turn_is_not_one_of_this_turn() -> None:
+    turn = read_turn([SYSTEM, m("user", "One?"), CALL, result("1"), m("assistant", "It is 1."), m("user", "Two?")])
+
+    assert turn.results == ()
+    assert turn.history == (m("user", "One?"), m("assistant", "It is 1."))
+
+
+def test_history_alternates_and_a_hook_that_came_back_stays_in_it() -> None:
+    sent = adapt([SYSTEM, m("user", "One?"), m("system", "Old hook."), m("assistant", "1"), m("user", "Two?")], "user")
+
+    assert read_turn(sent).history == (m("user", "One?\n\nOld hook."), m("assistant", "1"))
+
+
+def test_a_long_result_is_cut() -> None:
+    turn = read_turn([m("user", "What?"), CALL, result("x" * 100_000)])
+
+    assert len(answer_messages(turn)[-1]["content"]) < MAX_RESULT_CHARS + 100
+
+
+def test_pictures_and_nothing_at_all_do_no_harm() -> None:
+    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,"}}
+    turn = read_turn([{"role": "user", "content": [{"type": "text", "text": "Look"}, picture]}])
+
+    assert turn.question == "Look"
+    assert read_turn([]).question == ""
+    assert read_turn([SYSTEM]).system == "You are Parley."

@@ -1,0 +1,136 @@
+"""Prompts and schemas for a very small model's decisions about tools."""
+
+import json
+from typing import Any
+
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from server.llm import decision
+from server.llm.types import ToolSpec
+
+READ = ToolSpec(
+    name="read_file",
+    description="Read a text file.",
+    parameters={
+        "type": "object",
+        "properties": {"path": {"type": "string"}, "offset": {"type": "integer", "minimum": 1}},
+        "required": ["path"],
+        "additionalProperties": False,
+    },
+)
+SEARCH = ToolSpec(
+    name="search_text",
+    description="Search files.",
+    parameters={
+        "type": "object",
+        "properties": {"pattern": {"type": "string", "minLength": 2}, "path": {"type": "string"}},
+        "required": ["pattern"],
+        "additionalProperties": False,
+    },
+)
+TIME = ToolSpec(
+    name="current_time",
+    description="The time.",
+    parameters={"type": "object", "properties": {"timezone": {"type": "string"}}, "additionalProperties": False},
+)
+CATALOG = "Skills:\n- pirate: Talks like one. (pirate/SKILL.md)\n- calm: Is calm. (calm/SKILL.md)"
+
+
+def offered(tool: ToolSpec, question: str, context: str = "") -> Any:
+    return decision.argument_schema(tool, question, context)["properties"]
+
+
+def test_only_offered_tools_are_named_in_the_prompt_and_the_schema() -> None:
+    messages = decision.choice_messages("Hello", {"current_time": ""})
+
+    assert decision.choice_schema({"current_time": ""}) == {"enum": ["none", "current_time"]}
+    assert "read_file" not in json.dumps(messages)
+    assert messages[-1] == {"role": "user", "content": "Hello"}
+    assert [message["role"] for message in messages[1:]] == ["user", "assistant"] * (len(messages) // 2 - 1) + ["user"]
+
+
+def test_a_tool_that_nobody_knows_is_shown_by_its_own_description() -> None:
+    messages = decision.choice_messages("Hi", {"add_note": "Write a note for later. It may be long."})
+
+    assert {"role": "user", "content": "Write a note for later"} in messages
+    assert {"role": "assistant", "content": '"add_note"'} in messages
+
+
+def test_only_the_end_of_a_long_question_is_read() -> None:
+    question = "word " * 1000 + "end?"
+
+    assert len(decision.choice_messages(question, {})[-1]["content"].split()) == decision.MAX_QUESTION_WORDS
+
+
+@pytest.mark.parametrize(
+    ("question", "paths"),
+    [
+        ("Read the file concise-speech/SKILL.md", ["concise-speech/SKILL.md"]),
+        ("What is in notes.md?", ["notes.md"]),
+        ("Compare a/b.txt with c/d.txt.", ["a/b.txt", "c/d.txt"]),
+        ("Open the pirate skill", ["pirate/SKILL.md"]),
+        ("How do I boil an egg?", []),
+    ],
+)
+def test_a_path_is_one_that_the_words_name(question: str, paths: list[str]) -> None:
+    assert decision.is_possible("read_file", question, CATALOG) is bool(paths)
+    if paths:
+        assert offered(READ, question, CATALOG) == {"path": {"enum": paths}}
+
+
+@pytest.mark.parametrize(
+    ("question", "zone"),
+    [
+        ("What time is it in Tokyo?", "Asia/Tokyo"),
+        ("and in new york", "America/New_York"),
+        ("the time in Buenos Aires, please", "America/Argentina/Buenos_Aires"),
+        ("What time is it?", None),
+    ],
+)
+def test_a_zone_is_the_one_of_a_city_that_is_named(question: str, zone: str | None) -> None:
+    arguments = decision.only_arguments(decision.argument_schema(TIME, question, ""))
+
+    assert arguments == ({} if zone is None else {"timezone": zone})
+
+
+def test_other_words_are_copied_from_the_question_within_the_tools_limits() -> None:
+    choices = offered(SEARCH, "Search a hook, now")["pattern"]["enum"]
+
+    assert "hook" in choices
+    assert "a hook" in choices
+    assert "a" not in choices  # shorter than the schema's minLength
+    assert "path" not in offered(SEARCH, "Search a hook, now")
+
+
+def test_what_cannot_be_copied_is_left_to_the_tools_own_schema() -> None:
+    tool = ToolSpec(
+        name="set",
+        description="",
+        parameters={
+            "type": "object",
+            "properties": {"level": {"type": "integer"}, "mode": {"enum": ["a", "b"]}},
+            "required": ["level", "mode"],
+        },
+    )
+
+    assert offered(tool, "set it to a") == {"level": {"type": "integer"}, "mode": {"enum": ["a", "b"]}}
+    assert decision.only_arguments(decision.argument_schema(tool, "x", "")) is None
+
+
+def test_only_arguments_that_fit_the_tools_schema_are_valid() -> None:
+    assert decision.is_valid(READ, {"path": "a"})
+    assert not decision.is_valid(READ, {})
+    assert not decision.is_valid(READ, None)
+    assert not decision.is_valid(ToolSpec(name="x", description="", parameters={"type": 7}), {})
+
+
+@given(st.text(max_size=300), st.sampled_from([READ, SEARCH, TIME]))
+def test_whatever_is_asked_the_narrowed_schema_is_one_and_its_only_arguments_fit(question: str, tool: ToolSpec) -> None:
+    schema = decision.argument_schema(tool, question, CATALOG)
+    jsonschema.Draft202012Validator.check_schema(dict(schema))
+    arguments = decision.only_arguments(schema)
+
+    assert arguments is None or decision.is_valid(tool, arguments)

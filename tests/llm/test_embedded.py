@@ -1,0 +1,259 @@
+"""The embedded model's provider around a scripted model: decisions, restarts, back-off."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+
+import pytest
+import pytest_asyncio
+
+from server.config import Llm
+from server.errors import ProviderUnreachable
+from server.llm.embedded import EmbeddedModel
+from server.llm.embedded_process import WorkerSettings
+from server.llm.types import Finished, ModelEvent, ModelRequest, TextDelta, ToolCall, ToolSpec
+from tests.support.openai_script import Answer, Cut, Gate, Json, text
+from tests.support.openai_server import OpenAIServer, Request
+
+SYSTEM: Json = {"role": "system", "content": "You are Parley."}
+TIME = ToolSpec(
+    name="current_time",
+    description="The time.",
+    parameters={"type": "object", "properties": {"timezone": {"type": "string"}}},
+)
+NOTE = ToolSpec(
+    name="add_note",
+    description="Write a note.",
+    parameters={"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]},
+)
+
+
+@dataclass
+class FakeWorker:
+    url: str
+    key: str = "k"
+    pid: int = 1
+    is_alive: bool = True
+
+    async def has_ended(self) -> bool:
+        return not self.is_alive
+
+    async def stop(self) -> None:
+        self.is_alive = False
+
+
+class Workers:
+    """Starts fakes in front of one scripted server; `failure` makes the next start fail."""
+
+    def __init__(self, server: OpenAIServer) -> None:
+        self.started: list[FakeWorker] = []
+        self.failure: ProviderUnreachable | None = None
+        self.gate: Gate | None = None
+        self._server = server
+
+    async def start(self, _settings: WorkerSettings) -> FakeWorker:
+        if self.gate is not None:
+            await self.gate.wait()
+        if self.failure is not None:
+            raise self.failure
+        worker = FakeWorker(self._server.url.removesuffix("/v1"))
+        self.started.append(worker)
+        return worker
+
+
+@pytest_asyncio.fixture
+async def server() -> AsyncIterator[OpenAIServer]:
+    async with OpenAIServer() as server:
+        yield server
+
+
+@pytest_asyncio.fixture
+async def workers(server: OpenAIServer) -> Workers:
+    return Workers(server)
+
+
+@pytest_asyncio.fixture
+async def model(workers: Workers) -> AsyncIterator[EmbeddedModel]:
+    model = EmbeddedModel(Llm(), start=workers.start)
+    yield model
+    await model.aclose()
+
+
+def asking(question: str, **more: object) -> ModelRequest:
+    return ModelRequest(**({"messages": [SYSTEM, {"role": "user", "content": question}]} | more))  # type: ignore[arg-type]
+
+
+async def ask(model: EmbeddedModel, request: ModelRequest) -> list[ModelEvent]:
+    return [event async for event in model.stream(request)]
+
+
+def deciding(choice: str, reply: str = "Hello.") -> Callable[[Request], Answer]:
+    """A model that always chooses this tool, and otherwise says this."""
+    return lambda request: text(json.dumps(choice)) if "response_format" in request.body else text(reply)
+
+
+async def test_a_planning_call_that_needs_a_tool_says_so_and_nothing_else(
+    server: OpenAIServer, model: EmbeddedModel
+) -> None:
+    server.respond = deciding("current_time")
+
+    events = await ask(model, asking("What time is it?", purpose="planning", tool_names=["current_time"]))
+
+    assert events == [TextDelta("<need_tool>"), Finished("stop")]
+    schema = server.requests[0].body["response_format"]["json_schema"]["schema"]
+    assert schema == {"enum": ["none", "current_time"]}
+
+
+async def test_a_planning_call_without_need_is_answered_at_once(server: OpenAIServer, model: EmbeddedModel) -> None:
+    server.respond = deciding("none", "Hello.")
+
+    events = await ask(model, asking("Hi", purpose="planning", tool_names=["current_time"]))
+
+    assert events[0] == TextDelta("Hello.")
+    assert [("response_format" in request.body) for request in server.requests] == [True, False]
+
+
+async def test_a_file_that_nobody_named_is_not_read(server: OpenAIServer, model: EmbeddedModel) -> None:
+    server.respond = deciding("read_file")
+
+    events = await ask(model, asking("How do I boil an egg?", purpose="planning", tool_names=["read_file"]))
+
+    assert events[0] == TextDelta("Hello.")
+
+
+async def test_a_round_calls_the_tool_with_arguments_from_the_question(
+    server: OpenAIServer, model: EmbeddedModel
+) -> None:
+    server.respond = deciding("current_time")
+
+    call, end = await ask(model, asking("What time is it in Tokyo?", purpose="round", tools=[TIME]))
+
+    assert isinstance(call, ToolCall)
+    assert (call.name, json.loads(call.arguments)) == ("current_time", {"timezone": "Asia/Tokyo"})
+    assert end == Finished("tool_calls")
+
+
+async def test_arguments_with_a_choice_are_chosen_by_the_model_within_the_schema(
+    server: OpenAIServer, model: EmbeddedModel
+) -> None:
+    server.queue(text('"add_note"'), text('{"text": "buy ', 'milk"}'))
+
+    call, _ = await ask(model, asking("Write down: buy milk", purpose="round", tools=[NOTE]))
+
+    assert isinstance(call, ToolCall)
+    assert json.loads(call.arguments) == {"text": "buy milk"}
+    choices = server.requests[1].body["response_format"]["json_schema"]["schema"]["properties"]["text"]["enum"]
+    assert "buy milk" in choices
+
+
+@pytest.mark.parametrize("reply", ['{"text": "cut of', '{"other": 1}', "[]"])
+async def test_arguments_that_do_not_fit_lead_to_an_answer_instead(
+    server: OpenAIServer, model: EmbeddedModel, reply: str
+) -> None:
+    server.queue(text('"add_note"'), text(reply), text("Sorry."))
+
+    assert (await ask(model, asking("Note it", purpose="round", tools=[NOTE])))[0] == TextDelta("Sorry.")
+
+
+@pytest.mark.parametrize("choice", ["auto", "none"])
+async def test_results_of_this_turn_are_answered_and_no_tool_is_called_again(
+    server: OpenAIServer, model: EmbeddedModel, choice: str
+) -> None:
+    call = {"id": "a", "type": "function", "function": {"name": "current_time", "arguments": "{}"}}
+    messages = [
+        *asking("What time is it?").messages,
+        {"role": "assistant", "content": "", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "a", "content": "Sunday, 07:15"},
+    ]
+
+    events = await ask(model, ModelRequest(messages=messages, tools=[TIME], tool_choice=choice, purpose="round"))  # type: ignore[arg-type]
+
+    assert events == [TextDelta("Sunday, 07:15"), Finished("stop")]
+    assert server.requests == []
+
+
+async def test_a_reply_that_repeats_itself_is_ended(server: OpenAIServer, model: EmbeddedModel) -> None:
+    server.queue(text(*["A gentle rain. "] * 100, Gate()))
+
+    events = await ask(model, asking("A poem"))
+
+    assert events[-1] == Finished("stop")
+    assert len(events) < 10
+    async with asyncio.timeout(5):
+        await server.requests[0].ended.wait()
+    assert server.requests[0].closed_early
+
+
+async def test_a_warm_up_reads_what_every_turn_begins_with(server: OpenAIServer, model: EmbeddedModel) -> None:
+    server.respond = deciding("none")
+    await model.warm_up([SYSTEM], ["current_time"])
+    await ask(model, asking("Why?", purpose="planning", tool_names=["current_time"]))
+
+    prefill, choice, real_choice, answer = server.requests
+    assert prefill.messages[:-1] == answer.messages[:-1]
+    assert choice.messages[:-1] == real_choice.messages[:-1]
+    assert prefill.body["max_tokens"] == 1
+
+
+async def test_two_first_calls_share_one_start(server: OpenAIServer, workers: Workers, model: EmbeddedModel) -> None:
+    workers.gate = Gate()
+    server.respond = deciding("none")
+    tasks = [asyncio.create_task(ask(model, asking("Hi"))) for _ in range(2)]
+    await workers.gate.reached.wait()
+    assert model.state == "loading"
+    tasks[0].cancel()  # a cancelled turn leaves the start to the other
+    workers.gate.open()
+
+    assert (await tasks[1])[0] == TextDelta("Hello.")
+    assert len(workers.started) == 1
+
+
+async def test_a_death_in_mid_stream_is_told_and_the_next_call_starts_another(
+    server: OpenAIServer, workers: Workers, model: EmbeddedModel
+) -> None:
+    gate = Gate()
+    server.queue(text("Hello."), text("Once upon ", gate, Cut()), text("Hello again."))
+    await ask(model, asking("Hi"))
+    task = asyncio.create_task(ask(model, asking("A story")))
+    await gate.reached.wait()
+    workers.started[0].is_alive = False
+    gate.open()
+    with pytest.raises(ProviderUnreachable, match="the next message starts it again"):
+        await task
+
+    assert (await ask(model, asking("Hi")))[0] == TextDelta("Hello again.")
+    assert len(workers.started) == 2
+
+
+async def test_starts_that_fail_again_and_again_are_spaced_out(workers: Workers, model: EmbeddedModel) -> None:
+    workers.failure = ProviderUnreachable("no weights")
+    with pytest.raises(ProviderUnreachable, match="no weights"):
+        await model.start()
+    with pytest.raises(ProviderUnreachable, match="no weights"):
+        await model.start()
+    with pytest.raises(ProviderUnreachable, match="started again in") as caught:
+        await model.start()
+
+    assert caught.value.retry_after_ms is not None
+    assert (model.state, model.why) == ("failed", "no weights")
+
+
+async def test_closing_in_the_middle_of_a_start_leaves_nothing(workers: Workers, model: EmbeddedModel) -> None:
+    workers.gate = Gate()
+    task = asyncio.create_task(model.start())
+    await workers.gate.reached.wait()
+    await model.aclose()
+
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert model.state == "stopped"
+    assert workers.started == []
+
+
+async def test_it_is_compact_local_and_says_how_much_fits(model: EmbeddedModel) -> None:
+    assert model.is_compact
+    assert model.late_system == "user"
+    assert model.info.location == "local"
+    assert model.info.key_source is None
+    assert 1500 < (await model.context_tokens() or 0) < 2048

@@ -1,0 +1,78 @@
+"""Chunks → model events."""
+
+import json
+from typing import Any
+
+import pytest
+
+from server.llm.reply import ReplyReader
+from server.llm.sse import parse_chunk
+from server.llm.types import Finished, ModelEvent, ReasoningDelta, TextDelta, ToolCall, Usage
+
+
+def chunk(delta: dict[str, Any] | None = None, finish: str | None = None, **more: Any) -> bytes:
+    choices = [] if delta is None else [{"index": 0, "delta": delta, "finish_reason": finish}]
+    return json.dumps({"choices": choices, **more}).encode()
+
+
+def read(*chunks: bytes) -> list[ModelEvent]:
+    reply = ReplyReader()
+    events = [event for data in chunks for event in reply.feed(parse_chunk(data))]
+    return [*events, *reply.finish()]
+
+
+def test_text_comes_first_then_calls_then_the_end_with_usage() -> None:
+    call = {"index": 0, "id": "c", "function": {"name": "t", "arguments": "{}"}}
+    usage = {"prompt_tokens": 5, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": 4}}
+
+    events = read(chunk({"tool_calls": [call]}), chunk({"content": "Hi"}), chunk({}, "tool_calls"), chunk(usage=usage))
+
+    assert events == [TextDelta("Hi"), ToolCall("c", "t", "{}"), Finished("tool_calls", Usage(5, 2, 4))]
+
+
+@pytest.mark.parametrize(
+    ("delta", "event"),
+    [
+        ({"reasoning_content": "hm"}, ReasoningDelta("hm")),
+        ({"reasoning": "hm"}, ReasoningDelta("hm")),
+        ({"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}]}, ReasoningDelta("hm")),
+        ({"content": [{"type": "text", "text": "Hi"}]}, TextDelta("Hi")),
+        ({"refusal": "I cannot"}, TextDelta("I cannot")),
+    ],
+)
+def test_each_endpoints_way_of_saying_it_is_read(delta: dict[str, Any], event: ModelEvent) -> None:
+    assert read(chunk(delta), chunk({}, "stop")) == [event, Finished("stop")]
+
+
+def test_empty_deltas_and_nulls_give_nothing() -> None:
+    events = read(
+        chunk({"role": "assistant", "content": ""}),
+        chunk({"content": None, "tool_calls": None}),
+        b'{"choices":[{"delta":null}]}',
+        b'{"choices":null,"usage":null}',
+        chunk({}, "stop", usage={"prompt_tokens": None}),
+    )
+
+    assert events == [Finished("stop")]
+
+
+def test_a_whole_message_is_read_like_a_delta() -> None:
+    assert read(b'{"choices":[{"message":{"content":"Hi"},"finish_reason":"stop"}]}')[0] == TextDelta("Hi")
+
+
+def test_without_a_finish_reason_the_calls_tell_it() -> None:
+    reply = ReplyReader()
+    before = reply.has_begun
+    reply.feed(parse_chunk(chunk({"tool_calls": [{"index": 0, "function": {"name": "t"}}]})))
+
+    assert (before, reply.has_begun, reply.is_finished) == (False, True, False)
+    assert reply.finish()[-1] == Finished("tool_calls")
+
+
+@pytest.mark.parametrize(
+    "data", [b'{"error":{"message":"boom"}}', b'{"error":"boom"}', b'{"object":"error","message":"boom"}']
+)
+def test_an_error_in_the_stream_is_seen(data: bytes) -> None:
+    error = ReplyReader().error_of(parse_chunk(data))
+
+    assert "boom" in json.dumps(error)

@@ -1,0 +1,118 @@
+"""The order of frames, whatever an agent yields and whenever a client cuts in."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Sequence
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from server.agent.chunks import LLMChunk
+from server.errors import ProviderTimeout
+from tests.session.fakes import Desk, FakeAgent, Frame, Step, Yield, call, hook, notice, result, trace, used
+
+TEXTS = st.sampled_from(["Hello. ", "Well", "! ", "你好。", "\n\n", "```py\n", "a.b", " and so on", "1. "])
+
+
+@st.composite
+def replies(draw: st.DrawFn) -> list[Step]:
+    """What an agent may yield in one turn; tool calls are followed by their results, unless it fails."""
+    steps: list[Step] = []
+    for number in range(draw(st.integers(0, 6))):
+        match draw(st.sampled_from(["text", "tools", "hook", "notice", "trace"])):
+            case "text":
+                steps += [LLMChunk(model_request=True), *(LLMChunk(text=t) for t in draw(st.lists(TEXTS, max_size=5)))]
+                steps += [used(2), LLMChunk(reply_end=True)]
+            case "tools":
+                ids = [f"{number}.{i}" for i in range(draw(st.integers(1, 3)))]
+                steps += [*(call(id_) for id_ in ids), *(result(id_) for id_ in ids)]
+            case "hook":
+                steps.append(hook())
+            case "notice":
+                steps.append(notice())
+            case "trace":
+                steps += [trace(), LLMChunk(reasoning="hm")]
+    for at in draw(st.lists(st.integers(0, len(steps)), max_size=5)):
+        steps.insert(at, Yield())
+    failure = draw(st.sampled_from([None, None, None, ProviderTimeout("late"), RuntimeError("defect")]))
+    if failure is not None:
+        steps.insert(draw(st.integers(0, len(steps))), failure)
+    return steps
+
+
+ACTIONS = st.lists(
+    st.sampled_from(["chat", "chat", "interrupt", "ping", "malformed", "trace on", "wait", "wait", "wait long"]),
+    min_size=1,
+    max_size=15,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(replies(), min_size=1, max_size=6), ACTIONS)
+def test_frames_keep_the_order_of_the_protocol(turns: list[list[Step]], actions: Sequence[str]) -> None:
+    frames = asyncio.run(play(turns, actions))
+
+    check_turns(frames)
+    for turn_id in {frame["turn_id"] for frame in frames if "turn_id" in frame}:
+        check_turn([frame for frame in frames if frame.get("turn_id") == turn_id])
+    answered = Counter(frame["type"] for frame in frames)
+    assert answered["pong"] == actions.count("ping")
+    assert sum(f.get("code") == "frame_malformed" for f in frames) == actions.count("malformed")
+
+
+async def play(turns: list[list[Step]], actions: Sequence[str]) -> list[Frame]:
+    async with Desk(FakeAgent(turns)) as desk:
+        for action in actions:
+            match action:
+                case "chat":
+                    desk.chat()
+                case "interrupt" | "ping":
+                    desk.send(action)
+                case "malformed":
+                    desk.session.receive_text(b"{")
+                case "trace on":
+                    desk.send("configure", trace=True)
+                case "wait" | "wait long":
+                    for _ in range(3 if action == "wait" else 30):
+                        await asyncio.sleep(0)
+        await desk.session.aclose()
+        desk.outbox.finish(1000, "")
+        assert desk._writer is not None
+        await desk._writer
+        return desk.frames
+
+
+def check_turns(frames: list[Frame]) -> None:
+    """One at a time: an end for each start, before the next start; every frame of a turn between the two."""
+    running: str | None = None
+    for frame in frames:
+        if frame["type"] == "turn_start":
+            assert running is None
+            running = frame["turn_id"]
+        elif "turn_id" in frame:
+            assert frame["turn_id"] == running, frame
+        if frame["type"] == "turn_end":
+            running = None
+    assert running is None
+
+
+def check_turn(frames: list[Frame]) -> None:
+    sentences = [frame for frame in frames if frame["type"] == "sentence"]
+    assert [s["index"] for s in sentences] == list(range(len(sentences)))
+    for sentence in sentences:
+        following = frames[frames.index(sentence) + 1]
+        assert (following["type"], following["index"]) == ("sentence_end", sentence["index"])
+    calls = [frame["id"] for frame in frames if frame["type"] == "tool_call"]
+    results = [frame["id"] for frame in frames if frame["type"] == "tool_result"]
+    assert sorted(calls) == sorted(results)
+    for id_ in calls:
+        order = [frame["type"] for frame in frames if frame.get("id") == id_]
+        assert order == ["tool_call", "tool_result"]
+    shown = "".join(frame["delta"] for frame in frames if frame["type"] == "text")
+    said = "".join(sentence["text"] for sentence in sentences)
+    if frames[-1]["reason"] == "interrupted":
+        assert shown.startswith(said)
+    else:
+        assert said == shown
+    errors = [frame for frame in frames if frame["type"] == "error"]
+    assert len(errors) == (frames[-1]["reason"] == "error")

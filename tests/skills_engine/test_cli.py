@@ -1,0 +1,167 @@
+"""The command line of skill authors, as they run it."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from skills_engine.__main__ import main
+from skills_engine.authoring.schema import schema_text
+from tests.skills_engine.folders import entry, make_skill
+
+PROJECT = Path(__file__).parents[2]
+
+
+def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "skills_engine", *map(str, arguments)]
+    return subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=False, timeout=50)
+
+
+def test_the_module_runs_and_its_exit_status_is_mains(tmp_path: Path) -> None:
+    make_skill(tmp_path, "tutor", entry(role="x"))
+
+    bad, none = run("lint", tmp_path), run("lint", tmp_path / "gone")
+
+    place = f"{tmp_path}/tutor/hooks/hooks.json $.hooks[0].role"
+    assert (bad.returncode, bad.stdout, bad.stderr) == (
+        1,
+        f'{place}: error: expected system or user; got "x"\n1 folder checked: 1 error, 0 warnings\n',
+        "",
+    )
+    assert none.returncode == 2
+    assert f"argument PATH: no such folder: {tmp_path}/gone" in none.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], ["lint", "new", "simulate", "schema", "check skills", "1 something is wrong in a skill"]),
+        (["lint"], ["PATH", "--strict", "warnings count as errors", "--json"]),
+        (["new"], ["NAME", "--dir", "where (default: skills)"]),
+        (["simulate"], ["--text", "--round TOOL[,TOOL]", "--no-need", "--no-tools"]),
+    ],
+)
+def test_help_names_what_there_is(arguments: list[str], words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as exited:
+        main([*arguments, "--help"])
+
+    text = " ".join(capsys.readouterr().out.split())
+    assert exited.value.code == 0
+    assert [word for word in words if word not in text] == []
+    assert text.startswith("usage: python -m skills_engine")
+
+
+@pytest.mark.parametrize("arguments", [[], ["polish"], ["lint"], ["new"], ["simulate", ".", "--no-need", "--no-tools"]])
+def test_a_wrong_command_is_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as exited:
+        main(arguments)
+
+    assert exited.value.code == 2
+    assert capsys.readouterr().err.startswith("usage: ")
+
+
+def test_clean_skills_are_0(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    make_skill(tmp_path, "a", entry())
+    make_skill(tmp_path, "b")
+
+    assert main(["lint", "--strict", str(tmp_path)]) == 0
+    assert capsys.readouterr().out == "2 folders checked: 0 errors, 0 warnings\n"
+
+
+def test_warnings_are_0_unless_strict(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = make_skill(tmp_path, "tutor", entry(timing="before_each_agent", persistent=True))
+
+    assert main(["lint", str(folder)]) == 0
+    assert main(["lint", "--strict", str(folder)]) == 1
+    assert capsys.readouterr().out.splitlines()[:3] == [
+        f"{folder}/hooks/hooks.json $.hooks[0].timing: info: before_each_agent never fires in a turn that needs no tools",
+        f"{folder}/hooks/hooks.json $.hooks[0].persistent: warning: the conversation grows by a copy a round",
+        "1 folder checked: 0 errors, 1 warning",
+    ]
+
+
+def test_remarks_are_0_also_when_strict(tmp_path: Path) -> None:
+    folder = make_skill(tmp_path, "tutor", entry(timing="before_each_agent"))
+
+    assert main(["lint", "--strict", str(folder)]) == 0
+
+
+def test_a_place_without_a_path_in_it_ends_with_the_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = make_skill(tmp_path, "tutor", skill_md="")
+
+    assert main(["lint", str(folder)]) == 1
+    assert capsys.readouterr().out.splitlines()[0] == f"{folder}/SKILL.md: error: is empty"
+
+
+def test_lint_speaks_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = make_skill(tmp_path, "tutor", entry(role="ä"))
+
+    assert main(["lint", "--json", str(folder)]) == 1
+    out = capsys.readouterr().out
+    assert json.loads(out) == [
+        {
+            "severity": "error",
+            "skill": "tutor",
+            "file": "hooks/hooks.json",
+            "path": "$.hooks[0].role",
+            "message": 'expected system or user; got "ä"',
+        }
+    ]
+    assert "ä" in out
+
+
+def test_new_makes_a_skill_and_says_what_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["new", "tutor", "--dir", str(tmp_path)]) == 0
+    folder = tmp_path / "tutor"
+    assert capsys.readouterr().out == (
+        f"{folder} is made: read {folder}/SKILL.md, then change {folder}/hooks/greeting.md\n"
+    )
+    assert main(["lint", "--strict", str(folder)]) == 0
+
+    assert main(["new", "tutor", "--dir", str(tmp_path)]) == 2
+    assert capsys.readouterr().err == f"error: {folder} exists already\n"
+
+
+def test_new_puts_a_skill_beside_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    assert main(["new", "tutor"]) == 0
+    assert capsys.readouterr().out.startswith("skills/tutor is made: ")
+
+
+def test_simulate_plays_a_turn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    make_skill(tmp_path, "a", entry("x", timing="after_tool_call", tool_filter=["read_file"]))
+    make_skill(tmp_path, "b", entry("y"))
+
+    def titles(*arguments: str) -> tuple[list[str], int, int]:
+        assert main(["simulate", *arguments]) == 0
+        out = capsys.readouterr().out
+        return [line for line in out.splitlines() if line.startswith("call")], out.count("a/x,"), out.count("b/y,")
+
+    loop = ["call 1: planning", "call 2: round 1", "call 3: round 2"]
+    assert titles(str(tmp_path)) == (loop, 1, 3)
+    assert titles(str(tmp_path / "b")) == (loop, 0, 3)
+    assert titles(str(tmp_path), "--round", "other") == (loop, 0, 3)
+    assert titles(str(tmp_path), "--round", "x, read_file", "--round", "read_file") == (
+        [*loop, "call 4: round 3"],
+        2,
+        4,
+    )
+    assert titles(str(tmp_path), "--no-need") == (loop[:1], 0, 1)
+    assert titles(str(tmp_path), "--no-tools") == (["call 1: the only call: tools are off"], 0, 1)
+
+
+def test_simulate_says_what_the_user_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["simulate", str(make_skill(tmp_path, "a", entry()))]) == 0
+    assert "    user      (the user's message)\n" in capsys.readouterr().out
+    assert main(["simulate", str(tmp_path / "a"), "--text", "Hello"]) == 0
+    assert "    user      Hello\n" in capsys.readouterr().out
+
+
+def test_schema_prints_the_schema(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["schema"]) == 0
+    assert capsys.readouterr().out == schema_text()

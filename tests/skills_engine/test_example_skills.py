@@ -1,0 +1,49 @@
+"""The skills that come with the project show what hooks can do, within what a small model can bear."""
+
+import json
+from pathlib import Path
+
+from skills_engine import TIMINGS, estimate_tokens, load_snapshot
+from skills_engine.authoring.lint import lint
+from skills_engine.authoring.schema import SCHEMA_FILE
+
+SKILLS = Path(__file__).parents[2] / "skills"
+SNAPSHOT = load_snapshot(SKILLS)
+
+
+def test_they_are_sound() -> None:
+    assert SNAPSHOT.diagnostics == ()
+    assert [one for found in lint(SKILLS).values() for one in found if one.severity != "info"] == []
+
+
+def test_there_are_three_and_the_model_is_told_of_each_in_a_hundred_tokens() -> None:
+    catalog = SNAPSHOT.catalog(None, budget_tokens=100)
+
+    assert [skill.name for skill in SNAPSHOT.skills] == ["careful-reader", "concise-speech", "time-aware"]
+    assert len(catalog.text.split("\n")) == 4
+    assert catalog.dropped == ()
+
+
+def test_together_they_use_everything_a_hook_can_be() -> None:
+    hooks = SNAPSHOT.hooks(None)
+
+    assert {hook.timing for hook in hooks} == set(TIMINGS)
+    assert {hook.role for hook in hooks} == {"system", "user"}
+    assert {hook.persistent for hook in hooks} == {False, True}
+    assert any(hook.tool_filter for hook in hooks)
+
+
+def test_their_texts_are_short() -> None:
+    assert max(estimate_tokens(hook.content) for hook in SNAPSHOT.hooks(None)) <= 25
+
+
+def test_their_pages_name_each_of_their_hooks() -> None:
+    for skill in SNAPSHOT.skills:
+        page = (skill.directory / skill.file).read_text()
+        assert [hook.name for hook in skill.hooks if f"`{hook.name}`" not in page] == []
+
+
+def test_an_editor_finds_the_schema() -> None:
+    for skill in SNAPSHOT.skills:
+        path = skill.directory / "hooks" / "hooks.json"
+        assert (path.parent / json.loads(path.read_text())["$schema"]).resolve() == SCHEMA_FILE

@@ -1,0 +1,472 @@
+"""hooks.json → hooks, or every mistake at once (L1-01 to L1-08)."""
+
+import json
+import logging
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from skills_engine import TIMINGS, Diagnostic, HookInfo, scan_hooks
+from skills_engine.hooks_config import MAX_FILE_BYTES, NEVER_FIRES, default_skills_dir, read_hooks, read_skill_hooks
+from tests.skills_engine.folders import entry, make_skill, write_hooks_json
+
+ONE_OF = "one of after_user_input, before_planning, before_first_agent, before_each_agent, after_tool_call"
+
+
+def problems(folder: Path) -> list[tuple[str, str, str]]:
+    return [(found.severity, found.path, found.message) for found in read_hooks(folder).diagnostics]
+
+
+def names(folder: Path) -> list[str]:
+    return [hook.name for hook in read_hooks(folder).hooks]
+
+
+# -- fields ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.rule("L1-01")
+@pytest.mark.parametrize("timing", TIMINGS)
+@pytest.mark.parametrize("role", ["system", "user"])
+@pytest.mark.parametrize("persistent", [True, False])
+def test_a_right_entry_becomes_a_hook(tmp_path: Path, timing: str, role: str, persistent: bool) -> None:
+    folder = make_skill(tmp_path, "tutor", entry(timing=timing, role=role, persistent=persistent))
+
+    found = read_hooks(folder)
+
+    assert [vars(hook) for hook in found.hooks] == [
+        {
+            "name": "hint",
+            "file": "hint.md",
+            "timing": timing,
+            "role": role,
+            "persistent": persistent,
+            "content": "Text of hint.",
+            "skill": "tutor",
+            "tool_filter": None,
+        }
+    ]
+    assert (found.places, found.diagnostics) == (("$.hooks[0]",), ())
+
+
+WRONG_FIELDS: list[tuple[dict[str, Any], str, str]] = [
+    ({"name": ...}, "name", "missing: expected a non-empty string"),
+    ({"name": ""}, "name", 'expected a non-empty string; got ""'),
+    ({"name": 7}, "name", "expected a non-empty string; got 7"),
+    ({"file": ...}, "file", "missing: expected the name of a .md file in hooks/"),
+    ({"file": ""}, "file", 'expected the name of a .md file in hooks/; got ""'),
+    ({"file": ["hint.md"]}, "file", 'expected the name of a .md file in hooks/; got ["hint.md"]'),
+    ({"timing": ...}, "timing", f"missing: expected {ONE_OF}"),
+    ({"timing": "sometimes"}, "timing", f'expected {ONE_OF}; got "sometimes"'),
+    ({"timing": None}, "timing", f"expected {ONE_OF}; got null"),
+    (
+        {"timing": "after_tool_calls"},
+        "timing",
+        f'expected {ONE_OF}; got "after_tool_calls" (did you mean after_tool_call?)',
+    ),
+    ({"role": ...}, "role", "missing: expected system or user"),
+    ({"role": "assistant"}, "role", 'expected system or user; got "assistant"'),
+    ({"role": "users"}, "role", 'expected system or user; got "users"'),
+    ({"persistent": ...}, "persistent", "missing: expected true or false"),
+    ({"persistent": "true"}, "persistent", 'expected true or false; got "true"'),
+    ({"persistent": 1}, "persistent", "expected true or false; got 1"),
+    ({"persistent": None}, "persistent", "expected true or false; got null"),
+]
+
+
+@pytest.mark.rule("L1-01")
+@pytest.mark.rule("L1-04")
+@pytest.mark.parametrize(("changed", "key", "message"), WRONG_FIELDS)
+def test_a_wrong_field_drops_its_entry_alone(tmp_path: Path, changed: dict[str, Any], key: str, message: str) -> None:
+    wrong = entry("wrong", file="first.md") | changed
+    wrong = {key: value for key, value in wrong.items() if value is not ...}
+    folder = make_skill(tmp_path, "tutor", entry("first"), wrong, entry("last"))
+
+    assert names(folder) == ["first", "last"]
+    assert read_hooks(folder).places == ("$.hooks[0]", "$.hooks[2]")
+    assert problems(folder) == [("error", f"$.hooks[1].{key}", message)]
+
+
+@pytest.mark.rule("L1-04")
+def test_every_mistake_is_said_at_once(tmp_path: Path) -> None:
+    bad = {"name": 1, "file": "gone.md", "timing": "x", "persistent": 0, "tool_filter": 3, "colour": "red"}
+    folder = make_skill(tmp_path, "tutor", bad, "no object", entry())
+
+    assert names(folder) == ["hint"]
+    assert problems(folder) == [
+        ("warning", "$.hooks[0].colour", "unknown key, ignored"),
+        ("error", "$.hooks[0].name", "expected a non-empty string; got 1"),
+        ("error", "$.hooks[0].timing", f'expected {ONE_OF}; got "x"'),
+        ("error", "$.hooks[0].role", "missing: expected system or user"),
+        ("error", "$.hooks[0].persistent", "expected true or false; got 0"),
+        ("error", "$.hooks[0].file", '"gone.md" does not exist'),
+        ("error", "$.hooks[1]", 'expected an object, got "no object"'),
+    ]
+
+
+def test_a_long_value_is_cut_in_the_message(tmp_path: Path) -> None:
+    folder = make_skill(tmp_path, "tutor", entry(), "x" * 79)
+
+    assert problems(folder) == [("error", "$.hooks[1]", 'expected an object, got "' + "x" * 78 + "…")]
+    write_hooks_json(folder, {"hooks": ["x" * 78]})
+    assert problems(folder) == [("error", "$.hooks[0]", 'expected an object, got "' + "x" * 78 + '"')]
+
+
+@pytest.mark.rule("L1-04")
+def test_an_unknown_key_is_a_warning_and_names_the_one_that_was_meant(tmp_path: Path) -> None:
+    folder = make_skill(tmp_path, "tutor", entry(tool_filters=["read_file"], priority=1))
+
+    assert names(folder) == ["hint"]
+    assert problems(folder) == [
+        ("warning", "$.hooks[0].tool_filters", "unknown key, ignored (did you mean tool_filter?)"),
+        ("warning", "$.hooks[0].priority", "unknown key, ignored"),
+    ]
+
+
+@pytest.mark.rule("L1-04")
+def test_an_unknown_key_beside_hooks_is_a_warning_and_schema_is_none(tmp_path: Path) -> None:
+    folder = make_skill(tmp_path, "tutor", entry())
+    write_hooks_json(folder, {"$schema": "x", "version": 1, "hooks": [entry()]})
+
+    assert names(folder) == ["hint"]
+    assert problems(folder) == [("warning", "$.version", "unknown key, ignored")]
+
+
+# -- tool_filter ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.rule("L1-02")
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [(..., None), (None, None), (["read_file", "x"], frozenset({"read_file", "x"})), ([], frozenset())],
+)
+def test_tool_filter_is_every_tool_exactly_these_or_none(tmp_path: Path, value: Any, expected: Any) -> None:
+    folder = make_skill(tmp_path, "tutor", entry(timing="after_tool_call", tool_filter=value))
+
+    found = read_hooks(folder)
+
+    assert [hook.tool_filter for hook in found.hooks] == [expected]
+    warning = [Diagnostic("warning", "tutor", "hooks/hooks.json", "$.hooks[0].tool_filter", NEVER_FIRES)]
+    assert list(found.diagnostics) == (warning if value == [] else [])
+
+
+@pytest.mark.rule("L1-02")
+@pytest.mark.parametrize("value", ["read_file", [1], [""], {}, 0, False])
+def test_a_tool_filter_that_is_no_list_of_names_drops_its_entry(tmp_path: Path, value: Any) -> None:
+    folder = make_skill(tmp_path, "tutor", entry(timing="after_tool_call", tool_filter=value), entry("last"))
+
+    assert names(folder) == ["last"]
+    message = f'expected a list of tool names, such as ["read_file"]; got {json.dumps(value)}'
+    assert problems(folder) == [("error", "$.hooks[0].tool_filter", message)]
+
+
+@pytest.mark.rule("L1-02")
+@pytest.mark.parametrize("timing", [timing for timing in TIMINGS if timing != "after_tool_call"])
+@pytest.mark.parametrize("value", [["read_file"], [], 7])
+def test_a_tool_filter_elsewhere_is_ignored_with_a_warning(tmp_path: Path, timing: str, value: Any) -> None:
+    folder = make_skill(tmp_path, "tutor", entry(timing=timing, tool_filter=value))
+
+    assert [hook.tool_filter for hook in read_hooks(folder).hooks] == [None]
+    message = "ignored: it counts for after_tool_call only"
+    assert problems(folder) == [("warning", "$.hooks[0].tool_filter", message)]
+
+
+# -- order and names ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.rule("L1-03")
+def test_hooks_stand_in_the_order_of_the_skills_then_of_the_file(tmp_path: Path) -> None:
+    for skill in ("a", "b", "c"):
+        make_skill(tmp_path, skill, entry("z"), entry("y"))
+
+    hooks = scan_hooks(["b", "a", "b", "c", "a"], str(tmp_path))
+
+    assert [(hook.skill, hook.name) for hook in hooks] == [
+        ("b", "z"),
+        ("b", "y"),
+        ("a", "z"),
+        ("a", "y"),
+        ("c", "z"),
+        ("c", "y"),
+    ]
+
+
+@pytest.mark.rule("L1-06")
+def test_the_second_hook_of_one_name_is_an_error_and_the_first_stands(tmp_path: Path) -> None:
+    folder = make_skill(tmp_path, "tutor", entry(), entry("other"), entry(role="user"))
+
+    found = read_hooks(folder)
+
+    assert [(hook.name, hook.role) for hook in found.hooks] == [("hint", "system"), ("other", "system")]
+    assert problems(folder) == [("error", "$.hooks[2].name", '"hint" is already the name of $.hooks[0]')]
+
+
+@pytest.mark.rule("L1-06")
+def test_a_dropped_entry_does_not_take_its_name_from_the_next(tmp_path: Path) -> None:
+    folder = make_skill(tmp_path, "tutor", entry(role="nobody"), entry(role="user"))
+
+    assert [hook.role for hook in read_hooks(folder).hooks] == ["user"]
+
+
+@pytest.mark.rule("L1-06")
+def test_the_same_name_in_two_skills_is_fine(tmp_path: Path) -> None:
+    make_skill(tmp_path, "a", entry())
+    make_skill(tmp_path, "b", entry())
+
+    assert [hook.skill for hook in scan_hooks(["a", "b"], tmp_path)] == ["a", "b"]
+
+
+@pytest.mark.rule("L1-05")
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("", ".", "..", ".git", "../tutor", "tutor/", "/tutor", "a/../tutor", "a\\b", "C:tutor"),
+        *("tu\0tor", "t\n", "\x7f", "a" * 256, "\u00e4" * 128),
+    ],
+)
+def test_a_skill_name_is_one_path_segment(tmp_path: Path, name: str) -> None:
+    make_skill(tmp_path, "tutor", entry())
+
+    found = read_skill_hooks(tmp_path, name)
+
+    message = "is no name for a skill: expected the name of one folder, without / \\ : or a leading dot"
+    assert found.hooks == ()
+    assert found.diagnostics == (Diagnostic("error", name, "", "", message),)
+    assert scan_hooks([name], tmp_path) == []
+
+
+@pytest.mark.rule("L1-05")
+@pytest.mark.parametrize("name", ["tutor", "Hook Development", "-21risk", "a.b", "\u00e4" * 127, "a" * 255, "翻译"])
+def test_an_odd_name_of_one_segment_is_a_name(tmp_path: Path, name: str) -> None:
+    make_skill(tmp_path, name, entry())
+
+    assert [hook.skill for hook in scan_hooks([name], tmp_path)] == [name]
+
+
+@pytest.mark.rule("L1-05")
+def test_a_skill_folder_that_leads_elsewhere_is_not_read(tmp_path: Path) -> None:
+    make_skill(tmp_path / "elsewhere", "tutor", entry())
+    (tmp_path / "skills").mkdir()
+    (tmp_path / "skills" / "tutor").symlink_to(tmp_path / "elsewhere" / "tutor")
+
+    found = read_skill_hooks(tmp_path / "skills", "tutor")
+
+    assert found.hooks == ()
+    assert [str(one) for one in found.diagnostics] == [
+        f"error: tutor: leads out of {tmp_path}/skills: put the folder itself there, not a link"
+    ]
+
+
+def test_a_skill_that_is_not_there_is_logged_and_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    make_skill(tmp_path, "tutor", entry())
+
+    assert [hook.skill for hook in scan_hooks(["gone", "tutor"], tmp_path)] == ["tutor"]
+    assert caplog.messages == [f"warning: gone: no such folder in {tmp_path}"]
+
+
+def test_what_is_wrong_is_logged_as_a_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    make_skill(tmp_path, "tutor", entry(role="x"))
+
+    assert scan_hooks(["tutor"], tmp_path) == []
+    assert [(record.levelno, record.message) for record in caplog.records] == [
+        (logging.WARNING, 'error: tutor/hooks/hooks.json $.hooks[0].role: expected system or user; got "x"')
+    ]
+
+
+# -- texts ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.rule("L1-05")
+def test_a_text_is_stripped_of_byte_order_mark_and_blanks(tmp_path: Path) -> None:
+    folder = make_skill(tmp_path, "tutor", entry())
+    (folder / "hooks" / "hint.md").write_bytes(b"\xef\xbb\xbf\r\n  Sag es,\r\nbitte \xc3\xa4 \n\n")
+
+    assert [hook.content for hook in read_hooks(folder).hooks] == ["Sag es,\nbitte ä"]
+
+
+@pytest.mark.rule("L1-05")
+@pytest.mark.parametrize("data", [b"", b" \r\n\t", b"\xef\xbb\xbf\n"])
+def test_an_empty_text_skips_its_hook_with_a_warning(tmp_path: Path, data: bytes) -> None:
+    folder = make_skill(tmp_path, "tutor", entry(), entry("last"))
+    (folder / "hooks" / "hint.md").write_bytes(data)
+
+    assert names(folder) == ["last"]
+    assert problems(folder) == [("warning", "$.hooks[0].file", '"hint.md" is empty: the hook is skipped')]
+
+
+@pytest.mark.rule("L1-05")
+def test_a_text_may_stand_in_a_folder_of_hooks(tmp_path: Path) -> None:
+    folder = make_skill(tmp_path, "tutor", entry(file="more/hint.md"))
+    (folder / "hooks" / "more").mkdir()
+    (folder / "hooks" / "more" / "hint.md").write_text("Deep.")
+
+    assert [hook.content for hook in read_hooks(folder).hooks] == ["Deep."]
+
+
+@pytest.mark.rule("L1-05")
+@pytest.mark.parametrize(
+    ("file", "message"),
+    [
+        ("gone.md", "does not exist"),
+        ("gone/hint.md", "does not exist"),
+        ("hint.md/x.md", "does not exist"),
+        ("hint.txt", "does not end in .md"),
+        ("hint", "does not end in .md"),
+        (".md", "does not end in .md"),
+        ("folder.md", "is not a regular file"),
+        ("pipe.md", "is not a regular file"),
+        ("big.md", "is larger than 64 KiB"),
+        ("latin.md", "is not UTF-8 (byte 1)"),
+        ("utf16.md", "is not UTF-8 (byte 0)"),
+        ("../SKILL.md", "leads out of hooks/"),
+        ("../../other/hooks/hint.md", "leads out of hooks/"),
+        ("away.md", "leads out of hooks/"),
+        ("loop.md", "cannot be read (Too many levels of symbolic links)"),
+        ("x" * 300 + ".md", "cannot be read (File name too long)"),
+        ("a\\hint.md", "is no path inside hooks/"),
+        ("C:hint.md", "is no path inside hooks/"),
+        ("/etc/hint.md", "is no path inside hooks/"),
+        ("hint\0.md", "leads out of hooks/"),
+        ("\ud800.md", "leads out of hooks/"),
+    ],
+)
+def test_a_file_that_cannot_be_a_text_drops_its_entry(tmp_path: Path, file: str, message: str) -> None:
+    make_skill(tmp_path, "other", entry())
+    folder = make_skill(tmp_path, "tutor", entry(file=file), entry("last"))
+    hooks = folder / "hooks"
+    (hooks / "hint.txt").write_text("x")
+    (hooks / "folder.md").mkdir()
+    os.mkfifo(hooks / "pipe.md")
+    (hooks / "big.md").write_bytes(b"x" * (MAX_FILE_BYTES + 1))
+    (hooks / "latin.md").write_bytes(b"a\xe4b")
+    (hooks / "utf16.md").write_bytes("hi".encode("utf-16"))
+    (hooks / "away.md").symlink_to(folder / "SKILL.md")
+    (hooks / "loop.md").symlink_to(hooks / "loop.md")
+
+    shown = json.dumps(file, ensure_ascii=False)
+    shown = shown if len(shown) <= 80 else shown[:79] + "…"
+    assert names(folder) == ["last"]
+    assert problems(folder) == [("error", "$.hooks[0].file", f"{shown} {message}")]
+
+
+@pytest.mark.rule("L1-05")
+def test_a_text_of_exactly_the_limit_is_read(tmp_path: Path) -> None:
+    folder = make_skill(tmp_path, "tutor", entry())
+    (folder / "hooks" / "hint.md").write_bytes(b"x" * MAX_FILE_BYTES)
+
+    assert [len(hook.content) for hook in read_hooks(folder).hooks] == [65536]
+
+
+@pytest.mark.rule("L1-05")
+def test_a_link_inside_hooks_is_followed(tmp_path: Path) -> None:
+    folder = make_skill(tmp_path, "tutor", entry(file="link.md"))
+    (folder / "hooks" / "link.md").symlink_to("hint.md")
+
+    assert [hook.content for hook in read_hooks(folder).hooks] == ["Text of hint."]
+
+
+@pytest.mark.rule("L1-05")
+def test_a_hooks_folder_that_leads_out_of_the_skill_is_not_read(tmp_path: Path) -> None:
+    other = make_skill(tmp_path, "other", entry())
+    folder = make_skill(tmp_path, "tutor")
+    (folder / "hooks").symlink_to(other / "hooks")
+
+    assert names(folder) == []
+    assert problems(folder) == [("error", "", "leads out of tutor/")]
+
+
+# -- documents ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.rule("L1-04")
+@pytest.mark.parametrize(
+    ("text", "path", "message"),
+    [
+        ("", "", "is not JSON: line 1, column 1: Expecting value"),
+        ('{"hooks": [\n  {"a" 1}]}', "", "is not JSON: line 2, column 8: Expecting ':' delimiter"),
+        ("[" * 60_000, "", "is not JSON that can be read"),
+        ('{"hooks": ' + "1" * 5000 + "}", "", "is not JSON that can be read"),
+        ("[]", "$", 'expected {"hooks": [...]}'),
+        ("{}", "$", 'expected {"hooks": [...]}'),
+        ('{"hook": []}', "$", 'expected {"hooks": [...]}'),
+        ('{"hooks": null}', "$.hooks", "expected a list of hooks, got null"),
+        ('{"hooks": "x"}', "$.hooks", 'expected a list of hooks, got "x"'),
+    ],
+)
+def test_a_broken_file_drops_the_hooks_of_its_skill_alone(tmp_path: Path, text: str, path: str, message: str) -> None:
+    folder = make_skill(tmp_path, "broken")
+    write_hooks_json(folder, text)
+    make_skill(tmp_path, "sound", entry())
+
+    assert [hook.skill for hook in scan_hooks(["broken", "sound"], tmp_path)] == ["sound"]
+    assert problems(folder) == [("error", path, message)]
+
+
+@pytest.mark.rule("L1-04")
+def test_a_hooks_json_that_is_no_readable_file_is_an_error(tmp_path: Path) -> None:
+    folder = make_skill(tmp_path, "tutor")
+    (folder / "hooks").mkdir()
+    link = folder / "hooks" / "hooks.json"
+    link.symlink_to("nowhere.json")
+    assert problems(folder) == [("error", "", "does not exist")]
+
+    link.unlink()
+    link.mkdir()
+    assert problems(folder) == [("error", "", "is not a regular file")]
+
+    link.rmdir()
+    link.write_bytes(b'{"hooks": []}' + b" " * MAX_FILE_BYTES)
+    assert problems(folder) == [("error", "", "is larger than 64 KiB")]
+
+    link.write_bytes(b'\xff{"hooks": []}')
+    assert problems(folder) == [("error", "", "is not UTF-8 (byte 0)")]
+
+
+def test_a_byte_order_mark_before_hooks_json_is_fine(tmp_path: Path) -> None:
+    folder = make_skill(tmp_path, "tutor", entry())
+    path = folder / "hooks" / "hooks.json"
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+
+    assert (names(folder), problems(folder)) == (["hint"], [])
+
+
+@pytest.mark.rule("L1-07")
+@pytest.mark.parametrize(
+    ("hooks", "events"),
+    [({"PreToolUse": [{"matcher": "Edit", "hooks": []}], "Stop": []}, "PreToolUse, Stop"), ({}, "none")],
+)
+def test_another_products_hooks_are_reported_and_skipped(tmp_path: Path, hooks: Any, events: str) -> None:
+    folder = make_skill(tmp_path, "tutor")
+    write_hooks_json(folder, {"hooks": hooks})
+
+    assert names(folder) == []
+    message = f"another product's hooks ({events}): not read. Ours are a list"
+    assert problems(folder) == [("warning", "$.hooks", message)]
+
+
+@pytest.mark.rule("L1-07")
+def test_a_skill_without_hooks_is_fine(tmp_path: Path) -> None:
+    bare = make_skill(tmp_path, "bare")
+    hollow = make_skill(tmp_path, "hollow")
+    (hollow / "hooks").mkdir()
+    empty = make_skill(tmp_path, "empty")
+    write_hooks_json(empty, {"hooks": []})
+
+    for folder in (bare, hollow, empty):
+        assert (names(folder), problems(folder)) == ([], [])
+
+
+@pytest.mark.rule("L1-08")
+def test_without_a_folder_the_skills_of_the_project_are_meant() -> None:
+    project = Path(__file__).parents[2]
+
+    assert default_skills_dir() == project / "skills"
+    assert scan_hooks(["careful-reader"]) == scan_hooks(["careful-reader"], project / "skills") != []
+
+
+def test_a_hook_cannot_be_changed(tmp_path: Path) -> None:
+    hook = HookInfo("a", "a.md", "before_planning", "user", False, "text", "tutor")
+
+    with pytest.raises(AttributeError):
+        hook.content = "other"  # type: ignore[misc]

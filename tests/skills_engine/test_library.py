@@ -1,0 +1,380 @@
+"""Reading the folder of skills, at first and again (L1-04)."""
+
+import logging
+import os
+from pathlib import Path
+
+import pytest
+
+from skills_engine import Diagnostic, SkillsLibrary, load_snapshot
+from skills_engine.skills_folder import MAX_SKILLS, list_skills, stamp_skill
+from tests.skills_engine.folders import SKILL_MD, entry, make_skill, write_hooks, write_hooks_json
+
+KEPT = "keeps the version from before this change until it is put right"
+
+
+def texts(library: SkillsLibrary) -> dict[str, list[str]]:
+    return {skill.name: [hook.content for hook in skill.hooks] for skill in library.current.skills}
+
+
+def problems(library: SkillsLibrary) -> list[tuple[str, str, str]]:
+    return [(one.severity, f"{one.skill}/{one.file}", one.message) for one in library.current.diagnostics]
+
+
+# -- the first scan -------------------------------------------------------------------------------------------------
+
+
+def test_every_skill_of_the_folder_is_loaded_by_name(tmp_path: Path) -> None:
+    for name in ("b", "a", "0"):
+        make_skill(tmp_path, name, entry())
+    (tmp_path / "README.md").write_text("x")
+    for ignored in (".git", "node_modules", "__pycache__"):
+        make_skill(tmp_path, ignored, entry())
+
+    snapshot = load_snapshot(tmp_path)
+
+    assert [(skill.name, skill.description) for skill in snapshot.skills] == [
+        ("0", "What 0 is good for."),
+        ("a", "What a is good for."),
+        ("b", "What b is good for."),
+    ]
+    assert [hook.skill for hook in snapshot.hooks(None)] == ["0", "a", "b"]
+    assert (snapshot.diagnostics, snapshot.version) == ((), 1)
+
+
+@pytest.mark.rule("L1-03")
+def test_the_operator_chooses_and_orders(tmp_path: Path) -> None:
+    for name in ("a", "b", "c"):
+        make_skill(tmp_path, name, entry())
+
+    snapshot = load_snapshot(tmp_path, enabled=["c", "gone", "a", "c"])
+
+    assert [skill.name for skill in snapshot.skills] == ["c", "a"]
+    assert snapshot.diagnostics == (Diagnostic("warning", "gone", "", "", f"enabled, but not in {tmp_path}"),)
+
+
+def test_naming_a_skill_lists_it_without_front_matter(tmp_path: Path) -> None:
+    make_skill(tmp_path, "a", skill_md="Teaches.")
+
+    assert [skill.listed for skill in load_snapshot(tmp_path).skills] == [False]
+    assert [skill.listed for skill in load_snapshot(tmp_path, enabled=["a"]).skills] == [True]
+
+
+def test_no_skills_are_a_snapshot_too(tmp_path: Path) -> None:
+    assert (load_snapshot(tmp_path).skills, load_snapshot(tmp_path).version) == ((), 1)
+    assert load_snapshot(tmp_path, enabled=[]).diagnostics == ()
+
+
+def test_a_missing_folder_is_said(tmp_path: Path) -> None:
+    snapshot = load_snapshot(str(tmp_path / "gone"))
+
+    assert snapshot.skills == ()
+    assert snapshot.diagnostics == (
+        Diagnostic("warning", "", f"{tmp_path}/gone", "", "no skills: No such file or directory"),
+    )
+
+
+@pytest.mark.rule("L1-04")
+def test_at_the_first_scan_mistakes_cost_no_more_than_what_they_concern(tmp_path: Path) -> None:
+    make_skill(tmp_path, "entries", entry("good"), entry("bad", role="x"))
+    write_hooks_json(make_skill(tmp_path, "file"), "{")
+    make_skill(tmp_path, "sound", entry())
+
+    snapshot = load_snapshot(tmp_path)
+
+    assert [(skill.name, [hook.name for hook in skill.hooks]) for skill in snapshot.skills] == [
+        ("entries", ["good"]),
+        ("file", []),
+        ("sound", ["hint"]),
+    ]
+    assert [(one.severity, one.skill, one.path) for one in snapshot.diagnostics] == [
+        ("error", "entries", "$.hooks[1].role"),
+        ("error", "file", ""),
+    ]
+
+
+def test_a_skill_of_hooks_alone_is_one(tmp_path: Path) -> None:
+    make_skill(tmp_path, "tutor", entry(), skill_md=None)
+
+    snapshot = load_snapshot(tmp_path)
+
+    assert [(skill.name, skill.listed, len(skill.hooks)) for skill in snapshot.skills] == [("tutor", False, 1)]
+    assert [one.severity for one in snapshot.diagnostics] == ["warning"]
+
+
+def test_a_folder_of_nothing_is_no_skill(tmp_path: Path) -> None:
+    (tmp_path / "notes").mkdir()
+
+    snapshot = load_snapshot(tmp_path)
+
+    assert snapshot.skills == ()
+    message = "is no skill: it has neither SKILL.md nor hooks"
+    assert snapshot.diagnostics == (Diagnostic("info", "notes", "", "", message),)
+
+
+def test_a_skill_outside_of_the_folder_is_not_loaded(tmp_path: Path) -> None:
+    make_skill(tmp_path / "elsewhere", "tutor", entry())
+    (tmp_path / "skills").mkdir()
+    (tmp_path / "skills" / "tutor").symlink_to(tmp_path / "elsewhere" / "tutor")
+    (tmp_path / "skills" / "loop").symlink_to(tmp_path / "skills" / "loop")
+
+    snapshot = load_snapshot(tmp_path / "skills")
+
+    assert snapshot.skills == ()
+    message = "leads out of skills/: put the folder itself there, not a link"
+    assert snapshot.diagnostics == (Diagnostic("error", "tutor", "", "", message),)
+
+
+def test_a_link_to_another_skill_of_the_folder_is_fine(tmp_path: Path) -> None:
+    make_skill(tmp_path, "tutor", entry())
+    (tmp_path / "teacher").symlink_to("tutor")
+
+    assert [hook.skill for hook in load_snapshot(tmp_path).hooks(None)] == ["teacher", "tutor"]
+
+
+def test_too_many_folders_are_not_all_read(tmp_path: Path) -> None:
+    for number in range(MAX_SKILLS + 1):
+        (tmp_path / f"{number:04}").mkdir()
+
+    names, found = list_skills(tmp_path, None)
+
+    assert (len(names), names[0], names[-1]) == (5000, "0000", "4999")
+    message = "holds more than 5000 folders: the rest is not read"
+    assert found == [Diagnostic("error", "", str(tmp_path), "", message)]
+    (tmp_path / "5000").rmdir()
+    assert list_skills(tmp_path, None)[1] == []
+
+
+# -- reading again --------------------------------------------------------------------------------------------------
+
+
+def test_nothing_changed_is_no_reload(tmp_path: Path) -> None:
+    make_skill(tmp_path, "tutor", entry())
+    library = SkillsLibrary(tmp_path)
+    assert (library.current.skills, library.current.version) == ((), 0)
+
+    first = library.load()
+
+    assert library.current is first
+    assert library.refresh() is None
+    assert library.refresh(frozenset({"gone", ".git"})) is None
+    assert library.load() is first
+
+
+def test_what_changed_is_in_the_next_snapshot_and_the_old_one_stays_as_it_was(tmp_path: Path) -> None:
+    folder = make_skill(tmp_path, "tutor", entry())
+    make_skill(tmp_path, "other", entry())
+    library = SkillsLibrary(tmp_path)
+    first = library.load()
+
+    (folder / "hooks" / "hint.md").write_text("Changed.")
+    second = library.refresh()
+
+    assert second is library.current
+    assert second is not None
+    assert (second.version, texts(library)) == (2, {"other": ["Text of hint."], "tutor": ["Changed."]})
+    assert [hook.content for hook in first.hooks(None)] == ["Text of hint.", "Text of hint."]
+    assert second.select(["other"])[0] is first.select(["other"])[0]  # only what changed is read again
+
+
+def test_a_touched_skill_is_read_again_though_it_looks_the_same(tmp_path: Path) -> None:
+    folder = make_skill(tmp_path, "tutor", entry())
+    library = SkillsLibrary(tmp_path)
+    library.load()
+    text = folder / "hooks" / "hint.md"
+    before = stamp_skill(folder)
+    text.write_text("Text of HINT.\n")
+    times = next(stamp for stamp in before if stamp[0] == str(text))
+    os.utime(text, ns=(times[3], times[3]))
+
+    assert library.refresh(frozenset({"tutor"})) is not None
+    assert texts(library) == {"tutor": ["Text of HINT."]}
+
+
+def test_skills_come_go_and_change_their_names(tmp_path: Path) -> None:
+    make_skill(tmp_path, "a", entry())
+    library = SkillsLibrary(tmp_path)
+    library.load()
+
+    make_skill(tmp_path, "b", entry())
+    assert library.refresh()
+    assert list(texts(library)) == ["a", "b"]
+
+    (tmp_path / "a").rename(tmp_path / "c")
+    assert library.refresh()
+    assert list(texts(library)) == ["b", "c"]
+    assert {hook.skill for hook in library.current.hooks(None)} == {"b", "c"}
+
+    tmp_path.rename(tmp_path.with_name("moved"))
+    assert library.refresh()
+    assert [one.message for one in library.current.diagnostics] == ["no skills: No such file or directory"]
+    assert library.refresh() is None
+
+    tmp_path.mkdir()
+    assert library.refresh()
+    assert (library.current.skills, library.current.diagnostics, library.current.version) == ((), (), 5)
+
+
+@pytest.mark.rule("L1-04")
+def test_a_broken_save_keeps_the_last_good_version_and_says_why(tmp_path: Path) -> None:
+    folder = make_skill(tmp_path, "tutor", entry())
+    make_skill(tmp_path, "other", entry())
+    library = SkillsLibrary(tmp_path)
+    library.load()
+
+    write_hooks(folder, entry(role="nobody"), entry("second"))
+    make_skill(tmp_path, "other", entry(), entry("third"))
+    library.refresh()
+
+    assert texts(library) == {"other": ["Text of hint.", "Text of third."], "tutor": ["Text of hint."]}
+    assert problems(library) == [
+        ("error", "tutor/hooks/hooks.json", 'expected system or user; got "nobody"'),
+        ("info", "tutor/", KEPT),
+    ]
+
+    write_hooks_json(folder, "{")
+    library.refresh()
+    assert texts(library)["tutor"] == ["Text of hint."]
+    assert [message for *_, message in problems(library)] == [
+        "is not JSON: line 1, column 2: Expecting property name enclosed in double quotes",
+        KEPT,
+    ]
+
+    write_hooks(folder, entry("second"))
+    library.refresh()
+    assert texts(library)["tutor"] == ["Text of second."]
+    assert problems(library) == []
+
+
+@pytest.mark.rule("L1-04")
+@pytest.mark.parametrize("broken", [b"", b"---\nname: tutor\ndescription: Half", b"x" * (1024 * 1024 + 1)])
+def test_a_broken_skill_md_keeps_the_last_good_version(tmp_path: Path, broken: bytes) -> None:
+    folder = make_skill(tmp_path, "tutor", entry())
+    library = SkillsLibrary(tmp_path)
+    before = library.load().skills
+
+    (folder / "SKILL.md").write_bytes(broken)
+    (folder / "hooks" / "hint.md").write_text("Changed with it.")
+    library.refresh()
+
+    assert library.current.skills == before
+    assert [severity for severity, *_ in problems(library)] == ["error", "info"]
+
+
+@pytest.mark.rule("L1-04")
+def test_a_warning_does_not_keep_the_version_before(tmp_path: Path) -> None:
+    folder = make_skill(tmp_path, "tutor", entry())
+    library = SkillsLibrary(tmp_path)
+    library.load()
+
+    write_hooks(folder, entry(timing="after_tool_call", tool_filter=[]))
+    (folder / "SKILL.md").write_text("---\nname: Other\ndescription: a: b\n---\n")
+    library.refresh()
+
+    assert [skill.title for skill in library.current.skills] == ["Other"]
+    assert [hook.tool_filter for hook in library.current.hooks(None)] == [frozenset()]
+
+
+@pytest.mark.rule("L1-04")
+def test_a_skill_that_was_never_good_shows_what_of_it_is(tmp_path: Path) -> None:
+    folder = make_skill(tmp_path, "tutor", entry("a"), entry("b", role="x"))
+    library = SkillsLibrary(tmp_path)
+    library.load()
+
+    write_hooks(folder, entry("a", role="x"), entry("b"))
+    library.refresh()
+
+    assert texts(library) == {"tutor": ["Text of b."]}
+    assert KEPT not in [message for *_, message in problems(library)]
+
+
+@pytest.mark.rule("L1-04")
+def test_a_skill_that_is_emptied_is_gone_and_begins_anew(tmp_path: Path) -> None:
+    folder = make_skill(tmp_path, "tutor", entry())
+    library = SkillsLibrary(tmp_path)
+    library.load()
+
+    folder.rename(tmp_path.parent / f"{tmp_path.name}-away")
+    folder.mkdir()
+    library.refresh()
+    assert texts(library) == {}
+
+    make_skill(tmp_path, "tutor", entry(role="x"))
+    library.refresh()
+    assert texts(library) == {"tutor": []}
+
+
+@pytest.mark.rule("L1-04")
+def test_a_skill_that_leads_out_later_keeps_what_it_was(tmp_path: Path) -> None:
+    folder = make_skill(tmp_path / "skills", "tutor", entry())
+    library = SkillsLibrary(tmp_path / "skills")
+    library.load()
+
+    folder.rename(tmp_path / "away")
+    folder.symlink_to(tmp_path / "away")
+    library.refresh()
+
+    assert texts(library) == {"tutor": ["Text of hint."]}
+    assert [severity for severity, *_ in problems(library)] == ["error", "info"]
+
+
+def test_what_was_read_and_what_is_wrong_is_logged_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    make_skill(tmp_path, "bad", entry(role="x"))
+    (tmp_path / "notes").mkdir()
+    library = SkillsLibrary(tmp_path)
+    library.load()
+
+    make_skill(tmp_path, "good", entry())
+    library.refresh()
+
+    wrong = 'error: bad/hooks/hooks.json $.hooks[0].role: expected system or user; got "x"'
+    assert [(record.levelname, record.message) for record in caplog.records] == [
+        ("INFO", "skills read: bad, notes"),
+        ("WARNING", wrong),
+        ("INFO", "skills read: good"),
+    ]
+
+
+# -- stamps ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_stamp_changes_with_the_files_that_count_only(tmp_path: Path) -> None:
+    folder = make_skill(tmp_path, "tutor", entry())
+    seen = [stamp_skill(folder)]
+    assert len(seen[0]) == 3
+
+    for path in ("hooks/more/deep.md", "hooks/new.md", "skill.MD"):
+        (folder / path).parent.mkdir(exist_ok=True)
+        (folder / path).write_text("x")
+        seen.append(stamp_skill(folder))
+    assert len(set(seen)) == 4
+
+    for path in ("hooks/.hint.md.swp", "hooks/hint.md~", "data.json", "assets/big.md"):
+        (folder / path).parent.mkdir(exist_ok=True)
+        (folder / path).write_text("x")
+    assert stamp_skill(folder) == seen[-1]
+
+
+def test_a_stamp_tells_a_file_from_the_one_that_takes_its_place(tmp_path: Path) -> None:
+    folder = make_skill(tmp_path, "tutor", entry())
+    text = folder / "hooks" / "hint.md"
+    before = stamp_skill(folder)
+
+    draft = folder / "hooks" / "draft"
+    draft.write_text("TEXT OF HINT.\n")
+    os.utime(draft, ns=(text.stat().st_atime_ns, text.stat().st_mtime_ns))
+    draft.rename(text)
+
+    assert stamp_skill(folder) != before
+
+
+def test_a_link_to_nowhere_and_a_missing_folder_have_stamps(tmp_path: Path) -> None:
+    folder = make_skill(tmp_path, "tutor", skill_md=SKILL_MD)
+    before = stamp_skill(folder)
+
+    (folder / "hooks").mkdir()
+    (folder / "hooks" / "a.md").symlink_to("gone")
+
+    assert stamp_skill(folder) == (*before, (str(folder / "hooks" / "a.md"), 0, 0, 0, 0))
+    assert stamp_skill(tmp_path / "gone") == ()

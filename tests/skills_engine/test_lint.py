@@ -1,0 +1,203 @@
+"""What authors trip over, and where."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from skills_engine import TIMINGS
+from skills_engine.authoring.lint import is_skill_folder, lint, lint_skill
+from tests.skills_engine.folders import entry, make_skill, write_hooks_json
+
+LOOP = ["before_first_agent", "before_each_agent", "after_tool_call"]
+
+
+def found(folder: Path) -> list[tuple[str, str, str, str]]:
+    return [(one.severity, one.file, one.path, one.message) for one in lint_skill(folder)]
+
+
+def hooks_found(folder: Path) -> list[tuple[str, str, str]]:
+    assert all(file == "hooks/hooks.json" for _, file, _, _ in found(folder))
+    return [(severity, path, message) for severity, _, path, message in found(folder)]
+
+
+def test_a_sound_skill_has_nothing_to_say(tmp_path: Path) -> None:
+    assert found(make_skill(tmp_path, "tutor", entry(), entry("b", timing="before_planning"))) == []
+
+
+def test_the_loaders_diagnostics_come_first(tmp_path: Path) -> None:
+    folder = make_skill(tmp_path, "tutor", entry(role="x"), skill_md="---\nname: tutor\ndescription: x\n---\n")
+
+    assert found(folder) == [
+        ("error", "hooks/hooks.json", "$.hooks[0].role", 'expected system or user; got "x"'),
+        ("warning", "SKILL.md", "", "has no body: the model finds nothing when it reads the skill"),
+    ]
+
+
+@pytest.mark.parametrize("timing", LOOP)
+def test_loop_hooks_never_fire_without_tools(tmp_path: Path, timing: str) -> None:
+    folder = make_skill(tmp_path, "tutor", entry("a"), entry("b", timing=timing))
+
+    message = f"{timing} never fires in a turn that needs no tools"
+    assert hooks_found(folder) == [("info", "$.hooks[1].timing", message)]
+
+
+@pytest.mark.parametrize(
+    ("timing", "severity", "message"),
+    [
+        ("after_user_input", "info", "the conversation grows by a copy a turn"),
+        (
+            "before_planning",
+            "warning",
+            "a persistent before_planning hook stays visible to the agent loop; the conversation grows by a copy a turn",
+        ),
+        ("before_first_agent", "info", "the conversation grows by a copy for each turn that uses tools"),
+        ("before_each_agent", "warning", "the conversation grows by a copy a round"),
+        ("after_tool_call", "info", "the conversation grows by a copy for each tool call"),
+    ],
+)
+def test_what_a_persistent_hook_costs_is_said(tmp_path: Path, timing: str, severity: str, message: str) -> None:
+    folder = make_skill(tmp_path, "tutor", entry(timing=timing, persistent=True))
+
+    assert hooks_found(folder)[-1] == (severity, "$.hooks[0].persistent", message)
+    assert len(hooks_found(folder)) == (2 if timing in LOOP else 1)
+
+
+def test_every_timing_has_its_growth(tmp_path: Path) -> None:
+    hooks = [entry(timing, timing=timing, persistent=True) for timing in TIMINGS]
+
+    assert len(hooks_found(make_skill(tmp_path, "tutor", *hooks))) == 5 + 3
+
+
+@pytest.mark.rule("L1-02")
+def test_an_empty_tool_filter_is_an_error(tmp_path: Path) -> None:
+    folder = make_skill(tmp_path, "tutor", entry(timing="after_tool_call", tool_filter=[]))
+
+    message = "an empty tool_filter never fires; name the tools, or leave the key out for every tool"
+    assert hooks_found(folder)[0] == ("error", "$.hooks[0].tool_filter", message)
+
+
+@pytest.mark.parametrize(("length", "is_said"), [(2000, False), (2001, True)])
+def test_a_long_text_is_said(tmp_path: Path, length: int, is_said: bool) -> None:
+    folder = make_skill(tmp_path, "tutor", entry())
+    (folder / "hooks" / "hint.md").write_text("x" * length)
+
+    message = f"hint.md has {length} characters, which every model call after it reads again"
+    assert hooks_found(folder) == ([("warning", "$.hooks[0].file", message)] if is_said else [])
+
+
+@pytest.mark.parametrize(
+    ("text", "shown", "meaning"),
+    [
+        ("Run !`date -u` now", "!`date -u`", "no command is run"),
+        ("See ${CLAUDE_SKILL_DIR}/x", "${CLAUDE_SKILL_DIR}", "nothing is filled in"),
+        ("Do $ARGUMENTS", "$ARGUMENTS", "nothing is filled in"),
+        ("It costs $1, `date`, !``, $ARGUMENTSX or ${HOME}", None, ""),
+        ("!`not\nclosed`", None, ""),
+    ],
+)
+def test_what_other_products_would_fill_in_stays_as_it_is(
+    tmp_path: Path, text: str, shown: str | None, meaning: str
+) -> None:
+    skill_md = "---\nname: tutor\ndescription: x\n---\n" + text
+    folder = make_skill(tmp_path, "tutor", entry(), skill_md=skill_md)
+    (folder / "hooks" / "hint.md").write_text(text)
+
+    message = f"holds {shown}, which stays as it is written: {meaning}"
+    expected = [
+        ("warning", "SKILL.md", "", message),
+        ("warning", "hooks/hooks.json", "$.hooks[0].file", f"hint.md {message}"),
+    ]
+    assert found(folder) == (expected if shown else [])
+
+
+def test_several_things_left_literal_are_each_said(tmp_path: Path) -> None:
+    folder = make_skill(tmp_path, "tutor", skill_md="---\nname: tutor\ndescription: x\n---\n!`a` !`b` $ARGUMENTS")
+
+    assert [message.split(",")[0] for *_, message in found(folder)] == ["holds !`a`", "holds $ARGUMENTS"]
+
+
+@pytest.mark.parametrize(("lines", "is_said"), [(500, False), (501, True)])
+def test_a_long_body_is_said(tmp_path: Path, lines: int, is_said: bool) -> None:
+    body = "\r\n".join(["x"] * lines)
+    folder = make_skill(tmp_path, "tutor", skill_md=f"---\nname: tutor\ndescription: x\n---\n{body}")
+
+    message = f"has {lines} lines: move details into files that the model reads on demand"
+    assert found(folder) == ([("info", "SKILL.md", "", message)] if is_said else [])
+
+
+def test_a_text_that_no_hook_names_is_said(tmp_path: Path) -> None:
+    folder = make_skill(tmp_path, "tutor", entry(), entry("b", file="more/b.md"))
+    (folder / "hooks" / "more").mkdir()
+    for name in ("more/b.md", "more/c.md", "a.md", "notes.txt"):
+        (folder / "hooks" / name).write_text("x")
+
+    message = "no hook in hooks.json names this file"
+    assert found(folder) == [
+        ("warning", "hooks/a.md", "", message),
+        ("warning", "hooks/b.md", "", message),
+        ("warning", "hooks/more/c.md", "", message),
+    ]
+
+
+def test_texts_without_hooks_json_are_said(tmp_path: Path) -> None:
+    folder = make_skill(tmp_path, "tutor")
+    (folder / "hooks").mkdir()
+    (folder / "hooks" / "a.md").write_text("x")
+
+    assert [(severity, file) for severity, file, *_ in found(folder)] == [("warning", "hooks/a.md")]
+
+
+def test_a_broken_hooks_json_does_not_orphan_its_texts(tmp_path: Path) -> None:
+    folder = make_skill(tmp_path, "tutor", entry())
+    write_hooks_json(folder, "{")
+
+    assert len(found(folder)) == 1
+
+
+def test_an_unreadable_skill_md_is_said_once(tmp_path: Path) -> None:
+    folder = make_skill(tmp_path, "tutor", entry(), skill_md=None)
+    (folder / "SKILL.md").mkdir()
+
+    assert found(folder) == [("error", "SKILL.md", "", "is not a regular file")]
+
+
+def test_a_folder_that_is_no_skill_is_said(tmp_path: Path) -> None:
+    (tmp_path / "notes").mkdir()
+
+    assert found(tmp_path / "notes") == [("info", "", "", "is no skill: it has neither SKILL.md nor hooks")]
+
+
+def make_hooks_folder(folder: Path) -> None:
+    (folder / "hooks").mkdir(parents=True)
+
+
+@pytest.mark.parametrize(
+    ("prepare", "is_skill"),
+    [
+        (lambda folder: make_skill(folder.parent, folder.name), True),
+        (lambda folder: make_skill(folder.parent, folder.name, skill_md=None), False),
+        (make_hooks_folder, True),
+        (lambda folder: make_skill(folder, "tutor"), False),
+    ],
+)
+def test_one_skill_is_told_from_a_folder_of_skills(tmp_path: Path, prepare: Any, is_skill: bool) -> None:
+    prepare(tmp_path / "x")
+
+    assert is_skill_folder(tmp_path / "x") is is_skill
+
+
+def test_a_folder_of_skills_is_checked_skill_by_skill(tmp_path: Path) -> None:
+    make_skill(tmp_path, "b", entry(timing="before_first_agent"))
+    make_skill(tmp_path, "a")
+
+    assert {folder.name: len(found) for folder, found in lint(tmp_path).items()} == {"a": 0, "b": 1}
+    assert {folder.name: len(found) for folder, found in lint(tmp_path / "b").items()} == {"b": 1}
+
+
+def test_a_relative_path_is_said_as_it_was_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_skill(tmp_path, "tutor", entry(role="x"))
+    monkeypatch.chdir(tmp_path / "tutor")
+
+    assert [(str(folder), [one.skill for one in found]) for folder, found in lint(Path()).items()] == [(".", ["tutor"])]
+    assert list(lint(Path(".."))) == [Path("../tutor")]

@@ -1,0 +1,77 @@
+"""A new skill works at once."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from skills_engine import load_snapshot
+from skills_engine.authoring.lint import lint
+from skills_engine.authoring.scaffold import ScaffoldError, new_skill
+from skills_engine.authoring.schema import SCHEMA_FILE
+
+
+def test_a_new_skill_loads_with_its_hook_and_lint_is_content(tmp_path: Path) -> None:
+    folder = new_skill("word-of-the-day", tmp_path / "not" / "yet")
+
+    assert folder == tmp_path / "not" / "yet" / "word-of-the-day"
+    snapshot = load_snapshot(folder.parent)
+    assert snapshot.diagnostics == ()
+    assert [(skill.name, skill.title, skill.listed) for skill in snapshot.skills] == [
+        ("word-of-the-day", "word-of-the-day", True)
+    ]
+    assert [(hook.name, hook.timing, hook.content) for hook in snapshot.hooks(None)] == [
+        ("greeting", "after_user_input", 'Begin your answer with the word "Ahoy!".')
+    ]
+    assert lint(folder.parent) == {folder: []}
+    assert [entry.name for entry in folder.parent.iterdir()] == ["word-of-the-day"]
+
+
+def test_its_page_says_how_to_go_on(tmp_path: Path) -> None:
+    folder = new_skill("word-of-the-day", tmp_path)
+
+    page = (folder / "SKILL.md").read_text()
+    assert "# Word of the day\n" in page
+    assert f"python -m skills_engine lint {folder}\n" in page
+    assert f"python -m skills_engine simulate {folder} -->" in page
+
+
+def test_its_hooks_json_points_an_editor_to_the_schema(tmp_path: Path) -> None:
+    folder = new_skill("tutor", tmp_path)
+
+    document = json.loads((folder / "hooks" / "hooks.json").read_text())
+    assert (folder / "hooks" / document["$schema"]).resolve() == SCHEMA_FILE
+
+
+def test_others_may_read_it(tmp_path: Path) -> None:
+    assert new_skill("tutor", tmp_path).stat().st_mode & 0o777 == 0o755
+
+
+@pytest.mark.parametrize("name", ["", "..", "a/b", "Tutor", "-a", "a-", "a--b", "a b", "ä", "a" * 65])
+def test_an_odd_name_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ScaffoldError) as raised:
+        new_skill(name, tmp_path / "skills")
+
+    cure = "use lower-case letters, digits and single hyphens, up to 64"
+    assert str(raised.value) == f"{name!r} is no skill name: {cure}"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_there_is_left_alone(tmp_path: Path) -> None:
+    folder = new_skill("a" * 64, tmp_path)
+    (folder / "SKILL.md").write_text("mine")
+
+    with pytest.raises(ScaffoldError) as raised:
+        new_skill("a" * 64, tmp_path)
+
+    assert str(raised.value) == f"{folder} exists already"
+    assert (folder / "SKILL.md").read_text() == "mine"
+
+
+def test_a_place_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+
+    with pytest.raises(ScaffoldError) as raised:
+        new_skill("tutor", tmp_path / "file" / "skills")
+
+    assert str(raised.value) == f"{tmp_path}/file/skills cannot be written: Not a directory"

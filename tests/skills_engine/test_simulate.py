@@ -1,0 +1,117 @@
+"""A turn without a model: each call reads what the rules say."""
+
+import pytest
+
+from skills_engine import TIMINGS, HookInfo
+from skills_engine.authoring.simulate import Play, play, render
+from skills_engine.hooks_config import Role
+
+SYSTEM = "(the system prompt and the catalogue)"
+
+
+def hook(
+    timing: str, *, persistent: bool = False, tools: frozenset[str] | None = None, role: Role = "system"
+) -> HookInfo:
+    return HookInfo(timing, "x.md", timing, role, persistent, f"<{timing}>", "tutor", tools)  # type: ignore[arg-type]
+
+
+HOOKS = [hook(timing) for timing in TIMINGS]
+
+
+def read(result: Play) -> list[tuple[str, list[str]]]:
+    """Each call's title and what it reads; hooks by their timing."""
+    return [
+        (call.title, [line.hook.timing if line.hook else line.text for line in call.lines]) for call in result.calls
+    ]
+
+
+@pytest.mark.rule("L1-20")
+def test_a_turn_without_tools_is_one_call() -> None:
+    result = play(HOOKS, text="Hi", tools=False, rounds=[["a"]])
+
+    assert read(result) == [("the only call: tools are off", [SYSTEM, "Hi", "after_user_input"])]
+    assert [one.timing for one in result.not_fired] == list(TIMINGS[1:])
+
+
+@pytest.mark.rule("L1-21")
+def test_a_turn_that_needs_no_tools_ends_with_the_planning() -> None:
+    result = play(HOOKS)
+
+    assert read(result) == [
+        (
+            "planning",
+            [SYSTEM, "(the user's message)", "after_user_input", "before_planning", "(the planning prompt)"],
+        )
+    ]
+    assert [one.timing for one in result.not_fired] == list(TIMINGS[2:])
+
+
+@pytest.mark.rule("L1-22")
+@pytest.mark.rule("L1-23")
+@pytest.mark.rule("L1-24")
+@pytest.mark.rule("L1-25")
+@pytest.mark.rule("L1-26")
+@pytest.mark.rule("L1-28")
+def test_a_turn_with_tools_plays_all_five_timings() -> None:
+    result = play(HOOKS, text="Hi", rounds=[["a", "b"], ["c"]])
+
+    head = [SYSTEM, "Hi", "after_user_input"]
+    batch = ["(calls a, b)", "(result of a)", "(result of b)"]
+    assert read(result) == [
+        ("planning", [*head, "before_planning", "(the planning prompt)"]),
+        ("round 1", [*head, "before_each_agent", "before_first_agent", "(the first step prompt)"]),
+        (
+            "round 2",
+            [
+                *head,
+                "before_first_agent",
+                *batch,
+                "after_tool_call",
+                "after_tool_call",
+                "before_each_agent",
+                "(the agent loop prompt)",
+            ],
+        ),
+        (
+            "round 3",
+            [
+                *head,
+                "before_first_agent",
+                *batch,
+                "(calls c)",
+                "(result of c)",
+                "after_tool_call",
+                "before_each_agent",
+                "(the agent loop prompt)",
+            ],
+        ),
+    ]
+    assert result.not_fired == ()
+
+
+def test_roles_are_those_of_the_messages() -> None:
+    result = play([hook("after_user_input", role="user")], rounds=[["a"]])
+
+    assert [line.role for line in result.calls[2].lines] == ["system", "user", "user", "assistant", "tool", "system"]
+
+
+def test_a_filter_that_names_another_tool_does_not_fire() -> None:
+    hooks = [hook("after_tool_call", tools=frozenset({"a"})), hook("after_tool_call", tools=frozenset({"b"}))]
+
+    assert play(hooks, rounds=[["b"]]).not_fired == (hooks[0],)
+
+
+def test_a_play_can_be_read() -> None:
+    hooks = [hook("after_user_input", persistent=True), hook("before_planning", role="user"), hook("after_tool_call")]
+
+    assert render(play(hooks, text="Hi ä")) == (
+        "call 1: planning\n"
+        "    system    (the system prompt and the catalogue)\n"
+        "    user      Hi ä\n"
+        '  + system    [tutor/after_user_input, after_user_input, persistent] "<after_user_input>"\n'
+        '  + user      [tutor/before_planning, before_planning] "<before_planning>"\n'
+        "    system    (the planning prompt)\n"
+        "\n"
+        "not fired: tutor/after_tool_call (after_tool_call)"
+    )
+    assert render(play(hooks, rounds=[["a"]])).count("\n\ncall ") == 2
