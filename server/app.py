@@ -69,7 +69,7 @@ class App:
         signer: Signer,
         skills: SkillsLibrary,
     ) -> None:
-        """Wires; nothing starts here. `skills` is loaded. Raises ConfigError."""
+        """Wires; nothing starts here. Raises ConfigError."""
         self._settings = settings
         self._data_dir = data_dir
         self._model = model
@@ -224,7 +224,8 @@ class App:
 
 def describe(model: ModelInfo) -> str:
     """Which model answers, where, and where its key came from."""
-    key = f"from {model.key_source}" if model.key_source else "no key needed"
+    without = "no key needed" if model.location == "local" else "no key"
+    key = f"from {model.key_source}" if model.key_source else without
     return f"model: {model.name} at {model.host} ({key})"
 
 

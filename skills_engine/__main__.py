@@ -22,7 +22,11 @@ OK, FAILED, USAGE = 0, 1, 2
 def main(argv: Sequence[str]) -> int:
     arguments = _parser().parse_args(argv)
     run = cast("Callable[[argparse.Namespace], int]", arguments.run)
-    return run(arguments)
+    try:
+        return run(arguments)
+    except OSError as error:  # a folder that is closed to us
+        print(f"error: {error}", file=sys.stderr)
+        return USAGE
 
 
 def _parser() -> argparse.ArgumentParser:

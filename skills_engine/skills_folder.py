@@ -1,6 +1,7 @@
 """The folder of skills: which skills it holds, each one read, and how to see that one changed."""
 
 import os
+import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
@@ -66,7 +67,11 @@ def is_skill_file(name: str) -> bool:
 
 
 def _is_candidate(entry: Path) -> bool:
-    return is_segment(entry.name) and entry.name not in _IGNORED and entry.is_dir()
+    try:
+        is_folder = stat.S_ISDIR(entry.stat().st_mode)
+    except OSError:  # a link to nowhere, or to where we may not look
+        return False
+    return is_folder and is_segment(entry.name) and entry.name not in _IGNORED
 
 
 def _load(folder: Path, *, is_named: bool) -> LoadedSkill:
@@ -88,11 +93,11 @@ def _nothing(why: Diagnostic) -> LoadedSkill:
 def _stamps(folder: Path) -> Iterator[tuple[str, int, int, int, int]]:
     for path in _skill_files(folder):
         try:
-            stat = path.stat()
+            found = path.stat()
         except OSError:  # a link that leads nowhere, for now
             yield (str(path), 0, 0, 0, 0)
         else:
-            yield (str(path), stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
+            yield (str(path), found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
 
 
 def _skill_files(folder: Path) -> Iterator[Path]:

@@ -1,9 +1,10 @@
 """A turn's messages in the plain form that a very small model can follow. Pure.
 
 135 million parameters do not read instructions about instructions. So the
-wrapping of late `system` messages goes, a tool round becomes the text that the
-answer is to be taken from, and a few example exchanges set the tone. The words of
-every hook stay, in their order, behind the question.
+wrapping of late `system` messages goes, and a few example exchanges set the tone;
+the words of every hook stay, in their order, behind the question. What tools have
+said is quoted and not retold: the model garbles digits and invents the rest
+(tried on times, files and search results in five layouts of the prompt).
 """
 
 import re
@@ -26,9 +27,10 @@ EXAMPLES: tuple[Message, ...] = tuple(
     for role, text in zip(("user", "assistant"), exchange, strict=True)
 )
 EXAMPLE_TOKENS = 160  # 140, as the model counts, and room for the frame around the question
-MAX_RESULT_CHARS = 2000
-MAX_QUOTED_CHARS = 160
+MAX_QUOTED_CHARS = 400
 
+_FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
+_END = re.compile(r"\n|[.!?。！？](?=\s)")
 _WRAPPED = re.compile(r"\[Instruction from the system[^\]\n]*\]\n(.*?)\n\[End of the instruction\]", re.DOTALL)
 
 
@@ -45,12 +47,10 @@ class Turn:
     """What the tools of this turn have said, in order."""
 
     @property
-    def quotable(self) -> str | None:
-        """The only result, where it is one short line: better said in its own words, which the model garbles."""
-        if len(self.results) != 1:
-            return None
-        line = self.results[0].strip()
-        return line if line and "\n" not in line and len(line) <= MAX_QUOTED_CHARS else None
+    def quotation(self) -> str | None:
+        """What the tools have said, in their words, as far as it can be listened to; None: nothing."""
+        texts = [_FRONT_MATTER.sub("", result).strip() for result in self.results]
+        return _opening("\n".join(text for text in texts if text)) if any(texts) else None
 
 
 def read_turn(messages: Sequence[Message], question: str = "") -> Turn:
@@ -79,15 +79,17 @@ def read_turn(messages: Sequence[Message], question: str = "") -> Turn:
 def answer_messages(turn: Turn) -> list[Message]:
     """What the model reads to answer."""
     head: list[Message] = [{"role": "system", "content": turn.system}] if turn.system else []
-    tone = () if turn.results else EXAMPLES  # an answer taken from a text has its tone from there
-    return [*head, *tone, *turn.history, {"role": "user", "content": _last_message(turn)}]
+    asked = "\n\n".join([turn.question, *turn.instructions])
+    return [*head, *EXAMPLES, *turn.history, {"role": "user", "content": asked}]
 
 
-def _last_message(turn: Turn) -> str:
-    if not turn.results:
-        return "\n\n".join([turn.question, *turn.instructions])
-    found = "\n\n".join(turn.results)[:MAX_RESULT_CHARS]
-    return "\n\n".join([found, *turn.instructions, f"From this text answer: {turn.question}"])
+def _opening(text: str) -> str:
+    """The text up to the last line or sentence that ends within the limit."""
+    if len(text) <= MAX_QUOTED_CHARS:
+        return text
+    cut = text[:MAX_QUOTED_CHARS]
+    ends = [match.end() for match in _END.finditer(cut)]
+    return f"{cut[: ends[-1]] if ends else cut}".rstrip() + " …"
 
 
 def _history(messages: Sequence[Message]) -> tuple[Message, ...]:

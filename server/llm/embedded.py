@@ -161,8 +161,8 @@ class EmbeddedModel:
             yield call
             yield Finished(reason="tool_calls")
             return
-        if turn.quotable is not None:
-            yield TextDelta(turn.quotable)
+        if turn.quotation is not None:
+            yield TextDelta(turn.quotation)
             yield Finished(reason="stop")
             return
         async with aclosing(self._answer(client, turn)) as events:

@@ -3,7 +3,7 @@
 import pytest
 
 from server.agent.roles import adapt
-from server.llm.compact import EXAMPLES, MAX_QUOTED_CHARS, MAX_RESULT_CHARS, answer_messages, read_turn
+from server.llm.compact import EXAMPLES, MAX_QUOTED_CHARS, answer_messages, read_turn
 from server.llm.types import LateSystem, Message
 
 
@@ -76,35 +76,23 @@ def test_a_question_that_is_not_in_the_messages_is_asked_all_the_same() -> None:
     assert turn.history == (m("user", "Something else"),)
 
 
-def test_after_a_tool_round_the_answer_comes_from_the_results() -> None:
-    sent = adapt(
-        [SYSTEM, m("user", "What is it?"), m("system", "A hook."), CALL, result("line 1\nline 2"), m("system", "Now.")],
-        "user",
-    )
-    turn = read_turn(sent)
-
-    assert turn.results == ("line 1\nline 2",)
-    assert answer_messages(turn)[-1] == m(
-        "user", "line 1\nline 2\n\nA hook.\n\nNow.\n\nFrom this text answer: What is it?"
-    )
-    assert turn.quotable is None
-
-
 @pytest.mark.parametrize(
     ("results", "quoted"),
     [
         (["07:15 in Tokyo\n"], "07:15 in Tokyo"),
-        (["two\nlines"], None),
-        (["x" * (MAX_QUOTED_CHARS + 1)], None),
-        (["one", "two"], None),
+        (["---\nname: x\n---\n\n# Title\n\nText."], "# Title\n\nText."),
+        (["one", "two"], "one\ntwo"),
+        (["First. " + "x" * 500], "First. …"),
+        (["line\n" + "x" * 500], "line …"),
+        (["x" * 500], "x" * MAX_QUOTED_CHARS + " …"),
         ([" "], None),
         ([], None),
     ],
 )
-def test_one_short_line_is_said_in_its_own_words(results: list[str], quoted: str | None) -> None:
+def test_what_tools_said_is_quoted_as_far_as_one_can_listen(results: list[str], quoted: str | None) -> None:
     turn = read_turn([SYSTEM, m("user", "What?"), CALL, *(result(each) for each in results)])
 
-    assert turn.quotable == quoted
+    assert turn.quotation == quoted
 
 
 def test_a_tool_result_of_an_earlier_turn_is_not_one_of_this_turn() -> None:
@@ -118,12 +106,6 @@ def test_history_alternates_and_a_hook_that_came_back_stays_in_it() -> None:
     sent = adapt([SYSTEM, m("user", "One?"), m("system", "Old hook."), m("assistant", "1"), m("user", "Two?")], "user")
 
     assert read_turn(sent).history == (m("user", "One?\n\nOld hook."), m("assistant", "1"))
-
-
-def test_a_long_result_is_cut() -> None:
-    turn = read_turn([m("user", "What?"), CALL, result("x" * 100_000)])
-
-    assert len(answer_messages(turn)[-1]["content"]) < MAX_RESULT_CHARS + 100
 
 
 def test_pictures_and_nothing_at_all_do_no_harm() -> None:

@@ -28,6 +28,7 @@ async def test_a_reply_leaves_as_text_and_sentences_between_start_and_end() -> N
     assert desk.frames[-1]["reason"] == "completed"
 
 
+@pytest.mark.rule("L1-29")
 async def test_everything_of_a_turn_keeps_its_order() -> None:
     steps = [
         hook("first"),
@@ -178,6 +179,7 @@ async def test_a_local_client_may_send_system_messages() -> None:
     assert [m["role"] for m in agent.asked[0].messages] == ["system", "user"]
 
 
+@pytest.mark.rule("L1-30")
 async def test_the_agent_gets_the_limit_of_persistent_hooks() -> None:
     agent = FakeAgent([say("Hi.")])
     async with Desk(agent, limits=config.Limits(max_hook_frames_per_turn=7)) as desk:

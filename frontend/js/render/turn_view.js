@@ -159,16 +159,16 @@ function waitingView({ phase, streamed }) {
 function endView({ _answer }, view, { isLast, isOnline }) {
   const line = endLine(_answer, view);
   if (!line) return null;
+  const canRetry = isLast && _answer !== undefined && _answer !== "pending";
   const isRefusedForHook = view?.error?.code === "hook_signature_invalid";
   const disabled = !isOnline;
   return h(
     "div",
     { class: "turn-end" },
     h("span", {}, line),
-    isLast &&
-      _answer &&
+    canRetry &&
       h("button", { type: "button", class: "button small", "data-action": "retry", disabled }, icon("retry"), "Retry"),
-    isLast &&
+    canRetry &&
       isRefusedForHook &&
       h(
         "button",
@@ -182,7 +182,8 @@ function endView({ _answer }, view, { isLast, isOnline }) {
 function endLine(answer, view) {
   if (view?.end?.reason === "aborted") return view.end.message ?? "The server ended this turn.";
   switch (answer) {
-    case "pending":
+    case "pending": // and not by us: we would be showing it as running
+      return "Being answered in another tab…";
     case "lost":
       return "Not answered: the connection was lost.";
     case "stopped":

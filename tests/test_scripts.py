@@ -1,0 +1,58 @@
+"""The commands' own decisions, where they can be asked without installing anything."""
+
+import os
+import subprocess
+from pathlib import Path
+
+from scripts.mutants import change_of, function_of
+
+ROOT = Path(__file__).parent.parent
+
+
+def run(script: str, **environ: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [ROOT / "scripts" / script], env={**os.environ, **environ}, capture_output=True, text=True, check=False
+    )
+
+
+def old_python(folder: Path, name: str) -> Path:
+    """Answers every question with no, as a Python 3.10 does to ours."""
+    program = folder / name
+    program.write_text("#!/bin/sh\necho Python 3.10.0\nexit 1\n", "utf-8")
+    program.chmod(0o755)
+    return program
+
+
+def test_a_python_that_is_too_old_is_refused_by_name(tmp_path: Path) -> None:
+    python = old_python(tmp_path, "python3")
+
+    found = run("find-python.sh", PYTHON=str(python))
+
+    assert found.returncode == 1
+    assert found.stderr == f"PYTHON={python} is not a Python 3.11 to 3.14\n"
+
+
+def test_without_a_fit_python_the_cure_is_told(tmp_path: Path) -> None:
+    old_python(tmp_path, "python3")
+    for tool in ("env", "bash", "cat"):
+        (tmp_path / tool).symlink_to(f"/usr/bin/{tool}" if Path(f"/usr/bin/{tool}").exists() else f"/bin/{tool}")
+
+    found = run("find-python.sh", PATH=str(tmp_path), PYTHON="")
+
+    assert found.returncode == 1
+    assert "needs Python 3.11, 3.12, 3.13 or 3.14; this machine has Python 3.10.0" in found.stderr
+    assert "PYTHON=/path/to/python3.12 make run" in found.stderr
+
+
+def test_a_chromium_that_does_not_start_is_refused_by_name() -> None:
+    found = run("chromium.sh", CHROMIUM="/nowhere/chromium")
+
+    assert (found.returncode, found.stdout) == (1, "")
+    assert found.stderr == "CHROMIUM=/nowhere/chromium does not start\n"
+
+
+def test_a_mutant_is_known_by_its_function_and_its_change() -> None:
+    assert function_of("skills_engine.signing.xǁSignerǁsign__mutmut_12") == "skills_engine.signing.Signer.sign"
+    assert function_of("server.agent.tags.x_read__mutmut_1") == "server.agent.tags.read"
+    diff = "--- a.py\n+++ a.py\n@@ -1,2 +1,2 @@\n def f():\n-    return 1\n+    return 2\n"
+    assert change_of(diff) == "- return 1\n+ return 2"
