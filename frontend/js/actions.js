@@ -41,12 +41,16 @@ export function clicked(data, now) {
       return { type: "sidebar", isOpen: true };
     case "close-sidebar":
       return { type: "sidebar", isOpen: false };
+    case "microphone":
+      return { type: "microphone" };
     case "trace-on":
       return { type: "set", change: { trace: true } };
     default:
       return null;
   }
 }
+
+const SWITCHES = new Set(["tools", "trace", "readAloud"]);
 
 /** @param {DOMStringMap} data @param {{value: string, checked: boolean}} field @returns {Event | null} */
 export function changed({ change, name = "" }, { value, checked }) {
@@ -56,7 +60,7 @@ export function changed({ change, name = "" }, { value, checked }) {
     case "skill":
       return { type: "toggle_skill", name };
     case "setting":
-      return { type: "set", change: name === "tools" || name === "trace" ? { [name]: checked } : { [name]: value } };
+      return { type: "set", change: SWITCHES.has(name) ? { [name]: checked } : { [name]: value } };
     default:
       return null;
   }

@@ -70,19 +70,47 @@ export function recordOf(state, conversation) {
 /** @param {State} before @param {State} after @returns {State} */
 export function configureIfChanged(before, after) {
   if (after.connection.phase !== "online") return after;
-  const frame = configureFrame(after);
-  const isKnown =
-    before.connection.phase === "online" && JSON.stringify(configureFrame(before)) === JSON.stringify(frame);
-  return isKnown ? after : withEffects(after, { type: "send", frame });
+  const choices = choicesOf(after);
+  const known = before.connection.phase === "online" ? choicesOf(before) : null;
+  const changed = Object.entries(choices).filter(
+    ([key, value]) => JSON.stringify(value) !== JSON.stringify(known?.[/** @type {keyof typeof choices} */ (key)]),
+  );
+  if (!changed.length) return after;
+  // Only what changed: naming the input discards what the user is just saying.
+  return withEffects(after, { type: "send", frame: { type: "configure", ...Object.fromEntries(changed) } });
 }
 
-/** @param {State} state @returns {import("./frames.js").Configure} */
-function configureFrame({ settings, skills, openId }) {
-  const { skillsOff, tools, language, trace } = settings;
+/**
+ * A turn that is over, or another one, leaves nothing to be heard.
+ *
+ * @param {State} before @param {State} after
+ * @returns {State}
+ */
+export function silenceIfCut(before, after) {
+  const isGone = before.turn && before.turn.id !== after.turn?.id;
+  if (!isGone || before.turn?.playback.playing === null) return isGone ? withEffects(after, FLUSH) : after;
+  return withEffects(after, FLUSH, ...stoppedFrame(before.turn));
+}
+
+const FLUSH = /** @type {const} */ ({ type: "sound", act: "flush" });
+
+/** @param {import("./state.js").Turn | null} turn @returns {import("./state.js").Effect[]} */
+function stoppedFrame(turn) {
+  const playing = turn?.playback.playing;
+  if (!turn || !playing) return [];
+  const { sentence, heardMs } = playing;
+  const heard = { turn_id: turn.id, index: sentence.index, ms: Math.round(heardMs) };
+  return [{ type: "send", frame: { type: "playback", ...heard, state: "stopped" } }];
+}
+
+/** @param {State} state @returns {import("./frames.js").Choices} */
+function choicesOf({ settings, skills, openId, voice, canPlay }) {
+  const { skillsOff, tools, language, trace, readAloud, turnDetection } = settings;
   const isNarrowed = skills.some(({ name }) => skillsOff.includes(name));
   return {
-    type: "configure",
-    voice: false,
+    voice: readAloud && canPlay,
+    turn_detection: turnDetection,
+    input: { format: "pcm16", sample_rate: voice.rate },
     skills: isNarrowed ? skills.map(({ name }) => name).filter((name) => !skillsOff.includes(name)) : null,
     enable_tools: tools,
     language: language || null,

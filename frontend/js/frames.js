@@ -7,6 +7,8 @@
  * @typedef {{severity: string, skill: string | null, file: string | null, path: string | null, message: string}} Diagnostic
  * @typedef {{name: string, host: string, location: "local" | "cloud"}} ModelItem
  * @typedef {{max_message_bytes: number, max_messages: number}} Limits
+ * @typedef {{state: "ready" | "loading" | "missing", name: string | null, reason: string | null}} SpeechPart
+ * @typedef {{stt: SpeechPart, tts: SpeechPart, vad: SpeechPart}} SpeechStatus
  * @typedef {{format: "pcm16", sample_rate: number}} AudioFormat
  * @typedef {[offset: number, start_ms: number]} Word
  *
@@ -24,7 +26,13 @@
  * @typedef {"pending" | "lost" | "stopped" | "failed"} Answer
  *
  * @typedef {{type: "ready", protocol: string, session_id: string, server: string, skills: SkillItem[], model: ModelItem,
- *   limits: Limits}} Ready
+ *   speech?: SpeechStatus, limits: Limits}} Ready
+ * @typedef {{type: "speech"} & SpeechStatus} Speech
+ * @typedef {{type: "speech_detected", utterance: string, audio_ms: number}} SpeechDetected
+ * @typedef {{type: "speech_rejected", utterance: string}} SpeechRejected
+ * @typedef {{type: "speech_started", utterance: string, audio_ms: number}} SpeechStarted
+ * @typedef {{type: "speech_stopped", utterance: string, audio_ms: number}} SpeechStopped
+ * @typedef {{type: "transcript", utterance: string, text: string, final: boolean, turn_id?: string}} Transcript
  * @typedef {{type: "skills", skills: SkillItem[], diagnostics: Diagnostic[]}} Skills
  * @typedef {{type: "turn_start", turn_id: string, trigger: "chat" | "voice", skills: string[]}} TurnStart
  * @typedef {{type: "text", turn_id: string, delta: string}} Text
@@ -47,16 +55,23 @@
  * @typedef {{type: "pong", t: unknown}} Pong
  *
  * @typedef {Sentence | SentenceEnd | Hook | ToolCall | ToolResult | Media | TurnEnd} QueuedFrame handled in playback order
- * @typedef {Ready | Skills | TurnStart | Text | Reasoning | Notice | Trace | ErrorFrame | Pong} ImmediateFrame
+ * @typedef {Speech | SpeechDetected | SpeechRejected | SpeechStarted | SpeechStopped | Transcript} SpeechFrame
+ * @typedef {SpeechFrame | Ready | Skills | TurnStart | Text | Reasoning | Notice | Trace | ErrorFrame | Pong} ImmediateFrame
  *   handled on arrival
  * @typedef {QueuedFrame | ImmediateFrame} ServerFrame
  *
- * @typedef {{type: "configure", voice: boolean, skills: string[] | null, enable_tools: boolean, language: string | null,
- *   conversation: string | null, trace: boolean}} Configure
+ * @typedef {"server_vad" | "push_to_talk"} TurnDetection
+ * @typedef {{voice: boolean, turn_detection: TurnDetection, input: {format: "pcm16", sample_rate: number},
+ *   skills: string[] | null, enable_tools: boolean, language: string | null, conversation: string | null,
+ *   trace: boolean}} Choices
+ * @typedef {{type: "configure"} & Partial<Choices>} Configure
+ * @typedef {{type: "history", utterance: string, messages: Message[]}} History
+ * @typedef {{type: "speech_start"} | {type: "speech_end"} | {type: "speech_cancel"}} Key
+ * @typedef {{type: "playback", turn_id: string, index: number, ms: number, state: "started" | "playing" | "stopped"}} Heard
  * @typedef {{type: "chat", id: string, messages: Message[]}} Chat
  * @typedef {{type: "interrupt", turn_id: string}} Interrupt
  * @typedef {{type: "ping", t: number}} Ping
- * @typedef {Configure | Chat | Interrupt | Ping} ClientFrame
+ * @typedef {Configure | Chat | History | Key | Heard | Interrupt | Ping} ClientFrame
  */
 
 export {};

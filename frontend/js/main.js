@@ -14,6 +14,8 @@ import * as page from "./render/page.js";
 import { Socket } from "./socket.js";
 import { initialState } from "./state.js";
 import { loadSettings, memoryStore, openStore, saveSettings } from "./storage.js";
+import { Microphone, explain } from "./voice/microphone.js";
+import { Player } from "./voice/player.js";
 
 const READY_POLL_MS = 700;
 const MAX_SAVE_WAIT_MS = 2_000; // a store that hangs must not freeze the page
@@ -57,9 +59,31 @@ async function draw() {
   if (isDrawing) schedule(draw);
 }
 
+const player = new Player({
+  createContext: () => new AudioContext({ latencyHint: "interactive" }),
+  createNode: (context) => new AudioWorkletNode(context, "parley-player", { numberOfInputs: 0 }),
+  worklet: new URL("./voice/player_worklet.js", import.meta.url),
+  onHeard: (heard) => dispatch({ type: "heard", ...heard }),
+  onFailed: (reason) => dispatch({ type: "no_sound", reason }),
+});
+
+const microphone = new Microphone({
+  onFrame: (pcm) => socket.sendSound(pcm),
+  onLevel: page.showLevel,
+  onLost: () => dispatch({ type: "microphone_off", problem: "The microphone was unplugged." }),
+});
+
+/** @type {WakeLockSentinel | null} a phone that sleeps hears nothing */
+let wakeLock = null;
+
 const socket = new Socket({
   url: `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/ws`,
-  onEvent: dispatch,
+  onEvent: (event) => {
+    if (event.type !== "frame") return dispatch(event);
+    dispatch({ ...event, at: Date.now() });
+    route(event.frame);
+  },
+  onSound: (pcm) => player.push(pcm),
   WebSocket,
   clock: {
     now: () => performance.now(),
@@ -68,6 +92,15 @@ const socket = new Socket({
   },
   random: Math.random,
 });
+
+/** The sound that follows a `sentence` is its own; that of a turn that was cut is nobody's. @param {import("./frames.js").ServerFrame} frame */
+function route(frame) {
+  if (frame.type === "sentence" && frame.audio && state.turn?.id === frame.turn_id) {
+    player.begin(frame.turn_id, frame.index, frame.audio.sample_rate);
+  } else if (frame.type === "sentence" || frame.type === "sentence_end") {
+    player.end();
+  }
+}
 
 /** @param {Effect} effect */
 function perform(effect) {
@@ -93,7 +126,43 @@ function perform(effect) {
       return saveSettings(localStorage, effect.settings);
     case "readiness":
       return void pollReadiness();
+    case "microphone":
+      return void (effect.isOn ? startMicrophone(effect.deviceId) : stopMicrophone());
+    case "sound":
+      return player[effect.act]();
   }
+}
+
+/** @param {string} deviceId */
+async function startMicrophone(deviceId) {
+  player.unlock(); // we are in the user's gesture
+  try {
+    const rate = await microphone.start(deviceId);
+    if (rate === null) return;
+    dispatch({ type: "microphone_on", rate });
+    await listDevices();
+    await stayAwake();
+  } catch (error) {
+    dispatch({ type: "microphone_off", problem: explain(error) });
+  }
+}
+
+function stopMicrophone() {
+  microphone.stop();
+  void wakeLock?.release();
+  wakeLock = null;
+}
+
+async function listDevices() {
+  const devices = await navigator.mediaDevices.enumerateDevices();
+  const inputs = devices.filter(({ kind, deviceId }) => kind === "audioinput" && deviceId);
+  dispatch({ type: "devices", devices: inputs.map(({ deviceId, label }) => ({ id: deviceId, label })) });
+}
+
+/** The lock is lost with every look away, and asked for again. */
+async function stayAwake() {
+  if (state.voice.mic !== "on" || document.hidden) return;
+  wakeLock = (await navigator.wakeLock?.request("screen").catch(() => null)) ?? null;
 }
 
 /** @param {Extract<Effect, {type: "save"}>} effect */
@@ -158,6 +227,7 @@ function newId() {
 }
 
 function send() {
+  player.unlock();
   dispatch({ type: "submit", text: page.input().value, turnId: newId(), at: Date.now() });
 }
 
@@ -167,6 +237,9 @@ function pressed(event) {
   if (event.key === "Enter" && isInput && !event.shiftKey && !event.isComposing) {
     event.preventDefault();
     send();
+  } else if (event.key === " " && mayTalk(event.target)) {
+    event.preventDefault();
+    if (!event.repeat) dispatch({ type: "talk", isHeld: true });
   } else if (event.key === "Escape" && !page.isMenuOpen()) {
     dispatch({ type: "escape" });
   } else if (event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey) {
@@ -181,7 +254,26 @@ function pressed(event) {
   }
 }
 
+/** Space is the key of push-to-talk wherever it means nothing else. @param {EventTarget | null} target */
+function mayTalk(target) {
+  const isField = target instanceof Element && target.closest("input, textarea, select, button, summary, a") !== null;
+  const isTalkButton = target instanceof Element && target.closest("[data-talk]") !== null;
+  return state.settings.turnDetection === "push_to_talk" && state.voice.mic === "on" && (!isField || isTalkButton);
+}
+
+function listenForTalk() {
+  document.addEventListener("keyup", ({ key }) => key === " " && dispatch({ type: "talk", isHeld: false }));
+  document.addEventListener("pointerdown", (event) => {
+    if (event.target instanceof Element && event.target.closest("[data-talk]"))
+      dispatch({ type: "talk", isHeld: true });
+  });
+  for (const end of ["pointerup", "pointercancel", "blur"])
+    window.addEventListener(end, () => dispatch({ type: "talk", isHeld: false }));
+  navigator.mediaDevices?.addEventListener("devicechange", () => void listDevices());
+}
+
 function listen() {
+  listenForTalk();
   document.addEventListener("click", ({ target }) => {
     const element =
       target instanceof Element ? /** @type {HTMLElement | null} */ (target.closest("[data-action]")) : null;
@@ -203,7 +295,11 @@ function listen() {
   document.addEventListener("input", ({ target }) => target === page.input() && page.fitInput());
   document.addEventListener("scroll", page.scrolled, { capture: true, passive: true });
   window.addEventListener("resize", page.followEnd);
-  document.addEventListener("visibilitychange", () => document.hidden || socket.wake());
+  document.addEventListener("visibilitychange", () => {
+    if (document.hidden) return;
+    socket.wake();
+    void stayAwake();
+  });
   window.addEventListener("online", () => socket.wake());
   window.addEventListener("hashchange", () => openFromAddress());
 }

@@ -7,7 +7,7 @@
  * @typedef {import("./state.js").ConversationRecord} ConversationRecord
  * @typedef {import("./frames.js").ServerFrame} ServerFrame
  *
- * @typedef {{type: "frame", frame: ServerFrame}
+ * @typedef {{type: "frame", frame: ServerFrame, at?: number}
  *   | {type: "connecting", attempt: number}
  *   | {type: "disconnected", attempt: number, code: number, silently: boolean}
  *   | {type: "loading", stages: import("./state.js").Stage[] | null}
@@ -35,26 +35,34 @@
  *   | {type: "suggest", text: string}
  *   | {type: "warn", code: string, message: string}
  *   | {type: "dismiss_notice", code: string}
- *   | {type: "dismiss_undo"}} Event
+ *   | {type: "dismiss_undo"}
+ *   | {type: "microphone"}
+ *   | {type: "microphone_on", rate: number}
+ *   | {type: "microphone_off", problem: string | null}
+ *   | {type: "devices", devices: {id: string, label: string}[]}
+ *   | {type: "talk", isHeld: boolean}
+ *   | {type: "heard", turnId: string, index: number, ms: number, isOver: boolean}
+ *   | {type: "no_sound", reason: string}} Event
  */
 
-import { configureIfChanged, saveIfChanged, unloadIdle } from "./consequences.js";
+import { configureIfChanged, saveIfChanged, silenceIfCut, unloadIdle } from "./consequences.js";
 import * as conversations from "./reduce_conversations.js";
 import { received } from "./reduce_frames.js";
 import * as turns from "./reduce_turn.js";
+import * as voice from "./reduce_voice.js";
 import { warning, withEffects, withNotice } from "./state.js";
 
 /** @param {State} before @param {Event} event @returns {State} */
 export function reduce(before, event) {
   const after = step({ ...before, effects: [] }, event);
-  return unloadIdle(configureIfChanged(before, saveIfChanged(before, after)));
+  return unloadIdle(silenceIfCut(before, configureIfChanged(before, saveIfChanged(before, after))));
 }
 
 /** @param {State} state @param {Event} event @returns {State} */
 function step(state, event) {
   switch (event.type) {
     case "frame":
-      return received(state, event.frame);
+      return received(state, event.frame, event.at ?? 0);
     case "connecting":
       return { ...state, connection: { ...state.connection, attempt: event.attempt, phase: "connecting" } };
     case "disconnected":
@@ -111,6 +119,20 @@ function step(state, event) {
       return { ...state, notices: state.notices.filter((notice) => notice.code !== event.code) };
     case "dismiss_undo":
       return { ...state, undo: null };
+    case "microphone":
+      return voice.switched(state);
+    case "microphone_on":
+      return voice.switchedOn(state, event.rate);
+    case "microphone_off":
+      return voice.switchedOff(state, event.problem);
+    case "devices":
+      return { ...state, voice: { ...state.voice, devices: event.devices } };
+    case "talk":
+      return voice.talked(state, event.isHeld);
+    case "heard":
+      return voice.heardOf(state, event);
+    case "no_sound":
+      return voice.muted(state, event.reason);
   }
 }
 

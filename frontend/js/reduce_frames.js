@@ -12,17 +12,24 @@
 
 import { insertLateHook, withHistory } from "./conversation.js";
 import { EMPTY_TRACE, withTrace } from "./inspect.js";
-import { plainText } from "./markdown.js";
 import { enqueue, hookMessage } from "./playback.js";
-import { cutTurn, ended, refused, rolledBack } from "./reduce_turn.js";
+import { playedOn } from "./reduce_playback.js";
+import { cutTurn, refused, rolledBack } from "./reduce_turn.js";
+import { spoken } from "./reduce_voice.js";
 import { lastEntries, withConversation, withEffects, withNotice, without, withTurnNotice, withView } from "./state.js";
 
 const MAX_TRACES = 20;
-const MAX_ANNOUNCEMENTS = 4;
 
-/** @param {State} state @param {ServerFrame} frame @returns {State} */
-export function received(state, frame) {
+/** @param {State} state @param {ServerFrame} frame @param {number} at @returns {State} */
+export function received(state, frame, at) {
   switch (frame.type) {
+    case "speech":
+    case "speech_detected":
+    case "speech_rejected":
+    case "speech_started":
+    case "speech_stopped":
+    case "transcript":
+      return spoken(state, frame, at);
     case "ready":
       return connected(state, frame);
     case "skills":
@@ -59,7 +66,7 @@ export function received(state, frame) {
 function connected(state, ready) {
   const connection = { phase: /** @type {const} */ ("online"), attempt: 0, code: null };
   return withEffects(
-    { ...state, connection, server: ready, skills: ready.skills, diagnostics: [] },
+    { ...state, connection, server: ready, skills: ready.skills, diagnostics: [], speech: ready.speech ?? null },
     { type: "readiness" },
   );
 }
@@ -75,9 +82,7 @@ function queued(state, frame) {
   if (turn?.id !== frame.turn_id) return ofCutTurn(state, frame);
   if (frame.type === "turn_end" && (frame.reason === "interrupted" || frame.reason === "aborted"))
     return cutByServer(state, frame);
-  const playback = enqueue(turn.playback, frame);
-  const next = announced({ ...state, turn: { ...turn, playback } }, turn.playback, playback);
-  return playback.reachedEnd ? endReached(next, { ...turn, playback }, playback.reachedEnd) : next;
+  return playedOn(state, turn, enqueue(turn.playback, frame));
 }
 
 /** @param {State} state @param {QueuedFrame} frame @returns {State} */
@@ -116,30 +121,6 @@ function withMessage(state, end) {
     level: "warning",
     message: end.message ?? "The server ended this turn.",
   });
-}
-
-/** @param {State} state @param {Turn} turn @param {TurnEnd} end @returns {State} */
-function endReached(state, turn, end) {
-  const next = withView(ended(state, turn, end.reason === "completed" ? null : "failed"), turn.id, { end });
-  return end.rollback ? rolledBack(next, turn) : next;
-}
-
-/**
- * Sentences are read out as they are reached.
- *
- * @param {State} state
- * @param {import("./playback.js").Playback} before
- * @param {import("./playback.js").Playback} after
- * @returns {State}
- */
-function announced(state, before, after) {
-  const fresh = after.historySegments
-    .slice(before.historySegments.length)
-    .filter((segment) => segment.kind === "sentence");
-  if (!fresh.length) return state;
-  const n = (state.announcements.at(-1)?.n ?? 0) + 1;
-  const lines = fresh.map((segment, index) => ({ n: n + index, text: plainText(segment.text) }));
-  return { ...state, announcements: [...state.announcements, ...lines].slice(-MAX_ANNOUNCEMENTS) };
 }
 
 /** @param {State} state @param {string} turnId @param {string} delta @returns {State} */

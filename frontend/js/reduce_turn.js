@@ -82,7 +82,7 @@ function leaveOut(state, conversation, path) {
 }
 
 /** @param {State} state @param {Conversation} conversation @param {string} turnId @returns {State} */
-function begun(state, conversation, turnId) {
+export function begun(state, conversation, turnId) {
   /** @type {Turn} */
   const turn = {
     id: turnId,
@@ -90,7 +90,8 @@ function begun(state, conversation, turnId) {
     phase: "storing",
     revision: conversation.revision + 1,
     streamed: "",
-    playback: newPlayback(),
+    playback: newPlayback(state.canPlay),
+    reported: "",
     leavesOut: false,
   };
   return { ...withConversation(state, conversation), turn };
@@ -164,7 +165,8 @@ export function disconnected(state, { attempt, code, silently }) {
   const phase = silently ? "connecting" : "waiting";
   const isEndHere = state.turn?.playback.audioQueue.some((frame) => frame.type === "turn_end");
   const next = isEndHere ? state : cutTurn(state, "lost");
-  return { ...next, cutTurns: {}, loading: null, connection: { phase, attempt, code } };
+  const voice = { ...next.voice, phase: /** @type {const} */ ("quiet"), transcript: "", isHeld: false };
+  return { ...next, voice, cutTurns: {}, loading: null, connection: { phase, attempt, code } };
 }
 
 /**

@@ -23,11 +23,18 @@ const JITTER = 0.3;
 const GOING_AWAY = 1001;
 const LOST = 4000; // ours: silence; no server said anything
 const MIN_SILENT_GAP_MS = 2_000;
+const MAX_UNSENT_BYTES = 256 << 10;
 
 /** @type {Record<ServerFrame["type"], true>} what we understand; a newer server may send more */
 const KNOWN = {
   ready: true,
+  speech: true,
   skills: true,
+  speech_detected: true,
+  speech_rejected: true,
+  speech_started: true,
+  speech_stopped: true,
+  transcript: true,
   turn_start: true,
   text: true,
   reasoning: true,
@@ -66,13 +73,15 @@ export class Socket {
    * @param {object} options
    * @param {string} options.url
    * @param {(event: SocketEvent) => void} options.onEvent
+   * @param {(pcm: ArrayBuffer) => void} [options.onSound] a binary message
    * @param {new (url: string, protocols: string[]) => WebSocket} options.WebSocket
    * @param {Clock} options.clock
    * @param {() => number} options.random
    */
-  constructor({ url, onEvent, WebSocket, clock, random }) {
+  constructor({ url, onEvent, onSound = () => {}, WebSocket, clock, random }) {
     this.url = url;
     this.onEvent = onEvent;
+    this.onSound = onSound;
     this.WebSocket = WebSocket;
     this.clock = clock;
     this.random = random;
@@ -83,6 +92,7 @@ export class Socket {
     this.isPinged = false; // a ping is out and nothing came since
     this.silentlyAt = -Infinity; // the last reconnection that nobody was told of
     this.isReady = false;
+    this.droppedSound = 0; // messages of the microphone that found the network full
     /** @type {number | null} of the heartbeat while connected, of the next try while not */
     this.timer = null;
   }
@@ -92,6 +102,7 @@ export class Socket {
     this.onEvent({ type: "connecting", attempt: this.attempt });
     const socket = new this.WebSocket(this.url, [PROTOCOL]);
     this.socket = socket;
+    socket.binaryType = "arraybuffer";
     this.isReady = false;
     this.isPinged = false;
     this.heardAt = this.clock.now();
@@ -105,6 +116,13 @@ export class Socket {
     if (this.socket?.readyState === 1) this.socket.send(JSON.stringify(frame));
   }
 
+  /** Of the microphone. Late sound is worth nothing: what the network does not take is dropped. @param {ArrayBuffer} pcm */
+  sendSound(pcm) {
+    if (this.socket?.readyState !== 1 || !this.isReady) return;
+    if (this.socket.bufferedAmount > MAX_UNSENT_BYTES) this.droppedSound += 1;
+    else this.socket.send(pcm);
+  }
+
   /** The network is back, or somebody looks at the page: do now what a timer would do later. */
   wake() {
     if (!this.socket) this.connect();
@@ -115,6 +133,7 @@ export class Socket {
   #received(data) {
     this.heardAt = this.clock.now();
     this.isPinged = false;
+    if (data instanceof ArrayBuffer) return this.onSound(data);
     const frame = parseFrame(data);
     if (frame?.type === "ready") {
       this.attempt = 0;

@@ -28,6 +28,7 @@
  * @property {number} revision of the conversation that holds the user message
  * @property {string} streamed every `text` delta so far: for display alone
  * @property {Playback} playback
+ * @property {string} reported what the server was last told of the playback: sentence and half second
  * @property {boolean} leavesOut the user agreed to send without messages that do not verify
  *
  * @typedef {object} TurnView What is shown of a turn besides its messages; gone with the page.
@@ -48,6 +49,19 @@
  * @property {boolean} tools
  * @property {boolean} trace
  * @property {readonly string[]} skillsOff switched off by the user; all others are on
+ * @property {boolean} readAloud
+ * @property {import("./frames.js").TurnDetection} turnDetection
+ * @property {string} microphone device id, "" = the system's
+ *
+ * @typedef {object} Voice The user's side of the spoken conversation.
+ * @property {"off" | "starting" | "on"} mic
+ * @property {string | null} problem why the microphone is off
+ * @property {number} rate of the microphone
+ * @property {"quiet" | "maybe" | "speaking" | "recognizing"} phase of the utterance
+ * @property {string} transcript the words so far
+ * @property {string | null} conversationId where the words belong
+ * @property {boolean} isHeld the key of push-to-talk is down
+ * @property {readonly {id: string, label: string}[]} devices microphones; named once the browser allows it
  *
  * @typedef {object} State
  * @property {Connection} connection
@@ -56,6 +70,9 @@
  * @property {readonly import("./frames.js").Diagnostic[]} diagnostics
  * @property {readonly Stage[] | null} loading stages of a server that is not ready yet
  * @property {Settings} settings
+ * @property {import("./frames.js").SpeechStatus | null} speech the server's engines
+ * @property {Voice} voice
+ * @property {boolean} canPlay false = this browser plays no sound
  * @property {readonly Summary[]} conversations newest first
  * @property {string | null} openId
  * @property {Readonly<Record<string, Conversation>>} loaded the open one, and those whose cut turn may still bring hooks
@@ -79,11 +96,25 @@
  *   | {type: "focus"}
  *   | {type: "download", name: string, mediaType: string, text: string}
  *   | {type: "settings", settings: Settings}
- *   | {type: "readiness"}} Effect
+ *   | {type: "readiness"}
+ *   | {type: "microphone", isOn: boolean, deviceId: string}
+ *   | {type: "sound", act: "flush" | "pause" | "resume"}} Effect
  */
 
 /** @type {Settings} */
-export const DEFAULT_SETTINGS = { theme: "auto", language: "", tools: true, trace: true, skillsOff: [] };
+export const DEFAULT_SETTINGS = { theme: "auto", language: "", tools: true, trace: true, skillsOff: [], readAloud: true, turnDetection: "server_vad", microphone: "" };
+
+/** @type {Voice} */
+export const NO_VOICE = {
+  mic: "off",
+  problem: null,
+  rate: 16_000,
+  phase: "quiet",
+  transcript: "",
+  conversationId: null,
+  isHeld: false,
+  devices: [],
+};
 
 /** @type {TurnView} */
 export const EMPTY_VIEW = { segments: [], reasoning: "", end: null, error: null, notices: [] };
@@ -100,6 +131,9 @@ export function initialState(settings = {}) {
     diagnostics: [],
     loading: null,
     settings: { ...DEFAULT_SETTINGS, ...settings },
+    speech: null,
+    voice: NO_VOICE,
+    canPlay: true,
     conversations: [],
     openId: null,
     loaded: {},

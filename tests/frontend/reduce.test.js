@@ -293,7 +293,9 @@ test("the server is told once what the user wants, and again after each connecti
   assert.deepEqual(page.sentOf("configure"), [
     {
       type: "configure",
-      voice: false,
+      voice: true,
+      turn_detection: "server_vad",
+      input: { format: "pcm16", sample_rate: 16000 },
       skills: null,
       enable_tools: true,
       language: null,
@@ -311,8 +313,8 @@ test("the server is told once what the user wants, and again after each connecti
     page.sentOf("configure").map(({ skills, language }) => [skills, language]),
     [
       [null, null],
-      [["clock"], null],
-      [["clock"], "de"],
+      [["clock"], undefined],
+      [undefined, "de"],
       [["clock"], "de"],
     ],
   );

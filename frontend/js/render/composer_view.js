@@ -8,6 +8,7 @@ import { canSend, openConversation, visibleTurn } from "../state.js";
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
 import { noticeView } from "./lines_view.js";
+import { microphoneButton, voiceLine } from "./voice_view.js";
 
 /** @param {State} state */
 export function composerView(state) {
@@ -22,12 +23,14 @@ export function composerView(state) {
       connectionLine(state),
       loadingLine(state),
       isReading && readingLine(),
+      voiceLine(state),
       undoLine(state),
       state.notices.map((notice) => noticeView(notice, true)),
     ),
     h(
       "form",
       { class: "composer", "data-submit": "send", "aria-label": "Write a message" },
+      microphoneButton(state),
       h("textarea", {
         id: "input",
         rows: "1",

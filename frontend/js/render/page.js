@@ -135,6 +135,11 @@ export function focusInput() {
   input().focus();
 }
 
+/** How loud the microphone is, 0 to 1: fifty times a second, so not through the state. @param {number} level */
+export function showLevel(level) {
+  document.documentElement.style.setProperty("--level", level.toFixed(2));
+}
+
 /** A menu closes with Esc by itself. */
 export function isMenuOpen() {
   return document.querySelector(".menu:popover-open") !== null;

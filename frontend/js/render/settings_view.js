@@ -21,11 +21,21 @@ const LANGUAGES = [
   ["pt", "Português"],
 ];
 
+const TURN_DETECTION = [
+  ["server_vad", "Hands-free: just speak"],
+  ["push_to_talk", "Push to talk: hold the button or the space bar"],
+];
+
 /** @param {State} state */
-export function settingsView({ settings, server }) {
+export function settingsView({ settings, server, voice }) {
+  const microphones = voice.devices.map(({ id, label }) => [id, label || "A microphone"]);
   return [
     selectView("Appearance", "theme", THEMES, settings.theme),
     selectView("Language of the conversation", "language", LANGUAGES, settings.language),
+    switchView("Read aloud", "Speak the replies as they come.", "readAloud", settings.readAloud),
+    selectView("How to talk", "turnDetection", TURN_DETECTION, settings.turnDetection),
+    microphones.length > 0 &&
+      selectView("Microphone", "microphone", [["", "As the system"], ...microphones], settings.microphone),
     switchView("Tools", "The model may read files and look at the clock.", "tools", settings.tools),
     switchView("Inspector", "Ask the server to show what the model reads.", "trace", settings.trace),
     server &&

@@ -1,0 +1,104 @@
+/**
+ * The microphone as frames of PCM16, 20 ms each.
+ *
+ * 16 kHz where the browser gives it; else the rate it has, which the server takes as well.
+ */
+
+export const WANTED_RATE = 16_000;
+
+export class Microphone {
+  /**
+   * @param {object} options
+   * @param {(pcm: ArrayBuffer) => void} options.onFrame
+   * @param {(level: number) => void} options.onLevel 0 to 1
+   * @param {() => void} options.onLost the device went away
+   */
+  constructor({ onFrame, onLevel, onLost }) {
+    this.onFrame = onFrame;
+    this.onLevel = onLevel;
+    this.onLost = onLost;
+    /** @type {MediaStream | null} */
+    this.stream = null;
+    /** @type {AudioContext | null} */
+    this.context = null;
+    this.starts = 0; // a start that was overtaken by a stop ends itself
+  }
+
+  /** @param {string} deviceId "" = the system's @returns {Promise<number | null>} the sample rate; null = stopped meanwhile */
+  async start(deviceId) {
+    this.stop();
+    const start = this.starts;
+    if (!navigator.mediaDevices?.getUserMedia) throw new DOMException("insecure origin", "SecurityError");
+    const stream = await navigator.mediaDevices.getUserMedia({
+      audio: {
+        echoCancellation: true,
+        noiseSuppression: true,
+        autoGainControl: true,
+        channelCount: 1,
+        ...(deviceId ? { deviceId: { exact: deviceId } } : {}),
+      },
+    });
+    const { context, source } = connect(stream);
+    await context.audioWorklet.addModule(new URL("./capture_worklet.js", import.meta.url));
+    const node = new AudioWorkletNode(context, "parley-capture", { numberOfOutputs: 0 });
+    node.port.onmessage = ({ data }) => {
+      this.onLevel(data.level);
+      this.onFrame(data.pcm);
+    };
+    source.connect(node);
+    if (start !== this.starts) {
+      release(stream, context);
+      return null;
+    }
+    for (const track of stream.getTracks()) track.onended = () => this.onLost();
+    this.stream = stream;
+    this.context = context;
+    await context.resume();
+    return context.sampleRate;
+  }
+
+  stop() {
+    this.starts += 1;
+    if (this.stream && this.context) release(this.stream, this.context);
+    this.stream = this.context = null;
+    this.onLevel(0);
+  }
+}
+
+/** Firefox connects a microphone only to a context of its own rate. @param {MediaStream} stream */
+function connect(stream) {
+  const wanted = new AudioContext({ sampleRate: WANTED_RATE });
+  try {
+    return { context: wanted, source: wanted.createMediaStreamSource(stream) };
+  } catch {
+    void wanted.close();
+    const context = new AudioContext();
+    return { context, source: context.createMediaStreamSource(stream) };
+  }
+}
+
+/** @param {MediaStream} stream @param {AudioContext} context */
+function release(stream, context) {
+  for (const track of stream.getTracks()) {
+    track.onended = null;
+    track.stop();
+  }
+  void context.close();
+}
+
+/** What to tell the user, and the cure. @param {unknown} error */
+export function explain(error) {
+  switch (error instanceof DOMException ? error.name : "") {
+    case "NotAllowedError":
+      return "The browser was not allowed to use the microphone. Allow it for this site (the icon beside the address), then try again.";
+    case "NotFoundError":
+    case "OverconstrainedError":
+      return "No microphone was found. Plug one in, or choose another in the settings.";
+    case "NotReadableError":
+      return "The microphone is in use by another program. Close it there, then try again.";
+    case "SecurityError":
+      return "Browsers give the microphone only to https pages and to localhost. Open this page by https (for phones: make run-lan) or on the server's own machine.";
+    default:
+      return `The microphone could not be started: ${error instanceof Error ? error.message : String(error)}`;
+  }
+}
