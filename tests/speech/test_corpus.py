@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.turn_taking import Outcome, measure, table
+from benchmarks.turn_taking import Outcome, measure
 from tests.support.speech_corpus import corpus
 
 pytestmark = pytest.mark.slow
@@ -10,9 +10,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def outcomes() -> dict[str, Outcome]:
-    measured = measure(corpus(size=8))
-    print("\n" + table(measured))
-    return measured
+    return measure(corpus(size=8))
 
 
 def of(outcomes: dict[str, Outcome], *kinds: str) -> list[Outcome]:
