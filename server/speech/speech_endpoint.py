@@ -70,7 +70,8 @@ class SpeechEndpoint:
 
         if isinstance(error, openai.APIStatusError):
             return self._refusal(error.status_code, error.message)
-        if isinstance(error, TimeoutError | openai.APITimeoutError):
+        # An APITimeoutError is none of ours: the transport calls a refused connection so.
+        if isinstance(error, TimeoutError):
             return SpeechTimeout(f"{self.host} said nothing in time ({self.section})")
         reason = str(error.__cause__ or error) or type(error.__cause__ or error).__name__
         return SpeechUnavailable(

@@ -99,8 +99,9 @@ async def test_an_utterance_has_its_times_its_pre_roll_and_its_sound(detector: V
     await room.hear(1.0, HUSH)
 
     detected, started, paused, stopped = room.events
-    assert detected == Detected("u1", pytest.approx(1000, abs=50))
-    assert started == Started("u1", pytest.approx(1000, abs=50))
+    assert isinstance(detected, Detected)
+    assert detected.audio_ms == pytest.approx(1000, abs=50)
+    assert started == Started("u1", detected.audio_ms)
     assert isinstance(paused, Paused)
     assert isinstance(stopped, Stopped)
     assert stopped.audio_ms == pytest.approx(2500, abs=50)
@@ -204,7 +205,8 @@ async def test_a_pressed_key_is_an_utterance_with_pre_roll_and_nothing_else_is(d
     await room.hear(1.0, VOICE)
 
     started, stopped = room.events
-    assert started == Started("u1", pytest.approx(1000, abs=1))
+    assert isinstance(started, Started)
+    assert started.audio_ms == pytest.approx(1000, abs=1)
     assert isinstance(stopped, Stopped)
     assert stopped.audio_ms == pytest.approx(3000, abs=1)
     assert stopped.silence_ms == 0

@@ -192,7 +192,9 @@ def test_sentences_that_follow_each_other_start_one_guard() -> None:
 
 
 Windows = st.lists(
-    st.tuples(st.floats(0, 1), st.floats(-90, 0), st.floats(0, 2), st.sampled_from(["", "play", "stop", "turn", "end"])),
+    st.tuples(
+        st.floats(0, 1), st.floats(-90, 0), st.floats(0, 2), st.sampled_from(["", "play", "stop", "turn", "end"])
+    ),
     max_size=400,
 )
 

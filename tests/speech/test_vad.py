@@ -25,7 +25,7 @@ class CountingModel(SileroModel):
         self.gate.wait(10)
         self.batches.append(len(windows))
         self.contexts.append(windows[:, :CONTEXT].copy())
-        return states[0, :, 0] / 1000, states + 1
+        return states[0, :, 0] / np.float32(1000), states + np.float32(1)
 
 
 def window(value: float = 0.5) -> Samples:
@@ -176,12 +176,13 @@ async def test_a_model_that_fails_says_so_in_the_status() -> None:
             raise RuntimeError("no such kernel")
 
     await detector.start(Broken())
-    assert detector.status.state == "ready"
+    states = [detector.status.state]
     changed.clear()
     Ears(detector).stream.feed(window())
     await changed.wait()
 
-    assert detector.status.state == "missing"
+    states.append(detector.status.state)
+    assert states == ["ready", "missing"]
     assert "no such kernel" in (detector.status.reason or "")
     await detector.aclose()
 
@@ -206,4 +207,3 @@ def test_the_real_model_judges_rows_as_it_judges_them_alone() -> None:
 
     assert together == pytest.approx(alone, abs=1e-4)
     assert max(together) < 0.3, "noise is no voice"
-

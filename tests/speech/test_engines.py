@@ -1,0 +1,142 @@
+"""The real engines, in their real processes: what is synthesised is recognised again.
+
+One pair of processes serves all tests of this file: loading is what takes time.
+"""
+
+import asyncio
+import difflib
+import os
+import re
+import signal
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+
+import numpy as np
+import pytest
+import pytest_asyncio
+
+from server.config import SpeechProvider
+from server.errors import SpeechUnavailable
+from server.speech.audio import Resampler, level_dbfs, pcm16_to_samples, samples_to_pcm16
+from server.speech.stt import EmbeddedRecognizer
+from server.speech.tts import EmbeddedSynthesizer, Synthesizer, synthesizer_of
+from server.speech.worker import Worker, command_of
+
+pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
+
+
+@pytest.fixture(scope="module")
+def voice_worker() -> Worker:
+    return Worker("the voice", command_of("tts"))
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def voice(voice_worker: Worker) -> AsyncIterator[EmbeddedSynthesizer]:
+    made = EmbeddedSynthesizer(voice_worker, timeout_s=30)
+    await made.start()
+    yield made
+    await made.aclose()
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def ears(voice: EmbeddedSynthesizer) -> AsyncIterator[EmbeddedRecognizer]:
+    made = EmbeddedRecognizer(Worker("speech recognition", command_of("stt")))
+    await made.start()
+    yield made
+    await made.aclose()
+
+
+async def sound_of(voice: Synthesizer, text: str, language: str | None = None) -> bytes:
+    """At 16 kHz, with a little silence around, as the ears cut it."""
+    async with aclosing(voice.synthesize(text, language=language)) as chunks:
+        heard = [chunk async for chunk in chunks]
+    sound = pcm16_to_samples(b"".join(chunk.pcm for chunk in heard))
+    room = np.random.default_rng(1).normal(0, 0.0005, sound.size * 16_000 // heard[0].sample_rate + 8000)
+    room[4800 : 4800 + room.size - 8000] += Resampler(heard[0].sample_rate).feed(sound)[: room.size - 8000]
+    return samples_to_pcm16(room.astype(np.float32))
+
+
+def words(text: str) -> list[str]:
+    return re.findall(r"[a-z']+", text.lower())
+
+
+async def test_what_is_said_is_understood(voice: EmbeddedSynthesizer, ears: EmbeddedRecognizer) -> None:
+    for text in ("What is the weather like in London tomorrow?", "Please tell me a short story.", "Yes."):
+        heard = words(await ears.recognize(await sound_of(voice, text)))
+        # The voice is not twice the same; an article may be swallowed.
+        assert difflib.SequenceMatcher(None, heard, words(text)).ratio() >= 0.8, heard
+
+    assert voice.status.state == ears.status.state == "ready"
+    assert (voice.sample_rate, voice.languages[0], ears.languages) == (22_050, "en", ["en"])
+
+
+async def test_noise_and_silence_are_no_words_also_after_speech(
+    voice: EmbeddedSynthesizer, ears: EmbeddedRecognizer
+) -> None:
+    random = np.random.default_rng(5)
+    for level in (0.0, 0.002, 0.05, 0.3):
+        await ears.recognize((await sound_of(voice, "Hello there."))[:-6400])
+        assert await ears.recognize(samples_to_pcm16(random.normal(0, level, 24_000).astype(np.float32))) == ""
+
+
+async def test_a_reply_begins_with_sound_and_not_with_silence(voice: EmbeddedSynthesizer) -> None:
+    async with aclosing(voice.synthesize("Good morning to you.")) as chunks:
+        first = await anext(chunks)
+
+    assert level_dbfs(pcm16_to_samples(first.pcm)[: first.sample_rate // 10]) > -55
+
+
+@pytest.mark.parametrize(
+    ("text", "language"), [("你好，世界。", None), ("こんにちは。", "ja"), ("Привет!", None), ("Guten Tag.", "de-DE")]
+)
+async def test_what_the_voice_cannot_read_is_said_all_the_same(
+    voice: EmbeddedSynthesizer, text: str, language: str | None
+) -> None:
+    sound = pcm16_to_samples(await sound_of(voice, text, language))
+
+    assert sound.size / 16_000 > 0.8
+    assert level_dbfs(sound) > -45
+
+
+async def test_marks_without_words_are_no_sound(voice: EmbeddedSynthesizer) -> None:
+    async with aclosing(voice.synthesize(" … 🙂 ")) as chunks:
+        assert [chunk async for chunk in chunks] == []
+
+
+async def test_a_voice_that_is_killed_in_mid_sentence_is_an_error_and_speaks_again(
+    voice: EmbeddedSynthesizer, voice_worker: Worker
+) -> None:
+    async with aclosing(voice.synthesize("One clause and another one, " * 30)) as chunks:
+        await anext(chunks)
+        assert voice_worker.pid is not None
+        os.kill(voice_worker.pid, signal.SIGKILL)
+        with pytest.raises(SpeechUnavailable, match="broke down"):
+            async for _ in chunks:
+                pass
+
+    assert len(await sound_of(voice, "Here I am again.")) > 16_000
+
+
+async def test_a_cancelled_synthesis_makes_room_for_the_next(voice: EmbeddedSynthesizer, voice_worker: Worker) -> None:
+    async def say() -> None:
+        await sound_of(voice, "One clause and another one, " * 100)
+
+    tasks = [asyncio.create_task(say()) for _ in range(8)]  # minutes of sound
+    while voice_worker.pending < 8:
+        await asyncio.sleep(0.01)
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+    assert voice_worker.pending == 0
+    assert len(await sound_of(voice, "Now.")) > 4000
+
+
+async def test_espeak_speaks_alone_where_it_is_asked_for() -> None:
+    made = synthesizer_of(SpeechProvider(voice="espeak"), {})
+    await made.start()
+
+    assert len(await sound_of(made, "Hello there.")) > 16_000
+    assert made.status.name == "espeak-ng"
+    assert made.sample_rate == 22_050
+    await made.aclose()

@@ -1,0 +1,152 @@
+"""Synthesis: the sound of each provider, as it comes, and what becomes of trouble."""
+
+import asyncio
+import sys
+from contextlib import aclosing
+
+import pytest
+
+from server.config import SpeechProvider
+from server.errors import SpeechError, SpeechTimeout, SpeechUnavailable
+from server.speech.speech_endpoint import speech_endpoint
+from server.speech.stt import wav_of
+from server.speech.tts import (
+    MAX_CHUNK_BYTES,
+    MAX_TEXT_CHARS,
+    EmbeddedSynthesizer,
+    OpenAISynthesizer,
+    PcmReader,
+    SoundChunk,
+    Synthesizer,
+    synthesizer_of,
+)
+from server.speech.worker import Worker
+from tests.support.speech_server import SpeechServer, speech_server
+
+
+def synthesizer(server: SpeechServer, *, timeout_s: float = 10) -> OpenAISynthesizer:
+    endpoint = speech_endpoint("speech.tts", server.provider(voice="nova"), {}, model="tts-1", voice="alloy")
+    return OpenAISynthesizer(endpoint, timeout_s=timeout_s)
+
+
+async def sound_of(made: Synthesizer, text: str = "Hello.") -> list[SoundChunk]:
+    async with aclosing(made.synthesize(text)) as chunks:
+        return [chunk async for chunk in chunks]
+
+
+def read(pieces: list[bytes]) -> tuple[bytes, set[int]]:
+    reader = PcmReader()
+    chunks = [chunk for piece in pieces for chunk in reader.feed(piece)]
+    assert all(len(chunk.pcm) % 2 == 0 and 0 < len(chunk.pcm) <= MAX_CHUNK_BYTES for chunk in chunks)
+    return b"".join(chunk.pcm for chunk in chunks), {chunk.sample_rate for chunk in chunks}
+
+
+def test_samples_are_kept_whole_however_the_network_cuts_them() -> None:
+    sound = bytes(range(2, 252)) * 200
+
+    for size in (1, 3, 7, 4096, 50_000):
+        assert read([sound[at : at + size] for at in range(0, len(sound), size)]) == (sound, {24_000})
+
+
+def test_a_wav_instead_of_pcm_tells_its_own_rate() -> None:
+    sound = bytes(range(200)) * 3
+    wav = wav_of(sound, 22_050)
+
+    for size in (1, 5, 44, 10_000):
+        assert read([wav[at : at + size] for at in range(0, len(wav), size)]) == (sound, {22_050})
+
+
+async def test_an_openai_endpoint_streams_its_sound() -> None:
+    async with speech_server(pieces=[b"\1\0" * 50, b"\2", b"\0\3\0"]) as server:
+        made = synthesizer(server)
+        chunks = await sound_of(made)
+        await made.aclose()
+
+    assert b"".join(chunk.pcm for chunk in chunks) == b"\1\0" * 50 + b"\2\0\3\0"
+    [request] = server.requests
+    assert (request["input"], request["model"], request["voice"]) == ("Hello.", "tts-1", "nova")
+    assert request["response_format"] == "pcm"
+
+
+async def test_the_first_sound_comes_before_the_last_is_made() -> None:
+    async with speech_server(pieces=[b"\1\0" * 50], stalls_after=1) as server:
+        made = synthesizer(server)
+        async with aclosing(made.synthesize("Hello.")) as chunks:
+            assert (await anext(chunks)).pcm == b"\1\0" * 50
+        await server.is_given_up.wait()  # what nobody wants is not made
+        await made.aclose()
+
+
+async def test_a_cancelled_synthesis_is_given_up_at_the_endpoint() -> None:
+    async with speech_server(stalls_after=0) as server:
+        made = synthesizer(server)
+        task = asyncio.create_task(sound_of(made))
+        while not server.requests:
+            await asyncio.sleep(0.01)
+
+        task.cancel()
+
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await server.is_given_up.wait()
+        await made.aclose()
+
+
+@pytest.mark.parametrize(
+    ("answers", "error", "says"),
+    [
+        ({"stalls_after": 0}, SpeechTimeout, "stopped|in time"),
+        ({"stalls_after": 1}, SpeechTimeout, "mid-sentence"),
+        ({"breaks_after": 1}, SpeechUnavailable, "speech.tts.base_url"),
+        ({"status": 401}, SpeechUnavailable, "speech.tts.api_key"),
+        ({"status": 404}, SpeechUnavailable, "speech.tts.model"),
+        ({"pieces": []}, SpeechUnavailable, "no sound"),
+        ({"content_type": "text/html"}, SpeechUnavailable, "text/html"),
+        ({"content_type": "audio/mpeg"}, SpeechUnavailable, "audio/mpeg"),
+    ],
+)
+async def test_trouble_is_an_error_that_names_the_cure(
+    answers: dict[str, object], error: type[SpeechError], says: str
+) -> None:
+    async with speech_server(**answers) as server:
+        made = synthesizer(server, timeout_s=0.3)
+        with pytest.raises(error, match=says):
+            await sound_of(made)
+        await made.aclose()
+
+
+async def test_nothing_to_say_makes_no_request() -> None:
+    async with speech_server() as server:
+        made = synthesizer(server)
+        assert await sound_of(made, " … — ") == []
+        await made.aclose()
+
+    assert server.requests == []
+
+
+async def test_a_text_without_end_is_refused() -> None:
+    async with speech_server() as server:
+        with pytest.raises(SpeechUnavailable, match="too long"):
+            await sound_of(synthesizer(server), "a" * (MAX_TEXT_CHARS + 1))
+
+
+async def test_the_embedded_synthesiser_cuts_the_sound_of_its_worker_into_messages() -> None:
+    worker = Worker("the fake", [sys.executable, "-m", "tests.support.fake_speech_engine"])
+    made = EmbeddedSynthesizer(worker)
+    await made.start()
+
+    chunks = await sound_of(made, "three words here")
+
+    assert [chunk.sample_rate for chunk in chunks] == [22_050] * 3
+    assert (made.sample_rate, made.languages, made.status.state) == (22_050, ["en", "zh"], "ready")
+    await made.aclose()
+
+
+async def test_a_voice_that_is_switched_off_says_so() -> None:
+    made = synthesizer_of(SpeechProvider(provider="none"), {})
+    await made.start()
+
+    assert made.status.state == "missing"
+    with pytest.raises(SpeechUnavailable, match=r"speech\.tts\.provider"):
+        await sound_of(made)
+    await made.aclose()
