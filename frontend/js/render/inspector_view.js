@@ -21,14 +21,9 @@ export function inspectorView(state) {
       h("button", { type: "button", class: "button", "data-action": "trace-on" }, "Switch it on"),
     ];
   }
+  if (state.isTraceRefused) return h("p", {}, "This server shows what the model reads to its operators alone.");
   const turns = turnsOf(state);
-  if (!turns.length) {
-    return h(
-      "p",
-      {},
-      "Nothing yet: the next message shows here what the model reads. If nothing comes, this server gives traces to its operators alone.",
-    );
-  }
+  if (!turns.length) return h("p", {}, "Nothing yet: the next message shows here what the model reads.");
   return turns.map(({ id, asked, trace }, index) => turnTraceView(id, asked, trace, index === 0));
 }
 
