@@ -93,8 +93,9 @@ class SkillsLibrary:
         if not stale and (stamps, found) == (self._stamps, self._found):
             return None
         loaded = {name: self._read(name) if name in stale else self._loaded[name] for name in stamps}
+        news = found if found != self._found else []
+        _log(stale, [*news, *(diagnostic for name in stale for diagnostic in loaded[name].diagnostics)])
         self._stamps, self._found, self._loaded = stamps, found, loaded
-        _log(stale, [*found, *(diagnostic for name in stale for diagnostic in loaded[name].diagnostics)])
         self._current = SkillsSnapshot(
             tuple(item.skill for item in loaded.values() if item.skill is not None),
             (*found, *(diagnostic for item in loaded.values() for diagnostic in item.diagnostics)),

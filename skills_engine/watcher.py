@@ -45,7 +45,7 @@ class Watcher:
                 continue
             try:
                 await self._listen()
-            except OSError as error:  # no inotify watches left, or the folder went away
+            except (OSError, RuntimeError) as error:  # the folder went away, no watches are left, watchfiles gave up
                 if _identity(self._folder) is not None:
                     self._poll_from_now(str(error))
 
@@ -93,11 +93,9 @@ class Watcher:
 
     def _note(self, path: Path, root: Path) -> None:
         parts = path.relative_to(root).parts if path.is_relative_to(root) else ()
-        if len(parts) == 2 and parts[1] != "hooks" and not is_skill_file(parts[1]):
+        if not _concerns_skills(parts):
             return
-        if len(parts) > 2 and parts[1] != "hooks":
-            return
-        if len(parts) >= 2 and is_skill_file(parts[-1]):
+        if len(parts) > 1 and is_skill_file(parts[-1]):
             self._touched.add(parts[0])
         self._misses = 0
         self._event.set()
@@ -114,6 +112,11 @@ class Watcher:
                 await self._event.wait()
         except TimeoutError:
             pass
+
+
+def _concerns_skills(parts: tuple[str, ...]) -> bool:
+    """Of a path below the folder: a skill comes or goes, its SKILL.md or its hooks change."""
+    return len(parts) < 2 or parts[1] == "hooks" or (len(parts) == 2 and is_skill_file(parts[1]))
 
 
 def _identity(folder: Path) -> _Identity:

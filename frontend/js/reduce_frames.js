@@ -66,7 +66,15 @@ export function received(state, frame, at) {
 function connected(state, ready) {
   const connection = { phase: /** @type {const} */ ("online"), attempt: 0, code: null };
   return withEffects(
-    { ...state, connection, server: ready, skills: ready.skills, diagnostics: [], speech: ready.speech ?? null },
+    {
+      ...state,
+      connection,
+      server: ready,
+      skills: ready.skills,
+      diagnostics: [],
+      speech: ready.speech ?? null,
+      isTraceRefused: false,
+    },
     { type: "readiness" },
   );
 }
@@ -130,6 +138,7 @@ function withReasoning(state, turnId, delta) {
 
 /** @param {State} state @param {import("./frames.js").Notice} notice @returns {State} */
 function noticed(state, notice) {
+  if (notice.code === "trace_not_allowed") return { ...state, isTraceRefused: true }; // said where the trace would stand
   const turnId = notice.turn_id ?? state.turn?.id;
   return turnId ? withTurnNotice(state, turnId, notice) : withNotice(state, notice);
 }

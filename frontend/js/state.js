@@ -80,6 +80,7 @@
  * @property {Readonly<Record<string, string>>} cutTurns turn → conversation, until its `turn_end` arrives
  * @property {Readonly<Record<string, TurnView>>} views by turn
  * @property {Readonly<Record<string, import("./inspect.js").TurnTrace>>} traces by turn
+ * @property {boolean} isTraceRefused this server traces for its operators alone
  * @property {readonly Notice[]} notices of the page, not of a turn
  * @property {readonly {n: number, text: string}[]} announcements for screen readers, the last few
  * @property {Panel | null} panel
@@ -141,6 +142,7 @@ export function initialState(settings = {}) {
     cutTurns: {},
     views: {},
     traces: {},
+    isTraceRefused: false,
     notices: [],
     announcements: [],
     panel: null,

@@ -119,7 +119,7 @@ class _Turn:
             client._model, client._llm, client._memory, conversation=self._conversation, tracer=self._tracer
         )
         self._has_spoken = False
-        self._needs_tools = False
+        self._needs_tools = True  # unless the planning reply says otherwise
         self._cap_told = False
         self._acknowledgement = ""
         self._call_ids: set[str] = set()
@@ -132,7 +132,6 @@ class _Turn:
         elif planning:
             stages = [self._plan(), self._loop()]
         else:
-            self._needs_tools = True
             stages = [self._loop()]
         for stage in stages:
             async with aclosing(stage) as chunks:
@@ -307,7 +306,7 @@ class _Turn:
         persistent = self._hooks.inject(timing, **kwargs)
         for message in messages[start:]:
             hook = self._hooks.origin(message)
-            assert hook is not None, "inject appends hooks only"
+            assert hook is not None  # inject appends nothing else
             self._conversation.mark(
                 message,
                 Origin(kind="hook", hook=hook.name, skill=hook.skill, timing=timing, persistent=hook.persistent),

@@ -89,15 +89,14 @@ class Conversation:
 
     def __init__(self, system_prompt: str, history: Iterable[Message]) -> None:
         self.messages: list[Message] = []
-        self.dropped = 0
-        """How many unpaired calls and results of the history were left out."""
         self._origins: dict[int, tuple[Message, Origin]] = {}
         self.append({"role": "system", "content": system_prompt}, Origin(kind="system"))
         paired, self.dropped = pair_tools(list(history))
-        last_user = max((i for i, m in enumerate(paired) if m["role"] == "user"), default=-1)
-        for index, message in enumerate(paired):
+        """`dropped`: how many unpaired calls and results of the history were left out."""
+        last_user = next((message for message in reversed(paired) if message["role"] == "user"), None)
+        for message in paired:
             clean = {key: value for key, value in message.items() if not key.startswith("_")}
-            self.append(clean, _origin(message, is_new=index == last_user))
+            self.append(clean, _origin(message, is_new=message is last_user))
 
     def append(self, message: Message, origin: Origin) -> None:
         self.messages.append(message)

@@ -143,7 +143,7 @@ class ModelCalls:
             size = sum(estimate_tokens(m) for m in fitted.messages) + estimate_tools(request.tools)
             self._memory.budget_tokens = min(error.limit_tokens or size, size) * 3 // 4
             logger.warning("the context was too long; prompts are kept to %d tokens", self._memory.budget_tokens)
-        elif not error.is_retryable or (error.retry_after_ms or 0) > MAX_RETRY_WAIT_S * 1000:
+        elif not error.is_retryable or _wait_s(error, attempt) > MAX_RETRY_WAIT_S:
             raise error
         else:
             logger.warning("model call failed (%s), trying again: %s", error.code, error)

@@ -1,5 +1,6 @@
 """The one port: page, REST, metrics and `/ws` in one aiohttp application."""
 
+import contextlib
 import errno
 import logging
 import ssl
@@ -49,14 +50,22 @@ class HttpServer:
         context = _tls_context(listen.tls)
         logging.getLogger("aiohttp.server").addFilter(_is_for_the_operator)
         await self._runner.setup()
-        site = web.TCPSite(self._runner, listen.host, listen.port, backlog=_BACKLOG, ssl_context=context)
+        is_localhost = listen.host == "localhost"
         try:
-            await site.start()
+            port = await self._listen("127.0.0.1" if is_localhost else listen.host, listen.port, context)
         except OSError as error:
             raise ConfigError(_explain(error, listen)) from error
+        if is_localhost:
+            with contextlib.suppress(OSError):  # a machine without IPv6
+                await self._listen("::1", port, context)
         host = f"[{listen.host}]" if ":" in listen.host else listen.host
-        port = self._runner.addresses[0][1]
         return f"{'http' if context is None else 'https'}://{host}:{port}"
+
+    async def _listen(self, host: str, port: int, context: ssl.SSLContext | None) -> int:
+        site = web.TCPSite(self._runner, host, port, backlog=_BACKLOG, ssl_context=context)
+        await site.start()
+        actual_port: int = self._runner.addresses[0][1]
+        return actual_port
 
     async def aclose(self) -> None:
         await self._runner.cleanup()

@@ -28,6 +28,7 @@ EXAMPLES: tuple[Message, ...] = tuple(
 )
 EXAMPLE_TOKENS = 160  # 140, as the model counts, and room for the frame around the question
 MAX_QUOTED_CHARS = 400
+MAX_PAST_CHARS = 200
 
 _FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
 _END = re.compile(r"\n|[.!?。！？](?=\s)")
@@ -50,7 +51,7 @@ class Turn:
     def quotation(self) -> str | None:
         """What the tools have said, in their words, as far as it can be listened to; None: nothing."""
         texts = [_FRONT_MATTER.sub("", result).strip() for result in self.results]
-        return _opening("\n".join(text for text in texts if text)) if any(texts) else None
+        return _opening("\n".join(text for text in texts if text), MAX_QUOTED_CHARS) if any(texts) else None
 
 
 def read_turn(messages: Sequence[Message], question: str = "") -> Turn:
@@ -83,21 +84,24 @@ def answer_messages(turn: Turn) -> list[Message]:
     return [*head, *EXAMPLES, *turn.history, {"role": "user", "content": asked}]
 
 
-def _opening(text: str) -> str:
+def _opening(text: str, limit_chars: int) -> str:
     """The text up to the last line or sentence that ends within the limit."""
-    if len(text) <= MAX_QUOTED_CHARS:
+    if len(text) <= limit_chars:
         return text
-    cut = text[:MAX_QUOTED_CHARS]
+    cut = text[:limit_chars]
     ends = [match.end() for match in _END.finditer(cut)]
     return f"{cut[: ends[-1]] if ends else cut}".rstrip() + " …"
 
 
 def _history(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """User and assistant by turns; tool rounds that the client kept say nothing to this model."""
+    """User and assistant by turns, long messages cut: this model repeats what it sees much of.
+
+    Tool rounds that the client kept say nothing to it.
+    """
     plain: list[Message] = []
     for message in messages:
         role = "assistant" if message["role"] == "assistant" else "user"
-        text = _plain(message)
+        text = _opening(_plain(message), MAX_PAST_CHARS)
         if message["role"] == "tool" or not text:
             continue
         if plain and plain[-1]["role"] == role:

@@ -3,7 +3,7 @@
 The model names a tool (or none) after a few examples, bound by a JSON Schema;
 then each argument is bound to what the question offers: a path that it names, a
 zone that it names, words that stand in it. A tool for which it offers nothing is
-not called. Measured on 46 questions with the built-in tools: see tests.
+not called. With the built-in tools it is right for 42 of 46 questions (test_decision_quality).
 """
 
 import json

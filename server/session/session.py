@@ -327,7 +327,7 @@ class Session:
         log.turn_id.set(turn.id)
         try:
             if len(self._unwinding) > MAX_UNWINDING:
-                await asyncio.wait(self._unwinding)
+                await asyncio.wait(self._unwinding, timeout=UNWIND_S)
             await self._services.handler.run(turn, request, self._outbox)
         finally:
             turn.end("interrupted")  # no-op unless somebody else cancelled the task

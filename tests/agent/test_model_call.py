@@ -6,6 +6,7 @@ import pytest
 
 from server.agent import model_call
 from server.agent.chunks import NoticeGiven
+from server.agent.fitting import estimate_tokens, estimate_tools
 from server.agent.model_call import IllegalMessages
 from server.agent.prompts import FULL
 from server.config import Llm as LlmSettings
@@ -287,12 +288,17 @@ async def test_a_context_too_long_is_trimmed_tried_once_more_and_remembered() ->
     assert notices(first) == notices(second) == ["history_trimmed"]
 
 
-async def test_a_limit_that_the_endpoint_does_not_tell_is_three_quarters_of_what_was_refused() -> None:
+async def test_a_limit_that_the_endpoint_does_not_tell_is_three_quarters_of_what_was_refused(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     model = ScriptedModel([[ContextTooLong("long")], say("Hi.")])
 
-    await play(agent_for(model), messages=OLD, enable_tools=False)
+    await play(agent_for(model, planning=False), messages=OLD)
 
-    assert numbers(model, 1) == ["2", "2", "3", "3"], "877 tokens were refused, 657 are sent"
+    refused = sum(map(estimate_tokens, model.messages(0))) + estimate_tools(model.requests[0].tools)
+    assert refused == 998
+    assert caplog.messages == ["the context was too long; prompts are kept to 748 tokens"]
+    assert numbers(model, 1) == ["2", "2", "3", "3"]
 
 
 async def test_a_limit_larger_than_what_was_refused_is_not_believed() -> None:

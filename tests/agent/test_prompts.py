@@ -2,9 +2,13 @@
 
 import pytest
 
-from server.agent.agent_client import TurnOptions
+from server.agent.agent_client import AgentClient, TurnOptions
 from server.agent.prompts import COMPACT, FULL, PromptSet, system_prompt
 from server.config import Agent as AgentSettings
+from server.config import Llm as LlmSettings
+from server.config import Tools as ToolsSettings
+from server.tools.executor import ToolExecutor
+from server.tools.registry import ToolRegistry
 from tests.agent.scene import agent_for
 from tests.support.scripted_model import ScriptedModel
 
@@ -38,8 +42,13 @@ def test_a_compact_model_gets_the_short_prompts_and_a_small_catalogue() -> None:
     assert (compact.prompts, compact.catalog_budget_tokens) == (COMPACT, 100)
 
 
-def test_the_operator_s_default_is_the_built_in_prompt() -> None:
-    assert AgentSettings().system_prompt is None
+@pytest.mark.parametrize(("is_compact", "prompts"), [(False, FULL), (True, COMPACT)])
+def test_without_one_of_the_operator_s_the_model_s_own_prompt_is_used(is_compact: bool, prompts: PromptSet) -> None:
+    model = ScriptedModel(is_compact=is_compact)
+    executor = ToolExecutor(ToolRegistry([]), ToolsSettings())
+    agent = AgentClient(model, executor, config=AgentSettings(), llm=LlmSettings())
+
+    assert agent.system_prompt(TurnOptions()) == prompts.system
 
 
 @pytest.mark.parametrize("prompts", [FULL, COMPACT])

@@ -291,6 +291,18 @@ async def test_a_hook_that_the_limit_kept_out_says_so() -> None:
     assert await reasons(model, max_persistent=0) == {"kept": "the turn's limit of persistent hooks was reached"}
 
 
+async def test_a_hook_that_the_limit_kept_out_says_so_at_every_timing() -> None:
+    model = ScriptedModel([say("<need_tool>"), call("beta"), say("Hi.")])
+    hooks = [*(hook(timing, persistent=True) for timing in TIMINGS)]
+    hooks.append(hook("after_tool_call", "filtered", persistent=True, tool_filter=["beta"]))
+
+    chunks = await play(agent_for(model), hooks, options=TurnOptions(trace=True, max_persistent=0))
+
+    [(_, data)] = traces(chunks, "not_fired")
+    assert [item["hook"] for item in data["hooks"]] == [*TIMINGS, "filtered"]
+    assert {item["reason"] for item in data["hooks"]} == {"the turn's limit of persistent hooks was reached"}
+
+
 async def test_when_every_hook_fired_nothing_is_said() -> None:
     model = ScriptedModel([say("<need_tool>"), call("beta"), say("Hi.")])
 

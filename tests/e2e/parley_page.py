@@ -85,9 +85,8 @@ class ParleyPage:
 
     async def ask_and_wait(self, text: str) -> None:
         """Returns when the turn is over, however it ended."""
-        before = await self.turns.count()
         await self.ask(text)
-        await expect(self.turns).to_have_count(before + 1)
+        await expect(self.tab.locator(".said-by-user p").last).to_have_text(text)
         await self.idle()
 
     async def idle(self) -> None:
@@ -111,6 +110,10 @@ class ParleyPage:
         """What the browser says when the network is back."""
         await self.tab.evaluate("dispatchEvent(new Event('online'))")
         await expect(self.button("Send")).to_be_enabled()
+
+    async def clear(self) -> None:
+        await self.choose("Clear")
+        await expect(self.turns).to_have_count(0)
 
     # what can be read
 

@@ -46,7 +46,7 @@ async def test_a_persistent_hook_comes_back_with_every_turn_until_the_conversati
     await expect(page.hooks).to_have_count(2)
     assert model.requests[2].contents.count(TONE) == 2
 
-    await page.choose("Clear")
+    await page.clear()
     await page.ask_and_wait("Fourth")
     await expect(page.hooks).to_have_count(0)
     assert model.requests[3].contents.count(TONE) == 0

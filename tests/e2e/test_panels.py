@@ -30,7 +30,7 @@ async def test_a_saved_hook_is_in_force_and_a_broken_one_is_explained(
         (hooks / "hooks.json").write_text(before[hooks / "hooks.json"])
         await expect(panel.locator(".diagnostic")).to_have_count(0)
         (hooks / "tone.md").write_text("A new tone.")
-        await page.choose("Clear")
+        await page.clear()
         for attempt in range(20):  # each turn pins the skills of its start: the first after the reload has it
             model.say("Two.")
             await page.ask_and_wait(f"Try {attempt}")

@@ -295,6 +295,14 @@ test("the inspector marks what came from hooks, as what it was sent, and what di
   }
 });
 
+test("a server that traces for its operators alone is no cause for a notice", () => {
+  const page = new Page();
+  page.receive({ type: "notice", code: "trace_not_allowed", level: "info", message: "no" });
+  assert.equal(page.state.notices.length, 0);
+
+  assert.match(textOf(inspectorView(page.state)), /operators alone/);
+});
+
 test("an unusual trace does not break the page", () => {
   const page = new Page();
   page.ask("Hello", "t1");

@@ -1,5 +1,6 @@
 """server/gateway/http_server.py"""
 
+import socket
 import ssl
 import subprocess
 from pathlib import Path
@@ -26,3 +27,21 @@ async def test_it_speaks_tls(tmp_path: Path, model: OpenAIServer) -> None:
         assert server.url.startswith("https://")
         async with client(server.ws_url, ssl=trust) as me:
             assert (await me.turn())[-1]["reason"] == "completed"
+
+
+async def test_localhost_is_one_port_under_both_protocols(tmp_path: Path, model: OpenAIServer) -> None:
+    async with parley(tmp_path, model.url, {"listen": {"host": "localhost"}}) as server:
+        port = server.url.removeprefix("http://localhost:")
+        async with client(f"ws://127.0.0.1:{port}/ws"):
+            pass
+        if has_ipv6():
+            async with client(f"ws://[::1]:{port}/ws"):
+                pass
+
+
+def has_ipv6() -> bool:
+    try:
+        with socket.create_server(("::1", 0), family=socket.AF_INET6):
+            return True
+    except OSError:
+        return False

@@ -108,6 +108,12 @@ def test_history_alternates_and_a_hook_that_came_back_stays_in_it() -> None:
     assert read_turn(sent).history == (m("user", "One?\n\nOld hook."), m("assistant", "1"))
 
 
+def test_a_long_message_of_the_past_is_cut() -> None:
+    turn = read_turn([SYSTEM, m("user", "Tell me."), m("assistant", "First. " + "word " * 500), m("user", "Thanks")])
+
+    assert turn.history[1] == m("assistant", "First. …")
+
+
 def test_pictures_and_nothing_at_all_do_no_harm() -> None:
     picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,"}}
     turn = read_turn([{"role": "user", "content": [{"type": "text", "text": "Look"}, picture]}])

@@ -154,6 +154,7 @@ def test_nothing_changed_is_no_reload(tmp_path: Path) -> None:
     assert (library.current.skills, library.current.version) == ((), 0)
 
     first = library.load()
+    (tmp_path / "link").symlink_to("nowhere")
 
     assert library.current is first
     assert library.refresh() is None
@@ -322,17 +323,23 @@ def test_what_was_read_and_what_is_wrong_is_logged_once(tmp_path: Path, caplog: 
     caplog.set_level(logging.INFO)
     make_skill(tmp_path, "bad", entry(role="x"))
     (tmp_path / "notes").mkdir()
-    library = SkillsLibrary(tmp_path)
+    library = SkillsLibrary(tmp_path, enabled=["bad", "notes", "good", "gone"])
     library.load()
 
+    (tmp_path / "bad" / "hooks" / "hooks.json").write_text('{"hooks": []}')
+    library.refresh()
     make_skill(tmp_path, "good", entry())
     library.refresh()
 
     wrong = 'error: bad/hooks/hooks.json $.hooks[0].role: expected system or user; got "x"'
     assert [(record.levelname, record.message) for record in caplog.records] == [
         ("INFO", "skills read: bad, notes"),
+        ("WARNING", f"warning: good: enabled, but not in {tmp_path}"),
+        ("WARNING", f"warning: gone: enabled, but not in {tmp_path}"),
         ("WARNING", wrong),
+        ("INFO", "skills read: bad"),
         ("INFO", "skills read: good"),
+        ("WARNING", f"warning: gone: enabled, but not in {tmp_path}"),
     ]
 
 

@@ -93,8 +93,8 @@ function modelSentence({ server }) {
   if (!server) return "Connecting…";
   const { name, host, location } = server.model;
   return location === "local"
-    ? `${name} answers, on ${host === "embedded" || !host ? "this server" : host}: nothing leaves for a cloud.`
-    : `${name} answers, in the cloud at ${host}: what you write is sent there.`;
+    ? `Answers come from ${name}, running on ${host}. Nothing you write goes to a cloud.`
+    : `Answers come from ${name} at ${host}, in the cloud: what you write is sent there.`;
 }
 
 /** @param {State} state */

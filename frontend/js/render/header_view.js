@@ -63,6 +63,7 @@ export function headerView(state) {
             "aria-label": label,
           },
           icon(name),
+          h("span", { class: "button-label" }, label),
           panel === "skills" && diagnosticsMark(state),
         ),
       ),

@@ -21,14 +21,9 @@ export function inspectorView(state) {
       h("button", { type: "button", class: "button", "data-action": "trace-on" }, "Switch it on"),
     ];
   }
+  if (state.isTraceRefused) return h("p", {}, "This server shows what the model reads to its operators alone.");
   const turns = turnsOf(state);
-  if (!turns.length) {
-    return h(
-      "p",
-      {},
-      "Nothing yet: the next message shows here what the model reads. If nothing comes, this server gives traces to its operators alone.",
-    );
-  }
+  if (!turns.length) return h("p", {}, "Nothing yet: the next message shows here what the model reads.");
   return turns.map(({ id, asked, trace }, index) => turnTraceView(id, asked, trace, index === 0));
 }
 
@@ -132,7 +127,7 @@ function readView(message, id, sentRole) {
         {},
         h("span", { class: "role" }, sentRole && sentRole !== role ? `${role} → ${sentRole}` : role),
         originView(origin),
-        h("span", { class: "excerpt" }, textOf(content).slice(0, 90)),
+        h("span", { class: "excerpt" }, textOf(content).slice(0, 90) || callNames(message.tool_calls)),
       ),
       sentRole && sentRole !== role && h("p", { class: "fine" }, `Declared as ${role}, sent as ${sentRole}.`),
       h("pre", { tabindex: "0" }, textOf(content) || "(no text)"),
@@ -153,6 +148,11 @@ function originView(origin) {
     origin.persistent && h("span", { class: "tag" }, "persistent"),
     origin.kind === "history" && h("span", { class: "tag" }, "from the history"),
   ];
+}
+
+/** @param {unknown} calls as an assistant message carries them */
+function callNames(calls) {
+  return Array.isArray(calls) ? `calls ${calls.map((call) => call?.function?.name ?? "?").join(", ")}` : "";
 }
 
 /** @param {unknown} content */
