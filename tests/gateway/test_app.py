@@ -40,8 +40,13 @@ class SlowModel(ScriptedModel):
 @asynccontextmanager
 async def serving(folder: Path, model: ScriptedModel) -> AsyncIterator[Parley]:
     skills = SkillsLibrary(folder, reload="off")
-    settings = config.Config(listen=config.Listen(port=0), agent=config.Agent(planning=False))
-    app = App(settings, data_dir=folder, model=model, signer=Signer([b"k" * 32]), skills=skills)
+    silent = config.SpeechProvider(provider="none")
+    settings = config.Config(
+        listen=config.Listen(port=0),
+        agent=config.Agent(planning=False),
+        speech=config.Speech(stt=silent, tts=silent),
+    )
+    app = App(settings, {}, data_dir=folder, model=model, signer=Signer([b"k" * 32]), skills=skills)
     lines: list[str] = []
     async with app.running(lines.append):
         yield Parley(lines[0].removeprefix("listening on "), app, lines)
