@@ -99,7 +99,7 @@ class Session:
         self._hearing = Hearing(
             services.speech,
             send=self._send,
-            on_started=self.interrupt,
+            on_started=self._hear_voice,
             on_words=self._hear_words,
             on_history=self._answer_words,
             on_failed=lambda message: self._refuse("speech_unavailable", message),
@@ -368,6 +368,11 @@ class Session:
                     self._hearing.key_up()
                 case wire.SpeechCancel():
                     self._hearing.key_cancel()
+
+    def _hear_voice(self) -> None:
+        """The user speaks: the client cuts what it plays, also of a turn that has ended here."""
+        self.interrupt()
+        self._clock = PlaybackClock()
 
     def _hear_words(self, _words: Words) -> str:
         turn_id = secrets.token_hex(8)
