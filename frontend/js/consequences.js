@@ -7,7 +7,7 @@
  */
 
 import { titleOf } from "./conversation.js";
-import { cut } from "./playback.js";
+import { cut, heardText } from "./playback.js";
 import { withConversation, withEffects, without } from "./state.js";
 
 /**
@@ -31,8 +31,25 @@ function isChanged(before, after, old, conversation) {
   return (
     old.conversationHistory !== conversation.conversationHistory ||
     old.title !== conversation.title ||
-    playbackOf(before, old.id) !== playbackOf(after, old.id)
+    isHeardChanged(playbackOf(before, old.id), playbackOf(after, old.id))
   );
+}
+
+/**
+ * Whether a cut would keep something else: the player reports far more often than words pass.
+ *
+ * @param {import("./playback.js").Playback | null} before @param {import("./playback.js").Playback | null} after
+ */
+function isHeardChanged(before, after) {
+  if (before === after) return false;
+  if (!before || !after) return true;
+  const isSame = before.historySegments === after.historySegments && before.audioQueue === after.audioQueue;
+  return !isSame || partlyHeard(before) !== partlyHeard(after);
+}
+
+/** @param {import("./playback.js").Playback} playback */
+function partlyHeard({ playing }) {
+  return playing ? heardText(playing) : "";
 }
 
 /** @param {State} state @param {string} id */
@@ -120,13 +137,14 @@ function choicesOf({ settings, skills, openId, voice, canPlay }) {
 }
 
 /**
- * Let go of conversations that are neither open nor waiting for the end of a turn.
+ * Let go of conversations that are neither open nor waiting for the end of a turn, or for words.
  *
  * @param {State} state
  * @returns {State}
  */
 export function unloadIdle(state) {
-  const isNeeded = new Set([state.openId, state.turn?.conversationId, ...Object.values(state.cutTurns)]);
+  const waiting = [...Object.values(state.cutTurns), ...Object.values(state.voice.spokenIn)];
+  const isNeeded = new Set([state.openId, state.turn?.conversationId, ...waiting]);
   let next = state;
   for (const id of Object.keys(state.loaded)) {
     if (isNeeded.has(id)) continue;

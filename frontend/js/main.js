@@ -65,10 +65,12 @@ const player = new Player({
   worklet: new URL("./voice/player_worklet.js", import.meta.url),
   onHeard: (heard) => dispatch({ type: "heard", ...heard }),
   onFailed: (reason) => dispatch({ type: "no_sound", reason }),
+  onBlocked: (isBlocked) => dispatch({ type: "sound_blocked", isBlocked }),
 });
 
 const microphone = new Microphone({
-  onFrame: (pcm) => socket.sendSound(pcm),
+  // before that the server does not know the rate
+  onFrame: (pcm) => state.voice.mic === "on" && socket.sendSound(pcm),
   onLevel: page.showLevel,
   onLost: () => dispatch({ type: "microphone_off", problem: "The microphone was unplugged." }),
 });
@@ -163,6 +165,7 @@ async function listDevices() {
 async function stayAwake() {
   if (state.voice.mic !== "on" || document.hidden) return;
   wakeLock = (await navigator.wakeLock?.request("screen").catch(() => null)) ?? null;
+  if (state.voice.mic !== "on") void wakeLock?.release(); // switched off meanwhile
 }
 
 /** @param {Extract<Effect, {type: "save"}>} effect */
@@ -254,21 +257,38 @@ function pressed(event) {
   }
 }
 
-/** Space is the key of push-to-talk wherever it means nothing else. @param {EventTarget | null} target */
+/**
+ * Space is the key of push-to-talk wherever it means nothing else; on the microphone's
+ * button, too: whoever has just clicked it still has it in focus.
+ *
+ * @param {EventTarget | null} target
+ */
 function mayTalk(target) {
-  const isField = target instanceof Element && target.closest("input, textarea, select, button, summary, a") !== null;
-  const isTalkButton = target instanceof Element && target.closest("[data-talk]") !== null;
-  return state.settings.turnDetection === "push_to_talk" && state.voice.mic === "on" && (!isField || isTalkButton);
+  const isField = isIn(target, "input, textarea, select, button, summary, a");
+  const isOurs = isIn(target, "[data-talk], [data-action=microphone]");
+  return state.settings.turnDetection === "push_to_talk" && state.voice.mic === "on" && (!isField || isOurs);
+}
+
+/** @param {EventTarget | null} target @param {string} selector */
+function isIn(target, selector) {
+  return target instanceof Element && target.closest(selector) !== null;
 }
 
 function listenForTalk() {
-  document.addEventListener("keyup", ({ key }) => key === " " && dispatch({ type: "talk", isHeld: false }));
+  document.addEventListener("keyup", (event) => {
+    if (event.key !== " " || !state.voice.isHeld) return;
+    event.preventDefault(); // a button would take it for a click
+    dispatch({ type: "talk", isHeld: false });
+  });
   document.addEventListener("pointerdown", (event) => {
-    if (event.target instanceof Element && event.target.closest("[data-talk]"))
-      dispatch({ type: "talk", isHeld: true });
+    player.resumeIfBlocked();
+    if (event.button === 0 && isIn(event.target, "[data-talk]")) dispatch({ type: "talk", isHeld: true });
+  });
+  document.addEventListener("contextmenu", (event) => {
+    if (isIn(event.target, "[data-talk]")) event.preventDefault(); // a finger that stays is no question
   });
   for (const end of ["pointerup", "pointercancel", "blur"])
-    window.addEventListener(end, () => dispatch({ type: "talk", isHeld: false }));
+    window.addEventListener(end, () => state.voice.isHeld && dispatch({ type: "talk", isHeld: false }));
   navigator.mediaDevices?.addEventListener("devicechange", () => void listDevices());
 }
 

@@ -66,6 +66,12 @@ export function heard(playback, index, heardMs, isOver) {
   return playNextAudio({ ...playback, playing: { ...playing, heardMs, isOver: playing.isOver || isOver } });
 }
 
+/** From now on nobody plays sound: what was waited for counts as heard when it is reached. @param {Playback} playback */
+export function silenced(playback) {
+  const { playing } = playback;
+  return playNextAudio({ ...playback, hasSound: false, playing: playing && { ...playing, isOver: true } });
+}
+
 /**
  * Stop here: what was not reached is dropped, but every hook received is kept,
  * because the model has read it. The sentence being played is kept up to the word reached.
@@ -107,6 +113,11 @@ export function flushHistorySegments(historySegments, turnId) {
     }
   }
   return messages.filter((message) => message._hook || message.content.trim());
+}
+
+/** What was said so far, as the model wrote it. @param {Playback} playback */
+export function spokenText({ historySegments }) {
+  return historySegments.map((segment) => (segment.kind === "sentence" ? segment.text : "")).join("");
 }
 
 /** @param {Hook} frame @returns {Message} */
@@ -196,10 +207,12 @@ function wordsHeard(words, heardMs) {
   return begun.at(-1)?.[0] ?? 0;
 }
 
+const WORDS = new Intl.Segmenter(undefined, { granularity: "word" });
+
 /** @param {string} text @param {number} length */
 function backToWord(text, length) {
   let end = 0;
-  for (const { index, segment } of new Intl.Segmenter(undefined, { granularity: "word" }).segment(text)) {
+  for (const { index, segment } of WORDS.segment(text)) {
     if (index + segment.length > length) break;
     end = index + segment.length;
   }

@@ -42,7 +42,8 @@
  *   | {type: "devices", devices: {id: string, label: string}[]}
  *   | {type: "talk", isHeld: boolean}
  *   | {type: "heard", turnId: string, index: number, ms: number, isOver: boolean}
- *   | {type: "no_sound", reason: string}} Event
+ *   | {type: "no_sound", reason: string}
+ *   | {type: "sound_blocked", isBlocked: boolean}} Event
  */
 
 import { configureIfChanged, saveIfChanged, silenceIfCut, unloadIdle } from "./consequences.js";
@@ -55,7 +56,7 @@ import { warning, withEffects, withNotice } from "./state.js";
 /** @param {State} before @param {Event} event @returns {State} */
 export function reduce(before, event) {
   const after = step({ ...before, effects: [] }, event);
-  return unloadIdle(silenceIfCut(before, configureIfChanged(before, saveIfChanged(before, after))));
+  return unloadIdle(silenceIfCut(before, configureIfChanged(before, saveIfChanged(before, voice.deafIfReading(after)))));
 }
 
 /** @param {State} state @param {Event} event @returns {State} */
@@ -133,13 +134,15 @@ function step(state, event) {
       return voice.heardOf(state, event);
     case "no_sound":
       return voice.muted(state, event.reason);
+    case "sound_blocked":
+      return voice.blocked(state, event.isBlocked);
   }
 }
 
 /** @param {State} state @param {Partial<import("./state.js").Settings>} change @returns {State} */
 function set(state, change) {
   const settings = { ...state.settings, ...change };
-  return withEffects({ ...state, settings }, { type: "settings", settings });
+  return withEffects(voice.chosen({ ...state, settings }, change), { type: "settings", settings });
 }
 
 /** What Esc means: the nearest thing that can end. @param {State} state @returns {State} */

@@ -35,7 +35,7 @@ export function received(state, frame, at) {
     case "skills":
       return { ...state, skills: frame.skills, diagnostics: frame.diagnostics };
     case "turn_start":
-      return ofRunning(state, frame.turn_id, (turn) => ({ ...state, turn: { ...turn, phase: "running" } }));
+      return startedTurn(state, frame);
     case "text":
       return ofRunning(state, frame.turn_id, (turn) => ({
         ...state,
@@ -77,6 +77,14 @@ function connected(state, ready) {
     },
     { type: "readiness" },
   );
+}
+
+/** Words that came too late for their conversation start a turn that nobody waits for. @param {State} state @param {import("./frames.js").TurnStart} frame @returns {State} */
+function startedTurn(state, { turn_id, trigger }) {
+  const { turn } = state;
+  if (turn?.id === turn_id) return { ...state, turn: { ...turn, phase: "running" } };
+  const isUnwanted = trigger === "voice" && !state.cutTurns[turn_id];
+  return isUnwanted ? withEffects(state, { type: "send", frame: { type: "interrupt", turn_id } }) : state;
 }
 
 /** @param {State} state @param {string} turnId @param {(turn: Turn) => State} act @returns {State} */

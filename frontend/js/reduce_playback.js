@@ -26,7 +26,7 @@ function endReached(state, turn, end) {
 }
 
 /**
- * Sentences are read out as they are reached.
+ * Sentences are read out by the screen reader as they are reached, unless they were just spoken.
  *
  * @param {State} state
  * @param {import("./playback.js").Playback} before
@@ -34,9 +34,11 @@ function endReached(state, turn, end) {
  * @returns {State}
  */
 function announced(state, before, after) {
+  const wasSpoken = before.playing !== null && before.playing.heardMs > 0; // two voices at once are none
   const fresh = after.historySegments
     .slice(before.historySegments.length)
-    .filter((segment) => segment.kind === "sentence");
+    .filter((segment) => segment.kind === "sentence")
+    .slice(wasSpoken ? 1 : 0);
   if (!fresh.length) return state;
   const n = (state.announcements.at(-1)?.n ?? 0) + 1;
   const lines = fresh.map((segment, index) => ({ n: n + index, text: plainText(segment.text) }));

@@ -10,7 +10,7 @@
  */
 
 import { askAgain, fitToLimits, isUserMessage, unansweredMessage, withAnswer, withHistory } from "./conversation.js";
-import { cut, flushHistorySegments, newPlayback } from "./playback.js";
+import { cut, flushHistorySegments, newPlayback, spokenText } from "./playback.js";
 import {
   canSend,
   openConversation,
@@ -165,8 +165,11 @@ export function disconnected(state, { attempt, code, silently }) {
   const phase = silently ? "connecting" : "waiting";
   const isEndHere = state.turn?.playback.audioQueue.some((frame) => frame.type === "turn_end");
   const next = isEndHere ? state : cutTurn(state, "lost");
-  const voice = { ...next.voice, phase: /** @type {const} */ ("quiet"), transcript: "", isHeld: false };
-  return { ...next, voice, cutTurns: {}, loading: null, connection: { phase, attempt, code } };
+  const voice = { ...next.voice, phase: /** @type {const} */ ("quiet"), transcript: "", spokenIn: {}, isHeld: false };
+  return withEffects(
+    { ...next, voice, cutTurns: {}, loading: null, connection: { phase, attempt, code } },
+    { type: "sound", act: "resume" }, // nobody will say any more whether that was speech
+  );
 }
 
 /**
@@ -179,9 +182,16 @@ export function disconnected(state, { attempt, code, silently }) {
 export function cutTurn(state, answer) {
   const { turn } = state;
   if (!turn) return state;
-  const next = ended(state, { ...turn, playback: cut(turn.playback) }, answer);
+  const playback = cut(turn.playback);
+  const next = withView(ended(state, { ...turn, playback }, answer), turn.id, { unheard: unheard(turn, playback) });
   if (turn.phase === "storing") return next;
   return { ...next, cutTurns: { ...next.cutTurns, [turn.id]: turn.conversationId } };
+}
+
+/** Of a reply that was spoken. @param {Turn} turn @param {import("./playback.js").Playback} playback as it was cut */
+function unheard({ streamed, reported }, playback) {
+  const said = spokenText(playback);
+  return reported && streamed.startsWith(said) ? streamed.slice(said.length) : "";
 }
 
 /**

@@ -7,13 +7,27 @@
  * @typedef {import("./frames.js").SpeechFrame} SpeechFrame
  */
 
-import { fitToLimits } from "./conversation.js";
-import { heard } from "./playback.js";
+import { fitToLimits, withHistory } from "./conversation.js";
+import { heard, silenced } from "./playback.js";
 import { playedOn } from "./reduce_playback.js";
 import { begun, cutTurn } from "./reduce_turn.js";
-import { NO_VOICE, openConversation, warning, withEffects, withNotice } from "./state.js";
+import {
+  canSend,
+  lastEntries,
+  NO_VOICE,
+  openConversation,
+  warning,
+  withConversation,
+  withEffects,
+  withNotice,
+  without,
+} from "./state.js";
 
 const REPORT_MS = 500;
+const MAX_UNANSWERED = 8; // utterances whose words have not come yet
+const BLOCKED = "sound_blocked";
+const PAUSE = /** @type {const} */ ({ type: "sound", act: "pause" });
+const RESUME = /** @type {const} */ ({ type: "sound", act: "resume" });
 
 /** @param {State} state @param {SpeechFrame} frame @param {number} at @returns {State} */
 export function spoken(state, frame, at) {
@@ -23,9 +37,9 @@ export function spoken(state, frame, at) {
       return { ...state, speech: { stt, tts, vad } };
     }
     case "speech_detected":
-      return withEffects(withVoice(state, { phase: "maybe" }), { type: "sound", act: "pause" });
+      return withEffects(withVoice(state, { phase: "maybe", utterance: frame.utterance }), PAUSE);
     case "speech_rejected":
-      return withEffects(withVoice(state, { phase: "quiet" }), { type: "sound", act: "resume" });
+      return withEffects(withVoice(state, { phase: "quiet" }), RESUME);
     case "speech_started":
       return started(state, frame.utterance);
     case "speech_stopped":
@@ -47,7 +61,7 @@ function started(state, utterance) {
   const conversation = openConversation(next);
   const fitting = fitToLimits(conversation?.conversationHistory ?? [], state.server?.limits ?? null);
   return withEffects(
-    withVoice(next, { phase: "speaking", transcript: "", conversationId: next.openId }),
+    withVoice(next, { phase: "speaking", transcript: "", utterance, spokenIn: spokenIn(next, utterance) }),
     { type: "sound", act: "flush" },
     { type: "send", frame: { type: "history", utterance, messages: fitting?.messages ?? [] } },
   );
@@ -56,13 +70,17 @@ function started(state, utterance) {
 /** @param {State} state @param {import("./frames.js").Transcript} frame @param {number} at @returns {State} */
 function understood(state, frame, at) {
   if (!frame.final) return withVoice(state, { transcript: frame.text });
-  const phase = state.voice.phase === "recognizing" ? "quiet" : state.voice.phase;
-  const next = withVoice(state, { phase, transcript: "" });
-  const conversation = next.loaded[state.voice.conversationId ?? ""];
+  const { voice } = state;
+  const phase = frame.utterance === voice.utterance ? "quiet" : voice.phase; // else somebody speaks already again
+  const next = withVoice(state, { phase, transcript: "", spokenIn: without(voice.spokenIn, frame.utterance) });
+  const conversation = next.loaded[voice.spokenIn[frame.utterance] ?? ""];
   if (!frame.turn_id || !frame.text || conversation?.access !== "write") return next;
-  const message = { role: /** @type {const} */ ("user"), content: frame.text, _turn: frame.turn_id };
-  const conversationHistory = [...conversation.conversationHistory, { ...message, _answer: /** @type {const} */ ("pending") }];
-  const asked = begun(next, { ...conversation, conversationHistory, updatedAt: at || conversation.updatedAt }, frame.turn_id);
+  const isOpen = conversation.id === next.openId; // else its turn is refused when it starts
+  /** @type {import("./frames.js").Message} */
+  const message = { role: "user", content: frame.text, _turn: frame.turn_id, _answer: isOpen ? "pending" : "stopped" };
+  const added = withHistory(conversation, (history) => [...history, message]);
+  if (!isOpen) return withConversation(next, added);
+  const asked = begun(cutTurn(next, "stopped"), { ...added, updatedAt: at || added.updatedAt }, frame.turn_id);
   // The server has the words already: nothing is to be sent once they are stored.
   return asked.turn ? { ...asked, turn: { ...asked.turn, phase: "sent" } } : asked;
 }
@@ -82,21 +100,57 @@ export function switchedOn(state, rate) {
   return state.voice.mic === "starting" ? withVoice(state, { mic: "on", rate }) : state;
 }
 
-/** @param {State} state @param {string | null} problem @returns {State} */
+/**
+ * What is being said is discarded; what was said is still answered.
+ *
+ * @param {State} state @param {string | null} problem
+ * @returns {State}
+ */
 export function switchedOff(state, problem) {
-  const { rate, devices, isHeld: isSpeaking } = state.voice;
+  const { rate, devices, spokenIn: unanswered } = state.voice;
   const next = withEffects(
-    { ...state, voice: { ...NO_VOICE, rate, devices, problem } },
+    { ...state, voice: { ...NO_VOICE, rate, devices, spokenIn: unanswered, problem } },
     { type: "microphone", isOn: false, deviceId: "" },
-    { type: "sound", act: "resume" },
+    RESUME,
   );
-  return isSpeaking ? withEffects(next, { type: "send", frame: { type: "speech_cancel" } }) : next;
+  return withEffects(next, ...discardFrames(state));
+}
+
+/** @param {State} state @returns {import("./state.js").Effect[]} */
+function discardFrames({ voice, settings, connection }) {
+  if (connection.phase !== "online") return [];
+  if (voice.isHeld) return [{ type: "send", frame: { type: "speech_cancel" } }];
+  if (voice.phase !== "maybe" && voice.phase !== "speaking") return [];
+  // no sound will come any more that could end the utterance
+  return [{ type: "send", frame: { type: "configure", turn_detection: settings.turnDetection } }];
+}
+
+/**
+ * The user has chosen another microphone, or another way to talk.
+ *
+ * @param {State} state @param {Partial<import("./state.js").Settings>} change
+ * @returns {State}
+ */
+export function chosen(state, change) {
+  const { mic } = state.voice;
+  const isOtherWay = change.turnDetection !== undefined;
+  const next = isOtherWay ? withEffects(withVoice(state, { phase: "quiet", isHeld: false }), RESUME) : state;
+  if (change.microphone === undefined || mic === "off") return next;
+  const restart = /** @type {const} */ ({ type: "microphone", isOn: true, deviceId: change.microphone });
+  return withEffects(withVoice(next, { mic: "starting" }), restart);
+}
+
+/** A conversation that another tab writes takes no words here. @param {State} state @returns {State} */
+export function deafIfReading(state) {
+  const isReading = openConversation(state)?.access === "read";
+  if (!isReading || state.voice.mic === "off") return state;
+  return switchedOff(state, "The microphone is off: this conversation is open in another tab.");
 }
 
 /** The key of push-to-talk goes down or up. @param {State} state @param {boolean} isHeld @returns {State} */
 export function talked(state, isHeld) {
-  const { voice, settings, connection } = state;
-  const isPossible = voice.mic === "on" && settings.turnDetection === "push_to_talk" && connection.phase === "online";
+  const { voice, settings } = state;
+  const isPossible = voice.mic === "on" && settings.turnDetection === "push_to_talk" && canSend(state);
   if (!isPossible || voice.isHeld === isHeld) return state;
   const next = isHeld ? cutTurn(state, "stopped") : state;
   return withEffects(withVoice(next, { isHeld }), {
@@ -117,7 +171,7 @@ export function heardOf(state, { turnId, index, ms, isOver }) {
   if (turn?.id !== turnId) return state;
   const playback = heard(turn.playback, index, ms, isOver);
   const isLast = isOver && playback.reachedEnd !== null;
-  const mark = isLast ? "stopped" : `${index}:${Math.floor(ms / REPORT_MS)}`;
+  const mark = isLast ? "stopped" : `${index}:${isOver ? "over" : Math.floor(ms / REPORT_MS)}`;
   const next = playedOn(state, { ...turn, reported: mark }, playback);
   if (mark === turn.reported) return next;
   const phase = isLast ? "stopped" : turn.reported === "" ? "started" : "playing";
@@ -131,7 +185,18 @@ export function heardOf(state, { turnId, index, ms, isOver }) {
 export function muted(state, reason) {
   const text = `This browser cannot play the reply (${reason}). It is shown as text.`;
   const next = withNotice({ ...state, canPlay: false }, warning("no_sound", text));
-  return next.turn ? withEffects(cutTurn(next, "stopped"), { type: "send", frame: { type: "interrupt", turn_id: next.turn.id } }) : next;
+  return next.turn ? playedOn(next, next.turn, silenced(next.turn.playback)) : next;
+}
+
+/** The browser keeps the page silent until the user touches it. @param {State} state @param {boolean} isBlocked @returns {State} */
+export function blocked(state, isBlocked) {
+  if (isBlocked) return withNotice(state, warning(BLOCKED, "The browser keeps this page silent. Click or tap anywhere to hear the reply."));
+  return { ...state, notices: state.notices.filter(({ code }) => code !== BLOCKED) };
+}
+
+/** @param {State} state @param {string} utterance */
+function spokenIn({ voice, openId }, utterance) {
+  return openId ? lastEntries({ ...voice.spokenIn, [utterance]: openId }, MAX_UNANSWERED) : voice.spokenIn;
 }
 
 /** @param {State} state @param {Partial<Voice>} change @returns {State} */

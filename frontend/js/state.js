@@ -34,6 +34,7 @@
  * @typedef {object} TurnView What is shown of a turn besides its messages; gone with the page.
  * @property {readonly Segment[]} segments
  * @property {string} reasoning
+ * @property {string} unheard what was written and cut off before it was heard
  * @property {TurnEnd | null} end
  * @property {ErrorFrame | null} error
  * @property {readonly Notice[]} notices
@@ -59,7 +60,8 @@
  * @property {number} rate of the microphone
  * @property {"quiet" | "maybe" | "speaking" | "recognizing"} phase of the utterance
  * @property {string} transcript the words so far
- * @property {string | null} conversationId where the words belong
+ * @property {string | null} utterance the last one that was noticed
+ * @property {Readonly<Record<string, string>>} spokenIn utterance → conversation, until its words have come
  * @property {boolean} isHeld the key of push-to-talk is down
  * @property {readonly {id: string, label: string}[]} devices microphones; named once the browser allows it
  *
@@ -112,13 +114,14 @@ export const NO_VOICE = {
   rate: 16_000,
   phase: "quiet",
   transcript: "",
-  conversationId: null,
+  utterance: null,
+  spokenIn: {},
   isHeld: false,
   devices: [],
 };
 
 /** @type {TurnView} */
-export const EMPTY_VIEW = { segments: [], reasoning: "", end: null, error: null, notices: [] };
+export const EMPTY_VIEW = { segments: [], reasoning: "", unheard: "", end: null, error: null, notices: [] };
 
 const MAX_VIEWS = 300;
 const MAX_NOTICES = 5;

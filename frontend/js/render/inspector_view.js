@@ -24,7 +24,7 @@ export function inspectorView(state) {
   if (state.isTraceRefused) return h("p", {}, "This server shows what the model reads to its operators alone.");
   const turns = turnsOf(state);
   if (!turns.length) return h("p", {}, "Nothing yet: the next message shows here what the model reads.");
-  return turns.map(({ id, asked, trace }, index) => turnTraceView(id, asked, trace, index === 0));
+  return turns.map((turn, index) => turnTraceView(turn, index === 0));
 }
 
 /** Of the open conversation, newest first. @param {State} state */
@@ -33,12 +33,15 @@ function turnsOf(state) {
   const asked = history.filter((message) => isUserMessage(message) && message._turn).reverse();
   return asked.flatMap(({ _turn = "", content }) => {
     const trace = state.traces[_turn];
-    return trace ? [{ id: _turn, asked: content, trace }] : [];
+    return trace ? [{ id: _turn, asked: content, trace, metrics: state.views[_turn]?.end?.metrics ?? null }] : [];
   });
 }
 
-/** @param {string} id @param {string} asked @param {TurnTrace} trace @param {boolean} isOpen */
-function turnTraceView(id, asked, trace, isOpen) {
+/**
+ * @param {{id: string, asked: string, trace: TurnTrace, metrics: Record<string, number | null> | null}} turn
+ * @param {boolean} isOpen
+ */
+function turnTraceView({ id, asked, trace, metrics }, isOpen) {
   return h(
     "details",
     { class: "trace", key: id, open: isOpen },
@@ -49,9 +52,28 @@ function turnTraceView(id, asked, trace, isOpen) {
       h("span", { class: "trace-title" }, asked),
       h("span", { class: "tag" }, count(trace.calls.length, "call")),
     ),
+    metrics && latencyView(metrics),
     trace.calls.map((call, index) => callView(call, trace, index === trace.calls.length - 1)),
     notFiredView(trace),
   );
+}
+
+const MOMENTS = [
+  ["transcript", "words"],
+  ["model_request", "model asked"],
+  ["first_token", "first token"],
+  ["first_sentence", "first sentence"],
+  ["first_audio", "first sound"],
+  ["total", "end"],
+];
+
+/** Since the user stopped speaking, or sent the message. @param {Record<string, number | null>} metrics */
+function latencyView(metrics) {
+  const known = MOMENTS.flatMap(([name = "", label]) => {
+    const ms = metrics[name];
+    return typeof ms === "number" ? [`${label} ${Math.round(ms)}`] : [];
+  });
+  return known.length > 0 && h("p", { class: "fine latency" }, `After the question, in ms: ${known.join(" · ")}`);
 }
 
 /** @param {ModelCall} call @param {TurnTrace} trace @param {boolean} isOpen */

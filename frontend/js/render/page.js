@@ -137,7 +137,8 @@ export function focusInput() {
 
 /** How loud the microphone is, 0 to 1: fifty times a second, so not through the state. @param {number} level */
 export function showLevel(level) {
-  document.documentElement.style.setProperty("--level", level.toFixed(2));
+  const foot = /** @type {HTMLElement | null} */ (document.querySelector(".foot"));
+  foot?.style.setProperty("--level", level.toFixed(2));
 }
 
 /** A menu closes with Esc by itself. */

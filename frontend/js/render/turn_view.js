@@ -9,6 +9,7 @@
  */
 
 import { isUserMessage } from "../conversation.js";
+import { spokenText } from "../playback.js";
 import { h, memo } from "./dom.js";
 import { icon } from "./icons.js";
 import { errorView, noticeView } from "./lines_view.js";
@@ -30,7 +31,12 @@ export function turnView({ key, messages, view, running, isLast, isOnline }) {
   const asked = messages.find(isUserMessage);
   const rest = messages.filter((message) => message !== asked);
   const hasActivity = view?.segments.some(({ kind }) => kind === "tool" || kind === "media");
-  const body = running ? liveBody(running) : view && hasActivity ? segmentsBody(view.segments) : rest.map(messageView);
+  const isShownWhole = view && (hasActivity || view.unheard);
+  const body = running
+    ? liveBody(running)
+    : isShownWhole
+      ? withPaler(parts(view.segments), view.unheard)
+      : rest.map(messageView);
   const isAnswered = body.length > 0;
   return h(
     "article",
@@ -58,31 +64,32 @@ const messageView = memo((/** @type {Message} */ message) =>
   message._hook ? hookView(message) : markdownView(message.content),
 );
 
-/** @param {readonly Segment[]} segments @returns {Child[]} */
-function segmentsBody(segments) {
-  return parts(segments).map(partView);
-}
-
 /** What was reached, and behind it, paler, what has only streamed so far. @param {Turn} turn @returns {Child[]} */
 function liveBody({ playback, streamed }) {
-  const said = playback.historySegments.map((segment) => (segment.kind === "sentence" ? segment.text : "")).join("");
+  const said = spokenText(playback);
   const ahead = streamed.startsWith(said) ? streamed.slice(said.length) : "";
-  const reached = parts(playback.historySegments);
-  const last = reached.at(-1);
-  if (typeof last === "string") {
-    return [...reached.slice(0, -1).map(partView), markdownView(last + ahead, last.length)];
-  }
-  return [...reached.map(partView), ahead.trim() && markdownView(ahead, 0)];
+  return withPaler(parts(playback.historySegments), ahead);
 }
 
-/** @param {string | Exclude<Segment, {kind: "sentence"}>} part */
+/** @param {Part[]} reached @param {string} paler @returns {Child[]} */
+function withPaler(reached, paler) {
+  const last = reached.at(-1);
+  if (typeof last === "string") {
+    return [...reached.slice(0, -1).map(partView), markdownView(last + paler, last.length)];
+  }
+  return [...reached.map(partView), paler.trim() && markdownView(paler, 0)];
+}
+
+/** @typedef {string | Exclude<Segment, {kind: "sentence"}>} Part */
+
+/** @param {Part} part */
 function partView(part) {
   return typeof part === "string" ? markdownView(part) : segmentView(part);
 }
 
 /** Neighbouring sentences as one text. @param {readonly Segment[]} segments */
 function parts(segments) {
-  /** @type {(string | Exclude<Segment, {kind: "sentence"}>)[]} */
+  /** @type {Part[]} */
   const found = [];
   for (const segment of segments) {
     const last = found.at(-1);
@@ -187,7 +194,7 @@ function endLine(answer, view) {
     case "lost":
       return "Not answered: the connection was lost.";
     case "stopped":
-      return "Stopped.";
+      return view?.unheard.trim() ? "Stopped. The paler part was not heard." : "Stopped.";
     case "failed":
       return "Not answered.";
     case undefined:

@@ -39,7 +39,9 @@ export function voiceLine(state) {
     "div",
     { class: `line voice-line voice-${phaseOf(state)}`, key: "voice" },
     h("span", { class: "voice-level", "aria-hidden": "true" }),
-    h("p", { role: "status", class: "voice-state" }, wordsOf(state)),
+    // Told once: a screen reader that names every change would talk into the conversation.
+    h("p", { role: "status", class: "visually-hidden" }, voice.mic === "on" ? "The microphone is on" : "Asking for the microphone"),
+    h("p", { class: "voice-state" }, wordsOf(state)),
     voice.transcript && h("p", { class: "voice-transcript" }, voice.transcript),
     isPushToTalk &&
       voice.mic === "on" &&
@@ -66,7 +68,7 @@ function problemLine(problem) {
 function whyNot(state) {
   const { connection, speech } = state;
   if (connection.phase !== "online") return "Not connected";
-  if (openConversation(state)?.access !== "write") return "Read-only in this tab";
+  if (openConversation(state)?.access === "read") return "Read-only in this tab";
   if (!speech) return "This server has no speech recognition";
   for (const part of [speech.stt, speech.vad]) {
     if (part.state === "loading") return "Speech recognition is still loading";
@@ -89,6 +91,8 @@ function phaseOf(state) {
 /** @param {State} state */
 function wordsOf(state) {
   const isPushToTalk = state.settings.turnDetection === "push_to_talk";
+  const deafness = state.voice.mic === "on" ? whyNot(state) : null;
+  if (deafness) return `${deafness}. Nobody hears you.`;
   switch (phaseOf(state)) {
     case "starting":
       return "Asking for the microphone…";

@@ -28,6 +28,7 @@ export class Microphone {
   async start(deviceId) {
     this.stop();
     const start = this.starts;
+    const isOvertaken = () => start !== this.starts;
     if (!navigator.mediaDevices?.getUserMedia) throw new DOMException("insecure origin", "SecurityError");
     const stream = await navigator.mediaDevices.getUserMedia({
       audio: {
@@ -35,18 +36,11 @@ export class Microphone {
         noiseSuppression: true,
         autoGainControl: true,
         channelCount: 1,
-        ...(deviceId ? { deviceId: { exact: deviceId } } : {}),
+        ...(deviceId ? { deviceId: { ideal: deviceId } } : {}), // one that is gone is no reason to hear nothing
       },
     });
-    const { context, source } = connect(stream);
-    await context.audioWorklet.addModule(new URL("./capture_worklet.js", import.meta.url));
-    const node = new AudioWorkletNode(context, "parley-capture", { numberOfOutputs: 0 });
-    node.port.onmessage = ({ data }) => {
-      this.onLevel(data.level);
-      this.onFrame(data.pcm);
-    };
-    source.connect(node);
-    if (start !== this.starts) {
+    const context = await this.#capture(stream);
+    if (isOvertaken()) {
       release(stream, context);
       return null;
     }
@@ -55,6 +49,27 @@ export class Microphone {
     this.context = context;
     await context.resume();
     return context.sampleRate;
+  }
+
+  /** @param {MediaStream} stream @returns {Promise<AudioContext>} the stream is let go if it fails */
+  async #capture(stream) {
+    /** @type {AudioContext | null} */
+    let context = null;
+    try {
+      const connected = connect(stream);
+      context = connected.context;
+      await context.audioWorklet.addModule(new URL("./capture_worklet.js", import.meta.url));
+      const node = new AudioWorkletNode(context, "parley-capture", { numberOfOutputs: 0 });
+      node.port.onmessage = ({ data }) => {
+        this.onLevel(data.level);
+        this.onFrame(data.pcm);
+      };
+      connected.source.connect(node);
+      return context;
+    } catch (error) {
+      release(stream, context);
+      throw error;
+    }
   }
 
   stop() {
@@ -77,13 +92,13 @@ function connect(stream) {
   }
 }
 
-/** @param {MediaStream} stream @param {AudioContext} context */
+/** @param {MediaStream} stream @param {AudioContext | null} context */
 function release(stream, context) {
   for (const track of stream.getTracks()) {
     track.onended = null;
     track.stop();
   }
-  void context.close();
+  void context?.close();
 }
 
 /** What to tell the user, and the cure. @param {unknown} error */

@@ -12,13 +12,18 @@ export class Player {
    * @param {URL | string} options.worklet
    * @param {(heard: HeardSentence) => void} options.onHeard
    * @param {(reason: string) => void} options.onFailed there will be no sound
+   * @param {(isBlocked: boolean) => void} options.onBlocked the browser waits for the user's hand
+   * @param {(act: () => void) => unknown} [options.later] a context needs a moment to run
    */
-  constructor({ createContext, createNode, worklet, onHeard, onFailed }) {
+  constructor({ createContext, createNode, worklet, onHeard, onFailed, onBlocked, later = soon }) {
     this.createContext = createContext;
     this.createNode = createNode;
     this.worklet = worklet;
     this.onHeard = onHeard;
     this.onFailed = onFailed;
+    this.onBlocked = onBlocked;
+    this.later = later;
+    this.isBlocked = false; // as we have told
     /** @type {AudioContext | null} */
     this.context = null;
     /** @type {Promise<AudioWorkletNode | null> | null} */
@@ -36,6 +41,11 @@ export class Player {
     void this.context?.resume().catch(() => {});
   }
 
+  /** The user touched the page. */
+  resumeIfBlocked() {
+    if (this.isBlocked) this.unlock();
+  }
+
   /** @param {string} turnId @param {number} index @param {number} rate */
   begin(turnId, index, rate) {
     this.unlock();
@@ -43,6 +53,7 @@ export class Player {
     this.lastId += 1;
     this.sentences.set(this.lastId, this.open);
     this.#post({ type: "begin", id: this.lastId, rate });
+    this.later(() => this.#tellIfBlocked());
   }
 
   /** @param {ArrayBuffer} pcm */
@@ -79,6 +90,7 @@ export class Player {
     try {
       const context = this.createContext();
       this.context = context;
+      context.onstatechange = () => this.isBlocked && this.#tellIfBlocked();
       await context.audioWorklet.addModule(this.worklet);
       const node = this.createNode(context);
       node.port.onmessage = ({ data }) => this.#heard(data);
@@ -90,13 +102,28 @@ export class Player {
     }
   }
 
+  #tellIfBlocked() {
+    if (!this.context) return;
+    const isBlocked = this.context.state !== "running" && this.sentences.size > 0;
+    if (isBlocked !== this.isBlocked) this.onBlocked(isBlocked);
+    this.isBlocked = isBlocked;
+  }
+
   /** @param {import("./player_core.js").Heard[]} reports */
   #heard(reports) {
+    const latencyMs = 1000 * (this.context?.outputLatency || this.context?.baseLatency || 0); // on its way to the ear
     for (const { id, ms, isOver } of reports) {
       const sentence = this.sentences.get(id);
       if (!sentence) continue; // of a turn that was cut
       if (isOver) this.sentences.delete(id);
-      this.onHeard({ ...sentence, ms, isOver });
+      this.onHeard({ ...sentence, ms: isOver ? ms : Math.max(0, ms - latencyMs), isOver });
     }
   }
+}
+
+const BLOCKED_AFTER_MS = 1_000;
+
+/** @param {() => void} act */
+function soon(act) {
+  return setTimeout(act, BLOCKED_AFTER_MS);
 }

@@ -94,10 +94,11 @@ export class PlayerCore {
   /** @param {Piece} piece @param {Float32Array} out @param {number} from @returns {number} where the next piece begins */
   #renderPiece(piece, out, from) {
     const step = piece.rate / this.rate;
+    const playable = piece.isEnded ? piece.length : piece.length - 1; // between two samples both are needed
     let at = from;
     while (at < out.length) {
       const index = Math.floor(piece.position);
-      if (index >= piece.length) {
+      if (index >= playable) {
         this.#ranDry(piece);
         return piece.isEnded ? at : out.length;
       }
