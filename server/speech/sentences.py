@@ -13,16 +13,20 @@ MAX_SENTENCE_CHARS: Final = 600
 
 _DECISIVE: Final = "。！？…\n"  # end a sentence whatever follows
 _STOPS: Final = frozenset(_DECISIVE + ".!?")
-_CLOSERS: Final = frozenset("\"'”’)]}»」』）】》*_`~")  # belong to the sentence that they close
+_CLOSERS: Final = frozenset("\"'”’)]}»«」』）】》*_`~")  # belong to the sentence that they close
 _MAX_CLOSERS: Final = 16
-_FENCE: Final = "```"
+_FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})")
 _LINK: Final = re.compile(r"(?:https?://|www\.)\S*$", re.IGNORECASE)
-_LAST_WORD: Final = re.compile(r"[^\s(\[\"'“‘（]*$")
-_LIST_NUMBER: Final = re.compile(r"(?:^|\n)\s*\d{1,3}$")
+_OPENED: Final = {"“": "”", "‘": "’", "「": "」", "『": "』", "（": "）", "(": ")", "《": "》", "【": "】"}
+_TWINS: Final = ('"', "**", "__")  # open and close alike
+_LAST_WORD: Final = re.compile(r"[a-zà-ɏ.]*$", re.IGNORECASE)
+_LIST_NUMBER: Final = re.compile(r"(?:^|\n)\s*(?:\d{1,3}|[a-z])$")
 _ABBREVIATIONS: Final = frozenset(
     "mr mrs ms dr prof st jr sr vs etc e.g i.e cf fig approx dept est inc ltd co corp a.m p.m u.s u.k ph.d "
-    "jan feb mar apr jun jul aug sep sept oct nov dec".split()
+    "jan feb mar apr jun jul aug sep sept oct nov dec gen col sen gov rev sgt lt capt mt fr messrs mme".split()
 )
+_BEFORE_NUMBERS: Final = frozenset("no nos p pp vol sec ch art eq max min".split())
+"""Words as well: abbreviations only when a digit follows."""
 _CLAUSE_STOPS: Final = frozenset(",;:–—")  # end a clause before white space
 _WIDE_CLAUSE_STOPS: Final = frozenset("，、；：")  # whatever follows
 _MIN_CLAUSE_WORDS: Final = 4
@@ -33,7 +37,10 @@ class SentenceSplitter:
     """Cuts the reply of one turn: `feed` what arrives, `flush` at the end of each model reply.
 
     A sentence holds at least one letter or digit: stray punctuation and white
-    space wait for what follows. Inside a ``` fence only the end of a line cuts.
+    space wait for what follows. Inside a code fence only the end of a line cuts.
+    Inside a quotation or brackets a stop waits for one more character: the mark
+    that closes them belongs to the sentence. Code in backticks and the words of
+    a link are never cut.
     With `first_clause` the very first sentence may end at a clause, so that it
     can be heard early.
     """
@@ -47,7 +54,7 @@ class SentenceSplitter:
         self._at = 0  # _text[:_at] has been looked at
         self._has_word = False  # _text[:_at] holds a letter or a digit
         self._line_at: int | None = 0  # where the current line begins; None: before _text
-        self._in_fence = False
+        self._fence: str | None = None  # what closes the code block that we are in
 
     def feed(self, delta: str) -> list[str]:
         """The sentences that `delta` completes, often none."""
@@ -96,7 +103,7 @@ class SentenceSplitter:
     def _is_clause(self, stop: str) -> bool | None:
         """Is enough said before this comma or dash to be worth hearing? None: the next character will tell."""
         before = self._text[: self._at]
-        if self._in_fence or self._is_fence_line():
+        if self._fence is not None or self._fence_mark():
             return False
         if stop in _WIDE_CLAUSE_STOPS:
             return sum(map(str.isalnum, before)) >= _MIN_WIDE_CLAUSE_CHARS
@@ -106,30 +113,39 @@ class SentenceSplitter:
         return following.isspace() if following else None
 
     def _is_line_end(self) -> bool:
-        is_fence = self._is_fence_line()
-        self._in_fence ^= is_fence
+        mark = self._fence_mark()
+        if self._fence is None:
+            self._fence = mark
+        elif mark and mark.startswith(self._fence):
+            self._fence = None
         self._line_at = self._at + 1
-        return is_fence or self._has_word
+        return mark is not None or self._has_word
 
-    def _is_fence_line(self) -> bool:
-        return self._line_at is not None and self._text[self._line_at : self._at].lstrip(" ").startswith(_FENCE)
+    def _fence_mark(self) -> str | None:
+        """That the current line opens or closes a code block with, if it does."""
+        found = None if self._line_at is None else _FENCE.match(self._text, self._line_at, self._at)
+        return found[1] if found else None
 
     def _is_stop(self) -> bool | None:
         """Does the stop at `_at` end a sentence? None: the next character will tell."""
-        if not self._has_word or self._in_fence or self._is_fence_line():
+        if not self._has_word or self._fence is not None or self._fence_mark():
             return False
         stop = self._text[self._at]
-        if stop in _DECISIVE:
-            return True
         end = self._past_closers(self._at + 1)
+        before = self._text[: self._at]
         following = self._text[end : end + 1]
+        if _is_in_markup(before, self._text[:end]):
+            return False if following else None
+        if stop in _DECISIVE:
+            return True if following or not _is_in_quotation(self._text[:end]) else None
         if stop == ".":
             if not following:
                 return None
-            return _is_wide(following) or (following.isspace() and not self._is_abbreviation())
-        is_in_link = _LINK.search(self._text[: self._at]) is not None
+            return _is_wide(following) or (following.isspace() and self._is_period(end))
+        is_in_link = _LINK.search(before) is not None
         if not following:
-            return None if is_in_link else True
+            # ` !` may become `!=`
+            return None if is_in_link or before[-1:].isspace() or _is_in_quotation(self._text[:end]) else True
         # `a?b=c`, `a != b`, `it?.length` go on
         return following.isspace() or _is_wide(following) or (following.isupper() and not is_in_link)
 
@@ -141,20 +157,38 @@ class SentenceSplitter:
             end += 1
         return end
 
-    def _is_abbreviation(self) -> bool:
+    def _is_period(self, end: int) -> bool | None:
+        """No abbreviation? None: what follows the white space will tell."""
         before = self._text[: self._at]
         if _LIST_NUMBER.search(before):
-            return True
+            return False
         found = _LAST_WORD.search(before)
         word = found[0] if found else ""
+        if word.lower() in _BEFORE_NUMBERS and end == self._at + 1:
+            rest = self._text[end:].lstrip(" ")
+            return not rest[0].isdigit() if rest else None
         is_initial = len(word) == 1 and word.isupper() and word != "I"
-        return is_initial or word.lower() in _ABBREVIATIONS
+        return not (is_initial or word.lower() in _ABBREVIATIONS)
 
     def _forced_end(self) -> int:
         for at in range(MAX_SENTENCE_CHARS - 1, MAX_SENTENCE_CHARS // 2, -1):
             if self._text[at].isspace():
                 return at
         return MAX_SENTENCE_CHARS
+
+
+def _is_in_markup(before: str, upto: str) -> bool:
+    """Code in backticks, or a link's words, that what comes after `upto` must close."""
+    line = before[before.rfind("\n") + 1 :]
+    return line.count("`") % 2 == 1 or upto.rfind("[", len(before) - len(line)) > upto.rfind("]")
+
+
+def _is_in_quotation(text: str) -> bool:
+    """Something that was opened in `text` is still open there."""
+    line = text[text.rfind("\n") + 1 :]
+    return any(line.count(opened) > line.count(closed) for opened, closed in _OPENED.items()) or any(
+        line.count(twin) % 2 for twin in _TWINS
+    )
 
 
 def _is_wide(character: str) -> bool:

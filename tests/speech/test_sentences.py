@@ -1,10 +1,15 @@
 """server/speech/sentences.py"""
 
+import itertools
+import re
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from server.speech.sentences import MAX_SENTENCE_CHARS, SentenceSplitter
+from tests.speech.sentence_cases import CASES
 
 
 def cut(*deltas: str) -> list[str]:
@@ -43,32 +48,91 @@ def test_any_text_survives_and_no_sentence_is_endless(text: str) -> None:
     assert all(len(sentence) <= MAX_SENTENCE_CHARS + 17 for sentence in sentences)
 
 
+def unmark(line: str) -> list[str]:
+    text = line.replace(r"\\", "\0").replace(r"\n", "\n").replace(r"\t", "\t").replace("\0", "\\")
+    return [piece for piece in text.split("|") if piece]
+
+
+TABLE = [
+    pytest.param(unmark(line), id=f"{subject}: {line}")
+    for subject, lines in CASES.items()
+    for line in lines.strip("\n").split("\n")
+]
+STOPS_AND_CLOSERS = re.compile(r"""[.!?。！？…"'”’)\]}»«」』）】》*_`~]+|.""", re.DOTALL)
+
+
+def test_the_table_is_large_enough() -> None:
+    assert len(TABLE) >= 250
+
+
+@pytest.mark.parametrize("sentences", TABLE)
+def test_a_reply_is_cut_where_the_table_says(sentences: list[str]) -> None:
+    assert cut("".join(sentences)) == sentences
+
+
+@pytest.mark.parametrize("sentences", [case for case in TABLE if "?." not in str(case.id)])
+def test_the_cuts_do_not_depend_on_how_the_reply_arrived(sentences: list[str]) -> None:
+    """As long as stops and the marks behind them come together: nothing waits for a second `!`."""
+    assert cut(*STOPS_AND_CLOSERS.findall("".join(sentences))) == sentences
+
+
+@given(st.sampled_from(TABLE), st.lists(st.integers(1, 12), min_size=1, max_size=30))
+def test_nor_on_the_size_of_the_pieces_of_a_reply(case: Any, sizes: list[int]) -> None:
+    [sentences] = case.values
+    pieces = STOPS_AND_CLOSERS.findall("".join(sentences))
+    tokens, size = [], itertools.cycle(sizes)
+    while pieces:
+        count = next(size)
+        tokens.append("".join(pieces[:count]))
+        del pieces[:count]
+
+    if "?." not in case.id:
+        assert cut(*tokens) == sentences
+
+
 @pytest.mark.parametrize(
-    ("text", "sentences"),
+    ("text", "first"),
     [
-        ("Hello. How are you?", ["Hello.", " How are you?"]),
-        ("Yes! No? Well.", ["Yes!", " No?", " Well."]),
-        ("你好。今天天气很好！你呢？", ["你好。", "今天天气很好！", "你呢？"]),
-        ("他说：“走吧。”然后走了。", ["他说：“走吧。”", "然后走了。"]),
-        ("One line\nand another", ["One line", "\nand another"]),
-        ("A paragraph.\n\nAnother.", ["A paragraph.", "\n\nAnother."]),
-        ("Pi is 3.14 or so. Yes.", ["Pi is 3.14 or so.", " Yes."]),
-        ("Ask Dr. Who, e.g. now. Fine.", ["Ask Dr. Who, e.g. now.", " Fine."]),
-        ("J. R. Smith and I. We left.", ["J. R. Smith and I.", " We left."]),
-        ("1. First\n2. Second", ["1. First", "\n2. Second"]),
-        ("See https://a.example/x.html?q=1! Good.", ["See https://a.example/x.html?q=1!", " Good."]),
-        ("What?! Really...", ["What?!", " Really..."]),
-        ('She said "no." Then left.', ['She said "no."', " Then left."]),
-        ("**Done!** Next.", ["**Done!**", " Next."]),
-        ("if a != b then stop", ["if a != b then stop"]),
-        ("Well… maybe", ["Well…", " maybe"]),
-        ("...", ["..."]),
-        ("  \n ", ["  \n "]),
-        ("", []),
+        ("Well, you can do that, if you like. Yes.", "Well, you can do that,"),
+        ("You can, in fact, do that. Yes.", "You can, in fact,"),
+        ("That is a good question: the sky is blue.", "That is a good question:"),
+        ("I think it is so \u2013 and you do too.", "I think it is so \u2013"),
+        ("It costs 1,000 in all, or more.", "It costs 1,000 in all,"),
+        ("One, two, three. Four", "One, two, three."),
+        ("It is 10:30 in the town, I think.", "It is 10:30 in the town,"),
+        ("今天天气真的很好，我们出去走走。", "今天天气真的很好，"),
+        ("好，我们出去走走。", "好，我们出去走走。"),
+        ("東京はとても大きい、そして楽しい。", "東京はとても大きい、"),
+        ("```\nfor a in one, two, three, four, five:\n```", "```"),
+        ("No comma here. But, as you see, here there is.", "No comma here."),
     ],
 )
-def test_full_stops_of_english_and_chinese_end_a_sentence(text: str, sentences: list[str]) -> None:
-    assert cut(text) == sentences
+def test_the_first_clause_of_a_spoken_reply_leaves_early(text: str, first: str) -> None:
+    splitter = SentenceSplitter(first_clause=True)
+    whole = [*splitter.feed(text), splitter.flush() or ""]
+    letters = SentenceSplitter(first_clause=True)
+    one_by_one = [sentence for letter in text for sentence in letters.feed(letter)]
+
+    assert whole[0] == first
+    assert one_by_one[:1] == [first] or not one_by_one
+    assert "".join(whole) == text
+
+
+def test_only_the_first_sentence_of_a_turn_may_be_a_clause() -> None:
+    splitter = SentenceSplitter(first_clause=True)
+
+    assert splitter.feed("This is the first clause, and this is the rest, you see. ")[1:] == [
+        " and this is the rest, you see."
+    ]
+    assert splitter.feed("And this one here is whole, as you see. ") == [" And this one here is whole, as you see."]
+
+
+@pytest.mark.parametrize("opening", ["“", "「", "（", '"', "("])
+def test_in_a_quotation_a_stop_waits_for_the_mark_that_closes_it(opening: str) -> None:
+    splitter = SentenceSplitter()
+
+    assert splitter.feed(f"{opening}好！") == []
+    assert splitter.feed("好") == [f"{opening}好！"]
 
 
 @pytest.mark.parametrize("last", ["!", "?", "。", "！", "？", "…", "\n"])
