@@ -9,10 +9,10 @@ _RULE: Final = re.compile(r"^\s*([-*_])(?:\s*\1){2,}\s*$")
 _IMAGE: Final = re.compile(r"!\[([^\]\n]*)\]\([^)\s]*(?:\s+\"[^\"]*\")?\)")
 _LINK: Final = re.compile(r"\[([^\]\n]+)\]\([^)\s]*(?:\s+\"[^\"]*\")?\)")
 _ADDRESS: Final = re.compile(r"<?\b(?:https?://|www\.)[^\s<>\"'”’）】]*[^\s<>\"'”’）】.,;:!?)\]]>?", re.IGNORECASE)
-_HEADING: Final = re.compile(r"^\s{0,3}#{1,6}\s+")
+_HEADING: Final = re.compile(r"^\s{0,3}#{1,6}\s+(.*?)[\s#]*$")
 _BULLET: Final = re.compile(r"^(\s*)[-*+•]\s+(?:\[[ xX]\]\s+)?")
 _QUOTE: Final = re.compile(r"^\s*(?:>\s?)+")
-_EMPHASIS: Final = re.compile(r"(\*{1,3}|_{1,3}|~~)(?=\S)(.+?)(?<=\S)\1")
+_EMPHASIS: Final = re.compile(r"(\*{1,3}|(?<!\w)_{1,3}|~~)(?=\S)(.+?)(?<=\S)\1(?!(?<=_)\w)")
 _CODE: Final = re.compile(r"`+([^`\n]+)`+")
 _ESCAPE: Final = re.compile(r"\\([\\`*_{}\[\]()#+\-.!|~>])")
 _EMOJI: Final = re.compile(
@@ -57,8 +57,8 @@ class SpokenText:
         if starts:
             if _TABLE_ROW.match(line) or _RULE.match(line):
                 return ""
-            for mark in (_QUOTE, _HEADING, _BULLET):
-                line = mark.sub("", line, count=1)
+            line = _HEADING.sub(r"\1", _QUOTE.sub("", line))
+            line = _BULLET.sub("", line)
         return _inline(line)
 
 

@@ -1,0 +1,106 @@
+"""server/speech/speakable.py"""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from server.speech.speakable import SpokenText
+
+
+@pytest.mark.parametrize(
+    ("text", "spoken"),
+    [
+        ("Just as it stands.", None),
+        (" White space around. ", None),
+        ("**Bold** and *thin*.", "Bold and thin."),
+        ("***Both*** of them.", "Both of them."),
+        ("It is __so__ and ~~not~~.", "It is so and not."),
+        ("a * b * c", None),
+        ("snake_case_name is one", None),
+        ("_snake_ and a_b _c", "snake and a_b _c"),
+        ("# Heading", "Heading"),
+        ("# C# and F", "C# and F"),
+        ("### A heading ###", "A heading"),
+        ("- one", "one"),
+        ("* two", "two"),
+        ("- [x] done", "done"),
+        ("1. First", None),
+        ("> quoted", "quoted"),
+        ("> > twice", "twice"),
+        ("Call `f(x)` now.", "Call f(x) now."),
+        ("See [the page](https://a.example/b?c=d).", "See the page."),
+        ('See [it](a.html "Title").', "See it."),
+        ("![A cat](cat.png)", "A cat"),
+        ("![](cat.png)", ""),
+        ("See https://a.example/b.html.", "See ."),
+        ("https://a.example", ""),
+        ("<https://a.example/x>", ""),
+        ("Go to www.a.example now.", "Go to now."),
+        ("| a | b |", ""),
+        ("|---|---|", ""),
+        ("---", ""),
+        ("* * *", ""),
+        ("```", ""),
+        ("```py\nx = 1\n```", ""),
+        ("Look:\n```py\nx = 1\n```\nDone.", "Look: Done."),
+        ("~~~\nx\n~~~", ""),
+        ("Hi 👋 there", "Hi there"),
+        ("👍", ""),
+        ("👩‍👩‍👧 family", "family"),
+        ("Done ✅", "Done"),
+        ("...", ""),
+        ("   \n ", ""),
+        ("", ""),
+        ("5 \\* 3", "5 * 3"),
+        ("你好，世界。", None),
+        ("**你好**。", "你好。"),
+        ("「はい。」", None),
+        ("Line one\nline two", "Line one line two"),
+        ("`a` and `b`", "a and b"),
+        ("2 < 3 and 4 > 3", None),
+    ],
+)
+def test_what_is_said_of_a_slice(text: str, spoken: str | None) -> None:
+    assert SpokenText().of(text) == spoken
+
+
+def said(*slices: str) -> list[str | None]:
+    reader = SpokenText()
+    return [reader.of(text) for text in slices]
+
+
+def test_a_code_block_is_silent_over_many_slices() -> None:
+    slices = ("Look:", "\n```py", "\nx = 1.", "\nprint('a.')", "\n```", "\nDone.")
+
+    assert said(*slices) == [None, *[""] * 4, None]
+
+
+def test_a_longer_fence_is_closed_by_one_as_long() -> None:
+    assert said("````", "\n```", "\nx = 1", "\n```", "\n````", "\nDone.") == [*[""] * 5, None]
+
+
+def test_tildes_do_not_close_what_backticks_opened() -> None:
+    assert said("```\n~~~\nx", "\n```", "\nDone.") == ["", "", None]
+
+
+def test_marks_of_a_line_count_at_its_start_only() -> None:
+    assert said("It is 5", " - 3 of them.") == [None, None]
+    assert said("One. ", "# is a sign.") == [None, None]
+
+
+def test_a_slice_that_begins_a_line_is_one_even_without_its_newline() -> None:
+    assert said("One.\n", "- two") == [None, "two"]
+
+
+@given(st.lists(st.text(alphabet="ab*_`~#|-[]()<>!\\ \n.:/hw👍好", max_size=40), max_size=6))
+def test_no_text_is_too_strange_and_nothing_is_said_without_a_letter(slices: list[str]) -> None:
+    for spoken in said(*slices):
+        assert spoken is None or spoken == "" or any(map(str.isalnum, spoken))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["*" * 600, "[" * 600, "`" * 600, "_a" * 300, "<https://" * 60, "| " * 300, "# " * 300],
+)
+def test_no_text_takes_long(text: str) -> None:
+    SpokenText().of(text)
