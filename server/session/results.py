@@ -61,6 +61,7 @@ class Narrator:
                 yield TTSResult(tool_result=result)
             case LLMChunk(reply_end=True):
                 yield from self.flush()
+                self._tags.begin_reply()
             case LLMChunk(notice=NoticeGiven() as notice):
                 yield TTSResult(notice=notice)
             case LLMChunk(reasoning=str(reasoning)):

@@ -1,7 +1,7 @@
 """`<voice>…</voice>` in a reply: only what it encloses is said, and the tags are never shown. Pure.
 
-Until a reply holds its first tag everything is said; from then on only what is
-tagged. At most seven characters are withheld to tell a tag from text.
+Until a model reply holds its first tag everything is said; from then on only
+what is tagged. At most seven characters are withheld to tell a tag from text.
 """
 
 from collections import deque
@@ -30,6 +30,10 @@ class VoiceTags:
         held, self._held = self._held, ""
         self._note(held)
         return held
+
+    def begin_reply(self) -> None:
+        """After `flush`: what follows is another reply, which is said until it holds a tag of its own."""
+        self._is_voiced = True
 
     def voiced(self, text: str) -> str | None:
         """Of the next slice of the text given out, what is to be said; None: all of it."""

@@ -1,0 +1,78 @@
+"""server/speech/voice_tags.py"""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from server.speech.voice_tags import VoiceTags
+
+TAG = re.compile(r"</?voice>", re.IGNORECASE)
+
+
+def shown(*deltas: str) -> tuple[str, str | None]:
+    """What is shown, and of it what is said."""
+    tags = VoiceTags()
+    text = "".join(map(tags.feed, deltas)) + tags.flush()
+    return text, tags.voiced(text)
+
+
+@pytest.mark.parametrize(
+    ("reply", "text", "said"),
+    [
+        ("All of it.", "All of it.", None),
+        ("<voice>Said.</voice> Shown.", "Said. Shown.", "Said."),
+        ("Before. <voice>Said.</voice> Shown.", "Before. Said. Shown.", "Before. Said."),
+        ("<voice>A</voice>b<voice>C</voice>d", "AbCd", "AC"),
+        ("<VOICE>Said.</Voice> Shown.", "Said. Shown.", "Said."),
+        ("<voice>Open to the end.", "Open to the end.", None),
+        ("</voice>Nothing.", "Nothing.", ""),
+        ("a < b and c > d", "a < b and c > d", None),
+        ("<voices>x</voices>", "<voices>x</voices>", None),
+        ("<voic", "<voic", None),
+        ("<<voice>x</voice>y", "<xy", "<x"),
+        ("", "", None),
+    ],
+)
+def test_tags_are_never_shown_and_say_what_is_said(reply: str, text: str, said: str | None) -> None:
+    assert shown(reply) == (text, said)
+    assert shown(*reply) == (text, said)
+
+
+@given(st.lists(st.sampled_from(["<voice>", "</voice>", "<", "</", "v", "voice>", "a. ", "é", "<v", ">"]), max_size=30))
+def test_how_the_reply_arrives_does_not_matter_and_no_tag_gets_through(pieces: list[str]) -> None:
+    reply = "".join(pieces)
+
+    assert shown(reply) == shown(*pieces) == shown(*reply)
+    assert shown(reply)[0] == TAG.sub("", reply)
+
+
+@given(st.lists(st.sampled_from(["<voice>", "</voice>", "one. ", "two "]), max_size=20), st.integers(1, 9))
+def test_asking_slice_by_slice_gives_what_asking_at_once_gives(pieces: list[str], size: int) -> None:
+    text, said = shown(*pieces)
+    tags = VoiceTags()
+    assert "".join(map(tags.feed, pieces)) + tags.flush() == text
+
+    slices = [text[at : at + size] for at in range(0, len(text), size)]
+    parts = [(tags.voiced(piece), piece) for piece in slices]
+    assert "".join(piece if part is None else part for part, piece in parts) == (text if said is None else said)
+
+
+def test_a_withheld_bracket_is_given_out_as_soon_as_it_is_no_tag() -> None:
+    tags = VoiceTags()
+
+    assert tags.feed("<") == ""
+    assert tags.feed("v") == ""
+    assert tags.feed("x") == "<vx"
+
+
+def test_a_new_reply_of_the_turn_is_said_until_it_holds_a_tag_of_its_own() -> None:
+    tags = VoiceTags()
+    first = tags.feed("<voice>One moment.</voice> Shown.") + tags.flush()
+    assert tags.voiced(first) == "One moment."
+
+    tags.begin_reply()
+
+    answer = tags.feed("The answer.")
+    assert tags.voiced(answer) is None
