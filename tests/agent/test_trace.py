@@ -1,5 +1,6 @@
 """What the inspector is told of a turn."""
 
+import json
 from typing import Any
 
 import msgspec
@@ -129,6 +130,8 @@ async def test_every_message_is_told_once_with_its_origin() -> None:
         ("tool", "alpha ran", {"kind": "turn"}),
         ("system", FULL.agent_loop, {"kind": "prompt", "name": "agent_loop_prompt"}),
     ]
+    fired = [data["hook"] for _, data in traces(chunks, "injected")]
+    assert fired == ["mood", "before_first_agent"], "not the one that came with the history"
     assert messages[9]["tool_calls"][0]["id"] == messages[10]["tool_call_id"] == "c1"
     assert [data["messages"] for data in model_calls(chunks)] == [
         [f"m{number}" for number in range(7)],
@@ -360,12 +363,47 @@ async def test_arguments_that_fit_stay_beside_a_content_that_is_cut() -> None:
     assert (len(asked["content"]), asked["cut"], len(asked["tool_calls"])) == (24_000, True, 1)
 
 
-async def test_a_content_of_64_kib_is_not_cut() -> None:
-    model = ScriptedModel([say("Hi.")])
+async def test_a_message_of_64_kib_is_not_cut() -> None:
+    model = ScriptedModel([say("Hi."), say("Hi.")])
+    told_as = {"id": "m1", "role": "user", "content": "", "origin": {"kind": "user"}}
+    content = "x" * ((64 << 10) - len(json.dumps(told_as)))
 
-    chunks = await play(agent_for(model), messages=[{"role": "user", "content": "x" * 65_000}], options=ON)
+    fits = await play(agent_for(model), messages=[{"role": "user", "content": content}], options=ON)
+    longer = await play(agent_for(model), messages=[{"role": "user", "content": content + "x"}], options=ON)
 
-    assert listed(chunks)[1] == {"id": "m1", "role": "user", "content": "x" * 65_000, "origin": {"kind": "user"}}
+    assert listed(fits)[1] == {**told_as, "content": content}
+    assert listed(longer)[1] == {**told_as, "content": "x" * 24_000, "cut": True}
+
+
+async def test_arguments_stay_while_a_frame_has_room() -> None:
+    model = ScriptedModel([say("Hi."), say("Hi.")])
+    told_as = {"id": "m1", "role": "assistant", "content": "", "tool_calls": asked(""), "origin": {"kind": "history"}}
+    room = MAX_FRAME_BYTES - 1024 - len(json.dumps({**told_as, "cut": True}))
+
+    fits = await play(agent_for(model), messages=[*called("x" * room), *QUESTION], options=ON)
+    longer = await play(agent_for(model), messages=[*called("x" * (room + 1)), *QUESTION], options=ON)
+
+    assert listed(fits)[1] == {**told_as, "tool_calls": asked("x" * room), "cut": True}
+    assert listed(longer)[1] == {
+        "id": "m1",
+        "role": "assistant",
+        "content": "",
+        "cut": True,
+        "origin": told_as["origin"],
+    }
+    assert max(sizes(fits)) <= MAX_FRAME_BYTES
+
+
+def asked(arguments: str) -> list[dict[str, Any]]:
+    return [{"id": "c1", "type": "function", "function": {"name": "alpha", "arguments": arguments}}]
+
+
+def called(arguments: str) -> list[Message]:
+    """A call and its result."""
+    return [
+        {"role": "assistant", "content": "", "tool_calls": asked(arguments)},
+        {"role": "tool", "tool_call_id": "c1", "content": "ran"},
+    ]
 
 
 async def test_hooks_that_did_not_fire_are_told_in_several_frames_if_they_are_many() -> None:
