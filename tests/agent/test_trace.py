@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from server.agent import trace
 from server.agent.agent_client import TurnOptions
 from server.agent.chunks import LLMChunk
 from server.agent.prompts import FULL
@@ -415,6 +416,19 @@ async def test_hooks_that_did_not_fire_are_told_in_several_frames_if_they_are_ma
     assert max(sizes(chunks)) <= MAX_FRAME_BYTES
     found = [item["hook"] for _, data in traces(chunks, "not_fired") for item in data["hooks"]]
     assert found == [h.name for h in hooks]
+
+
+def test_a_frame_is_filled_to_its_last_byte() -> None:
+    def item(costs_bytes: int) -> dict[str, Any]:
+        return {"a": "x" * (costs_bytes - len('{"a": ""}, '))}
+
+    room = MAX_FRAME_BYTES - 1024
+    half, rest, one_more = item(room // 2), item(room - room // 2), item(room - room // 2 + 1)
+
+    assert list(trace._batches([half, rest, half, rest])) == [[half, rest], [half, rest]]
+    assert list(trace._batches([half, one_more])) == [[half], [one_more]]
+    assert list(trace._batches([item(room + 1), half])) == [[item(room + 1)], [half]]
+    assert list(trace._batches([])) == []
 
 
 async def test_pictures_are_told_without_their_data() -> None:
