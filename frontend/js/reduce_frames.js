@@ -14,7 +14,7 @@ import { insertLateHook, withHistory } from "./conversation.js";
 import { EMPTY_TRACE, withTrace } from "./inspect.js";
 import { plainText } from "./markdown.js";
 import { enqueue, hookMessage } from "./playback.js";
-import { cutTurn, ended, refused, rolledBack } from "./reduce_turn.js";
+import { cutTurn, ended, refused, revived, rolledBack } from "./reduce_turn.js";
 import { lastEntries, withConversation, withEffects, withNotice, without, withTurnNotice, withView } from "./state.js";
 
 const MAX_TRACES = 20;
@@ -28,7 +28,7 @@ export function received(state, frame) {
     case "skills":
       return { ...state, skills: frame.skills, diagnostics: frame.diagnostics };
     case "turn_start":
-      return ofRunning(state, frame.turn_id, (turn) => ({ ...state, turn: { ...turn, phase: "running" } }));
+      return started(state, frame.turn_id);
     case "text":
       return ofRunning(state, frame.turn_id, (turn) => ({
         ...state,
@@ -67,6 +67,11 @@ function connected(state, ready) {
 /** @param {State} state @param {string} turnId @param {(turn: Turn) => State} act @returns {State} */
 function ofRunning(state, turnId, act) {
   return state.turn?.id === turnId ? act(state.turn) : state;
+}
+
+/** @param {State} state @param {string} turnId @returns {State} */
+function started(state, turnId) {
+  return state.turn?.id === turnId ? { ...state, turn: { ...state.turn, phase: "running" } } : revived(state, turnId);
 }
 
 /** @param {State} state @param {QueuedFrame} frame @returns {State} */
