@@ -73,6 +73,7 @@ _EXPECTED = {
     "persistent": "true or false",
     "tool_filter": 'a list of tool names, such as ["read_file"]',
 }
+_CHOICES = {"timing": TIMINGS, "role": get_args(Role)}
 _FIELDS = {field.name: field for field in msgspec.structs.fields(HookEntry)}
 _CHECKED = [field for field in _FIELDS.values() if field.name != "tool_filter"]  # which depends on the timing
 
@@ -221,7 +222,7 @@ def _right_values(entry: dict[str, object], place: str, report: Report) -> dict[
         try:
             values[field.name] = msgspec.convert(value, field.type)
         except msgspec.ValidationError:
-            hint = _meant(value, TIMINGS) if field.name == "timing" else ""
+            hint = _meant(value, _CHOICES.get(field.name, ()))
             report.error(f"{place}.{field.name}", f"expected {expected}; got {_quoted(value)}{hint}")
     return values
 
@@ -283,5 +284,5 @@ def _quoted(value: object) -> str:
 
 
 def _meant(value: object, known: Iterable[str]) -> str:
-    close = get_close_matches(value, known, 1) if isinstance(value, str) else []
+    close = get_close_matches(value, known) if isinstance(value, str) else []
     return f" (did you mean {close[0]}?)" if close else ""
