@@ -7,6 +7,7 @@ Nothing here raises for what an author wrote: a bad entry drops itself, a
 broken file drops the hooks of its skill, and each mistake becomes a Diagnostic.
 """
 
+import codecs
 import json
 import logging
 import os
@@ -272,7 +273,7 @@ def _read_text(folder: Path, file: str) -> str:
         raise UnreadableError(f"leads out of {folder.name}/")
     data = read_inside(hooks, file, max_bytes=MAX_FILE_BYTES)
     try:
-        return data.decode("utf-8-sig").replace("\r\n", "\n")
+        return data.removeprefix(codecs.BOM_UTF8).decode().replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         raise UnreadableError(f"is not UTF-8 (byte {error.start})") from error
 
