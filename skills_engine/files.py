@@ -38,14 +38,13 @@ def read_inside(folder: Path, relative: str, *, max_bytes: int) -> bytes:
     if not is_inside(path, folder):
         raise UnreadableError(f"leads out of {folder.name}/")
     try:
-        if not stat.S_ISREG(path.stat().st_mode):  # asked first: opening a named pipe would wait for its writer
+        found = path.stat()
+        if not stat.S_ISREG(found.st_mode):  # asked first: opening a named pipe would wait for its writer
             raise UnreadableError("is not a regular file")
-        with path.open("rb") as file:
-            data = file.read(max_bytes + 1)
+        if found.st_size > max_bytes:
+            raise UnreadableError(f"is larger than {max_bytes // 1024} KiB")
+        return path.read_bytes()
     except (FileNotFoundError, NotADirectoryError) as error:
         raise UnreadableError("does not exist") from error
     except OSError as error:
         raise UnreadableError(f"cannot be read ({error.strerror})") from error
-    if len(data) > max_bytes:
-        raise UnreadableError(f"is larger than {max_bytes // 1024} KiB")
-    return data

@@ -20,6 +20,9 @@ MAX_BYTES = 64 * 1024
 
 _FIELD = re.compile(r"^([A-Za-z_][\w-]*)[ \t]*:(?:[ \t]+|$)(.*)$")
 
+_BLOCK = re.compile(r"[|>][+-]?")
+_QUOTED = re.compile(r"""(["'])(.*)\1""")
+
 
 @dataclass(frozen=True)
 class FrontMatter:
@@ -76,28 +79,25 @@ def _parse_yaml(text: str) -> dict[str, Any]:
 
 
 def _reason(error: yaml.YAMLError) -> str:
-    mark = getattr(error, "problem_mark", None)
-    if mark is None:
-        return str(error).split("\n")[0]
-    return f"line {mark.line + 2}: {getattr(error, 'problem', None)}"  # + the line of dashes; counted from 1
+    if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark:
+        return f"line {error.problem_mark.line + 2}: {error.problem}"  # + the line of dashes; counted from 1
+    return str(error).split("\n")[0]
 
 
 def _parse_lines(text: str) -> dict[str, Any]:
     """`key: rest`, and indented lines continue it: rescues nearly every broken head."""
-    fields: dict[str, Any] = {}
-    key = None
+    pairs: list[tuple[str, str]] = []
     for line in text.split("\n"):
         if match := _FIELD.match(line):
-            key = match[1]
-            fields[key] = _unquoted(match[2].strip())
-        elif key is not None and line[:1] in (" ", "\t") and line.strip():
-            fields[key] = f"{fields[key]} {line.strip()}".strip()
-    return fields
+            pairs.append((match[1], _unquoted(match[2].strip())))
+        elif pairs and line[:1].isspace():
+            key, value = pairs[-1]
+            pairs[-1] = key, f"{value} {line.strip()}".strip()
+    return dict(pairs)
 
 
 def _unquoted(value: str) -> str:
-    if value in ("|", ">", "|-", ">-", "|+", ">+"):  # what follows is the value
+    if _BLOCK.fullmatch(value):  # what follows is the value
         return ""
-    if len(value) >= 2 and value[0] == value[-1] and value[0] in "\"'":
-        return value[1:-1]
-    return value
+    match = _QUOTED.fullmatch(value)
+    return match[2] if match else value

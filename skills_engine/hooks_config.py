@@ -7,6 +7,7 @@ Nothing here raises for what an author wrote: a bad entry drops itself, a
 broken file drops the hooks of its skill, and each mistake becomes a Diagnostic.
 """
 
+import codecs
 import json
 import logging
 import os
@@ -73,6 +74,7 @@ _EXPECTED = {
     "persistent": "true or false",
     "tool_filter": 'a list of tool names, such as ["read_file"]',
 }
+_CHOICES = {"timing": TIMINGS, "role": get_args(Role)}
 _FIELDS = {field.name: field for field in msgspec.structs.fields(HookEntry)}
 _CHECKED = [field for field in _FIELDS.values() if field.name != "tool_filter"]  # which depends on the timing
 
@@ -221,7 +223,7 @@ def _right_values(entry: dict[str, object], place: str, report: Report) -> dict[
         try:
             values[field.name] = msgspec.convert(value, field.type)
         except msgspec.ValidationError:
-            hint = _meant(value, TIMINGS) if field.name == "timing" else ""
+            hint = _meant(value, _CHOICES.get(field.name, ()))
             report.error(f"{place}.{field.name}", f"expected {expected}; got {_quoted(value)}{hint}")
     return values
 
@@ -271,7 +273,7 @@ def _read_text(folder: Path, file: str) -> str:
         raise UnreadableError(f"leads out of {folder.name}/")
     data = read_inside(hooks, file, max_bytes=MAX_FILE_BYTES)
     try:
-        return data.decode("utf-8-sig").replace("\r\n", "\n")
+        return data.removeprefix(codecs.BOM_UTF8).decode().replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         raise UnreadableError(f"is not UTF-8 (byte {error.start})") from error
 
@@ -283,5 +285,5 @@ def _quoted(value: object) -> str:
 
 
 def _meant(value: object, known: Iterable[str]) -> str:
-    close = get_close_matches(value, known, 1) if isinstance(value, str) else []
+    close = get_close_matches(value, known) if isinstance(value, str) else []
     return f" (did you mean {close[0]}?)" if close else ""

@@ -19,6 +19,10 @@ logger = logging.getLogger(__name__)
 
 MIN_KEY_BYTES = 16
 MAX_FILE_BYTES = 64 * 1024
+NEW_FILE = "# signs persistent hooks; one key a line, the first signs\n{key}\n"
+
+_HASH = "sha256"
+_compact_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 class SecretFileError(Exception):
@@ -47,12 +51,13 @@ class Signer:
         try:
             if not file.exists():
                 _create(file)
-            with file.open("rb") as source:
-                data = source.read(MAX_FILE_BYTES + 1)
-            is_open = file.stat().st_mode & 0o077
+            found = file.stat()
+            if found.st_size > MAX_FILE_BYTES:
+                raise SecretFileError(f"the key file {file} is larger than {MAX_FILE_BYTES // 1024} KiB")
+            data = file.read_bytes()
         except OSError as error:
             raise SecretFileError(f"the key file {file} cannot be used: {error.strerror}") from error
-        if is_open:
+        if found.st_mode & 0o077:
             logger.warning("the key file %s can be read by others: chmod 600 it", file)
         return cls(_parse(file, data))
 
@@ -61,18 +66,19 @@ class Signer:
 
     def verify(self, sig: str, skill: str, name: str, role: str, content: str) -> bool:
         """Takes the same time wherever a forgery differs; anything may be asked, nothing raises."""
-        key_id = sig.split(".")[1] if sig.count(".") == 2 else ""
-        if key_id not in self._keys:
+        parts = sig.split(".")
+        key = self._keys.get(parts[1]) if len(parts) == 3 else None
+        if key is None:
             return False
-        expected = _signature(key_id, self._keys[key_id], (skill, name, role, content))
+        expected = _signature(parts[1], key, (skill, name, role, content))
         return hmac.compare_digest(sig.encode(errors="surrogatepass"), expected.encode())
 
 
 def _signature(key_id: str, key: bytes, fields: Iterable[str]) -> str:
-    signed = json.dumps(["v1", *fields], ensure_ascii=False, separators=(",", ":"))
-    # surrogatepass: a lone surrogate in a client's text must not raise
-    digest = hmac.digest(key, signed.encode(errors="surrogatepass"), "sha256")
-    return f"v1.{key_id}.{base64.urlsafe_b64encode(digest).rstrip(b'=').decode()}"
+    # surrogatepass: half of a surrogate pair in a client's text must not raise
+    signed = _compact_json(["v1", *fields]).encode(errors="surrogatepass")
+    mac = base64.urlsafe_b64encode(hmac.digest(key, signed, _HASH)).decode()
+    return f"v1.{key_id}.{mac.removesuffix('=')}"
 
 
 def _key_id(key: bytes) -> str:
@@ -82,10 +88,10 @@ def _key_id(key: bytes) -> str:
 def _create(file: Path) -> None:
     """Write beside the file and link it into place: it appears whole, for the first comer only."""
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    descriptor, draft = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")  # mode 0600
+    descriptor, draft = tempfile.mkstemp(dir=file.parent)  # mode 0600
     try:
-        with os.fdopen(descriptor, "w", encoding="ascii") as out:
-            out.write(f"# signs persistent hooks; one key a line, the first signs\n{secrets.token_urlsafe(32)}\n")
+        with os.fdopen(descriptor, "wb") as out:
+            out.write(NEW_FILE.format(key=secrets.token_urlsafe()).encode())
             out.flush()
             os.fsync(out.fileno())
         os.link(draft, file)
@@ -96,8 +102,6 @@ def _create(file: Path) -> None:
 
 
 def _parse(file: Path, data: bytes) -> list[bytes]:
-    if len(data) > MAX_FILE_BYTES:
-        raise SecretFileError(f"the key file {file} is larger than {MAX_FILE_BYTES // 1024} KiB")
     keys = []
     for number, line in enumerate(data.splitlines(), start=1):
         key = line.strip()

@@ -4,6 +4,7 @@ A defect is put up with and said; only a file that cannot be read, or that looks
 half written, is an error, so that a reload keeps the version before it.
 """
 
+import codecs
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -83,12 +84,15 @@ def _read_text(folder: Path, file: str, report: Report) -> str | None:
         return None
     if len(data) > LONG_FILE_BYTES:
         report.warning("", f"is {len(data) // 1000} kB long: move details into files that the model reads on demand")
+    return _decode(data.removeprefix(codecs.BOM_UTF8), report).replace("\r\n", "\n")
+
+
+def _decode(data: bytes, report: Report) -> str:
     try:
-        text = data.decode("utf-8-sig")
+        return data.decode()
     except UnicodeDecodeError as error:
         report.warning("", f"is not UTF-8 (byte {error.start}): unreadable characters are replaced")
-        text = data.decode("utf-8-sig", errors="replace")
-    return text.replace("\r\n", "\n")
+        return data.decode(errors="replace")
 
 
 def _build(folder: Path, file: str, head: FrontMatter, report: Report, *, is_named: bool) -> Skill:

@@ -6,6 +6,7 @@ With FAIL_ON_SKIP=1 (`make test`) a skipped test is a failed run. With MUTANTS=1
 """
 
 import os
+from pathlib import Path
 
 import pytest
 from hypothesis import Phase, settings
@@ -16,7 +17,17 @@ if os.environ.get("MUTANTS"):
     settings.register_profile("mutants", phases=[Phase.explicit, Phase.generate])
     settings.load_profile("mutants")
 
+SLOW = ("hostile/", "gateway/test_process.py", "llm/test_embedded_process.py")
+"""Files that start the real server or the real model anew for each test; `make check` leaves them out."""
+
+_HERE = Path(__file__).parent
 _skipped: list[str] = []
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.is_relative_to(_HERE) and item.path.relative_to(_HERE).as_posix().startswith(SLOW):
+            item.add_marker(pytest.mark.slow)
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:

@@ -104,17 +104,22 @@ export function configureIfChanged(before, after) {
  * @returns {State}
  */
 export function silenceIfCut(before, after) {
-  const isGone = before.turn && before.turn.id !== after.turn?.id;
-  if (!isGone || before.turn?.playback.playing === null) return isGone ? withEffects(after, FLUSH) : after;
-  return withEffects(after, FLUSH, ...stoppedFrame(before.turn));
+  if (!before.turn || before.turn.id === after.turn?.id) return after;
+  const isTold = after.effects.some((effect) => effect.type === "send" && isStopped(effect.frame)); // it was heard to its end
+  return withEffects(after, FLUSH, ...(isTold ? [] : stoppedFrame(before.turn)));
+}
+
+/** @param {import("./frames.js").ClientFrame} frame */
+function isStopped(frame) {
+  return frame.type === "playback" && frame.state === "stopped";
 }
 
 const FLUSH = /** @type {const} */ ({ type: "sound", act: "flush" });
 
-/** @param {import("./state.js").Turn | null} turn @returns {import("./state.js").Effect[]} */
+/** @param {import("./state.js").Turn} turn @returns {import("./state.js").Effect[]} */
 function stoppedFrame(turn) {
-  const playing = turn?.playback.playing;
-  if (!turn || !playing) return [];
+  const { playing } = turn.playback;
+  if (!playing) return [];
   const { sentence, heardMs } = playing;
   const heard = { turn_id: turn.id, index: sentence.index, ms: Math.round(heardMs) };
   return [{ type: "send", frame: { type: "playback", ...heard, state: "stopped" } }];

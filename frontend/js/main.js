@@ -13,10 +13,15 @@ import { reduce } from "./reduce.js";
 import * as page from "./render/page.js";
 import { Socket } from "./socket.js";
 import { initialState } from "./state.js";
+<<<<<<< HEAD
 import { loadSettings, memoryStore, openStore, saveSettings } from "./storage.js";
 import { Microphone, explain } from "./voice/microphone.js";
 import { Player } from "./voice/player.js";
+=======
+import { loadSettings, memoryStore, openStore, readItem, saveSettings, writeItem } from "./storage.js";
+>>>>>>> main
 
+const DRAFT_KEY = "parley.draft";
 const READY_POLL_MS = 700;
 const MAX_SAVE_WAIT_MS = 2_000; // a store that hangs must not freeze the page
 
@@ -29,7 +34,7 @@ const claims = new Map();
 const saves = new Set();
 const now = { id: newId, time: Date.now };
 
-let state = initialState(loadSettings(localStorage));
+let state = initialState(loadSettings(() => localStorage));
 let isDrawing = false;
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let readinessTimer;
@@ -119,13 +124,13 @@ function perform(effect) {
       claims.get(effect.id)?.();
       return void claims.delete(effect.id);
     case "compose":
-      return page.setInput(effect.text);
+      return compose(effect.text);
     case "focus":
       return page.focusInput();
     case "download":
       return page.download(effect.name, effect.mediaType, effect.text);
     case "settings":
-      return saveSettings(localStorage, effect.settings);
+      return saveSettings(() => localStorage, effect.settings);
     case "readiness":
       return void pollReadiness();
     case "microphone":
@@ -229,6 +234,17 @@ function newId() {
     .replaceAll("/", "_");
 }
 
+/** What is in the field survives a reload of this tab. @param {string} text */
+function compose(text) {
+  page.setInput(text);
+  writeItem(() => sessionStorage, DRAFT_KEY, text);
+}
+
+function written() {
+  page.fitInput();
+  writeItem(() => sessionStorage, DRAFT_KEY, page.input().value);
+}
+
 function send() {
   player.unlock();
   dispatch({ type: "submit", text: page.input().value, turnId: newId(), at: Date.now() });
@@ -312,7 +328,7 @@ function listen() {
     send();
   });
   document.addEventListener("keydown", pressed);
-  document.addEventListener("input", ({ target }) => target === page.input() && page.fitInput());
+  document.addEventListener("input", ({ target }) => target === page.input() && written());
   document.addEventListener("scroll", page.scrolled, { capture: true, passive: true });
   window.addEventListener("resize", page.followEnd);
   document.addEventListener("visibilitychange", () => {
@@ -331,6 +347,7 @@ function openFromAddress() {
 }
 
 page.render(state);
+compose(readItem(() => sessionStorage, DRAFT_KEY) ?? "");
 listen();
 await list();
 openFromAddress();

@@ -14,7 +14,7 @@ import { insertLateHook, withHistory } from "./conversation.js";
 import { EMPTY_TRACE, withTrace } from "./inspect.js";
 import { enqueue, hookMessage } from "./playback.js";
 import { playedOn } from "./reduce_playback.js";
-import { cutTurn, refused, rolledBack } from "./reduce_turn.js";
+import { cutTurn, refused, revived, rolledBack } from "./reduce_turn.js";
 import { spoken } from "./reduce_voice.js";
 import { lastEntries, withConversation, withEffects, withNotice, without, withTurnNotice, withView } from "./state.js";
 
@@ -35,7 +35,7 @@ export function received(state, frame, at) {
     case "skills":
       return { ...state, skills: frame.skills, diagnostics: frame.diagnostics };
     case "turn_start":
-      return startedTurn(state, frame);
+      return started(state, frame);
     case "text":
       return ofRunning(state, frame.turn_id, (turn) => ({
         ...state,
@@ -79,17 +79,22 @@ function connected(state, ready) {
   );
 }
 
-/** Words that came too late for their conversation start a turn that nobody waits for. @param {State} state @param {import("./frames.js").TurnStart} frame @returns {State} */
-function startedTurn(state, { turn_id, trigger }) {
-  const { turn } = state;
-  if (turn?.id === turn_id) return { ...state, turn: { ...turn, phase: "running" } };
-  const isUnwanted = trigger === "voice" && !state.cutTurns[turn_id];
-  return isUnwanted ? withEffects(state, { type: "send", frame: { type: "interrupt", turn_id } }) : state;
-}
-
 /** @param {State} state @param {string} turnId @param {(turn: Turn) => State} act @returns {State} */
 function ofRunning(state, turnId, act) {
   return state.turn?.id === turnId ? act(state.turn) : state;
+}
+
+/**
+ * Words that came too late for their conversation start a turn that nobody waits for.
+ *
+ * @param {State} state @param {import("./frames.js").TurnStart} frame
+ * @returns {State}
+ */
+function started(state, { turn_id, trigger }) {
+  const { turn } = state;
+  if (turn?.id === turn_id) return { ...state, turn: { ...turn, phase: "running" } };
+  if (trigger === "chat") return revived(state, turn_id);
+  return state.cutTurns[turn_id] ? state : withEffects(state, { type: "send", frame: { type: "interrupt", turn_id } });
 }
 
 /** @param {State} state @param {QueuedFrame} frame @returns {State} */

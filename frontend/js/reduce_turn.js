@@ -247,6 +247,22 @@ export function refused(state, turn, error) {
   return hasMore ? retriedWithoutUnverified(next, { turnId: nextId(turn.id), at }) : next;
 }
 
+/**
+ * A turn that was taken for refused has begun after all: the error was about another frame.
+ *
+ * @param {State} state
+ * @param {string} turnId
+ * @returns {State}
+ */
+export function revived(state, turnId) {
+  const conversation = openConversation(state);
+  const asked = conversation?.conversationHistory.at(-1);
+  if (!conversation || state.turn || asked?._turn !== turnId || asked._answer !== "failed") return state;
+  const pending = withHistory(conversation, (history) => withAnswer(history, turnId, "pending"));
+  const next = begun(withView(state, turnId, { error: null }), pending, turnId);
+  return next.turn ? { ...next, turn: { ...next.turn, phase: "running" } } : state;
+}
+
 /** A turn id of its own for each attempt; ids hold 64 characters. @param {string} turnId */
 function nextId(turnId) {
   const [stem = "", count = "1"] = turnId.split("_r");

@@ -86,23 +86,44 @@ export function memoryStore() {
   };
 }
 
-/** @param {Storage} storage @returns {Partial<Settings>} */
-export function loadSettings(storage) {
+/**
+ * Small things beside the conversations: settings for this browser, the unsent text for this tab.
+ * Where the browser forbids even to ask, nothing is kept and nothing breaks.
+ *
+ * @param {() => Storage} storage
+ * @param {string} key
+ * @returns {string | null}
+ */
+export function readItem(storage, key) {
   try {
-    const settings = JSON.parse(storage.getItem(SETTINGS_KEY) ?? "{}");
-    return typeof settings === "object" && settings ? settings : {};
+    return storage().getItem(key);
   } catch {
-    return {}; // written by something else, or forbidden: the defaults do
+    return null;
   }
 }
 
-/** @param {Storage} storage @param {Settings} settings */
-export function saveSettings(storage, settings) {
+/** @param {() => Storage} storage @param {string} key @param {string} value */
+export function writeItem(storage, key, value) {
   try {
-    storage.setItem(SETTINGS_KEY, JSON.stringify(settings));
+    storage().setItem(key, value);
   } catch {
-    // A browser that keeps nothing keeps no settings: they hold until the page goes.
+    // Then it holds until the page goes.
   }
+}
+
+/** @param {() => Storage} storage @returns {Partial<Settings>} */
+export function loadSettings(storage) {
+  try {
+    const settings = JSON.parse(readItem(storage, SETTINGS_KEY) ?? "{}");
+    return typeof settings === "object" && settings ? settings : {};
+  } catch {
+    return {}; // written by something else: the defaults do
+  }
+}
+
+/** @param {() => Storage} storage @param {Settings} settings */
+export function saveSettings(storage, settings) {
+  writeItem(storage, SETTINGS_KEY, JSON.stringify(settings));
 }
 
 /** @param {IDBFactory} indexedDB @returns {Promise<IDBDatabase>} */

@@ -21,7 +21,7 @@ _TOKENS_PER_IMAGE = 1200
 class Fitted:
     messages: list[Message]
     left_out: list[Message]
-    fits: bool
+    fits: bool = True
 
 
 def fit(conversation: Conversation, *, budget_tokens: int) -> Fitted:
@@ -29,7 +29,7 @@ def fit(conversation: Conversation, *, budget_tokens: int) -> Fitted:
     messages = conversation.messages
     excess = sum(estimate_tokens(m) for m in messages) - budget_tokens
     if excess <= 0:
-        return Fitted(list(messages), [], True)
+        return Fitted(list(messages), [])
     left_out: list[Message] = []
     for group in [*_old_turns(conversation), *_old_copies(conversation)]:
         if excess <= 0:

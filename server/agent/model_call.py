@@ -7,7 +7,7 @@ text and injects nothing (L1-32).
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 
@@ -18,7 +18,7 @@ from server.agent.messages import Conversation, find_violation
 from server.agent.roles import adapt
 from server.agent.trace import Tracer
 from server.errors import ContextTooLong, ProviderError, RoleRefused, ServerError
-from server.llm.types import Finished, LanguageModel, LateSystem, ModelEvent, ModelRequest
+from server.llm.types import Finished, LanguageModel, LateSystem, ModelEvent, ModelRequest, TextDelta, ToolCall
 
 logger = logging.getLogger(__name__)
 
@@ -48,12 +48,14 @@ class ModelCalls:
         *,
         conversation: Conversation,
         tracer: Tracer,
+        clock_s: Callable[[], float] = time.perf_counter,
     ) -> None:
         self._model = model
         self._settings = settings
         self._memory = memory
         self._conversation = conversation
         self._tracer = tracer
+        self._clock_s = clock_s
         self._said_trimmed = False
 
     async def call(
@@ -94,16 +96,16 @@ class ModelCalls:
                 return
 
     async def _timed(self, request: ModelRequest) -> AsyncGenerator[ModelEvent | LLMChunk, None]:
-        started = time.perf_counter()
+        started_s = self._clock_s()
         first_token_ms: float | None = None
         async with aclosing(self._model.stream(request)) as events:
             async for event in events:
-                if first_token_ms is None:
-                    first_token_ms = (time.perf_counter() - started) * 1000
+                elapsed_ms = (self._clock_s() - started_s) * 1000
+                if first_token_ms is None and isinstance(event, (TextDelta, ToolCall)):  # reasoning is no token
+                    first_token_ms = elapsed_ms
                 yield event
                 if isinstance(event, Finished):
-                    total_ms = (time.perf_counter() - started) * 1000
-                    for chunk in self._tracer.after_call(event, first_token_ms=first_token_ms, total_ms=total_ms):
+                    for chunk in self._tracer.after_call(event, first_token_ms=first_token_ms, total_ms=elapsed_ms):
                         yield chunk
 
     async def _fit(self, request: ModelRequest) -> Fitted:
@@ -111,7 +113,7 @@ class ModelCalls:
         if budget is None:
             context = self._settings.context_tokens or await self._model.context_tokens()
             if context is None:
-                return Fitted(list(self._conversation.messages), [], True)
+                return Fitted(list(self._conversation.messages), [])
             budget = context - (self._settings.max_tokens or context // _REPLY_SHARE)
         fitted = fit(self._conversation, budget_tokens=budget - estimate_tools(request.tools))
         if not fitted.fits:

@@ -30,11 +30,9 @@ def adapt(messages: Sequence[Message], mode: LateSystem) -> list[Message]:
     return [_merged(head), *rest] if head else rest
 
 
-def sent_role(message: Message, *, is_head: bool, mode: LateSystem) -> str:
-    """The role under which `adapt` sends this message's text."""
-    if message["role"] == "system" and not is_head and mode == "user":
-        return "user"
-    return str(message["role"])
+def sent_role(message: Message, mode: LateSystem) -> str:
+    """The role under which `adapt` sends the text of a message behind the head."""
+    return "user" if message["role"] == "system" and mode == "user" else str(message["role"])
 
 
 def head_length(messages: Sequence[Message]) -> int:

@@ -110,12 +110,8 @@ class Tracer:
     def _call(
         self, request: ModelRequest, fitted: Fitted, mode: LateSystem, round_number: int | None, attempt: int
     ) -> dict[str, Any]:
-        head = head_length(fitted.messages)
-        roles = {
-            self._ids[id(m)]: role
-            for i, m in enumerate(fitted.messages)
-            if (role := sent_role(m, is_head=i < head, mode=mode)) != m["role"]
-        }
+        late = fitted.messages[head_length(fitted.messages) :]
+        roles = {self._ids[id(m)]: role for m in late if (role := sent_role(m, mode)) != m["role"]}
         return {
             "call": self._calls,
             "purpose": request.purpose,

@@ -48,6 +48,7 @@ class OpenAICompatible:
         self._endpoint = endpoint
         self._client: openai.AsyncOpenAI | None = None
         self._discovery = Discovery(endpoint, self._get)
+        self._responses: set[httpx2.Response] = set()  # of the streams under way
 
     @property
     def info(self) -> ModelInfo:
@@ -71,7 +72,10 @@ class OpenAICompatible:
             logger.warning("no model yet: %s", error)
 
     async def aclose(self) -> None:
+        """Close every connection; a stream under way fails with ProviderUnreachable."""
         client, self._client = self._client, None
+        for response in tuple(self._responses):
+            await response.aclose()  # without it, its reader would wait for its time limit
         if client is not None:
             await client.close()
 
@@ -89,6 +93,8 @@ class OpenAICompatible:
         reply = ReplyReader()
         async with AsyncExitStack() as stack:
             response = await self._open(stack, body, deadline)
+            self._responses.add(response)
+            stack.callback(self._responses.discard, response)
             reader = self._reader_of(response)
             pieces = response.aiter_bytes()
             while not reader.is_done:

@@ -55,6 +55,7 @@ _ARGUMENT_SHOTS: dict[str, tuple[tuple[str, dict[str, Any]], ...]] = {
 _PATH_NAMES = frozenset({"path", "file", "filename", "file_path", "file_name"})
 _ZONE_NAMES = frozenset({"timezone", "time_zone", "tz"})
 _PATH = re.compile(r"(?:[\w.-]+/)+[\w.-]*\w|[\w-]+\.[A-Za-z]\w{0,7}\b")
+_QUOTED = re.compile(r'["“„`]([^"“”„`]+)["“”`]')
 _WORD = re.compile(r"[\w./:@+-]*\w")
 
 
@@ -65,12 +66,14 @@ def shortened(question: str) -> str:
 
 def choice_messages(question: str, tools: Mapping[str, str]) -> list[Message]:
     """The prompt that asks for a tool's name; `tools` maps names to descriptions. The same up to the question."""
-    told = "; ".join(f"{name} = {_TOLD.get(name) or _short(text)}" for name, text in tools.items())
+    told = {name: _TOLD.get(name) or _short(text) or name.replace("_", " ") for name, text in tools.items()}
+    strangers = [(text, name) for name, text in told.items() if name not in _TOLD]
     shots = [
-        *((_short(text), name) for name, text in list(tools.items())[:_MAX_SHOTS_OF_STRANGERS] if name not in _TOLD),
+        *strangers[:_MAX_SHOTS_OF_STRANGERS],
         *(shot for shot in _SHOTS if shot[1] == NO_TOOL or shot[1] in tools),
     ]
-    head = f"Name the tool for each request: {NO_TOOL} = answer without a tool; {told}"
+    known = "; ".join(f"{name} = {text}" for name, text in told.items())
+    head = f"Name the tool for each request: {NO_TOOL} = answer without a tool; {known}"
     return [{"role": "system", "content": head}, *_exchanges(shots), {"role": "user", "content": shortened(question)}]
 
 
@@ -149,7 +152,7 @@ def _choices(name: str, schema: Schema, question: str, context: str) -> list[str
     elif name in _ZONE_NAMES:
         found = _zones(question)
     else:
-        found = list(dict.fromkeys(_spans(question)))
+        found = _QUOTED.findall(question) or list(dict.fromkeys(_spans(question)))
     return _fitting(schema, found[:_MAX_CHOICES])
 
 

@@ -65,8 +65,8 @@ class EmbeddedModel:
     """SmolLM2-135M-Instruct; see `LanguageModel` for the contract.
 
     The child starts with `start` or the first call, ends with `aclose` and with
-    this process. When it dies, streams under way fail at once and the next call
-    starts it again; after each death without a finished reply in between the pause
+    this process. When it dies, streams under way fail at once and it is started
+    again, by the first of them or by the next call; after each death without a finished reply in between the pause
     before a new start doubles, up to 30 s.
     """
 
@@ -86,6 +86,7 @@ class EmbeddedModel:
         self._worker: Worker | None = None
         self._client: OpenAICompatible | None = None  # to the child that is alive, or was last
         self._starting: asyncio.Task[OpenAICompatible] | None = None
+        self._is_closed = False
         self._deaths = 0  # in a row, without a finished reply between them
         self._next_start_s = 0.0  # loop time
         self._prefix: tuple[list[Message], list[str]] | None = None  # what `warm_up` was given
@@ -114,18 +115,17 @@ class EmbeddedModel:
         """Let the model read, ahead of the first turn, what every turn begins with.
 
         `messages`: the system prompt as the agent sends it. The same is read again after a
-        restart. A failure is logged: the first turn is slower then, no more.
+        restart. A failure to read is logged: the first turn is slower then, no more.
         """
         self._prefix = (list(messages), list(tool_names))
-        try:
-            if self.worker_pid is None:
-                await self._connected()  # reads it
-            else:
-                await self._read_prefix(await self._connected())
-        except ProviderError as error:
-            logger.warning("the embedded model could not be warmed up: %s", error)
+        if self.worker_pid is None:
+            await self._connected()  # reads it
+        else:
+            await self._read_prefix(await self._connected())
 
     async def aclose(self) -> None:
+        """End the child for good; streams under way fail."""
+        self._is_closed = True
         starting, self._starting = self._starting, None
         if starting is not None:
             starting.cancel()
@@ -145,7 +145,9 @@ class EmbeddedModel:
         except ProviderUnreachable as error:
             if worker is None or not await worker.has_ended():
                 raise
-            raise ProviderUnreachable("the embedded model's process ended; the next message starts it again") from error
+            if self._starting is None and self.worker_pid is None:  # else another stream was quicker
+                self._starting = self._begin_start()
+            raise ProviderUnreachable("the embedded model's process ended; it is being started again") from error
 
     # one reply
 
@@ -224,10 +226,13 @@ class EmbeddedModel:
         """The client to a living child; starts one where there is none. Many callers share one start."""
         if self._worker is not None and self._worker.is_alive and self._client is not None:
             return self._client
-        if self._starting is None:
-            self._starting = asyncio.create_task(self._start(), name="embedded-model-start")
-            self._starting.add_done_callback(self._forget_start)
-        return await asyncio.shield(self._starting)  # a cancelled turn leaves the start to the next
+        starting = self._starting or self._begin_start()
+        return await asyncio.shield(starting)  # a cancelled turn leaves the start to the next
+
+    def _begin_start(self) -> "asyncio.Task[OpenAICompatible]":
+        self._starting = asyncio.create_task(self._start(), name="embedded-model-start")
+        self._starting.add_done_callback(self._forget_start)
+        return self._starting
 
     def _forget_start(self, task: asyncio.Task[OpenAICompatible]) -> None:
         if self._starting is task:
@@ -237,6 +242,8 @@ class EmbeddedModel:
 
     async def _start(self) -> OpenAICompatible:
         loop = asyncio.get_running_loop()
+        if self._is_closed:
+            raise ProviderUnreachable("the embedded model was closed")
         if (wait_s := self._next_start_s - loop.time()) > 0:
             raise ProviderUnreachable(
                 f"the embedded model ended {self._deaths} times in a row; it is started again in {wait_s:.0f} s",
@@ -250,10 +257,10 @@ class EmbeddedModel:
         try:
             self._worker = worker = await self._start_worker(self._settings)
             self._client = await self._open_client(worker)
-            await self._read_prefix(self._client)
         except ProviderError as error:
             self.state, self.why = "failed", str(error)
             raise
+        await self._read_prefix(self._client)
         self.state = "ready"
         logger.info("the embedded model is ready (process %d)", worker.pid)
         return self._client
@@ -276,7 +283,12 @@ class EmbeddedModel:
     async def _read_prefix(self, client: OpenAICompatible) -> None:
         if self._prefix is None:
             return
-        messages, tool_names = self._prefix
+        try:
+            await self._read(client, *self._prefix)
+        except ProviderError as error:
+            logger.warning("the embedded model could not be warmed up: %s", error)
+
+    async def _read(self, client: OpenAICompatible, messages: list[Message], tool_names: list[str]) -> None:
         turn = read_turn([*messages, {"role": "user", "content": "Hi"}])
         async with aclosing(
             client.stream_with(ModelRequest(messages=answer_messages(turn)), {"max_tokens": 1})

@@ -15,7 +15,7 @@ Purpose = Literal["direct", "planning", "round", "last"]
 """Which call of a turn this is: without tools, the planning round, a round of the loop, the last one."""
 
 LateSystem = Literal["native", "user", "merge"]
-"""How a `system` message that is not first is sent (HOOKS.md of the docs, "Roles")."""
+"""How a `system` message that is not first is sent (docs/hooks.md, "In which role")."""
 
 
 @dataclass(frozen=True, kw_only=True)

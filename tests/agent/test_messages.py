@@ -204,6 +204,21 @@ def test_a_history_without_a_user_message_is_all_history() -> None:
     assert conversation.origin(conversation.messages[1]) == Origin(kind="history")
 
 
+def test_the_question_is_the_text_of_the_user_s_last_message() -> None:
+    parts = [
+        {"type": "text", "text": "What is it?"},
+        {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}},
+        {"type": "text", "text": "And why?"},
+    ]
+    answered = Conversation("", [{"role": "user", "content": "Old"}, USER, {"role": "assistant", "content": "Hi."}])
+    answered.append({"role": "user", "content": "[mood]"}, Origin(kind="hook", hook="mood", timing="after_user_input"))
+
+    assert answered.question == "Hi"
+    assert Conversation("", [{"role": "user", "content": parts}]).question == "What is it?\n\nAnd why?"
+    assert Conversation("", [{"role": "user", "content": []}]).question == ""
+    assert Conversation("Be brief.", []).question == ""
+
+
 # --- calls and their results --------------------------------------------------------------------------------------
 
 

@@ -5,10 +5,12 @@ import asyncio
 import pytest
 
 from server.agent import model_call
-from server.agent.chunks import NoticeGiven
+from server.agent.chunks import LLMChunk, NoticeGiven
 from server.agent.fitting import estimate_tokens, estimate_tools
-from server.agent.model_call import IllegalMessages
+from server.agent.messages import Conversation
+from server.agent.model_call import EndpointMemory, IllegalMessages, ModelCalls
 from server.agent.prompts import FULL
+from server.agent.trace import Tracer
 from server.config import Llm as LlmSettings
 from server.errors import (
     ContextTooLong,
@@ -21,8 +23,8 @@ from server.errors import (
     ProviderUnreachable,
     RoleRefused,
 )
-from server.llm.types import LateSystem
-from tests.agent.scene import SYSTEM, USER, agent_for, given, hook, notices, play, texts, told, until
+from server.llm.types import LateSystem, ModelRequest, ReasoningDelta
+from tests.agent.scene import QUESTION, SYSTEM, USER, agent_for, given, hook, notices, play, texts, told, traces, until
 from tests.support.scripted_model import ScriptedModel, Step, call, say
 
 AUTO = LlmSettings(late_system="auto")
@@ -136,6 +138,57 @@ async def test_exactly_five_seconds_are_waited() -> None:
     waits.cancel()
     await asyncio.wait([waits])
     await stream.aclose()
+
+
+# --- what the provider is told, and what is measured --------------------------------------------------------------
+
+
+async def test_the_provider_is_told_the_question_alone_whatever_is_joined_to_it() -> None:
+    model = ScriptedModel([say("Hi.")], late_system="user")
+
+    await play(agent_for(model, llm=AUTO), LATE, enable_tools=False)
+
+    assert model.contents(0) == AS_USER
+    assert model.requests[0].question == "What time is it?"
+
+
+async def test_the_first_token_is_the_first_text_or_call_and_no_reasoning() -> None:
+    ticks = iter([100.0, 100.25, 100.5, 101.0, 102.5])
+    model = ScriptedModel([[ReasoningDelta("Hm."), *say("Hi", ".")]])
+    conversation = Conversation("Be brief.", QUESTION)
+    calls = ModelCalls(
+        model,
+        AUTO,
+        EndpointMemory(),
+        conversation=conversation,
+        tracer=Tracer(conversation, [], is_on=True),
+        clock_s=lambda: next(ticks),
+    )
+
+    chunks = [event async for event in calls.call(ModelRequest(messages=())) if isinstance(event, LLMChunk)]
+
+    [(_, done)] = traces(chunks, "model_done")
+    assert (done["first_token_ms"], done["total_ms"]) == (500, 2500)
+
+
+@pytest.mark.parametrize(("answer", "first_token_ms"), [(call("alpha"), 1000), (say(), None)])
+async def test_a_call_counts_as_a_token_and_an_empty_reply_has_none(
+    answer: list[Step], first_token_ms: float | None
+) -> None:
+    ticks = iter([10.0, 11.0, 12.0])
+    conversation = Conversation("Be brief.", QUESTION)
+    calls = ModelCalls(
+        ScriptedModel([answer]),
+        AUTO,
+        EndpointMemory(),
+        conversation=conversation,
+        tracer=Tracer(conversation, [], is_on=True),
+        clock_s=lambda: next(ticks),
+    )
+
+    chunks = [event async for event in calls.call(ModelRequest(messages=())) if isinstance(event, LLMChunk)]
+
+    assert [done["first_token_ms"] for _, done in traces(chunks, "model_done")] == [first_token_ms]
 
 
 # --- roles --------------------------------------------------------------------------------------------------------

@@ -123,13 +123,10 @@ def test_the_messages_given_are_never_changed(mode: LateSystem) -> None:
 
 
 def test_the_sent_role_differs_for_late_system_messages_sent_as_user_alone() -> None:
-    late, user = message("system", "x"), message("user", "x")
+    late, user, tool = message("system", "x"), message("user", "x"), message("tool", "x")
 
-    assert sent_role(late, is_head=False, mode="user") == "user"
-    assert sent_role(late, is_head=True, mode="user") == "system"
-    assert sent_role(late, is_head=False, mode="native") == "system"
-    assert sent_role(late, is_head=False, mode="merge") == "system"
-    assert sent_role(user, is_head=False, mode="user") == "user"
+    assert [sent_role(m, "user") for m in (late, user, tool)] == ["user", "user", "tool"]
+    assert [sent_role(late, mode) for mode in ("native", "merge")] == ["system", "system"]
 
 
 def test_the_head_is_as_long_as_system_messages_stand_in_a_row() -> None:

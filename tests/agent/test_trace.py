@@ -1,10 +1,12 @@
 """What the inspector is told of a turn."""
 
+import json
 from typing import Any
 
 import msgspec
 import pytest
 
+from server.agent import trace
 from server.agent.agent_client import TurnOptions
 from server.agent.chunks import LLMChunk
 from server.agent.prompts import FULL
@@ -129,6 +131,8 @@ async def test_every_message_is_told_once_with_its_origin() -> None:
         ("tool", "alpha ran", {"kind": "turn"}),
         ("system", FULL.agent_loop, {"kind": "prompt", "name": "agent_loop_prompt"}),
     ]
+    fired = [data["hook"] for _, data in traces(chunks, "injected")]
+    assert fired == ["mood", "before_first_agent"], "not the one that came with the history"
     assert messages[9]["tool_calls"][0]["id"] == messages[10]["tool_call_id"] == "c1"
     assert [data["messages"] for data in model_calls(chunks)] == [
         [f"m{number}" for number in range(7)],
@@ -360,12 +364,47 @@ async def test_arguments_that_fit_stay_beside_a_content_that_is_cut() -> None:
     assert (len(asked["content"]), asked["cut"], len(asked["tool_calls"])) == (24_000, True, 1)
 
 
-async def test_a_content_of_64_kib_is_not_cut() -> None:
-    model = ScriptedModel([say("Hi.")])
+async def test_a_message_of_64_kib_is_not_cut() -> None:
+    model = ScriptedModel([say("Hi."), say("Hi.")])
+    told_as = {"id": "m1", "role": "user", "content": "", "origin": {"kind": "user"}}
+    content = "x" * ((64 << 10) - len(json.dumps(told_as)))
 
-    chunks = await play(agent_for(model), messages=[{"role": "user", "content": "x" * 65_000}], options=ON)
+    fits = await play(agent_for(model), messages=[{"role": "user", "content": content}], options=ON)
+    longer = await play(agent_for(model), messages=[{"role": "user", "content": content + "x"}], options=ON)
 
-    assert listed(chunks)[1] == {"id": "m1", "role": "user", "content": "x" * 65_000, "origin": {"kind": "user"}}
+    assert listed(fits)[1] == {**told_as, "content": content}
+    assert listed(longer)[1] == {**told_as, "content": "x" * 24_000, "cut": True}
+
+
+async def test_arguments_stay_while_a_frame_has_room() -> None:
+    model = ScriptedModel([say("Hi."), say("Hi.")])
+    told_as = {"id": "m1", "role": "assistant", "content": "", "tool_calls": asked(""), "origin": {"kind": "history"}}
+    room = MAX_FRAME_BYTES - 1024 - len(json.dumps({**told_as, "cut": True}))
+
+    fits = await play(agent_for(model), messages=[*called("x" * room), *QUESTION], options=ON)
+    longer = await play(agent_for(model), messages=[*called("x" * (room + 1)), *QUESTION], options=ON)
+
+    assert listed(fits)[1] == {**told_as, "tool_calls": asked("x" * room), "cut": True}
+    assert listed(longer)[1] == {
+        "id": "m1",
+        "role": "assistant",
+        "content": "",
+        "cut": True,
+        "origin": told_as["origin"],
+    }
+    assert max(sizes(fits)) <= MAX_FRAME_BYTES
+
+
+def asked(arguments: str) -> list[dict[str, Any]]:
+    return [{"id": "c1", "type": "function", "function": {"name": "alpha", "arguments": arguments}}]
+
+
+def called(arguments: str) -> list[Message]:
+    """A call and its result."""
+    return [
+        {"role": "assistant", "content": "", "tool_calls": asked(arguments)},
+        {"role": "tool", "tool_call_id": "c1", "content": "ran"},
+    ]
 
 
 async def test_hooks_that_did_not_fire_are_told_in_several_frames_if_they_are_many() -> None:
@@ -377,6 +416,19 @@ async def test_hooks_that_did_not_fire_are_told_in_several_frames_if_they_are_ma
     assert max(sizes(chunks)) <= MAX_FRAME_BYTES
     found = [item["hook"] for _, data in traces(chunks, "not_fired") for item in data["hooks"]]
     assert found == [h.name for h in hooks]
+
+
+def test_a_frame_is_filled_to_its_last_byte() -> None:
+    def item(costs_bytes: int) -> dict[str, Any]:
+        return {"a": "x" * (costs_bytes - len('{"a": ""}, '))}
+
+    room = MAX_FRAME_BYTES - 1024
+    half, rest, one_more = item(room // 2), item(room - room // 2), item(room - room // 2 + 1)
+
+    assert list(trace._batches([half, rest, half, rest])) == [[half, rest], [half, rest]]
+    assert list(trace._batches([half, one_more])) == [[half], [one_more]]
+    assert list(trace._batches([item(room + 1), half])) == [[item(room + 1)], [half]]
+    assert list(trace._batches([])) == []
 
 
 async def test_pictures_are_told_without_their_data() -> None:

@@ -25,6 +25,8 @@ class ParleyPage:
         self.complaints: list[str] = []
         self.chats: list[Json] = []
         """The `chat` frames that went out."""
+        self.frames: list[Json] = []
+        """What came in, but for traces."""
         self._waiting: list[tuple[int, asyncio.Future[None]]] = []
         self._received = 0
         self._page: Page | None = None
@@ -47,9 +49,16 @@ class ParleyPage:
 
     def _watch(self, socket: WebSocket) -> None:
         socket.on("framesent", self._sent)
-        socket.on("framereceived", lambda _payload: self._count())
+        socket.on("framereceived", self._came)
+
+    def _came(self, payload: bytes | str) -> None:
+        if isinstance(payload, str) and not payload.startswith('{"type":"trace"'):
+            self.frames.append(json.loads(payload))
+        self._count()
 
     def _sent(self, payload: bytes | str) -> None:
+        if isinstance(payload, bytes):
+            return  # the microphone
         frame = json.loads(payload)
         if frame["type"] == "chat":
             self.chats.append(frame)

@@ -44,6 +44,14 @@ async def test_a_reload_opens_the_same_conversation(page: ParleyPage, model: Ope
     await expect(page.tab.locator(".conversation[aria-current]")).to_have_text("First")
 
 
+async def test_a_reload_keeps_what_is_written_and_not_sent(page: ParleyPage) -> None:
+    await page.input.press_sequentially("half a thought")
+
+    await page.tab.reload()
+
+    await expect(page.input).to_have_value("half a thought")
+
+
 async def test_a_conversation_can_be_renamed(page: ParleyPage, model: OpenAIServer) -> None:
     model.say("Hi.")
     await page.ask_and_wait("Hello")

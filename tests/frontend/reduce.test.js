@@ -227,6 +227,18 @@ test("an error about another frame leaves the waiting turn alone", () => {
   assert.match(page.state.notices[0].message, /\$\.skills/);
 });
 
+test("a turn taken for refused that begins after all is running", () => {
+  const page = new Page();
+  page.ask("Hello", "t1");
+  page.receive({ type: "error", code: "rate_limited", message: "about a ping" });
+
+  page.receive(t.start(), t.sentence(0, "Hi."), t.end());
+
+  assert.deepEqual(page.history, ["user: Hello", "assistant: Hi."]);
+  assert.equal(page.state.views.t1.error, null);
+  assert.ok(!("_answer" in page.conversation.conversationHistory[0]));
+});
+
 test("a hook that does not verify may be left out; others stay, and it is not sent again", () => {
   const page = new Page();
   page.ask("One", "t1");

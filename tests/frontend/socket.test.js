@@ -28,18 +28,21 @@ class FakeClock {
   }
 }
 
-function connected() {
+function connected({ onSound } = {}) {
   const clock = new FakeClock();
   const sockets = [];
   class FakeWebSocket {
     readyState = 1;
     sent = [];
+    sounds = [];
+    bufferedAmount = 0;
     constructor(url, protocols) {
       Object.assign(this, { url, protocols });
       sockets.push(this);
     }
     send(data) {
-      this.sent.push(JSON.parse(data));
+      if (data instanceof ArrayBuffer) this.sounds.push(data);
+      else this.sent.push(JSON.parse(data));
     }
     close() {
       this.readyState = 3;
@@ -49,6 +52,7 @@ function connected() {
   const socket = new Socket({
     url: "ws://x/ws",
     onEvent: (event) => events.push(event),
+    onSound,
     WebSocket: FakeWebSocket,
     clock,
     random: () => 0.5,
@@ -194,4 +198,39 @@ test("what is sent while the socket is closed is dropped, not thrown", () => {
   page.socket.send({ type: "ping", t: 1 });
 
   assert.deepEqual(page.last().sent, []);
+});
+
+test("sound comes out as it came in, and belongs to no frame", () => {
+  const sounds = [];
+  const { last } = connected({ onSound: (pcm) => sounds.push(pcm) });
+  const pcm = new ArrayBuffer(8);
+
+  last().onmessage({ data: pcm });
+
+  assert.deepEqual(sounds, [pcm]);
+});
+
+test("the microphone's sound waits for nothing: before the greeting it is dropped", () => {
+  const page = connected();
+  page.socket.sendSound(new ArrayBuffer(640));
+  assert.deepEqual(page.last().sounds, []);
+
+  page.ready();
+  page.socket.sendSound(new ArrayBuffer(640));
+
+  assert.equal(page.last().sounds.length, 1);
+});
+
+test("sound that a slow network does not take is dropped, frames are not", () => {
+  const page = connected();
+  page.ready();
+  page.last().bufferedAmount = 300 << 10;
+  page.socket.sendSound(new ArrayBuffer(640));
+  page.socket.send({ type: "ping", t: 1 });
+  page.last().bufferedAmount = 0;
+  page.socket.sendSound(new ArrayBuffer(640));
+
+  assert.equal(page.last().sounds.length, 1);
+  assert.equal(page.socket.droppedSound, 1);
+  assert.equal(page.last().sent.length, 1);
 });

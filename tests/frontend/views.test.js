@@ -10,7 +10,7 @@ import { headerView } from "../../frontend/js/render/header_view.js";
 import { inspectorView } from "../../frontend/js/render/inspector_view.js";
 import { sidebarView } from "../../frontend/js/render/sidebar_view.js";
 import { skillsView } from "../../frontend/js/render/skills_view.js";
-import { memoryStore } from "../../frontend/js/storage.js";
+import { loadSettings, memoryStore, saveSettings } from "../../frontend/js/storage.js";
 import { Page, READY, skill, turn } from "./support.js";
 
 const t = turn("t1");
@@ -390,4 +390,21 @@ test("a browser that stores nothing still has conversations until the page goes"
 
   assert.equal(await store.load("b"), null);
   assert.equal((await store.load("a")).title, "A");
+});
+
+test("settings that something else wrote, or that may not be read, give the defaults", () => {
+  const forbidden = () => {
+    throw new DOMException("no", "SecurityError");
+  };
+  const kept = new Map();
+  const storage = () => ({ getItem: (key) => kept.get(key) ?? null, setItem: (key, value) => kept.set(key, value) });
+
+  assert.deepEqual(loadSettings(forbidden), {});
+  saveSettings(forbidden, { theme: "dark" });
+  saveSettings(storage, { theme: "dark" });
+  assert.deepEqual(loadSettings(storage), { theme: "dark" });
+  for (const nonsense of ["{", "3", "null"]) {
+    kept.set("parley.settings", nonsense);
+    assert.deepEqual(loadSettings(storage), {});
+  }
 });

@@ -299,6 +299,17 @@ async def test_cancelling_a_call_closes_its_connection_at_once(
     assert request.closed_early
 
 
+async def test_closing_ends_a_stream_under_way(server: OpenAIServer, model: OpenAICompatible) -> None:
+    gate = Gate()
+    server.queue(text("One", gate, "two"))
+    task = asyncio.create_task(ask(model))
+    await gate.reached.wait()
+    await model.aclose()
+
+    with pytest.raises(ProviderUnreachable):
+        await task
+
+
 async def test_one_connection_serves_one_call_after_the_other(server: OpenAIServer, model: OpenAICompatible) -> None:
     for _ in range(3):
         server.say("ok")

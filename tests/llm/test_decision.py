@@ -59,6 +59,12 @@ def test_a_tool_that_nobody_knows_is_shown_by_its_own_description() -> None:
     assert {"role": "assistant", "content": '"add_note"'} in messages
 
 
+def test_without_a_description_its_name_must_do() -> None:
+    messages = decision.choice_messages("Hi", {"add_note": ""})
+
+    assert {"role": "user", "content": "add note"} in messages
+
+
 def test_only_the_end_of_a_long_question_is_read() -> None:
     question = "word " * 1000 + "end?"
 
@@ -103,6 +109,13 @@ def test_other_words_are_copied_from_the_question_within_the_tools_limits() -> N
     assert "a hook" in choices
     assert "a" not in choices  # shorter than the schema's minLength
     assert "path" not in offered(SEARCH, "Search a hook, now")
+
+
+@pytest.mark.parametrize("question", ['Search for "two words"', "Search for “two words” now", "find `two words`"])
+def test_what_stands_in_quotation_marks_is_what_is_meant(question: str) -> None:
+    schema = decision.argument_schema(SEARCH, question, "")
+
+    assert decision.only_arguments(schema) == {"pattern": "two words"}
 
 
 def test_what_cannot_be_copied_is_left_to_the_tools_own_schema() -> None:

@@ -219,11 +219,47 @@ async def test_a_death_in_mid_stream_is_told_and_the_next_call_starts_another(
     await gate.reached.wait()
     workers.started[0].is_alive = False
     gate.open()
-    with pytest.raises(ProviderUnreachable, match="the next message starts it again"):
+    with pytest.raises(ProviderUnreachable, match="it is being started again"):
         await task
 
     assert (await ask(model, asking("Hi")))[0] == TextDelta("Hello again.")
     assert len(workers.started) == 2
+
+
+async def test_two_streams_that_die_together_start_one_other(
+    server: OpenAIServer, workers: Workers, model: EmbeddedModel
+) -> None:
+    gates = [Gate(), Gate()]
+    server.queue(*(text("Once upon ", gate, Cut()) for gate in gates))
+    tasks = [asyncio.create_task(ask(model, asking("A story"))) for _ in gates]
+    for gate in gates:
+        await gate.reached.wait()
+    workers.started[0].is_alive = False
+    server.respond = deciding("none", "Hello again.")
+    for gate, task in zip(gates, tasks, strict=True):
+        gate.open()
+        with pytest.raises(ProviderUnreachable):
+            await task
+        assert (await ask(model, asking("Hi")))[0] == TextDelta("Hello again.")
+
+    assert len(workers.started) == 2
+
+
+async def test_a_death_while_closing_starts_nothing(
+    server: OpenAIServer, workers: Workers, model: EmbeddedModel
+) -> None:
+    gate = Gate()
+    server.queue(text("Once upon ", gate, Cut()))
+    task = asyncio.create_task(ask(model, asking("A story")))
+    await gate.reached.wait()
+    await model.aclose()
+    gate.open()
+    with pytest.raises(ProviderUnreachable):
+        await task
+
+    with pytest.raises(ProviderUnreachable, match="was closed"):
+        await model.start()
+    assert len(workers.started) == 1
 
 
 async def test_starts_that_fail_again_and_again_are_spaced_out(workers: Workers, model: EmbeddedModel) -> None:

@@ -99,7 +99,7 @@ async def test_kill_9_in_mid_stream_is_one_error_and_the_next_call_works(model: 
     killed = model.worker_pid
     assert killed is not None
     request = ModelRequest(messages=[SYSTEM, {"role": "user", "content": "Tell me a long story about a dragon."}])
-    with pytest.raises(ProviderUnreachable, match="the next message starts it again"):
+    with pytest.raises(ProviderUnreachable, match="it is being started again"):
         async with aclosing(model.stream(request)) as events:
             async for _ in events:
                 os.kill(killed, signal.SIGKILL) if model.worker_pid else None

@@ -77,6 +77,10 @@ class FakeAgent:
             asked.is_closed = True
 
 
+SOUND = "(sound)"
+"""The type that a binary message gets in the list of frames."""
+
+
 class RecordingSocket:
     """Takes everything at once and reads the frames."""
 
@@ -86,8 +90,8 @@ class RecordingSocket:
         self.news = asyncio.Event()
 
     async def send(self, kind: Kind, data: bytes) -> None:
-        assert kind is Kind.TEXT
-        self.frames.append(json.loads(data))
+        assert kind in (Kind.TEXT, Kind.BINARY)
+        self.frames.append(json.loads(data) if kind is Kind.TEXT else {"type": SOUND, "bytes": len(data)})
         self.news.set()
 
     def unsent_bytes(self) -> int:
@@ -110,6 +114,7 @@ class Desk:
         is_local: bool = True,
         gate: TurnGate | None = None,
         model_ready: asyncio.Event | None = None,
+        speech: SpeechService | None = None,
     ) -> None:
         self.limits = limits or config.Limits()
         self.metrics = Metrics()
@@ -132,7 +137,7 @@ class Desk:
             limits=self.limits,
             security=security or config.Security(),
             model=lambda: ModelInfo(name="fake", host="nowhere", location="local"),
-            speech=SpeechService(NoRecognizer(), NoSynthesizer(), None),
+            speech=speech or SpeechService(NoRecognizer(), NoSynthesizer(), None),
         )
         self.socket = RecordingSocket()
         self.outbox = Outbox(self.socket)

@@ -110,6 +110,8 @@ CASES = [
     Case("four dashes do not close", "---\nname: tutor\n----\n\nBody", description="Body", listed=False, problems=[("error", "", UNCLOSED)]),
     Case("empty", b" \n\t\r\n", description="", listed=False, problems=[("error", "", "is empty")]),
     Case("not UTF-8", b"---\nname: tutor\ndescription: Teaches \xe4.\n---\n", description="Teaches \ufffd.", problems=[("warning", "", "is not UTF-8 (byte 37): unreadable characters are replaced")]),
+    Case("byte order mark, and not UTF-8", b"\xef\xbb\xbf---\nname: tutor\ndescription: Teaches.\n---\n\xff", problems=[("warning", "", "is not UTF-8 (byte 42): unreadable characters are replaced")]),
+    Case("no front matter, and CRLF", b"# Tutor\r\n\r\nTeaches\r\nwell.\r\n", description="Teaches\nwell.", listed=False, problems=[("warning", "", NO_FRONT_MATTER)]),
     Case("100 kB", head() + "x" * (100_001 - len(head())), problems=[("warning", "", "is 100 kB long: move details into files that the model reads on demand")]),
     Case("just not too long", head() + "x" * (100_000 - len(head()))),
     Case("more than 1 MiB", b"x" * (1024 * 1024 + 1), description="", listed=False, problems=[("error", "", "is larger than 1024 KiB")]),
@@ -167,9 +169,10 @@ def test_skill_md_is_found_in_any_case(tmp_path: Path, names: list[str], expecte
     assert find_skill_file(tmp_path) == expected
 
 
-def test_a_skill_knows_the_name_of_its_file(tmp_path: Path) -> None:
+@pytest.mark.parametrize("text", [head("a: b"), "", "No front matter."])
+def test_a_skill_knows_the_name_of_its_file(tmp_path: Path, text: str) -> None:
     folder = make_skill(tmp_path, "tutor", skill_md=None)
-    (folder / "skill.md").write_text(head("a: b"))
+    (folder / "skill.md").write_text(text)
 
     skill, found = read_skill(folder)
 

@@ -1,0 +1,221 @@
+"""Speaking with the page: a WAV is the microphone, the embedded engines hear and speak.
+
+What the page plays is recorded and recognised again.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Browser, BrowserContext, async_playwright, expect
+
+from server.speech.stt import EmbeddedRecognizer
+from server.speech.tts import EmbeddedSynthesizer
+from server.speech.worker import Worker, command_of
+from tests.e2e.conftest import EXPECTED_ERRORS, FLAGS, LIMIT_MS, executable
+from tests.e2e.parley_page import ParleyPage
+from tests.e2e.spoken import EAR, Voices, WavMicrophone, beginning, heard, listen
+from tests.support.openai_script import Json, text
+from tests.support.openai_server import OpenAIServer
+from tests.support.server_process import ServerProcess, endpoint
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
+
+SPEECH_LIMIT_MS = 3 * LIMIT_MS
+"""Engines share the processor with the browser."""
+
+LONG_REPLY = (
+    "The story begins in a small town near the sea. ",
+    "Every morning an old man walked down to the harbour. ",
+    "He looked at the boats for a long time. ",
+    "And in the evening he told the children what he had seen.",
+)
+
+
+@asynccontextmanager
+async def loaded(kind: str) -> AsyncIterator[Worker]:
+    changed = asyncio.Event()
+    worker = Worker(f"the test's {kind}", command_of(kind), on_change=changed.set)
+    worker.start()
+    try:
+        while worker.status.state == "loading":
+            await changed.wait()
+            changed.clear()
+        assert worker.status.state == "ready", worker.status.reason
+        yield worker
+    finally:
+        await worker.aclose()
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def voices() -> AsyncIterator[Voices]:
+    async with loaded("stt") as ear, loaded("tts") as mouth:
+        yield Voices(EmbeddedRecognizer(ear), EmbeddedSynthesizer(mouth, timeout_s=60))
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def server(
+    tmp_path_factory: pytest.TempPathFactory, lasting_model: OpenAIServer, skills: Path
+) -> AsyncIterator[ServerProcess]:
+    process = ServerProcess(
+        tmp_path_factory.mktemp("talking"),
+        environ={
+            **endpoint(lasting_model.url),
+            "PARLEY_SPEECH__STT__PROVIDER": "embedded",
+            "PARLEY_SPEECH__TTS__PROVIDER": "embedded",
+        },
+        settings={"skills": {"dir": str(skills)}, "agent": {"planning": False}},
+    )
+    async with process:
+        yield process
+
+
+@pytest.fixture(scope="module")
+def microphone(tmp_path_factory: pytest.TempPathFactory) -> WavMicrophone:
+    return WavMicrophone(tmp_path_factory.mktemp("microphone") / "said.wav")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def talking_chromium(microphone: WavMicrophone) -> AsyncIterator[Browser]:
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(
+            executable_path=executable(), headless=True, args=[*FLAGS, *microphone.flags]
+        )
+        yield browser
+        await browser.close()
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def context(talking_chromium: Browser) -> AsyncIterator[BrowserContext]:
+    context = await talking_chromium.new_context(permissions=["microphone"], reduced_motion="reduce")
+    context.set_default_timeout(SPEECH_LIMIT_MS)
+    await context.add_init_script(EAR)
+    yield context
+    await context.close()
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def talk(context: BrowserContext, server: ServerProcess, microphone: WavMicrophone) -> AsyncIterator["Talk"]:
+    page = ParleyPage(context, server.url)
+    await page.open()
+    talk = Talk(page, microphone)
+    await expect(page.button("Talk")).to_be_enabled(timeout=SPEECH_LIMIT_MS)
+    yield talk
+    assert [line for line in page.complaints if not EXPECTED_ERRORS.search(line)] == []
+
+
+class Talk:
+    """A person before the page."""
+
+    def __init__(self, page: ParleyPage, microphone: WavMicrophone) -> None:
+        self.page = page
+        self.microphone = microphone
+
+    async def say(self, pcm: bytes) -> None:
+        """Returns when the page listens; the words come a second later."""
+        self.microphone.will_say(pcm)
+        if await self.page.button("Stop listening").is_visible():
+            await self.page.button("Stop listening").click()
+        await self.page.button("Talk").click()
+        await expect(self.page.tab.get_by_text("The microphone is on")).to_be_attached(timeout=SPEECH_LIMIT_MS)
+
+    async def frame(self, matches: Callable[[Json], bool]) -> Json:
+        """The first one that does, that came or will come."""
+        at = 0
+        while True:
+            more = self.page.after_frames(1)
+            for frame in self.page.frames[at:]:
+                if matches(frame):
+                    return frame
+            at = len(self.page.frames)
+            await more
+
+    async def answered(self, count: int) -> None:
+        """The reply to the `count`-th question has been heard to its end."""
+        await expect(self.page.turns).to_have_count(count, timeout=SPEECH_LIMIT_MS)
+        await expect(self.page.button("Send")).to_be_visible(timeout=SPEECH_LIMIT_MS)
+
+    def words(self) -> list[str]:
+        return [frame["text"].lower() for frame in self.page.frames if frame["type"] == "transcript" and frame["text"]]
+
+    async def playing(self) -> None:
+        await expect(self.page.tab.locator(".voice-speaking")).to_be_visible(timeout=SPEECH_LIMIT_MS)
+
+
+async def test_a_spoken_question_is_shown_and_its_answer_can_be_heard(
+    talk: Talk, voices: Voices, model: OpenAIServer
+) -> None:
+    question = await voices.say("What is the capital of France?")
+    follow_up = await voices.say("And how many people live there?")
+    model.queue(text("The capital of France is Paris. ", "It is a beautiful old city."))
+    model.queue(text("Two million people live in the city."))
+
+    await talk.say(question)
+    await listen(talk.page.tab)
+    await expect(talk.page.tab.locator(".said-by-user p")).to_contain_text("capital", timeout=SPEECH_LIMIT_MS)
+    await talk.answered(1)
+    first = await voices.understand(await heard(talk.page.tab))
+    await listen(talk.page.tab)
+    await talk.say(follow_up)
+    await talk.answered(2)
+    second = await voices.understand(await heard(talk.page.tab))
+
+    assert "paris" in first
+    assert "beautiful" in first
+    assert "million people" in second
+    roles = [message["role"] for message in await talk.page.history() if "_hook" not in message]
+    assert roles == ["user", "assistant", "user", "assistant"]
+    assert "The capital of France is Paris. It is a beautiful old city." in model.requests[1].contents
+
+
+async def test_who_speaks_into_a_reply_stops_it_and_what_was_not_heard_is_forgotten(
+    talk: Talk, voices: Voices, model: OpenAIServer
+) -> None:
+    interruption = await voices.say("Stop, please tell me about the weather instead.")
+    model.queue(text(*LONG_REPLY))
+    model.queue(text("It is sunny."))
+    await talk.page.ask("Tell me a story.")
+    await talk.say(interruption)
+    await talk.answered(2)
+
+    reasons = [frame["reason"] for frame in talk.page.frames if frame["type"] == "turn_end"]
+    assert reasons[0] == "interrupted" or "completed" in reasons  # a short reply may have been sent whole
+    assert "weather" in " ".join(talk.words())
+    kept = [m["content"] for m in await talk.page.history() if m["role"] == "assistant"]
+    whole = "".join(LONG_REPLY)
+    assert len(kept[0]) < len(whole)
+    assert whole.startswith(kept[0])
+    assert whole not in model.requests[1].contents
+    await expect(talk.page.tab.get_by_text("The paler part was not heard.")).to_be_visible()
+
+
+async def test_a_cough_only_pauses_the_reply(talk: Talk, voices: Voices, model: OpenAIServer) -> None:
+    cough = beginning(await voices.say("Are you there?"), 0.16)
+    model.queue(text(*LONG_REPLY))
+    await talk.page.ask("Tell me a story.")
+    await talk.say(cough)
+    await talk.frame(lambda frame: frame["type"] == "speech_detected")
+    await talk.frame(lambda frame: frame["type"] == "speech_rejected")
+    await talk.answered(1)
+
+    assert not [frame for frame in talk.page.frames if frame["type"] == "speech_started"]
+    assert (await talk.page.texts())[-1] == "assistant: " + "".join(LONG_REPLY)
+
+
+async def test_holding_the_space_bar_says_one_thing(talk: Talk, voices: Voices, model: OpenAIServer) -> None:
+    model.queue(text("It is noon."))
+    await talk.page.open_panel("Settings")
+    await talk.page.tab.get_by_label("How to talk").select_option("push_to_talk")
+    await talk.say(await voices.say("What time is it now?"))
+
+    await talk.page.tab.keyboard.down(" ")
+    await expect(talk.page.tab.locator(".voice-hearing")).to_be_visible()
+    await talk.page.tab.wait_for_timeout(3500)  # a person speaks as long as it takes
+    await talk.page.tab.keyboard.up(" ")
+    await talk.answered(1)
+
+    assert "time" in " ".join(talk.words())
+    assert (await talk.page.texts())[-1] == "assistant: It is noon."

@@ -1,0 +1,313 @@
+"""server/session/speaker.py"""
+
+import asyncio
+import time
+
+import msgspec
+import pytest
+
+from server.agent.chunks import LLMChunk, NoticeGiven
+from server.errors import SpeechTimeout
+from server.session.outbox import Closed
+from server.session.playback import PlaybackClock
+from server.session.results import SpokenSentence, TTSResult
+from server.session.speaker import MAX_QUEUED, MAX_SYNTHESES, Speaker, Voice
+from server.session.turn import Turn
+from server.wire import frames as wire
+from tests.session.fakes import SOUND, Frame, Pause, call, hook, kinds, result
+from tests.session.speech_fakes import CHUNK, FakeSynthesizer
+
+SPOKEN = ["sentence", SOUND, SOUND, "sentence_end"]
+SILENT = ["sentence", "sentence_end"]
+
+
+class Stage:
+    """A turn, what it sent, and a speaker for it."""
+
+    def __init__(
+        self, synthesizer: FakeSynthesizer | None = None, *, max_ahead_ms: float = 30_000, has_voice: bool = True
+    ) -> None:
+        self.frames: list[Frame] = []
+        self.synthesizer = synthesizer or FakeSynthesizer()
+        self.clock = PlaybackClock("t1", began_s=0.0)
+        self.news = asyncio.Event()
+        self.is_gone = False
+        self.turn = Turn(
+            "t1",
+            self._send,
+            send_sound=lambda pcm: self._add({"type": SOUND, "bytes": len(pcm)}),
+            sign=lambda *_: "sig",
+            received_s=time.perf_counter(),
+        )
+        voice = Voice(synthesizer=self.synthesizer, language="en", max_ahead_ms=max_ahead_ms, clock=self.clock)
+        self.speaker = Speaker(self.turn, voice if has_voice else None, room=self._room)
+
+    def _send(self, frame: wire.ServerFrame) -> None:
+        self._add(msgspec.json.decode(msgspec.json.encode(frame)))
+
+    def _add(self, frame: Frame) -> None:
+        self.frames.append(frame)
+        self.news.set()
+
+    async def _room(self) -> None:
+        if self.is_gone:
+            raise Closed("gone")
+
+    async def until(self, count: int, type_: str = SOUND) -> None:
+        while kinds(self.frames).count(type_) < count:
+            self.news.clear()
+            await self.news.wait()
+
+    async def say_all(self, *results: TTSResult) -> list[str]:
+        async with self.speaker.running():
+            for each in results:
+                await self.speaker.say(each)
+            await self.speaker.finish()
+        return kinds(self.frames)
+
+
+def sentence(text: str, spoken: str | None = None) -> TTSResult:
+    return TTSResult(sentence=SpokenSentence(text, spoken))
+
+
+def of(chunk: LLMChunk) -> TTSResult:
+    return TTSResult(hook=chunk.hook, tool_call=chunk.tool_call, tool_result=chunk.tool_result)
+
+
+async def tasks() -> set[str]:
+    await asyncio.sleep(0)
+    return {task.get_name() for task in asyncio.all_tasks()} - {asyncio.current_task().get_name()}  # type: ignore[union-attr]  # there is one
+
+
+async def test_a_sentence_opens_its_sound_follows_and_its_end_tells_how_long_it_was() -> None:
+    stage = Stage()
+
+    assert await stage.say_all(sentence(" One."), sentence(" Two.", "Second.")) == [*SPOKEN, *SPOKEN]
+    assert stage.synthesizer.asked == [("One.", "en"), ("Second.", "en")]
+    assert stage.frames[0]["audio"] == {"format": "pcm16", "sample_rate": 16_000}
+    assert [f["duration_ms"] for f in stage.frames if f["type"] == "sentence_end"] == [200, 200]
+    assert [(f["text"], f["spoken"]) for f in stage.frames if f["type"] == "sentence"] == [
+        (" One.", None),
+        (" Two.", "Second."),
+    ]
+    assert stage.clock.sent_ms == 400
+
+
+async def test_without_a_voice_sentences_leave_at_once_as_text() -> None:
+    stage = Stage(has_voice=False)
+
+    await stage.speaker.say(sentence("One."))
+    assert kinds(stage.frames) == SILENT
+    assert stage.frames[0]["audio"] is None
+    assert stage.synthesizer.asked == []
+
+
+async def test_an_engine_that_is_loading_leaves_text() -> None:
+    class Loading(FakeSynthesizer):
+        status = wire.SpeechPart(state="loading")
+
+    assert await Stage(Loading()).say_all(sentence("One.")) == SILENT
+
+
+async def test_what_is_not_said_keeps_its_place_without_sound() -> None:
+    stage = Stage()
+    code = sentence("\n```x```", "")
+
+    assert await stage.say_all(sentence("One."), code, sentence("Two.")) == [*SPOKEN, *SILENT, *SPOKEN]
+    assert stage.synthesizer.texts == ["One.", "Two."]
+
+
+async def test_hooks_and_tools_keep_their_place_between_sentences() -> None:
+    said = await Stage().say_all(
+        of(hook()), sentence("One."), of(call("1")), of(result("1")), of(hook()), sentence("Two.")
+    )
+
+    assert said == ["hook", *SPOKEN, "tool_call", "tool_result", "hook", *SPOKEN]
+
+
+async def test_text_and_notices_do_not_wait_for_sound() -> None:
+    pause = Pause()
+    stage = Stage(FakeSynthesizer({"One.": [pause, CHUNK]}))
+    async with stage.speaker.running():
+        await stage.speaker.say(sentence("One."))
+        await pause.reached.wait()
+        await stage.speaker.say(TTSResult(text="Two"))
+        await stage.speaker.say(TTSResult(notice=NoticeGiven("c", "info", "text")))
+        assert kinds(stage.frames) == ["text", "notice"]
+        pause.resume.set()
+        await stage.speaker.finish()
+
+    assert kinds(stage.frames) == ["text", "notice", "sentence", SOUND, "sentence_end"]
+
+
+async def test_the_first_sound_leaves_before_the_sentence_is_ready() -> None:
+    pause = Pause()
+    stage = Stage(FakeSynthesizer({"One.": [CHUNK, pause, CHUNK]}))
+    async with stage.speaker.running():
+        await stage.speaker.say(sentence("One."))
+        await pause.reached.wait()
+        await stage.until(1)
+        assert kinds(stage.frames) == ["sentence", SOUND]
+        pause.resume.set()
+        await stage.speaker.finish()
+
+    assert kinds(stage.frames) == SPOKEN
+
+
+async def test_sentences_leave_in_order_however_their_sound_comes_and_at_most_four_are_under_way() -> None:
+    pause = Pause()
+    stage = Stage(FakeSynthesizer({"0": [pause, CHUNK, CHUNK]}))
+    async with stage.speaker.running():
+        for number in range(10):
+            await stage.speaker.say(sentence(str(number)))
+        await pause.reached.wait()
+        while stage.synthesizer.open > 1:  # all but the first are done
+            await asyncio.sleep(0)
+        assert stage.synthesizer.texts == ["0", "1", "2", "3"]
+        assert stage.frames == []
+        pause.resume.set()
+        await stage.speaker.finish()
+
+    assert [f["text"] for f in stage.frames if f["type"] == "sentence"] == [str(number) for number in range(10)]
+    assert kinds(stage.frames) == SPOKEN * 10
+    assert stage.synthesizer.most_open <= MAX_SYNTHESES == 4
+
+
+async def test_a_failure_leaves_the_text_and_one_notice_and_the_turn_goes_on() -> None:
+    broken = SpeechTimeout("piper said nothing for 10 s")
+    stage = Stage(FakeSynthesizer({"One.": [broken], "Two.": [CHUNK, broken]}))
+
+    said = await stage.say_all(sentence("One."), sentence("Two."), sentence("Three."))
+
+    assert said == [*SILENT, "notice", "sentence", SOUND, "sentence_end", *SPOKEN]
+    notice = stage.frames[2]
+    assert (notice["code"], notice["level"]) == ("speech_failed", "warning")
+    assert "piper said nothing for 10 s" in notice["message"]
+
+
+async def test_a_bug_in_an_engine_costs_the_sound_only(caplog: pytest.LogCaptureFixture) -> None:
+    stage = Stage(FakeSynthesizer({"One.": [ValueError("odd")]}))
+
+    assert await stage.say_all(sentence("One."), sentence("Two.")) == [*SILENT, "notice", *SPOKEN]
+    assert "synthesis failed" in caplog.text
+    assert "odd" not in stage.frames[2]["message"]
+
+
+async def test_a_sentence_without_a_sound_is_silent_and_no_failure() -> None:
+    assert await Stage(FakeSynthesizer({"Hm.": []})).say_all(sentence("Hm."), sentence("Two.")) == [*SILENT, *SPOKEN]
+
+
+async def test_cancelling_closes_every_synthesis_and_leaves_no_task() -> None:
+    pauses = [Pause() for _ in range(3)]
+    stage = Stage(FakeSynthesizer({str(i): [CHUNK, pause] for i, pause in enumerate(pauses)}))
+    before = await tasks()
+    work = asyncio.create_task(stage.say_all(*(sentence(str(number)) for number in range(6))), name="turn")
+    for pause in pauses:
+        await pause.reached.wait()
+    await stage.until(1)
+    stage.turn.end("interrupted")
+    work.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await work
+
+    assert stage.synthesizer.open == 0
+    assert await tasks() == before
+    assert kinds(stage.frames) == ["sentence", SOUND, "sentence_end", "turn_end"]
+    assert stage.frames[-2]["duration_ms"] == 100
+
+
+async def test_nothing_is_sent_after_the_end_of_the_turn() -> None:
+    pause = Pause()
+    stage = Stage(FakeSynthesizer({"One.": [CHUNK, pause, CHUNK]}))
+    async with stage.speaker.running():
+        await stage.speaker.say(sentence("One."))
+        await stage.speaker.say(of(hook()))
+        await pause.reached.wait()
+        await stage.until(1)
+        stage.turn.end("interrupted")
+        pause.resume.set()
+        await stage.speaker.say(sentence("Two."))
+        await stage.speaker.finish()
+
+    assert kinds(stage.frames)[-1] == "turn_end"
+    assert stage.clock.sent_ms == 100
+
+
+async def test_a_lost_client_is_told_to_whoever_speaks_even_while_the_queue_is_full() -> None:
+    stage = Stage()
+    stage.is_gone = True
+
+    with pytest.raises(Closed):
+        async with asyncio.timeout(10), stage.speaker.running():
+            for number in range(3 * MAX_QUEUED):
+                await stage.speaker.say(sentence(str(number)))
+    assert stage.synthesizer.open == 0
+
+
+async def test_a_lost_client_is_told_after_the_last_word_as_well() -> None:
+    stage = Stage()
+    stage.is_gone = True
+
+    with pytest.raises(Closed):
+        await stage.say_all(sentence("One."))
+
+
+async def test_the_agent_waits_when_it_is_far_ahead_of_the_voice() -> None:
+    pause = Pause()
+    stage = Stage(FakeSynthesizer({"first": [pause, CHUNK]}))
+    told = 0
+
+    async def tell() -> None:
+        nonlocal told
+        async with stage.speaker.running():
+            await stage.speaker.say(sentence("first"))
+            for number in range(3 * MAX_QUEUED):
+                await stage.speaker.say(sentence(str(number)))
+                told += 1
+            await stage.speaker.finish()
+
+    work = asyncio.create_task(tell(), name="turn")
+    await pause.reached.wait()
+    for _ in range(10 * MAX_QUEUED):
+        await asyncio.sleep(0)
+    assert told <= MAX_QUEUED
+    pause.resume.set()
+    await work
+    assert told == 3 * MAX_QUEUED
+
+
+async def test_no_more_sound_leaves_than_the_client_wants_ahead() -> None:
+    stage = Stage(FakeSynthesizer({"Long.": [CHUNK] * 6}), max_ahead_ms=250)
+    work = asyncio.create_task(stage.say_all(sentence("Long.")), name="turn")
+    await stage.until(1)
+    stage.clock.report(0, 0, "stopped", time.perf_counter())  # the client has paused
+    for _ in range(200):
+        await asyncio.sleep(0)
+    assert kinds(stage.frames) == ["sentence", SOUND, SOUND, SOUND]
+
+    stage.clock.report(0, 400, "stopped", time.perf_counter())
+    await stage.until(6)
+    await work
+    assert stage.clock.sent_ms == 600
+
+
+async def test_a_client_that_reports_nothing_is_paced_by_the_clock() -> None:
+    stage = Stage(FakeSynthesizer({"Long.": [CHUNK] * 6}), max_ahead_ms=100)
+    began_s = time.perf_counter()
+    await stage.say_all(sentence("Long."))
+
+    assert time.perf_counter() - began_s >= 0.4  # 600 ms of sound, at most 100 of it ahead, the last one of 100
+
+
+async def test_the_first_sentence_is_timed_when_its_words_are_there() -> None:
+    pause = Pause()
+    stage = Stage(FakeSynthesizer({"One.": [pause, CHUNK]}))
+    async with stage.speaker.running():
+        await stage.speaker.say(sentence("One."))
+        await pause.reached.wait()
+        pause.resume.set()
+        await stage.speaker.finish()
+    stage.turn.end("completed")
+
+    metrics = stage.frames[-1]["metrics"]
+    assert metrics["first_sentence"] <= metrics["first_audio"] <= metrics["total"]
