@@ -13,13 +13,9 @@ import { reduce } from "./reduce.js";
 import * as page from "./render/page.js";
 import { Socket } from "./socket.js";
 import { initialState } from "./state.js";
-<<<<<<< HEAD
-import { loadSettings, memoryStore, openStore, saveSettings } from "./storage.js";
+import { loadSettings, memoryStore, openStore, readItem, saveSettings, writeItem } from "./storage.js";
 import { Microphone, explain } from "./voice/microphone.js";
 import { Player } from "./voice/player.js";
-=======
-import { loadSettings, memoryStore, openStore, readItem, saveSettings, writeItem } from "./storage.js";
->>>>>>> main
 
 const DRAFT_KEY = "parley.draft";
 const READY_POLL_MS = 700;
