@@ -84,7 +84,7 @@ const socket = new Socket({
   onEvent: (event) => {
     if (event.type !== "frame") return dispatch(event);
     dispatch({ ...event, at: Date.now() });
-    route(event.frame);
+    player.follow(event.frame, state.turn?.id ?? null);
   },
   onSound: (pcm) => player.push(pcm),
   WebSocket,
@@ -95,15 +95,6 @@ const socket = new Socket({
   },
   random: Math.random,
 });
-
-/** The sound that follows a `sentence` is its own; that of a turn that was cut is nobody's. @param {import("./frames.js").ServerFrame} frame */
-function route(frame) {
-  if (frame.type === "sentence" && frame.audio && state.turn?.id === frame.turn_id) {
-    player.begin(frame.turn_id, frame.index, frame.audio.sample_rate);
-  } else if (frame.type === "sentence" || frame.type === "sentence_end") {
-    player.end();
-  }
-}
 
 /** @param {Effect} effect */
 function perform(effect) {

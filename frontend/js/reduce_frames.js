@@ -93,8 +93,9 @@ function ofRunning(state, turnId, act) {
 function started(state, { turn_id, trigger }) {
   const { turn } = state;
   if (turn?.id === turn_id) return { ...state, turn: { ...turn, phase: "running" } };
-  if (trigger === "chat") return revived(state, turn_id);
-  return state.cutTurns[turn_id] ? state : withEffects(state, { type: "send", frame: { type: "interrupt", turn_id } });
+  const next = revived(state, turn_id);
+  const isUnwanted = next === state && trigger === "voice" && !state.cutTurns[turn_id];
+  return isUnwanted ? withEffects(state, { type: "send", frame: { type: "interrupt", turn_id } }) : next;
 }
 
 /** @param {State} state @param {QueuedFrame} frame @returns {State} */

@@ -46,6 +46,19 @@ export class Player {
     if (this.isBlocked) this.unlock();
   }
 
+  /**
+   * Binary messages after a `sentence` are its sound; those of a turn that was cut are nobody's.
+   *
+   * @param {import("../frames.js").ServerFrame} frame @param {string | null} turnId the turn that may be heard
+   */
+  follow(frame, turnId) {
+    if (frame.type === "sentence" && frame.audio && frame.turn_id === turnId) {
+      this.begin(frame.turn_id, frame.index, frame.audio.sample_rate);
+    } else if (frame.type === "sentence" || frame.type === "sentence_end") {
+      this.end();
+    }
+  }
+
   /** @param {string} turnId @param {number} index @param {number} rate */
   begin(turnId, index, rate) {
     this.unlock();
