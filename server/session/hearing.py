@@ -90,6 +90,7 @@ class Hearing:
         self._histories: dict[str, asyncio.Future[list[wire.Message]]] = {}
         self._carried = ""  # words of an utterance after which the user spoke on before it was answered
         self._is_playing = False
+        self._is_turn_running = False
 
     # --- what the client sends
 
@@ -135,6 +136,7 @@ class Hearing:
         self._carried = ""
 
     def turn(self, *, is_running: bool) -> None:
+        self._is_turn_running = is_running
         if self._listener is not None:
             self._listener.turn(is_running=is_running)
 
@@ -159,6 +161,7 @@ class Hearing:
             self._listener = Listener(
                 self._speech.detector, self._notice, sample_rate=self._sample_rate, turn_detection=self._mode
             )
+            self._listener.turn(is_running=self._is_turn_running)
         return self._listener
 
     def _notice(self, event: ListenerEvent) -> None:
@@ -181,6 +184,7 @@ class Hearing:
             case Discarded(utterance):
                 self._stop_early()
                 self._forget(utterance)
+                self._carried = ""  # thrown away with what went on from them
                 self._send(wire.Transcript(utterance=utterance, text="", final=True))
             case _:
                 assert_never(event)
@@ -197,6 +201,13 @@ class Hearing:
         before = self._endings[-1].task if self._endings else None
         self._endings.append(ending)
         ending.task = self._begin(self._answer(ending, early, before), f"utterance {event.utterance}")
+        ending.task.add_done_callback(lambda _: self._settle(ending, early))
+
+    def _settle(self, ending: _Ending, recognition: asyncio.Task[str]) -> None:
+        """Also when it was dropped before it began."""
+        recognition.cancel()
+        self._forget(ending.utterance)
+        self._endings.remove(ending)
 
     async def _recognize_early(self, utterance: str, audio: bytes) -> str:
         text = await self._recognize(utterance, audio)
@@ -211,21 +222,17 @@ class Hearing:
         return await self._speech.recognizer.recognize(audio, language=self._language, on_partial=tell_partial)
 
     async def _answer(self, ending: _Ending, recognition: asyncio.Task[str], before: asyncio.Task[None] | None) -> None:
-        try:
-            text = await self._text_of(ending, recognition)
-            if before is not None:
-                await asyncio.wait([before])
-            text = f"{self._carried} {text}".strip()
-            self._carried = ""
-            if self._speaking is not None or not text:
-                # the user speaks on: these words go before those that follow
-                self._carried = text
-                self._say_nothing(ending)
-                return
-            await self._start_turn(ending, text)
-        finally:
-            self._forget(ending.utterance)
-            self._endings.remove(ending)
+        text = await self._text_of(ending, recognition)
+        if before is not None:
+            await asyncio.wait([before])
+        text = f"{self._carried} {text}".strip()
+        self._carried = ""
+        if self._speaking is not None or not text:
+            # the user speaks on: these words go before those that follow
+            self._carried = text
+            self._say_nothing(ending)
+            return
+        await self._start_turn(ending, text)
 
     async def _text_of(self, ending: _Ending, recognition: asyncio.Task[str]) -> str:
         try:
@@ -233,9 +240,10 @@ class Hearing:
         except SpeechError as error:
             logger.warning("utterance %s was not recognised: %s", ending.utterance, error)
             self._on_failed(str(error))
-            return ""
-        finally:
-            recognition.cancel()
+        except Exception:  # the boundary of a turn: the client waits for its transcript
+            logger.exception("utterance %s was not recognised", ending.utterance)
+            self._on_failed("speech recognition failed; the server's log says why")
+        return ""
 
     async def _start_turn(self, ending: _Ending, text: str) -> None:
         words = Words(
