@@ -114,6 +114,9 @@ class Speaker:
                     job.chunks.put_nowait(chunk)
         except SpeechError as error:
             job.failure = error
+        except Exception:  # the boundary of a turn: the rest of it is still to be said
+            logger.exception("synthesis failed")
+            job.failure = SpeechError("speech synthesis failed; the server's log says why")
         finally:
             job.chunks.put_nowait(None)
 
