@@ -167,10 +167,14 @@ class Session:
         self._refuse(code_of(error), str(error), path=error.path)
 
     def interrupt(self, turn_id: str | None = None) -> None:
-        """End the running turn (None: whichever it is); its work unwinds behind its `turn_end`."""
+        """End the running turn (None: whichever it is); its work unwinds behind its `turn_end`.
+
+        Of a turn that is over, the sound still to be played is cut.
+        """
         turn = self._turn
         if turn is not None and turn_id in (None, turn.id):
             turn.end("interrupted")
+        if turn_id in (None, self._clock.turn_id):
             self._clock = PlaybackClock()  # the client has cut it
 
     async def aclose(self) -> None:
