@@ -4,7 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 from server import config
 from server.agent.agent_client import TurnOptions
@@ -146,7 +146,7 @@ class Desk:
         )
         self._writer: asyncio.Task[None] | None = None
 
-    async def __aenter__(self) -> "Desk":
+    async def __aenter__(self) -> Self:
         self._writer = asyncio.create_task(self.outbox.run(), name="writer")
         return self
 
