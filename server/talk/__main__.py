@@ -41,6 +41,7 @@ def _parse() -> argparse.Namespace:
 
 
 async def _talk(options: argparse.Namespace) -> None:
+    rate = MICROPHONE_RATE if options.wav is None else wav_rate(options.wav)
     output = _output(options)
     client = await TalkClient.connect(options.url, token=options.token, show=_show, output=output)
     reader = asyncio.create_task(client.run(), name="reader")
@@ -48,7 +49,7 @@ async def _talk(options: argparse.Namespace) -> None:
         ready = await asyncio.wait_for(client.ready(), _STOPS_AFTER_S)
         print(f"[{ready['model']['name']} at {ready['model']['host']}]")
         await client.configure(voice=output is not None, language=options.language)
-        await _converse(client, options)
+        await _converse(client, options, rate)
     finally:
         await client.close()
         await reader
@@ -60,17 +61,17 @@ def _output(options: argparse.Namespace) -> Output | None:
     return Loudspeaker() if options.mic else None
 
 
-async def _converse(client: TalkClient, options: argparse.Namespace) -> None:
+async def _converse(client: TalkClient, options: argparse.Namespace, rate: int) -> None:
     if options.wav is not None:
-        await client.configure(input={"format": "pcm16", "sample_rate": wav_rate(options.wav)})
+        await client.configure(input={"format": "pcm16", "sample_rate": rate})
         await client.speak(wav_frames(options.wav))
         await client.quiet()
     elif options.say is not None:
         await client.say(options.say)
         await client.quiet()
     elif options.mic:
-        await client.configure(input={"format": "pcm16", "sample_rate": MICROPHONE_RATE})
-        await client.speak(microphone_frames(MICROPHONE_RATE))
+        await client.configure(input={"format": "pcm16", "sample_rate": rate})
+        await client.speak(microphone_frames(rate))
     else:
         while line := await asyncio.to_thread(_read_line):
             await client.say(line)

@@ -12,6 +12,7 @@ from websockets.asyncio.client import ClientConnection
 from server.talk.history import History
 
 PROTOCOL: Final = "parley.v1"
+_GONE: Final = "the server has closed the connection"
 
 Frame = dict[str, Any]
 
@@ -38,6 +39,8 @@ class TalkClient:
         self._output = output
         self._is_quiet = asyncio.Event()  # no turn runs and none was announced
         self._is_quiet.set()
+        self._is_over = False
+        self._is_turn_running = False
         self._ready: asyncio.Future[Frame] = asyncio.get_running_loop().create_future()
 
     @classmethod
@@ -51,13 +54,20 @@ class TalkClient:
         return cls(socket, show=show, output=output)
 
     async def run(self) -> None:
-        """Read until the server closes."""
-        async for message in self._socket:
-            if isinstance(message, bytes):
-                if self._output is not None:
-                    self._output.write(message)
-            else:
-                await self._take(json.loads(message))
+        """Read until the connection is closed."""
+        try:
+            async for message in self._socket:
+                if isinstance(message, bytes):
+                    if self._output is not None:
+                        self._output.write(message)
+                else:
+                    await self._take(json.loads(message))
+        finally:
+            self._is_over = True
+            self._is_quiet.set()
+            if not self._ready.done():
+                self._ready.set_exception(ConnectionError(_GONE))
+                self._ready.exception()  # it may be that nobody asks
 
     async def ready(self) -> Frame:
         return await self._ready
@@ -78,8 +88,10 @@ class TalkClient:
                 await self._socket.send(pcm)
 
     async def quiet(self) -> None:
-        """Wait until no turn runs."""
+        """Wait until no turn runs. Raises ConnectionError when none will end any more."""
         await self._is_quiet.wait()
+        if self._is_over:
+            raise ConnectionError(_GONE)
 
     async def close(self) -> None:
         await self._socket.close()
@@ -103,8 +115,14 @@ class TalkClient:
                     self._is_quiet.set()
             case "sentence" if frame["audio"] and self._output is not None:
                 self._output.open(frame["audio"]["sample_rate"])
+            case "turn_start":
+                self._is_turn_running = True
+                self._is_quiet.clear()
             case "turn_end":
+                self._is_turn_running = False
                 self._is_quiet.set()
+            case "error" if "turn_id" not in frame and not self._is_turn_running:
+                self._is_quiet.set()  # no turn comes of what was sent
         self._show(frame)
 
     async def _send(self, kind: str, **fields: Any) -> None:

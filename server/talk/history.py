@@ -16,22 +16,39 @@ class History:
     messages: list[Message] = field(default_factory=list)
     _turn: list[Message] = field(default_factory=list)
     _open: str = ""
+    _turn_id: str | None = None  # of the turn that runs
+    _cut_id: str | None = None  # of the one that was cut and whose `turn_end` has not come
 
     def user(self, text: str) -> None:
+        """What the user says next; a turn that runs is cut by it."""
+        if self._turn_id is not None:
+            self._cut_id = self._turn_id
+            self._flush(rollback=False)
         self.messages.append({"role": "user", "content": text})
 
     def take(self, frame: dict[str, Any]) -> None:
+        if frame.get("turn_id") is not None and frame["turn_id"] == self._cut_id:
+            self._take_late(frame)
+            return
         match frame["type"]:
+            case "turn_start":
+                self._turn_id = frame["turn_id"]
             case "sentence":
                 self._open = frame["text"]
             case "sentence_end":
                 self._hear(self._open)
                 self._open = ""
             case "hook":
-                hook = {"role": frame["role"], "content": frame["content"]}
-                self._turn.append(hook | {"_hook": frame["name"], "_skill": frame["skill"], "_sig": frame["sig"]})
+                self._turn.append(_message_of(frame))
             case "turn_end":
                 self._flush(rollback=bool(frame.get("rollback")))
+
+    def _take_late(self, frame: dict[str, Any]) -> None:
+        """Of a turn that was cut only hooks count, before the new user message: the model has read them."""
+        if frame["type"] == "hook":
+            self.messages.insert(len(self.messages) - 1, _message_of(frame))
+        elif frame["type"] == "turn_end":
+            self._cut_id = None
 
     def _hear(self, text: str) -> None:
         last = self._turn[-1] if self._turn else None
@@ -48,3 +65,9 @@ class History:
             self.messages += self._turn
         self._turn = []
         self._open = ""
+        self._turn_id = None
+
+
+def _message_of(hook: dict[str, Any]) -> Message:
+    message = {"role": hook["role"], "content": hook["content"]}
+    return message | {"_hook": hook["name"], "_skill": hook["skill"], "_sig": hook["sig"]}

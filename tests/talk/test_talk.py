@@ -1,0 +1,277 @@
+"""server/talk: the client and its command line, against a session behind a real socket."""
+
+import asyncio
+import os
+import subprocess
+import sys
+import wave
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import websockets
+from websockets.asyncio.server import ServerConnection, serve
+
+from server.session.outbox import Kind, Outbox
+from server.session.session import Session
+from server.talk.client import Frame, TalkClient
+from server.talk.sound import SoundError, WavWriter, wav_rate
+from tests.session.fakes import Desk, FakeAgent, Pause, hook, say
+from tests.session.speech_fakes import CHUNK, RATE, FakeRecognizer, hear, speech
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+class Wire:
+    """The session's side of a socket."""
+
+    def __init__(self, socket: ServerConnection) -> None:
+        self._socket = socket
+
+    async def send(self, kind: Kind, data: bytes) -> None:
+        await self._socket.send(data, text=kind is Kind.TEXT)
+
+    def unsent_bytes(self) -> int:
+        return 0
+
+    async def close(self, code: int, reason: str) -> None:
+        await self._socket.close(code, reason)
+
+
+@asynccontextmanager
+async def server(agent: FakeAgent, recognizer: FakeRecognizer | None = None) -> AsyncIterator[str]:
+    """Its address."""
+    services = Desk(agent, speech=speech(recognizer)).services
+
+    async def talk(socket: ServerConnection) -> None:
+        outbox = Outbox(Wire(socket))
+        session = Session(services, outbox, is_local=True)
+        writer = asyncio.create_task(outbox.run(), name="writer")
+        session.greet()
+        try:
+            async for message in socket:
+                if isinstance(message, bytes):
+                    session.receive_binary(message)
+                elif "drop me" in message:
+                    break
+                else:
+                    session.receive_text(message.encode())
+        finally:
+            await session.aclose()
+            outbox.abandon()
+            await writer
+
+    async with serve(talk, "localhost", 0, subprotocols=[websockets.Subprotocol("parley.v1")]) as listening:
+        port = next(iter(listening.sockets)).getsockname()[1]
+        yield f"ws://localhost:{port}/ws"
+
+
+class Speakers:
+    """Keeps what would be heard."""
+
+    def __init__(self) -> None:
+        self.heard = bytearray()
+        self.cuts = 0
+
+    def open(self, sample_rate: int) -> None:
+        assert sample_rate == RATE
+
+    def write(self, pcm: bytes) -> None:
+        self.heard += pcm
+
+    def cut(self) -> None:
+        self.cuts += 1
+
+    def close(self) -> None:
+        pass
+
+
+@asynccontextmanager
+async def talking(url: str, speakers: Speakers | None = None) -> AsyncIterator[tuple[TalkClient, list[Frame]]]:
+    frames: list[Frame] = []
+    client = await TalkClient.connect(url, token=None, show=frames.append, output=speakers)
+    reader = asyncio.create_task(client.run(), name="reader")
+    try:
+        yield client, frames
+    finally:
+        await client.close()
+        await asyncio.gather(reader, return_exceptions=True)
+
+
+async def test_typed_turns_carry_the_history_with_its_hooks() -> None:
+    agent = FakeAgent([[hook(), *say("Hello. ", "There.")], say("Yes.")])
+    async with server(agent) as url, talking(url) as (client, frames):
+        assert (await client.ready())["protocol"] == "parley.v1"
+        await client.configure(voice=False)
+        for text in ("hi", "again"):
+            await client.say(text)
+            await client.quiet()
+
+    assert [(m["role"], m["content"]) for m in client.history.messages] == [
+        ("user", "hi"),
+        ("system", "Be brief."),
+        ("assistant", "Hello. There."),
+        ("user", "again"),
+        ("assistant", "Yes."),
+    ]
+    assert [m["content"] for m in agent.asked[1].messages] == ["hi", "Be brief.", "Hello. There.", "again"]
+    assert [f["reason"] for f in frames if f["type"] == "turn_end"] == ["completed"] * 2
+
+
+async def test_sound_goes_to_the_output() -> None:
+    speakers = Speakers()
+    async with server(FakeAgent([say("Hello. ", "There.")])) as url, talking(url, speakers) as (client, _):
+        await client.say("hi")
+        await client.quiet()
+
+    assert bytes(speakers.heard) == CHUNK * 4
+
+
+async def test_spoken_words_start_a_turn_and_what_plays_is_cut() -> None:
+    sound: list[bytes] = []
+    await hear(sound.append, 0.6, is_voice=True)
+    await hear(sound.append, 1.5, is_voice=False)
+
+    async def microphone() -> Any:
+        for pcm in sound:
+            yield pcm
+
+    speakers = Speakers()
+    agent = FakeAgent([say("Good day.")])
+    async with server(agent, FakeRecognizer("what time is it")) as url, talking(url, speakers) as (client, frames):
+        await client.speak(microphone())
+        while not frames or frames[-1]["type"] != "turn_end":
+            await client.quiet()
+            await asyncio.sleep(0.01)
+
+    assert speakers.cuts == 1
+    assert [m["content"] for m in client.history.messages] == ["what time is it", "Good day."]
+    assert [f["type"] for f in frames if f["type"] == "notice"] == [], "the history came in time"
+
+
+async def test_a_server_that_goes_away_leaves_nobody_waiting() -> None:
+    async with server(FakeAgent([[Pause()]])) as url, talking(url) as (client, _):
+        await client.ready()
+        await client.say("drop me")
+        with pytest.raises(ConnectionError, match="closed the connection"):
+            await client.quiet()
+
+
+async def test_a_turn_that_is_refused_leaves_nobody_waiting() -> None:
+    async with server(FakeAgent([say("Hi.")])) as url, talking(url) as (client, frames):
+        client.history.messages.append({"role": "king", "content": "wrong"})
+        await client.say("hi")
+        await client.quiet()
+
+    assert frames[-1]["code"] == "frame_invalid"
+
+
+# the command line
+
+
+async def run(*arguments: str, typed: str = "") -> tuple[int, str, str]:
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "server.talk", *arguments),
+        cwd=ROOT,
+        env={**os.environ, "PYTHONIOENCODING": "utf-8"},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    out, err = await process.communicate(typed.encode())
+    assert process.returncode is not None
+    return process.returncode, out.decode(), err.decode()
+
+
+def write_wav(path: Path, *, channels: int = 1) -> Path:
+    with wave.open(str(path), "wb") as file:
+        file.setnchannels(channels)
+        file.setsampwidth(2)
+        file.setframerate(RATE)
+        file.writeframes(np.full(round(0.7 * RATE) * channels, 6000, "<i2").tobytes())
+    return path
+
+
+async def test_help_names_the_options() -> None:
+    code, out, _ = await run("--help")
+
+    assert code == 0
+    assert {"--wav", "--save", "--mic", "--say", "--token", "--language"} <= set(out.replace(",", " ").split())
+
+
+async def test_one_text_is_answered_and_the_command_ends() -> None:
+    async with server(FakeAgent([say("Hello. ", "There.")])) as url:
+        code, out, err = await run(url, "--say", "hi")
+
+    assert (code, err) == (0, "")
+    assert out == "[fake at nowhere]\nHello. There.\n"
+
+
+async def test_typed_lines_are_answered_until_the_input_ends() -> None:
+    async with server(FakeAgent([say("One."), say("Two.")])) as url:
+        code, out, _ = await run(url, typed="hi\n\nagain\n")
+
+    assert code == 0
+    assert [line for line in out.replace("> ", "").splitlines() if line] == ["[fake at nowhere]", "One.", "Two."]
+
+
+async def test_a_wav_is_spoken_and_the_answer_saved(tmp_path: Path) -> None:
+    answer = tmp_path / "out.wav"
+    async with server(FakeAgent([say("Good day.")]), FakeRecognizer("what time is it")) as url:
+        code, out, err = await run(url, "--wav", str(write_wav(tmp_path / "in.wav")), "--save", str(answer))
+
+    assert (code, err) == (0, "")
+    assert "> what time is it\nGood day.\n" in out
+    with wave.open(str(answer), "rb") as file:
+        assert (file.getframerate(), file.getnchannels()) == (RATE, 1)
+        assert file.readframes(file.getnframes()) == CHUNK * 2
+
+
+@pytest.mark.parametrize(
+    ("name", "said"), [("stereo.wav", "one channel"), ("text.wav", "not a WAV"), ("gone.wav", "not a WAV")]
+)
+async def test_a_wrong_wav_is_told_before_anything_is_sent(tmp_path: Path, name: str, said: str) -> None:
+    write_wav(tmp_path / "stereo.wav", channels=2)
+    (tmp_path / "text.wav").write_text("hello", "utf-8")
+    code, _, err = await run("ws://localhost:1/ws", "--wav", str(tmp_path / name))
+
+    assert code == 1
+    assert err.startswith("talk: ")
+    assert name in err
+    assert said in err
+
+
+async def test_no_server_is_one_line_and_an_exit_status() -> None:
+    code, out, err = await run("ws://localhost:1/ws", "--say", "hi")
+
+    assert (code, out) == (1, "")
+    assert err.startswith("talk: ")
+    assert "Traceback" not in err
+
+
+def test_a_file_keeps_all_of_the_answer(tmp_path: Path) -> None:
+    writer = WavWriter(tmp_path / "out.wav")
+    writer.write(b"\0\0")  # before any sentence: nothing is known of it
+    writer.open(RATE)
+    writer.write(CHUNK)
+    writer.cut()
+    writer.open(RATE)
+    writer.write(CHUNK)
+    writer.close()
+
+    assert wav_rate(tmp_path / "out.wav") == RATE
+    with wave.open(str(tmp_path / "out.wav"), "rb") as file:
+        assert file.readframes(99_999) == CHUNK * 2
+
+
+def test_a_rate_that_the_wire_does_not_take_is_refused(tmp_path: Path) -> None:
+    with wave.open(str(tmp_path / "fast.wav"), "wb") as file:
+        file.setnchannels(1)
+        file.setsampwidth(2)
+        file.setframerate(96_000)
+
+    with pytest.raises(SoundError, match="8 to 48 kHz"):
+        wav_rate(tmp_path / "fast.wav")
