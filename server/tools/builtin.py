@@ -1,6 +1,7 @@
 """The tools that come with the server: read_file, search_text, current_time."""
 
 import asyncio
+import math
 import time
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -23,8 +24,11 @@ MAX_LINES = 2000
 MAX_MATCHES = 200
 MAX_LINE_CHARS = 500
 MAX_NAMES = 100
+MAX_UNROLLED = 100_000  # what a pattern's least repetitions make of it: 0.1 s to compile, with nobody else running
 _NOTE_BYTES = 150  # of a result, kept for saying that it was cut
 _SNIFFED_BYTES = 8192
+_LEAST_COUNT = regex.compile(r"\{(\d+)")
+_LOOSE = regex.compile(r"\s+|#[^\n]*\n")  # what (?x) allows inside of a count
 
 _READ_FILE = ToolSpec(
     name="read_file",
@@ -135,6 +139,8 @@ def _text(file: Path, shown: str) -> str:
 
 
 def _search(folders: Folders, pattern: str, path: str | None, limit_s: float, max_bytes: int) -> str:
+    if max(_unrolled(pattern), _unrolled(_LOOSE.sub("", pattern))) > MAX_UNROLLED:
+        raise ToolError("the pattern repeats too often; use smaller numbers in its {…}, or * and +")
     try:
         compiled = regex.compile(pattern)
     except regex.error as error:
@@ -156,6 +162,11 @@ def _search(folders: Folders, pattern: str, path: str | None, limit_s: float, ma
     shown = found[: max(1, _how_many_fit(found, max_bytes))]
     more += len(found) - len(shown)
     return "\n".join(shown) + (f"\n(truncated, {more} lines left)" if more else "") + stopped
+
+
+def _unrolled(pattern: str) -> int:
+    """How long the pattern is at most with its least repetitions written out, as `regex` compiles it."""
+    return len(pattern) * math.prod(max(1, int(count)) for count in _LEAST_COUNT.findall(pattern))
 
 
 def _matches(folders: Folders, pattern: "regex.Pattern[str]", path: str | None, deadline: float) -> Iterator[str]:

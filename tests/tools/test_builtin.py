@@ -243,6 +243,21 @@ async def test_a_pattern_that_is_none_says_why(tools: Tools) -> None:
     assert "do not fit" in await tools.fails("search_text", pattern="x" * 1001)
 
 
+@pytest.mark.parametrize(
+    "pattern", ["a{3000000}", "(?:(?:a{1000}){1000,}){1000}", "(?x)a{300 00#\n00}", "(?x)a{#1\n3000000}"]
+)
+async def test_a_pattern_that_would_fill_the_memory_is_refused(tools: Tools, pattern: str) -> None:
+    assert await tools.fails("search_text", pattern=pattern) == (
+        "the pattern repeats too often; use smaller numbers in its {…}, or * and +"
+    )
+
+
+async def test_a_pattern_may_count(tools: Tools) -> None:
+    (tools.folder / "a.txt").write_text("on 2026-11-21\n")
+
+    assert await tools.search(r"\d{4}-\d{2}-\d{2}.{0,2000}$") == "a.txt:1: on 2026-11-21"
+
+
 def test_a_pattern_that_would_take_for_ever_is_stopped_and_keeps_what_was_found(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("aab\n" + "a" * 60 + "c\n")
 
