@@ -115,7 +115,7 @@ export function flushHistorySegments(historySegments, turnId) {
   return messages.filter((message) => message._hook || message.content.trim());
 }
 
-/** What was said so far, as the model wrote it. @param {Playback} playback */
+/** What was said so far, as the model wrote it. @param {Pick<Playback, "historySegments">} playback */
 export function spokenText({ historySegments }) {
   return historySegments.map((segment) => (segment.kind === "sentence" ? segment.text : "")).join("");
 }

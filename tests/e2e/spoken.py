@@ -20,7 +20,8 @@ from server.speech.audio import SPEECH_RATE, Resampler, pcm16_to_samples, sample
 from server.speech.stt import EmbeddedRecognizer
 from server.speech.tts import EmbeddedSynthesizer
 
-LEAD_S: Final = 1.0
+LEAD_S: Final = 1.6
+"""The server distrusts the first second of a microphone beside a loudspeaker that plays."""
 
 # Whatever the page connects to its loudspeaker is recorded, too.
 EAR: Final = """
@@ -90,12 +91,12 @@ class WavMicrophone:
         )
 
     def will_say(self, pcm: bytes) -> None:
-        """When it is opened next: a second of silence, then this, then silence."""
+        """When it is opened next: silence, then this, then silence."""
         with wave.open(str(self.file), "wb") as wav:
             wav.setnchannels(1)
             wav.setsampwidth(2)
             wav.setframerate(SPEECH_RATE)
-            wav.writeframes(silence(LEAD_S) + pcm + silence(LEAD_S))
+            wav.writeframes(silence(LEAD_S) + pcm + silence(1.0))
 
 
 def silence(seconds: float) -> bytes:

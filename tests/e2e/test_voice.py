@@ -4,7 +4,8 @@ What the page plays is recorded and recognised again.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+import difflib
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from server.speech.worker import Worker, command_of
 from tests.e2e.conftest import EXPECTED_ERRORS, FLAGS, LIMIT_MS, executable
 from tests.e2e.parley_page import ParleyPage
 from tests.e2e.spoken import EAR, Voices, WavMicrophone, beginning, heard, listen
-from tests.support.openai_script import Json, text
+from tests.support.openai_script import text
 from tests.support.openai_server import OpenAIServer
 from tests.support.server_process import ServerProcess, endpoint
 
@@ -107,6 +108,11 @@ async def talk(context: BrowserContext, server: ServerProcess, microphone: WavMi
     assert [line for line in page.complaints if not EXPECTED_ERRORS.search(line)] == []
 
 
+def likeness(heard: str, said: str) -> float:
+    """1 = the same letters; a small recogniser mishears a name."""
+    return difflib.SequenceMatcher(None, heard.lower(), said.lower()).ratio()
+
+
 class Talk:
     """A person before the page."""
 
@@ -115,23 +121,21 @@ class Talk:
         self.microphone = microphone
 
     async def say(self, pcm: bytes) -> None:
-        """Returns when the page listens; the words come a second later."""
+        """Returns when the page listens; the words come a moment later."""
         self.microphone.will_say(pcm)
         if await self.page.button("Stop listening").is_visible():
             await self.page.button("Stop listening").click()
         await self.page.button("Talk").click()
         await expect(self.page.tab.get_by_text("The microphone is on")).to_be_attached(timeout=SPEECH_LIMIT_MS)
 
-    async def frame(self, matches: Callable[[Json], bool]) -> Json:
-        """The first one that does, that came or will come."""
-        at = 0
-        while True:
-            more = self.page.after_frames(1)
-            for frame in self.page.frames[at:]:
-                if matches(frame):
-                    return frame
-            at = len(self.page.frames)
-            await more
+    async def frame(self, kind: str) -> None:
+        """Returns once one of that type has come."""
+        async with asyncio.timeout(SPEECH_LIMIT_MS / 1000):
+            while True:
+                more = self.page.after_frames(1)
+                if any(frame["type"] == kind for frame in self.page.frames):
+                    return
+                await more
 
     async def answered(self, count: int) -> None:
         """The reply to the `count`-th question has been heard to its end."""
@@ -163,9 +167,8 @@ async def test_a_spoken_question_is_shown_and_its_answer_can_be_heard(
     await talk.answered(2)
     second = await voices.understand(await heard(talk.page.tab))
 
-    assert "paris" in first
-    assert "beautiful" in first
-    assert "million people" in second
+    assert likeness(first, "The capital of France is Paris. It is a beautiful old city.") > 0.8
+    assert likeness(second, "Two million people live in the city.") > 0.8
     roles = [message["role"] for message in await talk.page.history() if "_hook" not in message]
     assert roles == ["user", "assistant", "user", "assistant"]
     assert "The capital of France is Paris. It is a beautiful old city." in model.requests[1].contents
@@ -178,6 +181,7 @@ async def test_who_speaks_into_a_reply_stops_it_and_what_was_not_heard_is_forgot
     model.queue(text(*LONG_REPLY))
     model.queue(text("It is sunny."))
     await talk.page.ask("Tell me a story.")
+    await talk.frame("sentence_end")
     await talk.say(interruption)
     await talk.answered(2)
 
@@ -193,12 +197,13 @@ async def test_who_speaks_into_a_reply_stops_it_and_what_was_not_heard_is_forgot
 
 
 async def test_a_cough_only_pauses_the_reply(talk: Talk, voices: Voices, model: OpenAIServer) -> None:
-    cough = beginning(await voices.say("Are you there?"), 0.16)
+    cough = beginning(await voices.say("Are you there?"), 0.25)
     model.queue(text(*LONG_REPLY))
     await talk.page.ask("Tell me a story.")
+    await talk.frame("sentence_end")
     await talk.say(cough)
-    await talk.frame(lambda frame: frame["type"] == "speech_detected")
-    await talk.frame(lambda frame: frame["type"] == "speech_rejected")
+    await talk.frame("speech_detected")
+    await talk.frame("speech_rejected")
     await talk.answered(1)
 
     assert not [frame for frame in talk.page.frames if frame["type"] == "speech_started"]

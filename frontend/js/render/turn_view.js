@@ -9,7 +9,7 @@
  */
 
 import { isUserMessage } from "../conversation.js";
-import { spokenText } from "../playback.js";
+import { heardText, spokenText } from "../playback.js";
 import { h, memo } from "./dom.js";
 import { icon } from "./icons.js";
 import { errorView, noticeView } from "./lines_view.js";
@@ -66,9 +66,12 @@ const messageView = memo((/** @type {Message} */ message) =>
 
 /** What was reached, and behind it, paler, what has only streamed so far. @param {Turn} turn @returns {Child[]} */
 function liveBody({ playback, streamed }) {
-  const said = spokenText(playback);
+  const { playing } = playback;
+  const partly = { kind: /** @type {const} */ ("sentence"), text: playing ? heardText(playing) : "" };
+  const historySegments = partly.text ? [...playback.historySegments, partly] : playback.historySegments;
+  const said = spokenText({ historySegments });
   const ahead = streamed.startsWith(said) ? streamed.slice(said.length) : "";
-  return withPaler(parts(playback.historySegments), ahead);
+  return withPaler(parts(historySegments), ahead);
 }
 
 /** @param {Part[]} reached @param {string} paler @returns {Child[]} */

@@ -103,6 +103,6 @@ function wordsOf(state) {
     case "thinking":
       return "Thinking…";
     default:
-      return isPushToTalk ? "Hold the space bar, or the button, and speak" : "Listening";
+      return isPushToTalk ? "Hold the button or the space bar, and speak" : "Listening";
   }
 }

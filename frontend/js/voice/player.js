@@ -129,7 +129,8 @@ export class Player {
       const sentence = this.sentences.get(id);
       if (!sentence) continue; // of a turn that was cut
       if (isOver) this.sentences.delete(id);
-      this.onHeard({ ...sentence, ms: isOver ? ms : Math.max(0, ms - latencyMs), isOver });
+      const heardMs = isOver ? ms : ms - latencyMs;
+      if (heardMs > 0 || isOver) this.onHeard({ ...sentence, ms: heardMs, isOver });
     }
   }
 }
