@@ -13,7 +13,7 @@ from pathlib import Path
 
 import uvloop
 
-from benchmarks import hooks, idle, reload, turns
+from benchmarks import hooks, idle, reload, turns, voice
 from benchmarks.figures import Figure, as_json, table
 
 SCENARIOS: dict[str, Callable[..., Awaitable[list[Figure]]]] = {
@@ -21,6 +21,7 @@ SCENARIOS: dict[str, Callable[..., Awaitable[list[Figure]]]] = {
     "reload": reload.measure,
     "turns": turns.measure,
     "idle": idle.measure,
+    "voice": voice.measure,
 }
 
 

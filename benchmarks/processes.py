@@ -61,6 +61,8 @@ async def parley(
         "OPENAI_MODEL": "time-teller",
         "PARLEY_LOG__LEVEL": "warning",
         "PARLEY_LIMITS__CONNECTIONS": "5000",
+        "PARLEY_SPEECH__STT__PROVIDER": "none",
+        "PARLEY_SPEECH__TTS__PROVIDER": "none",
         **({"PARLEY_SKILLS__DIR": str(skills_dir)} if skills_dir else {}),
         **(environ or {}),
     }

@@ -1,0 +1,182 @@
+"""Voice to voice: last sample of a spoken question → first sample of the reply, default configuration, embedded engines."""
+
+import asyncio
+import json
+import tempfile
+import time
+from collections import defaultdict
+from contextlib import aclosing
+from typing import Any
+
+from websockets.asyncio.client import ClientConnection, connect
+
+from benchmarks.figures import Figure, figure
+from benchmarks.processes import parley
+from server.config import SpeechProvider
+from server.speech.tts import Synthesizer, synthesizer_of
+
+QUESTIONS = (
+    "What is the capital of France, and what is it famous for?",
+    "Can you tell me how plants make their food?",
+    "What should I cook for dinner tonight?",
+    "Why is the sky blue in the morning?",
+    "How far away is the moon from the earth?",
+    "What is a good name for a small dog?",
+    "Could you explain what a rainbow is?",
+    "Who wrote the play about Romeo and Juliet?",
+    "How do I make a cup of green tea?",
+    "What is the largest animal in the world?",
+    "Why do birds fly south in the winter?",
+    "How many days are there in a leap year?",
+    "What is the best way to learn a language?",
+    "Can you recommend a book about the sea?",
+    "What makes bread rise in the oven?",
+    "How does a bicycle stay upright?",
+    "What do bees do in the winter?",
+    "Why do we need to sleep every night?",
+    "What is the difference between a frog and a toad?",
+    "How can I sleep better at night?",
+    "What is the weather like on the planet Mars?",
+    "How do ships float on the water?",
+    "What are the colours of the rainbow?",
+    "Why do cats like to sit in boxes?",
+    "How do I tie a good knot in a rope?",
+    "What is the oldest city in Europe?",
+    "How long does it take to boil an egg?",
+    "What is the meaning of the word serendipity?",
+    "Can you tell me a short story about a fox?",
+    "Why does the sea taste of salt?",
+)
+TURNS_EACH = 5
+FRAME_S = 0.02
+LEAD_S = 0.4
+ANSWER_LIMIT_S = 60.0
+STAGES = {
+    "transcript": "end of speech → transcript",
+    "model_request": "end of speech → model request",
+    "first_token": "end of speech → first token",
+    "first_sentence": "end of speech → first sentence complete",
+}
+
+
+async def measure(*, is_quick: bool) -> list[Figure]:
+    questions = QUESTIONS[: 2 * TURNS_EACH] if is_quick else QUESTIONS
+    spoken = await _speak_all(questions)
+    first: list[float] = []
+    later: list[float] = []
+    stages: dict[str, list[float]] = defaultdict(list)
+    embedded = dict.fromkeys(("OPENAI_BASE_URL", "OPENAI_API_KEY", "OPENAI_MODEL"), "")
+    with tempfile.TemporaryDirectory() as folder:
+        environ = {
+            **embedded,
+            "PARLEY_DATA__DIR": folder,
+            "PARLEY_SPEECH__STT__PROVIDER": "embedded",
+            "PARLEY_SPEECH__TTS__PROVIDER": "embedded",
+        }
+        async with parley("", environ=environ) as server:
+            for start in range(0, len(spoken), TURNS_EACH):
+                for number, (took_ms, metrics) in enumerate(
+                    await _converse(server.url, spoken[start : start + TURNS_EACH])
+                ):
+                    (later if number else first).append(took_ms)
+                    for stage in STAGES if number else ():
+                        if metrics[stage] is not None:
+                            stages[stage].append(metrics[stage])
+    return [
+        figure("voice to voice, first turn of a conversation", "ms", first),
+        figure("voice to voice, later turns", "ms", later, goal_p50=1200),
+        figure("voice to voice, later turns, p95", "ms", later, goal_p95=2500),
+        *(figure(f"later turns: {text}", "ms", stages[stage]) for stage, text in STAGES.items()),
+    ]
+
+
+async def _speak_all(questions: tuple[str, ...]) -> list[tuple[bytes, int]]:
+    """The questions as sound: PCM16 without the silence at its end, and the sample rate."""
+    voice = synthesizer_of(SpeechProvider(), {})
+    await voice.start()
+    try:
+        return [await _speak(voice, question) for question in questions]
+    finally:
+        await voice.aclose()
+
+
+async def _speak(voice: Synthesizer, text: str) -> tuple[bytes, int]:
+    pcm = bytearray()
+    rate = 0
+    async with aclosing(voice.synthesize(text)) as chunks:
+        async for chunk in chunks:
+            pcm += chunk.pcm
+            rate = chunk.sample_rate
+    samples = memoryview(pcm).cast("h")
+    last = max(index for index, sample in enumerate(samples) if abs(sample) > 300)
+    return bytes(pcm[: 2 * (last + 1)]), rate
+
+
+async def _converse(url: str, spoken: list[tuple[bytes, int]]) -> list[tuple[float, dict[str, Any]]]:
+    """One conversation: each question is asked when the reply to the one before has been heard."""
+    results = []
+    history: list[dict[str, str]] = []
+    async with connect(url.replace("http", "ws", 1) + "/ws", compression=None, max_size=None) as socket:
+        rate = spoken[0][1]
+        await socket.send(json.dumps({"type": "configure", "input": {"format": "pcm16", "sample_rate": rate}}))
+        for pcm, _ in spoken:
+            microphone = Microphone(socket, pcm, rate)
+            talking = asyncio.create_task(microphone.run(), name="microphone")
+            try:
+                async with asyncio.timeout(ANSWER_LIMIT_S):
+                    results.append(await _listen(socket, microphone, history))
+            finally:
+                talking.cancel()
+                await asyncio.gather(talking, return_exceptions=True)
+    return results
+
+
+class Microphone:
+    """Sends a question in real time, then silence until it is cancelled."""
+
+    def __init__(self, socket: ClientConnection, pcm: bytes, rate: int) -> None:
+        self.ended_s = 0.0
+        """When the last sample of speech was sent."""
+        self._socket = socket
+        self._rate = rate
+        self._pcm = bytes(2 * round(rate * LEAD_S)) + pcm
+
+    async def run(self) -> None:
+        size = 2 * round(self._rate * FRAME_S)
+        started = time.perf_counter()
+        number = 0
+        while True:
+            frame = self._pcm[number * size : (number + 1) * size]
+            await self._socket.send(frame + bytes(size - len(frame)))
+            number += 1
+            if not self.ended_s and number * size >= len(self._pcm):
+                self.ended_s = time.perf_counter()
+            await asyncio.sleep(max(0.0, started + number * FRAME_S - time.perf_counter()))
+
+
+async def _listen(
+    socket: ClientConnection, microphone: Microphone, history: list[dict[str, str]]
+) -> tuple[float, dict[str, Any]]:
+    """Until the turn has ended and its sound would have been heard."""
+    took_ms = 0.0
+    heard_ms = 0.0
+    reply = ""
+    async for message in socket:
+        if isinstance(message, bytes):
+            took_ms = took_ms or (time.perf_counter() - microphone.ended_s) * 1000
+            continue
+        frame = json.loads(message)
+        match frame["type"]:
+            case "speech_started":
+                await socket.send(json.dumps({"type": "history", "utterance": frame["utterance"], "messages": history}))
+            case "transcript" if frame["final"]:
+                history.append({"role": "user", "content": frame["text"]})
+            case "text":
+                reply += frame["delta"]
+            case "sentence_end":
+                heard_ms += frame["duration_ms"]
+            case "turn_end":
+                history.append({"role": "assistant", "content": reply})
+                await asyncio.sleep(heard_ms / 1000 + 0.5 - (time.perf_counter() - microphone.ended_s - took_ms / 1000))
+                return took_ms, frame["metrics"]
+    raise ConnectionError("the server closed in the middle of a turn")
