@@ -218,6 +218,7 @@ _NOT_YET = {
     ("hooks", "post_tool_use"): "tool policy",
     ("hooks", "tool_error"): "tool policy",
     ("hooks", "tool_skip"): "tool policy",
+    ("speech", "vad"): "settings for voice detection",
     ("storage", "url"): "stored configuration",
 }
 

@@ -140,6 +140,10 @@ def test_a_mistake_is_told_by_its_key(text: str, told: str) -> None:
         ("hooks: {post_tool_use: [a]}", "hooks.post_tool_use: this version has no tool policy yet; remove the key"),
         ("hooks: {tool_error: [a]}", "hooks.tool_error: this version has no tool policy yet; remove the key"),
         ("hooks: {tool_skip: [a]}", "hooks.tool_skip: this version has no tool policy yet; remove the key"),
+        (
+            "speech: {vad: {threshold: 1}}",
+            "speech.vad: this version has no settings for voice detection yet; remove the key",
+        ),
         ("storage: {url: x}", "storage.url: this version has no stored configuration yet; remove the key"),
     ],
 )
