@@ -83,6 +83,12 @@ def estimate_tokens(message: Message) -> int:
     return tokens
 
 
+def has_image(message: Message) -> bool:
+    """Then `estimate_tokens` may be far off: what a picture costs differs from model to model."""
+    content = message.get("content")
+    return isinstance(content, list) and any(part.get("type") != "text" for part in content)
+
+
 def estimate_tools(tools: Sequence[ToolSpec]) -> int:
     return sum(30 + _text_tokens(f"{tool.description}{tool.parameters}") for tool in tools)
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from server import config
 from server.agent.chunks import LLMChunk, NoticeGiven
-from server.agent.fitting import Fitted, estimate_tokens, estimate_tools, fit
+from server.agent.fitting import Fitted, estimate_tokens, estimate_tools, fit, has_image
 from server.agent.messages import Conversation, find_violation
 from server.agent.roles import adapt
 from server.agent.trace import Tracer
@@ -57,6 +57,7 @@ class ModelCalls:
         self._tracer = tracer
         self._clock_s = clock_s
         self._said_trimmed = False
+        self._budget_tokens: int | None = None  # of this turn, once a call of it was too long
 
     async def call(
         self, request: ModelRequest, *, round_number: int | None = None
@@ -109,7 +110,8 @@ class ModelCalls:
                         yield chunk
 
     async def _fit(self, request: ModelRequest) -> Fitted:
-        budget = self._memory.budget_tokens
+        known = [tokens for tokens in (self._memory.budget_tokens, self._budget_tokens) if tokens is not None]
+        budget = min(known, default=None)
         if budget is None:
             context = self._settings.context_tokens or await self._model.context_tokens()
             if context is None:
@@ -140,15 +142,23 @@ class ModelCalls:
             self._memory.late_system = "user"
             yield LLMChunk(notice=_roles_notice(self._model.info.name))
         elif isinstance(error, ContextTooLong):
-            if self._memory.budget_tokens is not None and attempt > 1:
+            if self._budget_tokens is not None and attempt > 1:
                 raise error
-            size = sum(estimate_tokens(m) for m in fitted.messages) + estimate_tools(request.tools)
-            self._memory.budget_tokens = min(error.limit_tokens or size, size) * 3 // 4
-            logger.warning("the context was too long; prompts are kept to %d tokens", self._memory.budget_tokens)
+            self._learn_length(error, request, fitted)
         elif not error.is_retryable or _wait_s(error, attempt) > MAX_RETRY_WAIT_S:
             raise error
         else:
             logger.warning("model call failed (%s), trying again: %s", error.code, error)
+
+    def _learn_length(self, error: ContextTooLong, request: ModelRequest, fitted: Fitted) -> None:
+        """This turn goes by our estimate; all others only by what one turn's pictures cannot have falsified."""
+        size = sum(estimate_tokens(m) for m in fitted.messages) + estimate_tools(request.tools)
+        self._budget_tokens = min(error.limit_tokens or size, size) * 3 // 4
+        if error.limit_tokens:
+            self._memory.budget_tokens = error.limit_tokens * 3 // 4
+        elif not any(map(has_image, fitted.messages)):
+            self._memory.budget_tokens = self._budget_tokens
+        logger.warning("the context was too long; the turn's prompts are kept to %d tokens", self._budget_tokens)
 
     def _may_change_roles(self, mode: LateSystem) -> bool:
         is_auto = self._settings.late_system == "auto" and self._model.late_system is None

@@ -350,7 +350,7 @@ async def test_a_limit_that_the_endpoint_does_not_tell_is_three_quarters_of_what
 
     refused = sum(map(estimate_tokens, model.messages(0))) + estimate_tools(model.requests[0].tools)
     assert refused == 998
-    assert caplog.messages == ["the context was too long; prompts are kept to 748 tokens"]
+    assert caplog.messages == ["the context was too long; the turn's prompts are kept to 748 tokens"]
     assert numbers(model, 1) == ["2", "2", "3", "3"]
 
 
@@ -360,6 +360,20 @@ async def test_a_limit_larger_than_what_was_refused_is_not_believed() -> None:
     await play(agent_for(model), messages=OLD, enable_tools=False)
 
     assert numbers(model, 1) == ["2", "2", "3", "3"]
+
+
+@pytest.mark.parametrize("limit_tokens", [None, 100_000])
+async def test_one_turns_picture_does_not_shorten_the_turns_of_others(limit_tokens: int | None) -> None:
+    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+    too_long = ContextTooLong("long", limit_tokens=limit_tokens)
+    model = ScriptedModel([[too_long], say("Hi.")])
+    agent = agent_for(model)
+
+    with pytest.raises(ContextTooLong):
+        await play(agent, messages=[{"role": "user", "content": [picture]}], enable_tools=False)
+    await play(agent, messages=[*OLD[:-1] * 4, OLD[-1]], enable_tools=False)
+
+    assert len(numbers(model, 1)) == 4 * len(OLD[:-1])
 
 
 async def test_a_second_refusal_for_length_ends_the_turn() -> None:
