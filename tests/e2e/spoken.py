@@ -41,6 +41,11 @@ _LISTEN: Final = """() => {
   window.ear.recorder.ondataavailable = ({ data }) => window.ear.chunks.push(data);
   window.ear.recorder.start();
 }"""
+_SILENT: Final = """() => {
+  const level = Number(document.querySelector(".foot").style.getPropertyValue("--level"));
+  if (level > 0.4) window.loudAt = performance.now();
+  return window.loudAt && performance.now() - window.loudAt > 800;
+}"""
 _HEARD: Final = """async () => {
   const { recorder, chunks } = window.ear;
   await new Promise((resolve) => { recorder.onstop = resolve; recorder.stop(); });
@@ -121,3 +126,8 @@ async def listen(tab: Page) -> None:
 async def heard(tab: Page) -> bytes:
     """Since `listen`: PCM16 at 16 kHz."""
     return base64.b64decode(await tab.evaluate(_HEARD))
+
+
+async def silent(tab: Page) -> None:
+    """Once the page's microphone has heard all that is said."""
+    await tab.wait_for_function(_SILENT)

@@ -18,7 +18,7 @@ from server.speech.tts import EmbeddedSynthesizer
 from server.speech.worker import Worker, command_of
 from tests.e2e.conftest import EXPECTED_ERRORS, FLAGS, LIMIT_MS, executable
 from tests.e2e.parley_page import ParleyPage
-from tests.e2e.spoken import EAR, Voices, WavMicrophone, beginning, heard, listen
+from tests.e2e.spoken import EAR, Voices, WavMicrophone, beginning, heard, listen, silent
 from tests.support.openai_script import text
 from tests.support.openai_server import OpenAIServer
 from tests.support.server_process import ServerProcess, endpoint
@@ -185,8 +185,6 @@ async def test_who_speaks_into_a_reply_stops_it_and_what_was_not_heard_is_forgot
     await talk.say(interruption)
     await talk.answered(2)
 
-    reasons = [frame["reason"] for frame in talk.page.frames if frame["type"] == "turn_end"]
-    assert reasons[0] == "interrupted" or "completed" in reasons  # a short reply may have been sent whole
     assert "weather" in " ".join(talk.words())
     kept = [m["content"] for m in await talk.page.history() if m["role"] == "assistant"]
     whole = "".join(LONG_REPLY)
@@ -218,7 +216,7 @@ async def test_holding_the_space_bar_says_one_thing(talk: Talk, voices: Voices, 
 
     await talk.page.tab.keyboard.down(" ")
     await expect(talk.page.tab.locator(".voice-hearing")).to_be_visible()
-    await talk.page.tab.wait_for_timeout(3500)  # a person speaks as long as it takes
+    await silent(talk.page.tab)
     await talk.page.tab.keyboard.up(" ")
     await talk.answered(1)
 

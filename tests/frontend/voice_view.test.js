@@ -1,0 +1,150 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { composerView } from "../../frontend/js/render/composer_view.js";
+import { conversationView } from "../../frontend/js/render/conversation_view.js";
+import { h } from "../../frontend/js/render/dom.js";
+import { inspectorView } from "../../frontend/js/render/inspector_view.js";
+import { Page, READY, turn } from "./support.js";
+
+const t = turn("v1");
+const PART = { state: "ready", name: "x", reason: null };
+const SPEECH = { stt: PART, tts: PART, vad: PART };
+const AUDIO = { format: "pcm16", sample_rate: 22050 };
+const u1 = { utterance: "u1", audio_ms: 1 };
+
+function elements(described) {
+  return h("root", {}, described).children.flatMap(function walk(node) {
+    return [node, ...node.children.flatMap(walk)];
+  });
+}
+
+const textOf = (described) => elements(described).map(({ tag, attributes }) => (tag === "#text" ? attributes.text : "")).join(""); // prettier-ignore
+
+function withClass(described, name) {
+  return elements(described).filter(({ attributes }) => ` ${attributes.class ?? ""} `.includes(` ${name} `));
+}
+
+const paler = (page) => textOf(withClass(conversationView(page.state), "ahead"));
+const line = (page) => textOf(withClass(composerView(page.state), "voice-state"));
+
+function button(page) {
+  return elements(composerView(page.state)).find(({ attributes }) => attributes["data-action"] === "microphone");
+}
+
+function listening(change = {}) {
+  const page = new Page();
+  page.receive({ ...READY, speech: SPEECH });
+  page.dispatch({ type: "set", change });
+  return page.dispatch({ type: "microphone" }).dispatch({ type: "microphone_on", rate: 16_000 });
+}
+
+function answering() {
+  const page = listening();
+  page.receive({ type: "speech_started", ...u1 }, { type: "speech_stopped", ...u1 });
+  page.receive({ type: "transcript", utterance: "u1", text: "What?", final: true, turn_id: "v1" });
+  page.receive({ ...t.start(), trigger: "voice" }, t.text("One two three four. Five."));
+  page.receive(t.sentence(0, "One two three four. ", AUDIO), t.sentenceEnd(0, 1000));
+  return page;
+}
+
+test("the microphone says why it cannot be used", () => {
+  const missing = { ...PART, state: "missing", reason: "no engine is installed" };
+  for (const [stt, why] of [
+    [{ ...PART, state: "loading" }, /loading/],
+    [missing, /no engine is installed/],
+  ]) {
+    const page = new Page();
+    page.receive({ ...READY, speech: { ...SPEECH, stt } });
+
+    assert.equal(button(page).attributes.disabled, true);
+    assert.match(button(page).attributes.title, why);
+  }
+});
+
+test("a microphone that is on can always be switched off", () => {
+  const page = listening().lose();
+
+  assert.equal(button(page).attributes.disabled, false);
+  assert.match(line(page), /Not connected\. Nobody hears you/);
+});
+
+test("the line says what is going on, in order", () => {
+  const page = listening();
+  const said = [line(page)];
+  const tell = (...frames) => said.push(line(page.receive(...frames)));
+  tell({ type: "speech_detected", ...u1 });
+  tell({ type: "speech_started", ...u1 });
+  tell({ type: "speech_stopped", ...u1 });
+  tell({ type: "transcript", utterance: "u1", text: "What?", final: true, turn_id: "v1" });
+  tell({ ...t.start(), trigger: "voice" }, t.text("One."), t.sentence(0, "One.", AUDIO));
+  tell(t.sentenceEnd(0, 100), t.end());
+  page.dispatch({ type: "heard", turnId: "v1", index: 0, ms: 100, isOver: true });
+
+  assert.deepEqual(
+    [...said, line(page)].map((words) => words.split(/[ …]/)[0]),
+    ["Listening", "Hearing", "Hearing", "Thinking", "Thinking", "Speaking", "Speaking", "Listening"],
+  );
+});
+
+test("words appear as they are understood", () => {
+  const page = listening();
+  page.receive({ type: "speech_started", ...u1 }, { type: "transcript", utterance: "u1", text: "<b>Wh", final: false });
+
+  assert.equal(textOf(withClass(composerView(page.state), "voice-transcript")), "<b>Wh");
+});
+
+test("push-to-talk has a button that says what its release does", () => {
+  const page = listening({ turnDetection: "push_to_talk" });
+  const talk = () => elements(composerView(page.state)).find(({ attributes }) => "data-talk" in attributes);
+  assert.equal(textOf(talk()), "Hold to talk");
+
+  page.dispatch({ type: "talk", isHeld: true });
+
+  assert.equal(textOf(talk()), "Release to send");
+});
+
+test("a screen reader is told that the microphone is on, not of every change", () => {
+  const page = listening();
+  const told = () =>
+    textOf(elements(composerView(page.state)).filter(({ attributes }) => attributes.role === "status"));
+  const before = told();
+
+  page.receive({ type: "speech_started", ...u1 }, { type: "speech_stopped", ...u1 });
+
+  assert.match(before, /The microphone is on/);
+  assert.equal(told(), before);
+});
+
+test("why there is no microphone is said, with a way to try again", () => {
+  const page = new Page();
+  page.dispatch({ type: "microphone" }).dispatch({ type: "microphone_off", problem: "It is in use." });
+
+  assert.match(textOf(composerView(page.state)), /It is in use\.Try again/);
+});
+
+test("what is being heard darkens word by word", () => {
+  const page = answering();
+  assert.equal(paler(page), "One two three four. Five.");
+
+  page.dispatch({ type: "heard", turnId: "v1", index: 0, ms: 500, isOver: false });
+
+  assert.equal(paler(page), " three four. Five.");
+});
+
+test("what a cut left unheard stays, paler, and says so", () => {
+  const page = answering();
+  page.dispatch({ type: "heard", turnId: "v1", index: 0, ms: 500, isOver: false });
+  page.receive(t.end("interrupted"));
+
+  assert.equal(paler(page), " three four. Five.");
+  assert.match(textOf(conversationView(page.state)), /The paler part was not heard/);
+});
+
+test("the inspector shows where the time of a turn went", () => {
+  const page = answering();
+  page.receive({ type: "trace", turn_id: "v1", event: "messages", data: { messages: [] } });
+  page.receive(t.end("interrupted", { metrics: { transcript: 310.4, first_audio: 920.6, first_token: null } }));
+
+  assert.match(textOf(inspectorView(page.state)), /words 310 · first sound 921/);
+});
