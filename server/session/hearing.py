@@ -116,10 +116,12 @@ class Hearing:
         self._listen().key_down()
 
     def key_up(self) -> None:
-        self._listen().key_up()
+        if self._listener is not None:
+            self._listener.key_up()
 
     def key_cancel(self) -> None:
-        self._listen().key_cancel()
+        if self._listener is not None:
+            self._listener.key_cancel()
 
     def history(self, utterance: str, messages: list[wire.Message]) -> None:
         """Kept for that utterance only; one of no utterance under way is ignored."""

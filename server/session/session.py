@@ -324,8 +324,9 @@ class Session:
         )
         self._turn = turn
         self._hearing.turn(is_running=True)
-        turn.start(trigger, request.skills)
+        # first: an outbox that is full gives the client up with `turn_start`, and the turn's task ends with it
         self._task = asyncio.create_task(self._run_turn(turn, request), name=f"turn {turn_id}")
+        turn.start(trigger, request.skills)
 
     async def _run_turn(self, turn: Turn, request: TurnRequest) -> None:
         log.turn_id.set(turn.id)
@@ -360,11 +361,10 @@ class Session:
         if self._choices.turn_detection != "push_to_talk":
             text = 'configure `turn_detection: "push_to_talk"` first; here the server listens'
             self._notify("not_push_to_talk", text)
-        elif (deafness := self._services.speech.deafness) is not None:
-            if isinstance(frame, wire.SpeechStart):
-                self.interrupt()
-                self._refuse("speech_unavailable", deafness)
-        else:
+        elif isinstance(frame, wire.SpeechStart) and (deafness := self._services.speech.deafness) is not None:
+            self.interrupt()
+            self._refuse("speech_unavailable", deafness)
+        else:  # a key that went down comes up, whatever became of the engines meanwhile
             match frame:
                 case wire.SpeechStart():
                     self._hearing.key_down()

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from server.errors import SpeechTimeout
+from server.wire.frames import SpeechPart
 from tests.session.fakes import SOUND, Desk, FakeAgent, Frame, Pause, kinds, say
 from tests.session.speech_fakes import FakeRecognizer, FakeSynthesizer, Held, hear, speech
 
@@ -398,6 +399,18 @@ async def test_a_key_starts_and_ends_an_utterance() -> None:
         *("speech_started", "speech_stopped", "transcript"),
         *("turn_start", "turn_end"),
     ]
+
+
+async def test_a_key_comes_up_also_after_its_engine_has_gone() -> None:
+    async with Talk() as talk:
+        talk.send("configure", turn_detection="push_to_talk")
+        talk.send("speech_start")
+        await talk.voice()
+        talk.recognizer.status = SpeechPart(state="missing", reason="gone")
+        talk.send("speech_end")
+        frames = await talk.flushed()
+
+    assert kinds(frames)[:2] == ["speech_started", "speech_stopped"]
 
 
 @pytest.mark.parametrize("end", ["speech_cancel", "speech_end"])

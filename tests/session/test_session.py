@@ -8,7 +8,8 @@ import pytest
 from server import config
 from server.agent.chunks import LLMChunk
 from server.metrics import Metrics
-from server.session.session import MAX_REMEMBERED_IDS
+from server.session.outbox import Outbox, OutboxLimits
+from server.session.session import MAX_REMEMBERED_IDS, Session
 from server.session.turn_gate import TurnGate
 from skills_engine import Diagnostic, HookInfo, Skill, SkillsSnapshot
 from tests.session.fakes import Desk, FakeAgent, Frame, Pause, call, kinds, say
@@ -281,6 +282,24 @@ async def test_closing_ends_the_turn_and_waits_until_it_has_unwound() -> None:
 
         assert agent.asked[0].is_closed
         assert desk.gate._running == 0
+
+
+async def test_a_turn_whose_start_finds_the_client_too_slow_never_runs() -> None:
+    agent = FakeAgent([say("Hi.")])
+    desk = Desk(agent)
+
+    def give_up() -> None:
+        session.interrupt()
+
+    outbox = Outbox(desk.socket, OutboxLimits(full_frames=1), on_slow=give_up)
+    session = Session(desk.services, outbox, is_local=True)
+    for _ in range(2):  # nobody empties it
+        session.receive_text(b'{"type":"ping"}')
+    session.receive_text(b'{"type":"chat","messages":[{"role":"user","content":"hi"}]}')
+    await session.aclose()
+
+    assert agent.asked == []
+    assert [task.get_name() for task in asyncio.all_tasks() if task.get_name().startswith("turn")] == []
 
 
 async def test_a_turn_whose_task_is_cancelled_from_outside_ends_all_the_same() -> None:
