@@ -56,7 +56,9 @@ import { warning, withEffects, withNotice } from "./state.js";
 /** @param {State} before @param {Event} event @returns {State} */
 export function reduce(before, event) {
   const after = step({ ...before, effects: [] }, event);
-  return unloadIdle(silenceIfCut(before, configureIfChanged(before, saveIfChanged(before, voice.deafIfReading(after)))));
+  return unloadIdle(
+    silenceIfCut(before, configureIfChanged(before, saveIfChanged(before, voice.deafIfReading(after)))),
+  );
 }
 
 /** @param {State} state @param {Event} event @returns {State} */

@@ -43,7 +43,7 @@ export function spoken(state, frame, at) {
     case "speech_started":
       return started(state, frame.utterance);
     case "speech_stopped":
-      return withVoice(state, { phase: "recognizing", isHeld: false });
+      return withVoice(state, { phase: "recognizing" }); // the key may be down again already: only its user lifts it
     case "transcript":
       return understood(state, frame, at);
   }
@@ -151,7 +151,7 @@ export function deafIfReading(state) {
 export function talked(state, isHeld) {
   const { voice, settings } = state;
   const isPossible = voice.mic === "on" && settings.turnDetection === "push_to_talk" && canSend(state);
-  if (!isPossible || voice.isHeld === isHeld) return state;
+  if (voice.isHeld === isHeld || (isHeld && !isPossible)) return state; // a key that is down can always come up
   const next = isHeld ? cutTurn(state, "stopped") : state;
   return withEffects(withVoice(next, { isHeld }), {
     type: "send",
@@ -190,7 +190,11 @@ export function muted(state, reason) {
 
 /** The browser keeps the page silent until the user touches it. @param {State} state @param {boolean} isBlocked @returns {State} */
 export function blocked(state, isBlocked) {
-  if (isBlocked) return withNotice(state, warning(BLOCKED, "The browser keeps this page silent. Click or tap anywhere to hear the reply."));
+  if (isBlocked)
+    return withNotice(
+      state,
+      warning(BLOCKED, "The browser keeps this page silent. Click or tap anywhere to hear the reply."),
+    );
   return { ...state, notices: state.notices.filter(({ code }) => code !== BLOCKED) };
 }
 

@@ -105,7 +105,16 @@
  */
 
 /** @type {Settings} */
-export const DEFAULT_SETTINGS = { theme: "auto", language: "", tools: true, trace: true, skillsOff: [], readAloud: true, turnDetection: "server_vad", microphone: "" };
+export const DEFAULT_SETTINGS = {
+  theme: "auto",
+  language: "",
+  tools: true,
+  trace: true,
+  skillsOff: [],
+  readAloud: true,
+  turnDetection: "server_vad",
+  microphone: "",
+};
 
 /** @type {Voice} */
 export const NO_VOICE = {

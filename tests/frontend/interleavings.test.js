@@ -76,7 +76,12 @@ class FakeServer {
       t.text(text.slice(0, 3)),
       t.text(text.slice(3)),
       t.sentence(index, text, hasSound ? { format: "pcm16", sample_rate: RATE } : null),
-      ...(ms ? [{ ...sound, part: 0 }, { ...sound, part: 1 }] : []),
+      ...(ms
+        ? [
+            { ...sound, part: 0 },
+            { ...sound, part: 1 },
+          ]
+        : []),
       t.sentenceEnd(index, ms, this.random() < 0.5 && ms ? times : undefined),
     ];
   }
@@ -200,7 +205,8 @@ class World {
   }
 
   record(id) {
-    if (!this.turns.has(id)) this.turns.set(id, { frames: [], late: [], heard: {}, isOver: false, n: this.turns.size + 1 });
+    if (!this.turns.has(id))
+      this.turns.set(id, { frames: [], late: [], heard: {}, isOver: false, n: this.turns.size + 1 });
     return this.turns.get(id);
   }
 
@@ -220,7 +226,9 @@ class World {
   /** Every sample says whose it is. */
   deliverSound({ sound, part }) {
     const half = sound.length / 2;
-    const samples = sound.slice(part * half, (part + 1) * half).fill((this.turns.get(this.current.turn_id)?.n ?? 999) * 16 + this.current.index);
+    const samples = sound
+      .slice(part * half, (part + 1) * half)
+      .fill((this.turns.get(this.current.turn_id)?.n ?? 999) * 16 + this.current.index);
     this.player.push(samples.buffer);
   }
 
@@ -229,7 +237,8 @@ class World {
     this.core.render(out);
     const now = this.turns.get(this.page.state.turn?.id);
     for (const sample of out) {
-      if (sample !== 0) assert.equal(Math.floor(Math.round(sample * 32768) / 16), now?.n, "sound of a turn that is over");
+      if (sample !== 0)
+        assert.equal(Math.floor(Math.round(sample * 32768) / 16), now?.n, "sound of a turn that is over");
     }
     const reports = this.core.report();
     for (const { id, ms: heardMs, isOver } of reports) {

@@ -60,7 +60,9 @@ test("sound of another rate takes the same time and keeps its shape", () => {
 
   const out = render(core, 600);
 
-  const expected = Float32Array.from(out, (_, i) => (i < RATE / 2 ? (10_000 / 32768) * Math.sin((2 * Math.PI * 200 * i) / RATE) : 0));
+  const expected = Float32Array.from(out, (_, i) =>
+    i < RATE / 2 ? (10_000 / 32768) * Math.sin((2 * Math.PI * 200 * i) / RATE) : 0,
+  );
   const worst = Math.max(...out.map((sample, i) => Math.abs(sample - expected[i])).slice(0, RATE / 2 - 10));
   assert.ok(worst < 0.002, `off by ${worst}`);
 });
@@ -75,7 +77,7 @@ test("sound that comes in pieces of any size is the sound that comes at once", (
   whole.end();
   const pieces = new PlayerCore(RATE);
   pieces.begin(1, rate);
-  for (let at = 0; at < wave.length; ) {
+  for (let at = 0; at < wave.length;) {
     const next = at + 1 + Math.floor(random() * 900);
     pieces.push(wave.slice(at, next));
     at = next;

@@ -255,6 +255,29 @@ test("the key does nothing hands-free, with the microphone off, or without a con
   }
 });
 
+test("a key pressed again before the server has answered its release still comes up", () => {
+  const page = listening({ settings: { turnDetection: "push_to_talk" } });
+  const talk = (isHeld) => page.dispatch({ type: "talk", isHeld });
+  talk(true);
+  page.receive(ear("u1").started());
+  talk(false);
+  talk(true);
+  page.receive(ear("u1").stopped());
+  talk(false);
+
+  assert.deepEqual([page.sentOf("speech_start").length, page.sentOf("speech_end").length], [2, 2]);
+});
+
+test("a key that is down comes up also while another microphone starts", () => {
+  const page = listening({ settings: { turnDetection: "push_to_talk" } });
+  page.dispatch({ type: "talk", isHeld: true });
+  page.dispatch({ type: "set", change: { microphone: "other" } });
+  page.dispatch({ type: "talk", isHeld: false });
+
+  assert.equal(page.sentOf("speech_end").length, 1);
+  assert.equal(page.state.voice.isHeld, false);
+});
+
 test("a key that is down when the way to talk changes is up", () => {
   const page = listening({ settings: { turnDetection: "push_to_talk" } });
   page.dispatch({ type: "talk", isHeld: true });

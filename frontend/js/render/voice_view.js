@@ -40,7 +40,11 @@ export function voiceLine(state) {
     { class: `line voice-line voice-${phaseOf(state)}`, key: "voice" },
     h("span", { class: "voice-level", "aria-hidden": "true" }),
     // Told once: a screen reader that names every change would talk into the conversation.
-    h("p", { role: "status", class: "visually-hidden" }, voice.mic === "on" ? "The microphone is on" : "Asking for the microphone"),
+    h(
+      "p",
+      { role: "status", class: "visually-hidden" },
+      voice.mic === "on" ? "The microphone is on" : "Asking for the microphone",
+    ),
     h("p", { class: "voice-state" }, wordsOf(state)),
     voice.transcript && h("p", { class: "voice-transcript" }, voice.transcript),
     isPushToTalk &&

@@ -28,7 +28,17 @@ export class Microphone {
   async start(deviceId) {
     this.stop();
     const start = this.starts;
-    const isOvertaken = () => start !== this.starts;
+    try {
+      const rate = await this.#open(deviceId, () => start !== this.starts);
+      return start === this.starts ? rate : null;
+    } catch (error) {
+      if (start !== this.starts) return null; // whoever stopped it does not care, nor does the start after it
+      throw error;
+    }
+  }
+
+  /** @param {string} deviceId @param {() => boolean} isOvertaken @returns {Promise<number | null>} */
+  async #open(deviceId, isOvertaken) {
     if (!navigator.mediaDevices?.getUserMedia) throw new DOMException("insecure origin", "SecurityError");
     const stream = await navigator.mediaDevices.getUserMedia({
       audio: {
