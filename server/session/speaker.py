@@ -26,6 +26,8 @@ MAX_SYNTHESES: Final = 4
 """Sentences of a turn that are being synthesised, or are and wait for their turn to be sent."""
 MAX_QUEUED: Final = 64
 """Then the agent waits; a long reply is not written minutes ahead of the voice."""
+PATIENCE_S: Final = 60.0
+"""A client that hears nothing more for so long gets the rest of the turn at once, that the turn may end."""
 _PACE_STEP_S: Final = 0.25
 
 _QUEUED: Final = ("sentence", "hook", "tool_call", "tool_result")
@@ -58,8 +60,17 @@ class Speaker:
     Leaving the context early, or being cancelled, cancels every synthesis.
     """
 
-    def __init__(self, turn: Turn, voice: Voice | None, *, room: Callable[[], Awaitable[None]]) -> None:
+    def __init__(
+        self,
+        turn: Turn,
+        voice: Voice | None,
+        *,
+        room: Callable[[], Awaitable[None]],
+        patience_s: float = PATIENCE_S,
+    ) -> None:
         self._turn = turn
+        self._patience_s = patience_s
+        self._is_hurried = False  # the client is not waited for any more
         self._voice = voice if voice is not None and voice.synthesizer.status.state == "ready" else None
         self._room = room
         self._queue: asyncio.Queue[TTSResult | _Job | None] = asyncio.Queue(MAX_QUEUED)
@@ -164,8 +175,15 @@ class Speaker:
 
     async def _keep_pace(self, voice: Voice) -> None:
         """Wait while the client has more sound than it asked for; its `playback` frames tell when it has not."""
-
-        while (too_much_ms := voice.clock.ahead_ms(time.perf_counter()) - voice.max_ahead_ms) > 0:  # noqa: ASYNC110  time itself
+        moved_s, heard_ms = time.perf_counter(), 0.0
+        while not self._is_hurried:
+            now_s = time.perf_counter()
+            too_much_ms = voice.clock.ahead_ms(now_s) - voice.max_ahead_ms
+            if too_much_ms <= 0:
+                return
+            if voice.clock.heard_ms(now_s) > heard_ms:
+                moved_s, heard_ms = now_s, voice.clock.heard_ms(now_s)
+            self._is_hurried = now_s - moved_s > self._patience_s
             await asyncio.sleep(min(_PACE_STEP_S, too_much_ms / 1000))
 
 

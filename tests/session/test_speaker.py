@@ -25,7 +25,12 @@ class Stage:
     """A turn, what it sent, and a speaker for it."""
 
     def __init__(
-        self, synthesizer: FakeSynthesizer | None = None, *, max_ahead_ms: float = 30_000, has_voice: bool = True
+        self,
+        synthesizer: FakeSynthesizer | None = None,
+        *,
+        max_ahead_ms: float = 30_000,
+        has_voice: bool = True,
+        patience_s: float = 60.0,
     ) -> None:
         self.frames: list[Frame] = []
         self.synthesizer = synthesizer or FakeSynthesizer()
@@ -40,7 +45,7 @@ class Stage:
             received_s=time.perf_counter(),
         )
         voice = Voice(synthesizer=self.synthesizer, language="en", max_ahead_ms=max_ahead_ms, clock=self.clock)
-        self.speaker = Speaker(self.turn, voice if has_voice else None, room=self._room)
+        self.speaker = Speaker(self.turn, voice if has_voice else None, room=self._room, patience_s=patience_s)
 
     def _send(self, frame: wire.ServerFrame) -> None:
         self._add(msgspec.json.decode(msgspec.json.encode(frame)))
@@ -291,6 +296,15 @@ async def test_no_more_sound_leaves_than_the_client_wants_ahead() -> None:
     assert not work.done(), "more than 250 ms are ahead again"
     stage.clock.report(0, 600, "stopped", time.perf_counter())
     await work
+
+
+async def test_a_client_that_stops_for_good_does_not_hold_the_turn() -> None:
+    stage = Stage(FakeSynthesizer({"Long.": [CHUNK] * 6}), max_ahead_ms=250, patience_s=0.0)
+    work = asyncio.create_task(stage.say_all(sentence("Long.")), name="turn")
+    await stage.until(1)
+    stage.clock.report(0, 0, "stopped", time.perf_counter())
+
+    assert await work == ["sentence", *[SOUND] * 6, "sentence_end"]
 
 
 async def test_a_client_that_reports_nothing_is_paced_by_the_clock() -> None:
