@@ -218,6 +218,7 @@ async def test_typed_lines_are_answered_until_the_input_ends() -> None:
     assert [line for line in out.replace("> ", "").splitlines() if line] == ["[fake at nowhere]", "One.", "Two."]
 
 
+@pytest.mark.slow  # in real time
 async def test_a_wav_is_spoken_and_the_answer_saved(tmp_path: Path) -> None:
     answer = tmp_path / "out.wav"
     async with server(FakeAgent([say("Good day.")]), FakeRecognizer("what time is it")) as url:
