@@ -74,6 +74,17 @@ export function insertLateHook(history, hook) {
 }
 
 /**
+ * What was said before that turn's question and became known after it; without such a turn: at the end.
+ *
+ * @param {readonly Message[]} history @param {Message} message @param {string} [turnId]
+ * @returns {readonly Message[]}
+ */
+export function insertBeforeTurn(history, message, turnId) {
+  const at = turnId ? history.findIndex(({ _turn }) => _turn === turnId) : -1;
+  return at < 0 ? [...history, message] : history.toSpliced(at, 0, message);
+}
+
+/**
  * @param {readonly Message[]} history @param {string} turnId @param {import("./frames.js").Answer | null} answer null = answered
  * @returns {readonly Message[]}
  */

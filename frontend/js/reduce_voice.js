@@ -7,7 +7,7 @@
  * @typedef {import("./frames.js").SpeechFrame} SpeechFrame
  */
 
-import { fitToLimits, withHistory } from "./conversation.js";
+import { fitToLimits, insertBeforeTurn, withHistory } from "./conversation.js";
 import { heard, silenced } from "./playback.js";
 import { playedOn } from "./reduce_playback.js";
 import { begun, cutTurn } from "./reduce_turn.js";
@@ -75,12 +75,13 @@ function understood(state, frame, at) {
   const next = withVoice(state, { phase, transcript: "", spokenIn: without(voice.spokenIn, frame.utterance) });
   const conversation = next.loaded[voice.spokenIn[frame.utterance] ?? ""];
   if (!frame.turn_id || !frame.text || conversation?.access !== "write") return next;
-  const isOpen = conversation.id === next.openId; // else its turn is refused when it starts
+  // Another conversation was opened, or a message sent, before these words came: their turn is refused when it starts.
+  const isLate = conversation.id !== next.openId || next.turn !== null;
   /** @type {import("./frames.js").Message} */
-  const message = { role: "user", content: frame.text, _turn: frame.turn_id, _answer: isOpen ? "pending" : "stopped" };
-  const added = withHistory(conversation, (history) => [...history, message]);
-  if (!isOpen) return withConversation(next, added);
-  const asked = begun(cutTurn(next, "stopped"), { ...added, updatedAt: at || added.updatedAt }, frame.turn_id);
+  const message = { role: "user", content: frame.text, _turn: frame.turn_id, _answer: isLate ? "stopped" : "pending" };
+  const added = withHistory(conversation, (history) => insertBeforeTurn(history, message, next.turn?.id));
+  if (isLate) return withConversation(next, added);
+  const asked = begun(next, { ...added, updatedAt: at || added.updatedAt }, frame.turn_id);
   // The server has the words already: nothing is to be sent once they are stored.
   return asked.turn ? { ...asked, turn: { ...asked.turn, phase: "sent" } } : asked;
 }

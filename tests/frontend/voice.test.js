@@ -139,6 +139,17 @@ test("words belong to the conversation they were spoken in, and their turn is re
   assert.deepEqual(Object.keys(page.state.loaded), ["c2"]);
 });
 
+test("a message that was sent before the words came is the one that is answered", () => {
+  const page = listening();
+  page.receive(ear("u1").started(), ear("u1").stopped());
+  page.ask("Never mind.", "c1");
+  page.receive(ear("u1").said("What?", "v1"), { ...t.start(), trigger: "voice" }, t.end("interrupted"));
+  page.receive(turn("c1").start(), turn("c1").text("Fine."), turn("c1").sentence(0, "Fine."), turn("c1").end());
+
+  assert.deepEqual(page.history, ["user: What?", "user: Never mind.", "assistant: Fine."]);
+  assert.equal(page.state.turn, null);
+});
+
 test("a conversation that another tab writes takes the microphone away", () => {
   const page = listening();
   page.dispatch({ type: "open_conversation", id: "c2", at: 3 });
