@@ -8,8 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from server.agent.chunks import LLMChunk
-from server.errors import ProviderTimeout
-from tests.session.fakes import Desk, FakeAgent, Frame, Step, Yield, call, hook, notice, result, trace, used
+from server.errors import ProviderTimeout, SpeechTimeout
+from server.speech.service import SpeechService
+from tests.session.fakes import SOUND, Desk, FakeAgent, Frame, Step, Yield, call, hook, notice, result, trace, used
+from tests.session.speech_fakes import CHUNK, FakeSynthesizer, speech
 
 TEXTS = st.sampled_from(["Hello. ", "Well", "! ", "你好。", "\n\n", "```py\n", "a.b", " and so on", "1. "])
 
@@ -40,6 +42,7 @@ def replies(draw: st.DrawFn) -> list[Step]:
     return steps
 
 
+QUEUED = ("sentence", "sentence_end", "hook", "tool_call", "tool_result", "turn_end")
 ACTIONS = st.lists(
     st.sampled_from(["chat", "chat", "interrupt", "ping", "malformed", "trace on", "wait", "wait", "wait long"]),
     min_size=1,
@@ -48,9 +51,12 @@ ACTIONS = st.lists(
 
 
 @settings(max_examples=150, deadline=None)
-@given(st.lists(replies(), min_size=1, max_size=6), ACTIONS)
-def test_frames_keep_the_order_of_the_protocol(turns: list[list[Step]], actions: Sequence[str]) -> None:
-    frames = asyncio.run(play(turns, actions))
+@given(st.lists(replies(), min_size=1, max_size=6), ACTIONS, st.booleans())
+def test_frames_keep_the_order_of_the_protocol(
+    turns: list[list[Step]], actions: Sequence[str], has_voice: bool
+) -> None:
+    voice = FakeSynthesizer({"Well!": [SpeechTimeout("late")], "你好。": [CHUNK, SpeechTimeout("late")], "a.b": []})
+    frames = asyncio.run(play(turns, actions, speech(None, voice) if has_voice else None))
 
     check_turns(frames)
     for turn_id in {frame["turn_id"] for frame in frames if "turn_id" in frame}:
@@ -58,10 +64,11 @@ def test_frames_keep_the_order_of_the_protocol(turns: list[list[Step]], actions:
     answered = Counter(frame["type"] for frame in frames)
     assert answered["pong"] == actions.count("ping")
     assert sum(f.get("code") == "frame_malformed" for f in frames) == actions.count("malformed")
+    assert voice.open == 0
 
 
-async def play(turns: list[list[Step]], actions: Sequence[str]) -> list[Frame]:
-    async with Desk(FakeAgent(turns)) as desk:
+async def play(turns: list[list[Step]], actions: Sequence[str], heard: SpeechService | None) -> list[Frame]:
+    async with Desk(FakeAgent(turns), speech=heard) as desk:
         for action in actions:
             match action:
                 case "chat":
@@ -85,7 +92,12 @@ async def play(turns: list[list[Step]], actions: Sequence[str]) -> list[Frame]:
 def check_turns(frames: list[Frame]) -> None:
     """One at a time: an end for each start, before the next start; every frame of a turn between the two."""
     running: str | None = None
+    has_sound = False
     for frame in frames:
+        if frame["type"] == SOUND:
+            assert has_sound, "sound is that of an open sentence"
+        elif frame["type"] in QUEUED:
+            has_sound = frame["type"] == "sentence" and frame["audio"] is not None
         if frame["type"] == "turn_start":
             assert running is None
             running = frame["turn_id"]
@@ -99,8 +111,9 @@ def check_turns(frames: list[Frame]) -> None:
 def check_turn(frames: list[Frame]) -> None:
     sentences = [frame for frame in frames if frame["type"] == "sentence"]
     assert [s["index"] for s in sentences] == list(range(len(sentences)))
+    queued = [frame for frame in frames if frame["type"] in QUEUED]
     for sentence in sentences:
-        following = frames[frames.index(sentence) + 1]
+        following = queued[queued.index(sentence) + 1]
         assert (following["type"], following["index"]) == ("sentence_end", sentence["index"])
     calls = [frame["id"] for frame in frames if frame["type"] == "tool_call"]
     results = [frame["id"] for frame in frames if frame["type"] == "tool_result"]
