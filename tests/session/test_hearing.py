@@ -239,6 +239,44 @@ async def test_a_chat_discards_what_is_being_recognised() -> None:
     assert [asked.messages[-1]["content"] for asked in talk.agent.asked] == ["typed again"]
 
 
+async def test_an_utterance_that_is_discarded_as_it_ends_leaves_no_recognition_behind() -> None:
+    held = Held("nobody waits for it")
+    async with Talk(FakeRecognizer(held)) as talk:
+        talk.send("configure", turn_detection="push_to_talk")
+        talk.send("speech_start")
+        await talk.voice()
+        talk.send("speech_end")
+        talk.chat("typed", voice=False)
+        await talk.until("turn_end")
+        await settle()
+
+        assert [asked for asked in talk.recognizer.asked if not asked.is_cancelled] == []
+        assert not [task for task in asyncio.all_tasks() if "u1" in task.get_name()]
+    assert [f["text"] for f in talk.frames if f["type"] == "transcript"] == [""]
+
+
+async def test_words_before_a_cancelled_utterance_are_thrown_away_with_it() -> None:
+    held = Held("first part")
+    async with Talk(FakeRecognizer(held, "something else")) as talk:
+        talk.send("configure", turn_detection="push_to_talk")
+        talk.send("speech_start")
+        await talk.voice()
+        talk.send("speech_end")
+        await talk.until("speech_stopped")
+        talk.send("speech_start")
+        await talk.voice()
+        held.resume.set()
+        await talk.until("transcript")
+        talk.send("speech_cancel")
+        await talk.until("transcript", 2)
+        talk.send("speech_start")
+        await talk.voice()
+        talk.send("speech_end")
+        await talk.until("transcript", 3)
+
+    assert [f["text"] for f in talk.frames if f["type"] == "transcript"] == ["", "", "something else"]
+
+
 async def test_a_chat_discards_words_that_wait_for_their_history() -> None:
     async with Talk() as talk:
         await talk.utter()
