@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Final
 
 from aiohttp import web
@@ -160,8 +160,11 @@ class WebSocketServer:
         self._services.gate.is_draining = True
         try:
             async with asyncio.timeout(drain_s):
-                await self._close_idle()
-                await self.all_gone()
+                while self._connections:  # also those whose last sound is still being played become idle
+                    await self._close_idle()
+                    with suppress(TimeoutError):
+                        async with asyncio.timeout(_BEAT_S):
+                            await self.all_gone()
         except TimeoutError:
             logger.info("drain_s is over; %d connection(s) are closed with their turns", len(self._connections))
         await self.aclose()
@@ -176,12 +179,12 @@ class WebSocketServer:
         await self.all_gone()
 
     async def _close_idle(self) -> None:
-        idle = [connection for connection in self._connections if connection.session.is_idle]
+        idle = [c for c in self._connections if c.session.is_idle and not c.outbox.is_closing]
         step_s = min(_MAX_STEP_S, IDLE_SPREAD_S / max(1, len(idle)))
         for connection in idle:
             connection.close(1001, "going away")
             await asyncio.sleep(step_s)
 
     def _turn_over(self, connection: Connection) -> None:
-        if self._is_draining:
+        if self._is_draining and connection.session.is_idle:
             connection.close(1001, "going away")

@@ -12,6 +12,7 @@ from tests.support.client import client, kinds
 from tests.support.openai_script import Gate, HttpError, calls, text
 from tests.support.openai_server import OpenAIServer
 from tests.support.parley import Parley, parley
+from tests.support.speech_server import speech_server
 
 
 async def test_a_turn_goes_through_model_and_tools_and_back(server: Parley, model: OpenAIServer) -> None:
@@ -263,6 +264,26 @@ async def test_a_chat_while_draining_is_refused(server: Parley, model: OpenAISer
         assert (await me.until("turn_end"))["turn_id"] == "t1"
         assert await me.closed() == 1001
         await draining
+
+
+async def test_a_client_whose_sound_has_been_played_is_not_waited_for_till_drain_s(
+    tmp_path: Path, model: OpenAIServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", logger="server")
+    model.queue(text("Hello there."))
+
+    async with speech_server() as voice:
+        voice.pieces = [b"\1\0" * 12_000]  # 0.5 s
+        tts = {"provider": "openai", "base_url": voice.base_url, "api_key": "none"}
+        settings = {"listen": {"drain_s": 20}, "agent": {"planning": False}, "speech": {"tts": tts}}
+        async with parley(tmp_path, model.url, settings) as server, client(server.ws_url) as me:
+            await me.chat(id="t1")
+            while b"turn_end" not in await me.socket.recv(decode=False):
+                pass
+            await server.app.drain()
+            assert await me.closed() == 1001
+
+    assert "drain_s is over" not in caplog.text
 
 
 async def test_a_turn_that_outlasts_drain_s_is_interrupted(tmp_path: Path, model: OpenAIServer) -> None:
