@@ -84,6 +84,7 @@ class Speaker:
         if self._voice is None:
             yield
             return
+        self._turn.hooks_left = self._hooks_left
         emitter = asyncio.create_task(self._emit(self._voice), name=f"speaker {self._turn.id}")
         try:
             yield
@@ -108,6 +109,15 @@ class Speaker:
         """Nothing follows; `running` ends when all of it has left."""
         if self._voice is not None:
             await self._queue.put(None)
+
+    def _hooks_left(self) -> list[TTSResult]:
+        """The turn ends here: of what is queued only the hooks still leave."""
+        left = []
+        while not self._queue.empty():
+            item = self._queue.get_nowait()
+            if isinstance(item, TTSResult) and item.hook is not None:
+                left.append(item)
+        return left
 
     def _begin(self, sentence: SpokenSentence, voice: Voice) -> _Job:
         self._turn.note_sentence()

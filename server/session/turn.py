@@ -61,6 +61,8 @@ class Turn:
         self._send = send
         self._send_sound = send_sound
         self._sign = sign
+        self.hooks_left: Callable[[], list[TTSResult]] = list
+        """Set by who holds hooks back: those that a cut must not lose, as the model has read them (L1-29)."""
         self._on_end = on_end
         self._clock = clock
         self._received_s = received_s
@@ -171,6 +173,8 @@ class Turn:
         if self.is_over:
             return
         self.close_sentence()
+        for hook in self.hooks_left():
+            self.say(hook)
         for call_id, name in list(self._open_tools.items()):
             self._say_result(
                 ToolFinished(id=call_id, name=name, content=INTERRUPTED_TOOL, is_error=True, duration_ms=0.0)

@@ -228,7 +228,6 @@ async def test_nothing_is_sent_after_the_end_of_the_turn() -> None:
     async with stage.speaker.running():
         await stage.speaker.say(sentence("One."))
         await stage.speaker.say(of(hook()))
-        await pause.reached.wait()
         await stage.until(1)
         stage.turn.end("interrupted")
         pause.resume.set()
@@ -327,3 +326,19 @@ async def test_the_first_sentence_is_timed_when_its_words_are_there() -> None:
 
     metrics = stage.frames[-1]["metrics"]
     assert metrics["first_sentence"] <= metrics["first_audio"] <= metrics["total"]
+
+
+@pytest.mark.rule("L1-29")
+async def test_a_cut_turn_still_hands_over_the_hooks_that_wait_for_its_voice() -> None:
+    pause = Pause()
+    stage = Stage(FakeSynthesizer({"One.": [CHUNK, pause]}))
+    async with stage.speaker.running():
+        for each in (sentence("One."), of(hook("calm")), sentence("Two."), of(hook("clock")), of(call("c1"))):
+            await stage.speaker.say(each)
+        await stage.until(1)
+        stage.turn.end("interrupted")
+        pause.resume.set()
+        await stage.speaker.finish()
+
+    assert kinds(stage.frames) == ["sentence", SOUND, "sentence_end", "hook", "hook", "turn_end"]
+    assert [f["name"] for f in stage.frames if f["type"] == "hook"] == ["calm", "clock"]
