@@ -23,7 +23,7 @@ const LANGUAGES = [
 
 const TURN_DETECTION = [
   ["server_vad", "Hands-free: just speak"],
-  ["push_to_talk", "Push to talk: hold the button or the space bar"],
+  ["push_to_talk", "Push to talk: hold a key or a button"],
 ];
 
 /** @param {State} state */
