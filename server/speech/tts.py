@@ -26,6 +26,7 @@ MAX_TEXT_CHARS: Final = 4000
 
 _OPENAI_RATE: Final = 24_000  # of response_format pcm
 _WAV_HEADER_BYTES: Final = 44
+_MAX_WAV_HEADER_BYTES: Final = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,11 +225,14 @@ class PcmReader:
             return True
         if len(self._rest) < _WAV_HEADER_BYTES:
             return False
-        self._rate = int.from_bytes(self._rest[24:28], "little")
         data_at = self._rest.find(b"data")
         if data_at < 0 or len(self._rest) < data_at + 8:
-            self._rate = None
+            if len(self._rest) > _MAX_WAV_HEADER_BYTES:
+                raise SpeechUnavailable("the speech server sent a WAV without sound")
             return False
+        self._rate = int.from_bytes(self._rest[24:28], "little")
+        if not 8_000 <= self._rate <= 192_000:
+            raise SpeechUnavailable(f"the speech server sent a WAV of {self._rate} samples a second")
         self._rest = self._rest[data_at + 8 :]
         return True
 

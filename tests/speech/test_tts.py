@@ -56,6 +56,16 @@ def test_a_wav_instead_of_pcm_tells_its_own_rate() -> None:
         assert read([wav[at : at + size] for at in range(0, len(wav), size)]) == (sound, {22_050})
 
 
+@pytest.mark.parametrize(
+    "wav",
+    [wav_of(b"\0\0", 22_050)[:24] + bytes(4) + wav_of(b"\0\0")[28:], b"RIFF" + bytes(5000)],
+    ids=["rate 0", "no data"],
+)
+def test_a_wav_that_cannot_be_played_is_an_error(wav: bytes) -> None:
+    with pytest.raises(SpeechUnavailable, match="the speech server sent a WAV"):
+        PcmReader().feed(wav)
+
+
 async def test_an_openai_endpoint_streams_its_sound() -> None:
     async with speech_server(pieces=[b"\1\0" * 50, b"\2", b"\0\3\0"]) as server:
         made = synthesizer(server)
