@@ -55,9 +55,12 @@ async function draw() {
   const drawn = state;
   if (saves.size)
     await Promise.race([Promise.all(saves), new Promise((resolve) => setTimeout(resolve, MAX_SAVE_WAIT_MS))]);
-  page.render(drawn);
-  isDrawing = state !== drawn;
-  if (isDrawing) schedule(draw);
+  try {
+    page.render(drawn);
+  } finally {
+    isDrawing = state !== drawn; // also where drawing failed: the next state may be one that can be drawn
+    if (isDrawing) schedule(draw);
+  }
 }
 
 const player = new Player({
@@ -148,7 +151,7 @@ function stopMicrophone() {
 }
 
 async function listDevices() {
-  const devices = await navigator.mediaDevices.enumerateDevices();
+  const devices = await navigator.mediaDevices.enumerateDevices().catch(() => []); // a list is not worth the microphone
   const inputs = devices.filter(({ kind, deviceId }) => kind === "audioinput" && deviceId);
   dispatch({ type: "devices", devices: inputs.map(({ deviceId, label }) => ({ id: deviceId, label })) });
 }
