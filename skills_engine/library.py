@@ -115,7 +115,7 @@ class SkillsLibrary:
 
 def load_snapshot(skills_dir: str | os.PathLike[str], *, enabled: Sequence[str] | None = None) -> SkillsSnapshot:
     """Read every enabled skill once. Never raises for what the folder holds."""
-    return SkillsLibrary(skills_dir, enabled=enabled, reload="off").load()
+    return SkillsLibrary(skills_dir, enabled=enabled).load()
 
 
 def _log(names: list[str], diagnostics: list[Diagnostic]) -> None:

@@ -68,13 +68,14 @@ def read_skill(folder: Path, *, is_named: bool = False) -> tuple[Skill, list[Dia
         report.warning("", "is missing: the hooks are in force, but the model is not told of this skill")
         return Skill(folder.name, "", folder, folder.name, listed=False), report.found
     report = Report(folder.name, file)
-    text = _read_text(folder, file, report)
+    text = read_skill_text(folder, file, report)
     if text is None:
         return Skill(folder.name, "", folder, folder.name, file, listed=False), report.found
     return _build(folder, file, split_front_matter(text), report, is_named=is_named), report.found
 
 
-def _read_text(folder: Path, file: str, report: Report) -> str | None:
+def read_skill_text(folder: Path, file: str, report: Report) -> str | None:
+    """SKILL.md, made uniform; None with the reason in `report`."""
     try:
         data = read_inside(folder, file, max_bytes=MAX_FILE_BYTES)
         if not data.strip():

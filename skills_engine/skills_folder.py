@@ -48,7 +48,7 @@ def list_skills(skills_dir: Path, enabled: Sequence[str] | None) -> tuple[list[s
     return present, []
 
 
-def load_skill(folder: Path, *, is_named: bool) -> LoadedSkill:
+def load_skill(folder: Path, *, is_named: bool = False) -> LoadedSkill:
     """One skill with its hooks. A folder with neither SKILL.md nor hooks is no skill."""
     try:
         return _load(folder, is_named=is_named)

@@ -6,10 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from skills_engine.diagnostics import Diagnostic, Report
-from skills_engine.files import UnreadableError, read_inside
 from skills_engine.front_matter import split_front_matter
 from skills_engine.hooks_config import HOOKS_JSON, NEVER_FIRES, HookInfo, HooksFile, read_hooks
-from skills_engine.skills_config import MAX_FILE_BYTES, Skill, find_skill_file
+from skills_engine.skills_config import Skill, find_skill_file, read_skill_text
 from skills_engine.skills_folder import list_skills, load_skill
 
 LONG_HOOK_CHARS = 2000
@@ -41,7 +40,7 @@ def lint(path: Path) -> dict[Path, list[Diagnostic]]:
 
 
 def lint_skill(folder: Path) -> list[Diagnostic]:
-    loaded = load_skill(folder, is_named=False)
+    loaded = load_skill(folder)
     found = [_strict(diagnostic) for diagnostic in loaded.diagnostics]
     if loaded.skill is not None:
         hooks = read_hooks(folder)
@@ -58,11 +57,10 @@ def _strict(diagnostic: Diagnostic) -> Diagnostic:
 
 def _body_advice(skill: Skill) -> list[Diagnostic]:
     report = Report(skill.name, skill.file)
-    try:
-        text = read_inside(skill.directory, skill.file, max_bytes=MAX_FILE_BYTES).decode(errors="replace")
-    except UnreadableError:  # the loader has said so
+    text = read_skill_text(skill.directory, skill.file, Report(skill.name, skill.file))
+    if text is None:  # the loader has said why
         return []
-    body = split_front_matter(text.replace("\r\n", "\n")).body.strip()
+    body = split_front_matter(text).body.strip()
     lines = body.count("\n") + 1
     if not body:
         report.warning("", "has no body: the model finds nothing when it reads the skill")

@@ -2,8 +2,6 @@
 
 import json
 import os
-import shutil
-import tempfile
 from pathlib import Path
 
 from skills_engine.authoring.schema import SCHEMA_FILE
@@ -53,32 +51,30 @@ def new_skill(name: str, parent: Path) -> Path:
         raise ScaffoldError(f"{name!r} is no skill name: use lower-case letters, digits and single hyphens, up to 64")
     if folder.exists():
         raise ScaffoldError(f"{folder} exists already")
+    draft = parent / f".{name}.draft"  # hidden: a server that watches does not see half of it
     try:
         parent.mkdir(parents=True, exist_ok=True)
-        draft = Path(tempfile.mkdtemp(dir=parent, prefix=f".{name}."))
-    except OSError as error:
-        raise ScaffoldError(f"{parent} cannot be written: {error.strerror}") from error
-    try:
+        draft.mkdir(exist_ok=True)
         _write(draft, folder)
         draft.rename(folder)
     except OSError as error:
-        shutil.rmtree(draft, ignore_errors=True)
         raise ScaffoldError(f"{folder} cannot be made: {error.strerror}") from error
     return folder
 
 
 def _write(draft: Path, folder: Path) -> None:
-    draft.chmod(0o755)
-    (draft / "hooks").mkdir()
-    skill_md = SKILL_MD.format(name=folder.name, title=folder.name.replace("-", " ").capitalize(), path=folder)
-    (draft / "SKILL.md").write_text(skill_md, encoding="utf-8")
-    (draft / "hooks" / "hooks.json").write_text(_hooks_json(folder), encoding="utf-8")
-    (draft / "hooks" / "greeting.md").write_text(HOOK_MD, encoding="utf-8")
+    (draft / "hooks").mkdir(exist_ok=True)
+    title = folder.name.replace("-", " ").capitalize()
+    page = SKILL_MD.format(name=folder.name, title=title, path=folder)
+    (draft / "SKILL.md").write_bytes(page.encode())
+    (draft / "hooks" / "hooks.json").write_bytes(_hooks_json(folder).encode())
+    (draft / "hooks" / "greeting.md").write_bytes(HOOK_MD.encode())
 
 
 def _hooks_json(folder: Path) -> str:
+    schema = Path(os.path.relpath(SCHEMA_FILE, folder.resolve())).as_posix()
     document = {
-        "$schema": Path(os.path.relpath(SCHEMA_FILE, folder.resolve() / "hooks")).as_posix(),
+        "$schema": f"../{schema}",
         "hooks": [
             {
                 "name": "greeting",

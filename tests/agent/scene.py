@@ -133,6 +133,11 @@ def traces(chunks: Iterable[LLMChunk], *events: str) -> list[tuple[str, dict[str
     return [(event, data) for event, data in found if not events or event in events]
 
 
+def listed(chunks: list[LLMChunk]) -> list[dict[str, Any]]:
+    """The messages of all `messages` events, in order."""
+    return [message for _, data in traces(chunks, "messages") for message in data["messages"]]
+
+
 async def until(is_so: Callable[[], bool]) -> None:
     """Let other tasks run until it is so, and a little longer, so that they come to rest."""
     for _ in range(1000):

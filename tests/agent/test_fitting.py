@@ -89,6 +89,20 @@ def test_older_copies_of_a_hook_go_after_all_turns_of_the_history_and_the_newest
     assert not fitted.fits
 
 
+def test_what_remains_must_fit_to_the_token() -> None:
+    conversation = long_conversation()
+    rest = sum(estimate_tokens(m) for m in fit(conversation, budget_tokens=1).messages)
+
+    assert fit(conversation, budget_tokens=rest).fits
+    assert not fit(conversation, budget_tokens=rest - 1).fits
+
+
+def test_what_stands_behind_the_last_user_message_stays() -> None:
+    conversation = Conversation("", [message("user", "q1"), message("user", "now"), message("assistant", "begun")])
+
+    assert left_out(conversation, 1) == ["q1"]
+
+
 def test_copies_go_oldest_first_and_only_as_many_as_must() -> None:
     conversation = long_conversation()
     rest = sum(estimate_tokens(m) for m in fit(conversation, budget_tokens=1).messages)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from skills_engine import Diagnostic, SkillsLibrary, load_snapshot
-from skills_engine.skills_folder import MAX_SKILLS, list_skills, stamp_skill
+from skills_engine.skills_folder import MAX_SKILLS, MAX_STAMPED_FILES, list_skills, load_skill, stamp_skill
 from tests.skills_engine.folders import SKILL_MD, entry, make_skill, write_hooks, write_hooks_json
 
 KEPT = "keeps the version from before this change until it is put right"
@@ -18,7 +18,8 @@ def texts(library: SkillsLibrary) -> dict[str, list[str]]:
 
 
 def problems(library: SkillsLibrary) -> list[tuple[str, str, str]]:
-    return [(one.severity, f"{one.skill}/{one.file}", one.message) for one in library.current.diagnostics]
+    found = library.current.diagnostics
+    return [(one.severity, f"{one.skill}/{one.file}{one.path}", one.message) for one in found]
 
 
 # -- the first scan -------------------------------------------------------------------------------------------------
@@ -110,6 +111,14 @@ def test_a_folder_of_nothing_is_no_skill(tmp_path: Path) -> None:
     assert snapshot.skills == ()
     message = "is no skill: it has neither SKILL.md nor hooks"
     assert snapshot.diagnostics == (Diagnostic("info", "notes", "", "", message),)
+
+
+def test_a_folder_that_has_just_gone_away_is_said(tmp_path: Path) -> None:
+    loaded = load_skill(tmp_path / "gone")
+
+    assert (loaded.skill, loaded.last_good) == (None, None)
+    message = "cannot be read (No such file or directory)"
+    assert loaded.diagnostics == (Diagnostic("error", "gone", "", "", message),)
 
 
 def test_a_skill_outside_of_the_folder_is_not_loaded(tmp_path: Path) -> None:
@@ -229,7 +238,7 @@ def test_a_broken_save_keeps_the_last_good_version_and_says_why(tmp_path: Path) 
 
     assert texts(library) == {"other": ["Text of hint.", "Text of third."], "tutor": ["Text of hint."]}
     assert problems(library) == [
-        ("error", "tutor/hooks/hooks.json", 'expected system or user; got "nobody"'),
+        ("error", "tutor/hooks/hooks.json$.hooks[0].role", 'expected system or user; got "nobody"'),
         ("info", "tutor/", KEPT),
     ]
 
@@ -385,3 +394,27 @@ def test_a_link_to_nowhere_and_a_missing_folder_have_stamps(tmp_path: Path) -> N
 
     assert stamp_skill(folder) == (*before, (str(folder / "hooks" / "a.md"), 0, 0, 0, 0))
     assert stamp_skill(tmp_path / "gone") == ()
+
+
+def test_hooks_that_lead_out_of_the_skill_are_not_stamped(tmp_path: Path) -> None:
+    other = make_skill(tmp_path, "other", entry())
+    folder = make_skill(tmp_path, "tutor")
+    (folder / "hooks").symlink_to(other / "hooks")
+
+    assert [Path(path).name for path, *_ in stamp_skill(folder)] == ["SKILL.md"]
+
+
+def test_hooks_that_are_a_link_inside_the_skill_are_stamped(tmp_path: Path) -> None:
+    folder = make_skill(tmp_path, "tutor", entry())
+    (folder / "hooks").rename(folder / "texts")
+    (folder / "hooks").symlink_to("texts")
+
+    assert [Path(path).name for path, *_ in stamp_skill(folder)] == ["SKILL.md", "hint.md", "hooks.json"]
+
+
+def test_a_stamp_is_bounded(tmp_path: Path) -> None:
+    folder = make_skill(tmp_path, "tutor", entry())
+    for number in range(MAX_STAMPED_FILES):
+        (folder / "hooks" / f"{number}.md").touch()
+
+    assert len(stamp_skill(folder)) == MAX_STAMPED_FILES

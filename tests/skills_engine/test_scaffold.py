@@ -43,8 +43,17 @@ def test_its_hooks_json_points_an_editor_to_the_schema(tmp_path: Path) -> None:
     assert (folder / "hooks" / document["$schema"]).resolve() == SCHEMA_FILE
 
 
-def test_others_may_read_it(tmp_path: Path) -> None:
-    assert new_skill("tutor", tmp_path).stat().st_mode & 0o777 == 0o755
+def test_its_hooks_json_is_laid_out_for_people(tmp_path: Path) -> None:
+    text = (new_skill("tutor", tmp_path) / "hooks" / "hooks.json").read_text()
+
+    assert text == json.dumps(json.loads(text), indent=2) + "\n"
+
+
+def test_what_an_attempt_before_left_is_no_trouble(tmp_path: Path) -> None:
+    (tmp_path / ".tutor.draft" / "hooks").mkdir(parents=True)
+
+    assert load_snapshot(new_skill("tutor", tmp_path).parent).diagnostics == ()
+    assert [entry.name for entry in tmp_path.iterdir()] == ["tutor"]
 
 
 @pytest.mark.parametrize("name", ["", "..", "a/b", "Tutor", "-a", "a-", "a--b", "a b", "ä", "a" * 65])
@@ -74,4 +83,4 @@ def test_a_place_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     with pytest.raises(ScaffoldError) as raised:
         new_skill("tutor", tmp_path / "file" / "skills")
 
-    assert str(raised.value) == f"{tmp_path}/file/skills cannot be written: Not a directory"
+    assert str(raised.value) == f"{tmp_path}/file/skills/tutor cannot be made: Not a directory"

@@ -12,7 +12,7 @@ SYSTEM = "(the system prompt and the catalogue)"
 def hook(
     timing: str, *, persistent: bool = False, tools: frozenset[str] | None = None, role: Role = "system"
 ) -> HookInfo:
-    return HookInfo(timing, "x.md", timing, role, persistent, f"<{timing}>", "tutor", tools)  # type: ignore[arg-type]
+    return HookInfo(timing, "x.md", timing, role, persistent, f"<{timing}ä>", "tutor", tools)  # type: ignore[arg-type]
 
 
 HOOKS = [hook(timing) for timing in TIMINGS]
@@ -108,8 +108,8 @@ def test_a_play_can_be_read() -> None:
         "call 1: planning\n"
         "    system    (the system prompt and the catalogue)\n"
         "    user      Hi ä\n"
-        '  + system    [tutor/after_user_input, after_user_input, persistent] "<after_user_input>"\n'
-        '  + user      [tutor/before_planning, before_planning] "<before_planning>"\n'
+        '  + system    [tutor/after_user_input, after_user_input, persistent] "<after_user_inputä>"\n'
+        '  + user      [tutor/before_planning, before_planning] "<before_planningä>"\n'
         "    system    (the planning prompt)\n"
         "\n"
         "not fired: tutor/after_tool_call (after_tool_call)"

@@ -102,6 +102,15 @@ async def test_each_kind_of_save_is_in_force_soon(root: Path, reload: Reload) ->
         await watched.until(fourth=None)
 
 
+@pytest.mark.parametrize(("reload", "listens"), [("auto", True), ("poll", False)])
+async def test_polling_does_not_listen(root: Path, reload: Reload, listens: bool) -> None:
+    async with watching(root, reload=reload) as watched:
+        watched.say("tutor", "Changed.")
+        await watched.until(tutor="Changed.")
+
+        assert ("skills watcher" in {task.get_name() for task in asyncio.all_tasks()}) is listens
+
+
 async def test_a_change_between_the_first_scan_and_the_watch_is_not_lost(root: Path) -> None:
     library = SkillsLibrary(root)
     library.load()

@@ -1,0 +1,145 @@
+"""A conversation too long for the model: what is left out, said and remembered."""
+
+import pytest
+
+from server.agent.chunks import NoticeGiven
+from server.agent.fitting import estimate_tokens, estimate_tools
+from server.config import Llm as LlmSettings
+from server.errors import ContextTooLong
+from tests.agent.scene import agent_for, given, notices, play, told
+from tests.support.scripted_model import ScriptedModel, call, say
+
+OLD = [
+    *({"role": role, "content": f"{number} {'x' * 300}"} for number in range(4) for role in ("user", "assistant")),
+    {"role": "user", "content": "What time is it?"},
+]
+
+
+def numbers(model: ScriptedModel, index: int) -> list[str]:
+    """Which of OLD's messages a call read."""
+    return [content[0] for role, content in model.contents(index) if content[-1] == "x"]
+
+
+async def test_a_history_that_fits_is_sent_whole() -> None:
+    model = ScriptedModel([say("Hi.")], context_tokens=100_000)
+
+    chunks = await play(agent_for(model), messages=OLD, enable_tools=False)
+
+    assert numbers(model, 0) == ["0", "0", "1", "1", "2", "2", "3", "3"]
+    assert notices(chunks) == []
+
+
+async def test_of_a_history_too_long_the_oldest_turns_are_left_out_and_one_notice_says_so() -> None:
+    model = ScriptedModel([say("<need_tool>Wait."), call("alpha"), say("Noon.")], context_tokens=1000)
+
+    chunks = await play(agent_for(model), messages=OLD)
+
+    assert numbers(model, 0) == ["2", "2", "3", "3"]
+    assert told(chunks)[:2] == [("notice", "history_trimmed"), ("model_request",)]
+    text = "the conversation no longer fits the model: its 4 oldest messages were left out"
+    assert given(chunks) == [NoticeGiven("history_trimmed", "info", text)]
+
+
+@pytest.mark.parametrize(
+    ("llm", "kept"),
+    [
+        ({"context_tokens": 1000}, ["1", "1", "2", "2", "3", "3"]),  # 750 for the prompt
+        ({"context_tokens": 1000, "max_tokens": 600}, ["3", "3"]),  # 400
+        ({"context_tokens": 1000, "max_tokens": 1}, ["0", "0", "1", "1", "2", "2", "3", "3"]),  # 999
+    ],
+)
+async def test_the_prompt_may_have_what_the_reply_leaves(llm: dict[str, int], kept: list[str]) -> None:
+    model = ScriptedModel([say("Hi.")], context_tokens=10)
+
+    await play(agent_for(model, llm=LlmSettings(**llm)), messages=OLD, enable_tools=False)  # type: ignore[arg-type]  # a table of two int fields
+
+    assert numbers(model, 0) == kept
+
+
+async def test_what_cannot_fit_ends_the_turn_before_it_is_sent() -> None:
+    model = ScriptedModel([], context_tokens=20)
+
+    with pytest.raises(
+        ContextTooLong,
+        match=r"^the message and what must go with it do not fit the context of scripted \(15 tokens for the prompt\); shorten it or use a model with a larger context$",
+    ):
+        await play(agent_for(model), messages=OLD)
+
+    assert model.requests == []
+
+
+async def test_a_context_too_long_is_trimmed_tried_once_more_and_remembered() -> None:
+    model = ScriptedModel([[ContextTooLong("long", limit_tokens=800)], say("Hi."), say("Hi.")])
+    agent = agent_for(model)
+
+    first = await play(agent, messages=OLD, enable_tools=False)
+    second = await play(agent, messages=OLD, enable_tools=False)
+
+    assert numbers(model, 0) == ["0", "0", "1", "1", "2", "2", "3", "3"]
+    assert numbers(model, 1) == numbers(model, 2) == ["2", "2", "3", "3"]
+    assert notices(first) == notices(second) == ["history_trimmed"]
+
+
+async def test_a_limit_that_the_endpoint_does_not_tell_is_three_quarters_of_what_was_refused(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    model = ScriptedModel([[ContextTooLong("long")], say("Hi.")])
+
+    await play(agent_for(model, planning=False), messages=OLD)
+
+    refused = sum(map(estimate_tokens, model.messages(0))) + estimate_tools(model.requests[0].tools)
+    assert refused == 998
+    assert caplog.messages == ["the context was too long; the turn's prompts are kept to 748 tokens"]
+    assert numbers(model, 1) == ["2", "2", "3", "3"]
+
+
+async def test_a_limit_larger_than_what_was_refused_is_not_believed() -> None:
+    model = ScriptedModel([[ContextTooLong("long", limit_tokens=100_000)], say("Hi.")])
+
+    await play(agent_for(model), messages=OLD, enable_tools=False)
+
+    assert numbers(model, 1) == ["2", "2", "3", "3"]
+
+
+@pytest.mark.parametrize("limit_tokens", [None, 100_000])
+async def test_one_turns_picture_does_not_shorten_the_turns_of_others(limit_tokens: int | None) -> None:
+    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+    too_long = ContextTooLong("long", limit_tokens=limit_tokens)
+    model = ScriptedModel([[too_long], say("Hi.")])
+    agent = agent_for(model)
+
+    with pytest.raises(ContextTooLong):
+        await play(agent, messages=[{"role": "user", "content": [picture]}], enable_tools=False)
+    await play(agent, messages=[*OLD[:-1] * 4, OLD[-1]], enable_tools=False)
+
+    assert len(numbers(model, 1)) == 4 * len(OLD[:-1])
+
+
+async def test_a_second_refusal_for_length_ends_the_turn() -> None:
+    model = ScriptedModel([[ContextTooLong("long", limit_tokens=600)], [ContextTooLong("still")]])
+
+    with pytest.raises(ContextTooLong, match="still"):
+        await play(agent_for(model), messages=OLD)
+
+    assert len(model.requests) == 2
+
+
+async def test_a_known_limit_may_be_corrected_once_a_call() -> None:
+    model = ScriptedModel(
+        [[ContextTooLong("long", limit_tokens=900)], say("Hi."), [ContextTooLong("long")], say("Hi.")]
+    )
+    agent = agent_for(model)
+
+    await play(agent, messages=OLD, enable_tools=False)
+    await play(agent, messages=OLD, enable_tools=False)
+
+    assert len(numbers(model, 2)) > len(numbers(model, 3))
+
+
+async def test_the_tools_count_in_the_context() -> None:
+    model = ScriptedModel([say("Hi."), say("Hi.")], context_tokens=1200)
+
+    await play(agent_for(model), messages=OLD, enable_tools=False)
+    await play(agent_for(model, planning=False), messages=OLD)
+
+    assert len(numbers(model, 0)) > len(numbers(model, 1))
