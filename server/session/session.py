@@ -18,14 +18,15 @@ from server.errors import FrameError, TurnError
 from server.llm.types import ModelInfo
 from server.metrics import Metrics
 from server.session import greeting
+from server.session.accounting import account
 from server.session.chat_handler import ChatHandler, TurnRequest
+from server.session.choices import Choices
 from server.session.hearing import Hearing, Words
 from server.session.outbox import Kind, Outbox
 from server.session.playback import PlaybackClock
 from server.session.speaker import Voice
 from server.session.turn import Sign, Turn, code_of
 from server.session.turn_gate import TurnGate
-from server.speech.listener import TurnDetection
 from server.speech.service import SpeechService
 from server.wire import codec
 from server.wire import frames as wire
@@ -54,20 +55,6 @@ class Services:
     speech: SpeechService
 
 
-@dataclass(slots=True)
-class _Choices:
-    """What `configure` has set for the rest of the connection."""
-
-    voice: bool = True
-    turn_detection: TurnDetection = "server_vad"
-    sample_rate: int = 16_000
-    max_ahead_ms: float = 30_000
-    skills: list[str] | None = None
-    enable_tools: bool = True
-    language: str | None = None
-    trace: bool = False
-
-
 class Session:
     """Reads frames and answers them; everything it says goes into its outbox.
 
@@ -89,7 +76,7 @@ class Session:
         self._outbox = outbox
         self._is_local = is_local
         self._on_turn_over = on_turn_over
-        self._choices = _Choices()
+        self._choices = Choices()
         self._turn: Turn | None = None  # the one that is alive
         self._task: asyncio.Task[None] | None = None  # of _turn
         self._unwinding: set[asyncio.Task[None]] = set()
@@ -209,28 +196,13 @@ class Session:
                 assert_never(frame)
 
     def _configure(self, frame: wire.Configure) -> None:
-        choices = self._choices
-        if frame.voice is not UNSET:
-            choices.voice = frame.voice
-        if frame.output is not UNSET:
-            choices.max_ahead_ms = frame.output.max_ahead_ms
-        if frame.turn_detection is not UNSET:
-            choices.turn_detection = frame.turn_detection
-        if frame.input is not UNSET:
-            choices.sample_rate = frame.input.sample_rate
+        self._choices.take(frame, may_trace=self._may_trace())
         if frame.turn_detection is not UNSET or frame.input is not UNSET:
-            self._hearing.configure(sample_rate=choices.sample_rate, mode=choices.turn_detection)
-        if frame.skills is not UNSET:
-            choices.skills = frame.skills
-        if frame.enable_tools is not UNSET:
-            choices.enable_tools = frame.enable_tools
+            self._hearing.configure(sample_rate=self._choices.sample_rate, mode=self._choices.turn_detection)
         if frame.language is not UNSET:
-            choices.language = frame.language
             self._hearing.speak_language(frame.language)
-        if frame.trace is not UNSET:
-            choices.trace = frame.trace and self._may_trace()
-            if frame.trace and not choices.trace:
-                self._notify("trace_not_allowed", "the trace is for local requests; see security.trace")
+        if frame.trace is True and not self._choices.trace:
+            self._notify("trace_not_allowed", "the trace is for local requests; see security.trace")
 
     def _may_trace(self) -> bool:
         allowed = self._services.security.trace
@@ -346,7 +318,7 @@ class Session:
             self._unwinding.add(task)
             task.add_done_callback(self._unwinding.discard)
         self._services.gate.leave()
-        _account(turn, self._services.metrics)
+        account(turn, self._services.metrics)
         if self._on_turn_over is not None:
             self._on_turn_over()
 
@@ -438,27 +410,3 @@ class Session:
     def _send_sound(self, pcm: bytes) -> None:
         self._services.metrics.count_out("binary")
         self._outbox.put(Kind.BINARY, pcm)
-
-
-def _account(turn: Turn, metrics: Metrics) -> None:
-    times = turn.metrics
-    assert times is not None, "the turn has ended"
-    metrics.turns.labels(turn.reason).inc()
-    metrics.hook_frames.inc(turn.hook_count)
-    metrics.turn_total.observe(times.total / 1000)
-    if times.first_token is not None:
-        metrics.first_token.observe(times.first_token / 1000)
-    if times.first_sentence is not None:
-        metrics.first_sentence.observe(times.first_sentence / 1000)
-    if times.first_audio is not None:
-        metrics.first_audio.observe(times.first_audio / 1000)
-    if times.transcript is not None:
-        metrics.transcript.observe(times.transcript / 1000)
-    logger.info(
-        "turn %s %s in %.0f ms; first text after %s ms; tools: %s",
-        turn.id,
-        turn.reason,
-        times.total,
-        "–" if times.first_token is None else f"{times.first_token:.0f}",
-        ", ".join(turn.tools) or "none",
-    )
