@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -19,6 +20,8 @@ CHECK_S = 2.0
 """How often, beside inotify, the folder is looked at: some file systems report nothing."""
 
 MAX_MISSES = 2
+
+_events = partial(awatch, step=STEP_MS, debounce=100, watch_filter=None, force_polling=False)
 
 _Identity = tuple[int, int] | None
 
@@ -83,22 +86,12 @@ class Watcher:
         self._stop = anyio.Event()
         root = self._folder.resolve()
         self._event.set()  # whatever changed before the watch stood
-        async for changes in awatch(
-            root, step=STEP_MS, debounce=100, watch_filter=None, stop_event=self._stop, force_polling=False
-        ):
-            for _, path in changes:
-                self._note(Path(path), root)
+        async for changes in _events(root, stop_event=self._stop):
+            self._touched |= {name for _, path in changes if (name := touched_skill(Path(path), root))}
+            self._misses = 0
+            self._event.set()
             if self._armed != _identity(self._folder):
                 return
-
-    def _note(self, path: Path, root: Path) -> None:
-        parts = path.relative_to(root).parts if path.is_relative_to(root) else ()
-        if not _concerns_skills(parts):
-            return
-        if len(parts) > 1 and is_skill_file(parts[-1]):
-            self._touched.add(parts[0])
-        self._misses = 0
-        self._event.set()
 
     def _poll_from_now(self, reason: str) -> None:
         logger.warning("polling %s every %s s: %s", self._folder, POLL_S, reason)
@@ -114,9 +107,12 @@ class Watcher:
             pass
 
 
-def _concerns_skills(parts: tuple[str, ...]) -> bool:
-    """Of a path below the folder: a skill comes or goes, its SKILL.md or its hooks change."""
-    return len(parts) < 2 or parts[1] == "hooks" or (len(parts) == 2 and is_skill_file(parts[1]))
+def touched_skill(path: Path, root: Path) -> str | None:
+    """The skill whose SKILL.md or hooks this file may be; other changes show in the stamps."""
+    parts = path.relative_to(root).parts if path.is_relative_to(root) else ()
+    if len(parts) < 2 or not is_skill_file(parts[-1]):
+        return None
+    return parts[0] if len(parts) == 2 or parts[1] == "hooks" else None
 
 
 def _identity(folder: Path) -> _Identity:

@@ -64,7 +64,7 @@ HEADS = [
 ]
 
 
-@pytest.mark.parametrize(("reply", "tag", "shown", "needs_tools"), HEADS, ids=[repr(head[0]) for head in HEADS])
+@pytest.mark.parametrize(("reply", "tag", "shown", "needs_tools"), HEADS, ids=range(len(HEADS)))
 def test_a_head_is_read_alike_wherever_the_stream_is_cut(
     reply: str, tag: str | None, shown: str, needs_tools: bool
 ) -> None:
@@ -186,7 +186,7 @@ THOUGHTS = [
 ]
 
 
-@pytest.mark.parametrize(("reply", "reasoning", "text"), THOUGHTS, ids=[repr(thought[0]) for thought in THOUGHTS])
+@pytest.mark.parametrize(("reply", "reasoning", "text"), THOUGHTS, ids=range(len(THOUGHTS)))
 def test_a_think_block_is_told_apart_wherever_the_stream_is_cut(reply: str, reasoning: str, text: str) -> None:
     for deltas in cuts(reply):
         assert think(*deltas) == (reasoning, text), deltas

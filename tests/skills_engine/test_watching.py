@@ -12,7 +12,7 @@ import pytest
 
 from skills_engine import SkillsLibrary, SkillsSnapshot
 from skills_engine.library import Reload
-from skills_engine.watcher import MAX_MISSES, Watcher
+from skills_engine.watcher import MAX_MISSES, Watcher, touched_skill
 from tests.skills_engine.folders import entry, make_skill, write_hooks_json
 
 DEADLINE_S = 20
@@ -211,6 +211,7 @@ async def test_a_folder_that_is_missing_is_waited_for(tmp_path: Path, reload: Re
 
         watched.say("tutor", "Changed.")
         await watched.until(tutor="Changed.")
+        assert ("skills watcher" in {task.get_name() for task in asyncio.all_tasks()}) is (reload == "auto")
 
 
 async def test_a_folder_that_is_removed_and_made_again_is_followed(root: Path) -> None:
@@ -312,3 +313,42 @@ async def test_what_is_heard_takes_a_miss_back(root: Path) -> None:
     assert not watcher.is_polling
     run.cancel()
     await asyncio.wait([run])
+
+
+async def test_a_new_folder_is_listened_to_before_anybody_looks(root: Path) -> None:
+    make_skill(root.with_name("next"), "tutor", entry())
+    watcher = Watcher(root, is_polling=False, check_s=10 * DEADLINE_S)
+    run = asyncio.create_task(watcher.run(), name="run")
+    async with asyncio.timeout(DEADLINE_S):
+        await watcher.wait()
+        root.rename(root.with_name("before"))
+        root.with_name("next").rename(root)
+        await watcher.wait()
+
+        (root / "tutor" / "hooks" / "hint.md").write_text("Heard.")
+        while "tutor" not in (await watcher.wait() or ()):
+            pass
+    run.cancel()
+    await asyncio.wait([run])
+
+
+@pytest.mark.parametrize(
+    ("path", "skill"),
+    [
+        ("", None),
+        ("tutor", None),
+        ("README.md", None),
+        ("tutor/SKILL.md", "tutor"),
+        ("tutor/README.md", "tutor"),
+        ("tutor/hooks", None),
+        ("tutor/data.json", None),
+        ("tutor/hooks/hooks.json", "tutor"),
+        ("tutor/hooks/.hint.md.swp", None),
+        ("tutor/hooks/more/hint.md", "tutor"),
+        ("tutor/assets/page.md", None),
+        ("tutor/assets/hooks/page.md", None),
+        ("../elsewhere/tutor/SKILL.md", None),
+    ],
+)
+def test_an_event_names_the_skill_whose_files_count(path: str, skill: str | None) -> None:
+    assert touched_skill(Path(os.path.normpath(Path("/skills") / path)), Path("/skills")) == skill
