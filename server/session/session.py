@@ -83,6 +83,8 @@ class Session:
         self._used_ids: OrderedDict[str, None] = OrderedDict()  # the last MAX_REMEMBERED_IDS
         self._told_deaf = False
         self._clock = PlaybackClock()  # of the latest turn with sound
+        self._announced: str | None = None  # the turn that a transcript has named and that waits for its history
+        self._is_announced_cut = False
         self._hearing = Hearing(
             services.speech,
             send=self._send,
@@ -181,6 +183,7 @@ class Session:
             case wire.Ping():
                 self._send(wire.Pong(t=frame.t))
             case wire.Interrupt():
+                self._is_announced_cut |= self._announced is not None and frame.turn_id in (None, self._announced)
                 self.interrupt(frame.turn_id)
             case wire.Configure():
                 self._configure(frame)
@@ -353,10 +356,12 @@ class Session:
     def _hear_words(self, _words: Words) -> str:
         turn_id = secrets.token_hex(8)
         self._remember(turn_id)
+        self._announced, self._is_announced_cut = turn_id, False
         return turn_id
 
     def _answer_words(self, turn_id: str, words: Words, history: list[wire.Message] | None) -> None:
         """Start the turn that a transcript has announced."""
+        is_cut, self._announced, self._is_announced_cut = self._is_announced_cut, None, False
         if not self._enter_gate():
             return
         choices = self._choices
@@ -373,8 +378,8 @@ class Session:
         if history is None:
             text = "the client sent no history for what was said: the reply knows these words only"
             self._send(wire.Notice(code="history_missing", level="warning", message=text, turn_id=turn_id))
-        if self._hearing.is_speaking:
-            self.interrupt()  # the user has begun to speak again while the history was waited for
+        if self._hearing.is_speaking or is_cut:
+            self.interrupt()  # the user has begun to speak again, or said stop, while the history was waited for
 
     def _note_playback(self, frame: wire.Playback) -> None:
         if self._clock.turn_id != frame.turn_id:

@@ -341,6 +341,19 @@ async def test_who_speaks_again_while_the_history_is_waited_for_gets_the_floor()
     assert end["reason"] == "interrupted"
 
 
+@pytest.mark.parametrize("names_it", [True, False])
+async def test_an_interrupt_between_transcript_and_history_ends_the_turn_as_it_starts(names_it: bool) -> None:
+    async with Talk() as talk:
+        await talk.utter()
+        announced = (await talk.until("transcript"))["turn_id"]
+        talk.send("interrupt", turn_id=announced if names_it else None)
+        talk.history("u1")
+        end = await talk.until("turn_end")
+
+    assert (end["turn_id"], end["reason"]) == (announced, "interrupted")
+    assert talk.agent.asked == []
+
+
 # barge-in
 
 
