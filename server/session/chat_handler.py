@@ -5,7 +5,7 @@ import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
 from server.agent.agent_client import TurnOptions
 from server.agent.chunks import LLMChunk
@@ -20,6 +20,8 @@ from server.wire import frames as wire
 from skills_engine import HookInfo, SkillsSnapshot
 
 logger = logging.getLogger(__name__)
+
+_SHORT_WAIT_S: Final = 0.01  # not worth moving the deadline for
 
 
 class Agent(Protocol):
@@ -98,13 +100,18 @@ class ChatHandler:
     async def _listen_to_agent(
         self, turn: Turn, request: TurnRequest, outbox: Outbox, speaker: Speaker, narrator: Narrator
     ) -> "_Failure | None":
+        """`max_turn_s` is the agent's time: while the voice says what is written, it stands still."""
+        loop = asyncio.get_running_loop()
         limit = asyncio.timeout(self._limits.max_turn_s)
         try:
             async with limit, aclosing(await self._stream(turn, request)) as chunks:
                 async for chunk in chunks:
                     turn.note(chunk)
+                    said_s = loop.time()
                     for result in narrator.tell(chunk):
                         await speaker.say(result)
+                    if (waited_s := loop.time() - said_s) > _SHORT_WAIT_S:
+                        limit.reschedule((limit.when() or said_s) + waited_s)
                     await outbox.room()
         except (ProviderError, TurnError) as error:
             logger.warning("turn failed: %s: %s", error.code, error)
