@@ -67,12 +67,16 @@ class HttpApi:
     async def _health(self, _request: web.Request) -> web.Response:
         return web.Response(text="ok\n", headers={"Cache-Control": "no-store"})
 
-    async def _ready(self, _request: web.Request) -> web.Response:
+    async def _ready(self, request: web.Request) -> web.Response:
+        """Probes come from anywhere; why a stage is not ready is told to local requests alone."""
         readiness = self._readiness
+        is_local = self._doorkeeper.visitor(request).is_local
         body = {
             "ready": readiness.is_ready,
             "draining": readiness.is_draining,
-            "stages": [{"name": s.name, "state": s.state, "detail": s.detail} for s in readiness.stages],
+            "stages": [
+                {"name": s.name, "state": s.state, "detail": s.detail if is_local else None} for s in readiness.stages
+            ],
         }
         return web.json_response(
             body, status=200 if readiness.is_ready else 503, headers={"Cache-Control": "no-store"}, dumps=json.dumps

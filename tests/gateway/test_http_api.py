@@ -25,8 +25,18 @@ async def test_readyz_tells_the_stages_and_healthz_and_metrics_answer(server: Pa
             "stages": [
                 {"name": "skills", "state": "ready", "detail": None},
                 {"name": "model", "state": "ready", "detail": "scripted"},
+                *(
+                    {"name": name, "state": "missing", "detail": reason}
+                    for name, reason in (
+                        ("speech recognition", "switched off (speech.stt.provider: none)"),
+                        ("voice detection", "nothing is recognised (speech.stt.provider: none)"),
+                        ("voice", "switched off (speech.tts.provider: none)"),
+                    )
+                ),
             ],
         }
+        async with http.get(f"{server.url}/readyz", headers={"X-Forwarded-For": "1.2.3.4"}) as answer:
+            assert {stage["detail"] for stage in (await answer.json())["stages"]} == {None}
         async with http.get(f"{server.url}/healthz") as answer:
             assert (answer.status, await answer.text()) == (200, "ok\n")
         async with http.get(f"{server.url}/metrics") as answer:
