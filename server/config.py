@@ -264,7 +264,8 @@ def _read_yaml(path: Path) -> dict[str, Any]:
         return {}
     if not isinstance(tree, dict):
         raise ConfigError(f"{path}: expected sections such as `listen:` at the top, got {type(tree).__name__}")
-    return tree
+    # a section whose keys are all commented out is an empty one
+    return {key: {} if value is None and key in Config.__struct_fields__ else value for key, value in tree.items()}
 
 
 def _environment(environ: Mapping[str, str]) -> Iterator[tuple[str, list[str], Any]]:

@@ -110,7 +110,6 @@ def test_a_variable_replaces_a_list_and_adds_to_a_section() -> None:
         ("listen: {port: 65536}", "listen.port: expected `int` <= 65535"),
         ("listen: {port: -1}", "listen.port: expected `int` >= 0"),
         ("listen: 5", "listen: expected `object`, got `int`"),
-        ("listen:", "listen: expected `object`, got `null`"),
         ("listen: {tls: {cert: x}}", "listen.tls: cert and key go together"),
         ("log: {level: loud}", "log.level: invalid enum value 'loud'"),
         ("llm: {api_key: 5}", "llm.api_key: expected `str`, got `int`"),
@@ -149,6 +148,10 @@ def test_a_mistake_is_told_by_its_key(text: str, told: str) -> None:
 )
 def test_a_key_that_this_version_cannot_honour_is_refused(text: str, told: str) -> None:
     assert mistake(text) == told
+
+
+def test_a_section_whose_keys_are_commented_out_is_empty() -> None:
+    assert load("listen:\n  # port: 80\nllm:\n") == Config()
 
 
 def test_such_a_key_may_stand_there_empty() -> None:
