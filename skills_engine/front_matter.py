@@ -64,11 +64,11 @@ def _parse(text: str) -> tuple[dict[str, Any] | None, str | None]:
 class _PlainLoader(yaml.BaseLoader):
     """Makes strings, lists and dicts; refuses aliases and tags, which no public skill uses (alias bombs)."""
 
-    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+    def compose_node(self, *place: Any) -> yaml.Node | None:
         event = self.peek_event()  # type: ignore[no-untyped-call]  # PyYAML's stubs leave it out
-        if event.anchor or getattr(event, "tag", None):
+        if event.anchor or event.tag:  # an alias has an anchor
             raise yaml.YAMLError("anchors, aliases and tags are not allowed")
-        return super().compose_node(parent, index)
+        return super().compose_node(*place)
 
 
 def _parse_yaml(text: str) -> dict[str, Any]:

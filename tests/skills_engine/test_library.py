@@ -113,6 +113,13 @@ def test_a_folder_of_nothing_is_no_skill(tmp_path: Path) -> None:
     assert snapshot.diagnostics == (Diagnostic("info", "notes", "", "", message),)
 
 
+def test_a_skill_is_taken_for_unnamed_unless_said(tmp_path: Path) -> None:
+    skill = load_skill(make_skill(tmp_path, "tutor", skill_md="Teaches.")).skill
+
+    assert skill is not None
+    assert not skill.listed
+
+
 def test_a_folder_that_has_just_gone_away_is_said(tmp_path: Path) -> None:
     loaded = load_skill(tmp_path / "gone")
 
