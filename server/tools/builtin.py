@@ -1,8 +1,6 @@
 """The tools that come with the server: read_file, search_text, current_time."""
 
-import asyncio
 import math
-import time
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from functools import cache
@@ -18,6 +16,7 @@ from server.errors import ToolError
 from server.llm.types import ToolSpec
 from server.tools.folders import Folders
 from server.tools.registry import Tool, ToolRegistry
+from server.tools.threads import Deadline, in_thread
 
 MAX_FILE_BYTES = 10 << 20
 MAX_LINES = 2000
@@ -79,14 +78,18 @@ def build_registry(settings: config.Tools, skills_dir: Path) -> ToolRegistry:
 
     async def read_file(arguments: dict[str, Any]) -> str:
         first, limit = int(arguments.get("offset", 1)), int(arguments.get("limit", MAX_LINES))  # JSON's 1.0 is a 1
-        return await asyncio.to_thread(_read, folders, arguments["path"], first, limit, max_bytes)
+        return await in_thread(_read, folders, arguments["path"], first, limit, max_bytes)
 
     async def search_text(arguments: dict[str, Any]) -> str:
         pattern, path = arguments["pattern"], arguments.get("path")
-        return await asyncio.to_thread(_search, folders, pattern, path, search_limit_s, max_bytes)
+        deadline = Deadline(search_limit_s)
+        try:
+            return await in_thread(_search, folders, pattern, path, deadline, max_bytes)
+        finally:
+            deadline.end_now()  # cancelled: nobody waits for what it would still find
 
     async def current_time(arguments: dict[str, Any]) -> str:
-        return await asyncio.to_thread(_now, arguments.get("timezone"))  # the time zone may come from disk
+        return await in_thread(_now, arguments.get("timezone"))  # the time zone may come from disk
 
     return ToolRegistry(
         [
@@ -138,14 +141,13 @@ def _text(file: Path, shown: str) -> str:
     return data.decode("utf-8-sig", "replace")
 
 
-def _search(folders: Folders, pattern: str, path: str | None, limit_s: float, max_bytes: int) -> str:
+def _search(folders: Folders, pattern: str, path: str | None, deadline: Deadline, max_bytes: int) -> str:
     if max(_unrolled(pattern), _unrolled(_LOOSE.sub("", pattern))) > MAX_UNROLLED:
         raise ToolError("the pattern repeats too often; use smaller numbers in its {…}, or * and +")
     try:
         compiled = regex.compile(pattern)
     except regex.error as error:
         raise ToolError(f"not a regular expression: {error}; put a backslash before special characters") from error
-    deadline = time.monotonic() + limit_s
     found: list[str] = []
     more = 0
     stopped = ""
@@ -156,7 +158,7 @@ def _search(folders: Folders, pattern: str, path: str | None, limit_s: float, ma
             else:
                 more += 1
     except TimeoutError:
-        stopped = f"\n(stopped after {limit_s:g} s; there may be more: narrow the path or the pattern)"
+        stopped = f"\n(stopped after {deadline.limit_s:g} s; there may be more: narrow the path or the pattern)"
     if not found:
         return stopped.lstrip() or "no matches"
     shown = found[: max(1, _how_many_fit(found, max_bytes))]
@@ -169,7 +171,7 @@ def _unrolled(pattern: str) -> int:
     return len(pattern) * math.prod(max(1, int(count)) for count in _LEAST_COUNT.findall(pattern))
 
 
-def _matches(folders: Folders, pattern: "regex.Pattern[str]", path: str | None, deadline: float) -> Iterator[str]:
+def _matches(folders: Folders, pattern: "regex.Pattern[str]", path: str | None, deadline: Deadline) -> Iterator[str]:
     """One `path:line: text` per matching line. Raises TimeoutError at the deadline."""
     for shown, file in folders.files(path):
         try:
@@ -177,8 +179,8 @@ def _matches(folders: Folders, pattern: "regex.Pattern[str]", path: str | None, 
         except ToolError:
             continue  # binary, too large or gone: nothing to be found there
         for number, line in enumerate(text.splitlines(), 1):
-            left_s = deadline - time.monotonic()
-            if left_s <= 0:
+            left_s = deadline.left_s
+            if not left_s:
                 raise TimeoutError
             if pattern.search(line, timeout=left_s, concurrent=True):
                 yield f"{shown}:{number}: {line.strip()[:MAX_LINE_CHARS]}"

@@ -17,6 +17,7 @@ from server.tools import builtin
 from server.tools.builtin import build_registry
 from server.tools.executor import ToolExecutor, ToolOutcome
 from server.tools.folders import Folders
+from server.tools.threads import Deadline
 
 
 class Tools:
@@ -262,7 +263,7 @@ def test_a_pattern_that_would_take_for_ever_is_stopped_and_keeps_what_was_found(
     (tmp_path / "a.txt").write_text("aab\n" + "a" * 60 + "c\n")
 
     def search(pattern: str) -> str:
-        return builtin._search(Folders([tmp_path]), pattern, None, 0.02, 1000)
+        return builtin._search(Folders([tmp_path]), pattern, None, Deadline(0.02), 1000)
 
     stopped = "(stopped after 0.02 s; there may be more: narrow the path or the pattern)"
     assert search("(a|aa)+b") == f"a.txt:1: aab\n{stopped}"
@@ -272,7 +273,7 @@ def test_a_pattern_that_would_take_for_ever_is_stopped_and_keeps_what_was_found(
 def test_a_search_whose_time_is_over_looks_at_no_further_line(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("cat\n")
 
-    assert builtin._search(Folders([tmp_path]), "cat", None, 0, 1000).startswith("(stopped after 0 s;")
+    assert builtin._search(Folders([tmp_path]), "cat", None, Deadline(0), 1000).startswith("(stopped after 0 s;")
 
 
 # --- current_time -------------------------------------------------------------------------------------------------
