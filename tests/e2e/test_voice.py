@@ -108,6 +108,10 @@ async def talk(context: BrowserContext, server: ServerProcess, microphone: WavMi
     assert [line for line in page.complaints if not EXPECTED_ERRORS.search(line)] == []
 
 
+SAME = 0.6
+"""The voice is not twice the same and a small recogniser mishears; another sentence stays under 0.45."""
+
+
 def likeness(heard: str, said: str) -> float:
     """1 = the same letters; a small recogniser mishears a name."""
     return difflib.SequenceMatcher(None, heard.lower(), said.lower()).ratio()
@@ -167,8 +171,8 @@ async def test_a_spoken_question_is_shown_and_its_answer_can_be_heard(
     await talk.answered(2)
     second = await voices.understand(await heard(talk.page.tab))
 
-    assert likeness(first, "The capital of France is Paris. It is a beautiful old city.") > 0.8
-    assert likeness(second, "Two million people live in the city.") > 0.8
+    assert likeness(first, "The capital of France is Paris. It is a beautiful old city.") > SAME
+    assert likeness(second, "Two million people live in the city.") > SAME
     roles = [message["role"] for message in await talk.page.history() if "_hook" not in message]
     assert roles == ["user", "assistant", "user", "assistant"]
     assert "The capital of France is Paris. It is a beautiful old city." in model.requests[1].contents
@@ -185,7 +189,7 @@ async def test_who_speaks_into_a_reply_stops_it_and_what_was_not_heard_is_forgot
     await talk.say(interruption)
     await talk.answered(2)
 
-    assert "weather" in " ".join(talk.words())
+    assert likeness(" ".join(talk.words()), "Stop, please tell me about the weather instead.") > SAME
     kept = [m["content"] for m in await talk.page.history() if m["role"] == "assistant"]
     whole = "".join(LONG_REPLY)
     assert len(kept[0]) < len(whole)
@@ -220,5 +224,5 @@ async def test_holding_the_space_bar_says_one_thing(talk: Talk, voices: Voices, 
     await talk.page.tab.keyboard.up(" ")
     await talk.answered(1)
 
-    assert "time" in " ".join(talk.words())
+    assert likeness(" ".join(talk.words()), "What time is it now?") > SAME
     assert (await talk.page.texts())[-1] == "assistant: It is noon."
