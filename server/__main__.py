@@ -11,7 +11,8 @@ import msgspec
 
 from server import __version__, log
 from server.app import serve
-from server.config import Config, load_config
+from server.config import Config
+from server.config_file import load_config
 from server.errors import ConfigError
 
 _EPILOG = """\

@@ -7,7 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from server.config import Config, Secret, load_config
+from server.config import Config, Secret
+from server.config_file import load_config
 from server.errors import ConfigError
 
 

@@ -29,7 +29,8 @@ FLOORS = [
     {"server.hooks"},
     {"server.llm", "server.speech"},
     {"server.metrics", "server.media", "server.log"},
-    {"server.wire", "server.config"},
+    {"server.wire", "server.config_file", "server.storage"},
+    {"server.config"},
     {"server.errors"},
     {"skills_engine"},
 ]

@@ -1,0 +1,189 @@
+"""One YAML file and the environment over it → settings.
+
+An unknown key is an error that names the key and where it came from. A string
+may be given as `{file: PATH}` or `{env: NAME}`; what is read that way appears
+in no log, error or page. Relative paths count from the file that names them,
+those of defaults and environment variables from the working directory.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import yaml
+
+from server.config import Config
+from server.errors import ConfigError
+
+PREFIX = "PARLEY_"
+_MAX_FILE_BYTES = 1 << 20
+
+_PATHS = (
+    ("listen", "tls", "cert"),
+    ("listen", "tls", "key"),
+    ("data", "dir"),
+    ("skills", "dir"),
+    ("tools", "roots"),
+    ("security", "secret_file"),
+)
+
+# The contract names these keys; a version that cannot honour them must not take them in silence:
+# an operator who configured a guard would believe that it stands.
+_NOT_YET = {
+    ("tools", "mcp"): "MCP tools",
+    ("hooks", "builtins"): "in-process hooks",
+    ("hooks", "processes"): "process hooks",
+    ("hooks", "pre_tool_use"): "tool policy",
+    ("hooks", "post_tool_use"): "tool policy",
+    ("hooks", "tool_error"): "tool policy",
+    ("hooks", "tool_skip"): "tool policy",
+    ("speech", "vad"): "settings for voice detection",
+    ("storage", "url"): "stored configuration",
+}
+
+
+def load_config(path: Path | None, environ: Mapping[str, str]) -> Config:
+    """Read `path` (None: `parley.yaml` of the working directory, if it is there) and the environment.
+
+    Raises ConfigError with every layer's first mistake named by key and source.
+    """
+    tree: dict[str, Any] = {}
+    secrets: set[str] = set()
+    source = path if path is not None else Path("parley.yaml")
+    if path is not None or source.exists():
+        layer = _read_yaml(source)
+        _resolve_secrets(layer, source.parent, environ, secrets, ())
+        _resolve_paths(layer, source.resolve().parent)
+        tree = layer
+    for variable, keys, value in _environment(environ):
+        layer = _nest(keys, value, variable)
+        _resolve_secrets(layer, Path(), environ, secrets, ())
+        _resolve_paths(layer, Path.cwd())
+        _merge(tree, layer)
+    config = _convert(tree, secrets)
+    for (section, key), what in _NOT_YET.items():
+        if getattr(getattr(config, section), key):
+            raise ConfigError(f"{section}.{key}: this version has no {what} yet; remove the key")
+    return config
+
+
+def _read_yaml(path: Path) -> dict[str, Any]:
+    try:
+        if path.stat().st_size > _MAX_FILE_BYTES:
+            raise ConfigError(f"{path}: larger than {_MAX_FILE_BYTES} bytes; is this the right file?")
+        tree = yaml.safe_load(path.read_text("utf-8"))
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror}; give the configuration with --config FILE") from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f"{path}:{mark.line + 1}" if mark else str(path)
+        problem = getattr(error, "problem", None) or "not readable as UTF-8 text"
+        raise ConfigError(f"{where}: not valid YAML: {problem}") from error
+    if tree is None:
+        return {}
+    if not isinstance(tree, dict):
+        raise ConfigError(f"{path}: expected sections such as `listen:` at the top, got {type(tree).__name__}")
+    # a section whose keys are all commented out is an empty one
+    return {key: {} if value is None and key in Config.__struct_fields__ else value for key, value in tree.items()}
+
+
+def _environment(environ: Mapping[str, str]) -> Iterator[tuple[str, list[str], Any]]:
+    """The variables PARLEY_SECTION__KEY, in a fixed order, their values parsed as YAML."""
+    for variable in sorted(environ):
+        if not variable.startswith(PREFIX):
+            continue
+        keys = variable[len(PREFIX) :].lower().split("__")
+        try:
+            yield variable, keys, yaml.safe_load(environ[variable])
+        except yaml.YAMLError as error:
+            raise ConfigError(f"{variable}: not valid YAML; quote the value") from error
+
+
+def _nest(keys: list[str], value: Any, variable: str) -> dict[str, Any]:
+    known = {field.name for field in msgspec.structs.fields(Config)}
+    if keys[0] not in known:
+        raise ConfigError(f"{variable}: unknown section `{keys[0]}`; expected one of {', '.join(sorted(known))}")
+    for key in reversed(keys):
+        value = {key: value}
+    layer: dict[str, Any] = value
+    return layer
+
+
+def _merge(tree: dict[str, Any], layer: dict[str, Any]) -> None:
+    for key, value in layer.items():
+        if isinstance(value, dict) and isinstance(tree.get(key), dict):
+            _merge(tree[key], value)
+        else:
+            tree[key] = value
+
+
+def _resolve_secrets(
+    node: Any, folder: Path, environ: Mapping[str, str], secrets: set[str], at: tuple[str, ...]
+) -> None:
+    """Replace `{file: PATH}` and `{env: NAME}` by what they name; remember where."""
+    entries = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
+    for key, value in list(entries):
+        path = (*at, str(key))
+        if isinstance(value, dict) and len(value) == 1 and next(iter(value)) in ("file", "env"):
+            node[key] = _read_secret(value, folder, environ, ".".join(path))
+            secrets.add(".".join(path))
+        else:
+            _resolve_secrets(value, folder, environ, secrets, path)
+
+
+def _read_secret(reference: dict[str, Any], folder: Path, environ: Mapping[str, str], key: str) -> str:
+    [(kind, name)] = reference.items()
+    if not isinstance(name, str):
+        raise ConfigError(f"{key}: {{{kind}: …}} wants a name")
+    if kind == "env":
+        if name not in environ:
+            raise ConfigError(f"{key}: the environment variable {name} is not set")
+        return environ[name]
+    try:
+        return (folder / Path(name).expanduser()).read_text("utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{key}: cannot read the file {name}") from error
+
+
+def _resolve_paths(layer: dict[str, Any], folder: Path) -> None:
+    for *parents, last in _PATHS:
+        node: Any = layer
+        for key in parents:
+            node = node.get(key) if isinstance(node, dict) else None
+        if not isinstance(node, dict):
+            continue
+        value = node.get(last)
+        if isinstance(value, str):
+            node[last] = str(folder / Path(value).expanduser())
+        elif isinstance(value, list):
+            node[last] = [str(folder / Path(v).expanduser()) if isinstance(v, str) else v for v in value]
+
+
+def _convert(tree: dict[str, Any], secrets: set[str]) -> Config:
+    try:
+        return msgspec.convert(tree, Config, dec_hook=_decode_own_type)
+    except msgspec.ValidationError as error:
+        raise ConfigError(_explain(str(error), secrets)) from None  # the cause may quote a secret
+
+
+def _decode_own_type(kind: type, value: object) -> object:
+    if not isinstance(value, str):
+        raise ValueError(f"Expected `str`, got `{type(value).__name__}`")
+    return kind(value)
+
+
+_AT = re.compile(r"^(?P<problem>.*) - at `(?:key in )?\$\.?(?P<path>.*)`$", re.DOTALL)
+_UNKNOWN = re.compile(r"^Object contains unknown field `(?P<key>.*)`$")
+
+
+def _explain(message: str, secrets: set[str]) -> str:
+    at = _AT.search(message)
+    path = at["path"] if at else ""
+    problem = at["problem"] if at else message
+    if unknown := _UNKNOWN.match(problem):
+        return f"{f'{path}.' if path else ''}{unknown['key']}: unknown key; docs/configuration.md lists them"
+    if path in secrets:
+        return f"{path}: the value read from its file or variable does not fit"
+    return f"{path}: {problem[:1].lower()}{problem[1:]}"
