@@ -10,6 +10,7 @@ from aiohttp import web
 
 from server import config
 from server.errors import ConfigError
+from server.hooks.types import LOCAL_USER
 
 _LOCAL_NAMES: Final = frozenset(("localhost", "127.0.0.1", "::1"))
 _WILDCARDS: Final = frozenset(("", "0.0.0.0", "::"))  # recognised here, not bound
@@ -24,6 +25,9 @@ class Visitor:
 
     address: str
     is_local: bool
+    user_id: str = LOCAL_USER
+    is_operator: bool = False
+    """May see metrics, traces and health, and change what counts for everybody."""
 
 
 class Doorkeeper:
@@ -54,7 +58,8 @@ class Doorkeeper:
 
     def visitor(self, request: web.Request) -> Visitor:
         peer = request.remote or ""
-        return Visitor(self._client_address(peer, request), self._is_local(peer, request))
+        is_local = self._is_local(peer, request)
+        return Visitor(self._client_address(peer, request), is_local, is_operator=is_local)
 
     def may_enter(self, visitor: Visitor) -> bool:
         return visitor.is_local or self._security.auth == "none"
