@@ -120,11 +120,50 @@ class Approval(Section, frozen=True, kw_only=True):
     timeout_s: Seconds = 300
 
 
+class HookDefaults(Section, frozen=True, kw_only=True):
+    observer_timeout_ms: Count = 500
+    interceptor_timeout_ms: Count = 5000
+    approval_timeout_ms: Count = 60_000
+
+
+class BuiltinHook(Section, frozen=True, kw_only=True):
+    enabled: bool = False
+    priority: int = 0
+    config: Any = None
+    """As the hook itself reads it."""
+
+
+class ProcessHook(Section, frozen=True, kw_only=True):
+    """A hook in a child process (docs/process-hooks.md)."""
+
+    enabled: bool = False
+    priority: int = 0
+    """Lower is asked first."""
+    transport: str = "stdio"
+    command: list[str] = []
+    dir: Path | None = None
+    """The child's working directory; None: the server's."""
+    env: dict[str, str] = {}
+    observe: list[str] = []
+    """Event kinds; `*` = all."""
+    intercept: list[str] = []
+    """Stages: before_llm, after_llm, before_tool, after_tool, approve_tool."""
+    timeout_ms: Count | None = None
+    """Of each call; None: `hooks.defaults`."""
+    on_error: Literal["open", "closed"] = "open"
+    """What a failing interceptor means: skipped, or the call is denied. An approver is always closed."""
+    inherit_env: bool = False
+    event_method: Literal["hook.runtime_event", "hook.event"] = "hook.runtime_event"
+    pair_stages: bool = False
+    """True: one stage of a pair (before_x, after_x) turns on both, as the reference host does."""
+
+
 class Hooks(Section, frozen=True, kw_only=True):
     enabled: bool = True
-    defaults: dict[str, Any] = {}
-    builtins: dict[str, Any] = {}
-    processes: dict[str, Any] = {}
+    """Of process hooks and tool policy; never of skills' prompt hooks."""
+    defaults: HookDefaults = HookDefaults()
+    builtins: dict[str, BuiltinHook] = {}
+    processes: dict[str, ProcessHook] = {}
     stream_gate: Literal["off", "sentence", "full"] | None = None
     respond_policy: Literal["injected", "any"] = "injected"
     approval: Approval = Approval()
