@@ -30,6 +30,7 @@ from server.llm.types import (
 )
 from server.tools.arguments import parse_arguments
 from server.tools.executor import ToolExecutor
+from server.tools.registry import ToolRegistry
 from skills_engine import HookInfo, HookManager
 
 REPLY_SEPARATOR = "\n\n"
@@ -91,8 +92,8 @@ class AgentClient:
         """
         options = options or TurnOptions()
         turn = _Turn(self, messages, hooks, options)
-        specs = self._executor.registry.specs if enable_tools else ()
-        async with aclosing(turn.run(planning=self._settings.planning, has_tools=bool(specs))) as chunks:
+        has_tools = enable_tools and bool(turn.tools.specs)
+        async with aclosing(turn.run(planning=self._settings.planning, has_tools=has_tools)) as chunks:
             async for chunk in chunks:
                 yield chunk
 
@@ -110,7 +111,7 @@ class _Turn:
         self, client: AgentClient, messages: Sequence[Message], hooks: Sequence[HookInfo], options: TurnOptions
     ) -> None:
         self._prompts = client.prompts
-        self._executor = client._executor
+        self._executor = client._executor.pinned()
         self._max_rounds = client._settings.max_rounds
         self._conversation = Conversation(client.system_prompt(options), messages)
         self._hooks = HookManager(self._conversation.messages, list(hooks), max_persistent=options.max_persistent)
@@ -123,6 +124,11 @@ class _Turn:
         self._cap_told = False
         self._acknowledgement = ""
         self._call_ids: set[str] = set()
+
+    @property
+    def tools(self) -> ToolRegistry:
+        """As they were when the turn began."""
+        return self._executor.registry
 
     async def run(self, *, planning: bool, has_tools: bool) -> AsyncGenerator[LLMChunk, None]:
         for chunk in self._start():
@@ -156,7 +162,7 @@ class _Turn:
     async def _plan(self) -> AsyncGenerator[LLMChunk, None]:
         for chunk in self._inject("before_planning"):
             yield chunk
-        names = self._executor.registry.names
+        names = self.tools.names
         prompt = self._inject_prompt("planning_prompt", self._prompts.planning_prompt(names))
         head = TagReader()
         reply = _Reply()
@@ -197,7 +203,7 @@ class _Turn:
         purpose: Purpose = "last" if is_last else "round"
         request = ModelRequest(
             messages=(),
-            tools=self._executor.registry.specs,
+            tools=self.tools.specs,
             tool_choice="none" if is_last else "auto",
             purpose=purpose,
         )

@@ -18,7 +18,7 @@ from server import config
 from server.errors import ToolError
 from server.llm.types import ToolCall
 from server.tools.arguments import parse_arguments
-from server.tools.registry import Tool, ToolRegistry
+from server.tools.registry import Tool, ToolRegistry, ToolShelf
 
 logger = logging.getLogger(__name__)
 
@@ -54,11 +54,16 @@ AfterStage = Callable[[Invocation, ToolOutcome], Awaitable[ToolOutcome]]
 
 
 class ToolExecutor:
-    def __init__(self, registry: ToolRegistry, settings: config.Tools) -> None:
-        self.registry = registry
+    def __init__(self, tools: ToolRegistry | ToolShelf, settings: config.Tools) -> None:
+        self._shelf = tools if isinstance(tools, ToolShelf) else ToolShelf(tools)
+        self.registry = self._shelf.current
         self._settings = settings
         self._before: tuple[BeforeStage, ...] = (_parse, self._find, _check_schema)
         self._after: tuple[AfterStage, ...] = (self._cut,)
+
+    def pinned(self) -> "ToolExecutor":
+        """For one turn: over the tools as they are now, whatever comes and goes on the shelf meanwhile."""
+        return self if self.registry is self._shelf.current else ToolExecutor(self._shelf, self._settings)
 
     async def run_batch(self, calls: Sequence[ToolCall]) -> AsyncGenerator[ToolOutcome, None]:
         """Run the calls side by side, at most 8 at once; yield the outcomes in call order.

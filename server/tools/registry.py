@@ -1,6 +1,6 @@
 """The tools there are, each with its manifest."""
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -40,7 +40,7 @@ class Tool:
 
 
 class ToolRegistry:
-    """The tools by name, in the order given; the first of one name stands."""
+    """The tools by name, in the order given; the first of one name stands. Never changes."""
 
     def __init__(self, tools: Iterable[Tool]) -> None:
         self._tools: dict[str, Tool] = {}
@@ -48,9 +48,31 @@ class ToolRegistry:
             self._tools.setdefault(tool.name, tool)
         self.specs: tuple[ToolSpec, ...] = tuple(tool.spec for tool in self._tools.values())
 
+    def __iter__(self) -> Iterator[Tool]:
+        return iter(self._tools.values())
+
     def get(self, name: str) -> Tool | None:
         return self._tools.get(name)
 
     @property
     def names(self) -> list[str]:
         return list(self._tools)
+
+
+class ToolShelf:
+    """The tools as they are now: those of the house, and those that servers bring and take away.
+
+    `current` is a whole new registry after each change; who pins one (a turn)
+    keeps what it saw. Our own tools come first, so nobody can take their names.
+    """
+
+    def __init__(self, own: ToolRegistry) -> None:
+        self._own = own
+        self._guests: dict[str, tuple[Tool, ...]] = {}
+        self.current = own
+
+    def put(self, owner: str, tools: Sequence[Tool]) -> None:
+        """These, in place of all that `owner` had; its place among the owners stays."""
+        self._guests[owner] = tuple(tools)
+        guests = [tool for tools in self._guests.values() for tool in tools]
+        self.current = ToolRegistry([*self._own, *guests])

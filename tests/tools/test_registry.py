@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from server.llm.types import ToolSpec
-from server.tools.registry import Tool, ToolRegistry
+from server.tools.registry import Tool, ToolRegistry, ToolShelf
 
 
 async def nothing(arguments: dict[str, Any]) -> str:
@@ -30,6 +30,34 @@ def test_a_registry_may_be_empty() -> None:
     registry = ToolRegistry([])
 
     assert (registry.names, registry.specs) == ([], ())
+
+
+def test_what_was_pinned_keeps_the_tools_that_a_server_has_taken_away() -> None:
+    shelf = ToolShelf(ToolRegistry([tool("own")]))
+    shelf.put("server", [tool("guest")])
+    pinned = shelf.current
+
+    shelf.put("server", [])
+
+    assert pinned.names == ["own", "guest"]
+    assert shelf.current.names == ["own"]
+
+
+def test_a_guest_cannot_take_the_name_of_our_own_tool() -> None:
+    own = tool("read_file")
+    shelf = ToolShelf(ToolRegistry([own]))
+
+    shelf.put("server", [tool("read_file")])
+
+    assert shelf.current.get("read_file") is own
+
+
+def test_an_owner_that_comes_back_has_its_old_place() -> None:
+    shelf = ToolShelf(ToolRegistry([]))
+    for owner, names in (("a", "1"), ("b", "2"), ("a", ""), ("a", "34")):
+        shelf.put(owner, [tool(name) for name in names])
+
+    assert shelf.current.names == ["3", "4", "2"]
 
 
 def test_a_tool_that_nobody_declared_is_external() -> None:
