@@ -158,6 +158,40 @@ class ProcessHook(Section, frozen=True, kw_only=True):
     """True: one stage of a pair (before_x, after_x) turns on both, as the reference host does."""
 
 
+Glob = Annotated[str, Meta(min_length=1, max_length=256)]
+"""`*` and `?` as in a shell; upper and lower case count."""
+
+
+class PolicyFilter(Section, frozen=True, kw_only=True):
+    """Which calls a handler is for: those that fit every key given. A list fits if one of its entries does."""
+
+    tools: Annotated[list[Glob], Meta(min_length=1, max_length=256)] | None = None
+    """Of the tool's name."""
+    permissions: Annotated[list[Literal["READ", "WRITE", "EXTERNAL"]], Meta(min_length=1, max_length=3)] | None = None
+    arguments: Annotated[dict[Glob, Glob], Meta(min_length=1, max_length=64)] | None = None
+    """Name of an argument (dots lead inwards) → what its text has to fit."""
+
+
+class PolicyHandler(Section, frozen=True, kw_only=True):
+    type: Annotated[str, Meta(min_length=1, max_length=64)]
+    """A built-in handler or a custom one."""
+    filter: PolicyFilter | None = None
+    """None: every call."""
+    locked: bool = False
+    """Documents laid over this one can neither remove it nor put anything before it."""
+    config: dict[str, Any] = {}
+    """As the handler itself reads it."""
+
+
+class PolicyStage(Section, frozen=True, kw_only=True):
+    enabled: bool = True
+    handlers: Annotated[list[PolicyHandler], Meta(max_length=64)] = []
+
+
+AnyPolicyStage = PolicyStage | Annotated[list[PolicyHandler], Meta(max_length=64)]
+"""In full, or as a plain list of handlers."""
+
+
 class Hooks(Section, frozen=True, kw_only=True):
     enabled: bool = True
     """Of process hooks and tool policy; never of skills' prompt hooks."""
@@ -167,10 +201,10 @@ class Hooks(Section, frozen=True, kw_only=True):
     stream_gate: Literal["off", "sentence", "full"] | None = None
     respond_policy: Literal["injected", "any"] = "injected"
     approval: Approval = Approval()
-    pre_tool_use: list[Any] = []
-    post_tool_use: list[Any] = []
-    tool_error: list[Any] = []
-    tool_skip: list[Any] = []
+    pre_tool_use: AnyPolicyStage = []
+    post_tool_use: AnyPolicyStage = []
+    tool_error: AnyPolicyStage = []
+    tool_skip: AnyPolicyStage = []
 
 
 class Security(Section, frozen=True, kw_only=True):

@@ -2,6 +2,7 @@
 
 ServerError                 code                     who can act on it
 ├── ConfigError             config_invalid           the operator, at start
+├── PolicyError             policy_invalid           whoever wrote the policy document
 ├── FrameError              frame_* / the code given the client that sent the frame
 ├── TurnError               the code given           the client: this turn cannot be run
 ├── ToolError               tool_failed              the model: it reads the text
@@ -31,6 +32,16 @@ class ConfigError(ServerError):
     """A setting is wrong. The text names the key, its source and what was expected."""
 
     code = "config_invalid"
+
+
+class PolicyError(ServerError):
+    """A tool policy is wrong. `path` is its JSON path; nothing of the document was taken."""
+
+    code = "policy_invalid"
+
+    def __init__(self, message: str, *, path: str) -> None:
+        super().__init__(message)
+        self.path = path
 
 
 class FrameError(ServerError):

@@ -136,10 +136,16 @@ def test_a_mistake_is_told_by_its_key(text: str, told: str) -> None:
         ("tools: {mcp: {files: {}}}", "tools.mcp: this version has no MCP tools yet; remove the key"),
         ("hooks: {builtins: {a: {}}}", "hooks.builtins: this version has no in-process hooks yet; remove the key"),
         ("hooks: {processes: {a: {}}}", "hooks.processes: this version has no process hooks yet; remove the key"),
-        ("hooks: {pre_tool_use: [a]}", "hooks.pre_tool_use: this version has no tool policy yet; remove the key"),
-        ("hooks: {post_tool_use: [a]}", "hooks.post_tool_use: this version has no tool policy yet; remove the key"),
-        ("hooks: {tool_error: [a]}", "hooks.tool_error: this version has no tool policy yet; remove the key"),
-        ("hooks: {tool_skip: [a]}", "hooks.tool_skip: this version has no tool policy yet; remove the key"),
+        (
+            "hooks: {pre_tool_use: [{type: a}]}",
+            "hooks.pre_tool_use: this version has no tool policy yet; remove the key",
+        ),
+        (
+            "hooks: {post_tool_use: [{type: a}]}",
+            "hooks.post_tool_use: this version has no tool policy yet; remove the key",
+        ),
+        ("hooks: {tool_error: [{type: a}]}", "hooks.tool_error: this version has no tool policy yet; remove the key"),
+        ("hooks: {tool_skip: [{type: a}]}", "hooks.tool_skip: this version has no tool policy yet; remove the key"),
         (
             "speech: {vad: {threshold: 1}}",
             "speech.vad: this version has no settings for voice detection yet; remove the key",

@@ -1,0 +1,208 @@
+"""The tool policy as a document (docs/policy.md): read, checked, and laid over one another. Pure.
+
+Three documents count: the operator's in parley.yaml, the operator's stored one,
+the user's stored one. Each names the stages it decides about and leaves the
+others as they are.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any, Final, Literal, get_args
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from server import config
+from server.config import AnyPolicyStage, PolicyHandler, PolicyStage, Section
+from server.errors import PolicyError
+
+PolicyStageName = Literal["pre_tool_use", "post_tool_use", "tool_error", "tool_skip"]
+STAGES: Final[tuple[PolicyStageName, ...]] = get_args(PolicyStageName)
+
+_OPERATORS_KEYS: Final = frozenset(config.Hooks.__struct_fields__) - frozenset(STAGES)
+
+
+class PolicyDocument(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """None: this document says nothing about the stage."""
+
+    pre_tool_use: PolicyStage | None = None
+    post_tool_use: PolicyStage | None = None
+    tool_error: PolicyStage | None = None
+    tool_skip: PolicyStage | None = None
+
+    def stages(self) -> Iterator[tuple[PolicyStageName, PolicyStage]]:
+        """Those it says something about, in their own order."""
+        for name in STAGES:
+            if (stage := self.stage(name)) is not None:
+                yield name, stage
+
+    def stage(self, name: PolicyStageName) -> PolicyStage | None:
+        stage: PolicyStage | None = getattr(self, name)
+        return stage
+
+
+class NoSettings(Section, frozen=True, kw_only=True):
+    """Of a handler that has nothing to set."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HandlerKind:
+    """What a document may name in `type`."""
+
+    name: str
+    description: str
+    stages: tuple[PolicyStageName, ...] = STAGES
+    """Where it can stand."""
+    settings: type[Struct] | None = NoSettings
+    """What its `config` must fit; None: whatever it is, the handler reads it."""
+
+
+def read_document(raw: bytes | str) -> PolicyDocument:
+    """Read what a client sent: the four stages, bare or inside `{"hooks": …}`; nothing is checked against handlers.
+
+    A stage may be a plain list of handlers. Raises PolicyError.
+    """
+    try:
+        tree = msgspec.json.decode(raw)
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+        raise PolicyError(f"not a JSON document: {str(error)[:200]}", path="$") from None
+    return document_of(tree)
+
+
+def document_of(tree: object) -> PolicyDocument:
+    """The same for JSON that is parsed already."""
+    path = "$"
+    if isinstance(tree, dict) and "hooks" in tree:
+        for key in tree:
+            if key != "hooks":
+                raise PolicyError(
+                    "stands beside `hooks`; give the stages alone, or all inside `hooks`", path=f"$.{key}"
+                )
+        tree, path = tree["hooks"], "$.hooks"
+    if isinstance(tree, dict):
+        for key in tree:
+            if key in _OPERATORS_KEYS:
+                raise PolicyError(
+                    f"`{key}` is set in parley.yaml only; a document holds {', '.join(STAGES)}", path=f"{path}.{key}"
+                )
+    try:
+        body = msgspec.convert(tree, _Body)
+    except msgspec.ValidationError as error:
+        raise _explain(str(error), path) from None
+    return _normalised(body)
+
+
+def document_of_config(hooks: config.Hooks) -> PolicyDocument:
+    """The operator's document in parley.yaml; an empty list of handlers says nothing."""
+    return _normalised(hooks)
+
+
+def check_document(document: PolicyDocument, kinds: Mapping[str, HandlerKind], *, may_lock: bool) -> None:
+    """Raises PolicyError for a handler that is not known, cannot stand there, or whose `config` does not fit."""
+    for name, stage in document.stages():
+        for index, handler in enumerate(stage.handlers):
+            path = f"$.{name}.handlers[{index}]"
+            kind = kinds.get(handler.type)
+            if kind is None:
+                known = ", ".join(sorted(kinds)) or "none"
+                raise PolicyError(f"there is no handler `{handler.type}`; known: {known}", path=f"{path}.type")
+            if name not in kind.stages:
+                raise PolicyError(
+                    f"`{handler.type}` does not work at {name}; it does at {', '.join(kind.stages)}",
+                    path=f"{path}.type",
+                )
+            if handler.locked and not may_lock:
+                raise PolicyError("only the operator's documents can lock a handler", path=f"{path}.locked")
+            if kind.settings is not None:
+                try:
+                    msgspec.convert(handler.config, kind.settings)
+                except msgspec.ValidationError as error:
+                    raise _explain(str(error), f"{path}.config") from None
+
+
+def effective(
+    operator_yaml: PolicyDocument, operator_stored: PolicyDocument | None, user: PolicyDocument | None
+) -> PolicyDocument:
+    """What is in force. A stage that a document names replaces the one below it, but for locked handlers.
+
+    Those stay, in their order, before everything laid over them; a copy of one
+    higher up (a client that sends back what it read) counts once. Switching a
+    stage off above a locked handler leaves that handler alone at work.
+    """
+    return reduce(lay_over, (d for d in (operator_stored, user) if d is not None), operator_yaml)
+
+
+def lay_over(below: PolicyDocument, above: PolicyDocument) -> PolicyDocument:
+    return PolicyDocument(**{name: _stage_over(below.stage(name), above.stage(name)) for name in STAGES})
+
+
+def without_locked(document: PolicyDocument, below: PolicyDocument) -> PolicyDocument:
+    """`document` as its writer's own: without the copies of what is locked in `below`."""
+    own = {
+        name: replace(stage, handlers=_without(stage.handlers, _locked(below.stage(name))))
+        for name, stage in document.stages()
+    }
+    return PolicyDocument(**own)
+
+
+def to_json(document: PolicyDocument) -> bytes:
+    """Canonical: equal documents give equal bytes."""
+    return msgspec.json.encode(document, order="deterministic")
+
+
+def _stage_over(below: PolicyStage | None, above: PolicyStage | None) -> PolicyStage | None:
+    if above is None:
+        return below
+    locked = _locked(below)
+    if not locked:
+        return above
+    own = _without(above.handlers, locked) if above.enabled else []
+    return PolicyStage(handlers=[*locked, *own])
+
+
+def _locked(stage: PolicyStage | None) -> list[PolicyHandler]:
+    if stage is None or not stage.enabled:
+        return []
+    return [handler for handler in stage.handlers if handler.locked]
+
+
+def _without(handlers: list[PolicyHandler], locked: list[PolicyHandler]) -> list[PolicyHandler]:
+    return [handler for handler in handlers if handler not in locked]
+
+
+class _Body(Struct, forbid_unknown_fields=True):
+    pre_tool_use: AnyPolicyStage | None = None
+    post_tool_use: AnyPolicyStage | None = None
+    tool_error: AnyPolicyStage | None = None
+    tool_skip: AnyPolicyStage | None = None
+
+
+def _normalised(body: _Body | config.Hooks) -> PolicyDocument:
+    stages: dict[str, PolicyStage] = {}
+    for name in STAGES:
+        match getattr(body, name):
+            case PolicyStage() as stage:
+                stages[name] = stage
+            case list() as handlers if handlers or isinstance(body, _Body):
+                stages[name] = PolicyStage(handlers=handlers)
+    return PolicyDocument(**stages)
+
+
+_AT = re.compile(r"^(?P<problem>.*) - at `(?:key in )?\$(?P<path>.*)`$", re.DOTALL)
+_UNKNOWN = re.compile(r"^Object contains unknown field `(?P<key>.*)`$", re.DOTALL)
+
+
+def _explain(text: str, base: str) -> PolicyError:
+    at = _AT.search(text)
+    path, problem = (base + at["path"], at["problem"]) if at else (base, text)
+    if unknown := _UNKNOWN.match(problem):
+        path, problem = f"{path}.{unknown['key']}", "unknown key"
+    return PolicyError(problem[:300], path=path[:300])  # both can quote the client at length
+
+
+def settings_of(handler: PolicyHandler, kind: HandlerKind) -> Any:
+    """The handler's `config`, typed as its kind says; a document that was checked does not fail here."""
+    return handler.config if kind.settings is None else msgspec.convert(handler.config, kind.settings)
