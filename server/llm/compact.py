@@ -77,6 +77,13 @@ def read_turn(messages: Sequence[Message], question: str = "") -> Turn:
     return Turn(system=system, history=_history(rest), question=question, instructions=(), results=())
 
 
+def read_beginning(messages: Sequence[Message]) -> tuple[str, tuple[Message, ...]]:
+    """System prompt and history of a turn whose question is not there yet, as `read_turn` will give them."""
+    rest = list(messages)
+    system = _text(rest.pop(0)) if rest and rest[0]["role"] == "system" else ""
+    return system, _history(rest)
+
+
 def answer_messages(turn: Turn) -> list[Message]:
     """What the model reads to answer."""
     head: list[Message] = [{"role": "system", "content": turn.system}] if turn.system else []

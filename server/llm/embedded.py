@@ -17,10 +17,11 @@ from server.config import Llm
 from server.errors import ProviderError, ProviderUnreachable
 from server.llm import decision
 from server.llm.client import OpenAICompatible
-from server.llm.compact import EXAMPLE_TOKENS, Turn, answer_messages, read_turn
+from server.llm.compact import EXAMPLE_TOKENS, Turn, answer_messages, read_beginning, read_turn
 from server.llm.embedded_process import MODEL_NAME, WorkerSettings, default_threads, start_worker
 from server.llm.endpoint import Endpoint
 from server.llm.loops import LoopDetector
+from server.llm.reading import Beginning, Choices
 from server.llm.types import (
     Finished,
     LateSystem,
@@ -90,6 +91,9 @@ class EmbeddedModel:
         self._deaths = 0  # in a row, without a finished reply between them
         self._next_start_s = 0.0  # loop time
         self._prefix: tuple[list[Message], list[str]] | None = None  # what `warm_up` was given
+        self._choices = Choices()
+        self._reading: tuple[Beginning, asyncio.Task[None]] | None = None  # ahead of a turn
+        self._replies = 0  # under way
         self.state: State = "stopped"
         self.why = ""
         """With `failed`: what went wrong."""
@@ -123,9 +127,22 @@ class EmbeddedModel:
         else:
             await self._read_prefix(await self._connected())
 
+    def read_ahead(self, messages: Sequence[Message], *, question: str, tool_names: Sequence[str]) -> None:
+        """See `LanguageModel`. One at a time, the newest; none while a reply is under way or the child is not there."""
+        self._stop_reading()
+        client = self._client
+        if self._replies or client is None or self.worker_pid is None or self._is_closed:
+            return
+        system, history = read_beginning(messages)
+        beginning = Beginning(system=system, history=history, question=question, tool_names=tuple(tool_names))
+        task = asyncio.create_task(self._read_beginning(client, beginning), name="embedded-model-reading-ahead")
+        self._reading = beginning, task
+
     async def aclose(self) -> None:
         """End the child for good; streams under way fail."""
         self._is_closed = True
+        if (reading := self._stop_reading()) is not None:
+            await asyncio.gather(reading, return_exceptions=True)
         starting, self._starting = self._starting, None
         if starting is not None:
             starting.cancel()
@@ -136,6 +153,7 @@ class EmbeddedModel:
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         client = await self._connected()
         worker = self._worker
+        self._replies += 1
         try:
             async with aclosing(self._reply(client, request)) as events:
                 async for event in events:
@@ -148,11 +166,40 @@ class EmbeddedModel:
             if self._starting is None and self.worker_pid is None:  # else another stream was quicker
                 self._starting = self._begin_start()
             raise ProviderUnreachable("the embedded model's process ended; it is being started again") from error
+        finally:
+            self._replies -= 1
+
+    # ahead of a reply
+
+    async def _read_beginning(self, client: OpenAICompatible, beginning: Beginning) -> None:
+        try:
+            if beginning.question and beginning.tool_names:
+                choice = await self._choose(client, beginning, dict.fromkeys(beginning.tool_names, ""))
+                if choice is not None:
+                    return  # the answer will come from a tool
+            await self._read(client, beginning.messages())
+        except ProviderError as error:
+            logger.debug("nothing was read ahead: %s", error)
+
+    def _stop_reading(self) -> asyncio.Task[None] | None:
+        """The task that is being cancelled, if there was one."""
+        reading, self._reading = self._reading, None
+        if reading is None or reading[1].done():
+            return None
+        reading[1].cancel()
+        return reading[1]
+
+    async def _use_reading(self, turn: Turn) -> None:
+        """Let a reading of this turn's beginning come to its end: begun anew it would take longer."""
+        if self._reading is not None and self._reading[0].begins(turn):
+            await asyncio.wait([self._reading[1]])
+        self._stop_reading()
 
     # one reply
 
     async def _reply(self, client: OpenAICompatible, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         turn = read_turn(request.messages, request.question)
+        await self._use_reading(turn)
         may_call = request.tool_choice == "auto" and not turn.results
         if request.purpose == "planning" and request.tool_names:
             if await self._choose(client, turn, dict.fromkeys(request.tool_names, "")) is not None:
@@ -200,9 +247,13 @@ class EmbeddedModel:
         text = json.dumps(arguments, ensure_ascii=False)
         return ToolCall(id=f"call_{secrets.token_hex(8)}", name=tool.name, arguments=text)
 
-    async def _choose(self, client: OpenAICompatible, turn: Turn, tools: Mapping[str, str]) -> str | None:
+    async def _choose(self, client: OpenAICompatible, turn: Turn | Beginning, tools: Mapping[str, str]) -> str | None:
         messages = decision.choice_messages(turn.question, tools)
-        name = await self._bound(client, messages, decision.choice_schema(tools))
+        if (made := self._choices.find(messages)) is not None:
+            [name] = made
+        else:
+            name = await self._bound(client, messages, decision.choice_schema(tools))
+            self._choices.keep(messages, name)
         if name not in tools or not decision.is_possible(name, turn.question, turn.system):
             return None
         return str(name)
@@ -284,19 +335,20 @@ class EmbeddedModel:
         if self._prefix is None:
             return
         try:
-            await self._read(client, *self._prefix)
+            await self._read_start(client, *self._prefix)
         except ProviderError as error:
             logger.warning("the embedded model could not be warmed up: %s", error)
 
-    async def _read(self, client: OpenAICompatible, messages: list[Message], tool_names: list[str]) -> None:
+    async def _read_start(self, client: OpenAICompatible, messages: list[Message], tool_names: list[str]) -> None:
         turn = read_turn([*messages, {"role": "user", "content": "Hi"}])
-        async with aclosing(
-            client.stream_with(ModelRequest(messages=answer_messages(turn)), {"max_tokens": 1})
-        ) as events:
-            async for _ in events:
-                pass
+        await self._read(client, answer_messages(turn))
         if tool_names:
             await self._choose(client, turn, dict.fromkeys(tool_names, ""))
+
+    async def _read(self, client: OpenAICompatible, messages: list[Message]) -> None:
+        async with aclosing(client.stream_with(ModelRequest(messages=messages), {"max_tokens": 1})) as events:
+            async for _ in events:
+                pass
 
     async def _drop(self) -> None:
         client, self._client = self._client, None

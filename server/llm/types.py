@@ -121,6 +121,14 @@ class LanguageModel(Protocol):
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]: ...
 
+    def read_ahead(self, messages: Sequence[Message], *, question: str, tool_names: Sequence[str]) -> None:
+        """Use the time while the user speaks: a turn may come that begins with these messages.
+
+        `question`: the user's words as far as they are known, else "". Returns at
+        once and promises nothing; where reading costs money, nothing is done.
+        """
+        ...
+
     async def start(self) -> None:
         """Make ready to answer (load, connect, find the model's name). Returns when it is."""
         ...

@@ -80,6 +80,9 @@ class ScriptedModel:
     async def context_tokens(self) -> int | None:
         return None
 
+    def read_ahead(self, messages: Sequence[Message], *, question: str, tool_names: Sequence[str]) -> None:
+        raise Broken("nothing is read ahead of a turn that is there")
+
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         self.open_streams += 1
         try:

@@ -59,6 +59,8 @@ class ScriptedModel:
         self.answers: list[Answer] = list(answers)
         self.requests: list[ModelRequest] = []
         """Deep copies, as they stood when the call was made."""
+        self.read: list[tuple[list[Message], str, list[str]]] = []
+        """What it was to read ahead: messages, question, names of tools."""
         self.closed = 0
         """How many streams were left, for whatever reason."""
         self._late_system = late_system
@@ -95,6 +97,9 @@ class ScriptedModel:
                     yield step
         finally:
             self.closed += 1
+
+    def read_ahead(self, messages: Sequence[Message], *, question: str, tool_names: Sequence[str]) -> None:
+        self.read.append((copy.deepcopy(list(messages)), question, list(tool_names)))
 
     async def start(self) -> None:
         """Nothing to load."""

@@ -1,0 +1,138 @@
+"""Reading ahead: what is read, what a turn then need not ask again, and what a wrong guess costs."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest_asyncio
+
+from server.config import Llm
+from server.llm.embedded import EmbeddedModel
+from server.llm.reading import MAX_CHOICES, Choices
+from server.llm.types import ModelRequest, TextDelta
+from tests.llm.test_embedded import SYSTEM, FakeWorker, Workers, ask, deciding
+from tests.support.openai_script import Gate, Json, text
+from tests.support.openai_server import OpenAIServer, Request
+
+HISTORY: list[Json] = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello!"}]
+TOOLS = ["current_time"]
+
+
+@pytest_asyncio.fixture
+async def server() -> AsyncIterator[OpenAIServer]:
+    async with OpenAIServer() as server:
+        server.respond = deciding("none")
+        yield server
+
+
+@pytest_asyncio.fixture
+async def workers(server: OpenAIServer) -> Workers:
+    return Workers(server)
+
+
+@pytest_asyncio.fixture
+async def model(workers: Workers) -> AsyncIterator[EmbeddedModel]:
+    model = EmbeddedModel(Llm(), start=workers.start)
+    await model.start()
+    yield model
+    await model.aclose()
+
+
+def planning(question: str) -> ModelRequest:
+    messages = [SYSTEM, *HISTORY, {"role": "user", "content": f"{question}\n\nAnswer the user."}]
+    return ModelRequest(messages=messages, purpose="planning", tool_names=TOOLS, question=question)
+
+
+async def test_a_turn_whose_question_was_read_ahead_asks_for_the_tool_only_once(
+    server: OpenAIServer, model: EmbeddedModel
+) -> None:
+    model.read_ahead([SYSTEM, *HISTORY], question="Why?", tool_names=TOOLS)
+    events = await ask(model, planning("Why?"))
+
+    choice, beginning, answer = server.requests
+    assert "response_format" in choice.body
+    assert beginning.body["max_tokens"] == 1
+    assert beginning.messages[:-1] == answer.messages[:-1]
+    assert answer.messages[-1]["content"].startswith(beginning.messages[-1]["content"])
+    assert TextDelta("Hello.") in events
+
+
+async def test_history_alone_is_read_while_the_question_is_still_being_spoken(
+    server: OpenAIServer, model: EmbeddedModel
+) -> None:
+    model.read_ahead([SYSTEM, *HISTORY], question="", tool_names=TOOLS)
+    await ask(model, planning("Why?"))
+
+    beginning, _, answer = server.requests
+    assert beginning.messages == answer.messages[: len(beginning.messages)]
+    assert beginning.messages[-1] == HISTORY[-1]
+
+
+async def test_another_question_than_the_one_expected_is_answered_on_its_own(
+    server: OpenAIServer, model: EmbeddedModel
+) -> None:
+    gate = Gate()
+    server.respond = lambda request: text(gate, "Hello.") if _is_beginning(request) else deciding("none")(request)
+    model.read_ahead([SYSTEM, *HISTORY], question="Why?", tool_names=[])
+    await gate.reached.wait()
+
+    await ask(model, planning("How?"))
+
+    assert server.requests[0].closed_early
+    assert server.requests[-1].messages[-1]["content"].startswith("How?")
+
+
+async def test_nothing_is_read_ahead_while_a_reply_is_under_way(server: OpenAIServer, model: EmbeddedModel) -> None:
+    gate = Gate()
+    server.respond = lambda _: text(gate, "Hello.")
+    reply = asyncio.create_task(ask(model, ModelRequest(messages=[SYSTEM, *HISTORY], question="Hi")))
+    await gate.reached.wait()
+    model.read_ahead([SYSTEM], question="Why?", tool_names=[])
+    gate.open()
+    await reply
+
+    assert len(server.requests) == 1
+
+
+async def test_a_model_that_is_not_loaded_is_not_started_to_read_ahead(server: OpenAIServer) -> None:
+    workers = Workers(server)
+    model = EmbeddedModel(Llm(), start=workers.start)
+    model.read_ahead([SYSTEM], question="Why?", tool_names=[])
+    await model.aclose()
+
+    assert workers.started == []
+
+
+async def test_closing_ends_a_reading(server: OpenAIServer, workers: Workers) -> None:
+    gate = Gate()
+    server.respond = lambda _: text(gate, "Hello.")
+    model = EmbeddedModel(Llm(), start=workers.start)
+    await model.start()
+    model.read_ahead([SYSTEM], question="Why?", tool_names=[])
+    await gate.reached.wait()
+    await model.aclose()
+
+    assert not [task for task in asyncio.all_tasks() if "reading" in task.get_name()]
+
+
+async def test_a_child_that_dies_while_it_reads_ahead_is_started_by_the_turn(
+    server: OpenAIServer, workers: Workers, model: EmbeddedModel
+) -> None:
+    model.read_ahead([SYSTEM], question="Why?", tool_names=[])
+    dead: FakeWorker = workers.started[0]
+    dead.is_alive = False
+    await ask(model, planning("Why?"))
+
+    assert len(workers.started) == 2
+
+
+def test_the_oldest_decision_is_forgotten() -> None:
+    choices = Choices()
+    for number in range(MAX_CHOICES + 1):
+        choices.keep([{"role": "user", "content": str(number)}], None)
+
+    assert choices.find([{"role": "user", "content": "0"}]) is None
+    assert choices.find([{"role": "user", "content": "1"}]) == (None,)
+
+
+def _is_beginning(request: Request) -> bool:
+    return request.body.get("max_tokens") == 1
