@@ -2,7 +2,6 @@
 
 import ipaddress
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -10,24 +9,13 @@ from aiohttp import web
 
 from server import config
 from server.errors import ConfigError
-from server.hooks.types import LOCAL_USER
+from server.session.visitor import Visitor
 
 _LOCAL_NAMES: Final = frozenset(("localhost", "127.0.0.1", "::1"))
 _WILDCARDS: Final = frozenset(("", "0.0.0.0", "::"))  # recognised here, not bound
 _FORWARDED: Final = ("forwarded", "x-real-ip", "via")
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
-
-
-@dataclass(frozen=True, slots=True)
-class Visitor:
-    """Whoever made a request. `address` is the client's behind trusted proxies."""
-
-    address: str
-    is_local: bool
-    user_id: str = LOCAL_USER
-    is_operator: bool = False
-    """May see metrics, traces and health, and change what counts for everybody."""
 
 
 class Doorkeeper:

@@ -9,10 +9,10 @@ from aiohttp import WSCloseCode, WSMsgType, web
 
 from server import log
 from server.errors import FrameError
-from server.gateway.auth import Visitor
 from server.gateway.rate_limit import RateLimiter, Verdict
 from server.session.outbox import Closed, Kind, Outbox, OutboxLimits
 from server.session.session import Services, Session
+from server.session.visitor import Visitor
 
 logger = logging.getLogger(__name__)
 
@@ -116,7 +116,7 @@ class Connection:
         self.session = Session(
             services,
             self.outbox,
-            is_local=visitor.is_local,
+            visitor=visitor,
             on_turn_over=None if on_turn_over is None else lambda: on_turn_over(self),
         )
         self.rate = RateLimiter(services.limits.max_frames_per_s, self._loop.time())

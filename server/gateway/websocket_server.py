@@ -10,10 +10,11 @@ from typing import Final
 from aiohttp import web
 
 from server import config
-from server.gateway.auth import Doorkeeper, Visitor
+from server.gateway.auth import Doorkeeper
 from server.gateway.connection import Connection, ServerWebSocket
 from server.session.outbox import OutboxLimits
 from server.session.session import Services, Session
+from server.session.visitor import Visitor
 from server.wire.frames import PROTOCOL, SpeechStatus
 from skills_engine import SkillsSnapshot
 

@@ -27,6 +27,7 @@ from server.session.playback import PlaybackClock
 from server.session.speaker import Voice
 from server.session.turn import Sign, Turn, code_of
 from server.session.turn_gate import TurnGate
+from server.session.visitor import Visitor
 from server.speech.service import SpeechService
 from server.wire import codec
 from server.wire import frames as wire
@@ -68,13 +69,13 @@ class Session:
         services: Services,
         outbox: Outbox,
         *,
-        is_local: bool,
+        visitor: Visitor,
         on_turn_over: Callable[[], None] | None = None,
     ) -> None:
         self.id = secrets.token_hex(8)
         self._services = services
         self._outbox = outbox
-        self._is_local = is_local
+        self._visitor = visitor
         self._on_turn_over = on_turn_over
         self._choices = Choices()
         self._turn: Turn | None = None  # the one that is alive
@@ -92,6 +93,7 @@ class Session:
             on_words=self._hear_words,
             on_history=self._answer_words,
             on_failed=lambda message: self._refuse("speech_unavailable", message),
+            on_outlook=self._read_ahead,
         )
 
     @property
@@ -205,11 +207,11 @@ class Session:
         if frame.language is not UNSET:
             self._hearing.speak_language(frame.language)
         if frame.trace is True and not self._choices.trace:
-            self._notify("trace_not_allowed", "the trace is for local requests; see security.trace")
+            self._notify("trace_not_allowed", "the trace is for local requests and operators; see security.trace")
 
     def _may_trace(self) -> bool:
         allowed = self._services.security.trace
-        return self._is_local if allowed == "auto" else allowed
+        return self._visitor.is_local or self._visitor.is_operator if allowed == "auto" else allowed
 
     # turns
 
@@ -237,7 +239,7 @@ class Session:
         if not gate.is_draining:
             self.interrupt()  # before the gate: its place may be the one that is needed
         try:
-            gate.enter()
+            gate.enter(self._visitor.limit_key)
         except TurnError as error:
             self._refuse(code_of(error), str(error), retry_after_ms=error.retry_after_ms)
             self.interrupt()  # the client has cut it off already
@@ -260,7 +262,7 @@ class Session:
     def _system_policy(self) -> SystemPolicy:
         policy = self._services.security.client_system_messages
         if policy == "auto":
-            return "allow" if self._is_local else "demote"
+            return "allow" if self._visitor.is_local else "demote"
         return policy
 
     def _start_turn(
@@ -276,17 +278,7 @@ class Session:
         recognized_s: float | None = None,
     ) -> None:
         self._clock = PlaybackClock(turn_id, began_s=received_s)
-        snapshot = self._services.skills()
-        request = TurnRequest(
-            messages=messages,
-            snapshot=snapshot,
-            skills=self._enabled(skills, snapshot),
-            enable_tools=enable_tools,
-            language=self._choices.language,
-            trace=self._choices.trace,
-            policy=self._system_policy(),
-            voice=self._voice() if voice else None,
-        )
+        request = self._request(messages, skills=skills, enable_tools=enable_tools, voice=voice)
         turn = Turn(
             turn_id,
             self._send,
@@ -302,6 +294,26 @@ class Session:
         # first: an outbox that is full gives the client up with `turn_start`, and the turn's task ends with it
         self._task = asyncio.create_task(self._run_turn(turn, request), name=f"turn {turn_id}")
         turn.start(trigger, request.skills)
+
+    def _request(
+        self, messages: list[wire.Message], *, skills: list[str] | None, enable_tools: bool, voice: bool
+    ) -> TurnRequest:
+        snapshot = self._services.skills()
+        return TurnRequest(
+            messages=messages,
+            snapshot=snapshot,
+            skills=self._enabled(skills, snapshot),
+            enable_tools=enable_tools,
+            language=self._choices.language,
+            trace=self._choices.trace,
+            policy=self._system_policy(),
+            voice=self._voice() if voice else None,
+        )
+
+    def _read_ahead(self, history: list[wire.Message], words: str) -> None:
+        choices = self._choices
+        request = self._request(history, skills=choices.skills, enable_tools=choices.enable_tools, voice=False)
+        self._services.handler.read_ahead(request, words)
 
     async def _run_turn(self, turn: Turn, request: TurnRequest) -> None:
         log.turn_id.set(turn.id)
@@ -320,7 +332,7 @@ class Session:
             task.cancel()
             self._unwinding.add(task)
             task.add_done_callback(self._unwinding.discard)
-        self._services.gate.leave()
+        self._services.gate.leave(self._visitor.limit_key)
         account(turn, self._services.metrics)
         if self._on_turn_over is not None:
             self._on_turn_over()

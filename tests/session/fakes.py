@@ -15,6 +15,7 @@ from server.session.chat_handler import ChatHandler, TurnLimits
 from server.session.outbox import Kind, Outbox
 from server.session.session import Services, Session
 from server.session.turn_gate import TurnGate
+from server.session.visitor import Visitor
 from server.speech.service import SpeechService
 from server.speech.stt import NoRecognizer
 from server.speech.tts import NoSynthesizer
@@ -54,6 +55,14 @@ class FakeAgent:
     turns: list[list[Step]] = field(default_factory=list)
     asked: list[AskedTurn] = field(default_factory=list)
     catalog_budget_tokens: int = 100
+    reads_ahead: bool = True
+    read: list[tuple[list[Message], str]] = field(default_factory=list)
+    """What it was to read ahead: history and words."""
+
+    def read_ahead(
+        self, messages: Sequence[Message], question: str, enable_tools: bool, *, options: TurnOptions
+    ) -> None:
+        self.read.append((list(messages), question))
 
     async def chat_stream(
         self, messages: Sequence[Message], hooks: Sequence[HookInfo], enable_tools: bool, *, options: TurnOptions
@@ -112,6 +121,7 @@ class Desk:
         limits: config.Limits | None = None,
         security: config.Security | None = None,
         is_local: bool = True,
+        visitor: Visitor | None = None,
         gate: TurnGate | None = None,
         model_ready: asyncio.Event | None = None,
         speech: SpeechService | None = None,
@@ -142,7 +152,10 @@ class Desk:
         self.socket = RecordingSocket()
         self.outbox = Outbox(self.socket)
         self.session = Session(
-            self.services, self.outbox, is_local=is_local, on_turn_over=lambda: self.ended.append("over")
+            self.services,
+            self.outbox,
+            visitor=visitor or Visitor("127.0.0.1", is_local),
+            on_turn_over=lambda: self.ended.append("over"),
         )
         self._writer: asyncio.Task[None] | None = None
 

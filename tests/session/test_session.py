@@ -11,6 +11,7 @@ from server.metrics import Metrics
 from server.session.outbox import Outbox, OutboxLimits
 from server.session.session import MAX_REMEMBERED_IDS, Session
 from server.session.turn_gate import TurnGate
+from server.session.visitor import Visitor
 from skills_engine import Diagnostic, HookInfo, Skill, SkillsSnapshot
 from tests.session.fakes import Desk, FakeAgent, Frame, Pause, call, kinds, say
 
@@ -292,7 +293,7 @@ async def test_a_turn_whose_start_finds_the_client_too_slow_never_runs() -> None
         session.interrupt()
 
     outbox = Outbox(desk.socket, OutboxLimits(full_frames=1), on_slow=give_up)
-    session = Session(desk.services, outbox, is_local=True)
+    session = Session(desk.services, outbox, visitor=Visitor("127.0.0.1", is_local=True))
     for _ in range(2):  # nobody empties it
         session.receive_text(b'{"type":"ping"}')
     session.receive_text(b'{"type":"chat","messages":[{"role":"user","content":"hi"}]}')
@@ -386,6 +387,17 @@ async def test_the_trace_is_for_those_who_may_see_it(allowed: bool | str, is_loc
 
     assert agent.asked[0].options.trace is traces
     assert [f["code"] for f in desk.frames if f["type"] == "notice"] == ([] if traces else ["trace_not_allowed"])
+
+
+async def test_an_operator_may_see_the_trace_from_anywhere() -> None:
+    agent = FakeAgent([say("Hi.")])
+    visitor = Visitor("1.2.3.4", is_local=False, user_id="anna", is_operator=True, is_logged_in=True)
+    async with Desk(agent, visitor=visitor) as desk:
+        desk.send("configure", trace=True)
+        desk.chat()
+        await desk.until("turn_end")
+
+    assert agent.asked[0].options.trace
 
 
 # the limit over all connections, and draining

@@ -17,6 +17,7 @@ from websockets.asyncio.server import ServerConnection, serve
 
 from server.session.outbox import Kind, Outbox
 from server.session.session import Session
+from server.session.visitor import Visitor
 from server.talk.client import Frame, TalkClient
 from server.talk.sound import SoundError, WavWriter, wav_rate
 from tests.session.fakes import Desk, FakeAgent, Pause, hook, say
@@ -48,7 +49,7 @@ async def server(agent: FakeAgent, recognizer: FakeRecognizer | None = None) -> 
 
     async def talk(socket: ServerConnection) -> None:
         outbox = Outbox(Wire(socket))
-        session = Session(services, outbox, is_local=True)
+        session = Session(services, outbox, visitor=Visitor("127.0.0.1", is_local=True))
         writer = asyncio.create_task(outbox.run(), name="writer")
         session.greet()
         try:
