@@ -13,6 +13,7 @@ from server.agent.chunks import LLMChunk, NoticeGiven, ToolFinished, ToolStarted
 from server.agent.messages import Conversation, Origin, assistant_message, tool_message
 from server.agent.model_call import EndpointMemory, ModelCalls
 from server.agent.prompts import COMPACT, FULL, PromptSet, system_prompt
+from server.agent.roles import adapt
 from server.agent.tags import TagReader, ThinkReader
 from server.agent.trace import Tracer
 from server.config import Agent as AgentSettings
@@ -73,6 +74,24 @@ class AgentClient:
         """The head of every call of a turn; also what a local model is warmed up with."""
         return system_prompt(
             self.prompts, override=self._settings.system_prompt, catalog=options.catalog, language=options.language
+        )
+
+    @property
+    def reads_ahead(self) -> bool:
+        """Whether `read_ahead` does anything: only where every token takes time and none costs money."""
+        return self._model.is_compact
+
+    def read_ahead(
+        self, messages: Sequence[Message], question: str, enable_tools: bool, *, options: TurnOptions
+    ) -> None:
+        """Let the model read what a turn that may come begins with; returns at once (`LanguageModel.read_ahead`).
+
+        `messages` end before the user's new words, which `question` holds as far as they are known.
+        """
+        conversation = Conversation(self.system_prompt(options), messages)
+        names = self._executor.registry.names if enable_tools and self._settings.planning else ()
+        self._model.read_ahead(
+            adapt(conversation.messages, self._model.late_system or "user"), question=question, tool_names=names
         )
 
     async def chat_stream(

@@ -30,6 +30,13 @@ class Agent(Protocol):
     @property
     def catalog_budget_tokens(self) -> int: ...
 
+    @property
+    def reads_ahead(self) -> bool: ...
+
+    def read_ahead(
+        self, messages: Sequence[Message], question: str, enable_tools: bool, *, options: TurnOptions
+    ) -> None: ...
+
     def chat_stream(
         self, messages: Sequence[Message], hooks: Sequence[HookInfo], enable_tools: bool, *, options: TurnOptions
     ) -> AsyncGenerator[LLMChunk, None]: ...
@@ -89,6 +96,21 @@ class ChatHandler:
             else:
                 turn.fail(failure.code, failure.message, retry_after_ms=failure.retry_after_ms)
 
+    def read_ahead(self, request: TurnRequest, words: str) -> None:
+        """The user still speaks: let the model read the history, and the words as far as they are known.
+
+        Returns at once; nothing comes of it that anybody could see but a quicker
+        turn. What `run` would refuse is left to it.
+        """
+        if not self._agent.reads_ahead:
+            return
+        try:
+            admitted = admit(request.messages, policy=request.policy, verify=self._verify)
+        except TurnError:
+            return
+        options = self._options(request)
+        self._agent.read_ahead(admitted.messages, words, request.enable_tools, options=options)
+
     async def _answer(self, turn: Turn, request: TurnRequest, outbox: Outbox, speaker: Speaker) -> "_Failure | None":
         """Let the agent speak; what was shown is also said, even when the reply broke off."""
         narrator = Narrator(is_spoken=request.voice is not None)
@@ -131,15 +153,18 @@ class ChatHandler:
         for notice in admitted.notices:
             turn.say(TTSResult(notice=notice))
         await self._model_ready()
+        hooks = request.snapshot.hooks(request.skills)
+        options = self._options(request)
+        return self._agent.chat_stream(admitted.messages, hooks, request.enable_tools, options=options)
+
+    def _options(self, request: TurnRequest) -> TurnOptions:
         catalog = request.snapshot.catalog(request.skills, budget_tokens=self._agent.catalog_budget_tokens)
-        options = TurnOptions(
+        return TurnOptions(
             catalog=catalog.text,
             language=request.language,
             trace=request.trace,
             max_persistent=self._limits.max_hook_frames,
         )
-        hooks = request.snapshot.hooks(request.skills)
-        return self._agent.chat_stream(admitted.messages, hooks, request.enable_tools, options=options)
 
 
 @dataclass(frozen=True)

@@ -60,6 +60,8 @@ class Hearing:
     on_started: somebody speaks; the running turn ends before this returns.
     on_words: gives the id of the turn that the words will start.
     on_history: that turn may start; None: the client sent no history in time.
+    on_outlook: what that turn will begin with, while the user speaks: history, and the words
+        where a pause has let them be recognised ("" before). It may come otherwise.
     All methods belong to the event loop and return at once; `aclose` waits.
     """
 
@@ -72,6 +74,7 @@ class Hearing:
         on_words: Callable[[Words], str],
         on_history: Callable[[str, Words, list[wire.Message] | None], None],
         on_failed: Callable[[str], None],
+        on_outlook: Callable[[list[wire.Message], str], None],
     ) -> None:
         self._speech = speech
         self._send = send
@@ -79,6 +82,7 @@ class Hearing:
         self._on_words = on_words
         self._on_history = on_history
         self._on_failed = on_failed
+        self._on_outlook = on_outlook
         self._listener: Listener | None = None  # made with the first sound: most connections never speak
         self._sample_rate = 16_000
         self._mode: TurnDetection = "server_vad"
@@ -128,6 +132,7 @@ class Hearing:
         waiting = self._histories.get(utterance)
         if waiting is not None and not waiting.done():
             waiting.set_result(messages)
+            self._look_out(utterance, "")
 
     def discard(self) -> None:
         """Drop what is being said and what was said but not answered: a `chat` came instead."""
@@ -215,7 +220,14 @@ class Hearing:
         text = await self._recognize(utterance, audio)
         if self._listener is not None and self._speaking == utterance:
             self._listener.outlook(sounds_complete(text))
+            if text:
+                self._look_out(utterance, text)
         return text
+
+    def _look_out(self, utterance: str, text: str) -> None:
+        history = self._histories.get(utterance)
+        if history is not None and history.done() and not history.cancelled():
+            self._on_outlook(history.result(), f"{self._carried} {text}".strip() if text else "")
 
     async def _recognize(self, utterance: str, audio: bytes) -> str:
         def tell_partial(text: str) -> None:

@@ -1,0 +1,36 @@
+"""What the model is given to read before a turn is the beginning of what the turn sends."""
+
+from server.agent.agent_client import TurnOptions
+from server.llm.types import Finished, TextDelta
+from tests.agent.scene import agent_for, play
+from tests.support.scripted_model import ScriptedModel
+
+HISTORY = [
+    {"role": "user", "content": "Hi"},
+    {"role": "assistant", "content": "Hello!"},
+    {"role": "system", "content": "Be kind.", "_hook": "kind", "_skill": "diary"},
+]
+
+
+async def test_what_is_read_ahead_is_how_the_first_call_of_the_turn_begins() -> None:
+    model = ScriptedModel([[TextDelta("Because."), Finished("stop")]], is_compact=True, late_system="native")
+    agent = agent_for(model)
+    agent.read_ahead(HISTORY, "Why?", True, options=TurnOptions())
+    await play(agent, messages=[*HISTORY, {"role": "user", "content": "Why?"}])
+
+    [(messages, question, names)] = model.read
+    assert messages == list(model.messages(0))[: len(messages)]
+    assert (question, names) == ("Why?", ["alpha", "beta"])
+
+
+async def test_without_tools_or_planning_no_tool_is_to_be_chosen() -> None:
+    model = ScriptedModel(is_compact=True)
+    agent_for(model).read_ahead(HISTORY, "", False, options=TurnOptions())
+    agent_for(model, planning=False).read_ahead(HISTORY, "", True, options=TurnOptions())
+
+    assert [names for _, _, names in model.read] == [[], []]
+
+
+def test_only_a_model_that_costs_nothing_reads_ahead() -> None:
+    assert agent_for(ScriptedModel(is_compact=True)).reads_ahead
+    assert not agent_for(ScriptedModel()).reads_ahead
