@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, field
 
 
 class Secret:
@@ -99,6 +99,22 @@ class Tools(Section, frozen=True, kw_only=True):
     timeout_s: Seconds = 30
     max_result_bytes: Annotated[int, Meta(ge=256, le=16 << 20)] = 65_536
     mcp: dict[str, Any] = {}
+
+
+class Media(Section, frozen=True, kw_only=True):
+    """Files that hooks and tools show to the user."""
+
+    dir: Path | None = None
+    """None: `<data.dir>/media`. Replicas share it."""
+    max_item_bytes: Annotated[int, Meta(ge=1024, le=1 << 30)] = 20 << 20
+    max_total_bytes: Annotated[int, Meta(ge=1024, le=1 << 40)] = 1 << 30
+    """Of all items; beyond it the longest unused go."""
+    max_age_s: Seconds = 1800
+    """Since the last use."""
+
+    def __post_init__(self) -> None:
+        if self.max_item_bytes > self.max_total_bytes:
+            raise ValueError("max_item_bytes is larger than max_total_bytes: no such item could be kept")
 
 
 class SpeechProvider(Section, frozen=True, kw_only=True):
@@ -207,9 +223,79 @@ class Hooks(Section, frozen=True, kw_only=True):
     tool_skip: AnyPolicyStage = []
 
 
+UserName = Annotated[str, Meta(min_length=1, max_length=128, pattern=r"^[^\x00-\x1f\x7f]+\Z")]
+"""What a user is called in logs, audit and stored documents."""
+
+MIN_TOKEN_CHARACTERS: Final = 16
+MIN_HMAC_BYTES: Final = 32  # RFC 7518, 3.2: as long as the hash
+
+
+class UserToken(Section, frozen=True, kw_only=True):
+    """Whoever shows `token` is `user`. A user may have several."""
+
+    user: UserName
+    token: Secret
+    operator: bool = False
+
+    def __post_init__(self) -> None:
+        text = self.token.reveal()
+        if len(text) < MIN_TOKEN_CHARACTERS or not all("!" <= letter <= "~" for letter in text):
+            raise ValueError(
+                f"token: at least {MIN_TOKEN_CHARACTERS} characters without spaces; "
+                'make one with `python -c "import secrets; print(secrets.token_urlsafe(32))"`'
+            )
+
+
+JwtAlgorithm = Literal[
+    "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "HS256", "HS384", "HS512"
+]
+
+
+class Jwt(Section, frozen=True, kw_only=True):
+    """Tokens of an identity provider. In use when `jwks_url` or `keys` is set."""
+
+    jwks_url: Annotated[str, Meta(pattern="^https?://")] | None = None
+    keys: list[Secret] = []
+    """Public keys as PEM, or for HS256 and its like the shared secret."""
+    issuer: str | None = None
+    audience: str | list[str] | None = None
+    algorithms: Annotated[list[JwtAlgorithm], Meta(min_length=1)] = field(default_factory=lambda: ["RS256", "ES256"])
+    """Those that are taken, whatever a token says of itself."""
+    user_claim: str = "sub"
+    operator_claim: str | None = None
+    """The claim that makes an operator; dots lead inwards."""
+    operator_value: str | bool = True
+    """What it has to be, or has to have among its entries."""
+    leeway_s: Annotated[float, Meta(ge=0, le=300)] = 30
+    max_key_age_s: Seconds = 86_400
+    """How long the keys of `jwks_url` are good while it does not answer."""
+
+    @property
+    def is_set(self) -> bool:
+        return self.jwks_url is not None or bool(self.keys)
+
+    def __post_init__(self) -> None:
+        shared = [name for name in self.algorithms if name.startswith("HS")]
+        if self.jwks_url is not None and self.keys:
+            raise ValueError("jwks_url or keys, not both")
+        if self.jwks_url is not None and self.audience is None:
+            raise ValueError("jwks_url wants an audience: else a token made for any other service would do")
+        if shared and (self.jwks_url is not None or len(shared) < len(self.algorithms)):
+            raise ValueError(
+                f"algorithms: {shared[0]} works with a shared secret in keys and beside HS algorithms alone"
+            )
+        if shared and any(len(key.reveal().encode()) < MIN_HMAC_BYTES for key in self.keys):
+            raise ValueError(f"keys: a shared secret has at least {MIN_HMAC_BYTES} bytes")
+
+
 class Security(Section, frozen=True, kw_only=True):
-    auth: Literal["auto", "none"] = "auto"
-    """auto: local requests only; none: everybody who reaches the port."""
+    auth: Literal["auto", "none", "token", "jwt"] = "auto"
+    """auto: local requests, and whoever logs in as `tokens` or `jwt` say; token, jwt: whoever logs in so, also
+    locally; none: everybody who reaches the port."""
+    tokens: list[UserToken] = []
+    jwt: Jwt = Jwt()
+    session_s: Annotated[float, Meta(ge=60, le=2_592_000)] = 43_200
+    """How long a login on the page lasts."""
     trust_loopback: bool = True
     """False behind a proxy, which makes every visitor look local."""
     origins: list[str] = []
@@ -220,7 +306,20 @@ class Security(Section, frozen=True, kw_only=True):
     secret_file: Path | None = None
     """None: `<data.dir>/secret`, created once."""
     trace: bool | Literal["auto"] = "auto"
-    """auto: local requests."""
+    """auto: local requests and operators."""
+
+    def __post_init__(self) -> None:
+        unused = {
+            "none": "lets in everybody, so tokens and jwt would guard nothing"
+            if self.tokens or self.jwt.is_set
+            else "",
+            "token": "does not use jwt" if self.jwt.is_set else "wants tokens" if not self.tokens else "",
+            "jwt": "does not use tokens" if self.tokens else "wants jwt" if not self.jwt.is_set else "",
+        }
+        if problem := unused.get(self.auth):
+            raise ValueError(f"auth: {self.auth} {problem}")
+        if len({entry.token.reveal() for entry in self.tokens}) < len(self.tokens):
+            raise ValueError("tokens: two entries have the same token")
 
 
 class Limits(Section, frozen=True, kw_only=True):
@@ -228,6 +327,10 @@ class Limits(Section, frozen=True, kw_only=True):
     turns: Count = 200
     per_address: Count = 50
     """Connections from one address; local requests are not counted."""
+    per_user: Count = 20
+    """Connections of one user; local requests without login are not counted."""
+    turns_per_user: Count = 10
+    """Turns of one user that run at once, counted like `per_user`."""
     max_message_bytes: Annotated[int, Meta(ge=1024, le=64 << 20)] = 4_194_304
     max_messages: Count = 2000
     max_binary_bytes: Annotated[int, Meta(ge=2, le=1 << 20)] = 65_536
@@ -248,6 +351,7 @@ class Config(Section, frozen=True, kw_only=True):
     agent: Agent = Agent()
     skills: Skills = Skills()
     tools: Tools = Tools()
+    media: Media = Media()
     speech: Speech = Speech()
     hooks: Hooks = Hooks()
     security: Security = Security()

@@ -366,3 +366,60 @@ def test_settings_are_frozen_and_refuse_unknown_keys(path: str, section: Any) ->
     kind = type(section).__struct_config__
 
     assert (kind.frozen, kind.forbid_unknown_fields) == (True, True), path
+
+
+# --- who gets in --------------------------------------------------------------------------------------------------
+
+TOKEN = "0123456789abcdef"
+PROVIDER = "jwks_url: https://id.example/keys, audience: parley"
+
+
+@pytest.mark.parametrize(
+    ("security", "told"),
+    [
+        ("{tokens: [{user: anna, token: short}]}", "security.tokens[0]: token: at least 16 characters"),
+        (f'{{tokens: [{{user: anna, token: "{TOKEN} {TOKEN}"}}]}}', "security.tokens[0]: token: at least 16"),
+        (f'{{tokens: [{{user: "", token: {TOKEN}}}]}}', "security.tokens[0].user: expected `str` of length >= 1"),
+        (f'{{tokens: [{{user: "a\\nb", token: {TOKEN}}}]}}', "security.tokens[0].user: expected `str` matching"),
+        (f'{{tokens: [{{user: "a\\n", token: {TOKEN}}}]}}', "security.tokens[0].user: expected `str` matching"),
+        (f"{{tokens: [{{user: a, token: {TOKEN}}}, {{user: b, token: {TOKEN}}}]}}", "security: tokens: two entries"),
+        (f"{{auth: none, tokens: [{{user: a, token: {TOKEN}}}]}}", "security: auth: none lets in everybody"),
+        (f"{{auth: none, jwt: {{{PROVIDER}}}}}", "security: auth: none lets in everybody"),
+        ("{auth: token}", "security: auth: token wants tokens"),
+        ("{auth: jwt}", "security: auth: jwt wants jwt"),
+        (f"{{auth: jwt, tokens: [{{user: a, token: {TOKEN}}}]}}", "security: auth: jwt does not use tokens"),
+        ("{jwt: {algorithms: [none]}}", "security.jwt.algorithms[0]: invalid enum value 'none'"),
+        ("{jwt: {algorithms: []}}", "security.jwt.algorithms: expected `array` of length >= 1"),
+        ("{jwt: {jwks_url: file:///etc/passwd, audience: a}}", "security.jwt.jwks_url: expected `str` matching"),
+        ("{jwt: {jwks_url: https://id.example}}", "security.jwt: jwks_url wants an audience"),
+        (f"{{jwt: {{{PROVIDER}, keys: [k]}}}}", "security.jwt: jwks_url or keys, not both"),
+        (
+            f"{{jwt: {{{PROVIDER}, algorithms: [HS256]}}}}",
+            "security.jwt: algorithms: HS256 works with a shared secret in keys",
+        ),
+        (
+            "{jwt: {keys: [k], algorithms: [RS256, HS512]}}",
+            "security.jwt: algorithms: HS512 works with a shared secret in keys",
+        ),
+        ("{jwt: {keys: [sixteen-bytes-16], algorithms: [HS256]}}", "security.jwt: keys: a shared secret has at least"),
+    ],
+)
+def test_a_way_in_that_would_not_guard_is_refused(security: str, told: str) -> None:
+    text = mistake(f"security: {security}")
+
+    assert text.startswith(told)
+    assert TOKEN not in text
+    assert "sixteen-bytes-16" not in text
+
+
+def test_a_token_may_stand_in_a_file_or_a_variable() -> None:
+    Path("token").write_text(f"{TOKEN}\n")
+    text = "security: {tokens: [{user: a, token: {file: token}}, {user: b, token: {env: B}, operator: true}]}"
+
+    entries = load(text, {"B": f"{TOKEN}2"}).security.tokens
+
+    assert [(entry.user, entry.token.reveal(), entry.operator) for entry in entries] == [
+        ("a", TOKEN, False),
+        ("b", f"{TOKEN}2", True),
+    ]
+    assert TOKEN not in repr(entries)
