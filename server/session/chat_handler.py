@@ -4,18 +4,20 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from server.agent.agent_client import TurnOptions
 from server.agent.chunks import LLMChunk
 from server.agent.messages import SystemPolicy, Verify, admit
 from server.errors import ProviderError, TurnError
+from server.hooks.types import AskHuman, TurnFacts
 from server.llm.types import Message
 from server.session.outbox import Closed, Outbox
 from server.session.results import Narrator, TTSResult
 from server.session.speaker import Speaker, Voice
 from server.session.turn import Turn, code_of
+from server.session.turn_clock import TurnClock
 from server.wire import frames as wire
 from skills_engine import HookInfo, SkillsSnapshot
 
@@ -55,6 +57,11 @@ class TurnRequest:
     policy: SystemPolicy
     voice: Voice | None = None
     """None: the reply is text only."""
+    facts: TurnFacts | None = None
+    """Whose turn it is; what is asked of hooks and policy goes with it."""
+    ask: AskHuman | None = None
+    """Asks whoever sits in front of this client."""
+    clock: TurnClock = field(default_factory=TurnClock)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,16 +131,19 @@ class ChatHandler:
     ) -> "_Failure | None":
         """`max_turn_s` is the agent's time: while the voice says what is written, it stands still."""
         loop = asyncio.get_running_loop()
-        limit = asyncio.timeout(self._limits.max_turn_s)
+        clock = request.clock
         try:
-            async with limit, aclosing(await self._stream(turn, request)) as chunks:
+            async with (
+                clock.running(self._limits.max_turn_s),
+                aclosing(await self._stream(turn, request)) as chunks,
+            ):
                 async for chunk in chunks:
                     turn.note(chunk)
                     said_s = loop.time()
                     for result in narrator.tell(chunk):
                         await speaker.say(result)
                     if (waited_s := loop.time() - said_s) > _SHORT_WAIT_S:
-                        limit.reschedule((limit.when() or said_s) + waited_s)
+                        clock.give_back(waited_s)
                     await outbox.room()
         except (ProviderError, TurnError) as error:
             logger.warning("turn failed: %s: %s", error.code, error)
@@ -141,7 +151,7 @@ class ChatHandler:
         except Closed:
             raise
         except Exception as error:  # the boundary of a turn
-            if isinstance(error, TimeoutError) and limit.expired():
+            if isinstance(error, TimeoutError) and clock.has_struck:
                 text = f"the turn ran longer than {self._limits.max_turn_s:g} s and was ended"
                 return _Failure("provider_timeout", text)
             logger.exception("turn failed")
