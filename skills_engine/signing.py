@@ -61,6 +61,11 @@ class Signer:
             logger.warning("the key file %s can be read by others: chmod 600 it", file)
         return cls(_parse(file, data))
 
+    def derived_keys(self, purpose: str) -> list[bytes]:
+        """Keys for something else than hooks, one of each of ours: the first signs, all verify."""
+        keys = [self._keys[self._signing_id], *(key for name, key in self._keys.items() if name != self._signing_id)]
+        return [hmac.digest(key, b"parley key for " + purpose.encode(), _HASH) for key in keys]
+
     def sign(self, skill: str, name: str, role: str, content: str) -> str:
         return _signature(self._signing_id, self._keys[self._signing_id], (skill, name, role, content))
 

@@ -110,6 +110,16 @@ def test_the_first_key_signs_and_all_verify() -> None:
     assert not old.verify(new.sign(*HOOK), *HOOK)
 
 
+def test_keys_for_another_purpose_tell_nothing_of_ours_and_keep_their_order() -> None:
+    both, old = Signer([KEY, OTHER]), Signer([OTHER])
+
+    derived = both.derived_keys("media urls")
+
+    assert derived == [hmac.digest(key, b"parley key for media urls", "sha256") for key in (KEY, OTHER)]
+    assert old.derived_keys("media urls") == derived[1:]
+    assert not set(both.derived_keys("cookies")) & {*derived, KEY, OTHER}
+
+
 def test_a_signer_needs_a_key() -> None:
     with pytest.raises(ValueError, match=r"^a Signer needs at least one key$"):
         Signer([])
