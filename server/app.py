@@ -16,11 +16,15 @@ from server.errors import ConfigError
 from server.gateway.auth import Doorkeeper
 from server.gateway.http_api import HttpApi
 from server.gateway.http_server import HttpServer
+from server.gateway.media_route import MediaRoute
 from server.gateway.readiness import Readiness
 from server.gateway.websocket_server import WebSocketServer
 from server.llm.embedded import EmbeddedModel
 from server.llm.factory import create_model
 from server.llm.types import LanguageModel, ModelInfo
+from server.media.references import MediaError
+from server.media.signed_urls import UrlSigner
+from server.media.store import MediaStore
 from server.metrics import Metrics
 from server.session.chat_handler import ChatHandler, TurnLimits
 from server.session.session import Services
@@ -84,6 +88,7 @@ class App:
         self._readiness.set("model", "loading")
         self._show_speech()
         self._tools = build_registry(settings.tools, settings.skills.dir)
+        self.media = _build_media(settings, data_dir, signer)
         executor = ToolExecutor(self._tools, settings.tools)
         self._agent = AgentClient(model, executor, config=settings.agent, llm=settings.llm)
         doorkeeper = Doorkeeper(settings.listen, settings.security, settings.proxies)
@@ -93,6 +98,7 @@ class App:
             doorkeeper=doorkeeper,
             sockets=self.sockets,
             api=HttpApi(doorkeeper, self._readiness, self._metrics),
+            media=MediaRoute(self.media, doorkeeper),
             metrics=self._metrics,
             frontend=FRONTEND,
         )
@@ -109,7 +115,12 @@ class App:
         skills = SkillsLibrary(settings.skills.dir, enabled=settings.skills.enabled, reload=settings.skills.reload)
         await asyncio.to_thread(skills.load)
         model = create_model(settings.llm, environ)
-        return cls(settings, environ, data_dir=data_dir, model=model, signer=signer, skills=skills)
+        app = cls(settings, environ, data_dir=data_dir, model=model, signer=signer, skills=skills)
+        try:
+            await app.media.start()
+        except MediaError as error:
+            raise ConfigError(f"media.dir: {error}") from error
+        return app
 
     @asynccontextmanager
     async def running(self, announce: Announce) -> AsyncIterator[None]:
@@ -124,6 +135,7 @@ class App:
             self._begin(self._speech.start(), "speech start")
             self._begin(self.sockets.beat(), "heartbeat")
             self._begin(self._metrics.watch_loop(), "event loop watch")
+            self._begin(self.media.sweep_regularly(), "media sweep")
             yield
         finally:
             await self.sockets.aclose()
@@ -220,6 +232,15 @@ class App:
             await self._skills_changed.wait()
             self._skills_changed.clear()
             await self.sockets.tell_skills(self._skills.current)
+
+
+def _build_media(settings: config.Config, data_dir: Path, signer: Signer) -> MediaStore:
+    return MediaStore(
+        settings.media,
+        settings.media.dir or data_dir / "media",
+        sources=[settings.skills.dir, *settings.tools.roots],
+        signer=UrlSigner(signer.derived_keys("media urls")),
+    )
 
 
 def describe(model: ModelInfo) -> str:

@@ -26,6 +26,7 @@ _PATHS = (
     ("data", "dir"),
     ("skills", "dir"),
     ("tools", "roots"),
+    ("media", "dir"),
     ("security", "secret_file"),
 )
 

@@ -23,6 +23,7 @@ SECURITY_HEADERS: Final = {
     "Permissions-Policy": "microphone=(self), camera=(), geolocation=()",
     "Server": "parley",
 }
+_POLICY: Final = "Content-Security-Policy"
 _PROBES: Final = frozenset(("/healthz", "/readyz"))  # asked by machines that know no name of ours
 _NOT_LOGGED_IN: Final = (
     "This server answers requests from its own machine only.\n"
@@ -49,8 +50,11 @@ def build_guard(doorkeeper: Doorkeeper, metrics: Metrics) -> Middleware:
 
 
 async def add_security_headers(_request: web.Request, response: web.StreamResponse) -> None:
-    """An `on_response_prepare` signal: errors and files get the headers as well."""
+    """An `on_response_prepare` signal: errors and files get the headers as well. A stricter policy stays."""
+    own_policy = response.headers.get(_POLICY)
     response.headers.update(SECURITY_HEADERS)
+    if own_policy is not None:
+        response.headers[_POLICY] = own_policy
 
 
 class HttpApi:

@@ -14,6 +14,7 @@ from server import config
 from server.errors import ConfigError
 from server.gateway.auth import Doorkeeper
 from server.gateway.http_api import HttpApi, add_security_headers, build_guard
+from server.gateway.media_route import MediaRoute
 from server.gateway.static_files import StaticFiles
 from server.gateway.websocket_server import WebSocketServer
 from server.metrics import Metrics
@@ -33,6 +34,7 @@ class HttpServer:
         doorkeeper: Doorkeeper,
         sockets: WebSocketServer,
         api: HttpApi,
+        media: MediaRoute,
         metrics: Metrics,
         frontend: Path,
     ) -> None:
@@ -41,6 +43,7 @@ class HttpServer:
         app.on_response_prepare.append(add_security_headers)
         app.router.add_get("/ws", sockets.handle)
         api.add_routes(app.router)
+        media.add_routes(app.router)
         StaticFiles(frontend).add_routes(app.router)
         self._runner = web.AppRunner(app, access_log=None, keepalive_timeout=_KEEPALIVE_S, shutdown_timeout=_SHUTDOWN_S)
 

@@ -1,0 +1,1 @@
+"""Files that a turn shows: pictures, sound, documents."""

@@ -1,0 +1,120 @@
+"""What a hook, a tool or a message may name as a file: `media://` ids, `data:` URLs, paths. Blocking where it reads."""
+
+import base64
+import binascii
+import os
+import re
+import stat
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+from urllib.parse import unquote_to_bytes
+
+from server.errors import ServerError
+
+SCHEME: Final = "media://"
+MAX_NAME_CHARS: Final = 120
+
+_ID: Final = re.compile(r"[0-9a-f]{32}")
+_UNSAFE: Final = re.compile(r'[\x00-\x1f\x7f"\\/:*?<>|\u2028\u2029\u202a-\u202e\u2066-\u2069]|[\ud800-\udfff]')
+
+
+class MediaError(ServerError):
+    """A file that cannot be taken, found or shown. The text names the cure, and no path of this machine."""
+
+    code = "media_invalid"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Loaded:
+    """A file's bytes, and what was said of it."""
+
+    data: bytes
+    declared: str
+    name: str
+
+
+def media_id(reference: str) -> str | None:
+    """The id of a `media://` reference; None: it is something else. Raises MediaError for a malformed one."""
+    if not reference.startswith(SCHEME):
+        return None
+    if not _ID.fullmatch(found := reference.removeprefix(SCHEME)):
+        raise MediaError(f"{reference[:80]!r} is no media:// id of this server")
+    return found
+
+
+def read_data_url(url: str, *, max_bytes: int) -> Loaded:
+    """Raises MediaError where it is malformed or larger than `max_bytes`."""
+    head, comma, body = url[len("data:") :].partition(",")
+    if not comma:
+        raise MediaError("a data: URL has the form data:image/png;base64,…; here the comma is missing")
+    kind, *parameters = [part.strip() for part in head.split(";")]
+    name = next((p.partition("=")[2] for p in parameters if p.lower().startswith(("name=", "filename="))), "")
+    is_base64 = any(parameter.lower() == "base64" for parameter in parameters)
+    if len(body) > max_bytes * (4 / 3 if is_base64 else 3) + 4:
+        raise _too_large(max_bytes)
+    try:
+        data = base64.b64decode(unquote_to_bytes(body), validate=True) if is_base64 else unquote_to_bytes(body)
+    except (binascii.Error, ValueError):
+        raise MediaError("the data: URL is not valid base64") from None
+    if len(data) > max_bytes:
+        raise _too_large(max_bytes)
+    return Loaded(data=data, declared=kind, name=unquote_to_bytes(name).decode(errors="replace"))
+
+
+def read_path(path: str, folders: Sequence[Path], *, max_bytes: int) -> Loaded:
+    """A regular file inside one of the folders, symbolic links followed. Raises MediaError."""
+    try:
+        found = _inside(path, folders)
+        # not blocking: what was a file a moment ago may be a pipe now
+        descriptor = os.open(found, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
+    except (OSError, RuntimeError, ValueError):
+        raise _not_there(path) from None
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise MediaError(f"{_shown(path)} is not a regular file")
+        try:
+            data = file.read(max_bytes + 1)
+        except OSError:
+            raise _not_there(path) from None
+    if len(data) > max_bytes:
+        raise _too_large(max_bytes)
+    return Loaded(data=data, declared="", name=found.name)
+
+
+def _inside(path: str, folders: Sequence[Path]) -> Path:
+    roots = [folder.resolve() for folder in folders if folder.is_dir()]
+    for root in roots:
+        target = (root / path.removeprefix("file://")).resolve()
+        if any(target.is_relative_to(allowed) for allowed in roots) and target.is_file():
+            return target
+    raise _not_there(path)
+
+
+def clean_name(name: str, *, default: str) -> str:
+    """A file name that is safe in a header, a page and any file system; at most 120 characters, its suffix kept."""
+    base = _UNSAFE.sub("_", re.split(r"[/\\]", name)[-1]).strip(" .")
+    if not base.strip("_"):
+        return default
+    if len(base) <= MAX_NAME_CHARS:
+        return base
+    stem, dot, suffix = base.rpartition(".")
+    tail = f"{dot}{suffix}" if stem and len(suffix) <= 12 else ""
+    return base[: MAX_NAME_CHARS - len(tail)] + tail
+
+
+def _too_large(max_bytes: int) -> MediaError:
+    return MediaError(f"the file is larger than {max_bytes >> 20} MiB (media.max_item_bytes)")
+
+
+def _not_there(path: str) -> MediaError:
+    return MediaError(
+        f"{_shown(path)}: there is no such file in a folder that may be shown; "
+        "put it into one of tools.roots, or give a data: URL"
+    )
+
+
+def _shown(path: str) -> str:
+    """As it was given, at most: it tells no more than its author knew."""
+    return repr(path[:120])

@@ -1,0 +1,255 @@
+"""The files of turns, on disk: registered under an id, served for a while, then gone.
+
+An item is two files of the folder `items`: `<id>.json` says what it is and
+whose, and its time is that of the last use; `<id>` holds the bytes. It is there
+when both are, and the bytes come last. Nothing is remembered in the process, so
+replicas that share the folder serve each other's items.
+"""
+
+import asyncio
+import contextlib
+import logging
+import os
+import secrets
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from server import config
+from server.media import content_types
+from server.media.references import SCHEME, Loaded, MediaError, clean_name, media_id, read_data_url, read_path
+from server.media.signed_urls import UrlSigner
+
+logger = logging.getLogger(__name__)
+
+MAX_ITEMS: Final = 4096
+"""However small they are: so many are looked through whenever one is added."""
+MAX_MODEL_IMAGE_BYTES: Final = 5 << 20
+SWEEP_EVERY_S: Final = 60.0
+
+_GONE: Final = "is gone: files are kept for {minutes:g} minutes after they were last used (media.max_age_s)"
+
+
+class MediaItem(msgspec.Struct, frozen=True, kw_only=True):
+    """A registered file, as its user may be told of it."""
+
+    ref: str
+    """`media://<id>`: what hooks and tools pass on."""
+    url: str
+    """For this user alone, and for a day."""
+    content_type: str
+    name: str
+    size: int
+
+
+class Stored(msgspec.Struct, frozen=True, kw_only=True):
+    """What `<id>.json` holds, and where the bytes are."""
+
+    user_id: str
+    content_type: str
+    name: str
+    size: int
+
+
+class MediaStore:
+    """Safe to use from any number of tasks, and of processes on one folder.
+
+    The limits hold for the folder: at most `max_total_bytes` and 4096 items;
+    the longest unused go first. What is older than `max_age_s` since its last
+    use is gone, whether swept yet or not.
+    """
+
+    def __init__(
+        self,
+        settings: config.Media,
+        folder: Path,
+        *,
+        sources: Sequence[Path],
+        signer: UrlSigner,
+        clock_s: Callable[[], float] = time.time,
+    ) -> None:
+        """`folder` is the store's own; `sources` are the folders of which a path may be registered."""
+        self._settings = settings
+        self._items = folder / "items"
+        self._inbox = folder / "inbox"
+        self._sources = (*sources, self._inbox)
+        self._signer = signer
+        self._clock_s = clock_s
+
+    async def start(self) -> None:
+        """Make the folders. Raises MediaError where that is not possible."""
+        try:
+            for folder in (self._items, self._inbox):
+                await asyncio.to_thread(folder.mkdir, mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise MediaError(f"the folder cannot be made: {error.strerror}") from error
+
+    async def sweep_regularly(self) -> None:
+        """Until it is cancelled: remove what is too old."""
+        while True:
+            await asyncio.sleep(SWEEP_EVERY_S)
+            await asyncio.to_thread(self._sweep)
+
+    async def register(self, reference: str, *, user_id: str, session_id: str, name: str | None = None) -> MediaItem:
+        """Take in a `data:` URL or a file of an allowed folder (copied), or find a `media://` id again.
+
+        An id counts for the user it was made for, in any session: a user who
+        reconnects has a new one. Raises MediaError.
+        """
+        return await asyncio.to_thread(self._register, reference, user_id, name, session_id)
+
+    async def open_image(self, ref: str) -> tuple[str, bytes]:
+        """An image as a model may be sent it: PNG, JPEG or WebP of at most 5 MiB. Raises MediaError.
+
+        Whose it is was checked when it was registered; a reference from elsewhere is registered first.
+        """
+        return await asyncio.to_thread(self._open_image, ref)
+
+    async def find(self, item_id: str, *, user_id: str) -> tuple[Path, Stored] | None:
+        """The file of a URL, for its user; None where there is none, or it is another's. Counts as a use."""
+        return await asyncio.to_thread(self._find, item_id, user_id)
+
+    def may_open(self, item_id: str, *, user_id: str, user: str, expires: str, signature: str) -> bool:
+        return self._signer.is_valid(
+            item_id, user_id=user_id, user=user, expires=expires, signature=signature, now_s=self._clock_s()
+        )
+
+    # in threads
+
+    def _register(self, reference: str, user_id: str, name: str | None, session_id: str) -> MediaItem:
+        if item_id := media_id(reference):
+            if (found := self._find(item_id, user_id)) is None:
+                raise MediaError(f"{reference} {self._gone}")
+            return self._described(item_id, found[1])
+        limit = self._settings.max_item_bytes
+        if reference[:5].lower() == "data:":
+            loaded = read_data_url(reference, max_bytes=limit)
+        elif "://" in reference[:32] and not reference.startswith("file://"):
+            raise MediaError(
+                f"{reference[:80]!r}: only data: URLs, media:// ids and paths are taken; fetch it yourself"
+            )
+        else:
+            loaded = read_path(reference, self._sources, max_bytes=limit)
+        if not loaded.data:
+            raise MediaError("the file is empty")
+        item_id, stored = self._keep(loaded, user_id, name)
+        logger.info("media %s: %s, %d bytes, in session %s", item_id, stored.content_type, stored.size, session_id)
+        return self._described(item_id, stored)
+
+    def _keep(self, loaded: Loaded, user_id: str, name: str | None) -> tuple[str, Stored]:
+        named = name or loaded.name
+        kind = content_types.content_type(loaded.data[:64], declared=loaded.declared, name=named)
+        default = (
+            f"{kind.partition('/')[0] if content_types.is_shown(kind) else 'file'}.{content_types.suffix_of(kind)}"
+        )
+        stored = Stored(
+            user_id=user_id, content_type=kind, name=clean_name(named, default=default), size=len(loaded.data)
+        )
+        item_id = secrets.token_hex(16)
+        try:
+            self._sweep(room_bytes=len(loaded.data))
+            self._write(self._about(item_id), msgspec.json.encode(stored))
+            self._write(self._items / item_id, loaded.data)
+        except OSError as error:
+            logger.warning("media cannot be stored: %s", error)
+            with contextlib.suppress(OSError):
+                self._drop(item_id)
+            raise MediaError(f"the file cannot be stored here: {error.strerror}") from error
+        return item_id, stored
+
+    def _write(self, path: Path, data: bytes) -> None:
+        """Whole or not at all; for this user of the machine only."""
+        draft = self._items / f".{secrets.token_hex(8)}"
+        try:
+            with open(draft, "xb", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
+                file.write(data)
+            self._touch(draft)
+            draft.rename(path)
+        except OSError:
+            draft.unlink(missing_ok=True)
+            raise
+
+    def _described(self, item_id: str, stored: Stored) -> MediaItem:
+        url = self._signer.url(item_id, stored.user_id, now_s=self._clock_s())
+        return MediaItem(
+            ref=f"{SCHEME}{item_id}", url=url, content_type=stored.content_type, name=stored.name, size=stored.size
+        )
+
+    def _open_image(self, ref: str) -> tuple[str, bytes]:
+        item_id = media_id(ref)
+        read = self._read(item_id) if item_id else None
+        if item_id is None or read is None:
+            raise MediaError(f"{ref[:80]} {self._gone}")
+        stored = read
+        if stored.content_type not in content_types.IMAGES_FOR_MODELS:
+            raise MediaError(f"{stored.name} is {stored.content_type}: a model is sent PNG, JPEG and WebP only")
+        if stored.size > MAX_MODEL_IMAGE_BYTES:
+            raise MediaError(f"{stored.name} is larger than {MAX_MODEL_IMAGE_BYTES >> 20} MiB: scale it down")
+        try:
+            self._touch(self._about(item_id))
+            return stored.content_type, (self._items / item_id).read_bytes()
+        except OSError:
+            raise MediaError(f"{ref} {self._gone}") from None
+
+    def _find(self, item_id: str, user_id: str) -> tuple[Path, Stored] | None:
+        stored = self._read(item_id)
+        if stored is None or stored.user_id != user_id:
+            return None
+        with contextlib.suppress(OSError):
+            self._touch(self._about(item_id))
+        return self._items / item_id, stored
+
+    def _read(self, item_id: str) -> Stored | None:
+        """`item_id` has the form of an id: 32 hexadecimal digits."""
+        try:
+            about = self._about(item_id)
+            if self._clock_s() - about.stat().st_mtime > self._settings.max_age_s:
+                self._drop(item_id)
+                return None
+            (self._items / item_id).stat()
+            return msgspec.json.decode(about.read_bytes(), type=Stored)
+        except (OSError, msgspec.MsgspecError):
+            return None
+
+    def _about(self, item_id: str) -> Path:
+        return self._items / f"{item_id}.json"
+
+    def _touch(self, path: Path) -> None:
+        now_s = self._clock_s()
+        os.utime(path, (now_s, now_s))
+
+    def _sweep(self, room_bytes: int = 0) -> None:
+        """Remove what is too old, then the longest unused until `room_bytes` more, and one more item, fit."""
+        used: dict[str, float] = {}
+        sizes: dict[str, int] = {}
+        with os.scandir(self._items) as entries:
+            for entry in entries:
+                with contextlib.suppress(FileNotFoundError):  # another replica was quicker
+                    found = entry.stat(follow_symlinks=False)
+                    item_id, dot, _ = entry.name.rpartition(".json")
+                    if dot:
+                        used[item_id] = found.st_mtime
+                    else:
+                        used.setdefault(entry.name, found.st_mtime)  # half an item, or a draft that a crash left
+                        sizes[entry.name] = found.st_size
+        oldest_s = self._clock_s() - self._settings.max_age_s
+        excess = sum(sizes.values()) + room_bytes - self._settings.max_total_bytes
+        surplus = len(used) + bool(room_bytes) - MAX_ITEMS
+        for item_id, used_s in sorted(used.items(), key=lambda item: item[1]):
+            if used_s >= oldest_s and excess <= 0 and surplus <= 0:
+                break
+            self._drop(item_id)
+            excess -= sizes.get(item_id, 0)
+            surplus -= 1
+
+    def _drop(self, item_id: str) -> None:
+        """The bytes first: what is left of an interrupted removal is no item."""
+        (self._items / item_id).unlink(missing_ok=True)
+        self._about(item_id).unlink(missing_ok=True)
+
+    @property
+    def _gone(self) -> str:
+        return _GONE.format(minutes=self._settings.max_age_s / 60)
