@@ -80,10 +80,19 @@ class Llm(Section, frozen=True, kw_only=True):
     idle_timeout_s: Seconds = 20
 
 
+class Filler(Section, frozen=True, kw_only=True):
+    """What is said, and not written, when a hook or a tool holds up the first word."""
+
+    after_ms: Count = 700
+    text: str | None = None
+    """None: nothing."""
+
+
 class Agent(Section, frozen=True, kw_only=True):
     planning: bool = True
     max_rounds: Annotated[int, Meta(ge=1, le=100)] = 8
     system_prompt: str | None = None
+    filler: Filler = Filler()
 
 
 class Skills(Section, frozen=True, kw_only=True):
@@ -208,14 +217,21 @@ AnyPolicyStage = PolicyStage | Annotated[list[PolicyHandler], Meta(max_length=64
 """In full, or as a plain list of handlers."""
 
 
+StreamGate = Literal["off", "sentence", "full"]
+"""How much of a reply waits for after_llm before it is said: nothing, each sentence, all of it."""
+RespondPolicy = Literal["injected", "any"]
+"""For which tools a hook may answer without policy and approval: those it added itself, or all."""
+
+
 class Hooks(Section, frozen=True, kw_only=True):
     enabled: bool = True
     """Of process hooks and tool policy; never of skills' prompt hooks."""
     defaults: HookDefaults = HookDefaults()
     builtins: dict[str, BuiltinHook] = {}
     processes: dict[str, ProcessHook] = {}
-    stream_gate: Literal["off", "sentence", "full"] | None = None
-    respond_policy: Literal["injected", "any"] = "injected"
+    stream_gate: StreamGate | None = None
+    """None: full where a hook intercepts after_llm, else off."""
+    respond_policy: RespondPolicy = "injected"
     approval: Approval = Approval()
     pre_tool_use: AnyPolicyStage = []
     post_tool_use: AnyPolicyStage = []

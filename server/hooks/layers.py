@@ -1,0 +1,136 @@
+"""What stands around one turn: its hooks, its policy, the human who can be asked, the store of media."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from server import config
+from server.hooks.builtins import BuiltinHooks
+from server.hooks.channel import HookChannel
+from server.hooks.events import Events
+from server.hooks.members import Member, ProcessMember
+from server.hooks.pipeline import HookPipeline
+from server.hooks.types import AskHuman, ToolPolicy, TurnFacts
+
+
+class MediaItem(Protocol):
+    """Something that can be shown to the user."""
+
+    @property
+    def id(self) -> str:
+        """`media://…`"""
+        ...
+
+    @property
+    def url(self) -> str:
+        """Where this user's client gets it."""
+        ...
+
+    @property
+    def content_type(self) -> str: ...
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def size(self) -> int: ...
+
+
+class MediaFailed(Exception):
+    """A reference names nothing that can be shown; the text says why."""
+
+
+class MediaStore(Protocol):
+    """Keeps what tools and hooks show to the user."""
+
+    async def register(self, reference: str, facts: TurnFacts) -> MediaItem:
+        """A `data:` URL, a path inside an allowed folder or a `media://` id. Raises MediaFailed."""
+        ...
+
+    async def image_url(self, item: MediaItem) -> str | None:
+        """A `data:` URL that a model can be given; None: it is no image, or too large."""
+        ...
+
+
+class HookSource(Protocol):
+    """The process hooks as they are now."""
+
+    def lease(self) -> AbstractContextManager[Sequence[HookChannel]]:
+        """For one turn: hooks that a reload replaces live until the last lease on them has ended."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TurnLayers:
+    """Pinned by a turn when it begins."""
+
+    facts: TurnFacts
+    members: Sequence[Member] = ()
+    policy: ToolPolicy | None = None
+    ask: AskHuman | None = None
+    media: MediaStore | None = None
+    stream_gate: config.StreamGate | None = None
+    respond_policy: config.RespondPolicy = "injected"
+
+    def events(self) -> Events:
+        return Events(self.members, self.facts)
+
+    def pipeline(self, events: Events, *, is_traced: bool) -> HookPipeline | None:
+        """None where no hook intercepts."""
+        if not any(member.stages for member in self.members):
+            return None
+        conceal = None if self.policy is None else self.policy.conceal
+        return HookPipeline(self.members, self.facts, events=events, ask=self.ask, is_traced=is_traced, conceal=conceal)
+
+
+Policies = Callable[[TurnFacts, AskHuman | None], ToolPolicy | None]
+"""The tool policy of a turn; None: nothing is configured."""
+
+
+class HookLayers:
+    """Gives each turn its layers; knows who provides them."""
+
+    def __init__(
+        self,
+        settings: config.Hooks,
+        *,
+        processes: HookSource | None = None,
+        policies: Policies | None = None,
+        media: MediaStore | None = None,
+    ) -> None:
+        """Raises ConfigError for a builtin that is not there or does not understand its `config`."""
+        self._settings = settings
+        self._builtins = BuiltinHooks(settings)
+        self._processes = processes
+        self._policies = policies
+        self._media = media
+
+    @property
+    def builtins(self) -> BuiltinHooks:
+        return self._builtins
+
+    @contextmanager
+    def for_turn(self, facts: TurnFacts, ask: AskHuman | None = None) -> Iterator[TurnLayers | None]:
+        """None where nothing is configured: then the turn runs as if there were no layers."""
+        settings = self._settings
+        lease: AbstractContextManager[Any] = nullcontext(()) if self._processes is None else self._processes.lease()
+        with lease as channels:
+            is_on = settings.enabled
+            members: list[Member] = [
+                *self._builtins.members,
+                *(ProcessMember(channel, settings.defaults) for channel in channels),
+            ]
+            policy = self._policies(facts, ask) if self._policies is not None and is_on else None
+            if not (is_on and members) and policy is None and self._media is None:
+                yield None
+                return
+            yield TurnLayers(
+                facts=facts,
+                members=members if is_on else (),
+                policy=policy,
+                ask=ask,
+                media=self._media,
+                stream_gate=settings.stream_gate,
+                respond_policy=settings.respond_policy,
+            )
