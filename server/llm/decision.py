@@ -8,7 +8,7 @@ not called. With the built-in tools it is right for 42 of 46 questions (test_dec
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 from zoneinfo import available_timezones
@@ -79,6 +79,17 @@ def choice_messages(question: str, tools: Mapping[str, str]) -> list[Message]:
 
 def choice_schema(tools: Mapping[str, str]) -> Schema:
     return {"enum": [NO_TOOL, *tools]}
+
+
+def only_choice(tools: Iterable[str]) -> Callable[[str], str | None]:
+    """Of a choice by name: the JSON text that its beginning can only become; None while there are several."""
+    texts = [json.dumps(name) for name in (NO_TOOL, *tools)]
+
+    def find(beginning: str) -> str | None:
+        possible = [text for text in texts if text.startswith(beginning)]
+        return possible[0] if len(possible) == 1 else None
+
+    return find
 
 
 def is_possible(tool: str, question: str, context: str) -> bool:

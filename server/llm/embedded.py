@@ -93,6 +93,7 @@ class EmbeddedModel:
         self._prefix: tuple[list[Message], list[str]] | None = None  # what `warm_up` was given
         self._choices = Choices()
         self._reading: tuple[Beginning, asyncio.Task[None]] | None = None  # ahead of a turn
+        self._is_reading_awaited = False  # by a turn
         self._replies = 0  # under way
         self.state: State = "stopped"
         self.why = ""
@@ -135,6 +136,7 @@ class EmbeddedModel:
             return
         system, history = read_beginning(messages)
         beginning = Beginning(system=system, history=history, question=question, tool_names=tuple(tool_names))
+        self._is_reading_awaited = False
         task = asyncio.create_task(self._read_beginning(client, beginning), name="embedded-model-reading-ahead")
         self._reading = beginning, task
 
@@ -175,8 +177,8 @@ class EmbeddedModel:
         try:
             if beginning.question and beginning.tool_names:
                 choice = await self._choose(client, beginning, dict.fromkeys(beginning.tool_names, ""))
-                if choice is not None:
-                    return  # the answer will come from a tool
+                if choice is not None or self._is_reading_awaited:
+                    return  # the answer will come from a tool, or is asked for in one go
             await self._read(client, beginning.messages())
         except ProviderError as error:
             logger.debug("nothing was read ahead: %s", error)
@@ -192,6 +194,7 @@ class EmbeddedModel:
     async def _use_reading(self, turn: Turn) -> None:
         """Let a reading of this turn's beginning come to its end: begun anew it would take longer."""
         if self._reading is not None and self._reading[0].begins(turn):
+            self._is_reading_awaited = True
             await asyncio.wait([self._reading[1]])
         self._stop_reading()
 
@@ -252,20 +255,32 @@ class EmbeddedModel:
         if (made := self._choices.find(messages)) is not None:
             [name] = made
         else:
-            name = await self._bound(client, messages, decision.choice_schema(tools))
+            name = await self._bound(client, messages, decision.choice_schema(tools), decision.only_choice(tools))
             self._choices.keep(messages, name)
         if name not in tools or not decision.is_possible(name, turn.question, turn.system):
             return None
         return str(name)
 
-    async def _bound(self, client: OpenAICompatible, messages: list[Message], schema: Mapping[str, Any]) -> Any:
-        """The model's JSON, bound by the schema; None where the token limit cut it off."""
+    async def _bound(
+        self,
+        client: OpenAICompatible,
+        messages: list[Message],
+        schema: Mapping[str, Any],
+        decided: Callable[[str], str | None] = lambda _: None,
+    ) -> Any:
+        """The model's JSON, bound by the schema; None where the token limit cut it off.
+
+        `decided` gives the whole text as soon as its beginning leaves no choice: the rest is not waited for.
+        """
         wanted = {"type": "json_schema", "json_schema": {"name": "decision", "schema": schema}}
         text = ""
         request = ModelRequest(messages=messages)
         async with aclosing(client.stream_with(request, {**_DECIDING, "response_format": wanted})) as events:
             async for event in events:
                 text += event.text if isinstance(event, TextDelta) else ""
+                if (whole := decided(text)) is not None:
+                    text = whole
+                    break
         try:
             return json.loads(text)
         except ValueError:

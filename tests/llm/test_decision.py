@@ -147,3 +147,17 @@ def test_whatever_is_asked_the_narrowed_schema_is_one_and_its_only_arguments_fit
     arguments = decision.only_arguments(schema)
 
     assert arguments is None or decision.is_valid(tool, arguments)
+
+
+def test_a_choice_is_clear_as_soon_as_its_beginning_leaves_one_name() -> None:
+    find = decision.only_choice(["read_file", "read_folder", "now"])
+
+    assert [find(text) for text in ("", '"', '"n', '"no', '"non', '"read_f', '"read_fo')] == [
+        None,
+        None,
+        None,
+        None,
+        '"none"',
+        None,
+        '"read_folder"',
+    ]

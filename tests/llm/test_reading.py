@@ -45,7 +45,11 @@ def planning(question: str) -> ModelRequest:
 async def test_a_turn_whose_question_was_read_ahead_asks_for_the_tool_only_once(
     server: OpenAIServer, model: EmbeddedModel
 ) -> None:
+    gate = Gate()
+    server.respond = lambda request: text(gate, "B") if _is_beginning(request) else deciding("none")(request)
     model.read_ahead([SYSTEM, *HISTORY], question="Why?", tool_names=TOOLS)
+    await gate.reached.wait()
+    gate.open()
     events = await ask(model, planning("Why?"))
 
     choice, beginning, answer = server.requests
@@ -54,6 +58,24 @@ async def test_a_turn_whose_question_was_read_ahead_asks_for_the_tool_only_once(
     assert beginning.messages[:-1] == answer.messages[:-1]
     assert answer.messages[-1]["content"].startswith(beginning.messages[-1]["content"])
     assert TextDelta("Hello.") in events
+
+
+async def test_a_turn_that_comes_while_the_tool_is_chosen_asks_for_its_answer_at_once(
+    server: OpenAIServer, model: EmbeddedModel
+) -> None:
+    gate = Gate()
+    server.respond = lambda request: (
+        text(gate, '"none"') if "response_format" in request.body else deciding("none")(request)
+    )
+    model.read_ahead([SYSTEM, *HISTORY], question="Why?", tool_names=TOOLS)
+    await gate.reached.wait()
+    turn = asyncio.create_task(ask(model, planning("Why?")))
+    await asyncio.sleep(0)
+    gate.open()
+    await turn
+
+    assert ["response_format" in request.body for request in server.requests] == [True, False]
+    assert not _is_beginning(server.requests[-1])
 
 
 async def test_history_alone_is_read_while_the_question_is_still_being_spoken(
