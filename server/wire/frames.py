@@ -287,6 +287,8 @@ class Sentence(ServerFrame, tag="sentence", frozen=True, kw_only=True):
     text: str
     spoken: str | None = None
     audio: AudioFormat | None = None
+    approval: str | UnsetType = UNSET
+    """Id of the `approval_request` that is said aloud; then `text` is empty."""
 
 
 class SentenceEnd(ServerFrame, tag="sentence_end", frozen=True, kw_only=True):
@@ -327,20 +329,28 @@ class ToolResult(ServerFrame, tag="tool_result", frozen=True, kw_only=True):
 
 
 class ApprovalRequest(ServerFrame, tag="approval_request", frozen=True, kw_only=True):
-    turn_id: str
+    """Without `turn_id`: a turn of another client of the same user asks."""
+
+    turn_id: str | UnsetType = UNSET
     id: str
     tool: str
     arguments: Any
     message: str
     timeout_ms: int
     origin: str | UnsetType = UNSET
+    permission: Literal["READ", "WRITE", "EXTERNAL"] | UnsetType = UNSET
+    by_voice: bool = False
+    """A spoken yes or no to this client's microphone answers it."""
 
 
 class ApprovalResolved(ServerFrame, tag="approval_resolved", frozen=True, kw_only=True):
-    turn_id: str
+    """One for each request. `remembered` has none: then `tool` is set."""
+
+    turn_id: str | UnsetType = UNSET
     id: str
     approved: bool
     by: Literal["user", "voice", "other_client", "remembered", "timeout", "disconnect", "cancelled"]
+    tool: str | UnsetType = UNSET
 
 
 class Media(ServerFrame, tag="media", frozen=True, kw_only=True):
