@@ -11,10 +11,14 @@ from server.speech.voice_tags import VoiceTags
 
 @dataclass(frozen=True, slots=True)
 class SpokenSentence:
-    """An exact slice of the reply; `spoken` None = the same, "" = nothing is said."""
+    """An exact slice of the reply; `spoken` None = the same, "" = nothing is said.
+
+    approval: this is the question of that id, said aloud; `text` is "".
+    """
 
     text: str
     spoken: str | None = None
+    approval: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

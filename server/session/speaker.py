@@ -51,6 +51,12 @@ class _Job:
     chunks: asyncio.Queue[SoundChunk | None] = field(default_factory=asyncio.Queue)  # bounded by the sentence's length
     task: asyncio.Task[None] | None = None
     failure: SpeechError | None = None
+    withdrawn: asyncio.Event = field(default_factory=asyncio.Event)
+    """Nobody needs to hear it any more, or the rest of it."""
+
+    def stop(self) -> None:
+        assert self.task is not None, "it was begun"
+        self.task.cancel()
 
 
 class Speaker:
@@ -85,6 +91,7 @@ class Speaker:
             yield
             return
         self._turn.hooks_left = self._hooks_left
+        self._turn.aloud = self._ask_aloud
         emitter = asyncio.create_task(self._emit(self._voice), name=f"speaker {self._turn.id}")
         try:
             yield
@@ -101,7 +108,7 @@ class Speaker:
         if self._voice is None or all(getattr(result, name) is None for name in _QUEUED):
             self._turn.say(result)
         elif result.sentence is not None and _words(result.sentence):
-            await self._queue.put(self._begin(result.sentence, self._voice))
+            await self._queue.put(self._begin(_Job(result.sentence), self._voice))
         else:
             await self._queue.put(result)
 
@@ -109,6 +116,15 @@ class Speaker:
         """Nothing follows; `running` ends when all of it has left."""
         if self._voice is not None:
             await self._queue.put(None)
+
+    def _ask_aloud(self, question: SpokenSentence) -> Callable[[], None]:
+        """In its place among what is said; not at all while MAX_QUEUED things wait before it."""
+        assert self._voice is not None, "a turn without a voice is not told of it"
+        job = _Job(question)
+        if not self._queue.full():
+            self._begin(job, self._voice)
+            self._queue.put_nowait(job)
+        return job.withdrawn.set
 
     def _hooks_left(self) -> list[TTSResult]:
         """The turn ends here: of what is queued only the hooks still leave."""
@@ -119,9 +135,8 @@ class Speaker:
                 left.append(item)
         return left
 
-    def _begin(self, sentence: SpokenSentence, voice: Voice) -> _Job:
+    def _begin(self, job: _Job, voice: Voice) -> _Job:
         self._turn.note_sentence()
-        job = _Job(sentence)
         job.task = asyncio.create_task(self._synthesize(job, voice), name=f"synthesis {self._turn.id}")
         self._jobs.add(job.task)
         job.task.add_done_callback(self._jobs.discard)
@@ -166,6 +181,9 @@ class Speaker:
 
     async def _send(self, job: _Job, voice: Voice) -> None:
         first = await job.chunks.get()
+        if job.withdrawn.is_set():
+            job.stop()
+            return
         rate = None if first is None else first.sample_rate
         audio = None if rate is None else wire.AudioFormat(format="pcm16", sample_rate=rate)
         self._turn.open_sentence(job.sentence, audio)
@@ -176,6 +194,9 @@ class Speaker:
                     voice.clock.sent(self._turn.sound(chunk.pcm), time.perf_counter())
                     await self._room()
                     await self._keep_pace(voice)
+                    if job.withdrawn.is_set():
+                        job.stop()
+                        break
         self._turn.close_sentence()
         if job.failure is not None and not self._told_failure:
             self._told_failure = True

@@ -63,6 +63,11 @@ class Turn:
         self._sign = sign
         self.hooks_left: Callable[[], list[TTSResult]] = list
         """Set by who holds hooks back: those that a cut must not lose, as the model has read them (L1-29)."""
+        self.aloud: Callable[[SpokenSentence], Callable[[], None]] | None = None
+        """Set by who has a voice: says a question in its place; what it returns takes the question back."""
+        self.on_ending: Callable[[], None] = _nothing
+        """Set by who asks a human for this turn: called once, before anything else of `end`."""
+        self._is_ending = False
         self._on_end = on_end
         self._clock = clock
         self._received_s = received_s
@@ -134,6 +139,7 @@ class Turn:
                 text=sentence.text,
                 spoken=sentence.spoken,
                 audio=audio,
+                approval=UNSET if sentence.approval is None else sentence.approval,
             )
         )
 
@@ -170,8 +176,10 @@ class Turn:
 
     def end(self, reason: wire.TurnEndReason, *, message: str | UnsetType = UNSET) -> None:
         """`turn_end`, and the answers to what is still open before it. The first call counts."""
-        if self.is_over:
+        if self.is_over or self._is_ending:
             return
+        self._is_ending = True  # what is sent below may find the client too slow, which ends its turn
+        self.on_ending()
         self.close_sentence()
         for hook in self.hooks_left():
             self.say(hook)
@@ -233,6 +241,10 @@ class Turn:
 
     def _elapsed_ms(self) -> float:
         return _ms(self._clock() - self._received_s)
+
+
+def _nothing() -> None:
+    pass
 
 
 def _ms(seconds: float) -> float:

@@ -342,3 +342,84 @@ async def test_a_cut_turn_still_hands_over_the_hooks_that_wait_for_its_voice() -
 
     assert kinds(stage.frames) == ["sentence", SOUND, "sentence_end", "hook", "hook", "turn_end"]
     assert [f["name"] for f in stage.frames if f["type"] == "hook"] == ["calm", "clock"]
+
+
+# questions to a human
+
+
+QUESTION = SpokenSentence("", "May I?", approval="q1")
+
+
+async def test_a_question_is_said_in_its_place_and_is_no_part_of_the_reply() -> None:
+    stage = Stage()
+    async with stage.speaker.running():
+        await stage.speaker.say(sentence("One."))
+        assert stage.turn.aloud is not None
+        stage.turn.aloud(QUESTION)
+        await stage.speaker.say(sentence("Two."))
+        await stage.speaker.finish()
+
+    assert kinds(stage.frames) == SPOKEN * 3
+    said = [frame for frame in stage.frames if frame["type"] == "sentence"]
+    assert [(s["index"], s["text"], s["spoken"], s.get("approval")) for s in said] == [
+        (0, "One.", None, None),
+        (1, "", "May I?", "q1"),
+        (2, "Two.", None, None),
+    ]
+    assert stage.synthesizer.texts == ["One.", "May I?", "Two."]
+
+
+async def test_a_question_that_is_answered_before_its_place_comes_is_not_said() -> None:
+    pause = Pause()
+    stage = Stage(FakeSynthesizer({"One.": [CHUNK, pause, CHUNK]}))
+    async with stage.speaker.running():
+        await stage.speaker.say(sentence("One."))
+        await pause.reached.wait()
+        assert stage.turn.aloud is not None
+        withdraw = stage.turn.aloud(QUESTION)
+        withdraw()
+        pause.resume.set()
+        for number in range(2 * MAX_SYNTHESES):
+            await stage.speaker.say(sentence(f"More {number}."))
+        await stage.speaker.finish()
+
+    said = [frame for frame in stage.frames if frame["type"] == "sentence"]
+    assert [s["index"] for s in said] == list(range(1 + 2 * MAX_SYNTHESES))
+    assert "approval" not in {key for s in said for key in s}
+    assert stage.synthesizer.open == 0
+
+
+async def test_a_question_that_is_answered_while_it_is_said_breaks_off() -> None:
+    pause = Pause()
+    stage = Stage(FakeSynthesizer({"May I?": [CHUNK, pause, CHUNK, CHUNK, CHUNK]}))
+    async with stage.speaker.running():
+        assert stage.turn.aloud is not None
+        withdraw = stage.turn.aloud(QUESTION)
+        await pause.reached.wait()
+        withdraw()
+        pause.resume.set()
+        await stage.speaker.say(sentence("Go on."))
+        await stage.speaker.finish()
+
+    assert kinds(stage.frames) == [*SPOKEN, *SPOKEN]
+    assert stage.synthesizer.open == 0
+
+
+async def test_a_question_is_left_unsaid_when_too_much_waits_before_it() -> None:
+    pause = Pause()
+    stage = Stage(FakeSynthesizer({"One.": [pause]}))
+    async with stage.speaker.running():
+        await stage.speaker.say(sentence("One."))
+        await pause.reached.wait()
+        for _ in range(MAX_QUEUED):
+            await stage.speaker.say(of(hook()))
+        assert stage.turn.aloud is not None
+        stage.turn.aloud(QUESTION)()
+        pause.resume.set()
+        await stage.speaker.finish()
+
+    assert "May I?" not in stage.synthesizer.texts
+
+
+def test_without_a_voice_nothing_is_asked_aloud() -> None:
+    assert Stage(has_voice=False).turn.aloud is None

@@ -196,3 +196,25 @@ def test_usage_is_the_sum_of_all_model_calls() -> None:
 def test_a_code_that_the_protocol_does_not_know_is_internal() -> None:
     assert code_of(ProviderTimeout("late")) == "provider_timeout"
     assert code_of(ServerError("odd")) == "internal"
+
+
+def test_who_asks_a_human_is_told_of_the_end_before_anything_of_it_is_sent() -> None:
+    said = Said()
+    said.turn.on_ending = lambda: said.ended.append(f"asked, {len(said.frames)} sent")
+    said.turn.say(TTSResult(tool_call=call("1").tool_call))
+
+    said.turn.end("interrupted")
+    said.turn.end("completed")
+
+    assert said.ended == ["asked, 1 sent", "interrupted"]
+    assert kinds(said.frames) == ["tool_call", "tool_result", "turn_end"]
+
+
+def test_an_end_that_is_cut_short_by_its_own_frames_is_one_end() -> None:
+    said = Said()
+    said.turn.on_ending = lambda: said.turn.end("error")
+
+    said.turn.end("interrupted")
+
+    assert said.ended == ["interrupted"]
+    assert kinds(said.frames) == ["turn_end"]
