@@ -47,6 +47,8 @@ class ToolOutcome:
     content: str
     is_error: bool = False
     duration_ms: float = 0.0
+    media: tuple[str, ...] = ()
+    """What the tool gave to be shown: `data:` URLs."""
 
 
 BeforeStage = Callable[[Invocation], Awaitable[Invocation | ToolOutcome]]
@@ -116,11 +118,11 @@ class ToolExecutor:
     async def _execute(self, invocation: Invocation) -> ToolOutcome:
         tool = invocation.tool
         assert tool is not None, "the stage before found it"
-        limit_s = self._settings.timeout_s
+        limit_s = tool.timeout_s or self._settings.timeout_s
         limit = asyncio.timeout(limit_s)
         try:
             async with limit:
-                content = await tool.run(invocation.arguments)
+                answer = await tool.run(invocation.arguments)
         except ToolError as error:
             return _failed(invocation, str(error))
         except Exception as error:  # the boundary to a tool's code
@@ -128,7 +130,11 @@ class ToolExecutor:
                 return _failed(invocation, f"{tool.name} took longer than {limit_s:g} s and was stopped")
             logger.warning("tool %s failed", tool.name, exc_info=True)
             return _failed(invocation, f"{tool.name} failed: {type(error).__name__}")
-        return ToolOutcome(id=invocation.id, name=tool.name, content=content)
+        if isinstance(answer, str):
+            return ToolOutcome(id=invocation.id, name=tool.name, content=answer)
+        return ToolOutcome(
+            id=invocation.id, name=tool.name, content=answer.for_llm, is_error=answer.is_error, media=answer.media
+        )
 
     async def _cut(self, _invocation: Invocation, outcome: ToolOutcome) -> ToolOutcome:
         return replace(outcome, content=cut_to(outcome.content, self._settings.max_result_bytes))

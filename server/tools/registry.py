@@ -1,18 +1,19 @@
 """The tools there are, each with its manifest."""
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import jsonschema
 
+from server.hooks.stages import ToolAnswer
 from server.llm.types import ToolSpec
 
 Permission = Literal["READ", "WRITE", "EXTERNAL"]
 """What a call may touch. A tool that nobody declared is EXTERNAL."""
 
-Run = Callable[[dict[str, Any]], Awaitable[str]]
-"""Takes arguments that fit the schema, gives the text the model reads; raises ToolError."""
+Run = Callable[[dict[str, Any]], Awaitable[str | ToolAnswer]]
+"""Takes arguments that fit the schema, gives the text the model reads, or more than that; raises ToolError."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,11 +21,16 @@ class Tool:
     spec: ToolSpec
     run: Run
     permission: Permission = "EXTERNAL"
+    timeout_s: float | None = None
+    """None: `tools.timeout_s`."""
+    schema: Mapping[str, Any] | None = None
+    """What arguments are checked against; None: `spec.parameters`."""
     _validator: jsonschema.Draft202012Validator = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         # built once: compiling a validator costs more than most calls
-        object.__setattr__(self, "_validator", jsonschema.Draft202012Validator(self.spec.parameters))
+        schema = self.spec.parameters if self.schema is None else self.schema
+        object.__setattr__(self, "_validator", jsonschema.Draft202012Validator(schema))
 
     @property
     def name(self) -> str:

@@ -9,6 +9,7 @@ import pytest
 
 from server.config import Tools as Settings
 from server.errors import ToolError
+from server.hooks.stages import ToolAnswer
 from server.llm.types import ToolCall, ToolSpec
 from server.tools.executor import MAX_ERROR_BYTES, ToolExecutor, ToolOutcome, cut_to
 from server.tools.registry import Run, Tool, ToolRegistry
@@ -116,6 +117,33 @@ async def test_a_tool_that_takes_too_long_is_stopped() -> None:
 
     assert (outcome.content, outcome.is_error) == ("count took longer than 0.01 s and was stopped", True)
     assert stopped.is_set()
+
+
+async def test_a_tool_may_have_a_time_limit_of_its_own() -> None:
+    async def hang(arguments: dict[str, Any]) -> str:
+        await asyncio.Event().wait()
+        return ""
+
+    tool = Tool(spec=ToolSpec(name="count", description="", parameters=SCHEMA), run=hang, timeout_s=0.02)
+    outcome = await ToolExecutor(ToolRegistry([tool]), Settings(timeout_s=3600)).run(call(1))
+
+    assert outcome.content == "count took longer than 0.02 s and was stopped"
+
+
+async def test_a_tool_may_answer_with_an_error_and_with_files() -> None:
+    async def draw(arguments: dict[str, Any]) -> ToolAnswer:
+        return ToolAnswer(for_llm="half done", is_error=True, media=("data:,x",))
+
+    outcome = await executor_for(draw).run(call(1))
+
+    assert (outcome.content, outcome.is_error, outcome.media) == ("half done", True, ("data:,x",))
+
+
+async def test_arguments_are_checked_against_the_tool_s_own_schema_where_it_has_one() -> None:
+    strict = ToolSpec(name="count", description="", parameters={"required": ["m"]})
+    tool = Tool(spec=strict, run=answer, schema={"type": "object"})
+
+    assert (await ToolExecutor(ToolRegistry([tool]), Settings()).run(call(5))).content == "n is 5"
 
 
 async def test_a_time_limit_inside_the_tool_is_not_the_executor_s() -> None:
