@@ -3,6 +3,11 @@
 ServerError                 code                     who can act on it
 ├── ConfigError             config_invalid           the operator, at start
 ├── PolicyError             policy_invalid           whoever wrote the policy document
+├── StorageError            storage_unavailable      the operator: the database; what was read before stays in force
+├── AuthError               not_authenticated        whoever logs in: the credential is wrong, or its time is over
+│   ├── CredentialExpired   not_authenticated        whoever logs in: do it again
+│   ├── TooManyAttempts     too_many_attempts        wait `retry_after_s`
+│   └── KeysUnavailable     login_unavailable        the operator: the identity provider's keys cannot be had
 ├── FrameError              frame_* / the code given the client that sent the frame
 ├── TurnError               the code given           the client: this turn cannot be run
 ├── ToolError               tool_failed              the model: it reads the text
@@ -42,6 +47,40 @@ class PolicyError(ServerError):
     def __init__(self, message: str, *, path: str) -> None:
         super().__init__(message)
         self.path = path
+
+
+class StorageError(ServerError):
+    """The database does not serve now; nothing was acknowledged."""
+
+    code = "storage_unavailable"
+
+
+class AuthError(ServerError):
+    """A credential that lets nobody in. The text never holds any of it."""
+
+    code = "not_authenticated"
+    retry_after_s: float | None = None
+
+
+class CredentialExpired(AuthError):
+    """It was good once: no sign of guessing."""
+
+
+class TooManyAttempts(AuthError):
+    """Wrong credentials came from this address; none is looked at before `retry_after_s`."""
+
+    code = "too_many_attempts"
+
+    def __init__(self, message: str, *, retry_after_s: float) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
+
+
+class KeysUnavailable(AuthError):
+    """The identity provider's keys cannot be had: whether the credential is good cannot be told."""
+
+    code = "login_unavailable"
+    retry_after_s = 30.0
 
 
 class FrameError(ServerError):

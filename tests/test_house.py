@@ -28,14 +28,14 @@ FLOORS = [
     {"server.tools"},
     {"server.hooks"},
     {"server.llm", "server.speech"},
-    {"server.metrics", "server.media", "server.log"},
+    {"server.metrics", "server.media", "server.accounts", "server.log"},
     {"server.wire", "server.config_file", "server.storage"},
     {"server.config"},
     {"server.errors"},
     {"skills_engine"},
 ]
 
-IMPORTED_AS = {"PyYAML": "yaml", "piper-tts": "piper"}
+IMPORTED_AS = {"PyYAML": "yaml", "PyJWT": "jwt", "piper-tts": "piper"}
 OPTIONAL = {"sounddevice"}  # its absence is told, with the cure
 
 RULES = [f"L1-{n:02}" for n in (*range(1, 9), *range(10, 17), *range(20, 34))]
