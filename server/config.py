@@ -357,6 +357,9 @@ class Limits(Section, frozen=True, kw_only=True):
 
 class Storage(Section, frozen=True, kw_only=True):
     url: Secret | None = None
+    """None: SQLite, `parley.db` in `data.dir`."""
+    audit_days: Annotated[int, Meta(ge=1, le=36_500)] = 90
+    """Days of the audit log that are kept beside today."""
 
 
 class Config(Section, frozen=True, kw_only=True):

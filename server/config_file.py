@@ -41,7 +41,6 @@ _NOT_YET = {
     ("hooks", "tool_error"): "tool policy",
     ("hooks", "tool_skip"): "tool policy",
     ("speech", "vad"): "settings for voice detection",
-    ("storage", "url"): "stored configuration",
 }
 
 

@@ -1,0 +1,94 @@
+"""Approvals that a user wants remembered: kept by a key of the call, listed, revoked."""
+
+import contextlib
+import secrets
+import time
+from collections.abc import Callable
+from typing import Final
+
+import sqlalchemy as sa
+from msgspec import Struct
+from sqlalchemy.exc import IntegrityError
+
+from server.storage.audit_entry import rfc3339
+from server.storage.database import Database
+from server.storage.schema import approvals
+from server.storage.texts import storable
+
+MAX_PER_USER: Final = 500
+"""Beyond it the oldest is forgotten: its call is asked about again."""
+
+
+class RememberedApproval(Struct, frozen=True, kw_only=True):
+    id: str
+    user: str
+    tool: str
+    shown: str
+    """The call's arguments as the user saw them."""
+    origin: str
+    """Who had asked."""
+    created: str
+    """RFC 3339, UTC."""
+
+
+class ApprovalTable:
+    """Every method raises StorageError."""
+
+    def __init__(self, database: Database, *, now: Callable[[], float] = time.time) -> None:
+        self._database = database
+        self._now = now
+
+    async def has(self, user: str, key: str) -> bool:
+        statement = sa.select(approvals.c.id).where((approvals.c.user == user) & (approvals.c.key == key))
+        return await self._database.read(lambda connection: connection.scalar(statement)) is not None
+
+    async def add(self, user: str, key: str, *, tool: str, shown: str, origin: str) -> None:
+        """Idempotent: the same call is remembered once."""
+        row = {
+            "id": secrets.token_urlsafe(12),
+            "user": user,
+            "key": key,
+            "tool": storable(tool, 256),
+            "shown": storable(shown, 4000),
+            "origin": storable(origin, 128),
+            "created_us": int(self._now() * 1_000_000),
+        }
+        with contextlib.suppress(IntegrityError):  # another replica was faster
+            await self._database.write(lambda connection: _add(connection, row))
+
+    async def list(self, user: str) -> list[RememberedApproval]:
+        """The newest first."""
+        statement = sa.select(approvals).where(approvals.c.user == user)
+        ordered = statement.order_by(approvals.c.created_us.desc(), approvals.c.id)
+        rows = await self._database.read(lambda connection: connection.execute(ordered).all())
+        return [
+            RememberedApproval(
+                id=row.id,
+                user=row.user,
+                tool=row.tool,
+                shown=row.shown,
+                origin=row.origin,
+                created=rfc3339(row.created_us),
+            )
+            for row in rows
+        ]
+
+    async def remove(self, user: str, approval_id: str) -> bool:
+        """False = the user has none of that id."""
+        is_it = (approvals.c.user == user) & (approvals.c.id == storable(approval_id, 32))
+        gone = await self._database.write(lambda connection: connection.execute(sa.delete(approvals).where(is_it)))
+        return gone.rowcount > 0
+
+
+def _add(connection: sa.Connection, row: dict[str, object]) -> None:
+    is_it = (approvals.c.user == row["user"]) & (approvals.c.key == row["key"])
+    connection.execute(sa.delete(approvals).where(is_it))
+    newest = (
+        sa.select(approvals.c.id)
+        .where(approvals.c.user == row["user"])
+        .order_by(approvals.c.created_us.desc(), approvals.c.id)
+        .limit(MAX_PER_USER - 1)
+    )
+    is_over = (approvals.c.user == row["user"]) & approvals.c.id.not_in(newest)
+    connection.execute(sa.delete(approvals).where(is_over))
+    connection.execute(sa.insert(approvals).values(**row))

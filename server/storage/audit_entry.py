@@ -1,0 +1,109 @@
+"""One entry of the audit log, and how it is cut to size and written. Pure."""
+
+import json
+import time
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import msgspec
+from msgspec import Struct
+
+from server.storage.texts import storable
+
+MAX_VALUE_BYTES: Final = 16 << 10
+MAX_TEXT: Final = 2000
+GAP: Final = "gap"
+"""The phase of an entry that stands for entries that were lost."""
+
+
+class AuditEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What happened to a tool call, to the policy or to an approval. Secrets are out of it already."""
+
+    phase: str
+    """A stage of the policy, or what else happened: `policy`, `approval`, `gap`."""
+    outcome: str = ""
+    """`allowed`, `denied`, `modified`, `ran`, `failed`, `approved`, `timeout`, …"""
+    user: str = ""
+    session: str = ""
+    turn: str = ""
+    call: str = ""
+    tool: str = ""
+    handler: str = ""
+    """Who decided, or who wrote this."""
+    arguments: Any = None
+    result: str = ""
+    """A summary; never the whole of a long one."""
+    result_bytes: int | None = None
+    duration_ms: float | None = None
+    approval: str = ""
+    """How a human answered: `user`, `voice`, `timeout`, …"""
+    message: str = ""
+    address: str = ""
+    details: dict[str, Any] = {}
+    ts_us: int = msgspec.field(default_factory=lambda: time.time_ns() // 1000)
+    """Microseconds since 1970."""
+
+
+class AuditRecord(Struct, frozen=True, kw_only=True):
+    """An entry in its place in the log."""
+
+    id: int
+    replica: str
+    day: str
+    number: int
+    """Its place in the replica's day, from 1."""
+    ts: str
+    """RFC 3339, UTC."""
+    entry: msgspec.Raw
+    """An AuditEntry as it was written, what was empty left out."""
+    hash: str
+
+
+def body_of(entry: AuditEntry) -> str:
+    """The entry as canonical JSON: what is kept, hashed and searched. Never fails: what cannot be written is named."""
+    tree: dict[str, Any] = {
+        name: _short(value) if isinstance(value, str) else value
+        for name in entry.__struct_fields__
+        if (value := getattr(entry, name)) not in ("", None, {}) and name not in ("arguments", "details")
+    }
+    for name in ("arguments", "details"):
+        if (value := getattr(entry, name)) not in (None, {}):
+            tree[name] = _bounded(value)
+    return _canonical(tree).decode()
+
+
+def columns_of(body: str) -> dict[str, Any]:
+    """What the log can be filtered by, from the body alone."""
+    tree = json.loads(body)
+    texts = {"user": 256, "session": 64, "turn": 64, "tool": 256, "phase": 32, "outcome": 32, "handler": 64}
+    columns: dict[str, Any] = {name: storable(tree.get(name, ""), limit) for name, limit in texts.items()}
+    return {"ts_us": tree["ts_us"], **columns}
+
+
+def rfc3339(ts_us: int) -> str:
+    seconds, micros = divmod(ts_us, 1_000_000)
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S") + f".{micros:06d}Z"
+
+
+def _bounded(value: Any) -> msgspec.Raw:
+    """`value` as JSON, or the beginning of its text where it is too long to keep."""
+    data = _canonical(value)
+    if len(data) > MAX_VALUE_BYTES:
+        data = _canonical({"cut": True, "bytes": len(data), "begins": data[:MAX_TEXT].decode("utf-8", "replace")})
+    return msgspec.Raw(data)
+
+
+def _canonical(value: Any) -> bytes:
+    """Equal values give equal bytes. Half a surrogate pair is written as its escape, which any database takes."""
+    try:
+        return msgspec.json.encode(value, enc_hook=repr, order="deterministic")
+    except (TypeError, ValueError, RecursionError):
+        pass
+    try:
+        return json.dumps(msgspec.to_builtins(value), sort_keys=True, separators=(",", ":"), default=repr).encode()
+    except (TypeError, ValueError, RecursionError):  # keys that cannot be sorted or written, circles
+        return msgspec.json.encode({"unwritable": type(value).__name__})
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= MAX_TEXT else f"{text[: MAX_TEXT - 1]}…"

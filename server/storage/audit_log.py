@@ -1,0 +1,225 @@
+"""The audit log: entries are taken without waiting and written in batches by one task.
+
+An entry is safe once it is written, a moment later; where a connection breaks in
+a commit, a batch may stand twice. What the queue cannot take while the database
+is away is counted, and a gap entry stands in its place.
+"""
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections import deque
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from server.errors import StorageError
+from server.storage.audit_chain import FIRST, day_hash, next_hash
+from server.storage.audit_entry import GAP, AuditEntry, body_of, columns_of
+from server.storage.database import Database
+from server.storage.schema import audit, audit_days
+
+logger = logging.getLogger(__name__)
+
+MAX_QUEUED: Final = 10_000
+MAX_QUEUED_BYTES: Final = 32 << 20
+_BATCH: Final = 500
+_PRUNE_ROWS: Final = 5_000
+_HOUSEKEEPING_S: Final = 60.0
+_RETRY_S: Final = 0.5
+_GRACE: Final = timedelta(minutes=10)
+"""Clocks of replicas differ; a day is closed when it is over for all of them."""
+
+
+class AuditLog:
+    """`run` writes what `append` takes."""
+
+    def __init__(
+        self,
+        database: Database,
+        *,
+        replica: str,
+        keep_days: int,
+        now: Callable[[], float] = time.time,
+        max_queued: int = MAX_QUEUED,
+    ) -> None:
+        self._database = database
+        self._replica = replica[:128]
+        self._keep_days = keep_days
+        self._now = now
+        self._max_queued = max_queued
+        self._queue: deque[str] = deque()
+        self._queued_bytes = 0
+        self._arrived = asyncio.Event()
+        self._written = asyncio.Condition()
+        self._gap = 0  # entries lost since the last one that the queue took
+        self._is_behind = False
+        self._is_stopping = False
+        self.dropped = 0
+        """Entries lost since the start, in all."""
+
+    def append(self, entry: AuditEntry) -> None:
+        """Never waits and never raises. Beyond the queue's limit the entry is lost, counted and told."""
+        body = body_of(entry)
+        if len(self._queue) >= self._max_queued or self._queued_bytes + len(body) > MAX_QUEUED_BYTES:
+            if not self._gap:
+                logger.error("the audit log takes no more entries until the database is back: they are lost")
+            self._gap += 1
+            self.dropped += 1
+            return
+        if self._gap:
+            self._put(body_of(_gap_entry(self._gap, self._now())))
+            self._gap = 0
+        self._put(body)
+
+    @property
+    def queued(self) -> int:
+        return len(self._queue)
+
+    async def flush(self) -> None:
+        """Until what was taken so far is written; for as long as the database is away."""
+        async with self._written:
+            await self._written.wait_for(lambda: not self._queue)
+
+    async def run(self) -> None:
+        """Write, close days and prune, until `stop`; then write what is left and return."""
+        next_housekeeping = 0.0
+        while self._queue or not self._is_stopping:
+            if time.monotonic() >= next_housekeeping:
+                await self._keep_house()
+                next_housekeeping = time.monotonic() + _HOUSEKEEPING_S
+            if self._queue:
+                if not await self._write_batch():
+                    await asyncio.sleep(max(_RETRY_S, self._database.retry_after_s))
+                continue
+            self._arrived.clear()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_HOUSEKEEPING_S):
+                    await self._arrived.wait()
+
+    def stop(self) -> None:
+        """Have `run` end when all is written; the owner waits for it as long as it likes."""
+        if self._gap:
+            self._put(body_of(_gap_entry(self._gap, self._now())))
+            self._gap = 0
+        self._is_stopping = True
+        self._arrived.set()
+
+    def _put(self, body: str) -> None:
+        self._queue.append(body)
+        self._queued_bytes += len(body)
+        self._arrived.set()
+
+    async def _write_batch(self) -> bool:
+        """Write what is queued, up to a batch; False = the database does not serve, and nothing was lost."""
+        batch = [self._queue[index] for index in range(min(_BATCH, len(self._queue)))]
+        today = self._today()
+        try:
+            await self._database.write(lambda connection: _append(connection, self._replica, today, batch))
+        except StorageError as error:
+            if not self._is_behind:
+                logger.warning("the audit log waits: %s", error)
+            self._is_behind = True
+            return False
+        except sa.exc.SQLAlchemyError:  # an entry that no database takes: a defect of ours must not stop the log
+            logger.exception("%d entries of the audit log could not be written: they are lost", len(batch))
+            self.dropped += len(batch)
+            self._gap += len(batch)
+        if self._is_behind:
+            logger.info("the audit log is being written again")
+            self._is_behind = False
+        for body in batch:
+            self._queue.popleft()
+            self._queued_bytes -= len(body)
+        if not self._queue:
+            async with self._written:
+                self._written.notify_all()
+        return True
+
+    async def _keep_house(self) -> None:
+        """Close days that are over, and prune those that are old."""
+        ended = (datetime.fromtimestamp(self._now(), UTC) - _GRACE).date().isoformat()
+        oldest = (datetime.fromtimestamp(self._now(), UTC).date() - timedelta(days=self._keep_days)).isoformat()
+        now_us = int(self._now() * 1_000_000)
+        try:
+            closed = await self._database.write(lambda connection: _close_days(connection, ended, now_us))
+            for replica, day, entries, last_hash in closed:
+                logger.info("audit day %s of %s is closed: %d entries, last hash %s", day, replica, entries, last_hash)
+            while await self._database.write(lambda connection: _prune(connection, oldest, now_us)):
+                pass
+        except StorageError as error:
+            logger.debug("days of the audit log are not closed now: %s", error)
+
+    def _today(self) -> str:
+        return datetime.fromtimestamp(self._now(), UTC).date().isoformat()
+
+
+def _gap_entry(lost: int, now: float) -> AuditEntry:
+    return AuditEntry(
+        phase=GAP,
+        outcome="lost",
+        handler="audit_log",
+        message=f"{lost} entries before this one were lost: the database was away for too long",
+        details={"lost": lost},
+        ts_us=int(now * 1_000_000),
+    )
+
+
+def _append(connection: sa.Connection, replica: str, today: str, bodies: list[str]) -> None:
+    """Add to the replica's chain. Its day's row is locked meanwhile: processes of one name take turns."""
+    day, entries, last = _open_day(connection, replica, today)
+    rows: list[dict[str, Any]] = []
+    for number, body in enumerate(bodies, entries + 1):
+        last = next_hash(last, number, body)
+        place = {"replica": replica, "day": day, "number": number, "body": body, "hash": last}
+        rows.append({**place, **columns_of(body)})
+    connection.execute(sa.insert(audit), rows)
+    this_day = (audit_days.c.replica == replica) & (audit_days.c.day == day)
+    connection.execute(sa.update(audit_days).where(this_day).values(entries=entries + len(rows), last_hash=last))
+
+
+def _open_day(connection: sa.Connection, replica: str, today: str) -> tuple[str, int, str]:
+    """The day to write to, its entries and its last hash. A closed day is not opened again, nor an earlier one."""
+    if connection.dialect.name == "postgresql":  # SQLite has one writer at a time
+        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(sa.func.hashtext(f"parley audit {replica}"))))
+    columns = (audit_days.c.day, audit_days.c.entries, audit_days.c.last_hash, audit_days.c.closed_us)
+    newest = sa.select(*columns).where(audit_days.c.replica == replica).order_by(audit_days.c.day.desc()).limit(1)
+    found = connection.execute(newest).first()
+    if found is not None and found.closed_us is None and found.day >= today:
+        return found.day, found.entries, found.last_hash
+    day = today
+    if found is not None and found.day >= today:
+        day = (datetime.fromisoformat(found.day) + timedelta(days=1)).date().isoformat()
+    previous = FIRST if found is None else found.last_hash
+    start = day_hash(replica, day, previous)
+    row = {"replica": replica, "day": day, "previous": previous, "entries": 0, "last_hash": start}
+    connection.execute(sa.insert(audit_days).values(**row))
+    return day, 0, start
+
+
+def _close_days(connection: sa.Connection, ended: str, now_us: int) -> list[tuple[str, str, int, str]]:
+    """Close the days before `ended`, whoever's; each is told to one replica alone."""
+    is_over = (audit_days.c.day < ended) & audit_days.c.closed_us.is_(None)
+    close = sa.update(audit_days).where(is_over).values(closed_us=now_us)
+    told = close.returning(audit_days.c.replica, audit_days.c.day, audit_days.c.entries, audit_days.c.last_hash)
+    return [(row[0], row[1], row[2], row[3]) for row in connection.execute(told)]
+
+
+def _prune(connection: sa.Connection, oldest: str, now_us: int) -> bool:
+    """Take some entries of the oldest closed day away, and at last the day; False when there is none."""
+    is_old = (audit_days.c.day < oldest) & audit_days.c.closed_us.is_not(None)
+    columns = (audit_days.c.replica, audit_days.c.day)
+    found = connection.execute(sa.select(*columns).where(is_old).order_by(audit_days.c.day).limit(1)).first()
+    if found is None:
+        return False
+    this_day = (audit_days.c.replica == found.replica) & (audit_days.c.day == found.day)
+    connection.execute(sa.update(audit_days).where(this_day).values(pruned_us=now_us))
+    rows = (
+        sa.select(audit.c.id).where((audit.c.replica == found.replica) & (audit.c.day == found.day)).limit(_PRUNE_ROWS)
+    )
+    if connection.execute(sa.delete(audit).where(audit.c.id.in_(rows))).rowcount == 0:
+        connection.execute(sa.delete(audit_days).where(this_day))
+    return True

@@ -1,0 +1,174 @@
+"""Reading the audit log: filtered, a page at a time, newest first or as it was written."""
+
+import base64
+import json
+from collections.abc import AsyncIterator
+from functools import partial
+from typing import Annotated, Any, Final
+
+import msgspec
+import sqlalchemy as sa
+from msgspec import Meta, Struct
+
+from server.storage.audit_chain import Day, Link, check_day, check_days
+from server.storage.audit_entry import AuditRecord, rfc3339
+from server.storage.database import Database
+from server.storage.schema import audit, audit_days
+from server.storage.texts import storable
+
+MAX_PAGE: Final = 500
+
+Text = Annotated[str, Meta(max_length=256)]
+
+
+class AuditFilter(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What an entry has to fit; what is not given does not count."""
+
+    user: Text | None = None
+    session: Text | None = None
+    turn: Text | None = None
+    tool: Text | None = None
+    """The whole name, or its beginning and `*`."""
+    phase: Text | None = None
+    outcome: Text | None = None
+    handler: Text | None = None
+    since_us: int | None = None
+    until_us: int | None = None
+    """Not included."""
+    text: Text | None = None
+    """Anywhere in the entry; upper and lower case of A-Z do not differ."""
+
+
+class AuditPage(Struct, frozen=True, kw_only=True):
+    entries: list[AuditRecord]
+    next: str | None
+    """Give it as `cursor` for what follows; null: that was all."""
+
+
+class BadCursor(ValueError):
+    """Not one that a page gave."""
+
+
+async def read_page(
+    database: Database, wanted: AuditFilter, *, limit: int, cursor: str | None = None, oldest_first: bool = False
+) -> AuditPage:
+    """Entries that come meanwhile neither repeat nor hide another. Raises BadCursor, StorageError."""
+    after = _read_cursor(cursor) if cursor else None
+    size = min(limit, MAX_PAGE)
+    statement = _select(wanted, after, oldest_first).limit(size + 1)
+    rows = await database.read(lambda connection: connection.execute(statement).all())
+    entries = [_record(row) for row in rows[:size]]
+    has_more = len(rows) > size
+    return AuditPage(entries=entries, next=_cursor(rows[size - 1].ts_us, rows[size - 1].id) if has_more else None)
+
+
+async def read_all(database: Database, wanted: AuditFilter) -> AsyncIterator[list[AuditRecord]]:
+    """Every entry, oldest first, in pages; holds one page at a time and no transaction between them."""
+    cursor: str | None = None
+    while True:
+        page = await read_page(database, wanted, limit=MAX_PAGE, cursor=cursor, oldest_first=True)
+        yield page.entries
+        if page.next is None:
+            return
+        cursor = page.next
+
+
+async def verify(database: Database) -> tuple[list[Day], list[str]]:
+    """The days of the log, and what is wrong with them. Reads all of it; days being pruned are left out."""
+    days = await database.read(_days)
+    problems = [*check_days(days), *await database.read(_strays)]
+    for day in days:
+        problems += await database.read(partial(_check, day))
+    return days, problems
+
+
+def _select(wanted: AuditFilter, after: tuple[int, int] | None, oldest_first: bool) -> sa.Select[Any]:
+    conditions: list[sa.ColumnElement[bool]] = [
+        audit.c[name] == storable(value, 256)
+        for name in ("user", "session", "turn", "phase", "outcome", "handler")
+        if (value := getattr(wanted, name)) is not None
+    ]
+    if wanted.tool is not None and wanted.tool.endswith("*"):
+        conditions.append(audit.c.tool.startswith(storable(wanted.tool[:-1], 256), autoescape=True))
+    elif wanted.tool is not None:
+        conditions.append(audit.c.tool == storable(wanted.tool, 256))
+    if wanted.since_us is not None:
+        conditions.append(audit.c.ts_us >= wanted.since_us)
+    if wanted.until_us is not None:
+        conditions.append(audit.c.ts_us < wanted.until_us)
+    if wanted.text:
+        conditions.append(audit.c.body.icontains(_as_written(wanted.text), autoescape=True))
+    place = sa.tuple_(audit.c.ts_us, audit.c.id)
+    if after is not None:
+        conditions.append(place > after if oldest_first else place < after)
+    order = (audit.c.ts_us, audit.c.id) if oldest_first else (audit.c.ts_us.desc(), audit.c.id.desc())
+    return sa.select(audit).where(*conditions).order_by(*order)
+
+
+def _as_written(text: str) -> str:
+    """As it stands inside a JSON string."""
+    return msgspec.json.encode(text.encode("utf-8", "replace").decode()).decode()[1:-1]
+
+
+def _record(row: sa.Row[Any]) -> AuditRecord:
+    return AuditRecord(
+        id=row.id,
+        replica=row.replica,
+        day=row.day,
+        number=row.number,
+        ts=rfc3339(row.ts_us),
+        entry=msgspec.Raw(row.body.encode()),
+        hash=row.hash,
+    )
+
+
+def _cursor(ts_us: int, row_id: int) -> str:
+    return base64.urlsafe_b64encode(f"{ts_us}.{row_id}".encode()).decode().rstrip("=")
+
+
+def _read_cursor(cursor: str) -> tuple[int, int]:
+    try:
+        text = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode("ascii")
+        first, _, second = text.partition(".")
+        place = int(first), int(second)
+    except ValueError:
+        raise BadCursor("not a cursor of ours; take `next` of the page before") from None
+    if not all(0 <= number < 1 << 63 for number in place):
+        raise BadCursor("not a cursor of ours; take `next` of the page before")
+    return place
+
+
+def _days(connection: sa.Connection) -> list[Day]:
+    statement = sa.select(audit_days).where(audit_days.c.pruned_us.is_(None))
+    rows = connection.execute(statement.order_by(audit_days.c.replica, audit_days.c.day))
+    return [
+        Day(row.replica, row.day, row.previous, row.entries, row.last_hash, is_closed=row.closed_us is not None)
+        for row in rows
+    ]
+
+
+def _check(day: Day, connection: sa.Connection) -> list[str]:
+    """One view of the day's row and its entries, which may be growing."""
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+    is_it = (audit_days.c.replica == day.replica) & (audit_days.c.day == day.day) & audit_days.c.pruned_us.is_(None)
+    now = connection.execute(sa.select(audit_days.c.entries, audit_days.c.last_hash).where(is_it)).first()
+    if now is None:
+        return []
+    day = Day(day.replica, day.day, day.previous, now.entries, now.last_hash, day.is_closed)
+    its = sa.select(audit).where((audit.c.replica == day.replica) & (audit.c.day == day.day)).order_by(audit.c.number)
+    rows = connection.execution_options(stream_results=True, yield_per=MAX_PAGE).execute(its)
+    return list(check_day(day, (Link(row.number, row.body, row.hash, row._asdict()) for row in rows)))
+
+
+def _strays(connection: sa.Connection) -> list[str]:
+    is_its = (audit_days.c.replica == audit.c.replica) & (audit_days.c.day == audit.c.day)
+    of_no_day = sa.select(audit.c.replica, audit.c.day).where(~sa.exists().where(is_its)).distinct()
+    rows = connection.execute(of_no_day.order_by(audit.c.replica, audit.c.day))
+    return [f"{row.replica} {row.day}: there are entries, but the day's own row is missing" for row in rows]
+
+
+def entry_of(record: AuditRecord) -> dict[str, Any]:
+    """The entry, parsed; half surrogate pairs included."""
+    tree: dict[str, Any] = json.loads(bytes(record.entry))
+    return tree

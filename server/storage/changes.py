@@ -1,0 +1,79 @@
+"""Hearing that another process has written: LISTEN on PostgreSQL, the file's change counter on SQLite."""
+
+import asyncio
+import contextlib
+import logging
+import sqlite3
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, closing
+from typing import Final
+
+from server.storage.database import Database
+
+logger = logging.getLogger(__name__)
+
+_POLL_S: Final = 0.25
+_SILENCE_S: Final = 15.0
+"""After so long without a word the connection is asked whether it lives."""
+_RETRY_FROM_S: Final = 0.5
+_RETRY_TO_S: Final = 5.0
+
+
+@asynccontextmanager
+async def watch_changes(database: Database, channel: str) -> AsyncIterator[asyncio.Event]:
+    """An event that is set when something may have changed: at first, on every word, after every lost connection.
+
+    Many changes are one event; whoever waits clears it before it looks.
+    """
+    changed = asyncio.Event()
+    changed.set()
+    watch = _poll_file(database, changed) if database.is_sqlite else _listen(database, channel, changed)
+    task = asyncio.create_task(watch, name="storage changes")
+    try:
+        yield changed
+    finally:
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
+
+
+async def _poll_file(database: Database, changed: asyncio.Event) -> None:
+    """`data_version` differs when another connection has committed; asking costs some microseconds."""
+    with closing(sqlite3.connect(str(database.url.database), timeout=0)) as connection:
+        known: int | None = None
+        while True:
+            try:
+                [version] = connection.execute("PRAGMA data_version").fetchone()
+            except sqlite3.Error as error:
+                logger.warning("cannot see changes of %s: %s", database.url.database, error)
+                await asyncio.sleep(_RETRY_TO_S)
+                continue
+            if version != known:
+                known = version
+                changed.set()
+            await asyncio.sleep(_POLL_S)
+
+
+async def _listen(database: Database, channel: str, changed: asyncio.Event) -> None:
+    import psycopg  # only where PostgreSQL is used
+    from psycopg import sql
+
+    address = database.url.set(drivername="postgresql").render_as_string(hide_password=False)
+    wait_s = _RETRY_FROM_S
+    while True:
+        try:
+            connection = await psycopg.AsyncConnection.connect(
+                address, autocommit=True, connect_timeout=5, application_name="parley changes"
+            )
+            async with connection:
+                await connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))
+                changed.set()  # what happened while nobody listened
+                wait_s = _RETRY_FROM_S
+                while True:
+                    async for _ in connection.notifies(timeout=_SILENCE_S, stop_after=1):
+                        changed.set()
+                    await connection.execute("SELECT 1")
+        except psycopg.Error as error:
+            logger.info("PostgreSQL tells no changes now, trying again: %s", type(error).__name__)
+            await asyncio.sleep(wait_s)
+            wait_s = min(_RETRY_TO_S, 2 * wait_s)

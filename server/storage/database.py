@@ -1,0 +1,195 @@
+"""The database behind threads: short transactions, a bounded number of them, and what its absence means.
+
+SQLAlchemy's blocking side in a few threads of its own: SQLite blocks anyway, a
+transaction is one function that reads from top to bottom, and no second kind of
+driver is needed.
+"""
+
+import asyncio
+import os
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import sqlalchemy as sa
+from sqlalchemy import event
+from sqlalchemy.exc import ArgumentError, DatabaseError, DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+
+from server import config
+from server.errors import ConfigError, StorageError
+from server.storage.schema import migrate
+
+Result = TypeVar("Result")
+Transaction = Callable[[sa.Connection], Result]
+
+_THREADS: Final = 4
+_WAITING: Final = 256
+"""Transactions that may wait for a thread; beyond it a caller is refused."""
+_CONNECT_S: Final = 5
+_STATEMENT_MS: Final = 15_000
+_TOO_SLOW: Final = ("57014", "55P03")  # a limit above was reached: this transaction fails, the next may do
+_RETRY_FROM_S: Final = 0.5
+_RETRY_TO_S: Final = 5.0
+
+
+class Database:
+    """Use between `start` and `aclose`. Every method raises StorageError where the database does not serve."""
+
+    def __init__(
+        self,
+        settings: config.Storage,
+        folder: Path,
+        *,
+        lock_wait_s: float = 5,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`folder` holds `parley.db` where no url is set. Raises ConfigError for a url that cannot be meant."""
+        self.url = _url(settings, folder)
+        self.is_sqlite = self.url.drivername == "sqlite"
+        self._clock = clock
+        self._engine = _engine(self.url, lock_wait_s)
+        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="storage")
+        self._waiting = 0
+        self._retry_at = 0.0  # while it is down: before this moment nobody waits for it again
+        self._retry_s = _RETRY_FROM_S
+        self.is_up = False
+
+    async def start(self) -> None:
+        """Connect and bring the tables to this version. Raises ConfigError."""
+        if self.is_sqlite:
+            await asyncio.to_thread(_make_private, Path(self.url.database or ""))
+        try:
+            await self.write(_bring_up)
+        except StorageError as error:
+            cure = "free the disk or mend data.dir" if self.is_sqlite else "start PostgreSQL or correct the url"
+            key = "data.dir" if self.is_sqlite else "storage.url"
+            raise ConfigError(f"{key}: {error}; {cure}") from error
+
+    async def read(self, transaction: Transaction[Result]) -> Result:
+        return await self._run(transaction, self._engine)
+
+    async def write(self, transaction: Transaction[Result]) -> Result:
+        """When this returns, what was written survives the end of the process, whatever ends it.
+
+        Cancelled, the transaction may still be committed.
+        """
+        return await self._run(transaction, self._engine.execution_options(parley_writes=True))
+
+    async def aclose(self) -> None:
+        """Waits for transactions under way."""
+        await asyncio.to_thread(self._threads.shutdown)
+        self._engine.dispose()
+
+    @property
+    def retry_after_s(self) -> float:
+        """0 when it is up; else how long to leave it in peace."""
+        return max(0.0, self._retry_at - self._clock())
+
+    async def _run(self, transaction: Transaction[Result], engine: sa.Engine) -> Result:
+        if self._clock() < self._retry_at:
+            raise StorageError(f"{self._name} does not answer; it is tried again by itself")
+        if self._waiting >= _WAITING:
+            raise StorageError(f"{self._name} is busy; try again in a moment")
+        self._waiting += 1
+        work = asyncio.get_running_loop().run_in_executor(self._threads, _transact, engine, transaction)
+        work.add_done_callback(self._note_done)
+        try:
+            result = await work
+        except (OperationalError, InterfaceError, PoolTimeout) as error:
+            if getattr(getattr(error, "orig", None), "sqlstate", None) not in _TOO_SLOW:
+                self._note_down()
+            raise StorageError(f"{self._name} does not serve: {self._explain(error)}") from error
+        except DBAPIError as error:
+            if not error.connection_invalidated and type(error) is not DatabaseError:  # SQLite: no database, or damaged
+                raise
+            self._note_down()
+            raise StorageError(f"{self._name} does not serve: {self._explain(error)}") from error
+        self.is_up, self._retry_at, self._retry_s = True, 0.0, _RETRY_FROM_S
+        return result
+
+    def _note_done(self, work: "asyncio.Future[Any]") -> None:
+        self._waiting -= 1
+        if not work.cancelled():
+            work.exception()  # looked at, even where whoever asked has gone
+
+    def _note_down(self) -> None:
+        self.is_up = False
+        self._retry_at = self._clock() + self._retry_s
+        self._retry_s = min(_RETRY_TO_S, 2 * self._retry_s)
+
+    @property
+    def _name(self) -> str:
+        return f"the database {self.url.database}" if self.is_sqlite else "PostgreSQL"
+
+    def _explain(self, error: Exception) -> str:
+        """The driver's first line, without what the url keeps to itself."""
+        text = str(getattr(error, "orig", None) or error).strip().partition("\n")[0]
+        password = self.url.password
+        return (text.replace(password, "…") if password else text)[:300]
+
+
+def _transact(engine: sa.Engine, transaction: Transaction[Result]) -> Result:
+    with engine.begin() as connection:
+        return transaction(connection)
+
+
+def _bring_up(connection: sa.Connection) -> None:
+    if connection.dialect.name == "postgresql":
+        encoding = connection.exec_driver_sql("SHOW server_encoding").scalar_one()
+        if encoding != "UTF8":
+            raise ConfigError(f"storage.url: the database is encoded in {encoding}; make one with ENCODING 'UTF8'")
+    migrate(connection)
+
+
+def _url(settings: config.Storage, folder: Path) -> sa.URL:
+    if settings.url is None:
+        return sa.URL.create("sqlite", database=str(folder / "parley.db"))
+    wanted = "write postgresql://USER:PASSWORD@HOST:5432/DATABASE, or leave it out for SQLite in data.dir"
+    try:
+        url = sa.make_url(settings.url.reveal())
+    except (ArgumentError, ValueError):
+        raise ConfigError(f"storage.url: not a database url; {wanted}") from None
+    if url.drivername not in ("postgresql", "postgres", "postgresql+psycopg"):
+        raise ConfigError(f"storage.url: only PostgreSQL can be named; {wanted}")
+    return url.set(drivername="postgresql+psycopg")
+
+
+def _engine(url: sa.URL, lock_wait_s: float) -> sa.Engine:
+    if url.drivername == "sqlite":
+        engine = sa.create_engine(url, pool_size=_THREADS, max_overflow=0, connect_args={"timeout": lock_wait_s})
+        event.listen(engine, "connect", _set_up_sqlite)
+        event.listen(engine, "begin", _begin_sqlite)
+        return engine
+    return sa.create_engine(
+        url,
+        pool_size=_THREADS,
+        max_overflow=0,
+        pool_pre_ping=True,
+        connect_args={
+            "connect_timeout": _CONNECT_S,
+            "application_name": "parley",
+            "options": f"-c statement_timeout={_STATEMENT_MS} -c lock_timeout={lock_wait_s * 1000:.0f}",
+        },
+    )
+
+
+def _set_up_sqlite(connection: Any, _record: object) -> None:
+    connection.isolation_level = None  # we say BEGIN ourselves: a transaction that will write locks at its start
+    connection.execute("PRAGMA journal_mode=WAL")
+    connection.execute("PRAGMA synchronous=FULL")  # a commit is on the disk when it returns
+
+
+def _begin_sqlite(connection: sa.Connection) -> None:
+    writes = connection.get_execution_options().get("parley_writes", False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def _make_private(file: Path) -> None:
+    try:
+        os.close(os.open(file, os.O_CREAT | os.O_RDWR, 0o600))  # SQLite gives its side files the same rights
+        file.chmod(0o600)
+    except OSError as error:
+        raise ConfigError(f"data.dir: cannot write {file}: {error.strerror}") from error

@@ -1,0 +1,140 @@
+"""Stored documents with versions, the same on every replica within a second.
+
+All of them are kept in memory, so that a turn reads without waiting and goes on
+reading while the database is down.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Final
+
+import sqlalchemy as sa
+
+from server.errors import StorageError
+from server.storage.changes import watch_changes
+from server.storage.database import Database
+from server.storage.schema import documents, numbers
+
+logger = logging.getLogger(__name__)
+
+CHANNEL: Final = "parley_documents"
+MAX_BODY_BYTES: Final = 64 << 10
+MAX_DOCUMENTS: Final = 10_000
+_RETRY_S: Final = 1.0
+
+OnChange = Callable[[frozenset[str]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDocument:
+    owner: str
+    version: int
+    """1 for the first write; the next is one higher."""
+    body: bytes
+    updated_by: str
+    updated_us: int
+
+
+class DocumentStore:
+    def __init__(self, database: Database, *, now: Callable[[], float] = time.time) -> None:
+        self._database = database
+        self._now = now
+        self._known: dict[str, StoredDocument] = {}
+        self._revision = 0
+        self._refreshing = asyncio.Lock()
+        self._listeners: list[OnChange] = []
+
+    def get(self, owner: str) -> StoredDocument | None:
+        """As this replica knows it."""
+        return self._known.get(owner)
+
+    def listen(self, on_change: OnChange) -> None:
+        """Have `on_change` called in the event loop with the owners whose documents are new; it must not wait.
+
+        Changes that come close together may be told in one call.
+        """
+        self._listeners.append(on_change)
+
+    async def refresh(self) -> None:
+        """Read what others have written since. Raises StorageError."""
+        async with self._refreshing:
+            revision, changed = await self._database.read(lambda connection: _since(connection, self._revision))
+            self._take(revision, changed)
+
+    async def put(self, owner: str, body: bytes, *, if_version: int, by: str) -> StoredDocument | None:
+        """Store the next version; None = another version than `if_version` is there (0: none), nothing is changed.
+
+        When this returns, the document outlives the process and is in force here.
+        Raises StorageError, and ValueError for a body too large.
+        """
+        if len(body) > MAX_BODY_BYTES:
+            raise ValueError(f"a document of {len(body)} bytes; at most {MAX_BODY_BYTES} are kept")
+        updated_us = int(self._now() * 1_000_000)
+        new = StoredDocument(owner, if_version + 1, body, by, updated_us)
+        revision = await self._database.write(lambda connection: _put(connection, new))
+        if revision is None:
+            return None
+        # What others wrote before us may not be here yet: `_revision` stays, and they are read with the next refresh.
+        self._learn([new])
+        return new
+
+    async def watch(self) -> None:
+        """Keep up with other replicas; runs until it is cancelled."""
+        async with watch_changes(self._database, CHANNEL) as changed:
+            while True:
+                await changed.wait()
+                changed.clear()
+                try:
+                    await self.refresh()
+                except StorageError as error:
+                    logger.warning("stored documents stay as they were: %s", error)
+                    await asyncio.sleep(max(_RETRY_S, self._database.retry_after_s))
+                    changed.set()
+
+    def _take(self, revision: int, changed: Iterable[StoredDocument]) -> None:
+        self._revision = revision
+        self._learn(changed)
+
+    def _learn(self, found: Iterable[StoredDocument]) -> None:
+        new = [d for d in found if (old := self._known.get(d.owner)) is None or d.version > old.version]
+        self._known.update((document.owner, document) for document in new)
+        if new:
+            owners = frozenset(document.owner for document in new)
+            for tell in self._listeners:
+                tell(owners)
+
+
+def _since(connection: sa.Connection, revision: int) -> tuple[int, list[StoredDocument]]:
+    """What was written after `revision`. Writes are numbered in the order of their commits: none can be missed."""
+    columns = (documents.c.owner, documents.c.version, documents.c.body, documents.c.updated_by, documents.c.updated_us)
+    statement = sa.select(documents.c.revision, *columns).where(documents.c.revision > revision)
+    rows = connection.execute(statement.order_by(documents.c.revision)).all()
+    return (rows[-1][0] if rows else revision), [StoredDocument(*row[1:]) for row in rows]
+
+
+def _put(connection: sa.Connection, new: StoredDocument) -> int | None:
+    """The write's revision. Counting it first makes writers of documents wait for each other."""
+    count = sa.update(numbers).where(numbers.c.name == "documents").values(value=numbers.c.value + 1)
+    revision: int = connection.execute(count.returning(numbers.c.value)).scalar_one()
+    found = connection.scalar(sa.select(documents.c.version).where(documents.c.owner == new.owner))
+    if (found or 0) != new.version - 1:
+        return None
+    values = {
+        "version": new.version,
+        "body": new.body,
+        "updated_by": new.updated_by,
+        "updated_us": new.updated_us,
+        "revision": revision,
+    }
+    if found is not None:
+        connection.execute(sa.update(documents).where(documents.c.owner == new.owner).values(**values))
+    else:
+        if connection.execute(sa.select(sa.func.count()).select_from(documents)).scalar_one() >= MAX_DOCUMENTS:
+            raise StorageError(f"{MAX_DOCUMENTS} documents are stored, no more are taken; delete some in the database")
+        connection.execute(sa.insert(documents).values(owner=new.owner, **values))
+    if connection.dialect.name == "postgresql":
+        connection.execute(sa.select(sa.func.pg_notify(CHANNEL, str(revision))))
+    return revision

@@ -1,0 +1,110 @@
+"""The tables, and how a database is brought to them. The same on SQLite and PostgreSQL."""
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import sqlalchemy as sa
+from sqlalchemy import BigInteger, Column, Index, Integer, LargeBinary, String, Table, Text, UniqueConstraint
+
+from server.errors import ConfigError
+
+_metadata: Final = sa.MetaData()
+_ROW_ID: Final = BigInteger().with_variant(Integer, "sqlite")  # SQLite counts up only what is declared INTEGER
+_LOCK_KEY: Final = 0x5041524C4559  # "PARLEY": PostgreSQL's advisory lock of whoever migrates
+
+numbers: Final = Table(  # named counters: `schema`, `documents`
+    "parley_numbers",
+    _metadata,
+    Column("name", String(32), primary_key=True),
+    Column("value", BigInteger, nullable=False),
+)
+
+documents: Final = Table(
+    "parley_documents",
+    _metadata,
+    Column("owner", String(256), primary_key=True),
+    Column("version", BigInteger, nullable=False),
+    Column("body", LargeBinary, nullable=False),
+    Column("updated_by", String(256), nullable=False),
+    Column("updated_us", BigInteger, nullable=False),
+    Column("revision", BigInteger, nullable=False, index=True),  # counts the writes of all documents, in commit order
+)
+
+audit: Final = Table(
+    "parley_audit",
+    _metadata,
+    Column("id", _ROW_ID, primary_key=True, autoincrement=True),
+    Column("replica", String(128), nullable=False),
+    Column("day", String(10), nullable=False),
+    Column("number", BigInteger, nullable=False),
+    Column("ts_us", BigInteger, nullable=False),
+    Column("user", String(256), nullable=False),
+    Column("session", String(64), nullable=False),
+    Column("turn", String(64), nullable=False),
+    Column("tool", String(256), nullable=False),
+    Column("phase", String(32), nullable=False),
+    Column("outcome", String(32), nullable=False),
+    Column("handler", String(64), nullable=False),
+    Column("body", Text, nullable=False),  # the whole entry as canonical JSON: what `hash` covers
+    Column("hash", String(64), nullable=False),
+    UniqueConstraint("replica", "day", "number"),
+    Index("parley_audit_time", "ts_us", "id"),
+    Index("parley_audit_user", "user", "ts_us", "id"),
+    sqlite_autoincrement=True,
+)
+
+audit_days: Final = Table(
+    "parley_audit_days",
+    _metadata,
+    Column("replica", String(128), primary_key=True),
+    Column("day", String(10), primary_key=True),
+    Column("previous", String(64), nullable=False),  # the last hash of the replica's day before
+    Column("entries", BigInteger, nullable=False),
+    Column("last_hash", String(64), nullable=False),
+    Column("closed_us", BigInteger),
+    Column("pruned_us", BigInteger),
+)
+
+approvals: Final = Table(
+    "parley_approvals",
+    _metadata,
+    Column("id", String(32), primary_key=True),
+    Column("user", String(256), nullable=False),
+    Column("key", String(64), nullable=False),
+    Column("tool", String(256), nullable=False),
+    Column("shown", Text, nullable=False),
+    Column("origin", String(128), nullable=False),
+    Column("created_us", BigInteger, nullable=False),
+    UniqueConstraint("user", "key"),
+)
+
+
+def _first(connection: sa.Connection) -> None:
+    _metadata.create_all(connection)
+
+
+# Each brings a database one version on, in one transaction with the others that it still needs.
+MIGRATIONS: Final[Sequence[Callable[[sa.Connection], None]]] = (_first,)
+
+
+def migrate(connection: sa.Connection) -> None:
+    """Bring the database to this version; safe when replicas start together. Idempotent.
+
+    To be run in a transaction that writes. Raises ConfigError for a database of a later version.
+    """
+    if connection.dialect.name == "postgresql":
+        connection.execute(sa.text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK_KEY})
+    numbers.create(connection, checkfirst=True)
+    found = connection.scalar(sa.select(numbers.c.value).where(numbers.c.name == "schema"))
+    version: int = found or 0
+    if version > len(MIGRATIONS):
+        raise ConfigError(
+            f"storage.url: the database has tables of version {version}, this program knows {len(MIGRATIONS)}; "
+            "start the newer program, or name another database"
+        )
+    for step in MIGRATIONS[version:]:
+        step(connection)
+    if found is None:
+        connection.execute(sa.insert(numbers), [{"name": "schema", "value": 0}, {"name": "documents", "value": 0}])
+    if version < len(MIGRATIONS):
+        connection.execute(sa.update(numbers).where(numbers.c.name == "schema").values(value=len(MIGRATIONS)))

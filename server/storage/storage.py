@@ -1,0 +1,72 @@
+"""The parts of the storage, started and stopped in order."""
+
+import asyncio
+import logging
+import platform
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Final
+
+from server import config
+from server.errors import ConfigError, StorageError
+from server.storage.approvals import ApprovalTable
+from server.storage.audit_log import AuditLog
+from server.storage.database import Database
+from server.storage.documents import DocumentStore
+
+logger = logging.getLogger(__name__)
+
+_LAST_WORDS_S: Final = 5.0
+"""How long entries of the audit log may still be written while the server stops."""
+
+
+class Storage:
+    def __init__(self, settings: config.Storage, folder: Path) -> None:
+        """Nothing starts here. Raises ConfigError for a url that cannot be meant."""
+        self.database = Database(settings, folder)
+        self.documents = DocumentStore(self.database)
+        self.approvals = ApprovalTable(self.database)
+        self.audit = AuditLog(self.database, replica=platform.node() or "parley", keep_days=settings.audit_days)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Connected, with every document read. Raises ConfigError where the database is not there.
+
+        On leaving, what the audit log has taken is written, if that can be done in some seconds.
+        """
+        try:
+            await self.database.start()
+            await self._read_documents()
+            async with self._at_work():
+                yield
+        finally:
+            await self.database.aclose()
+
+    async def _read_documents(self) -> None:
+        try:
+            await self.documents.refresh()
+        except StorageError as error:
+            raise ConfigError(f"storage.url: {error}") from error
+
+    @asynccontextmanager
+    async def _at_work(self) -> AsyncIterator[None]:
+        log = asyncio.create_task(self.audit.run(), name="audit log")
+        watch = asyncio.create_task(self.documents.watch(), name="stored documents")
+        for task in (log, watch):
+            task.add_done_callback(_log_failure)
+        try:
+            yield
+        finally:
+            watch.cancel()
+            self.audit.stop()
+            await asyncio.wait([log], timeout=_LAST_WORDS_S)
+            if not log.done():
+                logger.error("%d entries of the audit log are lost: the database is away", self.audit.queued)
+                log.cancel()
+            await asyncio.gather(log, watch, return_exceptions=True)
+
+
+def _log_failure(task: asyncio.Task[None]) -> None:
+    if not task.cancelled() and (error := task.exception()) is not None:
+        logger.critical("%s has failed", task.get_name(), exc_info=error)
