@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import Final
 
 from server import config
+from server.accounts.accounts import Accounts
 from server.agent.agent_client import AgentClient, TurnOptions
 from server.errors import ConfigError
 from server.gateway.auth import Doorkeeper
 from server.gateway.http_api import HttpApi
 from server.gateway.http_server import HttpServer
+from server.gateway.login import LoginRoutes
 from server.gateway.media_route import MediaRoute
 from server.gateway.readiness import Readiness
 from server.gateway.websocket_server import WebSocketServer
@@ -26,6 +28,7 @@ from server.media.references import MediaError
 from server.media.signed_urls import UrlSigner
 from server.media.store import MediaStore
 from server.metrics import Metrics
+from server.session.approval_desk import ApprovalDesk
 from server.session.chat_handler import ChatHandler, TurnLimits
 from server.session.session import Services
 from server.session.turn_gate import TurnGate
@@ -91,13 +94,15 @@ class App:
         self.media = _build_media(settings, data_dir, signer)
         executor = ToolExecutor(self._tools, settings.tools)
         self._agent = AgentClient(model, executor, config=settings.agent, llm=settings.llm)
-        doorkeeper = Doorkeeper(settings.listen, settings.security, settings.proxies)
+        accounts = Accounts(settings.security, signer.derived_keys("session cookies"))
+        doorkeeper = Doorkeeper(settings.listen, settings.security, settings.proxies, accounts)
         self.sockets = WebSocketServer(self._build_services(signer), doorkeeper, settings.limits)
         self._http = HttpServer(
             settings.listen,
             doorkeeper=doorkeeper,
             sockets=self.sockets,
             api=HttpApi(doorkeeper, self._readiness, self._metrics),
+            login=LoginRoutes(doorkeeper, accounts, FRONTEND),
             media=MediaRoute(self.media, doorkeeper),
             metrics=self._metrics,
             frontend=FRONTEND,
@@ -170,12 +175,13 @@ class App:
             handler=handler,
             skills=lambda: self._skills.current,
             sign=signer.sign,
-            gate=TurnGate(settings.limits.turns, self._metrics),
+            gate=TurnGate(settings.limits.turns, self._metrics, per_user=settings.limits.turns_per_user),
             metrics=self._metrics,
             limits=settings.limits,
             security=settings.security,
             model=lambda: self._model.info,
             speech=self._speech,
+            desk=ApprovalDesk(settings.hooks.approval),
         )
 
     async def _load_model(self) -> None:

@@ -134,7 +134,7 @@ class Connection:
             await self._read()
         finally:
             self._socket.reading_ended.set()
-            self.session.interrupt()
+            self.session.hang_up()
             if not self.outbox.is_closing:
                 self.outbox.abandon()
             await self.session.aclose()
@@ -177,7 +177,7 @@ class Connection:
         """The outbox closes, as the client does not read: nobody hears its turn."""
         logger.info("the client reads too slowly; closing")
         self._metrics.slow_clients.inc()
-        self.session.interrupt()
+        self.session.hang_up()
 
     def _take(self, kind: WSMsgType, data: bytes) -> None:
         match self.rate.judge(self._heard_s):

@@ -60,17 +60,15 @@ def unmask(edited: Any, shown: Any, real: Any) -> Any:
     Arguments are shown with their secrets redacted; a redaction that comes back
     untouched, in its old place, must not run in the secret's stead.
     """
-    if canonical_json(edited) == canonical_json(shown):
-        return real
-    if isinstance(edited, dict) and isinstance(shown, dict) and isinstance(real, dict):
+    if isinstance(edited, dict) and edited and isinstance(shown, dict) and isinstance(real, dict):
         return {
             key: unmask(value, shown[key], real[key]) if key in shown and key in real else value
             for key, value in edited.items()
         }
-    if isinstance(edited, list) and isinstance(shown, list) and isinstance(real, list):
+    if isinstance(edited, list) and edited and isinstance(shown, list) and isinstance(real, list):
         known = min(len(shown), len(real))
         return [unmask(value, shown[at], real[at]) if at < known else value for at, value in enumerate(edited)]
-    return edited
+    return real if type(edited) is type(shown) and edited == shown else edited
 
 
 def may_be_spoken(permission: Permission, *, by_voice: bool) -> bool:

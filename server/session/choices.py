@@ -17,6 +17,7 @@ class Choices:
     skills: list[str] | None = None
     enable_tools: bool = True
     language: str | None = None
+    conversation: str | None = None
     trace: bool = False
 
     def take(self, frame: wire.Configure, *, may_trace: bool) -> None:
@@ -35,5 +36,7 @@ class Choices:
             self.enable_tools = frame.enable_tools
         if frame.language is not UNSET:
             self.language = frame.language
+        if frame.conversation is not UNSET:
+            self.conversation = frame.conversation
         if frame.trace is not UNSET:
             self.trace = frame.trace and may_trace

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeVar, assert_never
 
 from server.errors import SpeechError
+from server.hooks.yes_no import yes_or_no
 from server.session.playback import PlaybackClock
+from server.session.spoken_replies import SpokenReplies
 from server.speech.listener import (
     Detected,
     Discarded,
@@ -62,6 +64,7 @@ class Hearing:
     on_history: that turn may start; None: the client sent no history in time.
     on_outlook: what that turn will begin with, while the user speaks: history, and the words
         where a pause has let them be recognised ("" before). It may come otherwise.
+    on_reply: a spoken yes or no (False also for anything else) to the question of that id.
     All methods belong to the event loop and return at once; `aclose` waits.
     """
 
@@ -75,6 +78,7 @@ class Hearing:
         on_history: Callable[[str, Words, list[wire.Message] | None], None],
         on_failed: Callable[[str], None],
         on_outlook: Callable[[list[wire.Message], str], None],
+        on_reply: Callable[[str, bool], None],
     ) -> None:
         self._speech = speech
         self._send = send
@@ -83,6 +87,7 @@ class Hearing:
         self._on_history = on_history
         self._on_failed = on_failed
         self._on_outlook = on_outlook
+        self._replies = SpokenReplies(send=send, begin=self._begin_utterance, on_reply=on_reply)
         self._listener: Listener | None = None  # made with the first sound: most connections never speak
         self._sample_rate = 16_000
         self._mode: TurnDetection = "server_vad"
@@ -144,8 +149,12 @@ class Hearing:
 
     def turn(self, *, is_running: bool) -> None:
         self._is_turn_running = is_running
-        if self._listener is not None:
-            self._listener.turn(is_running=is_running)
+        self._tell_turn()
+
+    def expect_reply(self, question: str | None) -> None:
+        """Id of the question that the next utterance answers; None: speech is speech again."""
+        self._replies.question = question
+        self._tell_turn()
 
     @property
     def is_speaking(self) -> bool:
@@ -168,20 +177,25 @@ class Hearing:
             self._listener = Listener(
                 self._speech.detector, self._notice, sample_rate=self._sample_rate, turn_detection=self._mode
             )
-            self._listener.turn(is_running=self._is_turn_running)
+            self._tell_turn()
         return self._listener
+
+    def _tell_turn(self) -> None:
+        """While a reply is expected no turn is to be interrupted: a short word is enough."""
+        if self._listener is not None:
+            self._listener.turn(is_running=self._is_turn_running and self._replies.question is None)
 
     def _notice(self, event: ListenerEvent) -> None:
         match event:
             case Detected(utterance, audio_ms):
+                self._replies.detected(utterance)
                 self._send(wire.SpeechDetected(utterance=utterance, audio_ms=round(audio_ms)))
             case Rejected(utterance):
-                self._send(wire.SpeechRejected(utterance=utterance))
+                if not self._replies.reject(utterance):
+                    self._send(wire.SpeechRejected(utterance=utterance))
             case Started(utterance, audio_ms):
                 self._speaking = utterance
-                self._histories[utterance] = asyncio.get_running_loop().create_future()
-                self._on_started()
-                self._send(wire.SpeechStarted(utterance=utterance, audio_ms=round(audio_ms)))
+                self._replies.started(utterance, audio_ms)
             case Paused(utterance, audio):
                 self._early = self._begin(self._recognize_early(utterance, audio), f"early recognition {utterance}")
             case Resumed():
@@ -192,13 +206,18 @@ class Hearing:
                 self._stop_early()
                 self._forget(utterance)
                 self._carried = ""  # thrown away with what went on from them
-                self._send(wire.Transcript(utterance=utterance, text="", final=True))
+                self._tell_nothing(utterance)
             case _:
                 assert_never(event)
 
+    def _begin_utterance(self, utterance: str, audio_ms: float) -> None:
+        self._histories[utterance] = asyncio.get_running_loop().create_future()
+        self._on_started()
+        self._send(wire.SpeechStarted(utterance=utterance, audio_ms=round(audio_ms)))
+
     def _end_utterance(self, event: Stopped) -> None:
         self._speaking = None
-        self._send(wire.SpeechStopped(utterance=event.utterance, audio_ms=round(event.audio_ms)))
+        self._replies.stopped(event.utterance, event.audio_ms)
         early, self._early = self._early, None
         if early is None or not event.is_paused_audio:
             if early is not None:
@@ -219,7 +238,8 @@ class Hearing:
     async def _recognize_early(self, utterance: str, audio: bytes) -> str:
         text = await self._recognize(utterance, audio)
         if self._listener is not None and self._speaking == utterance:
-            self._listener.outlook(sounds_complete(text))
+            is_reply = utterance in self._replies and yes_or_no(text, self._language) is not None
+            self._listener.outlook(is_reply or sounds_complete(text))
             if text:
                 self._look_out(utterance, text)
         return text
@@ -231,7 +251,8 @@ class Hearing:
 
     async def _recognize(self, utterance: str, audio: bytes) -> str:
         def tell_partial(text: str) -> None:
-            self._send(wire.Transcript(utterance=utterance, text=text, final=False))
+            if utterance not in self._replies:
+                self._send(wire.Transcript(utterance=utterance, text=text, final=False))
 
         return await self._speech.recognizer.recognize(audio, language=self._language, on_partial=tell_partial)
 
@@ -239,6 +260,9 @@ class Hearing:
         text = await self._text_of(ending, recognition)
         if before is not None:
             await asyncio.wait([before])
+        if self._replies.take(ending.utterance, text, self._language):
+            ending.has_transcript = True  # none is due
+            return
         text = f"{self._carried} {text}".strip()
         self._carried = ""
         if self._speaking is not None or not text:
@@ -287,7 +311,12 @@ class Hearing:
 
     def _say_nothing(self, ending: _Ending) -> None:
         ending.has_transcript = True
-        self._send(wire.Transcript(utterance=ending.utterance, text="", final=True))
+        self._tell_nothing(ending.utterance)
+
+    def _tell_nothing(self, utterance: str) -> None:
+        """It came to nothing: before `speech_started` it is rejected, after it its transcript is empty."""
+        if not self._replies.reject(utterance):
+            self._send(wire.Transcript(utterance=utterance, text="", final=True))
 
     def _forget(self, utterance: str) -> None:
         self._histories.pop(utterance, None)

@@ -6,7 +6,7 @@ import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Final, Literal, assert_never
 
 import msgspec
@@ -15,10 +15,13 @@ from msgspec import UNSET
 from server import __version__, config, log
 from server.agent.messages import SystemPolicy
 from server.errors import FrameError, TurnError
+from server.hooks.types import TurnFacts
 from server.llm.types import ModelInfo
 from server.metrics import Metrics
 from server.session import greeting
 from server.session.accounting import account
+from server.session.approval_desk import ApprovalDesk
+from server.session.approvals import Approvals
 from server.session.chat_handler import ChatHandler, TurnRequest
 from server.session.choices import Choices
 from server.session.hearing import Hearing, Words
@@ -54,6 +57,7 @@ class Services:
     security: config.Security
     model: Callable[[], ModelInfo]
     speech: SpeechService
+    desk: ApprovalDesk = field(default_factory=ApprovalDesk)
 
 
 class Session:
@@ -94,6 +98,15 @@ class Session:
             on_history=self._answer_words,
             on_failed=lambda message: self._refuse("speech_unavailable", message),
             on_outlook=self._read_ahead,
+            on_reply=lambda id_, is_yes: self._approvals.answer_by_voice(id_, approved=is_yes),
+        )
+        self._approvals = Approvals(
+            services.desk,
+            visitor,
+            self.id,
+            send=self._send,
+            expect_voice=self._hearing.expect_reply,
+            can_hear=self._listens,
         )
 
     @property
@@ -116,6 +129,7 @@ class Session:
         )
         if snapshot.diagnostics:
             self.tell_skills(snapshot)
+        self._approvals.join()
 
     def tell_skills(self, snapshot: SkillsSnapshot) -> None:
         self._send(greeting.skills_frame(snapshot, self._choices.skills))
@@ -168,9 +182,14 @@ class Session:
         if turn_id in (None, self._clock.turn_id):
             self._clock = PlaybackClock()  # the client has cut it
 
+    def hang_up(self) -> None:
+        """The client is gone: what its turn asks is answered with no, and the turn ends."""
+        self._approvals.leave()
+        self.interrupt()
+
     async def aclose(self) -> None:
         """End the turn and wait until everything it started has unwound."""
-        self.interrupt()
+        self.hang_up()
         await self._hearing.aclose()
         if not self._unwinding:
             return
@@ -196,7 +215,9 @@ class Session:
             case wire.Playback():
                 self._note_playback(frame)
             case wire.Approval():
-                self._notify("approval_unknown", "nothing waits for this approval; it may have been answered already")
+                if not self._approvals.answer(frame):
+                    text = "nothing waits for this approval; it may have been answered already"
+                    self._notify("approval_unknown", text)
             case _:
                 assert_never(frame)
 
@@ -289,6 +310,8 @@ class Session:
             shows_trace=request.trace,
             on_end=self._turn_over,
         )
+        facts = self._facts(turn_id, messages)
+        request = replace(request, facts=facts, ask=self._approvals.asker(turn, facts, request.clock))
         self._turn = turn
         self._hearing.turn(is_running=True)
         # first: an outbox that is full gives the client up with `turn_start`, and the turn's task ends with it
@@ -308,6 +331,17 @@ class Session:
             trace=self._choices.trace,
             policy=self._system_policy(),
             voice=self._voice() if voice else None,
+        )
+
+    def _facts(self, turn_id: str, messages: list[wire.Message]) -> TurnFacts:
+        return TurnFacts(
+            session_id=self.id,
+            turn_id=turn_id,
+            user_id=self._visitor.user_id,
+            conversation=self._choices.conversation,
+            user_message=_text_of(messages[-1]),
+            language=self._choices.language,
+            address=self._visitor.address,
         )
 
     def _read_ahead(self, history: list[wire.Message], words: str) -> None:
@@ -343,6 +377,10 @@ class Session:
             self._used_ids.popitem(last=False)
 
     # speech
+
+    def _listens(self) -> bool:
+        """A voice is heard without a key, which would be a cut."""
+        return self._choices.turn_detection == "server_vad" and self._services.speech.deafness is None
 
     def _push_to_talk(self, frame: wire.SpeechStart | wire.SpeechEnd | wire.SpeechCancel) -> None:
         if self._choices.turn_detection != "push_to_talk":
@@ -427,3 +465,10 @@ class Session:
     def _send_sound(self, pcm: bytes) -> None:
         self._services.metrics.count_out("binary")
         self._outbox.put(Kind.BINARY, pcm)
+
+
+def _text_of(message: wire.Message) -> str:
+    """Its words, without pictures."""
+    if isinstance(message.content, list):
+        return "\n".join(part.text for part in message.content if isinstance(part, wire.TextPart))
+    return message.content or ""

@@ -1,0 +1,115 @@
+"""The questions to humans that are open in this process: any client of the user may answer, the first answer wins."""
+
+import asyncio
+from dataclasses import dataclass, field, replace
+from typing import Final, Protocol
+
+from server import config
+from server.hooks.approvals import ApprovalsInMemory, RememberedApprovals
+from server.hooks.types import Answer, AnsweredBy, Question, Remember
+
+MAX_OPEN: Final = 32
+"""Questions of one user; each of their turns has at most one."""
+
+
+class AskedClient(Protocol):
+    """A connection, as the desk sees it. Both methods return at once and raise nothing."""
+
+    def show(self, opened: "OpenQuestion") -> None: ...
+
+    def close(self, opened: "OpenQuestion", by: AnsweredBy, *, approved: bool) -> None:
+        """What was shown here is answered; called once."""
+        ...
+
+
+@dataclass(eq=False, kw_only=True)
+class OpenQuestion:
+    """From `ApprovalDesk.open` until `settle`."""
+
+    id: str
+    user: str
+    turn_id: str
+    asker: AskedClient
+    question: Question
+    message: str
+    """As it is shown."""
+    until_s: float
+    """When silence becomes a no (event loop's time)."""
+    by_voice: bool
+    answered: asyncio.Future[Answer] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+    remember: Remember = "no"
+    shown_to: list[AskedClient] = field(default_factory=list)
+
+
+class ApprovalDesk:
+    """One for all sessions. `user` is whose clients may answer each other's questions.
+
+    Bounded: MAX_OPEN questions of a user, and none outlives the turn that asks it.
+    """
+
+    def __init__(self, settings: config.Approval | None = None, remembered: RememberedApprovals | None = None) -> None:
+        self.settings = settings or config.Approval()
+        self.remembered = remembered or ApprovalsInMemory()
+        self._clients: dict[str, list[AskedClient]] = {}
+        self._open: dict[str, dict[str, OpenQuestion]] = {}
+
+    def join(self, user: str, client: AskedClient) -> None:
+        """`client` is shown what the user's others ask, now and until `leave`."""
+        self._clients.setdefault(user, []).append(client)
+        for opened in list(self._open.get(user, {}).values()):
+            self._show(opened, client)
+
+    def leave(self, user: str, client: AskedClient) -> None:
+        """Nothing is shown to it any more, not even an end. Idempotent."""
+        clients = self._clients.get(user, [])
+        if client in clients:
+            clients.remove(client)
+        if not clients:
+            self._clients.pop(user, None)
+        for opened in self._open.get(user, {}).values():
+            if client in opened.shown_to:
+                opened.shown_to.remove(client)
+
+    def open(self, opened: OpenQuestion) -> bool:
+        """Show it to its asker, then to the user's others. False: too many are open, and nobody sees this one."""
+        questions = self._open.setdefault(opened.user, {})
+        if len(questions) >= MAX_OPEN:
+            return False
+        questions[opened.id] = opened
+        self._show(opened, opened.asker)
+        for client in list(self._clients.get(opened.user, ())):
+            self._show(opened, client)
+        return True
+
+    def find(self, user: str, id_: str) -> OpenQuestion | None:
+        return self._open.get(user, {}).get(id_)
+
+    def settle(self, opened: OpenQuestion, answer: Answer, *, client: AskedClient | None = None) -> None:
+        """The first answer counts, later ones do nothing. `client`: whose it is, None for nobody's (silence, an end)."""
+        if opened.answered.done():
+            return
+        if client is not None and client is not opened.asker:
+            answer = replace(answer, by="other_client")
+        opened.answered.set_result(answer)
+        questions = self._open.get(opened.user, {})
+        questions.pop(opened.id, None)
+        if not questions:
+            self._open.pop(opened.user, None)
+        for each in list(opened.shown_to):
+            each.close(opened, _by(answer, each, client, opened.asker), approved=answer.approved)
+
+    def _show(self, opened: OpenQuestion, client: AskedClient) -> None:
+        """Once to each, and not after the answer: a client that cannot take the frame may end the very turn that asks."""
+        if opened.answered.done() or client in opened.shown_to:
+            return
+        opened.shown_to.append(client)
+        client.show(opened)
+
+
+def _by(answer: Answer, reader: AskedClient, answerer: AskedClient | None, asker: AskedClient) -> AnsweredBy:
+    """Who it was, as `reader` is told."""
+    if answerer is None:
+        return answer.by
+    if reader is not answerer:
+        return "other_client"
+    return answer.by if answerer is asker else "user"

@@ -1,0 +1,259 @@
+"""One connection's part in asking humans: its turns ask, and its client is shown questions and answers them."""
+
+import asyncio
+import logging
+import secrets
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Final
+
+from msgspec import UNSET
+
+from server.errors import FrameError
+from server.hooks.approvals import (
+    MAX_REASON_CHARS,
+    call_key,
+    canonical_json,
+    may_be_spoken,
+    said_text,
+    shown_text,
+    unmask,
+)
+from server.hooks.types import Answer, AnsweredBy, Question, TurnFacts
+from server.session.approval_desk import ApprovalDesk, OpenQuestion
+from server.session.results import SpokenSentence
+from server.session.turn import Turn
+from server.session.turn_clock import TurnClock
+from server.session.visitor import Visitor
+from server.wire import frames as wire
+
+logger = logging.getLogger(__name__)
+
+MAX_REMEMBERED: Final = 256
+"""Calls approved for a conversation, over all of a connection's; beyond it the oldest is asked about again."""
+STORE_S: Final = 5.0
+"""How long a turn waits for the store of what is remembered for good; then it asks, or says that it was not kept."""
+
+
+class Approvals:
+    """Join when the client is greeted, leave when it is gone; `leave` answers what its turn asks with no.
+
+    `expect_voice` is told which question a spoken yes or no answers (None: none).
+    """
+
+    def __init__(
+        self,
+        desk: ApprovalDesk,
+        visitor: Visitor,
+        session_id: str,
+        *,
+        send: Callable[[wire.ServerFrame], None],
+        expect_voice: Callable[[str | None], None],
+        can_hear: Callable[[], bool],
+    ) -> None:
+        self.desk = desk
+        self.is_gone = False
+        # strangers behind one address are not one user: each connection stands for itself
+        self.user = f"{visitor.user_id} {session_id}" if visitor.is_anonymous else visitor.user_id
+        self._keeps = not visitor.is_anonymous
+        self._send = send
+        self._expect_voice = expect_voice
+        self._can_hear = can_hear
+        self._remembered: OrderedDict[tuple[str | None, str], None] = OrderedDict()  # (conversation, call)
+
+    def join(self) -> None:
+        self.desk.join(self.user, self)
+
+    def leave(self) -> None:
+        self.is_gone = True
+        self.desk.leave(self.user, self)
+
+    def asker(self, turn: Turn, facts: TurnFacts, clock: TurnClock) -> "TurnAsker":
+        return TurnAsker(self, turn, facts, clock)
+
+    def by_voice(self, question: Question) -> bool:
+        return may_be_spoken(question.permission, by_voice=self.desk.settings.by_voice) and self._can_hear()
+
+    # --- the client answers
+
+    def answer(self, frame: wire.Approval) -> bool:
+        """False: nothing waits for it. Raises FrameError for arguments that cannot be taken; the question stays open."""
+        opened = self.desk.find(self.user, frame.id)
+        if opened is None:
+            return False
+        edited = None
+        if frame.approved:
+            edited = _edited(opened.question, frame.arguments)
+            opened.remember = frame.remember
+        reason = (frame.reason or "").strip()[:MAX_REASON_CHARS] or None
+        answer = Answer(approved=frame.approved, by="user", reason=reason, arguments=edited)
+        self.desk.settle(opened, answer, client=self)
+        return True
+
+    def answer_by_voice(self, id_: str, *, approved: bool) -> None:
+        """Nothing happens when it was answered otherwise meanwhile."""
+        opened = self.desk.find(self.user, id_)
+        if opened is not None:
+            self.desk.settle(opened, Answer(approved=approved, by="voice"), client=self)
+
+    # --- the client is shown
+
+    def show(self, opened: OpenQuestion) -> None:
+        is_own = opened.asker is self
+        left_s = opened.until_s - asyncio.get_running_loop().time()
+        if is_own and opened.by_voice:
+            self._expect_voice(opened.id)
+        self._send(
+            wire.ApprovalRequest(
+                turn_id=opened.turn_id if is_own else UNSET,
+                id=opened.id,
+                tool=opened.question.tool,
+                arguments=opened.question.arguments,
+                message=opened.message,
+                timeout_ms=max(0, round(left_s * 1000)),
+                origin=opened.question.origin or UNSET,
+                permission=opened.question.permission,
+                by_voice=is_own and opened.by_voice,
+            )
+        )
+
+    def close(self, opened: OpenQuestion, by: AnsweredBy, *, approved: bool) -> None:
+        is_own = opened.asker is self
+        if is_own:
+            self._expect_voice(None)
+        turn_id = opened.turn_id if is_own else UNSET
+        self._send(wire.ApprovalResolved(turn_id=turn_id, id=opened.id, approved=approved, by=by))
+
+    def tell_remembered(self, turn: Turn, tool: str) -> None:
+        id_ = secrets.token_hex(8)
+        self._send(wire.ApprovalResolved(turn_id=turn.id, id=id_, approved=True, by="remembered", tool=tool))
+
+    def warn(self, turn: Turn, code: str, message: str) -> None:
+        self._send(wire.Notice(code=code, level="warning", message=message, turn_id=turn.id))
+
+    # --- what is remembered
+
+    async def knows(self, question: Question, facts: TurnFacts) -> bool:
+        """Whether the human has approved this very call before. Trouble with the store means no."""
+        arguments = _real(question)
+        if (facts.conversation, call_key(question.tool, arguments)) in self._remembered:
+            return True
+        if not self._keeps:
+            return False
+        try:
+            async with asyncio.timeout(STORE_S):
+                return await self.desk.remembered.find(facts.user_id, question.tool, arguments)
+        except Exception:  # the boundary to the store: the human is asked instead
+            logger.exception("approvals remembered for good cannot be read; the user is asked")
+            return False
+
+    async def keep(self, opened: OpenQuestion, answer: Answer, facts: TurnFacts) -> bool:
+        """Remember a yes as its human wished. False: it could not be kept for good; it is for the conversation."""
+        question = opened.question
+        arguments = _real(question) if answer.arguments is None else answer.arguments
+        self._remembered[facts.conversation, call_key(question.tool, arguments)] = None
+        if len(self._remembered) > MAX_REMEMBERED:
+            self._remembered.popitem(last=False)
+        if opened.remember == "conversation" or not self._keeps:
+            return True
+        try:
+            async with asyncio.timeout(STORE_S):
+                store = self.desk.remembered
+                await store.remember(facts.user_id, question.tool, arguments, origin=question.origin)
+        except Exception:  # the boundary to the store: the answer counts all the same
+            logger.exception("an approval could not be remembered for good")
+            return False
+        return True
+
+
+class TurnAsker:
+    """AskHuman of one turn: one question at a time, in the order of asking, and none once the turn has ended.
+
+    The turn's clock stands still from the asking to the answer. Each question
+    that is shown is closed, also when `ask` is cancelled or the turn ends.
+    """
+
+    def __init__(self, approvals: Approvals, turn: Turn, facts: TurnFacts, clock: TurnClock) -> None:
+        self._approvals = approvals
+        self._turn = turn
+        self._facts = facts
+        self._clock = clock
+        self._line = asyncio.Lock()  # first come, first served
+        self._opened: OpenQuestion | None = None
+        turn.on_ending = self._end
+
+    async def ask(self, question: Question) -> Answer:
+        with self._clock.paused():
+            async with self._line:
+                known = await self._approvals.knows(question, self._facts)
+                if self._turn.is_over:
+                    return self._unasked()
+                if known:
+                    self._approvals.tell_remembered(self._turn, question.tool)
+                    return Answer(approved=True, by="remembered")
+                return await self._ask(question)
+
+    async def _ask(self, question: Question) -> Answer:
+        approvals = self._approvals
+        limit_s = approvals.desk.settings.timeout_s if question.timeout_s is None else question.timeout_s
+        opened = self._opened = OpenQuestion(
+            id=secrets.token_hex(8),
+            user=approvals.user,
+            turn_id=self._turn.id,
+            asker=approvals,
+            question=question,
+            message=shown_text(question, self._facts.language),
+            until_s=asyncio.get_running_loop().time() + limit_s,
+            by_voice=approvals.by_voice(question),
+        )
+        if not approvals.desk.open(opened):
+            text = "too many of your tool calls wait for an answer; this one was refused unasked"
+            approvals.warn(self._turn, "approvals_full", text)
+            return Answer(approved=False, by="cancelled", reason="too many questions are open")
+        withdraw = self._ask_aloud(opened)
+        try:
+            await asyncio.wait([opened.answered], timeout=limit_s)
+            approvals.desk.settle(opened, Answer(approved=False, by="timeout"))  # unless it is answered
+        finally:
+            withdraw()
+            approvals.desk.settle(opened, self._unasked())  # cancelled while it waited
+        answer = opened.answered.result()
+        if opened.remember != "no" and not await approvals.keep(opened, answer, self._facts) and not self._turn.is_over:
+            text = "your answer counts, but it could not be kept for good: it holds for this conversation"
+            approvals.warn(self._turn, "approval_not_kept", text)
+        return answer
+
+    def _ask_aloud(self, opened: OpenQuestion) -> Callable[[], None]:
+        """Returns what takes it back."""
+        if self._turn.aloud is None or opened.answered.done():
+            return _nothing
+        spoken = said_text(opened.question, self._facts.language, by_voice=opened.by_voice)
+        return self._turn.aloud(SpokenSentence("", spoken, approval=opened.id))
+
+    def _end(self) -> None:
+        """The turn ends: its open question is closed before `turn_end`."""
+        if self._opened is not None:
+            self._approvals.desk.settle(self._opened, self._unasked())
+
+    def _unasked(self) -> Answer:
+        return Answer(approved=False, by="disconnect" if self._approvals.is_gone else "cancelled")
+
+
+def _nothing() -> None:
+    pass
+
+
+def _real(question: Question) -> object:
+    return question.arguments if question.real_arguments is None else question.real_arguments
+
+
+def _edited(question: Question, arguments: dict[str, object] | None) -> dict[str, object] | None:
+    """The arguments to run instead; None where nothing was changed. Raises FrameError."""
+    if arguments is None:
+        return None
+    try:
+        real = _real(question)
+        edited: dict[str, object] = unmask(arguments, question.arguments, real)
+        return edited if canonical_json(edited) != canonical_json(real) else None
+    except RecursionError:
+        raise FrameError("frame_invalid", "nested too deep", path="$.arguments") from None
