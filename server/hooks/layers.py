@@ -12,44 +12,18 @@ from server.hooks.events import Events
 from server.hooks.members import Member, ProcessMember
 from server.hooks.pipeline import HookPipeline
 from server.hooks.types import AskHuman, ToolPolicy, TurnFacts
-
-
-class MediaItem(Protocol):
-    """Something that can be shown to the user."""
-
-    @property
-    def id(self) -> str:
-        """`media://…`"""
-        ...
-
-    @property
-    def url(self) -> str:
-        """Where this user's client gets it."""
-        ...
-
-    @property
-    def content_type(self) -> str: ...
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def size(self) -> int: ...
-
-
-class MediaFailed(Exception):
-    """A reference names nothing that can be shown; the text says why."""
+from server.media.store import MediaItem
 
 
 class MediaStore(Protocol):
     """Keeps what tools and hooks show to the user."""
 
-    async def register(self, reference: str, facts: TurnFacts) -> MediaItem:
-        """A `data:` URL, a path inside an allowed folder or a `media://` id. Raises MediaFailed."""
+    async def register(self, reference: str, *, user_id: str, session_id: str, name: str | None = None) -> MediaItem:
+        """A `data:` URL, a path inside an allowed folder or a `media://` id. Raises MediaError."""
         ...
 
-    async def image_url(self, item: MediaItem) -> str | None:
-        """A `data:` URL that a model can be given; None: it is no image, or too large."""
+    async def open_image(self, ref: str) -> tuple[str, bytes]:
+        """Content type and bytes of a picture that models can be given. Raises MediaError for anything else."""
         ...
 
 
@@ -73,15 +47,36 @@ class TurnLayers:
     stream_gate: config.StreamGate | None = None
     respond_policy: config.RespondPolicy = "injected"
 
-    def events(self) -> Events:
-        return Events(self.members, self.facts)
+    def begin(self, *, is_traced: bool) -> "TurnHooks":
+        return TurnHooks(self, is_traced=is_traced)
 
-    def pipeline(self, events: Events, *, is_traced: bool) -> HookPipeline | None:
-        """None where no hook intercepts."""
-        if not any(member.stages for member in self.members):
-            return None
-        conceal = None if self.policy is None else self.policy.conceal
-        return HookPipeline(self.members, self.facts, events=events, ask=self.ask, is_traced=is_traced, conceal=conceal)
+
+class TurnHooks:
+    """The layers of one turn at work."""
+
+    def __init__(self, layers: TurnLayers, *, is_traced: bool = False) -> None:
+        self.layers = layers
+        self.facts = layers.facts
+        self.policy = layers.policy
+        self.events = Events(layers.members, layers.facts)
+        self.pipeline = HookPipeline(
+            layers.members,
+            layers.facts,
+            events=self.events,
+            ask=layers.ask,
+            is_traced=is_traced,
+            conceal=None if layers.policy is None else layers.policy.conceal,
+        )
+
+    @property
+    def stream_gate(self) -> config.StreamGate:
+        if not self.pipeline.has("after_llm"):
+            return "off"
+        return self.layers.stream_gate or "full"
+
+    async def conceal(self, arguments: Any) -> Any:
+        """As wire, trace, log and observers may show them."""
+        return arguments if self.policy is None else await self.policy.conceal(arguments)
 
 
 Policies = Callable[[TurnFacts, AskHuman | None], ToolPolicy | None]

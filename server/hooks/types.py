@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, Protocol
 
+from server.media.store import MediaItem
+
 Permission = Literal["READ", "WRITE", "EXTERNAL"]
 """What a call may touch. A tool that nobody declared is EXTERNAL."""
 
@@ -70,8 +72,8 @@ class ToolOutcome:
     """Those that ran, where they differ from the model's; else None."""
     for_user: str = ""
     """Shown to the user beside what the model reads."""
-    media: tuple[str, ...] = ()
-    """`media://` ids of the media store."""
+    media: tuple[MediaItem, ...] = ()
+    """Shown to the user; the model sees the pictures among them where it can."""
     is_handled: bool = False
     """The user has what was asked for: if every call of the batch is, the turn ends here."""
 

@@ -12,10 +12,11 @@ import jsonschema
 import pytest
 
 from server.config import Tools as Settings
+from server.hooks.types import ToolOutcome
 from server.llm.types import ToolCall
 from server.tools import builtin
 from server.tools.builtin import build_registry
-from server.tools.executor import ToolExecutor, ToolOutcome
+from server.tools.executor import ToolExecutor
 from server.tools.folders import Folders
 from server.tools.threads import Deadline
 

@@ -10,8 +10,10 @@ import pytest
 from server.config import Tools as Settings
 from server.errors import ToolError
 from server.hooks.stages import ToolAnswer
+from server.hooks.types import ToolOutcome
 from server.llm.types import ToolCall, ToolSpec
-from server.tools.executor import MAX_ERROR_BYTES, ToolExecutor, ToolOutcome, cut_to
+from server.tools.course import MAX_ERROR_BYTES, cut_to
+from server.tools.executor import ToolExecutor
 from server.tools.registry import Run, Tool, ToolRegistry
 
 SCHEMA = {
@@ -130,13 +132,15 @@ async def test_a_tool_may_have_a_time_limit_of_its_own() -> None:
     assert outcome.content == "count took longer than 0.02 s and was stopped"
 
 
-async def test_a_tool_may_answer_with_an_error_and_with_files() -> None:
+async def test_a_tool_may_answer_with_an_error_and_with_files_where_there_is_a_store() -> None:
     async def draw(arguments: dict[str, Any]) -> ToolAnswer:
         return ToolAnswer(for_llm="half done", is_error=True, media=("data:,x",))
 
     outcome = await executor_for(draw).run(call(1))
 
-    assert (outcome.content, outcome.is_error, outcome.media) == ("half done", True, ("data:,x",))
+    assert outcome.content == "half done\n(attachment not available: this server keeps no media)"
+    assert outcome.is_error
+    assert outcome.media == ()
 
 
 async def test_arguments_are_checked_against_the_tool_s_own_schema_where_it_has_one() -> None:
@@ -270,7 +274,7 @@ async def test_of_more_than_32_calls_the_rest_is_refused() -> None:
     assert [outcome.id for outcome in outcomes] == [f"c{n}" for n in range(34)]
     assert [outcome.is_error for outcome in outcomes] == [False] * 32 + [True] * 2
     assert outcomes[33] == ToolOutcome(
-        id="c33", name="count", content="not run: at most 32 calls are taken at once", is_error=True
+        id="c33", name="count", content="not run: at most 32 calls are taken at once", is_error=True, ending="skipped"
     )
 
 
