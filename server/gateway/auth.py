@@ -2,17 +2,23 @@
 
 import ipaddress
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 from urllib.parse import urlsplit
 
 from aiohttp import web
 
 from server import config
-from server.errors import ConfigError
-from server.session.visitor import Visitor
+from server.accounts.accounts import Accounts
+from server.accounts.identity import Identity
+from server.errors import AuthError, ConfigError
+from server.gateway.credentials import bearer_of, cookie_of
+from server.hooks.types import LOCAL_USER
+from server.session.visitor import STRANGER_PREFIX, Visitor
 
 _LOCAL_NAMES: Final = frozenset(("localhost", "127.0.0.1", "::1"))
 _WILDCARDS: Final = frozenset(("", "0.0.0.0", "::"))  # recognised here, not bound
+_VISITOR: Final = web.RequestKey("visitor", Visitor)
 _FORWARDED: Final = ("forwarded", "x-real-ip", "via")
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -21,14 +27,17 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 class Doorkeeper:
     """Judges requests by their headers and their peer; keeps nothing of them."""
 
-    def __init__(self, listen: config.Listen, security: config.Security, proxies: Sequence[str]) -> None:
+    def __init__(
+        self, listen: config.Listen, security: config.Security, proxies: Sequence[str], accounts: Accounts
+    ) -> None:
         """Raises ConfigError for a proxy that is no address, and for a door that would let nobody in."""
         self._security = security
+        self._accounts = accounts
         self._proxies = [_network(proxy) for proxy in proxies]
         self._is_wildcard = listen.host in _WILDCARDS
         self._hosts = {*_LOCAL_NAMES, listen.host.lower(), *(_split_host(name.lower())[0] for name in security.hosts)}
         self._origins = {origin.lower().rstrip("/") for origin in security.origins}
-        _require_way_in(listen, security)
+        _require_way_in(listen, security, has_login=not accounts.is_empty)
 
     def refusal(self, request: web.Request) -> str | None:
         """Why the request is refused with 403 whoever made it, or None.
@@ -40,23 +49,68 @@ class Doorkeeper:
         if len(hosts) != 1 or not self._knows_host(hosts[0]):
             return "unknown Host; name it in security.hosts"
         origins = request.headers.getall("Origin", [])
-        if origins and (len(origins) > 1 or not self._knows_origin(origins[0], hosts[0])):
+        if origins and (len(origins) > 1 or not self._knows_origin(origins[0], hosts[0], request)):
             return "foreign Origin; name it in security.origins"
         return None
 
-    def visitor(self, request: web.Request) -> Visitor:
-        peer = request.remote or ""
-        is_local = self._is_local(peer, request)
-        return Visitor(self._client_address(peer, request), is_local, is_operator=is_local)
+    @property
+    def has_login(self) -> bool:
+        return not self._accounts.is_empty
 
-    def may_enter(self, visitor: Visitor) -> bool:
-        return visitor.is_local or self._security.auth == "none"
+    async def admit(self, request: web.Request) -> Visitor:
+        """Find out who it is, once for each request, and note it on the request for `visitor`.
+
+        A token that is wrong is refused also where none is needed: who shows one
+        must not go on as somebody else. A cookie that is over is no cookie, as
+        browsers send it unasked. Raises AuthError, and then the visitor that is
+        noted may not enter.
+        """
+        address = self.address(request)
+        try:
+            identity = await self._identify(request, address)
+        except AuthError:
+            request[_VISITOR] = replace(self._unknown(request), may_enter=False, is_operator=False)
+            raise
+        visitor = self._unknown(request) if identity is None else _known(identity, address, self._is_local(request))
+        request[_VISITOR] = visitor
+        return visitor
+
+    def visitor(self, request: web.Request) -> Visitor:
+        """Whom `admit` found; before it, whoever is not logged in."""
+        return request.get(_VISITOR) or self._unknown(request)
+
+    def is_secure(self, request: web.Request) -> bool:
+        """The visitor speaks TLS, to us or to a trusted proxy."""
+        return request.secure or self._scheme(request) == "https"
+
+    def address(self, request: web.Request) -> str:
+        return self._client_address(request.remote or "", request)
+
+    async def _identify(self, request: web.Request, address: str) -> Identity | None:
+        if self._accounts.is_empty:  # a token could be compared with nothing
+            return None
+        if (token := bearer_of(request)) is not None:
+            return await self._accounts.by_token(token, address)
+        cookie = cookie_of(request, is_secure=self.is_secure(request))
+        return None if cookie is None else self._accounts.by_session(cookie)
+
+    def _unknown(self, request: web.Request) -> Visitor:
+        """Whoever made the request, as nobody who has logged in."""
+        is_local, address = self._is_local(request), self.address(request)
+        is_trusted = is_local and self._security.auth in ("auto", "none")
+        return Visitor(
+            address,
+            is_local,
+            user_id=LOCAL_USER if is_trusted else STRANGER_PREFIX + address,
+            is_operator=is_trusted,
+            may_enter=is_trusted or self._security.auth == "none",
+        )
 
     def _knows_host(self, host: str) -> bool:
         name = _split_host(host.lower())[0]
         return name in self._hosts or (self._is_wildcard and _is_address(name))
 
-    def _knows_origin(self, origin: str, host: str) -> bool:
+    def _knows_origin(self, origin: str, host: str, request: web.Request) -> bool:
         origin = origin.lower()
         if origin in self._origins:
             return True
@@ -68,11 +122,13 @@ class Doorkeeper:
         default = {"http": 80, "https": 443}.get(parts.scheme)
         if default is None or parts.hostname is None:
             return False
+        if parts.scheme == "http" and self.is_secure(request):
+            return False  # whoever sits on the way can make a page of that origin
         name, host_port = _split_host(host.lower())
         return (parts.hostname, port or default) == (name, host_port or default)
 
-    def _is_local(self, peer: str, request: web.Request) -> bool:
-        if not self._security.trust_loopback or not _is_loopback(peer):
+    def _is_local(self, request: web.Request) -> bool:
+        if not self._security.trust_loopback or not _is_loopback(request.remote or ""):
             return False
         if _split_host(request.headers.get("Host", "").lower())[0] not in _LOCAL_NAMES:
             return False
@@ -86,8 +142,19 @@ class Doorkeeper:
         hops = [hop.strip() for hop in forwarded.split(",") if hop.strip()]
         address = peer
         while hops and self._is_proxy(address):
-            address = hops.pop()
+            hop = hops.pop()
+            hop = hop if _is_address(hop) else _split_host(hop)[0]  # some proxies add the port
+            if not _is_address(hop):
+                break
+            address = hop
         return address
+
+    def _scheme(self, request: web.Request) -> str | None:
+        """What the nearest proxy says the visitor spoke; None: nobody whom we trust says."""
+        if not self._is_proxy(request.remote or ""):
+            return None
+        told = ",".join(request.headers.getall("X-Forwarded-Proto", []))
+        return told.rpartition(",")[2].strip().lower() or None
 
     def _is_proxy(self, address: str) -> bool:
         if not self._proxies or not _is_address(address):
@@ -99,19 +166,31 @@ def is_loopback_host(host: str) -> bool:
     return host == "localhost" or _is_loopback(host)
 
 
-def _require_way_in(listen: config.Listen, security: config.Security) -> None:
-    if security.auth != "auto":
+def _known(identity: Identity, address: str, is_local: bool) -> Visitor:
+    return Visitor(
+        address,
+        is_local,
+        user_id=identity.user_id,
+        is_operator=identity.is_operator,
+        is_logged_in=True,
+        expires_at_s=identity.expires_at_s,
+    )
+
+
+def _require_way_in(listen: config.Listen, security: config.Security, *, has_login: bool) -> None:
+    if security.auth != "auto" or has_login:
         return
+    cure = (
+        "give them a way to log in with `security.tokens` or `security.jwt`, or set `security.auth: none` "
+        "to let in everybody who reaches the port"
+    )
     if not is_loopback_host(listen.host):
         raise ConfigError(
-            f"listen.host {listen.host}: others could connect, but there is no way to log in yet; "
-            "set `security.auth: none` to let in everybody who reaches the port, or listen on 127.0.0.1"
+            f"listen.host {listen.host}: others could connect, but none of them could log in; {cure}, "
+            "or listen on 127.0.0.1"
         )
     if not security.trust_loopback:
-        raise ConfigError(
-            "security.trust_loopback: false lets nobody in, as there is no way to log in yet; "
-            "set `security.auth: none` to let in everybody who reaches the port"
-        )
+        raise ConfigError(f"security.trust_loopback: false lets nobody in, as nobody can log in; {cure}")
 
 
 def _split_host(host: str) -> tuple[str, int | None]:

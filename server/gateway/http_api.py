@@ -1,10 +1,9 @@
-"""Plain HTTP: health, readiness, metrics; the guard before and the headers on every answer."""
+"""Plain HTTP: health, readiness, metrics; the headers on every answer."""
 
 import json
 from typing import Final
 
 from aiohttp import web
-from aiohttp.typedefs import Handler, Middleware
 
 from server.gateway.auth import Doorkeeper
 from server.gateway.readiness import Readiness
@@ -24,29 +23,6 @@ SECURITY_HEADERS: Final = {
     "Server": "parley",
 }
 _POLICY: Final = "Content-Security-Policy"
-_PROBES: Final = frozenset(("/healthz", "/readyz"))  # asked by machines that know no name of ours
-_NOT_LOGGED_IN: Final = (
-    "This server answers requests from its own machine only.\n"
-    "Its operator can set `security.auth: none` to let in everybody who reaches the port.\n"
-)
-
-
-def build_guard(doorkeeper: Doorkeeper, metrics: Metrics) -> Middleware:
-    """The middleware that every request passes first."""
-
-    @web.middleware
-    async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
-        if request.path in _PROBES:
-            return await handler(request)
-        if cause := doorkeeper.refusal(request):
-            metrics.refused.labels("foreign").inc()
-            return web.Response(status=403, text=f"refused: {cause}\n")
-        # /ws says 4401 after the upgrade: a browser shows its page no HTTP status there
-        if request.path != "/ws" and not doorkeeper.may_enter(doorkeeper.visitor(request)):
-            return web.Response(status=401, text=_NOT_LOGGED_IN)
-        return await handler(request)
-
-    return guard
 
 
 async def add_security_headers(_request: web.Request, response: web.StreamResponse) -> None:
@@ -72,14 +48,14 @@ class HttpApi:
         return web.Response(text="ok\n", headers={"Cache-Control": "no-store"})
 
     async def _ready(self, request: web.Request) -> web.Response:
-        """Probes come from anywhere; why a stage is not ready is told to local requests alone."""
+        """Probes come from anywhere; why a stage is not ready is told to operators alone."""
         readiness = self._readiness
-        is_local = self._doorkeeper.visitor(request).is_local
+        is_told = self._doorkeeper.visitor(request).is_operator
         body = {
             "ready": readiness.is_ready,
             "draining": readiness.is_draining,
             "stages": [
-                {"name": s.name, "state": s.state, "detail": s.detail if is_local else None} for s in readiness.stages
+                {"name": s.name, "state": s.state, "detail": s.detail if is_told else None} for s in readiness.stages
             ],
         }
         return web.json_response(
@@ -87,6 +63,6 @@ class HttpApi:
         )
 
     async def _show_metrics(self, request: web.Request) -> web.Response:
-        if not self._doorkeeper.visitor(request).is_local:
-            return web.Response(status=403, text="metrics are for local requests\n")
+        if not self._doorkeeper.visitor(request).is_operator:
+            return web.Response(status=403, text="metrics are for operators and local requests\n")
         return web.Response(body=self._metrics.render(), headers={"Content-Type": CONTENT_TYPE})

@@ -13,7 +13,9 @@ from aiohttp.http_exceptions import HttpProcessingError
 from server import config
 from server.errors import ConfigError
 from server.gateway.auth import Doorkeeper
-from server.gateway.http_api import HttpApi, add_security_headers, build_guard
+from server.gateway.guard import build_guard
+from server.gateway.http_api import HttpApi, add_security_headers
+from server.gateway.login import LoginRoutes
 from server.gateway.media_route import MediaRoute
 from server.gateway.static_files import StaticFiles
 from server.gateway.websocket_server import WebSocketServer
@@ -34,6 +36,7 @@ class HttpServer:
         doorkeeper: Doorkeeper,
         sockets: WebSocketServer,
         api: HttpApi,
+        login: LoginRoutes,
         media: MediaRoute,
         metrics: Metrics,
         frontend: Path,
@@ -43,6 +46,7 @@ class HttpServer:
         app.on_response_prepare.append(add_security_headers)
         app.router.add_get("/ws", sockets.handle)
         api.add_routes(app.router)
+        login.add_routes(app.router)
         media.add_routes(app.router)
         StaticFiles(frontend).add_routes(app.router)
         self._runner = web.AppRunner(app, access_log=None, keepalive_timeout=_KEEPALIVE_S, shutdown_timeout=_SHUTDOWN_S)

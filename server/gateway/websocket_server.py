@@ -44,6 +44,7 @@ class WebSocketServer:
         self._connections: set[Connection] = set()
         self._admitted = 0
         self._by_address: Counter[str] = Counter()
+        self._by_user: Counter[str] = Counter()
         self._all_gone = asyncio.Event()
         self._all_gone.set()
         self._is_draining = False
@@ -58,7 +59,7 @@ class WebSocketServer:
         await self._all_gone.wait()
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
-        """The aiohttp handler; Host and Origin are already checked."""
+        """The aiohttp handler; Host and Origin are already checked, and who it is found out."""
         visitor = self._doorkeeper.visitor(request)
         if cause := self._overload(visitor):
             self._services.metrics.refused.labels(cause).inc()
@@ -76,7 +77,7 @@ class WebSocketServer:
                 max_msg_size=self._limits.max_message_bytes + 1,  # aiohttp refuses what is as large as this
             )
             await ws.prepare(request)
-            if not self._doorkeeper.may_enter(visitor):
+            if not visitor.may_enter:
                 self._services.metrics.refused.labels("not authenticated").inc()
                 await ws.close(code=4401, message=b"not authenticated", drain=False)
                 return ws
@@ -114,19 +115,25 @@ class WebSocketServer:
             return "too many connections"
         if not visitor.is_local and self._by_address[visitor.address] >= self._limits.per_address:
             return "too many connections from this address"
+        user = visitor.limit_key
+        if visitor.is_logged_in and user is not None and self._by_user[user] >= self._limits.per_user:
+            return "too many connections of this user"
         return None
 
     @contextmanager
     def _place(self, visitor: Visitor) -> Iterator[None]:
+        counts = ((self._by_address, visitor.address), (self._by_user, visitor.user_id))
         self._admitted += 1
-        self._by_address[visitor.address] += 1
+        for counter, key in counts:
+            counter[key] += 1
         try:
             yield
         finally:
             self._admitted -= 1
-            self._by_address[visitor.address] -= 1
-            if not self._by_address[visitor.address]:
-                del self._by_address[visitor.address]
+            for counter, key in counts:
+                counter[key] -= 1
+                if not counter[key]:
+                    del counter[key]
 
     async def tell_skills(self, snapshot: SkillsSnapshot) -> None:
         """Send the `skills` frame to every open connection."""

@@ -5,13 +5,14 @@ from aiohttp.test_utils import make_mocked_request
 from aiohttp.web import Request
 
 from server import config
+from server.accounts.accounts import Accounts
 from server.errors import ConfigError
 from server.gateway.auth import Doorkeeper
 
 
 def keeper(*, host: str = "127.0.0.1", proxies: tuple[str, ...] = (), **security: object) -> Doorkeeper:
     settings = config.Security(**security)  # type: ignore[arg-type]  # a table of settings
-    return Doorkeeper(config.Listen(host=host), settings, proxies)
+    return Doorkeeper(config.Listen(host=host), settings, proxies, Accounts(settings, [b"a key of the server"]))
 
 
 def request(peer: str = "127.0.0.1", **headers: str) -> Request:

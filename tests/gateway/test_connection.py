@@ -10,6 +10,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from server import config
+from server.accounts.accounts import Accounts
 from server.agent.chunks import LLMChunk
 from server.gateway.auth import Doorkeeper
 from server.gateway.connection import PING_EVERY_S, SILENCE_S, Connection
@@ -88,7 +89,8 @@ async def bench(agent: FakeAgent) -> AsyncIterator[Bench]:
     limits = OutboxLimits(
         high_frames=4000, high_bytes=1 << 18, full_frames=8000, full_bytes=1 << 20, stall_s=0.1, close_s=1.0
     )
-    doorkeeper = Doorkeeper(config.Listen(), config.Security(), [])
+    security = config.Security()
+    doorkeeper = Doorkeeper(config.Listen(), security, [], Accounts(security, [b"a key"]))
     sockets = WebSocketServer(desk.services, doorkeeper, desk.limits, outbox_limits=limits)
     app = web.Application()
     app.router.add_get("/ws", sockets.handle)

@@ -1,0 +1,23 @@
+"""Refusals that a program can read: `{"error": {"code", "message"}}`."""
+
+import math
+
+from aiohttp import web
+
+from server.errors import AuthError, TooManyAttempts
+
+
+def refuse(status: int, code: str, message: str, **headers: str) -> web.Response:
+    """Kept by no cache. In the names of headers `_` stands for `-`."""
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    body = {"error": {"code": code, "message": message}}
+    return web.json_response(body, status=status, headers={"Cache-Control": "no-store", **named})
+
+
+def refuse_credential(error: AuthError) -> web.Response:
+    """401 for a wrong one; 429 or 503 with Retry-After where it was not even looked at."""
+    if error.retry_after_s is None:
+        challenge = 'Bearer realm="parley", error="invalid_token"'
+        return refuse(401, error.code, str(error), WWW_Authenticate=challenge)
+    status = 429 if isinstance(error, TooManyAttempts) else 503
+    return refuse(status, error.code, str(error), Retry_After=str(math.ceil(error.retry_after_s)))

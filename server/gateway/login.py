@@ -1,0 +1,97 @@
+"""The page's login: a token once, a cookie from then on."""
+
+import logging
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from aiohttp import web
+
+from server.accounts.accounts import Accounts
+from server.errors import AuthError
+from server.gateway.answers import refuse, refuse_credential
+from server.gateway.auth import Doorkeeper
+from server.gateway.credentials import give_cookie
+from server.session.visitor import Visitor
+
+logger = logging.getLogger(__name__)
+
+LOGIN_PAGE: Final = "/login"
+NEEDED_TO_LOG_IN: Final = frozenset(
+    (LOGIN_PAGE, "/api/login", "/api/logout", "/css/tokens.css", "/css/login.css", "/js/login.js", "/favicon.svg")
+)
+"""Served to whoever reaches the port."""
+MAX_BODY_BYTES: Final = 16 << 10
+
+
+class _Login(msgspec.Struct, forbid_unknown_fields=True):
+    token: str
+
+
+class LoginRoutes:
+    """Every login makes a new session, so that nobody can be given one to use: a cookie of before is replaced."""
+
+    def __init__(self, doorkeeper: Doorkeeper, accounts: Accounts, frontend: Path) -> None:
+        self._doorkeeper = doorkeeper
+        self._accounts = accounts
+        self._page = frontend / "login.html"
+
+    def add_routes(self, router: web.UrlDispatcher) -> None:
+        router.add_get(LOGIN_PAGE, self._show)
+        router.add_post("/api/login", self._log_in)
+        router.add_post("/api/logout", self._log_out)
+        router.add_get("/api/session", self._tell)
+
+    async def _show(self, _request: web.Request) -> web.StreamResponse:
+        if self._accounts.is_empty:  # there is nothing to log in with
+            return web.Response(status=303, headers={"Location": "/", "Cache-Control": "no-store"})
+        return web.FileResponse(self._page, headers={"Cache-Control": "no-cache"})
+
+    async def _log_in(self, request: web.Request) -> web.Response:
+        if not _is_json(request):
+            return _not_json()
+        data = await request.read()
+        try:
+            if len(data) > MAX_BODY_BYTES:
+                raise msgspec.DecodeError
+            token = msgspec.json.decode(data, type=_Login).token.strip()
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            return refuse(400, "body_invalid", 'send {"token": "…"}')
+        address = self._doorkeeper.address(request)
+        try:
+            identity = await self._accounts.by_token(token, address)
+        except AuthError as error:
+            logger.info("a login from %s failed: %s", address, error.code)
+            return refuse_credential(error)
+        logger.info("user %s has logged in from %s", identity.user_id, address)
+        value, lasts_s = self._accounts.open_session(identity)
+        answer = web.json_response({"user": identity.user_id}, headers={"Cache-Control": "no-store"})
+        give_cookie(answer, value, lasts_s=lasts_s, is_secure=self._doorkeeper.is_secure(request))
+        return answer
+
+    async def _log_out(self, request: web.Request) -> web.Response:
+        """Also of somebody who is not logged in: the cookie is gone afterwards."""
+        if not _is_json(request):
+            return _not_json()
+        answer = web.Response(status=204, headers={"Cache-Control": "no-store"})
+        give_cookie(answer, "", lasts_s=0, is_secure=self._doorkeeper.is_secure(request))
+        return answer
+
+    async def _tell(self, request: web.Request) -> web.Response:
+        """The login page asks: whoever comes by a link from another site has sent no cookie with the first request."""
+        visitor: Visitor = self._doorkeeper.visitor(request)
+        body = {
+            "user": visitor.user_id,
+            "is_operator": visitor.is_operator,
+            "is_logged_in": visitor.is_logged_in,
+        }
+        return web.json_response(body, headers={"Cache-Control": "no-store"})
+
+
+def _is_json(request: web.Request) -> bool:
+    """A form of another site cannot send it, whatever its Origin says."""
+    return request.content_type == "application/json"
+
+
+def _not_json() -> web.Response:
+    return refuse(415, "body_not_json", "send Content-Type: application/json")
