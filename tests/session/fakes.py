@@ -11,6 +11,7 @@ from server.agent.agent_client import TurnOptions
 from server.agent.chunks import LLMChunk, NoticeGiven, ToolFinished, ToolStarted, TraceEvent
 from server.llm.types import Message, ModelInfo, Usage
 from server.metrics import Metrics
+from server.session.approval_desk import ApprovalDesk
 from server.session.chat_handler import ChatHandler, TurnLimits
 from server.session.outbox import Kind, Outbox
 from server.session.session import Services, Session
@@ -125,6 +126,8 @@ class Desk:
         gate: TurnGate | None = None,
         model_ready: asyncio.Event | None = None,
         speech: SpeechService | None = None,
+        approvals: ApprovalDesk | None = None,
+        handler: type[ChatHandler] = ChatHandler,
     ) -> None:
         self.limits = limits or config.Limits()
         self.metrics = Metrics()
@@ -132,14 +135,14 @@ class Desk:
         self.snapshot = snapshot or SkillsSnapshot()
         self.model_ready = model_ready
         self.ended: list[str] = []
-        handler = ChatHandler(
+        answering = handler(
             agent,
             verify=lambda sig, *_: sig == "genuine",
             limits=TurnLimits(max_turn_s=self.limits.max_turn_s, max_hook_frames=self.limits.max_hook_frames_per_turn),
             model_ready=self._wait_for_model,
         )
         self.services = Services(
-            handler=handler,
+            handler=answering,
             skills=lambda: self.snapshot,
             sign=lambda skill, name, _role, _content: f"sig of {skill}/{name}",
             gate=self.gate,
@@ -148,6 +151,7 @@ class Desk:
             security=security or config.Security(),
             model=lambda: ModelInfo(name="fake", host="nowhere", location="local"),
             speech=speech or SpeechService(NoRecognizer(), NoSynthesizer(), None),
+            desk=approvals or ApprovalDesk(),
         )
         self.socket = RecordingSocket()
         self.outbox = Outbox(self.socket)

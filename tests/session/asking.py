@@ -1,0 +1,116 @@
+"""An agent that asks a human in mid turn, and clients that are asked."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any
+
+from server import config
+from server.agent.agent_client import TurnOptions
+from server.agent.chunks import LLMChunk
+from server.hooks.approvals import RememberedApprovals
+from server.hooks.types import Answer, AskHuman, Permission, Question, TurnFacts
+from server.llm.types import Message
+from server.session.approval_desk import ApprovalDesk
+from server.session.chat_handler import ChatHandler, TurnRequest
+from server.session.outbox import Outbox
+from server.session.turn import Turn
+from skills_engine import HookInfo
+from tests.session.fakes import Desk, FakeAgent, Frame, Pause
+
+_REQUEST: ContextVar[TurnRequest] = ContextVar("request")
+
+
+class AskingHandler(ChatHandler):
+    """Lets the agent of a turn know whom it may ask."""
+
+    async def run(self, turn: Turn, request: TurnRequest, outbox: Outbox) -> None:
+        _REQUEST.set(request)
+        await super().run(turn, request, outbox)
+
+
+def ask_human() -> AskHuman:
+    """Of the turn that the caller runs in."""
+    ask = _REQUEST.get().ask
+    assert ask is not None
+    return ask
+
+
+def question(
+    tool: str = "read_file",
+    arguments: Any = None,
+    *,
+    message: str = "May I?",
+    permission: Permission = "READ",
+    timeout_s: float | None = None,
+    real: Any = None,
+) -> Question:
+    return Question(
+        tool=tool,
+        arguments={"path": "a"} if arguments is None else arguments,
+        message=message,
+        origin="guard",
+        permission=permission,
+        timeout_s=timeout_s,
+        real_arguments=real,
+    )
+
+
+AskStep = Question | list[Question] | LLMChunk | Pause
+
+
+@dataclass
+class AskingAgent(FakeAgent):
+    """Asks where a question stands among its steps, a list of them at once, and goes on when all are answered."""
+
+    plans: list[list[AskStep]] = field(default_factory=list)
+    answers: list[Answer] = field(default_factory=list)
+    facts: list[TurnFacts | None] = field(default_factory=list)
+
+    async def chat_stream(
+        self, messages: Sequence[Message], hooks: Sequence[HookInfo], enable_tools: bool, *, options: TurnOptions
+    ) -> AsyncGenerator[LLMChunk, None]:
+        self.facts.append(_REQUEST.get().facts)
+        yield LLMChunk(model_request=True)
+        for step in self.plans[min(len(self.facts), len(self.plans)) - 1]:
+            match step:
+                case LLMChunk():
+                    yield step
+                case Pause():
+                    step.reached.set()
+                    await step.resume.wait()
+                case Question():
+                    self.answers.append(await ask_human().ask(step))
+                case list():
+                    async with asyncio.TaskGroup() as batch:
+                        asked = [batch.create_task(ask_human().ask(each)) for each in step]
+                    self.answers += [task.result() for task in asked]
+
+
+class Client(Desk):
+    """A client whose agent asks. Those that share `desk` and visitor are one user's."""
+
+    def __init__(
+        self,
+        *plans: list[AskStep],
+        desk: ApprovalDesk | None = None,
+        approval: config.Approval | None = None,
+        remembered: RememberedApprovals | None = None,
+        **options: Any,
+    ) -> None:
+        self.agent = AskingAgent(plans=[*plans])
+        self.approvals = desk or ApprovalDesk(approval, remembered)
+        super().__init__(self.agent, approvals=self.approvals, handler=AskingHandler, **options)
+
+    async def asked(self, count: int = 1) -> Frame:
+        return await self.until("approval_request", count)
+
+    def answer(self, id_: str, *, approved: bool = True, **fields: Any) -> None:
+        self.send("approval", id=id_, approved=approved, **fields)
+
+    def of(self, *types: str) -> list[Frame]:
+        return [frame for frame in self.frames if frame["type"] in types]
+
+    def resolved(self) -> list[tuple[bool, str]]:
+        return [(frame["approved"], frame["by"]) for frame in self.of("approval_resolved")]
