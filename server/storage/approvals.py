@@ -34,8 +34,11 @@ class RememberedApproval(Struct, frozen=True, kw_only=True):
 class ApprovalTable:
     """Every method raises StorageError."""
 
-    def __init__(self, database: Database, *, now: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, database: Database, *, now: Callable[[], float] = time.time, max_per_user: int = MAX_PER_USER
+    ) -> None:
         self._database = database
+        self._max_per_user = max_per_user
         self._now = now
 
     async def has(self, user: str, key: str) -> bool:
@@ -54,7 +57,7 @@ class ApprovalTable:
             "created_us": int(self._now() * 1_000_000),
         }
         with contextlib.suppress(IntegrityError):  # another replica was faster
-            await self._database.write(lambda connection: _add(connection, row))
+            await self._database.write(lambda connection: _add(connection, row, self._max_per_user))
 
     async def list(self, user: str) -> list[RememberedApproval]:
         """The newest first."""
@@ -80,14 +83,14 @@ class ApprovalTable:
         return gone.rowcount > 0
 
 
-def _add(connection: sa.Connection, row: dict[str, object]) -> None:
+def _add(connection: sa.Connection, row: dict[str, object], max_per_user: int) -> None:
     is_it = (approvals.c.user == row["user"]) & (approvals.c.key == row["key"])
     connection.execute(sa.delete(approvals).where(is_it))
     newest = (
         sa.select(approvals.c.id)
         .where(approvals.c.user == row["user"])
         .order_by(approvals.c.created_us.desc(), approvals.c.id)
-        .limit(MAX_PER_USER - 1)
+        .limit(max_per_user - 1)
     )
     is_over = (approvals.c.user == row["user"]) & approvals.c.id.not_in(newest)
     connection.execute(sa.delete(approvals).where(is_over))

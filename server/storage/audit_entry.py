@@ -85,12 +85,12 @@ def rfc3339(ts_us: int) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S") + f".{micros:06d}Z"
 
 
-def _bounded(value: Any) -> msgspec.Raw:
-    """`value` as JSON, or the beginning of its text where it is too long to keep."""
+def _bounded(value: Any) -> Any:
+    """`value` as plain JSON, or the beginning of its text where it is too long to keep."""
     data = _canonical(value)
-    if len(data) > MAX_VALUE_BYTES:
-        data = _canonical({"cut": True, "bytes": len(data), "begins": data[:MAX_TEXT].decode("utf-8", "replace")})
-    return msgspec.Raw(data)
+    if len(data) <= MAX_VALUE_BYTES:
+        return json.loads(data)
+    return {"cut": True, "bytes": len(data), "begins": data[:MAX_TEXT].decode("utf-8", "replace")}
 
 
 def _canonical(value: Any) -> bytes:

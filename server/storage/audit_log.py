@@ -87,18 +87,20 @@ class AuditLog:
     async def run(self) -> None:
         """Write, close days and prune, until `stop`; then write what is left and return."""
         next_housekeeping = 0.0
-        while self._queue or not self._is_stopping:
+        while True:
             if time.monotonic() >= next_housekeeping:
                 await self._keep_house()
                 next_housekeeping = time.monotonic() + _HOUSEKEEPING_S
             if self._queue:
                 if not await self._write_batch():
                     await asyncio.sleep(max(_RETRY_S, self._database.retry_after_s))
-                continue
-            self._arrived.clear()
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(_HOUSEKEEPING_S):
-                    await self._arrived.wait()
+            elif self._is_stopping:
+                return
+            else:
+                self._arrived.clear()
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(_HOUSEKEEPING_S):
+                        await self._arrived.wait()
 
     def stop(self) -> None:
         """Have `run` end when all is written; the owner waits for it as long as it likes."""

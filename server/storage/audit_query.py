@@ -157,8 +157,8 @@ def _check(day: Day, connection: sa.Connection) -> list[str]:
         return []
     day = Day(day.replica, day.day, day.previous, now.entries, now.last_hash, day.is_closed)
     its = sa.select(audit).where((audit.c.replica == day.replica) & (audit.c.day == day.day)).order_by(audit.c.number)
-    rows = connection.execution_options(stream_results=True, yield_per=MAX_PAGE).execute(its)
-    return list(check_day(day, (Link(row.number, row.body, row.hash, row._asdict()) for row in rows)))
+    with connection.execution_options(stream_results=True, yield_per=MAX_PAGE).execute(its) as rows:
+        return list(check_day(day, (Link(row.number, row.body, row.hash, row._asdict()) for row in rows)))
 
 
 def _strays(connection: sa.Connection) -> list[str]:

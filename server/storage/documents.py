@@ -39,8 +39,11 @@ class StoredDocument:
 
 
 class DocumentStore:
-    def __init__(self, database: Database, *, now: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, database: Database, *, now: Callable[[], float] = time.time, max_documents: int = MAX_DOCUMENTS
+    ) -> None:
         self._database = database
+        self._max_documents = max_documents
         self._now = now
         self._known: dict[str, StoredDocument] = {}
         self._revision = 0
@@ -74,7 +77,7 @@ class DocumentStore:
             raise ValueError(f"a document of {len(body)} bytes; at most {MAX_BODY_BYTES} are kept")
         updated_us = int(self._now() * 1_000_000)
         new = StoredDocument(owner, if_version + 1, body, by, updated_us)
-        revision = await self._database.write(lambda connection: _put(connection, new))
+        revision = await self._database.write(lambda connection: _put(connection, new, self._max_documents))
         if revision is None:
             return None
         # What others wrote before us may not be here yet: `_revision` stays, and they are read with the next refresh.
@@ -115,7 +118,7 @@ def _since(connection: sa.Connection, revision: int) -> tuple[int, list[StoredDo
     return (rows[-1][0] if rows else revision), [StoredDocument(*row[1:]) for row in rows]
 
 
-def _put(connection: sa.Connection, new: StoredDocument) -> int | None:
+def _put(connection: sa.Connection, new: StoredDocument, max_documents: int) -> int | None:
     """The write's revision. Counting it first makes writers of documents wait for each other."""
     count = sa.update(numbers).where(numbers.c.name == "documents").values(value=numbers.c.value + 1)
     revision: int = connection.execute(count.returning(numbers.c.value)).scalar_one()
@@ -132,8 +135,8 @@ def _put(connection: sa.Connection, new: StoredDocument) -> int | None:
     if found is not None:
         connection.execute(sa.update(documents).where(documents.c.owner == new.owner).values(**values))
     else:
-        if connection.execute(sa.select(sa.func.count()).select_from(documents)).scalar_one() >= MAX_DOCUMENTS:
-            raise StorageError(f"{MAX_DOCUMENTS} documents are stored, no more are taken; delete some in the database")
+        if connection.execute(sa.select(sa.func.count()).select_from(documents)).scalar_one() >= max_documents:
+            raise StorageError(f"{max_documents} documents are stored, no more are taken; delete some in the database")
         connection.execute(sa.insert(documents).values(owner=new.owner, **values))
     if connection.dialect.name == "postgresql":
         connection.execute(sa.select(sa.func.pg_notify(CHANNEL, str(revision))))

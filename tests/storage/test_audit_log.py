@@ -1,0 +1,362 @@
+"""server/storage/audit_log.py, audit_chain.py, audit_entry.py and audit_query.py, on both databases"""
+
+import asyncio
+import json
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from hypothesis import given
+from hypothesis import strategies as st
+
+from server import config
+from server.config import Secret
+from server.storage.audit_chain import Day, Link, check_day, day_hash, next_hash
+from server.storage.audit_entry import MAX_VALUE_BYTES, AuditEntry, body_of, columns_of
+from server.storage.audit_log import AuditLog
+from server.storage.audit_query import AuditFilter, BadCursor, entry_of, read_all, read_page, verify
+from server.storage.database import Database
+from server.storage.schema import audit, audit_days
+from tests.support.postgres import Postgres
+
+DAY_S = 86_400
+NOON = datetime(2026, 11, 22, 12, tzinfo=UTC).timestamp()
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = NOON
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@asynccontextmanager
+async def opened(settings: config.Storage, folder: Path) -> AsyncIterator[Database]:
+    database = Database(settings, folder)
+    await database.start()
+    try:
+        yield database
+    finally:
+        await database.aclose()
+
+
+async def write(database: Database, entries: list[AuditEntry], *, clock: Clock | None = None, **options: Any) -> None:
+    """In a run of its own: as a server that is started, writes and is stopped."""
+    log = AuditLog(database, **{"replica": "one", "keep_days": 90, "now": clock or Clock(), **options})
+    for entry in entries:
+        log.append(entry)
+    log.stop()
+    await log.run()
+    assert log.queued == 0
+
+
+def entries(count: int, **fields: Any) -> list[AuditEntry]:
+    return [AuditEntry(phase="pre_tool_use", tool=f"tool{i}", ts_us=i, **fields) for i in range(count)]
+
+
+async def change(database: Database, statement: sa.Executable) -> None:
+    await database.write(lambda connection: connection.execute(statement))
+
+
+async def problems(database: Database) -> list[str]:
+    return (await verify(database))[1]
+
+
+async def test_the_chain_holds_over_batches_runs_days_and_replicas(settings: config.Storage, folder: Path) -> None:
+    clock = Clock()
+    async with opened(settings, folder) as database:
+        await write(database, entries(1201), clock=clock)
+        await write(database, entries(2), clock=clock)
+        await write(database, entries(1), clock=clock, replica="two")
+        clock.now += DAY_S
+        await write(database, entries(1), clock=clock)
+
+        days, wrong = await verify(database)
+        assert wrong == []
+        assert [(day.replica, day.day, day.entries, day.is_closed) for day in days] == [
+            ("one", "2026-11-22", 1203, True),
+            ("one", "2026-11-23", 1, False),
+            ("two", "2026-11-22", 1, True),
+        ]
+        assert days[1].previous == days[0].last_hash
+
+
+def nth(number: int) -> sa.ColumnElement[bool]:
+    return (audit.c.number == number) & (audit.c.day == "2026-11-22")
+
+
+async def test_what_is_changed_left_out_moved_or_put_in_is_found(settings: config.Storage, folder: Path) -> None:
+    async with opened(settings, folder) as database:
+        clock = Clock()
+        for _ in range(3):
+            await write(database, entries(5), clock=clock)
+            clock.now += DAY_S
+        rows = await database.read(lambda connection: connection.execute(sa.select(audit)).all())
+        days = await database.read(lambda connection: connection.execute(sa.select(audit_days)).all())
+        two = next(row for row in rows if row.number == 2)
+
+        async def broken_by(*statements: sa.Executable) -> list[str]:
+            for statement in statements:
+                await change(database, statement)
+            found = await problems(database)
+            for table, kept in ((audit, rows), (audit_days, days)):
+                await change(database, sa.delete(table))
+                await change(database, sa.insert(table).values([row._asdict() for row in kept]))
+            assert await problems(database) == []
+            return found
+
+        edited = two.body.replace("tool1", "other")
+        rehashed = next_hash(next(row.hash for row in rows if row.number == 1), 2, edited)
+        forged = {**two._asdict(), "id": 10_000, "number": 6}
+        first_day, middle = audit.c.day == "2026-11-22", audit_days.c.day == "2026-11-23"
+
+        assert "entry 2 is not" in (await broken_by(sa.update(audit).where(nth(2)).values(body=edited)))[0]
+        assert "the column tool" in (await broken_by(sa.update(audit).where(nth(2)).values(tool="other")))[0]
+        changed = sa.update(audit).where(nth(2)).values(body=edited, tool="other", hash=rehashed)
+        assert "entry 3 is not" in (await broken_by(changed))[0]
+        assert "entry 3 is missing" in (await broken_by(sa.delete(audit).where(nth(3))))[0]
+        assert "ends with entry 4" in (await broken_by(sa.delete(audit).where(nth(5))))[0]
+        assert "entry 6 is not" in (await broken_by(sa.insert(audit).values(forged)))[0]
+        swap = [sa.update(audit).where(nth(a)).values(number=b) for a, b in ((2, 99), (3, 2), (99, 3))]
+        assert "entry 2 is not" in (await broken_by(*swap))[0]
+        day_gone = [sa.delete(audit).where(audit.c.day == "2026-11-23"), sa.delete(audit_days).where(middle)]
+        assert "does not follow 2026-11-22" in (await broken_by(*day_gone))[0]
+        assert "the day's own row is missing" in "".join(await broken_by(sa.delete(audit_days).where(middle)))
+        assert len(await broken_by(sa.delete(audit).where(first_day))) == 1
+
+
+BODIES = st.lists(
+    st.text(max_size=5).map(lambda text: body_of(AuditEntry(phase="p", message=text, ts_us=1))), min_size=1
+)
+
+
+@given(BODIES, st.data())
+def test_any_change_to_any_entry_is_found(bodies: list[str], data: st.DataObject) -> None:
+    last = day_hash("r", "d", "0")
+    links: list[Link] = []
+    for number, body in enumerate(bodies, 1):
+        last = next_hash(last, number, body)
+        links.append(Link(number, body, last, columns_of(body)))
+    day = Day("r", "d", "0", len(links), last, is_closed=True)
+    assert list(check_day(day, links)) == []
+
+    place = data.draw(st.integers(0, len(links) - 1))
+    link = links[place]
+    match data.draw(st.sampled_from(["edit", "drop", "repeat", "swap"])):
+        case "edit":
+            body = body_of(AuditEntry(phase="other", ts_us=1))
+            links[place] = Link(link.number, body, link.hash, columns_of(body))
+        case "drop":
+            del links[place]
+        case "repeat":
+            links.insert(place, link)
+        case "swap":
+            links[place], links[-1] = links[-1], links[place]
+            if place == len(links) - 1:
+                return
+    assert len(list(check_day(day, links))) == 1
+
+
+async def test_a_closed_day_is_logged_once_and_old_ones_are_pruned_whole(
+    settings: config.Storage, folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    clock = Clock()
+    caplog.set_level(logging.INFO, "server.storage.audit_log")
+    async with opened(settings, folder) as database:
+        await write(database, entries(3), clock=clock, keep_days=2)
+        for _ in range(3):
+            clock.now += DAY_S
+            await write(database, entries(1), clock=clock, keep_days=2)
+
+        days, wrong = await verify(database)
+        assert wrong == []
+        assert [day.day for day in days] == ["2026-11-23", "2026-11-24", "2026-11-25"]
+        closed = [record.getMessage() for record in caplog.records if "is closed" in record.getMessage()]
+        assert len(closed) == 3
+        assert closed[0].startswith("audit day 2026-11-22 of one is closed: 3 entries, last hash ")
+        assert days[0].previous == closed[0][-64:]
+
+
+async def test_a_day_is_closed_only_when_it_is_over_on_every_clock(settings: config.Storage, folder: Path) -> None:
+    clock = Clock()
+    async with opened(settings, folder) as database:
+        await write(database, entries(1), clock=clock)
+        clock.now = NOON + DAY_S / 2 + 60  # a minute past midnight
+        await write(database, [], clock=clock, replica="fast")
+        assert [day.is_closed for day in (await verify(database))[0]] == [False]
+        clock.now += 600
+        await write(database, [], clock=clock, replica="fast")
+        clock.now = NOON  # of a replica whose clock is late: its closed day stays closed
+        await write(database, entries(1), clock=clock)
+
+        days, wrong = await verify(database)
+        assert wrong == []
+        assert [(day.day, day.is_closed) for day in days] == [("2026-11-22", True), ("2026-11-23", False)]
+
+
+async def test_processes_of_one_name_share_its_chain(settings: config.Storage, folder: Path) -> None:
+    async with opened(settings, folder) as one, opened(settings, folder) as two:
+        await asyncio.gather(*(write(database, entries(20)) for database in (one, two) * 5))
+
+        days, wrong = await verify(one)
+        assert (days[0].entries, wrong) == (200, [])
+
+
+async def test_beyond_the_queue_entries_are_counted_and_a_gap_stands_in_their_place(
+    settings: config.Storage, folder: Path
+) -> None:
+    async with opened(settings, folder) as database:
+        log = AuditLog(database, replica="one", keep_days=9, now=Clock(), max_queued=3)
+        for entry in entries(5):
+            log.append(entry)
+        assert (log.queued, log.dropped) == (3, 2)
+        running = asyncio.create_task(log.run())
+        await log.flush()
+        log.append(AuditEntry(phase="after"))
+        log.stop()
+        await running
+
+        page = await read_page(database, AuditFilter(), limit=9)
+        written = sorted(((record.number, entry_of(record)) for record in page.entries), key=lambda pair: pair[0])
+        assert [entry["phase"] for _, entry in written] == [*["pre_tool_use"] * 3, "gap", "after"]
+        assert written[3][1]["details"] == {"lost": 2}
+        assert await problems(database) == []
+
+
+async def test_entries_wait_for_a_database_that_is_away(postgres: Postgres, folder: Path) -> None:
+    settings = config.Storage(url=Secret(postgres.new_database()))
+    async with opened(settings, folder) as database:
+        log = AuditLog(database, replica="one", keep_days=9)
+        running = asyncio.create_task(log.run())
+        log.append(AuditEntry(phase="before"))
+        await log.flush()
+        postgres.stop()
+        try:
+            for entry in entries(30):
+                log.append(entry)
+            await asyncio.sleep(0)
+        finally:
+            postgres.start()
+        async with asyncio.timeout(30):
+            await log.flush()
+        log.stop()
+        await running
+
+        assert (await verify(database))[0][0].entries == 31
+        assert log.dropped == 0
+
+
+async def test_hostile_values_are_written_and_read_back(settings: config.Storage, folder: Path) -> None:
+    circle: list[Any] = []
+    circle.append(circle)
+    hostile: list[Any] = [
+        {"nul": "a\0b", "half": "\ud800", "quote": '"', "名前": "値", "big": 2**80, "float": 1e300},
+        circle,
+        {1: "a", "b": 2},
+        object(),
+        "x" * (MAX_VALUE_BYTES + 1),
+        [[[[]]]],
+    ]
+    async with opened(settings, folder) as database:
+        await write(
+            database,
+            [
+                AuditEntry(phase="p\0", tool="\ud800t" * 300, user="u" * 999, message="m" * 9999, arguments=value)
+                for value in hostile
+            ],
+        )
+
+        assert await problems(database) == []
+        page = await read_page(database, AuditFilter(), limit=10)
+        found = [entry_of(record)["arguments"] for record in reversed(page.entries)]
+        assert found[0]["名前"] == "値"
+        assert found[0]["nul"] == "a\0b"
+        assert found[1] == {"unwritable": "list"}
+        assert found[3].startswith("<object")
+        assert found[4]["cut"] is True
+        assert found[5] == [[[[]]]]
+        assert len(entry_of(page.entries[0])["message"]) == 2000
+
+
+async def test_filters_name_what_an_entry_has_to_fit(settings: config.Storage, folder: Path) -> None:
+    def phases(**fields: Any) -> AuditFilter:
+        return AuditFilter(**fields)
+
+    async with opened(settings, folder) as database:
+        await write(
+            database,
+            [
+                AuditEntry(phase="a", tool="mail__send", user="anna", session="s", turn="t", outcome="ran", ts_us=10),
+                AuditEntry(
+                    phase="b", tool="mail_read", user="bert", handler="h", arguments={"to": 'say "50%_"'}, ts_us=20
+                ),
+                AuditEntry(phase="c", tool="read_file", user="anna", message="Grüße", ts_us=30),
+                AuditEntry(phase="d", ts_us=40),
+            ],
+        )
+
+        async def found(wanted: AuditFilter) -> str:
+            page = await read_page(database, wanted, limit=10)
+            return "".join(entry_of(record)["phase"] for record in page.entries)
+
+        for wanted, expected in (
+            (AuditFilter(), "dcba"),
+            (AuditFilter(user="anna"), "ca"),
+            (AuditFilter(tool="mail*"), "ba"),
+            (AuditFilter(tool="mail_*"), "ba"),
+            (AuditFilter(tool="mail__*"), "a"),
+            (AuditFilter(tool="mail"), ""),
+            (AuditFilter(tool="read_file"), "c"),
+            (AuditFilter(phase="a"), "a"),
+            (AuditFilter(session="s", turn="t", outcome="ran"), "a"),
+            (AuditFilter(handler="h"), "b"),
+            (AuditFilter(since_us=20, until_us=40), "cb"),
+            (AuditFilter(text='SAY "50%_"'), "b"),
+            (AuditFilter(text="%"), "b"),
+            (AuditFilter(text="Grüße"), "c"),
+            (AuditFilter(text="\\"), ""),
+            (AuditFilter(user="\0\ud800"), ""),
+            (AuditFilter(text="\0\ud800"), ""),
+        ):
+            assert await found(wanted) == expected, wanted
+
+
+async def test_pages_neither_repeat_nor_leave_out(settings: config.Storage, folder: Path) -> None:
+    async with opened(settings, folder) as database:
+        await write(database, [AuditEntry(phase="p", tool=str(i), ts_us=i // 3) for i in range(25)])
+        seen: list[str] = []
+        cursor: str | None = None
+        while True:
+            page = await read_page(database, AuditFilter(), limit=4, cursor=cursor)
+            seen += [entry_of(record)["tool"] for record in page.entries]
+            await write(database, [AuditEntry(phase="p", tool="new", ts_us=10**15)])
+            if (cursor := page.next) is None:
+                break
+        assert seen == [str(i) for i in reversed(range(25))]
+
+        exported = [entry_of(record)["tool"] async for page in read_all(database, AuditFilter()) for record in page]
+        assert exported[:25] == [str(i) for i in range(25)]
+
+
+@pytest.mark.parametrize("cursor", ["", "x", "ü", "MTIz", "LTEuLTE", "OTk5OTk5OTk5OTk5OTk5OTk5OTk5OS4x", "\0"])
+async def test_a_cursor_that_is_none_is_refused(tmp_path: Path, cursor: str) -> None:
+    async with opened(config.Storage(), tmp_path) as database:
+        if not cursor:
+            assert (await read_page(database, AuditFilter(), limit=1, cursor=cursor)).entries == []
+            return
+        with pytest.raises(BadCursor):
+            await read_page(database, AuditFilter(), limit=1, cursor=cursor)
+
+
+def test_equal_entries_give_equal_bodies_whatever_the_order_of_their_keys() -> None:
+    one = AuditEntry(phase="p", arguments={"a": 1, "b": {"x": 1, "y": 2}}, ts_us=1)
+    two = AuditEntry(phase="p", arguments={"b": {"y": 2, "x": 1}, "a": 1}, ts_us=1)
+
+    assert body_of(one) == body_of(two)
+    assert json.loads(body_of(one)) == {"phase": "p", "arguments": {"a": 1, "b": {"x": 1, "y": 2}}, "ts_us": 1}
