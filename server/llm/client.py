@@ -7,9 +7,11 @@ stream is parsed here, which costs a quarter per token. Nothing is retried.
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, Iterable, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from server.errors import (
     ProviderError,
@@ -32,6 +34,15 @@ logger = logging.getLogger(__name__)
 
 _TAIL_TIMEOUT_S = 0.1  # for the end of the body behind `[DONE]`, so that the connection can be kept
 _MAX_CONNECTIONS = 1000
+_OWN_FIELDS = frozenset(("model", "messages", "tools", "tool_choice", "stream", "stream_options"))
+
+
+class _CompletionChoice(msgspec.Struct):
+    text: str
+
+
+class _Completion(msgspec.Struct):
+    choices: list[_CompletionChoice]
 
 
 class OpenAICompatible:
@@ -86,11 +97,12 @@ class OpenAICompatible:
         """Nothing: every token read there may cost money."""
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
-        return self.stream_with(request, {})
+        return self.stream_with(request, self._wishes(request))
 
     async def stream_with(self, request: ModelRequest, extra: dict[str, Any]) -> AsyncGenerator[ModelEvent, None]:
         """The same with further fields in the request, which win over the configured ones."""
         body = self._body(request, await self._discovery.model()) | extra
+        body = {name: value for name, value in body.items() if value is not None}
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self._endpoint.first_token_timeout_s
         reply = ReplyReader()
@@ -115,6 +127,23 @@ class OpenAICompatible:
             for event in end:
                 yield event
 
+    async def complete(self, prompt: str, extra: dict[str, Any]) -> str:
+        """The text that goes on from the prompt, whole: the older `/completions`. Raises ProviderError."""
+        import httpx2
+
+        model = await self._discovery.model()
+        async with self._answer_by(asyncio.get_running_loop().time() + self._endpoint.first_token_timeout_s, model):
+            response: httpx2.Response = await self._connected().post(
+                "/completions",
+                cast_to=httpx2.Response,
+                body={"model": model, "prompt": prompt, **extra},
+                options={"headers": self._headers()},
+            )
+        try:
+            return msgspec.json.decode(response.content, type=_Completion).choices[0].text
+        except (msgspec.MsgspecError, IndexError) as error:
+            raise ProviderProtocol(f"{self._endpoint.host} answered /completions without a text") from error
+
     def _body(self, request: ModelRequest, model: str) -> dict[str, Any]:
         body: dict[str, Any] = {
             "model": model,
@@ -128,33 +157,47 @@ class OpenAICompatible:
             # OpenAI's newer models refuse the older name, other servers do not know the newer.
             name = "max_completion_tokens" if self._endpoint.is_openai else "max_tokens"
             body[name] = self._endpoint.max_tokens
-        body |= self._endpoint.options
-        return {name: value for name, value in body.items() if value is not None}
+        return body | self._endpoint.options
+
+    def _wishes(self, request: ModelRequest) -> dict[str, Any]:
+        """What hooks changed of the request, but for the fields that are ours."""
+        wishes = {name: value for name, value in request.options.items() if name not in _OWN_FIELDS}
+        if self._endpoint.is_openai and "max_tokens" in wishes:
+            wishes["max_completion_tokens"] = wishes.pop("max_tokens")
+        return wishes | ({"model": request.model} if request.model else {})
 
     async def _open(self, stack: AsyncExitStack, body: dict[str, Any], deadline: float) -> "httpx2.Response":
         """Send the request; returns at the headers of a success. `stack` owns the connection."""
-        import openai
 
-        where = self._endpoint.where(body["model"])
         messages: list[Message] = body.pop("messages")
+        model: str = body.pop("model")
         manager = self._connected().chat.completions.with_streaming_response.create(
-            model=body.pop("model"),
+            model=model,
             messages=[],  # below instead: the package would copy and check each message of the history
             stream=True,
             extra_headers=self._headers(),
             extra_body={**body, "messages": messages},
         )
+        async with self._answer_by(deadline, model):
+            response = await stack.enter_async_context(manager)
+        return response.http_response
+
+    @asynccontextmanager
+    async def _answer_by(self, deadline: float, model: str) -> AsyncIterator[None]:
+        """What keeps an answer from beginning, as a ProviderError."""
+        import openai
+
         try:
             async with asyncio.timeout_at(deadline):
-                response = await stack.enter_async_context(manager)
+                yield
         except TimeoutError as error:
             raise self._no_first_token() from error
         except openai.APIStatusError as error:
             answer = error.response
+            where = self._endpoint.where(model)
             raise refusal(where, answer.status_code, answer.headers, answer.content, now_s=time.time()) from error
         except openai.APIConnectionError as error:
             raise self._unreachable(error) from error
-        return response.http_response
 
     async def _read(self, pieces: AsyncGenerator[bytes, None], deadline: float, *, has_begun: bool) -> bytes | None:
         """The next bytes, None at the end; waits no longer than the deadline."""

@@ -41,6 +41,7 @@ State = Literal["stopped", "loading", "ready", "failed"]
 DEFAULT_MAX_TOKENS = 160
 _SAMPLING: Mapping[str, Any] = {"temperature": 0.1, "top_p": 0.9, "min_p": 0.1}
 _DECIDING: Mapping[str, Any] = {"temperature": 0.0, "max_tokens": 64}
+_CHOOSING: Mapping[str, Any] = {"temperature": 0.0, "max_tokens": 32}
 _FIRST_PAUSE_S = 0.5
 _MAX_PAUSE_S = 30.0
 
@@ -251,36 +252,21 @@ class EmbeddedModel:
         return ToolCall(id=f"call_{secrets.token_hex(8)}", name=tool.name, arguments=text)
 
     async def _choose(self, client: OpenAICompatible, turn: Turn | Beginning, tools: Mapping[str, str]) -> str | None:
-        messages = decision.choice_messages(turn.question, tools)
-        if (made := self._choices.find(messages)) is not None:
-            [name] = made
-        else:
-            name = await self._bound(client, messages, decision.choice_schema(tools), decision.only_choice(tools))
-            self._choices.keep(messages, name)
-        if name not in tools or not decision.is_possible(name, turn.question, turn.system):
-            return None
-        return str(name)
+        prompt = decision.choice_prompt(turn.question, tools)
+        name = self._choices.find(prompt)
+        if name is None:
+            name = (await client.complete(prompt, {**_CHOOSING, "grammar": decision.choice_grammar(tools)})).strip()
+            self._choices.keep(prompt, name)
+        return name if name in tools and decision.is_possible(name, turn.question, turn.system) else None
 
-    async def _bound(
-        self,
-        client: OpenAICompatible,
-        messages: list[Message],
-        schema: Mapping[str, Any],
-        decided: Callable[[str], str | None] = lambda _: None,
-    ) -> Any:
-        """The model's JSON, bound by the schema; None where the token limit cut it off.
-
-        `decided` gives the whole text as soon as its beginning leaves no choice: the rest is not waited for.
-        """
+    async def _bound(self, client: OpenAICompatible, messages: list[Message], schema: Mapping[str, Any]) -> Any:
+        """The model's JSON, bound by the schema; None where the token limit cut it off."""
         wanted = {"type": "json_schema", "json_schema": {"name": "decision", "schema": schema}}
         text = ""
         request = ModelRequest(messages=messages)
         async with aclosing(client.stream_with(request, {**_DECIDING, "response_format": wanted})) as events:
             async for event in events:
                 text += event.text if isinstance(event, TextDelta) else ""
-                if (whole := decided(text)) is not None:
-                    text = whole
-                    break
         try:
             return json.loads(text)
         except ValueError:

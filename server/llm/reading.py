@@ -6,9 +6,8 @@ was wrong has cost time that nobody waited for.
 """
 
 from collections import OrderedDict
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from server.llm.compact import EXAMPLES, Turn
 from server.llm.types import Message
@@ -41,20 +40,17 @@ class Beginning:
 
 
 class Choices:
-    """Decisions that were made: asked the same again, the model says the same. The last 64 are kept."""
+    """Decisions that were made, by prompt: asked the same again, the model says the same. The last 64 are kept."""
 
     def __init__(self) -> None:
-        self._made: OrderedDict[str, Any] = OrderedDict()
+        self._made: OrderedDict[str, str] = OrderedDict()
 
-    def find(self, messages: Sequence[Message]) -> tuple[Any] | None:
-        """The decision in a tuple, as None is one too."""
-        key = repr(messages)
-        if key not in self._made:
-            return None
-        self._made.move_to_end(key)
-        return (self._made[key],)
+    def find(self, prompt: str) -> str | None:
+        if prompt in self._made:
+            self._made.move_to_end(prompt)
+        return self._made.get(prompt)
 
-    def keep(self, messages: Sequence[Message], choice: Any) -> None:
-        self._made[repr(messages)] = choice
+    def keep(self, prompt: str, choice: str) -> None:
+        self._made[prompt] = choice
         while len(self._made) > MAX_CHOICES:
             self._made.popitem(last=False)

@@ -39,6 +39,10 @@ class ModelRequest:
     """For the planning call, which carries no tools: the names the model could have later."""
     question: str = ""
     """The text of the user's last message, alone: in `messages` hooks may be joined to it."""
+    model: str | None = None
+    """Another model of the same endpoint, where a hook wants one; a provider of one model ignores it."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Fields of the request that a hook changed; they win over the configured ones. None takes one out."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,5 @@
 """Prompts and schemas for a very small model's decisions about tools."""
 
-import json
 from typing import Any
 
 import jsonschema
@@ -43,32 +42,28 @@ def offered(tool: ToolSpec, question: str, context: str = "") -> Any:
     return decision.argument_schema(tool, question, context)["properties"]
 
 
-def test_only_offered_tools_are_named_in_the_prompt_and_the_schema() -> None:
-    messages = decision.choice_messages("Hello", {"current_time": ""})
+def test_only_offered_tools_are_named_in_the_prompt_and_the_grammar() -> None:
+    prompt = decision.choice_prompt("Hello", {"current_time": ""})
 
-    assert decision.choice_schema({"current_time": ""}) == {"enum": ["none", "current_time"]}
-    assert "read_file" not in json.dumps(messages)
-    assert messages[-1] == {"role": "user", "content": "Hello"}
-    assert [message["role"] for message in messages[1:]] == ["user", "assistant"] * (len(messages) // 2 - 1) + ["user"]
+    assert decision.choice_grammar({"current_time": ""}) == 'root ::= " none" | " current_time"'
+    assert "read_file" not in prompt
+    assert prompt.endswith("Tool: current_time\n\nRequest: Thank you\nTool: none\n\nRequest: Hello\nTool:")
 
 
 def test_a_tool_that_nobody_knows_is_shown_by_its_own_description() -> None:
-    messages = decision.choice_messages("Hi", {"add_note": "Write a note for later. It may be long."})
+    prompt = decision.choice_prompt("Hi", {"add_note": "Write a note for later. It may be long."})
 
-    assert {"role": "user", "content": "Write a note for later"} in messages
-    assert {"role": "assistant", "content": '"add_note"'} in messages
+    assert prompt.startswith("Request: Write a note for later\nTool: add_note\n\n")
 
 
 def test_without_a_description_its_name_must_do() -> None:
-    messages = decision.choice_messages("Hi", {"add_note": ""})
-
-    assert {"role": "user", "content": "add note"} in messages
+    assert "Request: add note\n" in decision.choice_prompt("Hi", {"add_note": ""})
 
 
 def test_only_the_end_of_a_long_question_is_read() -> None:
-    question = "word " * 1000 + "end?"
+    asked = decision.choice_prompt("word " * 1000 + "end?", {}).rpartition("Request: ")[2]
 
-    assert len(decision.choice_messages(question, {})[-1]["content"].split()) == decision.MAX_QUESTION_WORDS
+    assert len(asked.removesuffix("\nTool:").split()) == decision.MAX_QUESTION_WORDS
 
 
 @pytest.mark.parametrize(
@@ -147,17 +142,3 @@ def test_whatever_is_asked_the_narrowed_schema_is_one_and_its_only_arguments_fit
     arguments = decision.only_arguments(schema)
 
     assert arguments is None or decision.is_valid(tool, arguments)
-
-
-def test_a_choice_is_clear_as_soon_as_its_beginning_leaves_one_name() -> None:
-    find = decision.only_choice(["read_file", "read_folder", "now"])
-
-    assert [find(text) for text in ("", '"', '"n', '"no', '"non', '"read_f', '"read_fo')] == [
-        None,
-        None,
-        None,
-        None,
-        '"none"',
-        None,
-        '"read_folder"',
-    ]

@@ -53,7 +53,7 @@ async def test_a_turn_whose_question_was_read_ahead_asks_for_the_tool_only_once(
     events = await ask(model, planning("Why?"))
 
     choice, beginning, answer = server.requests
-    assert "response_format" in choice.body
+    assert "prompt" in choice.body
     assert beginning.body["max_tokens"] == 1
     assert beginning.messages[:-1] == answer.messages[:-1]
     assert answer.messages[-1]["content"].startswith(beginning.messages[-1]["content"])
@@ -64,9 +64,7 @@ async def test_a_turn_that_comes_while_the_tool_is_chosen_asks_for_its_answer_at
     server: OpenAIServer, model: EmbeddedModel
 ) -> None:
     gate = Gate()
-    server.respond = lambda request: (
-        text(gate, '"none"') if "response_format" in request.body else deciding("none")(request)
-    )
+    server.respond = lambda request: text(gate, " none") if "prompt" in request.body else deciding("none")(request)
     model.read_ahead([SYSTEM, *HISTORY], question="Why?", tool_names=TOOLS)
     await gate.reached.wait()
     turn = asyncio.create_task(ask(model, planning("Why?")))
@@ -74,7 +72,7 @@ async def test_a_turn_that_comes_while_the_tool_is_chosen_asks_for_its_answer_at
     gate.open()
     await turn
 
-    assert ["response_format" in request.body for request in server.requests] == [True, False]
+    assert ["prompt" in request.body for request in server.requests] == [True, False]
     assert not _is_beginning(server.requests[-1])
 
 
@@ -150,10 +148,10 @@ async def test_a_child_that_dies_while_it_reads_ahead_is_started_by_the_turn(
 def test_the_oldest_decision_is_forgotten() -> None:
     choices = Choices()
     for number in range(MAX_CHOICES + 1):
-        choices.keep([{"role": "user", "content": str(number)}], None)
+        choices.keep(str(number), "none")
 
-    assert choices.find([{"role": "user", "content": "0"}]) is None
-    assert choices.find([{"role": "user", "content": "1"}]) == (None,)
+    assert choices.find("0") is None
+    assert choices.find("1") == "none"
 
 
 def _is_beginning(request: Request) -> bool:
