@@ -2,11 +2,15 @@
 
 import asyncio
 import logging
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from functools import partial
 from pathlib import Path
+from typing import Protocol
 
 import anyio
 from watchfiles import awatch
+from watchfiles.main import FileChange
 
 from skills_engine.skills_folder import is_skill_file
 
@@ -21,22 +25,30 @@ CHECK_S = 2.0
 
 MAX_MISSES = 2
 
-_events = partial(awatch, step=STEP_MS, debounce=100, watch_filter=None, force_polling=False)
-
 _Identity = tuple[int, int] | None
+
+
+class Events(Protocol):
+    """Reports what changes below a folder, until it is told to stop."""
+
+    def __call__(self, root: Path, /, *, stop_event: anyio.Event) -> AsyncGenerator[set[FileChange], None]: ...
+
+
+_inotify: Events = partial(awatch, step=STEP_MS, debounce=100, watch_filter=None, force_polling=False)
 
 
 class Watcher:
     """`run` listens, `wait` tells. One task runs each; both end by cancellation."""
 
-    def __init__(self, folder: Path, *, is_polling: bool, check_s: float = CHECK_S) -> None:
+    def __init__(self, folder: Path, *, is_polling: bool, check_s: float = CHECK_S, events: Events = _inotify) -> None:
         self.is_polling = is_polling
         self._folder = folder
         self._check_s = check_s
+        self._events = events
         self._armed: _Identity = None  # the folder that inotify watches; None = polling or missing
         self._touched: set[str] = set()
         self._event = asyncio.Event()
-        self._stop = anyio.Event()
+        self._stop: anyio.Event  # ends the watch of the folder that is armed
         self._misses = 0  # changes in a row that were seen without an event
 
     async def run(self) -> None:
@@ -86,12 +98,13 @@ class Watcher:
         self._stop = anyio.Event()
         root = self._folder.resolve()
         self._event.set()  # whatever changed before the watch stood
-        async for changes in _events(root, stop_event=self._stop):
-            self._touched |= {name for _, path in changes if (name := touched_skill(Path(path), root))}
-            self._misses = 0
-            self._event.set()
-            if self._armed != _identity(self._folder):
-                return
+        async with aclosing(self._events(root, stop_event=self._stop)) as reports:
+            async for changes in reports:
+                self._touched |= {name for _, path in changes if (name := touched_skill(Path(path), root))}
+                self._misses = 0
+                self._event.set()
+                if self._armed != _identity(self._folder):
+                    return
 
     def _poll_from_now(self, reason: str) -> None:
         logger.warning("polling %s every %s s: %s", self._folder, POLL_S, reason)
