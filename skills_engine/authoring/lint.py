@@ -57,8 +57,9 @@ def _strict(diagnostic: Diagnostic) -> Diagnostic:
 
 def _body_advice(skill: Skill) -> list[Diagnostic]:
     report = Report(skill.name, skill.file)
-    text = read_skill_text(skill.directory, skill.file, Report(skill.name, skill.file))
-    if text is None:  # the loader has said why
+    # What is wrong with the file the loader has said.
+    text = read_skill_text(skill.directory, skill.file, replace(report, found=[]))
+    if text is None:
         return []
     body = split_front_matter(text).body.strip()
     lines = body.count("\n") + 1

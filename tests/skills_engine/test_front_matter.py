@@ -22,6 +22,11 @@ def test_without_a_head_all_is_body() -> None:
     )
 
 
+@pytest.mark.parametrize("text", ["", "\n", " \n\t"])
+def test_a_blank_text_has_no_head(text: str) -> None:
+    assert split_front_matter(text) == FrontMatter(None, text, ("has no front matter: expected --- as its first line",))
+
+
 def test_blank_lines_and_another_defect_are_both_said() -> None:
     found = split_front_matter("\n\n---\na: b: c\n---\nOne")
 

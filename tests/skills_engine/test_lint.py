@@ -7,6 +7,8 @@ import pytest
 
 from skills_engine import TIMINGS
 from skills_engine.authoring.lint import is_skill_folder, lint, lint_skill
+from skills_engine.skills_config import LONG_FILE_BYTES
+from skills_engine.skills_folder import MAX_SKILLS
 from tests.skills_engine.folders import entry, make_skill, write_hooks_json
 
 LOOP = ["before_first_agent", "before_each_agent", "after_tool_call"]
@@ -32,6 +34,25 @@ def test_the_loaders_diagnostics_come_first(tmp_path: Path) -> None:
         ("error", "hooks/hooks.json", "$.hooks[0].role", 'expected system or user; got "x"'),
         ("warning", "SKILL.md", "", "has no body: the model finds nothing when it reads the skill"),
     ]
+
+
+def test_each_remark_names_the_skill_that_it_is_about(tmp_path: Path) -> None:
+    hooks = [entry(timing, timing=timing, persistent=True) for timing in TIMINGS]
+    folder = make_skill(tmp_path, "tutor", *hooks, skill_md="---\nname: tutor\ndescription: x\n---\n$ARGUMENTS")
+    (folder / "hooks" / "orphan.md").write_text("x")
+
+    assert {(one.skill, one.file) for one in lint_skill(folder)} == {
+        ("tutor", "SKILL.md"),
+        ("tutor", "hooks/hooks.json"),
+        ("tutor", "hooks/orphan.md"),
+    }
+
+
+def test_what_the_loader_has_said_of_a_file_is_said_once(tmp_path: Path) -> None:
+    skill_md = b"---\nname: tutor\ndescription: x\n---\n\xff" + b"x" * LONG_FILE_BYTES
+    folder = make_skill(tmp_path, "tutor", skill_md=skill_md)
+
+    assert len(found(folder)) == 2
 
 
 @pytest.mark.parametrize("timing", LOOP)
@@ -193,6 +214,13 @@ def test_a_folder_of_skills_is_checked_skill_by_skill(tmp_path: Path) -> None:
 
     assert {folder.name: len(found) for folder, found in lint(tmp_path).items()} == {"a": 0, "b": 1}
     assert {folder.name: len(found) for folder, found in lint(tmp_path / "b").items()} == {"b": 1}
+
+
+def test_what_is_wrong_with_a_folder_of_skills_is_said_of_it(tmp_path: Path) -> None:
+    for number in range(MAX_SKILLS + 1):
+        (tmp_path / str(number)).mkdir()
+
+    assert [(one.severity, one.file) for one in lint(tmp_path)[tmp_path]] == [("error", str(tmp_path))]
 
 
 def test_a_relative_path_is_said_as_it_was_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -151,6 +151,16 @@ async def test_the_same_text_saved_again_is_a_reload_too(root: Path) -> None:
         assert (await watched.next()).version > first.version
 
 
+async def test_what_was_touched_is_read_again_though_it_looks_as_before(root: Path) -> None:
+    async with watching(root) as watched:
+        watched.say("tutor", "Heard.")
+        await watched.until(tutor="Heard.")
+
+        (root / "tutor" / "hooks" / "draft.md").touch()
+        (root / "tutor" / "hooks" / "draft.md").unlink()
+        await watched.next()
+
+
 async def test_an_editors_dance_ends_in_the_new_text(root: Path) -> None:
     text = root / "tutor" / "hooks" / "hint.md"
     async with watching(root) as watched:
@@ -267,6 +277,7 @@ async def test_switched_off_nothing_is_read_again(root: Path) -> None:
         for _ in range(5):
             await asyncio.sleep(0)
 
+        assert "skills watcher" not in {task.get_name() for task in asyncio.all_tasks()}
         assert watched.library.current.version == 1
     assert watched.library.refresh() is not None
 
