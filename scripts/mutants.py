@@ -1,21 +1,31 @@
 """`make mutants`: changes the code in thousands of small ways; the tests must notice each.
 
 What survives must stand in tests/surviving_mutants.toml with its reason, else this
-fails; so does an entry that nothing matches any more. Arguments are passed to
-mutmut: names of mutants, with wildcards.
+fails; so does an entry that nothing matches any more.
+
+A run that was stopped goes on where it was, and tries again what survived before;
+what was noticed once is taken for noticed until its function changes (`make clean`
+forgets it all). Arguments are names of mutants, with wildcards: these alone are
+tried, each of them anew.
 """
 
+import json
 import os
 import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 LISTED = ROOT / "tests" / "surviving_mutants.toml"
-SURVIVED = ("survived", "no tests", "not checked")
+VERDICTS = ROOT / "mutants"
+NOTICED = ("killed", "timeout")
+FAILED_TESTS = (1, 3)
+"""What pytest exits with when the tests have noticed."""
 
 
 @dataclass(frozen=True)
@@ -39,13 +49,28 @@ def change_of(diff: str) -> str:
     return "\n".join(f"{line[0]} {line[1:].strip()}" for line in lines)
 
 
-def survivors() -> list[Survivor]:
-    found = []
-    for line in mutmut("results").splitlines():
-        mutant, _, state = line.strip().rpartition(": ")
-        if state in SURVIVED:
-            found.append(Survivor(function_of(mutant), change_of(mutmut("show", mutant))))
-    return found
+def is_chosen(name: str, patterns: Sequence[str]) -> bool:
+    """Without patterns everything is."""
+    return not patterns or any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def unnoticed(results: str, patterns: Sequence[str]) -> list[str]:
+    """The chosen mutants that `mutmut results` tells of, but those that the tests noticed."""
+    lines = [line.strip().rpartition(": ") for line in results.splitlines()]
+    return [name for name, _, verdict in lines if verdict not in NOTICED and is_chosen(name, patterns)]
+
+
+def without_survivors(verdicts: dict[str, int | None]) -> dict[str, int | None]:
+    """The exit codes of a run before, as far as they hold; None is tried again."""
+    return {mutant: code if code in FAILED_TESTS else None for mutant, code in verdicts.items()}
+
+
+def forget_survivors() -> None:
+    """mutmut takes a survivor for one for ever, whatever tests there are by now."""
+    for path in VERDICTS.rglob("*.meta"):
+        meta = json.loads(path.read_text("utf-8"))
+        meta["exit_code_by_key"] = without_survivors(meta["exit_code_by_key"])
+        path.write_text(json.dumps(meta), "utf-8")
 
 
 def listed() -> dict[Survivor, str]:
@@ -53,18 +78,19 @@ def listed() -> dict[Survivor, str]:
     return {Survivor(entry["function"], entry["change"].strip()): entry["reason"] for entry in entries}
 
 
-def main() -> int:
-    tools = Path(sys.executable).parent
-    environ = {**os.environ, "MUTANTS": "1", "PATH": f"{tools}:{os.environ['PATH']}"}  # it calls mypy by name
-    command = [str(tools / "mutmut"), "run", *sys.argv[1:]]
-    if subprocess.run(command, cwd=ROOT, env=environ, check=False).returncode:
+def main(patterns: Sequence[str]) -> int:
+    forget_survivors()
+    command = [str(Path(sys.executable).with_name("mutmut")), "run", *patterns]
+    if subprocess.run(command, cwd=ROOT, env={**os.environ, "MUTANTS": "1"}, check=False).returncode:
         return 1
     reasons = listed()
-    found = survivors()
+    found = [
+        Survivor(function_of(name), change_of(mutmut("show", name))) for name in unnoticed(mutmut("results"), patterns)
+    ]
     unlisted = [survivor for survivor in found if survivor not in reasons]
     for survivor in unlisted:
         print(f"\n{survivor.function}\n{survivor.change}")
-    stale = [] if sys.argv[1:] else [survivor for survivor in reasons if survivor not in found]
+    stale = [survivor for survivor in reasons if survivor not in found and is_chosen(survivor.function, patterns)]
     for survivor in stale:
         print(f"\nlisted, but dead or gone: {survivor.function}\n{survivor.change}")
     print(f"\n{len(found)} survived, {len(unlisted)} of them without a reason in {LISTED.relative_to(ROOT)}")
@@ -72,4 +98,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(main(sys.argv[1:]))

@@ -4,7 +4,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from scripts.mutants import change_of, function_of
+from scripts.mutants import change_of, function_of, unnoticed, without_survivors
 
 ROOT = Path(__file__).parent.parent
 
@@ -56,3 +56,16 @@ def test_a_mutant_is_known_by_its_function_and_its_change() -> None:
     assert function_of("server.agent.tags.x_read__mutmut_1") == "server.agent.tags.read"
     diff = "--- a.py\n+++ a.py\n@@ -1,2 +1,2 @@\n def f():\n-    return 1\n+    return 2\n"
     assert change_of(diff) == "- return 1\n+ return 2"
+
+
+def test_of_the_mutants_that_were_chosen_those_count_that_nothing_noticed() -> None:
+    results = "    a.x_f__mutmut_1: survived\n    a.x_f__mutmut_2: timeout\n    b.x_g__mutmut_1: not checked\n"
+
+    assert unnoticed(results, []) == ["a.x_f__mutmut_1", "b.x_g__mutmut_1"]
+    assert unnoticed(results, ["a.*"]) == ["a.x_f__mutmut_1"]
+
+
+def test_what_survived_a_run_before_is_tried_again() -> None:
+    verdicts = {"killed": 1, "broke": 3, "survived": 0, "timed out": 36, "without tests": 33, "new": None}
+
+    assert [name for name, code in without_survivors(verdicts).items() if code is not None] == ["killed", "broke"]
