@@ -15,18 +15,20 @@ from server import config
 from server.config import Secret
 from server.errors import StorageError
 from server.storage.database import Database
-from server.storage.documents import MAX_BODY_BYTES, DocumentStore
+from server.storage.documents import MAX_BODY_BYTES, MAX_DOCUMENTS, DocumentStore
 from tests.support.postgres import Postgres
 
 LIMIT_S = 20
 
 
 @asynccontextmanager
-async def replica(settings: config.Storage, folder: Path, **options: int) -> AsyncIterator[DocumentStore]:
+async def replica(
+    settings: config.Storage, folder: Path, *, max_documents: int = MAX_DOCUMENTS
+) -> AsyncIterator[DocumentStore]:
     """One that keeps up with the others."""
     database = Database(settings, folder)
     await database.start()
-    store = DocumentStore(database, **options)
+    store = DocumentStore(database, max_documents=max_documents)
     await store.refresh()
     watch = asyncio.create_task(store.watch())
     try:
