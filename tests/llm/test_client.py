@@ -402,8 +402,8 @@ async def test_a_completion_is_the_text_that_goes_on_from_the_prompt(
         (HangBeforeHeaders(), ProviderTimeout),
         (CutBeforeHeaders(), ProviderUnreachable),
         (http_error(401, "Incorrect API key provided"), ProviderAuth),
-        (HttpError(200, {"choices": []}), ProviderProtocol),
-        (HttpError(200, "no JSON"), ProviderProtocol),
+        (HttpError(status=200, body={"choices": []}), ProviderProtocol),
+        (HttpError(status=200, body="no JSON"), ProviderProtocol),
     ],
 )
 async def test_a_completion_that_fails_says_how(
