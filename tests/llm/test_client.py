@@ -393,7 +393,7 @@ async def test_a_completion_is_the_text_that_goes_on_from_the_prompt(
     server.say(" Pa", "ris")
 
     assert await model.complete("The capital of France is", {"temperature": 0}) == " Paris"
-    assert server.requests[0].body == {"model": "scripted", "prompt": "The capital of France is", "temperature": 0}
+    assert server.requests[0].body == {"model": "m", "prompt": "The capital of France is", "temperature": 0}
 
 
 @pytest.mark.parametrize(
