@@ -25,7 +25,6 @@ reply; the reply to a call that was given up."""
 _MAX_ABANDONED: Final = 256  # calls whose late reply is still told from a second one
 _MAX_REPAIRED_BYTES: Final = 1 << 20  # the standard library's parser is slow
 _HEAD_BYTES: Final = 256
-_EXCERPT: Final = 80
 
 _HEAD = re.compile(rb'\s*\{\s*(?:"jsonrpc"\s*:\s*"[^"\\]*"\s*,\s*)?"id"\s*:\s*(\d{1,18})\s*[,}]', re.IGNORECASE)
 """A line that begins so is a reply to this id, whatever follows. Anywhere else an id may be part of a result."""
@@ -64,6 +63,11 @@ class Lines:
     @property
     def held_bytes(self) -> int:
         return len(self._held) + len(self._cut) - self._at
+
+    @property
+    def is_skipping(self) -> bool:
+        """Of a line beyond the limit, the end has not come yet."""
+        return self._is_skipping
 
     def feed(self, cut: bytes) -> None:
         """Only after `next` has said None, so that nothing piles up here."""
@@ -124,9 +128,8 @@ class Calls:
         self._last_id = 0
         self._open = set[int]()
         self._abandoned = dict[int, None]()  # in the order of giving up
-        self.ignored = Counter[Ignored]()
-        self.last_ignored = ""
-        """The beginning of the last line that was no reply at all, for whoever looks for the mistake."""
+        self.ignored = Counter[str]()
+        """How many lines counted for nothing, by Ignored."""
 
     @property
     def open_count(self) -> int:
@@ -152,30 +155,30 @@ class Calls:
         if isinstance(line, Overlong):
             return self._spoilt("overlong", line.head, f"a line of more than {MAX_LINE_BYTES >> 20} MiB")
         if line[:1] != b"{" and (why := _no_object(line)):
-            return self._ignore(why, line)
+            return self._ignore(why)
         try:
             message = _decode(line)
         except (ValueError, RecursionError) as error:
             return self._spoilt("garbled", line, f"no valid JSON: {error}")
         if not isinstance(message, dict):
-            return self._ignore("stray", line)
-        return self._match(message, line)
+            return self._ignore("stray")
+        return self._match(message)
 
-    def _match(self, message: dict[str, Any], line: bytes | bytearray) -> Reply | None:
+    def _match(self, message: dict[str, Any]) -> Reply | None:
         if not message.keys() <= _KEYS:
             message = _fold(message)
         call_id = message.get("id")
         if call_id is None or (call_id == 0 and type(call_id) is int):
-            return self._ignore("no_id", line)
+            return self._ignore("no_id")
         if type(call_id) is not int or call_id < 0:  # True is an int, and no id
-            return self._ignore("garbled", line)
+            return self._ignore("garbled")
         if message.get("method") is not None and "result" not in message and "error" not in message:
-            return self._ignore("request", line)
+            return self._ignore("request")
         if call_id not in self._open:
-            return self._ignore(self._why_unwanted(call_id), line)
+            return self._ignore(self._why_unwanted(call_id))
         self._open.remove(call_id)
         if problem := _problem(message):
-            self._ignore("garbled", line)
+            self._ignore("garbled")
             return Reply(call_id, None, f"its reply was {problem}")
         error = message.get("error")
         if error is None:
@@ -184,17 +187,15 @@ class Calls:
 
     def _spoilt(self, why: Ignored, line: bytes | bytearray, problem: str) -> Reply | None:
         """A line that cannot be read costs its call, where it can be known which."""
-        self._ignore(why, line)
+        self._ignore(why)
         head = _HEAD.match(line)
         if head is None or (call_id := int(head[1])) not in self._open:
             return None
         self._open.remove(call_id)
         return Reply(call_id, None, f"its reply was {problem}")
 
-    def _ignore(self, why: Ignored, line: bytes | bytearray) -> Reply | None:
+    def _ignore(self, why: Ignored) -> Reply | None:
         """Always None: no reply."""
-        if why in ("stray", "garbled", "overlong"):
-            self.last_ignored = bytes(line[:_EXCERPT]).decode("utf-8", "replace")
         self.ignored[why] += 1
         return None
 

@@ -228,7 +228,6 @@ def test_an_overlong_reply_costs_its_own_call_and_an_id_inside_a_result_is_none(
     assert reply is not None
     assert reply.error == "its reply was a line of more than 16 MiB"
     assert dict(calls.ignored) == {"overlong": 2}
-    assert calls.last_ignored.startswith('{"result"')
 
 
 def test_second_late_and_foreign_replies_are_told_apart() -> None:

@@ -1,0 +1,92 @@
+"""Real hooks on a short leash: children/*.py with the time limits of tests."""
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from server.config import Hooks, ProcessHook
+from server.hooks import process_hook
+from server.hooks.host import HookHost
+from server.hooks.process_hook import Terms
+from server.hooks.process_life import Limits
+from server.hooks.restarts import Patience
+
+CHILDREN = Path(__file__).parent / "children"
+ENVIRON = {"PATH": "/usr/local/bin:/usr/bin:/bin"}
+TERMS = Terms(
+    limits=Limits(hello_s=10, canary_s=10, eof_s=0.3, end_s=0.6),
+    patience=Patience(first_wait_s=0.01, longest_wait_s=0.02, max_quick=1000),
+)
+
+
+def settings(script: str, *arguments: str, **more: Any) -> ProcessHook:
+    command = [sys.executable, str(CHILDREN / f"{script}.py"), *arguments]
+    return ProcessHook(**{"enabled": True, "command": command, "intercept": ["before_tool"], **more})
+
+
+class Stage:
+    """One hook, and a way to wait for its states."""
+
+    def __init__(self, hook: ProcessHook, *, terms: Terms = TERMS, environ: dict[str, str] | None = None) -> None:
+        self._changed = asyncio.Event()
+        self.hook = process_hook.ProcessHook("x", hook, environ or ENVIRON, terms=terms, on_change=self._changed.set)
+
+    async def until(self, is_so: Callable[[process_hook.ProcessHook], bool]) -> None:
+        async with asyncio.timeout(20):
+            while not is_so(self.hook):
+                await self._changed.wait()
+                self._changed.clear()
+
+    async def call(self, method: str = "hook.before_tool", *, limit_s: float = 20, **params: Any) -> dict[str, Any]:
+        return dict(await self.hook.request(method, params, limit_s=limit_s))
+
+
+@asynccontextmanager
+async def on_stage(
+    hook: ProcessHook, *, terms: Terms = TERMS, environ: dict[str, str] | None = None
+) -> AsyncIterator[Stage]:
+    """The hook, up; or down, where it cannot be otherwise."""
+    stage = Stage(hook, terms=terms, environ=environ)
+    stage.hook.start()
+    try:
+        await stage.hook.settled()
+        yield stage
+    finally:
+        await stage.hook.aclose()
+
+
+@asynccontextmanager
+async def hosting(*, terms: Terms = TERMS, **hooks: ProcessHook) -> AsyncIterator[HookHost]:
+    """A host of these hooks, settled."""
+    host = HookHost(Hooks(processes=hooks), ENVIRON, terms=terms)
+    host.start()
+    try:
+        await host.settled()
+        yield host
+    finally:
+        await host.aclose()
+
+
+async def until(is_so: Callable[[], bool]) -> None:
+    """For what no event tells: the loop goes round until it is so."""
+    async with asyncio.timeout(20):
+        while not is_so():  # noqa: ASYNC110  # other processes have no event to wait for
+            await asyncio.sleep(0)
+
+
+def is_alive(pid: int) -> bool:
+    """Neither gone nor a zombie."""
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def leftovers() -> list[psutil.Process]:
+    """Children of this process, dead ones included."""
+    return psutil.Process().children(recursive=True)
