@@ -26,7 +26,7 @@
  * @typedef {"pending" | "lost" | "stopped" | "failed"} Answer
  *
  * @typedef {{type: "ready", protocol: string, session_id: string, server: string, skills: SkillItem[], model: ModelItem,
- *   speech?: SpeechStatus, limits: Limits}} Ready
+ *   speech?: SpeechStatus, limits: Limits, user?: {name: string, is_operator: boolean, is_logged_in: boolean}}} Ready
  * @typedef {{type: "speech"} & SpeechStatus} Speech
  * @typedef {{type: "speech_detected", utterance: string, audio_ms: number}} SpeechDetected
  * @typedef {{type: "speech_rejected", utterance: string}} SpeechRejected

@@ -123,6 +123,8 @@ function perform(effect) {
       return saveSettings(() => localStorage, effect.settings);
     case "readiness":
       return void pollReadiness();
+    case "log_in":
+      return void leaveFor("/login");
     case "microphone":
       return void (effect.isOn ? startMicrophone(effect.deviceId) : stopMicrophone());
     case "sound":
@@ -216,6 +218,21 @@ async function pollReadiness() {
   if (stages) readinessTimer = setTimeout(pollReadiness, READY_POLL_MS);
 }
 
+async function logOut() {
+  const asked = fetch("/api/logout", { method: "POST", headers: { "Content-Type": "application/json" }, body: "{}" });
+  const answer = await asked.catch(() => null);
+  if (answer?.ok) return leaveFor("/");
+  dispatch({ type: "warn", code: "logout_failed", message: "The server did not hear that you log out. Try again." });
+}
+
+/** The conversation that is open will be open there, too. @param {string} path */
+async function leaveFor(path) {
+  await null; // what this event has to store is on its way now
+  await Promise.race([Promise.allSettled(saves), new Promise((resolve) => setTimeout(resolve, MAX_SAVE_WAIT_MS))]);
+  location.assign(path + location.hash);
+  if (location.pathname === path) location.reload(); // only the fragment differs: the address alone loads nothing
+}
+
 /** 120 bits, in the letters that ids may have. */
 function newId() {
   const bytes = crypto.getRandomValues(new Uint8Array(15));
@@ -305,6 +322,7 @@ function listen() {
       target instanceof Element ? /** @type {HTMLElement | null} */ (target.closest("[data-action]")) : null;
     if (element?.dataset.action === "rename") page.focusTitle();
     if (element?.dataset.action === "reconnect") socket.wake();
+    if (element?.dataset.action === "log-out") void logOut();
     const event = element && clicked(element.dataset, now);
     if (event) dispatch(event);
   });

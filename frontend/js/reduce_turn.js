@@ -11,6 +11,7 @@
 
 import { askAgain, fitToLimits, isUserMessage, unansweredMessage, withAnswer, withHistory } from "./conversation.js";
 import { cut, flushHistorySegments, newPlayback, spokenText } from "./playback.js";
+import { NOT_LOGGED_IN } from "./socket.js";
 import {
   canSend,
   openConversation,
@@ -166,10 +167,11 @@ export function disconnected(state, { attempt, code, silently }) {
   const isEndHere = state.turn?.playback.audioQueue.some((frame) => frame.type === "turn_end");
   const next = isEndHere ? state : cutTurn(state, "lost");
   const voice = { ...next.voice, phase: /** @type {const} */ ("quiet"), transcript: "", spokenIn: {}, isHeld: false };
-  return withEffects(
+  const left = withEffects(
     { ...next, voice, cutTurns: {}, loading: null, connection: { phase, attempt, code } },
     { type: "sound", act: "resume" }, // nobody will say any more whether that was speech
   );
+  return code === NOT_LOGGED_IN ? withEffects(left, { type: "log_in" }) : left;
 }
 
 /**

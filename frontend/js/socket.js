@@ -21,6 +21,7 @@ const FIRST_RETRY_MS = 500;
 const MAX_RETRY_MS = 15_000;
 const JITTER = 0.3;
 const GOING_AWAY = 1001;
+export const NOT_LOGGED_IN = 4401;
 const LOST = 4000; // ours: silence; no server said anything
 const MIN_SILENT_GAP_MS = 2_000;
 const MAX_UNSENT_BYTES = 256 << 10;
@@ -167,6 +168,7 @@ export class Socket {
     else this.attempt += 1;
     this.onEvent({ type: "disconnected", attempt: this.attempt, code, silently });
     if (silently) this.connect();
+    else if (code === NOT_LOGGED_IN) this.#stopTimer(); // the same would be said to the next try
     else this.#startTimer(retryDelayMs(this.attempt, this.random()));
   }
 

@@ -100,6 +100,7 @@
  *   | {type: "download", name: string, mediaType: string, text: string}
  *   | {type: "settings", settings: Settings}
  *   | {type: "readiness"}
+ *   | {type: "log_in"}
  *   | {type: "microphone", isOn: boolean, deviceId: string}
  *   | {type: "sound", act: "flush" | "pause" | "resume"}} Effect
  */

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable
 from typing import Final
 
@@ -19,6 +20,8 @@ logger = logging.getLogger(__name__)
 PING_EVERY_S: Final = 20.0
 SILENCE_S: Final = 20.0
 """Silence after a ping that closes the connection."""
+LAST_TURN_S: Final = 30.0
+"""How long a turn may go on whose login is over."""
 _LINGER_S: Final = 1.0
 _STEP_S: Final = 0.05
 _BATCH: Final = 16  # messages read before the event loop may do something else
@@ -108,7 +111,7 @@ class Connection:
     ) -> None:
         self._ws = ws
         self._transport = transport
-        self._is_local = visitor.is_local
+        self._visitor = visitor
         self._loop = asyncio.get_running_loop()
         self._socket = AiohttpSocket(ws, transport, close_s=outbox_limits.close_s)
         self._metrics = services.metrics
@@ -122,13 +125,15 @@ class Connection:
         self.rate = RateLimiter(services.limits.max_frames_per_s, self._loop.time())
         self._heard_s = self._loop.time()  # when the client last sent anything
         self._ping_at_s = self._heard_s + PING_EVERY_S
+        self._login_ends_s = _login_end_s(visitor, self._loop.time())
         self._pinged_s: float | None = None  # when the ping was sent that nothing has answered yet
 
     async def run(self) -> None:
         """Talk until either side closes; then everything of this client has ended."""
         log.session_id.set(self.session.id)
         writer = asyncio.create_task(self.outbox.run(), name=f"writer {self.session.id}")
-        logger.info("session begins, %s", "local" if self._is_local else "not local")
+        where = "local" if self._visitor.is_local else "not local"
+        logger.info("session begins, %s%s", where, ", logged in" if self._visitor.is_logged_in else "")
         try:
             self.session.greet()
             await self._read()
@@ -146,7 +151,9 @@ class Connection:
         self.outbox.finish(code, reason)
 
     def beat(self, now_s: float) -> None:
-        """Called every second or so: ping, or give the client up."""
+        """Called every second or so: ping, or give the client up, or end what its login no longer covers."""
+        if now_s >= self._login_ends_s and not self.outbox.is_closing:
+            self._end_login(now_s)
         if self._pinged_s is not None and now_s - self._pinged_s >= SILENCE_S:
             logger.info("the client is silent; closing")
             self._transport.abort()
@@ -154,6 +161,13 @@ class Connection:
             self._pinged_s = now_s
             self._ping_at_s = now_s + PING_EVERY_S
             self.outbox.put(Kind.PING, b"")
+
+    def _end_login(self, now_s: float) -> None:
+        """A turn that runs may end, for LAST_TURN_S."""
+        if self.session.is_idle or now_s >= self._login_ends_s + LAST_TURN_S:
+            logger.info("the login is over; closing")
+            self.session.interrupt()
+            self.close(4401, "login is over")
 
     async def _read(self) -> None:
         count = 0
@@ -193,6 +207,13 @@ class Connection:
                 self.session.receive_binary(data)
             case Verdict.TAKE:
                 self.outbox.put(Kind.PONG, data)
+
+
+def _login_end_s(visitor: Visitor, now_s: float) -> float:
+    """By the event loop's clock."""
+    if visitor.expires_at_s is None:
+        return float("inf")
+    return now_s + visitor.expires_at_s - time.time()
 
 
 def _close_payload(code: int, reason: str) -> bytes:

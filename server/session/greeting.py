@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from server import config
 from server.llm.types import ModelInfo
+from server.session.visitor import Visitor
 from server.wire import frames as wire
 from skills_engine import Diagnostic, HookInfo, Skill, SkillsSnapshot
 
@@ -21,6 +22,10 @@ def skills_frame(snapshot: SkillsSnapshot, selected: list[str] | None) -> wire.S
 
 def model_item(info: ModelInfo) -> wire.ModelItem:
     return wire.ModelItem(name=info.name, host=info.host, location=info.location)
+
+
+def user_item(visitor: Visitor) -> wire.UserItem:
+    return wire.UserItem(name=visitor.user_id, is_operator=visitor.is_operator, is_logged_in=visitor.is_logged_in)
 
 
 def limit_items(limits: config.Limits) -> wire.LimitItems:

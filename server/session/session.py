@@ -125,6 +125,7 @@ class Session:
                 model=greeting.model_item(self._services.model()),
                 speech=self._services.speech.status,
                 limits=greeting.limit_items(self._services.limits),
+                user=greeting.user_item(self._visitor),
             )
         )
         if snapshot.diagnostics:
@@ -136,6 +137,9 @@ class Session:
 
     def tell_speech(self, status: wire.SpeechStatus) -> None:
         self._send(wire.Speech(**msgspec.structs.asdict(status)))
+
+    def tell_notice(self, notice: wire.Notice) -> None:
+        self._send(notice)
 
     def receive_text(self, data: bytes) -> None:
         received_s = time.perf_counter()

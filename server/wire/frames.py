@@ -185,6 +185,15 @@ class ModelItem(Struct, kw_only=True, frozen=True):
     location: Literal["local", "cloud"]
 
 
+class UserItem(Struct, kw_only=True, frozen=True):
+    """As whom the server knows whoever sits at the client."""
+
+    name: str
+    is_operator: bool
+    is_logged_in: bool
+    """False: a local request, or a server without login."""
+
+
 class SpeechPart(Struct, kw_only=True, frozen=True):
     """A part of the speech chain: there (`ready`), on its way (`loading`), or why not."""
 
@@ -221,6 +230,7 @@ class Ready(ServerFrame, tag="ready", frozen=True, kw_only=True):
     model: ModelItem
     speech: SpeechStatus
     limits: LimitItems
+    user: UserItem
 
 
 class Speech(ServerFrame, tag="speech", frozen=True, kw_only=True):

@@ -463,3 +463,23 @@ test("the views and traces of turns do not grow without end", () => {
   assert.equal(Object.keys(page.state.traces).length, 20);
   assert.equal(page.state.notices.length, 5);
 });
+
+test("a login that is over keeps what was heard and leads to the login page", () => {
+  const page = new Page();
+  const t = turn("t1");
+  page.ask("Hello", "t1");
+  page.receive(t.start(), t.text("Hi."), t.sentence(0, "Hi."), t.sentenceEnd(0, 0));
+
+  page.dispatch({ type: "disconnected", attempt: 1, code: 4401, silently: false });
+
+  assert.equal(page.effects.filter(({ type }) => type === "log_in").length, 1);
+  assert.ok(page.unsaved.length || page.records.size);
+});
+
+test("any other loss of the connection does not", () => {
+  const page = new Page();
+
+  page.dispatch({ type: "disconnected", attempt: 1, code: 1006, silently: false });
+
+  assert.ok(!page.effects.some(({ type }) => type === "log_in"));
+});

@@ -234,3 +234,14 @@ test("sound that a slow network does not take is dropped, frames are not", () =>
   assert.equal(page.socket.droppedSound, 1);
   assert.equal(page.last().sent.length, 1);
 });
+
+test("who is not logged in does not try again by itself", () => {
+  const page = connected();
+  page.ready();
+
+  page.last().onclose({ code: 4401 });
+  page.clock.advance(120_000);
+
+  assert.equal(page.sockets.length, 1);
+  assert.deepEqual(page.events.at(-1), { type: "disconnected", attempt: 1, code: 4401, silently: false });
+});

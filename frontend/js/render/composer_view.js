@@ -77,7 +77,7 @@ function connectionLine({ connection, server }) {
   if (phase === "online" || (server && attempt === 0) || (!server && attempt < 2)) return null;
   const text =
     connection.code === 4401
-      ? "This server wants to know who you are. Open its address with your token."
+      ? "You are not logged in any more. The login page comes…"
       : "No connection to the server. Trying again…";
   return h(
     "div",

@@ -69,6 +69,7 @@ export function headerView(state) {
       ),
       menuView(conversation),
     ),
+    userView(state),
   );
 }
 
@@ -83,6 +84,19 @@ function modelView({ server }) {
     icon(where),
     h("span", { class: "model-name" }, name),
     h("span", { class: "model-where" }, location === "local" ? "local" : `cloud: ${host}`),
+  );
+}
+
+/** Who is logged in. Without login there is nobody to name. @param {State} state */
+function userView({ server }) {
+  if (!server?.user?.is_logged_in) return null;
+  const { name } = server.user;
+  const label = `Log out ${name}`;
+  return h(
+    "button",
+    { type: "button", class: "button quiet user", "data-action": "log-out", title: label, "aria-label": label },
+    h("span", { class: "user-name" }, name),
+    icon("leave"),
   );
 }
 

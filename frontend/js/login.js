@@ -1,0 +1,46 @@
+/** The login page: one field, one request, and back to where one came from. */
+
+const HEADERS = { "Content-Type": "application/json" };
+
+const form = /** @type {HTMLFormElement} */ (document.getElementById("login"));
+const field = /** @type {HTMLInputElement} */ (document.getElementById("token"));
+const button = /** @type {HTMLButtonElement} */ (document.getElementById("submit"));
+const problem = /** @type {HTMLElement} */ (document.getElementById("problem"));
+
+/** The fragment names the conversation; nothing else of an address is followed. */
+function goOn() {
+  location.replace(`/${location.hash}`);
+}
+
+/** Who came by a link from another site has sent no cookie with that request, and is logged in all the same. */
+async function goOnIfLoggedIn() {
+  const answer = await fetch("/api/session", { cache: "no-store" }).catch(() => null);
+  const session = answer?.ok ? await answer.json().catch(() => null) : null;
+  if (session?.is_logged_in) goOn();
+}
+
+/** @param {string} token @returns {Promise<string | null>} what went wrong */
+async function logIn(token) {
+  const asked = fetch("/api/login", { method: "POST", headers: HEADERS, body: JSON.stringify({ token }) });
+  const answer = await asked.catch(() => null);
+  if (!answer) return "The server cannot be reached. Try again.";
+  if (answer.ok) return null;
+  const refusal = await answer.json().catch(() => null);
+  const text = refusal?.error?.message ?? `The server answers ${answer.status}`;
+  return `${text[0].toUpperCase()}${text.slice(1)}.`;
+}
+
+form.addEventListener("submit", async (event) => {
+  event.preventDefault();
+  if (button.disabled) return;
+  button.disabled = true;
+  problem.textContent = "";
+  const wrong = await logIn(field.value);
+  if (wrong === null) return goOn();
+  problem.textContent = wrong;
+  button.disabled = false;
+  field.select();
+  field.focus();
+});
+
+void goOnIfLoggedIn();
