@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
@@ -12,12 +13,15 @@ from aiohttp.test_utils import TestServer
 from server import config
 from server.accounts.accounts import Accounts
 from server.agent.chunks import LLMChunk
+from server.config import Secret
 from server.gateway.auth import Doorkeeper
-from server.gateway.connection import PING_EVERY_S, SILENCE_S, Connection
+from server.gateway.connection import LAST_TURN_S, PING_EVERY_S, SILENCE_S, Connection
+from server.gateway.guard import build_guard
 from server.gateway.rate_limit import RateLimiter, Verdict
 from server.gateway.websocket_server import WebSocketServer
 from server.session.outbox import OutboxLimits
-from tests.session.fakes import Desk, FakeAgent
+from tests.accounts.keys import SECRET, token
+from tests.session.fakes import Desk, FakeAgent, Pause
 
 UPGRADE = (
     b"GET /ws HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
@@ -57,14 +61,15 @@ class RawClient:
                 return payload
 
 
-async def connect(port: int, *, receive_buffer_bytes: int | None = None) -> RawClient:
+async def connect(port: int, *, receive_buffer_bytes: int | None = None, token: str | None = None) -> RawClient:
     raw = socket.socket()
     if receive_buffer_bytes is not None:
         raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer_bytes)
     raw.setblocking(False)
     await asyncio.get_running_loop().sock_connect(raw, ("127.0.0.1", port))
     reader, writer = await asyncio.open_connection(sock=raw, limit=4096)
-    writer.write(UPGRADE)
+    bearer = b"" if token is None else f"Authorization: Bearer {token}\r\n".encode()
+    writer.write(UPGRADE.removesuffix(b"\r\n") + bearer + b"\r\n")
     await reader.readuntil(b"\r\n\r\n")
     return RawClient(reader, writer)
 
@@ -89,10 +94,10 @@ async def bench(agent: FakeAgent) -> AsyncIterator[Bench]:
     limits = OutboxLimits(
         high_frames=4000, high_bytes=1 << 18, full_frames=8000, full_bytes=1 << 20, stall_s=0.1, close_s=1.0
     )
-    security = config.Security()
+    security = config.Security(jwt=config.Jwt(keys=[Secret(SECRET)], algorithms=["HS256"], leeway_s=0))
     doorkeeper = Doorkeeper(config.Listen(), security, [], Accounts(security, [b"a key"]))
     sockets = WebSocketServer(desk.services, doorkeeper, desk.limits, outbox_limits=limits)
-    app = web.Application()
+    app = web.Application(middlewares=[build_guard(doorkeeper, desk.metrics)])
     app.router.add_get("/ws", sockets.handle)
     async with TestServer(app) as server:
         assert server.port is not None
@@ -204,3 +209,33 @@ async def test_whatever_a_client_sends_after_a_ping_keeps_it(bench: Bench) -> No
 async def heard(me: RawClient) -> bool:
     me.send(PING, b"still there?")
     return await me.until(PONG) == b"still there?"
+
+
+# a login that ends
+
+
+def beat(bench: Bench, now_s: float) -> None:
+    for connection in bench.sockets.connections:
+        connection.beat(now_s)
+
+
+@pytest.mark.parametrize("grace_s", [0.0, LAST_TURN_S])
+async def test_a_login_that_is_over_closes_the_connection_when_its_turn_is(
+    bench: Bench, agent: FakeAgent, grace_s: float
+) -> None:
+    loop = asyncio.get_running_loop()
+    pause = Pause()
+    agent.turns = [[pause]]
+    me = await connect(bench.port, token=token(SECRET, "HS256", exp=time.time() + 60))
+    if grace_s:
+        me.send(TEXT, b'{"type":"chat","messages":[{"role":"user","content":"hi"}]}')
+        await pause.reached.wait()
+    beat(bench, loop.time() + 59)
+    assert await heard(me)
+    beat(bench, loop.time() + 60 + grace_s - 1)
+    assert await heard(me)
+
+    beat(bench, loop.time() + 61 + grace_s)
+
+    assert (await me.until(CLOSE))[:2] == (4401).to_bytes(2, "big")
+    me.writer.close()
