@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from server.llm.types import Usage
+from server.media.store import MediaItem
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,10 @@ class ToolFinished:
     content: str
     is_error: bool
     duration_ms: float
+    arguments: Any = None
+    """Those that ran, where they are not the model's."""
+    for_user: str = ""
+    """Shown, not stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +49,10 @@ class LLMChunk:
     reasoning: the model's thinking; shown only in the trace.
     hook: a persistent hook was injected: name, role, content, skill, timing.
     tool_call, tool_result: every call is followed by its result unless the turn is cancelled.
+    media: a file that the user is shown.
     reply_end: a model reply with text is over; a sentence still open ends here.
     model_request: the next thing that happens is a call of the model.
+    held: the next thing that happens waits for hooks.
     usage: of one finished model call.
     """
 
@@ -54,8 +61,10 @@ class LLMChunk:
     hook: dict[str, str] | None = None
     tool_call: ToolStarted | None = None
     tool_result: ToolFinished | None = None
+    media: MediaItem | None = None
     notice: NoticeGiven | None = None
     trace: TraceEvent | None = None
     usage: Usage | None = None
     reply_end: bool = False
     model_request: bool = False
+    held: bool = False

@@ -24,14 +24,17 @@ class Fitted:
     fits: bool = True
 
 
-def fit(conversation: Conversation, *, budget_tokens: int) -> Fitted:
-    """What of the conversation is sent. With `fits` false even the rest is estimated too large."""
-    messages = conversation.messages
+def fit(conversation: Conversation, *, budget_tokens: int, messages: Sequence[Message] | None = None) -> Fitted:
+    """What of the conversation is sent. With `fits` false even the rest is estimated too large.
+
+    `messages`: what a hook has made of the conversation for this call; its own count as the turn's.
+    """
+    messages = conversation.messages if messages is None else messages
     excess = sum(estimate_tokens(m) for m in messages) - budget_tokens
     if excess <= 0:
         return Fitted(list(messages), [])
     left_out: list[Message] = []
-    for group in [*_old_turns(conversation), *_old_copies(conversation)]:
+    for group in [*_old_turns(conversation, messages), *_old_copies(conversation, messages)]:
         if excess <= 0:
             break
         left_out += group
@@ -40,10 +43,10 @@ def fit(conversation: Conversation, *, budget_tokens: int) -> Fitted:
     return Fitted([m for m in messages if id(m) not in gone], left_out, excess <= 0)
 
 
-def _old_turns(conversation: Conversation) -> list[list[Message]]:
+def _old_turns(conversation: Conversation, messages: Sequence[Message]) -> list[list[Message]]:
     """The turns of the history, oldest first, each from its user message on; their hooks stay."""
     turns: list[list[Message]] = []
-    for message in conversation.messages:
+    for message in messages:
         kind = conversation.origin(message).kind
         if kind == "user":
             break
@@ -56,11 +59,11 @@ def _old_turns(conversation: Conversation) -> list[list[Message]]:
     return turns
 
 
-def _old_copies(conversation: Conversation) -> list[list[Message]]:
+def _old_copies(conversation: Conversation, messages: Sequence[Message]) -> list[list[Message]]:
     """All but the newest copy of each persistent hook that came with the history, oldest first."""
     copies: list[tuple[tuple[str | None, str | None], Message]] = []
     newest: dict[tuple[str | None, str | None], Message] = {}
-    for message in conversation.messages:
+    for message in messages:
         origin = conversation.origin(message)
         if origin.kind == "hook" and origin.persistent:
             key = (origin.skill, origin.hook)

@@ -22,7 +22,7 @@ _MAX_NAME_CHARS = 256
 class Origin:
     """Where a message of a turn comes from; for trimming and for the inspector."""
 
-    kind: Literal["system", "history", "user", "turn", "prompt", "hook"]
+    kind: Literal["system", "history", "user", "turn", "prompt", "hook", "process_hook"]
     name: str | None = None
     """Of a prompt: `planning_prompt`, `first_step_prompt`, `agent_loop_prompt`."""
     skill: str | None = None
@@ -113,6 +113,10 @@ class Conversation:
         if isinstance(content, str):
             return content
         return "\n\n".join(part["text"] for part in content or () if part.get("type") == "text")
+
+    def knows(self, message: Message) -> bool:
+        """Whether it is one of the turn's own, and no hook's."""
+        return id(message) in self._origins
 
     def origin(self, message: Message) -> Origin:
         entry = self._origins.get(id(message))

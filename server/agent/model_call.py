@@ -15,10 +15,22 @@ from server import config
 from server.agent.chunks import LLMChunk, NoticeGiven
 from server.agent.fitting import Fitted, estimate_tokens, estimate_tools, fit, has_image
 from server.agent.messages import Conversation, find_violation
+from server.agent.rewriting import PlanningPrompt, Rewriter
 from server.agent.roles import adapt
+from server.agent.telling import Telling
 from server.agent.trace import Tracer
 from server.errors import ContextTooLong, ProviderError, RoleRefused, ServerError
-from server.llm.types import Finished, LanguageModel, LateSystem, ModelEvent, ModelRequest, TextDelta, ToolCall
+from server.hooks.layers import TurnHooks
+from server.llm.types import (
+    Finished,
+    LanguageModel,
+    LateSystem,
+    Message,
+    ModelEvent,
+    ModelRequest,
+    TextDelta,
+    ToolCall,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -48,6 +60,9 @@ class ModelCalls:
         *,
         conversation: Conversation,
         tracer: Tracer,
+        rewriter: Rewriter | None = None,
+        telling: Telling | None = None,
+        hooks: TurnHooks | None = None,
         clock_s: Callable[[], float] = time.perf_counter,
     ) -> None:
         self._model = model
@@ -55,23 +70,37 @@ class ModelCalls:
         self._memory = memory
         self._conversation = conversation
         self._tracer = tracer
+        self._rewriter = rewriter
+        self._telling = telling or Telling(None)
+        self._hooks = hooks
         self._clock_s = clock_s
         self._said_trimmed = False
         self._budget_tokens: int | None = None  # of this turn, once a call of it was too long
+        self._limit_tokens = 0  # what the last fitting had
 
     async def call(
-        self, request: ModelRequest, *, round_number: int | None = None
+        self, request: ModelRequest, *, round_number: int | None = None, planning: PlanningPrompt | None = None
     ) -> AsyncGenerator[ModelEvent | LLMChunk, None]:
         """Stream the answer to the conversation as it stands; `request.messages` is filled in here.
 
+        Hooks may rewrite the call once, whatever is tried again.
         Yields model events, and what else belongs to the turn as LLMChunks. The
-        last event is Finished. Raises ProviderError; closing the generator
-        closes the provider's stream.
+        last event is Finished. Raises ProviderError and TurnAborted; closing the
+        generator closes the provider's stream.
         """
+        given: list[Message] | None = None
+        if self._rewriter is not None and self._rewriter.is_needed:
+            yield LLMChunk(held=True)
+            messages = (await self._fit(request)).messages
+            name = self._model.info.name
+            rewritten = await self._rewriter.rewrite(request, messages, model=name, planning=planning)
+            request, given = rewritten.request, rewritten.messages
+            for chunk in self._tracer.hook_reports(self._hooks):
+                yield chunk
         attempt = 0
         while True:
             attempt += 1
-            fitted = await self._fit(request)
+            fitted = self._fitting(await self._fit(request, given))
             mode = self._mode()
             messages = _checked(adapt(fitted.messages, mode))
             sent = replace(request, messages=messages, question=self._conversation.question)
@@ -80,6 +109,10 @@ class ModelCalls:
             if fitted.left_out and not self._said_trimmed:
                 self._said_trimmed = True
                 yield _trimmed_notice(len(fitted.left_out))
+            if fitted.left_out:
+                dropped, remaining = len(fitted.left_out), len(fitted.messages)
+                self._telling.compressed(dropped=dropped, remaining=remaining, is_retry=attempt > 1)
+            self._tell_request(sent)
             yield LLMChunk(model_request=True)
             is_answered = False
             try:
@@ -92,7 +125,11 @@ class ModelCalls:
                     raise
                 for chunk in self._learn(error, request, fitted, mode, attempt):
                     yield chunk
-                await asyncio.sleep(_wait_s(error, attempt))
+                wait_s = _wait_s(error, attempt)
+                self._telling.llm_retry(
+                    attempt=attempt, most=MAX_ATTEMPTS, code=error.code, error=str(error), wait_s=wait_s
+                )
+                await asyncio.sleep(wait_s)
             else:
                 return
 
@@ -109,21 +146,33 @@ class ModelCalls:
                     for chunk in self._tracer.after_call(event, first_token_ms=first_token_ms, total_ms=elapsed_ms):
                         yield chunk
 
-    async def _fit(self, request: ModelRequest) -> Fitted:
+    def _tell_request(self, request: ModelRequest) -> None:
+        self._telling.llm_request(
+            request,
+            model=self._model.info.name,
+            max_tokens=self._settings.max_tokens,
+            options=self._settings.options,
+        )
+
+    async def _fit(self, request: ModelRequest, given: list[Message] | None = None) -> Fitted:
+        """`given`: in place of the conversation. Whether it fits, the caller has to look."""
         known = [tokens for tokens in (self._memory.budget_tokens, self._budget_tokens) if tokens is not None]
         budget = min(known, default=None)
         if budget is None:
             context = self._settings.context_tokens or await self._model.context_tokens()
             if context is None:
-                return Fitted(list(self._conversation.messages), [])
+                return Fitted(list(self._conversation.messages if given is None else given), [])
             budget = context - (self._settings.max_tokens or context // _REPLY_SHARE)
-        fitted = fit(self._conversation, budget_tokens=budget - estimate_tools(request.tools))
-        if not fitted.fits:
-            raise ContextTooLong(
-                f"the message and what must go with it do not fit the context of {self._model.info.name} "
-                f"({budget} tokens for the prompt); shorten it or use a model with a larger context"
-            )
-        return fitted
+        self._limit_tokens = budget
+        return fit(self._conversation, budget_tokens=budget - estimate_tools(request.tools), messages=given)
+
+    def _fitting(self, fitted: Fitted) -> Fitted:
+        if fitted.fits:
+            return fitted
+        raise ContextTooLong(
+            f"the message and what must go with it do not fit the context of {self._model.info.name} "
+            f"({self._limit_tokens} tokens for the prompt); shorten it or use a model with a larger context"
+        )
 
     def _mode(self) -> LateSystem:
         if self._settings.late_system != "auto":

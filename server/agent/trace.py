@@ -13,6 +13,7 @@ from server.agent.chunks import LLMChunk, TraceEvent
 from server.agent.fitting import Fitted
 from server.agent.messages import Conversation, Origin
 from server.agent.roles import head_length, sent_role
+from server.hooks.layers import TurnHooks
 from server.llm.types import Finished, LateSystem, Message, ModelRequest, Purpose
 from skills_engine import HookInfo
 
@@ -44,7 +45,7 @@ class Tracer:
         if attempt == 1:
             self._calls += 1
         self._purposes.add(request.purpose)
-        yield from self._changes()
+        yield from self._changes(fitted.messages)
         yield _event("model_call", self._call(request, fitted, mode, round_number, attempt))
 
     def after_call(self, finished: Finished, *, first_token_ms: float | None, total_ms: float) -> Iterator[LLMChunk]:
@@ -66,6 +67,15 @@ class Tracer:
             },
         )
 
+    def hook_reports(self, hooks: TurnHooks | None) -> Iterator[LLMChunk]:
+        """What process hooks and in-process hooks did since the last time."""
+        if self._is_on and hooks is not None:
+            for report in hooks.pipeline.take_reports():
+                # before_llm belongs to the call that is about to be made
+                yield _event(
+                    report.event, {"call": self._calls + (report.data["stage"] == "before_llm"), **report.data}
+                )
+
     def end(self) -> Iterator[LLMChunk]:
         """What left the list since the last call, and the hooks that never entered it; of a turn that completed."""
         if not self._is_on:
@@ -79,11 +89,13 @@ class Tracer:
         for batch in _batches(not_fired):
             yield _event("not_fired", {"hooks": batch})
 
-    def _changes(self) -> Iterator[LLMChunk]:
+    def _changes(self, sent: Sequence[Message] = ()) -> Iterator[LLMChunk]:
+        """`sent` may hold messages that a hook wrote for this call."""
         present = {id(m) for m in self._conversation.messages}
         for key in [key for key in self._injected if key not in present]:
             yield _event("removed", self._hook_facts(self._injected.pop(key)))
         fresh = [m for m in self._conversation.messages if id(m) not in self._ids]
+        fresh += [m for m in sent if self._conversation.origin(m).kind == "process_hook" and id(m) not in self._ids]
         for message in fresh:
             self._ids[id(message)] = f"m{len(self._ids)}"
         for batch in _batches(map(self._message_facts, fresh)):

@@ -1,0 +1,109 @@
+"""What observers are told of a turn, in the reference host's words; without observers nothing is built."""
+
+import time
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from server.agent.fitting import has_image
+from server.agent.reply import Reply
+from server.hooks.layers import TurnHooks
+from server.hooks.types import ToolOutcome
+from server.llm.types import Message, ModelRequest
+
+Status = Literal["completed", "error", "aborted"]
+_SEVERITIES: dict[Status, Literal["info", "warn", "error"]] = {"completed": "info", "error": "error", "aborted": "warn"}
+
+
+class Telling:
+    """The events of one turn that are the agent's; those of tool calls are their chain's."""
+
+    def __init__(self, hooks: TurnHooks | None) -> None:
+        self._events = None if hooks is None else hooks.events
+        self._question = "" if hooks is None else hooks.facts.user_message
+        self._started_s = time.perf_counter()
+        self._final = ""
+        self._ran: list[ToolOutcome] = []
+
+    def begin_round(self, number: int) -> None:
+        if self._events is not None:
+            self._events.iteration = number
+
+    def turn_start(self, question: str, messages: Sequence[Message]) -> None:
+        if self._events is not None:
+            self._question = self._question or question
+            asked = messages[-1:] if messages else ()
+            payload = {"UserMessage": self._question, "MediaCount": sum(map(has_image, asked))}
+            self._events.emit("agent.turn.start", payload)
+
+    def turn_end(self, status: Status) -> None:
+        if self._events is None or not self._events.wants("agent.turn.end"):
+            return
+        executions = [
+            {"name": o.name, "success": not o.is_error, **({"error_summary": o.content[:200]} if o.is_error else {})}
+            for o in self._ran
+        ]
+        payload = {
+            "Status": status,
+            "Workspace": "",
+            "Iterations": self._events.iteration,
+            "Duration": int((time.perf_counter() - self._started_s) * 1_000_000_000),
+            "FinalContentLen": len(self._final),
+            "UserMessage": self._question,
+            "FinalContent": self._final,
+            "ActiveSkills": None,
+            "AttemptedSkills": None,
+            "FinalSuccessfulPath": None,
+            "SkillContextSnapshots": None,
+            "ToolKinds": sorted({o.name for o in self._ran}) or None,
+            "ToolExecutions": executions or None,
+        }
+        self._events.emit("agent.turn.end", payload, severity=_SEVERITIES[status])
+
+    def llm_request(
+        self, request: ModelRequest, *, model: str, max_tokens: int | None, options: dict[str, Any]
+    ) -> None:
+        if self._events is not None and self._events.wants("agent.llm.request"):
+            merged = {**options, **request.options}
+            payload = {
+                "Model": request.model or model,
+                "MessagesCount": len(request.messages),
+                "ToolsCount": len(request.tools),
+                "MaxTokens": merged.get("max_tokens", max_tokens or 0),
+                "Temperature": merged.get("temperature", 0),
+            }
+            self._events.emit("agent.llm.request", payload, trace_path="turn.llm.request")
+
+    def llm_retry(self, *, attempt: int, most: int, code: str, error: str, wait_s: float) -> None:
+        if self._events is not None:
+            payload = {
+                "Attempt": attempt,
+                "MaxRetries": most - 1,
+                "Reason": code,
+                "Error": error,
+                "Backoff": int(wait_s * 1_000_000_000),
+            }
+            self._events.emit("agent.llm.retry", payload, trace_path="turn.llm.retry", severity="warn")
+
+    def compressed(self, *, dropped: int, remaining: int, is_retry: bool) -> None:
+        if self._events is not None:
+            reason = "llm_retry" if is_retry else "proactive_budget"
+            payload = {"Reason": reason, "DroppedMessages": dropped, "RemainingMessages": remaining}
+            self._events.emit("agent.context.compress", payload, severity="warn")
+
+    def llm_response(self, reply: Reply) -> None:
+        self._final = reply.content or self._final
+        if self._events is not None:
+            payload = {
+                "ContentLen": len(reply.content),
+                "ToolCalls": len(reply.calls),
+                "HasReasoning": reply.has_reasoning,
+            }
+            self._events.emit("agent.llm.response", payload, trace_path="turn.llm.response")
+
+    def tool_ran(self, outcome: ToolOutcome) -> None:
+        if self._events is not None:
+            self._ran.append(outcome)
+
+    def failed(self, stage: str, message: str) -> None:
+        if self._events is not None:
+            self._events.emit("agent.error", {"Stage": stage, "Message": message}, severity="error")

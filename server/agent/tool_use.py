@@ -1,0 +1,116 @@
+"""A round's batch of tool calls: announced, run, and put into the conversation."""
+
+import asyncio
+import base64
+import logging
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+
+from server.agent.chunks import LLMChunk, ToolFinished, ToolStarted
+from server.agent.messages import Conversation, Origin, assistant_message, tool_message
+from server.agent.reply import Reply
+from server.agent.telling import Telling
+from server.agent.trace import Tracer
+from server.hooks.layers import TurnHooks
+from server.hooks.types import ToolOutcome
+from server.llm.types import Message, ToolCall
+from server.media.references import MediaError
+from server.tools.arguments import parse_arguments
+from server.tools.executor import ToolExecutor
+
+logger = logging.getLogger(__name__)
+
+_IMAGE_NOTE = "[Loaded image from tool result above]"
+
+
+class ToolUse:
+    """Of one turn."""
+
+    def __init__(
+        self,
+        executor: ToolExecutor,
+        conversation: Conversation,
+        *,
+        hooks: TurnHooks | None,
+        tracer: Tracer,
+        telling: Telling,
+    ) -> None:
+        self._executor = executor
+        self._conversation = conversation
+        self._hooks = hooks
+        self._tracer = tracer
+        self._telling = telling
+        self._call_ids: set[str] = set()
+        self.ran: list[str] = []
+        """The tools that really ran in the last batch, in call order (L1-27)."""
+        self.is_handled = False
+        """The user has what was asked for: every call of the last batch says so."""
+
+    async def run(self, reply: Reply) -> AsyncGenerator[LLMChunk, None]:
+        """Run the calls, then append call and results, nothing between them (L1-28). Raises TurnAborted."""
+        calls = [self._with_own_id(call) for call in reply.calls]
+        parsed = [parse_arguments(call.arguments) for call in calls]
+        asked = assistant_message(
+            reply.content, [(c.id, c.name, p.as_json) for c, p in zip(calls, parsed, strict=True)]
+        )
+        for call, arguments in zip(calls, parsed, strict=True):
+            shown = arguments.value if self._hooks is None else await self._hooks.conceal(arguments.value)
+            yield LLMChunk(tool_call=ToolStarted(call.id, call.name, shown))
+        outcomes: list[ToolOutcome] = []
+        async with aclosing(self._executor.run_batch(calls)) as batch:
+            async for outcome in batch:
+                outcomes.append(outcome)
+                self._telling.tool_ran(outcome)
+                for chunk in self._tell(outcome):
+                    yield chunk
+        results = [tool_message(outcome.id, outcome.name, outcome.content) for outcome in outcomes]
+        for message in (asked, *results, *await self._pictures(outcomes)):
+            self._conversation.append(message, Origin(kind="turn"))
+        self.ran = [outcome.name for outcome in outcomes]
+        self._tracer.tools_ran += self.ran
+        self.is_handled = all(outcome.is_handled for outcome in outcomes)
+
+    def _tell(self, outcome: ToolOutcome) -> list[LLMChunk]:
+        finished = ToolFinished(
+            id=outcome.id,
+            name=outcome.name,
+            content=outcome.content,
+            is_error=outcome.is_error,
+            duration_ms=outcome.duration_ms,
+            arguments=outcome.arguments,
+            for_user=outcome.for_user,
+        )
+        return [
+            *self._tracer.hook_reports(self._hooks),
+            LLMChunk(tool_result=finished),
+            *(LLMChunk(media=item) for item in outcome.media),
+        ]
+
+    async def _pictures(self, outcomes: Sequence[ToolOutcome]) -> list[Message]:
+        """What the model is to see of the results: a tool message holds text only."""
+        store = None if self._hooks is None else self._hooks.layers.media
+        if store is None:
+            return []
+        parts = []
+        for item in (item for outcome in outcomes if not outcome.is_handled for item in outcome.media):
+            if not item.content_type.startswith("image/"):
+                continue
+            try:
+                content_type, data = await store.open_image(item.ref)
+            except MediaError as error:
+                logger.info("the model does not see %s: %s", item.name, error)
+                continue
+            encoded = await asyncio.to_thread(base64.b64encode, data)  # up to 5 MiB
+            url = f"data:{content_type};base64,{encoded.decode()}"
+            parts.append({"type": "image_url", "image_url": {"url": url}})
+        return [{"role": "user", "content": [{"type": "text", "text": _IMAGE_NOTE}, *parts]}] if parts else []
+
+    def _with_own_id(self, call: ToolCall) -> ToolCall:
+        """Providers reuse ids or leave them out; in a turn every call has its own."""
+        call_id = wanted = call.id or "call"
+        number = 1
+        while call_id in self._call_ids:
+            number += 1
+            call_id = f"{wanted}_{number}"
+        self._call_ids.add(call_id)
+        return ToolCall(call_id, call.name, call.arguments)

@@ -1,0 +1,192 @@
+"""One turn: the planning round, the agent loop and the five timings (seed 004 §5, HOOKS "The turn").
+
+The text below follows the flow chart of the seed line by line: what is
+inserted, what is taken out again, and what the model reads in between.
+"""
+
+from collections.abc import AsyncGenerator, Iterator, Sequence
+from contextlib import aclosing
+from itertools import count
+
+from server.agent.chunks import LLMChunk, NoticeGiven
+from server.agent.injections import Injections
+from server.agent.messages import Conversation
+from server.agent.model_call import ModelCalls
+from server.agent.prompts import PromptSet
+from server.agent.reply import Reply
+from server.agent.rewriting import PlanningPrompt
+from server.agent.stream_gate import StreamGate
+from server.agent.tags import TagReader
+from server.agent.telling import Telling
+from server.agent.tool_use import ToolUse
+from server.agent.trace import Tracer
+from server.hooks.layers import TurnHooks
+from server.llm.types import Message, ModelRequest, Purpose, ToolSpec
+
+
+class AgentTurn:
+    """Built for one turn, of parts that all work on the same conversation."""
+
+    def __init__(
+        self,
+        *,
+        prompts: PromptSet,
+        conversation: Conversation,
+        injections: Injections,
+        calls: ModelCalls,
+        tools: Sequence[ToolSpec],
+        tool_use: ToolUse,
+        tracer: Tracer,
+        telling: Telling,
+        hooks: TurnHooks | None,
+        model_name: str,
+        max_rounds: int,
+    ) -> None:
+        self._prompts = prompts
+        self._conversation = conversation
+        self._injections = injections
+        self._calls = calls
+        self._tools = tools
+        self._tool_use = tool_use
+        self._tracer = tracer
+        self._telling = telling
+        self._hooks = hooks
+        self._model_name = model_name
+        self._max_rounds = max_rounds
+        self._has_spoken = False
+        self._needs_tools = True  # unless the planning reply says otherwise
+        self._acknowledgement = ""
+
+    async def run(self, *, planning: bool, has_tools: bool) -> AsyncGenerator[LLMChunk, None]:
+        for chunk in self._start():
+            yield chunk
+        if not has_tools:
+            stages = [self._answer_directly()]
+        elif planning:
+            stages = [self._plan(), self._loop()]
+        else:
+            stages = [self._loop()]
+        for stage in stages:
+            async with aclosing(stage) as chunks:
+                async for chunk in chunks:
+                    yield chunk
+        if not self._has_spoken and not self._tool_use.is_handled:
+            yield LLMChunk(notice=NoticeGiven("reply_empty", "warning", "the model gave an empty reply; try again"))
+        for chunk in self._tracer.end():
+            yield chunk
+
+    def _start(self) -> Iterator[LLMChunk]:
+        if dropped := self._conversation.dropped:
+            text = f"{dropped} tool call(s) or result(s) without their counterpart were left out of the history"
+            yield LLMChunk(notice=NoticeGiven("tool_messages_unpaired", "warning", text))
+        yield from self._injections.inject("after_user_input")
+
+    async def _answer_directly(self) -> AsyncGenerator[LLMChunk, None]:
+        self._telling.begin_round(1)
+        async with aclosing(self._say(ModelRequest(messages=(), purpose="direct"), Reply())) as chunks:
+            async for chunk in chunks:
+                yield chunk
+
+    async def _plan(self) -> AsyncGenerator[LLMChunk, None]:
+        for chunk in self._injections.inject("before_planning"):
+            yield chunk
+        names = [tool.name for tool in self._tools]
+        prompt = self._injections.inject_prompt("planning_prompt", self._prompts.planning_prompt(names))
+        head = TagReader()
+        reply = Reply(head)
+        request = ModelRequest(messages=(), purpose="planning", tool_names=names)
+        planning = PlanningPrompt(message=prompt, naming=self._prompts.planning_prompt)
+        async with aclosing(self._say(request, reply, planning=planning)) as chunks:
+            async for chunk in chunks:
+                yield chunk
+        self._injections.remove_prompt(prompt)
+        self._injections.remove("before_planning")
+        self._needs_tools = head.needs_tools
+        self._acknowledgement = reply.content
+
+    async def _loop(self) -> AsyncGenerator[LLMChunk, None]:
+        if not self._needs_tools:
+            return
+        for number in count(1):
+            is_last = number > self._max_rounds
+            reply = Reply()
+            async with aclosing(self._round(number, reply, is_last=is_last)) as chunks:
+                async for chunk in chunks:
+                    yield chunk
+            if not reply.calls or is_last or self._tool_use.is_handled:
+                break
+        self._injections.remove("before_first_agent")
+        self._injections.remove("after_tool_call")
+
+    async def _round(self, number: int, reply: Reply, *, is_last: bool) -> AsyncGenerator[LLMChunk, None]:
+        self._telling.begin_round(number)
+        if is_last:
+            text = f"the limit of {self._max_rounds} rounds of tool calls is reached; answering with what is known"
+            yield LLMChunk(notice=NoticeGiven("max_rounds_reached", "warning", text))
+        self._injections.remove("before_each_agent")
+        for chunk in self._injections.inject("before_each_agent"):
+            yield chunk
+        if number == 1:
+            for chunk in self._injections.inject("before_first_agent"):
+                yield chunk
+        step = self._inject_step_prompt(number, is_last=is_last)
+        purpose: Purpose = "last" if is_last else "round"
+        request = ModelRequest(
+            messages=(),
+            tools=self._tools,
+            tool_choice="none" if is_last else "auto",
+            purpose=purpose,
+        )
+        async with aclosing(self._say(request, reply, round_number=number)) as chunks:
+            async for chunk in chunks:
+                yield chunk
+        if reply.calls and not is_last:
+            async with aclosing(self._use_tools(reply)) as chunks:
+                async for chunk in chunks:
+                    yield chunk
+        self._injections.remove_prompt(step)
+
+    async def _use_tools(self, reply: Reply) -> AsyncGenerator[LLMChunk, None]:
+        """Run the batch, then let after_tool_call follow (L1-26)."""
+        async with aclosing(self._tool_use.run(reply)) as chunks:
+            async for chunk in chunks:
+                yield chunk
+        self._injections.remove("after_tool_call")
+        for name in self._tool_use.ran:
+            for chunk in self._injections.inject("after_tool_call", tool_name=name):
+                yield chunk
+
+    async def _say(
+        self,
+        request: ModelRequest,
+        reply: Reply,
+        *,
+        planning: PlanningPrompt | None = None,
+        round_number: int | None = None,
+    ) -> AsyncGenerator[LLMChunk, None]:
+        """Make one model call and yield what of it is for the user; `reply` collects the rest."""
+        gate = StreamGate(self._hooks, model=self._model_name, has_spoken=self._has_spoken)
+        async with aclosing(self._calls.call(request, round_number=round_number, planning=planning)) as events:
+            async for event in events:
+                for item in reply.read(event):
+                    for chunk in await gate.pass_on(item) if isinstance(item, str) else (item,):
+                        yield chunk
+        for item in reply.end():
+            for chunk in await gate.pass_on(item) if isinstance(item, str) else (item,):
+                yield chunk
+        if gate.is_held:
+            yield LLMChunk(held=True)
+        for chunk in await gate.close(reply):
+            yield chunk
+        for chunk in self._tracer.hook_reports(self._hooks):
+            yield chunk
+        self._has_spoken |= gate.has_shown
+        self._telling.llm_response(reply)
+
+    def _inject_step_prompt(self, number: int, *, is_last: bool) -> Message:
+        if is_last:
+            return self._injections.inject_prompt("agent_loop_prompt", self._prompts.last_step)
+        if number == 1:
+            text = self._prompts.first_step_prompt(self._acknowledgement)
+            return self._injections.inject_prompt("first_step_prompt", text)
+        return self._injections.inject_prompt("agent_loop_prompt", self._prompts.agent_loop)
