@@ -157,7 +157,8 @@ class OpenAICompatible:
             # OpenAI's newer models refuse the older name, other servers do not know the newer.
             name = "max_completion_tokens" if self._endpoint.is_openai else "max_tokens"
             body[name] = self._endpoint.max_tokens
-        return body | self._endpoint.options
+        body |= self._endpoint.options
+        return body
 
     def _wishes(self, request: ModelRequest) -> dict[str, Any]:
         """What hooks changed of the request, but for the fields that are ours."""
