@@ -1,4 +1,4 @@
-"""Refusals that a program can read: `{"error": {"code", "message"}}`."""
+"""Refusals that a program can read: `{"error": {"code", "message", "path"?}}`."""
 
 import math
 
@@ -7,10 +7,10 @@ from aiohttp import web
 from server.errors import AuthError, TooManyAttempts
 
 
-def refuse(status: int, code: str, message: str, **headers: str) -> web.Response:
-    """Kept by no cache. In the names of headers `_` stands for `-`."""
+def refuse(status: int, code: str, message: str, *, path: str | None = None, **headers: str) -> web.Response:
+    """Kept by no cache. `path`: of what is wrong in the body. In the names of headers `_` stands for `-`."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
-    body = {"error": {"code": code, "message": message}}
+    body = {"error": {"code": code, "message": message, **({} if path is None else {"path": path})}}
     return web.json_response(body, status=status, headers={"Cache-Control": "no-store", **named})
 
 

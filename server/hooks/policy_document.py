@@ -89,7 +89,7 @@ def document_of(tree: object) -> PolicyDocument:
                     f"`{key}` is set in parley.yaml only; a document holds {', '.join(STAGES)}", path=f"{path}.{key}"
                 )
     try:
-        body = msgspec.convert(tree, _Body)
+        body = msgspec.convert(tree, PolicyBody)
     except msgspec.ValidationError as error:
         raise _explain(str(error), path) from None
     return _normalised(body)
@@ -173,20 +173,22 @@ def _without(handlers: list[PolicyHandler], locked: list[PolicyHandler]) -> list
     return [handler for handler in handlers if handler not in locked]
 
 
-class _Body(Struct, forbid_unknown_fields=True):
+class PolicyBody(Struct, forbid_unknown_fields=True):
+    """A document as it may be written."""
+
     pre_tool_use: AnyPolicyStage | None = None
     post_tool_use: AnyPolicyStage | None = None
     tool_error: AnyPolicyStage | None = None
     tool_skip: AnyPolicyStage | None = None
 
 
-def _normalised(body: _Body | config.Hooks) -> PolicyDocument:
+def _normalised(body: PolicyBody | config.Hooks) -> PolicyDocument:
     stages: dict[str, PolicyStage] = {}
     for name in STAGES:
         match getattr(body, name):
             case PolicyStage() as stage:
                 stages[name] = stage
-            case list() as handlers if handlers or isinstance(body, _Body):
+            case list() as handlers if handlers or isinstance(body, PolicyBody):
                 stages[name] = PolicyStage(handlers=handlers)
     return PolicyDocument(**stages)
 

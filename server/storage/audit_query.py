@@ -2,7 +2,7 @@
 
 import base64
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, Sequence
 from functools import partial
 from typing import Annotated, Any, Final
 
@@ -56,13 +56,10 @@ async def read_page(
     after = _read_cursor(cursor) if cursor else None
     size = min(limit, MAX_PAGE)
     statement = _select(wanted, after, oldest_first).limit(size + 1)
-    rows = await database.read(lambda connection: connection.execute(statement).all())
-    entries = [_record(row) for row in rows[:size]]
-    has_more = len(rows) > size
-    return AuditPage(entries=entries, next=_cursor(rows[size - 1].ts_us, rows[size - 1].id) if has_more else None)
+    return await database.read(lambda connection: _page(connection.execute(statement).all(), size))
 
 
-async def read_all(database: Database, wanted: AuditFilter) -> AsyncIterator[list[AuditRecord]]:
+async def read_all(database: Database, wanted: AuditFilter) -> AsyncGenerator[list[AuditRecord], None]:
     """Every entry, oldest first, in pages; holds one page at a time and no transaction between them."""
     cursor: str | None = None
     while True:
@@ -80,6 +77,13 @@ async def verify(database: Database) -> tuple[list[Day], list[str]]:
     for day in days:
         problems += await database.read(partial(_check, day))
     return days, problems
+
+
+def _page(rows: Sequence[sa.Row[Any]], size: int) -> AuditPage:
+    last = rows[size - 1] if len(rows) > size else None
+    return AuditPage(
+        entries=[_record(row) for row in rows[:size]], next=None if last is None else _cursor(last.ts_us, last.id)
+    )
 
 
 def _select(wanted: AuditFilter, after: tuple[int, int] | None, oldest_first: bool) -> sa.Select[Any]:

@@ -1,0 +1,1 @@
+"""The REST API: policy, audit log, approvals, process hooks (docs/rest.md)."""

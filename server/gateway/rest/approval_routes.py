@@ -1,0 +1,57 @@
+"""`/api/approvals`: what a user has approved for good, and taking it back."""
+
+from typing import Final
+
+from server.gateway.rest.bodies import ApprovalList, Done
+from server.gateway.rest.operation import Answer, Call, Operation, Refusal
+from server.storage.approvals import ApprovalTable
+from server.storage.audit_entry import AuditEntry
+from server.storage.audit_log import AuditLog
+
+PATH: Final = "/api/approvals"
+
+
+class ApprovalRoutes:
+    """Everybody sees and revokes their own alone."""
+
+    def __init__(self, table: ApprovalTable, audit: AuditLog) -> None:
+        self._table = table
+        self._audit = audit
+
+    def operations(self) -> tuple[Operation, ...]:
+        return (
+            Operation(
+                method="GET",
+                path=PATH,
+                summary="The tool calls that you have approved for good",
+                handle=self._show,
+                answer=ApprovalList,
+            ),
+            Operation(
+                method="DELETE",
+                path=PATH + "/{id}",
+                summary="Be asked about this call again",
+                handle=self._revoke,
+                answer=Done,
+                refusals=(404,),
+            ),
+        )
+
+    async def _show(self, call: Call) -> Answer:
+        return Answer(ApprovalList(approvals=await self._table.list(call.visitor.user_id)))
+
+    async def _revoke(self, call: Call) -> Answer:
+        approval_id = call.request.match_info["id"]
+        if not await self._table.remove(call.visitor.user_id, approval_id):
+            raise Refusal(404, "approval_unknown", "you have approved nothing under this id; it may be revoked already")
+        self._audit.append(
+            AuditEntry(
+                phase="approval",
+                outcome="revoked",
+                user=call.visitor.user_id,
+                address=call.visitor.address,
+                handler="rest",
+                details={"approval": approval_id[:64]},
+            )
+        )
+        return Answer(Done())

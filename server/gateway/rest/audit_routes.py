@@ -1,0 +1,180 @@
+"""`/api/audit` and `/api/audit/export`: what happened to tool calls."""
+
+import asyncio
+import contextlib
+import csv
+import io
+import logging
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import aclosing
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+import msgspec
+from aiohttp import web
+
+from server.errors import StorageError
+from server.gateway.rest.bodies import AuditExportQuery, AuditPageQuery, AuditQuery
+from server.gateway.rest.operation import Answer, Call, Operation, Refusal
+from server.storage.audit_entry import AuditRecord
+from server.storage.audit_query import AuditFilter, AuditPage, BadCursor, entry_of, read_all, read_page
+from server.storage.database import Database
+
+logger = logging.getLogger(__name__)
+
+MAX_EXPORTS: Final = 4
+"""At once; each holds a page of entries."""
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_TEXTS: Final = ("user", "session", "turn", "call", "tool", "phase", "outcome", "handler", "approval", "message")
+_COLUMNS: Final = ("id", "ts", "replica", "day", "number", *_TEXTS, "duration_ms", "arguments", "result", "hash")
+_FORMULA: Final = tuple("=+-@\t\r\n＝＋－＠")
+"""A cell that begins so is a formula to spreadsheets."""
+
+
+class AuditRoutes:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._exports = 0
+
+    def operations(self) -> tuple[Operation, ...]:
+        return (
+            Operation(
+                method="GET",
+                path="/api/audit",
+                summary="Entries of the audit log, newest first",
+                handle=self._show,
+                query=AuditPageQuery,
+                answer=AuditPage,
+            ),
+            Operation(
+                method="GET",
+                path="/api/audit/export",
+                summary="All entries that fit, oldest first, as JSON Lines or CSV",
+                handle=self._export,
+                query=AuditExportQuery,
+                answer=None,
+                content_types=("application/jsonl", "text/csv"),
+                refusals=(429,),
+            ),
+        )
+
+    async def _show(self, call: Call) -> Answer:
+        query: AuditPageQuery = call.query
+        try:
+            page = await read_page(self._database, _filter(call, query), limit=query.limit, cursor=query.cursor)
+        except BadCursor as error:
+            raise Refusal(400, "query_invalid", str(error), path="cursor") from None
+        return Answer(page)
+
+    async def _export(self, call: Call) -> web.StreamResponse:
+        """Refuses at once what cannot begin; what breaks later breaks the connection, so that nobody takes it for all."""
+        query: AuditExportQuery = call.query
+        if self._exports >= MAX_EXPORTS:
+            raise Refusal(429, "exports_busy", f"{MAX_EXPORTS} exports are running; try again later", Retry_After="10")
+        self._exports += 1
+        try:
+            async with aclosing(read_all(self._database, _filter(call, query))) as pages:
+                first = await anext(pages)
+                kind, write, head = _FORMATS[query.format]
+                response = web.StreamResponse(headers=_headers(kind, query.format))
+                await response.prepare(call.request)
+                await response.write(head())
+                try:
+                    async for page in _following(first, pages):
+                        await response.write(await asyncio.to_thread(write, page))
+                except StorageError as error:
+                    logger.warning("an export of the audit log breaks off: %s", error)
+                    if call.request.transport is not None:
+                        call.request.transport.abort()
+                    return response
+                with contextlib.suppress(ConnectionError):
+                    await response.write_eof()
+                return response
+        finally:
+            self._exports -= 1
+
+
+def _filter(call: Call, query: AuditQuery) -> AuditFilter:
+    user = query.user
+    if not call.visitor.is_operator:
+        if user not in (None, call.visitor.user_id):
+            raise Refusal(403, "operators_only", "entries of others are for operators", path="user")
+        user = call.visitor.user_id
+    return AuditFilter(
+        user=user,
+        session=query.session,
+        turn=query.turn,
+        tool=query.tool,
+        phase=query.phase,
+        outcome=query.outcome,
+        handler=query.handler,
+        since_us=_microseconds(query.since),
+        until_us=_microseconds(query.until),
+        text=query.text,
+    )
+
+
+def _microseconds(moment: datetime | None) -> int | None:
+    return None if moment is None else (moment - _EPOCH) // timedelta(microseconds=1)
+
+
+async def _following(
+    first: list[AuditRecord], pages: AsyncGenerator[list[AuditRecord], None]
+) -> AsyncIterator[list[AuditRecord]]:
+    yield first
+    async for page in pages:
+        yield page
+
+
+def _headers(kind: str, suffix: str) -> dict[str, str]:
+    day = datetime.now(UTC).date().isoformat()
+    return {
+        "Content-Type": kind,
+        "Content-Disposition": f'attachment; filename="parley-audit-{day}.{suffix}"',
+        "Cache-Control": "no-store",
+    }
+
+
+def _no_head() -> bytes:
+    return b""
+
+
+def json_lines(page: list[AuditRecord]) -> bytes:
+    return b"".join(msgspec.json.encode(record) + b"\n" for record in page)
+
+
+def csv_head() -> bytes:
+    return _csv([_COLUMNS])
+
+
+def csv_lines(page: list[AuditRecord]) -> bytes:
+    return _csv([_row(record) for record in page])
+
+
+def _row(record: AuditRecord) -> list[str]:
+    entry = entry_of(record)
+    values: dict[str, Any] = {
+        **{name: entry.get(name, "") for name in (*_TEXTS, "duration_ms", "result")},
+        **{name: getattr(record, name) for name in ("id", "ts", "replica", "day", "number", "hash")},
+        "arguments": msgspec.json.encode(entry["arguments"]).decode() if "arguments" in entry else "",
+    }
+    return [_cell(values[name]) for name in _COLUMNS]
+
+
+def _cell(value: object) -> str:
+    text = str(value)
+    if isinstance(value, str) and text.lstrip(" ").startswith(_FORMULA):
+        return f"'{text}"
+    return text
+
+
+def _csv(rows: list[Any]) -> bytes:
+    text = io.StringIO(newline="")
+    csv.writer(text, quoting=csv.QUOTE_ALL).writerows(rows)
+    return text.getvalue().encode("utf-8", "replace")
+
+
+_FORMATS: Final[dict[str, tuple[str, Callable[[list[AuditRecord]], bytes], Callable[[], bytes]]]] = {
+    "jsonl": ("application/jsonl; charset=utf-8", json_lines, _no_head),
+    "csv": ("text/csv; charset=utf-8; header=present", csv_lines, csv_head),
+}

@@ -1,0 +1,95 @@
+"""What the API answers and takes, beside the types of policy, audit log and health that it hands on."""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, Struct
+
+from server.hooks.health import HookHealth
+from server.hooks.policy_document import PolicyBody
+from server.storage.approvals import RememberedApproval
+from server.storage.audit_query import MAX_PAGE
+
+Name = Annotated[str, Meta(max_length=256)]
+Time = Annotated[datetime, Meta(tz=True)]
+
+
+class ErrorDetail(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    code: str
+    message: str
+    path: str | None = None
+    """The parameter, or the JSON path in the body."""
+
+
+class ErrorAnswer(Struct, frozen=True):
+    error: ErrorDetail
+
+
+class Done(Struct, frozen=True):
+    status: Literal["ok"] = "ok"
+
+
+class PolicySaved(Struct, frozen=True, kw_only=True):
+    status: Literal["ok"] = "ok"
+    version: int
+
+
+class WrappedPolicy(Struct, frozen=True, forbid_unknown_fields=True):
+    hooks: PolicyBody
+
+
+class ScopeQuery(Struct, frozen=True, forbid_unknown_fields=True):
+    scope: Literal["user", "operator"] | None = None
+    """None: reading, what is in force for the user; writing, the user's."""
+
+
+class HandlerInfo(Struct, frozen=True, kw_only=True):
+    name: str
+    description: str
+
+
+class AvailableHandlers(Struct, frozen=True, kw_only=True):
+    builtin: list[HandlerInfo]
+    custom: list[HandlerInfo]
+
+
+class HookProcesses(Struct, frozen=True, kw_only=True):
+    processes: list[HookHealth]
+
+
+class AuditQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    user: Name | None = None
+    """Operators only; everybody else reads their own entries."""
+    session: Name | None = None
+    turn: Name | None = None
+    tool: Name | None = None
+    """The whole name, or its beginning and `*`."""
+    phase: Name | None = None
+    outcome: Name | None = None
+    handler: Name | None = None
+    since: Time | None = None
+    until: Time | None = None
+    """Not included."""
+    text: Name | None = None
+    """Anywhere in the entry."""
+
+
+class AuditPageQuery(AuditQuery, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    limit: Annotated[int, Meta(ge=1, le=MAX_PAGE)] = 100
+    cursor: Annotated[str, Meta(max_length=64)] | None = None
+
+
+class AuditExportQuery(AuditQuery, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    format: Literal["jsonl", "csv"] = "jsonl"
+
+
+class ApprovalList(Struct, frozen=True, kw_only=True):
+    approvals: list[RememberedApproval]
+
+
+class OpenApi(Struct, frozen=True, kw_only=True):
+    openapi: str
+    info: dict[str, Any]
+    paths: dict[str, Any]
+    components: dict[str, Any]
+    security: list[Any]

@@ -1,0 +1,131 @@
+"""The OpenAPI document, made from the operations and their types."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from server import __version__
+from server.gateway.rest.bodies import ErrorAnswer
+from server.gateway.rest.operation import Operation
+
+_REF: Final = "#/components/schemas/{name}"
+_WHAT: Final = {
+    400: "A parameter or the body is wrong; `path` says where",
+    401: "Log in, or send a token",
+    403: "Not for you, or asked from a foreign page",
+    404: "There is none",
+    408: "The body came too slowly",
+    412: "It has changed since it was read",
+    413: "The body is too large",
+    415: "The body is not JSON",
+    428: "If-Match is missing",
+    429: "Too much at once",
+    503: "The database does not serve now",
+}
+_ALWAYS: Final = (400, 401, 403, 429, 503)
+_OF_BODIES: Final = (408, 413, 415)
+_OF_VERSIONS: Final = (412, 428)
+
+
+def build_document(operations: Sequence[Operation]) -> dict[str, Any]:
+    """OpenAPI 3.1."""
+    types = _types(operations)
+    references, components = msgspec.json.schema_components(types, ref_template=_REF)
+    schemas = dict(zip(types, references, strict=True))
+    paths: dict[str, dict[str, Any]] = {}
+    for operation in operations:
+        paths.setdefault(operation.path, {})[operation.method.lower()] = _describe(operation, schemas)
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Parley", "version": __version__, "license": {"name": "MIT", "identifier": "MIT"}},
+        "paths": paths,
+        "components": {
+            "schemas": dict(sorted(components.items())),
+            "securitySchemes": {
+                "token": {"type": "http", "scheme": "bearer"},
+                "cookie": {"type": "apiKey", "in": "cookie", "name": "parley_session"},
+            },
+        },
+        "security": [{}, {"token": []}, {"cookie": []}],
+    }
+
+
+def _types(operations: Iterable[Operation]) -> list[Any]:
+    found: dict[Any, None] = {ErrorAnswer: None}
+    for operation in operations:
+        for kind in (operation.answer, *operation.body):
+            if kind is not None:
+                found[kind] = None
+    return list(found)
+
+
+def _describe(operation: Operation, schemas: dict[Any, Any]) -> dict[str, Any]:
+    described: dict[str, Any] = {
+        "summary": operation.summary,
+        "operationId": _name(operation),
+        "parameters": [*_path_parameters(operation), *_query_parameters(operation)],
+        "responses": {"200": _success(operation, schemas)},
+    }
+    refusals = {*_ALWAYS, *operation.refusals}
+    if operation.body:
+        content = {"application/json": {"schema": {"anyOf": [schemas[kind] for kind in operation.body]}}}
+        described["requestBody"] = {"required": True, "content": content}
+        refusals.update(_OF_BODIES)
+        if operation.has_version:
+            described["parameters"].append(_header("If-Match", "The ETag of what was read, or `*`", required=True))
+            refusals.update(_OF_VERSIONS)
+    for status in sorted(refusals):
+        described["responses"][str(status)] = {
+            "description": _WHAT[status],
+            "content": {"application/json": {"schema": schemas[ErrorAnswer]}},
+        }
+    return described
+
+
+def _success(operation: Operation, schemas: dict[Any, Any]) -> dict[str, Any]:
+    schema = {"type": "string"} if operation.answer is None else schemas[operation.answer]
+    success: dict[str, Any] = {
+        "description": "OK",
+        "content": {kind: {"schema": schema} for kind in operation.content_types},
+    }
+    if operation.has_version:
+        success["headers"] = {"ETag": {"required": True, "schema": {"type": "string"}}}
+    return success
+
+
+def _path_parameters(operation: Operation) -> list[dict[str, Any]]:
+    return [
+        {"name": part[1:-1], "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
+        for part in operation.path.split("/")
+        if part.startswith("{")
+    ]
+
+
+def _query_parameters(operation: Operation) -> list[dict[str, Any]]:
+    _, components = msgspec.json.schema_components([operation.query], ref_template=_REF)
+    properties: dict[str, dict[str, Any]] = components[operation.query.__name__]["properties"]
+    return [
+        {"name": name, "in": "query", "required": False, "schema": _without_null(schema)}
+        for name, schema in properties.items()
+    ]
+
+
+def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
+    """A parameter that is not given has no null to be sent as."""
+    kinds = [kind for kind in schema.get("anyOf", []) if kind != {"type": "null"}]
+    if kinds:
+        return kinds[0] if len(kinds) == 1 else {"anyOf": kinds}
+    plain = {key: value for key, value in schema.items() if not (key == "default" and value is None)}
+    if None in plain.get("enum", ()):
+        plain["enum"] = [value for value in plain["enum"] if value is not None]
+    return plain
+
+
+def _header(name: str, text: str, *, required: bool) -> dict[str, Any]:
+    return {"name": name, "in": "header", "required": required, "description": text, "schema": {"type": "string"}}
+
+
+def _name(operation: Operation) -> str:
+    words = [part.strip("{}") for part in operation.path.strip("/").replace(".", "/").split("/") if part != "api"]
+    return "_".join((operation.method.lower(), *words))

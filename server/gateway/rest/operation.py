@@ -1,0 +1,142 @@
+"""One operation of the API: from it comes the route as well as its page in the OpenAPI document."""
+
+import json
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, TypeVar
+
+import msgspec
+from aiohttp import web
+from aiohttp.typedefs import Handler
+from msgspec import Struct
+
+from server.errors import PolicyError, StorageError
+from server.gateway.answers import refuse
+from server.gateway.auth import Doorkeeper
+from server.session.visitor import Visitor
+
+logger = logging.getLogger(__name__)
+
+Method = Literal["GET", "POST", "DELETE"]
+Query = TypeVar("Query", bound=Struct)
+
+_RETRY_S: Final = 5
+
+
+class Refusal(Exception):
+    """The answer is one of the API's errors."""
+
+    def __init__(self, status: int, code: str, message: str, *, path: str | None = None, **headers: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.path = path
+        self.headers = headers
+
+
+class NoQuery(Struct, frozen=True, forbid_unknown_fields=True):
+    """Of an operation that takes no parameters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    request: web.Request
+    visitor: Visitor
+    query: Any
+    """An instance of the operation's `query`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A 200."""
+
+    body: Struct
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Operation:
+    method: Method
+    path: str
+    summary: str
+    handle: Callable[[Call], Awaitable[Answer | web.StreamResponse]]
+    answer: type[Struct] | None
+    """The body of a 200; None: a stream, in one of `content_types`."""
+    content_types: tuple[str, ...] = ("application/json",)
+    query: type[Struct] = NoQuery
+    body: tuple[type[Struct], ...] = ()
+    """The forms that the JSON body may have; reading it is the handler's."""
+    refusals: tuple[int, ...] = ()
+    """Statuses beside those that every operation may answer with."""
+    has_version: bool = False
+    """The answer carries an ETag; a POST needs If-Match."""
+    max_body_bytes: int = 0
+    operators_only: bool = False
+
+
+def handler_of(operation: Operation, doorkeeper: Doorkeeper) -> Handler:
+    """What aiohttp calls: everything that may go wrong becomes an answer of the API's one shape."""
+
+    async def handle(request: web.Request) -> web.StreamResponse:
+        try:
+            visitor: Visitor = doorkeeper.visitor(request)
+            if operation.operators_only and not visitor.is_operator:
+                raise Refusal(403, "operators_only", "this is for operators")
+            await _check_body(operation, request)
+            answer = await operation.handle(Call(request, visitor, read_query(request, operation.query)))
+        except Refusal as error:
+            return refuse(error.status, error.code, str(error), path=error.path, **error.headers)
+        except PolicyError as error:
+            return refuse(400, error.code, str(error), path=error.path)
+        except StorageError as error:
+            logger.warning("%s %s: %s", operation.method, operation.path, error)
+            cure = "the operator's log says why; what was stored before stays in force"
+            return refuse(503, error.code, f"the database does not serve now; {cure}", Retry_After=str(_RETRY_S))
+        if isinstance(answer, Answer):
+            headers = {"Cache-Control": "no-store", **answer.headers}
+            return web.Response(body=encode(answer.body), content_type="application/json", headers=headers)
+        return answer
+
+    return handle
+
+
+def read_query(request: web.Request, kind: type[Query]) -> Query:
+    """The parameters, typed. Raises Refusal, which names the one that is wrong."""
+    given: dict[str, str] = {}
+    for name, value in request.query.items():
+        if name in given:
+            raise Refusal(400, "query_invalid", f"`{name}` is given twice", path=name[:100])
+        given[name] = value
+    unknown = given.keys() - set(kind.__struct_encode_fields__)
+    if unknown:
+        name = min(unknown)
+        known = ", ".join(kind.__struct_encode_fields__) or "none"
+        raise Refusal(400, "query_invalid", f"there is no such parameter; known: {known}", path=name[:100])
+    try:
+        return msgspec.convert(given, kind, strict=False)
+    except msgspec.ValidationError as error:
+        problem, _, place = str(error).rpartition(" - at `$.")
+        raise Refusal(
+            400, "query_invalid", (problem or str(error))[:300], path=place.rstrip("`")[:100] or None
+        ) from None
+
+
+def encode(body: Struct) -> bytes:
+    """Half a surrogate pair, which a hook's words may hold, becomes its escape."""
+    try:
+        return msgspec.json.encode(body)
+    except UnicodeEncodeError:
+        return json.dumps(msgspec.to_builtins(body)).encode()
+
+
+async def _check_body(operation: Operation, request: web.Request) -> None:
+    """The guard has read it already, within a time limit; aiohttp bounds it at 1 MiB."""
+    if not request.can_read_body and operation.method != "POST":
+        return
+    data = await request.read()
+    if len(data) > operation.max_body_bytes:
+        raise Refusal(413, "body_too_large", f"{len(data)} bytes; at most {operation.max_body_bytes} are read here")
+    # a form of another site cannot send it, whatever its Origin says
+    if operation.method == "POST" and request.content_type != "application/json":
+        raise Refusal(415, "body_not_json", "send Content-Type: application/json")

@@ -1,0 +1,167 @@
+"""`/api/hooks/config` and `/api/hooks/available`: the tool policy, read and written."""
+
+from collections.abc import Callable
+from typing import Final
+
+from server.gateway.rest.bodies import AvailableHandlers, HandlerInfo, PolicySaved, ScopeQuery, WrappedPolicy
+from server.gateway.rest.operation import Answer, Call, Operation, Refusal
+from server.hooks.config_store import PolicyStore, Scope
+from server.hooks.policy_document import (
+    HandlerKind,
+    PolicyBody,
+    PolicyDocument,
+    check_document,
+    read_document,
+    without_locked,
+)
+from server.storage.audit_entry import AuditEntry
+from server.storage.audit_log import AuditLog
+
+PATH: Final = "/api/hooks/config"
+MAX_BODY_BYTES: Final = 64 << 10
+
+
+class HandlerCatalog:
+    """The handlers that a document may name."""
+
+    def __init__(self, builtin: tuple[HandlerKind, ...], custom: Callable[[], tuple[HandlerKind, ...]]) -> None:
+        self.builtin = builtin
+        self._custom = custom
+
+    @property
+    def custom(self) -> tuple[HandlerKind, ...]:
+        """As they are now: their folder may change."""
+        return self._custom()
+
+    @property
+    def kinds(self) -> dict[str, HandlerKind]:
+        return {kind.name: kind for kind in (*self.custom, *self.builtin)}
+
+
+class PolicyRoutes:
+    def __init__(self, store: PolicyStore, catalog: HandlerCatalog, audit: AuditLog) -> None:
+        self._store = store
+        self._catalog = catalog
+        self._audit = audit
+
+    def operations(self) -> tuple[Operation, ...]:
+        return (
+            Operation(
+                method="GET",
+                path=PATH,
+                summary="The tool policy in force for you, or a stored document",
+                handle=self._show,
+                query=ScopeQuery,
+                answer=PolicyDocument,
+                has_version=True,
+            ),
+            Operation(
+                method="POST",
+                path=PATH,
+                summary="Store your document, or the operator's; in force everywhere within a second",
+                handle=self._save,
+                query=ScopeQuery,
+                body=(PolicyBody, WrappedPolicy),
+                answer=PolicySaved,
+                has_version=True,
+                max_body_bytes=MAX_BODY_BYTES,
+            ),
+            Operation(
+                method="GET",
+                path="/api/hooks/available",
+                summary="The handlers that a document may name",
+                handle=self._list,
+                answer=AvailableHandlers,
+            ),
+        )
+
+    async def _show(self, call: Call) -> Answer:
+        user, query = call.visitor.user_id, call.query
+        match query.scope:
+            case None:
+                document = self._store.effective(user)
+            case "user":
+                document = self._store.user(user).document
+            case _:
+                _require_operator(call)
+                document = self._store.operator().document
+        return Answer(document, {"ETag": _quoted(self._tag(query.scope, user))})
+
+    async def _save(self, call: Call) -> Answer:
+        scope: Scope = call.query.scope or "user"
+        user = call.visitor.user_id
+        if scope == "operator":
+            _require_operator(call)
+        elif call.visitor.is_anonymous:
+            raise Refusal(403, "anonymous", "log in first: nothing is kept for an address, which others may share")
+        wanted = call.request.headers.get("If-Match")
+        if wanted is None:
+            raise Refusal(
+                428, "version_missing", "send If-Match with the ETag of what you have read, so that nothing is lost"
+            )
+        document = read_document(await call.request.read())
+        await self._store.refresh()
+        own = without_locked(document, self._store.below(scope))
+        check_document(own, self._catalog.kinds, may_lock=scope == "operator")
+        current = self._store.operator() if scope == "operator" else self._store.user(user)
+        saved = None
+        if self._is_current(wanted, call.query.scope, user):
+            saved = await self._store.save(scope, user, own, if_version=current.version)
+        if saved is None:
+            raise Refusal(
+                412,
+                "version_stale",
+                "somebody has changed it since you read it; read it again and repeat your change",
+                ETag=_quoted(self._tag(call.query.scope, user)),
+            )
+        self._note(call, scope, saved.version, own)
+        return Answer(PolicySaved(version=saved.version), {"ETag": _quoted(self._tag(call.query.scope, user))})
+
+    async def _list(self, _call: Call) -> Answer:
+        return Answer(AvailableHandlers(builtin=_infos(self._catalog.builtin), custom=_infos(self._catalog.custom)))
+
+    def _tag(self, scope: Scope | None, user: str) -> str:
+        match scope:
+            case None:
+                return self._store.tag(user)
+            case "user":
+                return f"u{self._store.user(user).version}"
+        return f"o{self._store.operator().version}"
+
+    def _is_current(self, wanted: str, scope: Scope | None, user: str) -> bool:
+        """RFC 9110, 13.1.1: a list of strong tags, or `*` for whatever is there."""
+        given = {tag.strip() for tag in wanted.split(",")}
+        return "*" in given or _quoted(self._tag(scope, user)) in given
+
+    def _note(self, call: Call, scope: Scope, version: int, document: PolicyDocument) -> None:
+        self._audit.append(
+            AuditEntry(
+                phase="policy",
+                outcome="stored",
+                user=call.visitor.user_id,
+                address=call.visitor.address,
+                handler="rest",
+                message=f"the {scope}'s policy is version {version}",
+                details={
+                    "scope": scope,
+                    "version": version,
+                    "stages": {
+                        name: [handler.type for handler in stage.handlers] if stage.enabled else "off"
+                        for name, stage in document.stages()
+                    },
+                },
+            )
+        )
+
+
+def _require_operator(call: Call) -> None:
+    if not call.visitor.is_operator:
+        raise Refusal(403, "operators_only", "the operator's document is for operators; leave `scope` out for your own")
+
+
+def _quoted(tag: str) -> str:
+    return f'"{tag}"'
+
+
+def _infos(kinds: tuple[HandlerKind, ...]) -> list[HandlerInfo]:
+    return [HandlerInfo(name=kind.name, description=kind.description) for kind in kinds]

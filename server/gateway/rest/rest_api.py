@@ -1,0 +1,73 @@
+"""The API's routes: every operation, the OpenAPI document, and an answer in its one shape for what is none."""
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from aiohttp import web
+
+from server.gateway.answers import refuse
+from server.gateway.auth import Doorkeeper
+from server.gateway.rest.approval_routes import ApprovalRoutes
+from server.gateway.rest.audit_routes import AuditRoutes
+from server.gateway.rest.bodies import HookProcesses, OpenApi
+from server.gateway.rest.openapi import build_document
+from server.gateway.rest.operation import Answer, Call, Operation, handler_of
+from server.gateway.rest.policy_routes import HandlerCatalog, PolicyRoutes
+from server.hooks.config_store import PolicyStore
+from server.hooks.health import HookHealth
+from server.storage.storage import Storage
+
+DOCUMENT: Final = "/openapi.json"
+
+
+class RestApi:
+    def __init__(
+        self,
+        doorkeeper: Doorkeeper,
+        *,
+        storage: Storage,
+        policies: PolicyStore,
+        catalog: HandlerCatalog,
+        health: Callable[[], Sequence[HookHealth]],
+    ) -> None:
+        """`health`: of the process hooks, now."""
+        self._doorkeeper = doorkeeper
+        self._health = health
+        self.operations: tuple[Operation, ...] = (
+            *PolicyRoutes(policies, catalog, storage.audit).operations(),
+            Operation(
+                method="GET",
+                path="/api/hooks/processes",
+                summary="How the process hooks fare",
+                handle=self._show_processes,
+                answer=HookProcesses,
+                operators_only=True,
+            ),
+            *AuditRoutes(storage.database).operations(),
+            *ApprovalRoutes(storage.approvals, storage.audit).operations(),
+            Operation(method="GET", path=DOCUMENT, summary="This document", handle=self._show_document, answer=OpenApi),
+        )
+        self._document = OpenApi(**build_document(self.operations))
+
+    def add_routes(self, router: web.UrlDispatcher) -> None:
+        """To be called after everybody else has added theirs under /api."""
+        for operation in self.operations:
+            router.add_route(operation.method, operation.path, handler_of(operation, self._doorkeeper))
+        router.add_route("*", "/api/{rest:.*}", self._refuse_unknown)
+
+    async def _show_processes(self, _call: Call) -> Answer:
+        return Answer(HookProcesses(processes=list(self._health())))
+
+    async def _show_document(self, _call: Call) -> Answer:
+        return Answer(self._document)
+
+    async def _refuse_unknown(self, request: web.Request) -> web.Response:
+        """aiohttp comes here with a wrong method too."""
+        methods: set[str] = set()
+        for resource in request.app.router.resources():
+            if resource.canonical != "/api/{rest}":
+                methods |= (await resource.resolve(request))[1]
+        if methods:
+            allowed = ", ".join(sorted(methods))
+            return refuse(405, "method_not_allowed", f"this takes {allowed}", Allow=allowed)
+        return refuse(404, "not_found", f"there is no such operation; {DOCUMENT} lists them")

@@ -1,0 +1,25 @@
+"""The handlers that come along, as a document names them."""
+
+from typing import Final
+
+from server.hooks.policy_document import HandlerKind
+
+BUILTIN_KINDS: Final = (
+    HandlerKind(
+        name="audit_log",
+        description="Writes every call, its result, failure or refusal to the audit log.",
+        settings=None,
+    ),
+    HandlerKind(
+        name="dangerous_confirmation",
+        description="Asks a human before a dangerous call of a WRITE or EXTERNAL tool runs.",
+        stages=("pre_tool_use",),
+        settings=None,
+    ),
+    HandlerKind(
+        name="security_scan",
+        description="Redacts passwords, keys and tokens before anybody reads the result.",
+        stages=("pre_tool_use", "post_tool_use", "tool_error"),
+        settings=None,
+    ),
+)
