@@ -29,10 +29,10 @@ def main(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
     """Run until a signal; returns the exit code: 0, or 2 for a setting that is wrong."""
     options = _parse(arguments)
     try:
-        settings = _override(load_config(options.config, environ), options)
+        settings = _read(options, environ)
         log.set_up(settings.log)
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-            runner.run(serve(settings, environ, _announce))
+            runner.run(serve(settings, environ, _announce, lambda: _read(options, environ)))
     except ConfigError as error:
         print(f"parley: {error}", file=sys.stderr)
         return 2
@@ -51,6 +51,10 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--port", type=int, metavar="P", help="port to listen on, 0 = any free one (default: 8765)")
     parser.add_argument("--version", action="version", version=f"parley {__version__}")
     return parser.parse_args(arguments)
+
+
+def _read(options: argparse.Namespace, environ: Mapping[str, str]) -> Config:
+    return _override(load_config(options.config, environ), options)
 
 
 def _override(settings: Config, options: argparse.Namespace) -> Config:

@@ -2,9 +2,7 @@
 
 import asyncio
 import logging
-import os
 import resource
-import signal
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -21,6 +19,7 @@ from server.gateway.login import LoginRoutes
 from server.gateway.media_route import MediaRoute
 from server.gateway.readiness import Readiness
 from server.gateway.websocket_server import WebSocketServer
+from server.hooks.host import HookHost
 from server.llm.embedded import EmbeddedModel
 from server.llm.factory import create_model
 from server.llm.types import LanguageModel, ModelInfo
@@ -32,6 +31,7 @@ from server.session.approval_desk import ApprovalDesk
 from server.session.chat_handler import ChatHandler, TurnLimits
 from server.session.session import Services
 from server.session.turn_gate import TurnGate
+from server.signals import Signals
 from server.speech.service import SpeechService
 from server.tools.builtin import build_registry
 from server.tools.executor import ToolExecutor
@@ -49,18 +49,21 @@ _NAME_WAIT_S: Final = 3.0
 Announce = Callable[[str], None]
 
 
-async def serve(settings: config.Config, environ: Mapping[str, str], announce: Announce) -> None:
+async def serve(
+    settings: config.Config, environ: Mapping[str, str], announce: Announce, read_again: Callable[[], config.Config]
+) -> None:
     """Serve until SIGTERM or SIGINT, then drain. A second signal ends the process at once.
 
     `announce` gets the lines for whoever started us, the first one when
-    connections are accepted. Raises ConfigError for what keeps it from starting.
+    connections are accepted. SIGHUP takes over what `read_again` gives. Raises
+    ConfigError for what keeps it from starting.
     """
-    stop = asyncio.Event()
-    _listen_to_signals(stop)
+    signals = Signals()
     _allow_many_connections()
     app = await App.build(settings, environ)
     async with app.running(announce):
-        await stop.wait()
+        app.begin(app.reload_on(signals.reload, read_again), "reload")
+        await signals.stop.wait()
         logger.info("going away: running turns have %g s", settings.listen.drain_s)
         await app.drain()
 
@@ -90,6 +93,7 @@ class App:
         self._readiness.set("skills", "ready")
         self._readiness.set("model", "loading")
         self._show_speech()
+        self.hooks = HookHost(settings.hooks, environ, on_change=self._show_hooks)
         self._tools = build_registry(settings.tools, settings.skills.dir)
         self.media = _build_media(settings, data_dir, signer)
         executor = ToolExecutor(self._tools, settings.tools)
@@ -131,16 +135,18 @@ class App:
     async def running(self, announce: Announce) -> AsyncIterator[None]:
         """Listen, and keep going what runs beside the connections; on leaving, stop all of it."""
         try:
+            self.hooks.start()
+            self._show_hooks()
             announce(f"listening on {await self._http.start()}")
-            self._begin(self._load_model(), "model start")
-            self._begin(self._announce_rest(announce), "announcements")
-            self._begin(self._skills.watch(self._note_skills), "skills")
-            self._begin(self._tell_skills(), "skills frames")
-            self._begin(self._tell_speech(), "speech frames")
-            self._begin(self._speech.start(), "speech start")
-            self._begin(self.sockets.beat(), "heartbeat")
-            self._begin(self._metrics.watch_loop(), "event loop watch")
-            self._begin(self.media.sweep_regularly(), "media sweep")
+            self.begin(self._load_model(), "model start")
+            self.begin(self._announce_rest(announce), "announcements")
+            self.begin(self._skills.watch(self._note_skills), "skills")
+            self.begin(self._tell_skills(), "skills frames")
+            self.begin(self._tell_speech(), "speech frames")
+            self.begin(self._speech.start(), "speech start")
+            self.begin(self.sockets.beat(), "heartbeat")
+            self.begin(self._metrics.watch_loop(), "event loop watch")
+            self.begin(self.media.sweep_regularly(), "media sweep")
             yield
         finally:
             await self.sockets.aclose()
@@ -148,10 +154,25 @@ class App:
             for task in self._tasks:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
+            await self.hooks.aclose()
             await self._speech.aclose()
             await self._model.aclose()
 
-    def _begin(self, work: Coroutine[None, None, None], name: str) -> None:
+    async def reload_on(self, wanted: asyncio.Event, read_again: Callable[[], config.Config]) -> None:
+        """Each time it is set: run the process hooks that are configured now. A mistake leaves all as it is."""
+        while True:
+            await wanted.wait()
+            wanted.clear()
+            try:
+                done = await self.hooks.reload((await asyncio.to_thread(read_again)).hooks)
+            except ConfigError as error:
+                logger.error("the old configuration stays: %s; correct it and send SIGHUP again", error)  # noqa: TRY400  # its text says all
+                continue
+            changed = {"started": done.started, "restarted": done.restarted, "stopped": done.stopped}
+            what = "; ".join(f"{verb} {', '.join(names)}" for verb, names in changed.items() if names)
+            logger.info("configuration read anew: process hooks %s", what or "as before")
+
+    def begin(self, work: Coroutine[None, None, None], name: str) -> None:
         task = asyncio.create_task(work, name=name)
         task.add_done_callback(_log_failure)
         self._tasks.append(task)
@@ -169,7 +190,7 @@ class App:
             limits=TurnLimits(
                 max_turn_s=settings.limits.max_turn_s, max_hook_frames=settings.limits.max_hook_frames_per_turn
             ),
-            model_ready=lambda: self._readiness.settled("model"),
+            model_ready=self._settled,
         )
         return Services(
             handler=handler,
@@ -199,6 +220,11 @@ class App:
             else:
                 self._readiness.set("model", "ready", self._model.info.name)
                 return
+
+    async def _settled(self) -> None:
+        """A turn waits for what has to be there, or to have failed, before it can begin."""
+        await self.hooks.settled()
+        await self._readiness.settled("model")
 
     async def _warm_up(self) -> None:
         """Let a model on this machine read what every turn begins with."""
@@ -231,6 +257,17 @@ class App:
         status = self._speech.status
         for stage, part in (("speech recognition", status.stt), ("voice detection", status.vad), ("voice", status.tts)):
             self._readiness.set(stage, part.state, part.reason if part.state == "missing" else part.name)
+
+    def _show_hooks(self) -> None:
+        if not (health := self.hooks.health()):
+            return
+        not_up = [hook.name for hook in health if hook.state != "up"]
+        if not self.hooks.is_settled:
+            self._readiness.set("process hooks", "loading")
+        elif not_up:
+            self._readiness.set("process hooks", "missing", f"not up: {', '.join(not_up)}")
+        else:
+            self._readiness.set("process hooks", "ready", f"{len(health)} up")
 
     async def _tell_skills(self) -> None:
         """Tell clients of the latest snapshot; those that it overtook are not sent."""
@@ -280,14 +317,3 @@ def _allow_many_connections() -> None:
     wanted = _OPEN_FILES if hard == resource.RLIM_INFINITY else min(_OPEN_FILES, hard)
     if soft != resource.RLIM_INFINITY and soft < wanted:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-
-
-def _listen_to_signals(stop: asyncio.Event) -> None:
-    def on_signal(number: int) -> None:
-        if stop.is_set():
-            os._exit(128 + number)  # at once: what we started dies with us
-        stop.set()
-
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, on_signal, number)

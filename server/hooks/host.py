@@ -66,7 +66,12 @@ class HookHost:
 
     async def settled(self) -> None:
         """Wait until each hook's first start has succeeded or failed: its handshake and canary calls at most."""
-        await _all(hook.settled() for hook in self._hooks)
+        for hook in self._hooks:
+            await hook.settled()
+
+    @property
+    def is_settled(self) -> bool:
+        return all(hook.is_settled for hook in self._hooks)
 
     def current(self) -> Sequence[ProcessHook]:
         """All that are configured, in the order of asking, those that are down included."""

@@ -95,6 +95,10 @@ class ProcessHook:
             self._task = asyncio.create_task(self._live(), name=f"process hook {self._name}")
             self._task.add_done_callback(log_defect)
 
+    @property
+    def is_settled(self) -> bool:
+        return self._settled.is_set()
+
     async def settled(self) -> None:
         """Wait until its first start has succeeded or failed, its canary calls included."""
         await self._settled.wait()
@@ -160,8 +164,8 @@ class ProcessHook:
             lived_s = await self._live_once()
             wait_s = self._restarts.ended(lived_s)
             self._retry_at = None if self.is_retired else asyncio.get_running_loop().time() + wait_s
-            self._become("down")
             self._settled.set()
+            self._become("down")
             if self.is_retired:
                 return
             logger.warning(
@@ -208,6 +212,7 @@ class ProcessHook:
         logger.info('process hook "%s" is up (pid %d)', self._name, life.pid)
         await self._call_canaries()
         self._settled.set()
+        self._tell()
         self._tally.note(f'process hook "{self._name}" ended: {await ending}')
         return life.lived_s
 
@@ -227,7 +232,6 @@ class ProcessHook:
         self._armed, self._armed_reason = not problems, "; ".join(problems)
         if problems and self._life is not None and not self._life.has_exited:
             self.warn(f"the gate is not armed: {self._armed_reason}")
-        self._tell()
 
     async def _call_canary(self, stage: Stage) -> str | None:
         method, limit_s = f"hook.{stage}", self._terms.limits.canary_s
