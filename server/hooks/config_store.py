@@ -133,9 +133,8 @@ class PolicyStore:
         try:
             fresh = StoredPolicy(read_document(stored.body), stored.version)
         except PolicyError as error:  # written past us, or by a later version of the program
-            logger.error(
-                "the stored policy of %s, version %d, is left out: %s: %s", owner, stored.version, error.path, error
-            )  # noqa: TRY400 - the place in the document says it all
+            what = f"{owner}, version {stored.version}: {error.path}: {error}"
+            logger.warning("a stored policy is left out, what was known before counts: %s", what)
             fresh = StoredPolicy((known or _NOTHING).document, stored.version)
         if len(self._parsed) >= _MAX_USERS:
             self._parsed = {OPERATOR: self._parsed[OPERATOR]} if OPERATOR in self._parsed else {}
