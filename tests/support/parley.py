@@ -41,7 +41,7 @@ async def parley(folder: Path, model_url: str, settings: dict[str, Any] | None =
     }
     tree["skills"] = {**tree["skills"], "dir": str(skills)}
     for section, values in (settings or {}).items():
-        tree[section] = {**tree.get(section, {}), **values}
+        tree[section] = {**tree.get(section, {}), **values} if isinstance(values, dict) else values
     lines: list[str] = []
     app = await App.build(msgspec.convert(tree, config.Config, dec_hook=lambda kind, value: kind(value)), {})
     async with app.running(lines.append):
