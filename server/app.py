@@ -4,7 +4,7 @@ import asyncio
 import logging
 import resource
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Final
 
@@ -18,8 +18,14 @@ from server.gateway.http_server import HttpServer
 from server.gateway.login import LoginRoutes
 from server.gateway.media_route import MediaRoute
 from server.gateway.readiness import Readiness
+from server.gateway.rest.policy_routes import HandlerCatalog
+from server.gateway.rest.rest_api import RestApi
 from server.gateway.websocket_server import WebSocketServer
+from server.hooks.config_store import PolicyStore
 from server.hooks.host import HookHost
+from server.hooks.policy_document import document_of_config
+from server.hooks.policy_kinds import BUILTIN_KINDS
+from server.hooks.stored_approvals import StoredApprovals
 from server.llm.embedded import EmbeddedModel
 from server.llm.factory import create_model
 from server.llm.types import LanguageModel, ModelInfo
@@ -33,6 +39,7 @@ from server.session.session import Services
 from server.session.turn_gate import TurnGate
 from server.signals import Signals
 from server.speech.service import SpeechService
+from server.storage.storage import Storage
 from server.tools.builtin import build_registry
 from server.tools.executor import ToolExecutor
 from skills_engine import Signer, SkillsLibrary, SkillsSnapshot
@@ -94,6 +101,9 @@ class App:
         self._readiness.set("model", "loading")
         self._show_speech()
         self.hooks = HookHost(settings.hooks, environ, on_change=self._show_hooks)
+        self.storage = Storage(settings.storage, data_dir)
+        self._lasting = AsyncExitStack()
+        self.policies = PolicyStore(self.storage.documents, document_of_config(settings.hooks))
         self._tools = build_registry(settings.tools, settings.skills.dir)
         self.media = _build_media(settings, data_dir, signer)
         executor = ToolExecutor(self._tools, settings.tools)
@@ -108,6 +118,13 @@ class App:
             api=HttpApi(doorkeeper, self._readiness, self._metrics),
             login=LoginRoutes(doorkeeper, accounts, FRONTEND),
             media=MediaRoute(self.media, doorkeeper),
+            rest=RestApi(
+                doorkeeper,
+                storage=self.storage,
+                policies=self.policies,
+                catalog=HandlerCatalog(BUILTIN_KINDS, custom=tuple),
+                health=self.hooks.health,
+            ),
             metrics=self._metrics,
             frontend=FRONTEND,
         )
@@ -135,6 +152,8 @@ class App:
     async def running(self, announce: Announce) -> AsyncIterator[None]:
         """Listen, and keep going what runs beside the connections; on leaving, stop all of it."""
         try:
+            await self._lasting.enter_async_context(self.storage.running())
+            self.policies.check()
             self.hooks.start()
             self._show_hooks()
             announce(f"listening on {await self._http.start()}")
@@ -157,6 +176,7 @@ class App:
             await self.hooks.aclose()
             await self._speech.aclose()
             await self._model.aclose()
+            await self._lasting.aclose()
 
     async def reload_on(self, wanted: asyncio.Event, read_again: Callable[[], config.Config]) -> None:
         """Each time it is set: run the process hooks that are configured now. A mistake leaves all as it is."""
@@ -202,7 +222,7 @@ class App:
             security=settings.security,
             model=lambda: self._model.info,
             speech=self._speech,
-            desk=ApprovalDesk(settings.hooks.approval),
+            desk=ApprovalDesk(settings.hooks.approval, StoredApprovals(self.storage.approvals)),
         )
 
     async def _load_model(self) -> None:

@@ -17,6 +17,7 @@ from server.gateway.guard import build_guard
 from server.gateway.http_api import HttpApi, add_security_headers
 from server.gateway.login import LoginRoutes
 from server.gateway.media_route import MediaRoute
+from server.gateway.rest.rest_api import RestApi
 from server.gateway.static_files import StaticFiles
 from server.gateway.websocket_server import WebSocketServer
 from server.metrics import Metrics
@@ -38,6 +39,7 @@ class HttpServer:
         api: HttpApi,
         login: LoginRoutes,
         media: MediaRoute,
+        rest: RestApi,
         metrics: Metrics,
         frontend: Path,
     ) -> None:
@@ -48,6 +50,7 @@ class HttpServer:
         api.add_routes(app.router)
         login.add_routes(app.router)
         media.add_routes(app.router)
+        rest.add_routes(app.router)
         StaticFiles(frontend).add_routes(app.router)
         self._runner = web.AppRunner(app, access_log=None, keepalive_timeout=_KEEPALIVE_S, shutdown_timeout=_SHUTDOWN_S)
 
