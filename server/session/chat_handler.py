@@ -3,16 +3,19 @@
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from contextlib import aclosing
+from contextlib import AbstractContextManager, aclosing, nullcontext
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
+from server import config
 from server.agent.agent_client import TurnOptions
 from server.agent.chunks import LLMChunk
 from server.agent.messages import SystemPolicy, Verify, admit
 from server.errors import ProviderError, TurnError
-from server.hooks.types import AskHuman, TurnFacts
+from server.hooks.layers import HookLayers, TurnLayers
+from server.hooks.types import AskHuman, TurnAborted, TurnFacts
 from server.llm.types import Message
+from server.session.filler import Filler
 from server.session.outbox import Closed, Outbox
 from server.session.results import Narrator, TTSResult
 from server.session.speaker import Speaker, Voice
@@ -74,12 +77,21 @@ class ChatHandler:
     """Answers turns through the agent; keeps nothing of them, so one serves all connections."""
 
     def __init__(
-        self, agent: Agent, *, verify: Verify, limits: TurnLimits, model_ready: Callable[[], Awaitable[None]]
+        self,
+        agent: Agent,
+        *,
+        verify: Verify,
+        limits: TurnLimits,
+        model_ready: Callable[[], Awaitable[None]],
+        layers: HookLayers | None = None,
+        filler: config.Filler | None = None,
     ) -> None:
         self._agent = agent
         self._verify = verify
         self._limits = limits
         self._model_ready = model_ready
+        self._layers = layers
+        self._filler = filler or config.Filler()
 
     async def run(self, turn: Turn, request: TurnRequest, outbox: Outbox) -> None:
         """Answer, and end the turn in every case but cancellation: then its owner has ended it.
@@ -94,6 +106,9 @@ class ChatHandler:
                 await speaker.finish()
         except Closed:
             turn.end("interrupted")  # nobody is there to read it, but it is accounted for
+        except TurnAborted as aborted:
+            logger.info("turn aborted: %s", aborted.reason)
+            turn.abort(aborted.reason, rollback=aborted.rollback)
         except Exception:  # the boundary of a turn
             logger.exception("turn failed")
             turn.fail("internal", f"something went wrong here; the log has it under turn {turn.id}")
@@ -132,13 +147,15 @@ class ChatHandler:
         """`max_turn_s` is the agent's time: while the voice says what is written, it stands still."""
         loop = asyncio.get_running_loop()
         clock = request.clock
+        filler = Filler(self._filler, turn)
         try:
             async with (
                 clock.running(self._limits.max_turn_s),
-                aclosing(await self._stream(turn, request)) as chunks,
+                aclosing(self._stream(turn, request)) as chunks,
             ):
                 async for chunk in chunks:
                     turn.note(chunk)
+                    filler.note(chunk)
                     said_s = loop.time()
                     for result in narrator.tell(chunk):
                         await speaker.say(result)
@@ -148,7 +165,7 @@ class ChatHandler:
         except (ProviderError, TurnError) as error:
             logger.warning("turn failed: %s: %s", error.code, error)
             return _Failure(code_of(error), str(error), error.retry_after_ms)
-        except Closed:
+        except (Closed, TurnAborted):
             raise
         except Exception as error:  # the boundary of a turn
             if isinstance(error, TimeoutError) and clock.has_struck:
@@ -156,6 +173,8 @@ class ChatHandler:
                 return _Failure("provider_timeout", text)
             logger.exception("turn failed")
             return _Failure("internal", f"something went wrong here; the log has it under turn {turn.id}")
+        finally:
+            filler.close()
         return None
 
     async def _stream(self, turn: Turn, request: TurnRequest) -> AsyncGenerator[LLMChunk, None]:
@@ -164,16 +183,27 @@ class ChatHandler:
             turn.say(TTSResult(notice=notice))
         await self._model_ready()
         hooks = request.snapshot.hooks(request.skills)
-        options = self._options(request)
-        return self._agent.chat_stream(admitted.messages, hooks, request.enable_tools, options=options)
+        with self._pinned(request) as layers:
+            options = self._options(request, layers)
+            stream = self._agent.chat_stream(admitted.messages, hooks, request.enable_tools, options=options)
+            async with aclosing(stream) as chunks:
+                async for chunk in chunks:
+                    yield chunk
 
-    def _options(self, request: TurnRequest) -> TurnOptions:
+    def _pinned(self, request: TurnRequest) -> AbstractContextManager[TurnLayers | None]:
+        """Hooks and policy as they are now: a reload counts from the next turn."""
+        if self._layers is None or request.facts is None:
+            return nullcontext()
+        return self._layers.for_turn(request.facts, request.ask)
+
+    def _options(self, request: TurnRequest, layers: TurnLayers | None = None) -> TurnOptions:
         catalog = request.snapshot.catalog(request.skills, budget_tokens=self._agent.catalog_budget_tokens)
         return TurnOptions(
             catalog=catalog.text,
             language=request.language,
             trace=request.trace,
             max_persistent=self._limits.max_hook_frames,
+            layers=layers,
         )
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from server.agent.chunks import LLMChunk, NoticeGiven, ToolFinished, ToolStarted, TraceEvent
+from server.media.store import MediaItem
 from server.speech.sentences import SentenceSplitter
 from server.speech.speakable import SpokenText
 from server.speech.voice_tags import VoiceTags
@@ -25,8 +26,8 @@ class SpokenSentence:
 class TTSResult:
     """One thing that leaves the turn; exactly one field is set (seed 004 §9).
 
-    sentence, hook, tool_call and tool_result are handled by the client in the
-    order of playback, the others as they arrive.
+    sentence, hook, tool_call, tool_result and media are handled by the client in
+    the order of playback, the others as they arrive.
     """
 
     text: str | None = None
@@ -34,6 +35,7 @@ class TTSResult:
     hook: dict[str, str] | None = None
     tool_call: ToolStarted | None = None
     tool_result: ToolFinished | None = None
+    media: MediaItem | None = None
     notice: NoticeGiven | None = None
     reasoning: str | None = None
     trace: TraceEvent | None = None
@@ -63,6 +65,9 @@ class Narrator:
             case LLMChunk(tool_result=ToolFinished() as result):
                 yield from self.flush()
                 yield TTSResult(tool_result=result)
+            case LLMChunk(media=MediaItem() as item):
+                yield from self.flush()
+                yield TTSResult(media=item)
             case LLMChunk(reply_end=True):
                 yield from self.flush()
                 self._tags.begin_reply()

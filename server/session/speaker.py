@@ -30,7 +30,7 @@ PATIENCE_S: Final = 60.0
 """A client that hears nothing more for so long gets the rest of the turn at once, that the turn may end."""
 _PACE_STEP_S: Final = 0.25
 
-_QUEUED: Final = ("sentence", "hook", "tool_call", "tool_result")
+_QUEUED: Final = ("sentence", "hook", "tool_call", "tool_result", "media")
 
 
 @dataclass(frozen=True, kw_only=True)

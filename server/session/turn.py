@@ -11,12 +11,14 @@ from msgspec import UNSET, UnsetType
 from server.agent.chunks import LLMChunk, NoticeGiven, ToolFinished, ToolStarted, TraceEvent
 from server.errors import ServerError
 from server.llm.types import Usage
+from server.media.store import MediaItem
 from server.session.results import SpokenSentence, TTSResult
 from server.wire import frames as wire
 
 logger = logging.getLogger(__name__)
 
 INTERRUPTED_TOOL: Final = "interrupted"
+ABORTED_TOOL: Final = "not finished: a hook ended the turn"
 
 Sign = Callable[[str, str, str, str], str]
 """(skill, name, role, content) → signature."""
@@ -112,6 +114,8 @@ class Turn:
                 self._send(wire.ToolCall(turn_id=self.id, id=call.id, name=call.name, arguments=call.arguments))
             case TTSResult(tool_result=ToolFinished() as outcome):
                 self._say_result(outcome)
+            case TTSResult(media=MediaItem() as item):
+                self._say_media(item)
             case TTSResult(notice=NoticeGiven() as notice):
                 self._send(wire.Notice(code=notice.code, level=notice.level, message=notice.message, turn_id=self.id))
             case TTSResult(reasoning=str(delta)):
@@ -174,7 +178,11 @@ class Turn:
         )
         self.end("error", message=message)
 
-    def end(self, reason: wire.TurnEndReason, *, message: str | UnsetType = UNSET) -> None:
+    def abort(self, reason: str, *, rollback: bool) -> None:
+        """A hook ended the turn; with `rollback` the client takes it out of its history."""
+        self.end("aborted", message=reason, rollback=rollback)
+
+    def end(self, reason: wire.TurnEndReason, *, message: str | UnsetType = UNSET, rollback: bool = False) -> None:
         """`turn_end`, and the answers to what is still open before it. The first call counts."""
         if self.is_over or self._is_ending:
             return
@@ -183,10 +191,9 @@ class Turn:
         self.close_sentence()
         for hook in self.hooks_left():
             self.say(hook)
+        content = ABORTED_TOOL if reason == "aborted" else INTERRUPTED_TOOL
         for call_id, name in list(self._open_tools.items()):
-            self._say_result(
-                ToolFinished(id=call_id, name=name, content=INTERRUPTED_TOOL, is_error=True, duration_ms=0.0)
-            )
+            self._say_result(ToolFinished(id=call_id, name=name, content=content, is_error=True, duration_ms=0.0))
         self.reason = reason
         self.metrics = wire.Metrics(total=self._elapsed_ms(), **self._marks)
         self._send(
@@ -200,6 +207,7 @@ class Turn:
                 ),
                 metrics=self.metrics,
                 message=message,
+                rollback=True if rollback else UNSET,
             )
         )
         if self._on_end is not None:
@@ -232,8 +240,16 @@ class Turn:
                 content=outcome.content,
                 is_error=outcome.is_error,
                 duration_ms=outcome.duration_ms,
+                arguments=UNSET if outcome.arguments is None else outcome.arguments,
+                for_user=outcome.for_user or UNSET,
             )
         )
+
+    def _say_media(self, item: MediaItem) -> None:
+        frame = wire.Media(
+            turn_id=self.id, url=item.url, content_type=item.content_type, name=item.name, size=item.size
+        )
+        self._send(frame)
 
     def _mark(self, name: str) -> None:
         if name not in self._marks:
