@@ -23,6 +23,7 @@ from server.gateway.rest.rest_api import RestApi
 from server.gateway.websocket_server import WebSocketServer
 from server.hooks.config_store import PolicyStore
 from server.hooks.host import HookHost
+from server.hooks.layers import HookLayers
 from server.hooks.policy_document import document_of_config
 from server.hooks.policy_kinds import BUILTIN_KINDS
 from server.hooks.stored_approvals import StoredApprovals
@@ -107,6 +108,7 @@ class App:
         self._tools = build_registry(settings.tools, settings.skills.dir)
         self.media = _build_media(settings, data_dir, signer)
         executor = ToolExecutor(self._tools, settings.tools)
+        self._layers = HookLayers(settings.hooks, processes=self.hooks, media=self.media)
         self._agent = AgentClient(model, executor, config=settings.agent, llm=settings.llm)
         accounts = Accounts(settings.security, signer.derived_keys("session cookies"))
         doorkeeper = Doorkeeper(settings.listen, settings.security, settings.proxies, accounts)
@@ -165,6 +167,7 @@ class App:
             self.begin(self._speech.start(), "speech start")
             self.begin(self.sockets.beat(), "heartbeat")
             self.begin(self._metrics.watch_loop(), "event loop watch")
+            self.begin(self._layers.run(), "events of builtin hooks")
             self.begin(self.media.sweep_regularly(), "media sweep")
             yield
         finally:
@@ -184,7 +187,9 @@ class App:
             await wanted.wait()
             wanted.clear()
             try:
-                done = await self.hooks.reload((await asyncio.to_thread(read_again)).hooks)
+                wanted_hooks = (await asyncio.to_thread(read_again)).hooks
+                done = await self.hooks.reload(wanted_hooks)
+                self._layers.reload(wanted_hooks)
             except ConfigError as error:
                 logger.error("the old configuration stays: %s; correct it and send SIGHUP again", error)  # noqa: TRY400  # its text says all
                 continue
@@ -211,6 +216,8 @@ class App:
                 max_turn_s=settings.limits.max_turn_s, max_hook_frames=settings.limits.max_hook_frames_per_turn
             ),
             model_ready=self._settled,
+            layers=self._layers,
+            filler=settings.agent.filler,
         )
         return Services(
             handler=handler,

@@ -34,8 +34,6 @@ _PATHS = (
 # an operator who configured a guard would believe that it stands.
 _NOT_YET = {
     ("tools", "mcp"): "MCP tools",
-    ("hooks", "builtins"): "in-process hooks",
-    ("hooks", "processes"): "process hooks",
     ("hooks", "pre_tool_use"): "tool policy",
     ("hooks", "post_tool_use"): "tool policy",
     ("hooks", "tool_error"): "tool policy",

@@ -134,8 +134,6 @@ def test_a_mistake_is_told_by_its_key(text: str, told: str) -> None:
     ("text", "told"),
     [
         ("tools: {mcp: {files: {}}}", "tools.mcp: this version has no MCP tools yet; remove the key"),
-        ("hooks: {builtins: {a: {}}}", "hooks.builtins: this version has no in-process hooks yet; remove the key"),
-        ("hooks: {processes: {a: {}}}", "hooks.processes: this version has no process hooks yet; remove the key"),
         (
             "hooks: {pre_tool_use: [{type: a}]}",
             "hooks.pre_tool_use: this version has no tool policy yet; remove the key",

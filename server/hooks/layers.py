@@ -101,9 +101,13 @@ class HookLayers:
         self._policies = policies
         self._media = media
 
-    @property
-    def builtins(self) -> BuiltinHooks:
-        return self._builtins
+    async def run(self) -> None:
+        """Deliver events to the builtins, until cancelled."""
+        await self._builtins.run()
+
+    def reload(self, settings: config.Hooks) -> None:
+        """From the next turn on. The builtins stay as they were built."""
+        self._settings = settings
 
     @contextmanager
     def for_turn(self, facts: TurnFacts, ask: AskHuman | None = None) -> Iterator[TurnLayers | None]:
