@@ -230,7 +230,7 @@ class ProcessHook:
             return
         problems = [problem for stage in stages if (problem := await self._call_canary(stage))]
         self._armed, self._armed_reason = not problems, "; ".join(problems)
-        if problems and self._life is not None and not self._life.has_exited:
+        if problems and self._life is not None and self._life.is_there:
             self.warn(f"the gate is not armed: {self._armed_reason}")
 
     async def _call_canary(self, stage: Stage) -> str | None:

@@ -105,8 +105,9 @@ class ProcessLife:
         return self._process.pid
 
     @property
-    def has_exited(self) -> bool:
-        return self._exited.done()
+    def is_there(self) -> bool:
+        """Whether it can still answer."""
+        return not (self.is_closing or self._exited.done() or self._out.has_ended)
 
     @property
     def lived_s(self) -> float:
@@ -151,8 +152,8 @@ class ProcessLife:
     def _send(self, method: str, params: Mapping[str, Any]) -> int:
         if self.is_closing:
             raise HookCallFailed("down", f'process hook "{self._name}" is closed')
-        if self._exited.done():
-            raise self._failure("down", method, self._exited.result())
+        if not self.is_there:
+            raise self._failure("down", method, self._exit_text())
         if len(self._waiting) >= MAX_OPEN_CALLS:
             raise self._failure("timed_out", method, f"{MAX_OPEN_CALLS} calls wait for their replies already")
         try:
@@ -211,10 +212,12 @@ class ProcessLife:
         finally:
             speechless.cancel()
             await asyncio.gather(speechless, return_exceptions=True)
-        text = self._exited.result() if self._exited.done() else "it has closed its output"
-        why = f"{text}: {self._stderr[-1]}" if self._stderr else text
+        why = f"{self._exit_text()}: {self._stderr[-1]}" if self._stderr else self._exit_text()
         self._fail_all(why)
         return why
+
+    def _exit_text(self) -> str:
+        return self._exited.result() if self._exited.done() else "it has closed its output"
 
     async def end(self) -> None:
         """Close its input, wait; SIGTERM to all that came of it, wait; SIGKILL. Pending calls fail at once.

@@ -1,0 +1,83 @@
+"""Every way in which a process hook can let a turn down, turn after turn, and what must be left of it: nothing.
+
+What a turn is, the caller says: a call to the hook, or a whole conversation turn through a server.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from itertools import cycle, islice
+from typing import Final
+
+import psutil
+
+from server.config import Hooks
+from server.hooks.host import HookHost
+from server.hooks.process_hook import ProcessHook, Terms
+from server.hooks.process_life import Limits
+from server.hooks.restarts import Patience
+from tests.hooks.stage import ENVIRON, settings, until
+
+FAULTS: Final = {
+    "none": "answered",
+    "garbage": "answered",
+    "slow reader": "answered",
+    "kill -9": "down",
+    "flood": "answered",
+    "20 MiB line": "failed",
+    "exit": "down",
+    "hang": "timed_out",
+    "50 grandchildren": "answered",
+    "close stdout": "down",
+}
+"""Fault → how a call in which it happens ends."""
+
+TERMS: Final = Terms(
+    limits=Limits(eof_s=0.2, end_s=0.4),
+    patience=Patience(first_wait_s=0.01, longest_wait_s=0.5, max_quick=1_000_000),
+)
+
+OneTurn = Callable[[HookHost, str], Awaitable[None]]
+
+
+async def soak(turns: int, one_turn: OneTurn) -> None:
+    """Turns with the faults in turn. A hook that hangs is exchanged by a reload, as its operator would do."""
+    host = HookHost(_hooks(version=0), ENVIRON, terms=TERMS)
+    host.start()
+    try:
+        await host.settled()
+        for number, fault in enumerate(islice(cycle(FAULTS), turns)):
+            await one_turn(host, fault)
+            if fault == "hang":
+                await host.reload(_hooks(version=number))
+            await until(lambda: (life := faulty(host).life) is not None and life.is_there)
+    finally:
+        await host.aclose()
+
+
+def faulty(host: HookHost) -> ProcessHook:
+    return next(hook for hook in host.current() if hook.name == "faulty")
+
+
+def _hooks(*, version: int) -> Hooks:
+    return Hooks(
+        processes={
+            "faulty": settings("faulty", env={"VERSION": str(version)}),
+            "never": settings("scripted", "hook.hello=exit 1"),
+            "steady": settings("echo", intercept=["approve_tool"]),
+        }
+    )
+
+
+@asynccontextmanager
+async def nothing_left() -> AsyncIterator[None]:
+    """No process, descriptor or task more than before."""
+    tasks, descriptors = asyncio.all_tasks(), _descriptors()
+    yield
+    await until(lambda: asyncio.all_tasks() <= tasks)
+    assert psutil.Process().children(recursive=True) == []
+    assert _descriptors() <= descriptors
+
+
+def _descriptors() -> int:
+    return psutil.Process().num_fds()
