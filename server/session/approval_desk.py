@@ -60,14 +60,14 @@ class ApprovalDesk:
             self._show(opened, client)
 
     def leave(self, user: str, client: AskedClient) -> None:
-        """Nothing is shown to it any more, not even an end. Idempotent."""
+        """Nothing is shown to it any more but the end of what it asks itself. Idempotent."""
         clients = self._clients.get(user, [])
         if client in clients:
             clients.remove(client)
         if not clients:
             self._clients.pop(user, None)
         for opened in self._open.get(user, {}).values():
-            if client in opened.shown_to:
+            if client is not opened.asker and client in opened.shown_to:
                 opened.shown_to.remove(client)
 
     def open(self, opened: OpenQuestion) -> bool:

@@ -77,6 +77,14 @@ async def test_a_word_too_short_to_interrupt_a_turn_is_long_enough_to_answer() -
     assert talk.resolved() == [(True, "voice")]
 
 
+async def test_a_yes_is_understood_at_the_first_pause_and_not_waited_for_longer() -> None:
+    async with Talk([question(), DONE], heard=FakeRecognizer("yes")) as talk:
+        await talk.ask()
+        await talk.voice()
+        await talk.silence(0.45)
+        assert talk.resolved() == [(True, "voice")]
+
+
 async def test_the_other_clients_are_told_and_their_microphones_do_not_count() -> None:
     async with Talk([question(), DONE]) as talk, Talk([DONE], desk=talk.approvals) as other:
         other.session.greet()
