@@ -47,13 +47,14 @@ class RestApi:
             *ApprovalRoutes(storage.approvals, storage.audit).operations(),
             Operation(method="GET", path=DOCUMENT, summary="This document", handle=self._show_document, answer=OpenApi),
         )
+        self._rest: web.AbstractResource | None = None
         self._document = OpenApi(**build_document(self.operations))
 
     def add_routes(self, router: web.UrlDispatcher) -> None:
         """To be called after everybody else has added theirs under /api."""
         for operation in self.operations:
             router.add_route(operation.method, operation.path, handler_of(operation, self._doorkeeper))
-        router.add_route("*", "/api/{rest:.*}", self._refuse_unknown)
+        self._rest = router.add_route("*", "/api/{rest:.*}", self._refuse_unknown).resource
 
     async def _show_processes(self, _call: Call) -> Answer:
         return Answer(HookProcesses(processes=list(self._health())))
@@ -65,7 +66,7 @@ class RestApi:
         """aiohttp comes here with a wrong method too."""
         methods: set[str] = set()
         for resource in request.app.router.resources():
-            if resource.canonical != "/api/{rest}":
+            if resource is not self._rest:
                 methods |= (await resource.resolve(request))[1]
         if methods:
             allowed = ", ".join(sorted(methods))

@@ -1,0 +1,125 @@
+"""server/gateway/rest/audit_routes.py and approval_routes.py"""
+
+import csv
+import io
+import json
+from urllib.parse import quote
+
+import pytest
+
+from server.hooks.stored_approvals import StoredApprovals
+from server.storage.audit_entry import AuditEntry
+from tests.gateway.rest.conftest import Client
+from tests.support.parley import Parley
+
+
+async def fill(server: Parley, *entries: AuditEntry) -> None:
+    for entry in entries:
+        server.app.storage.audit.append(entry)
+    await server.app.storage.audit.flush()
+
+
+async def test_pages_follow_one_another(server: Parley, operator: Client) -> None:
+    await fill(server, *(AuditEntry(phase="pre_tool_use", tool=f"t{i}", ts_us=i) for i in range(5)))
+
+    seen: list[str] = []
+    path = "/api/audit?limit=2"
+    while True:
+        page = (await operator.get(path)).body
+        seen += [record["entry"]["tool"] for record in page["entries"]]
+        if page["next"] is None:
+            break
+        path = f"/api/audit?limit=2&cursor={quote(page['next'])}"
+    assert seen == ["t4", "t3", "t2", "t1", "t0"]
+    assert page["entries"][0]["ts"] == "1970-01-01T00:00:00.000000Z"
+
+
+async def test_users_see_their_own_entries_and_operators_everybodys(
+    server: Parley, operator: Client, anna: Client
+) -> None:
+    await fill(server, AuditEntry(phase="p", user="anna", tool="a"), AuditEntry(phase="p", user="bert", tool="b"))
+
+    async def tools(client: Client, query: str = "") -> list[str]:
+        return [record["entry"]["tool"] for record in (await client.get("/api/audit" + query)).body["entries"]]
+
+    assert await tools(anna) == ["a"]
+    assert await tools(anna, "?user=anna") == ["a"]
+    assert sorted(await tools(operator)) == ["a", "b"]
+    assert await tools(operator, "?user=bert") == ["b"]
+    refused = await anna.get("/api/audit?user=bert")
+    assert (refused.status, refused.code) == (403, "operators_only")
+    assert '"b"' not in (await anna.get("/api/audit/export")).body
+
+
+@pytest.mark.parametrize(
+    ("query", "path"),
+    [
+        ("limit=0", "limit"),
+        ("limit=x", "limit"),
+        ("limit=501", "limit"),
+        ("cursor=x", "cursor"),
+        ("since=yesterday", "since"),
+        ("since=2026-11-22T10:00:00", "since"),
+        ("colour=red", "colour"),
+        ("tool=a&tool=b", "tool"),
+        ("text=" + "x" * 300, "text"),
+    ],
+)
+async def test_a_wrong_parameter_is_named(operator: Client, query: str, path: str) -> None:
+    answer = await operator.get("/api/audit?" + query)
+
+    assert (answer.status, answer.code, answer.body["error"]["path"]) == (400, "query_invalid", path)
+
+
+async def test_times_filter(server: Parley, operator: Client) -> None:
+    await fill(server, *(AuditEntry(phase="p", tool=f"t{i}", ts_us=i * 1_000_000) for i in range(4)))
+
+    page = await operator.get("/api/audit?since=1970-01-01T00:00:01Z&until=1970-01-01T01:00:03%2B01:00")
+    assert [record["entry"]["tool"] for record in page.body["entries"]] == ["t2", "t1"]
+
+
+async def test_an_export_as_csv_holds_no_formula_and_loses_nothing(server: Parley, operator: Client) -> None:
+    hostile = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", " =1", "＝1", 'a"b,c\nd', "plain", "\0"]
+    await fill(
+        server, *(AuditEntry(phase="p", message=text, arguments={"t": text}, ts_us=i) for i, text in enumerate(hostile))
+    )
+
+    answer = await operator.get("/api/audit/export?format=csv")
+    assert answer.headers["Content-Type"].startswith("text/csv")
+    assert "attachment" in answer.headers["Content-Disposition"]
+    rows = list(csv.DictReader(io.StringIO(answer.body, newline="")))
+    for row, text in zip(rows, hostile, strict=True):
+        assert row["message"] == (text if text in hostile[8:] else "'" + text)
+        assert json.loads(row["arguments"]) == {"t": text}
+        assert not any(cell.lstrip(" ").startswith(("=", "+", "-", "@", "\t", "\r", "＝")) for cell in row.values())
+
+
+async def test_an_export_as_json_lines_is_the_whole_log_oldest_first(server: Parley, operator: Client) -> None:
+    await fill(server, *(AuditEntry(phase="p", tool=f"t{i}", message="ü\ud800", ts_us=i) for i in range(1203)))
+
+    answer = await operator.get("/api/audit/export?tool=t*")
+    lines = [json.loads(line) for line in answer.body.splitlines()]
+    assert [line["entry"]["tool"] for line in lines] == [f"t{i}" for i in range(1203)]
+    assert {len(line["hash"]) for line in lines} == {64}
+
+
+async def test_a_remembered_approval_is_listed_and_revoked_by_its_user(
+    server: Parley, operator: Client, anna: Client, bert: Client
+) -> None:
+    approvals = StoredApprovals(server.app.storage.approvals)
+    call = {"to": "bert@example.org", "key": "ghp_0123456789abcdefghij", "n": 1}
+    await approvals.remember("anna", "send", call, origin="ask_human")
+    assert await approvals.find("anna", "send", dict(reversed(call.items())))
+    assert not await approvals.find("anna", "send", {**call, "n": 2})
+    assert not await approvals.find("bert", "send", call)
+
+    [shown] = (await anna.get("/api/approvals")).body["approvals"]
+    assert (shown["tool"], shown["origin"]) == ("send", "ask_human")
+    assert json.loads(shown["shown"]) == {"to": "bert@example.org", "key": "ghp_…", "n": "1"}
+    assert (await operator.get("/api/approvals")).body == {"approvals": []}
+    for stranger in (bert, operator):
+        refused = await stranger.delete(f"/api/approvals/{shown['id']}")
+        assert (refused.status, refused.code) == (404, "approval_unknown")
+    assert (await anna.delete(f"/api/approvals/{shown['id']}")).body == {"status": "ok"}
+    assert not await approvals.find("anna", "send", call)
+    assert (await anna.delete(f"/api/approvals/{shown['id']}")).status == 404

@@ -1,0 +1,85 @@
+"""server/gateway/rest/rest_api.py, operation.py and openapi.py"""
+
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from server.gateway.rest.openapi import build_document
+from tests.gateway.rest.conftest import Client
+from tests.support.parley import Parley
+
+
+def schema_of(document: dict[str, Any], path: str, method: str, status: int) -> Draft202012Validator:
+    schema = document["paths"][path][method]["responses"][str(status)]["content"]["application/json"]["schema"]
+    return Draft202012Validator({**schema, "components": document["components"]})
+
+
+async def test_what_is_answered_is_what_the_document_says(operator: Client) -> None:
+    document = (await operator.get("/openapi.json")).body
+    assert document["openapi"] == "3.1.0"
+    await operator.post("/api/hooks/config", {"pre_tool_use": [{"type": "audit_log"}]}, tag="*")
+
+    for path, operations in document["paths"].items():
+        if "get" in operations and path != "/api/audit/export":
+            answer = await operator.get(path)
+            assert answer.status == 200, path
+            schema_of(document, path, "get", 200).validate(answer.body)
+    refused = await operator.get("/api/audit?limit=0")
+    schema_of(document, "/api/audit", "get", 400).validate(refused.body)
+    parameters = {parameter["name"]: parameter for parameter in document["paths"]["/api/audit"]["get"]["parameters"]}
+    assert parameters["since"]["schema"] == {"type": "string", "format": "date-time"}
+    assert parameters["limit"]["schema"] == {"type": "integer", "minimum": 1, "maximum": 500, "default": 100}
+
+
+async def test_every_operation_is_documented_with_its_refusals(server: Parley, operator: Client) -> None:
+    document = (await operator.get("/openapi.json")).body
+
+    assert {(path, method) for path, methods in document["paths"].items() for method in methods} == {
+        ("/api/hooks/config", "get"),
+        ("/api/hooks/config", "post"),
+        ("/api/hooks/available", "get"),
+        ("/api/hooks/processes", "get"),
+        ("/api/audit", "get"),
+        ("/api/audit/export", "get"),
+        ("/api/approvals", "get"),
+        ("/api/approvals/{id}", "delete"),
+        ("/openapi.json", "get"),
+    }
+    save = document["paths"]["/api/hooks/config"]["post"]
+    assert {"200", "400", "401", "403", "412", "413", "415", "428", "503"} <= set(save["responses"])
+    assert build_document([])["paths"] == {}
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "code"),
+    [
+        ("GET", "/api/nothing", 404, "not_found"),
+        ("GET", "/api/", 404, "not_found"),
+        ("PUT", "/api/hooks/config", 405, "method_not_allowed"),
+        ("GET", "/api/approvals/x", 405, "method_not_allowed"),
+        ("GET", "/api/login", 405, "method_not_allowed"),
+        ("DELETE", "/api/approvals/%00", 404, "approval_unknown"),
+        ("DELETE", "/api/approvals/" + "x" * 500, 404, "approval_unknown"),
+        ("GET", "/api/hooks/processes?x=1", 400, "query_invalid"),
+    ],
+)
+async def test_every_refusal_has_one_shape(operator: Client, method: str, path: str, status: int, code: str) -> None:
+    answer = await operator.ask(method, path)
+
+    assert (answer.status, answer.code) == (status, code)
+    assert set(answer.body["error"]) <= {"code", "message", "path"}
+    assert answer.headers["Cache-Control"] == "no-store"
+
+
+async def test_nobody_gets_in_without_login(server: Parley) -> None:
+    stranger = Client(server)
+    for path in ("/api/hooks/config", "/api/audit", "/api/approvals", "/openapi.json", "/api/nothing"):
+        answer = await stranger.get(path, **{"X-Forwarded-For": "1.2.3.4"})
+        assert (answer.status, answer.code) == (401, "not_authenticated")
+
+
+async def test_the_health_of_process_hooks_is_for_operators(operator: Client, anna: Client) -> None:
+    assert (await operator.get("/api/hooks/processes")).body == {"processes": []}
+    refused = await anna.get("/api/hooks/processes")
+    assert (refused.status, refused.code) == (403, "operators_only")
