@@ -36,16 +36,17 @@ class ParleyPage:
         assert self._page is not None, "not opened"
         return self._page
 
-    async def open(self, fragment: str = "") -> None:
-        """Returns when it is connected and may send, or only read."""
+    async def open(self, fragment: str = "", *, arrives: bool = True) -> None:
+        """Returns when it is connected and may send, or only read; `arrives` False: wherever it leads to."""
         self._page = await self.context.new_page()
         self._page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self._page.on(
             "console", lambda message: self.complaints.append(message.text) if message.type == "error" else None
         )
         self._page.on("websocket", self._watch)
-        await self._page.goto(self.url + fragment)
-        await expect(self.tab.locator(".model")).to_be_visible()
+        await self._page.goto(f"{self.url}/{fragment}")
+        if arrives:
+            await expect(self.tab.locator(".model")).to_be_visible()
 
     def _watch(self, socket: WebSocket) -> None:
         socket.on("framesent", self._sent)

@@ -114,6 +114,39 @@ def test_only_trusted_proxies_may_tell_the_address() -> None:
     assert address("10.0.0.1", "9.9.9.9, 1.2.3.4, 10.0.0.2") == "1.2.3.4"
     assert address("7.7.7.7", "1.2.3.4") == "7.7.7.7"
     assert address("10.0.0.1", "") == "10.0.0.1"
+    assert address("10.0.0.1", "1.2.3.4:5678") == "1.2.3.4"
+    assert address("10.0.0.1", "[2001:db8::1]:5678") == "2001:db8::1"
+    assert address("10.0.0.1", "2001:db8::1") == "2001:db8::1"
+    assert address("10.0.0.1", "1.2.3.4, anna\tis here") == "10.0.0.1", "what is no address is nobody's"
+
+
+@pytest.mark.parametrize(
+    ("peer", "proto", "is_secure"),
+    [
+        ("10.0.0.1", "https", True),
+        ("10.0.0.1", "HTTPS", True),
+        ("10.0.0.1", "http", False),
+        ("10.0.0.1", "https, http", False),
+        ("10.0.0.1", "http, https", True),
+        ("10.0.0.1", "", False),
+        ("7.7.7.7", "https", False),
+    ],
+)
+def test_only_trusted_proxies_may_tell_that_the_visitor_speaks_tls(peer: str, proto: str, is_secure: bool) -> None:
+    doors = keeper(proxies=("10.0.0.0/8",), auth="none")
+
+    assert doors.is_secure(request(peer, X_Forwarded_Proto=proto)) is is_secure
+
+
+def test_a_page_over_tls_takes_no_plain_page_of_its_own_name_for_itself() -> None:
+    doors = keeper(proxies=("10.0.0.1",), auth="none", hosts=["chat.example"])
+
+    def refusal(scheme: str) -> str | None:
+        headers = {"Host": "chat.example", "Origin": f"{scheme}://chat.example", "X_Forwarded_Proto": "https"}
+        return doors.refusal(request("10.0.0.1", **headers))
+
+    assert refusal("https") is None
+    assert "foreign Origin" in str(refusal("http"))
 
 
 def test_a_server_that_others_could_reach_needs_a_word_about_them() -> None:
@@ -123,6 +156,7 @@ def test_a_server_that_others_could_reach_needs_a_word_about_them() -> None:
         keeper(trust_loopback=False)
 
     keeper(host="0.0.0.0", auth="none")
+    keeper(host="0.0.0.0", tokens=[config.UserToken(user="anna", token=config.Secret("annas-token-0123456789"))])
     keeper(host="localhost")
 
 

@@ -1,0 +1,129 @@
+"""Logging in as a person does, in a real browser; the server takes nobody for local."""
+
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import pytest_asyncio
+from playwright.async_api import BrowserContext, Page, expect
+
+from tests.e2e.parley_page import ParleyPage
+from tests.support.openai_script import Gate, text
+from tests.support.openai_server import OpenAIServer
+from tests.support.server_process import ServerProcess, endpoint
+
+ANNA = "annas-token-0123456789"
+SETTINGS = {"security": {"trust_loopback": False, "tokens": [{"user": "anna", "token": ANNA}]}}
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def guarded(tmp_path: Path, model: OpenAIServer) -> AsyncIterator[ServerProcess]:
+    async with ServerProcess(tmp_path, environ=endpoint(model.url), settings=SETTINGS) as server:
+        yield server
+
+
+async def log_in(tab: Page, token: str = ANNA) -> None:
+    await expect(tab.get_by_role("heading", name="Parley")).to_be_visible()
+    await tab.get_by_label("Access token").fill(token)
+    await tab.get_by_role("button", name="Log in").click()
+
+
+async def test_one_logs_in_once_and_comes_back_to_the_conversation(
+    new_page: Callable[[str], ParleyPage], guarded: ServerProcess, model: OpenAIServer
+) -> None:
+    model.say("Hello Anna.")
+    page = new_page(guarded.url)
+    await page.open("#talk1", arrives=False)
+    await expect(page.tab).to_have_url(f"{guarded.url}/login#talk1")
+    assert await page.tab.evaluate("document.activeElement.id") == "token", "nothing needs to be clicked first"
+
+    await log_in(page.tab, "wrong-token-0123456789")
+    await expect(page.tab.get_by_role("alert")).to_have_text("The token is not known here.")
+    await log_in(page.tab)
+
+    await expect(page.tab).to_have_url(f"{guarded.url}/#talk1")
+    await page.ask_and_wait("Hello")
+    await expect(page.button("Log out anna")).to_be_visible()
+    assert await page.tab.evaluate("document.cookie") == "", "no script can read it"
+    await page.tab.reload()
+    await expect(page.replies).to_contain_text("Hello Anna.")
+    assert ANNA not in await page.tab.content()
+    assert ANNA not in guarded.log()
+
+
+async def test_logging_out_leads_to_the_login_and_keeps_the_conversation(
+    new_page: Callable[[str], ParleyPage], guarded: ServerProcess, model: OpenAIServer
+) -> None:
+    model.say("Hello Anna.")
+    page = new_page(guarded.url)
+    await page.open(arrives=False)
+    await log_in(page.tab)
+    await page.ask_and_wait("Hello")
+
+    await page.button("Log out anna").click()
+    await expect(page.tab.get_by_label("Access token")).to_be_visible()
+    await page.tab.goto(guarded.url)
+    await expect(page.tab.get_by_label("Access token")).to_be_visible()
+
+    await log_in(page.tab)
+    await expect(page.replies).to_contain_text("Hello Anna.")
+
+
+async def test_who_is_not_logged_in_any_more_is_asked_again_and_loses_nothing(
+    new_page: Callable[[str], ParleyPage], context: BrowserContext, tmp_path: Path, model: OpenAIServer
+) -> None:
+    model.queue(text("I was saying ", Gate()))
+    settings = {**SETTINGS, "listen": {"drain_s": 0}}
+    process = ServerProcess(tmp_path, environ=endpoint(model.url), settings=settings)
+    async with process as server:
+        page = new_page(server.url)
+        await page.open(arrives=False)
+        await log_in(page.tab)
+        await page.ask("Tell me")
+        await expect(page.replies).to_contain_text("I was saying")
+        port = server.url.rpartition(":")[2]
+    await context.clear_cookies()
+    (tmp_path / "server.log").unlink()
+    again = ServerProcess(tmp_path, environ=endpoint(model.url), settings=SETTINGS, arguments=("--port", port))
+    async with again:
+        await page.tab.evaluate("dispatchEvent(new Event('online'))")
+        await expect(page.tab.get_by_label("Access token")).to_be_visible()
+        await log_in(page.tab)
+
+        await expect(page.tab.locator(".said-by-user")).to_contain_text("Tell me")
+        await expect(page.button("Retry")).to_be_visible()
+
+
+async def test_a_link_from_another_site_finds_one_logged_in(
+    new_page: Callable[[str], ParleyPage], guarded: ServerProcess
+) -> None:
+    page = new_page(guarded.url)
+    await page.open(arrives=False)
+    await log_in(page.tab)
+    await expect(page.button("Log out anna")).to_be_visible()
+
+    elsewhere = guarded.url.replace("127.0.0.1", "localhost")
+    await page.tab.goto(f"{elsewhere}/login")
+    await page.tab.evaluate(f"location.assign('{guarded.url}/#talk2')")
+
+    await expect(page.button("Log out anna")).to_be_visible()
+    await expect(page.tab).to_have_url(f"{guarded.url}/#talk2")
+
+
+async def test_the_login_page_can_be_used_on_a_phone_and_in_the_dark(
+    new_page: Callable[[str], ParleyPage], guarded: ServerProcess
+) -> None:
+    page = new_page(guarded.url)
+    await page.open(arrives=False)
+    ground = "getComputedStyle(document.body).backgroundColor"
+    light = await page.tab.evaluate(ground)
+    await page.tab.emulate_media(color_scheme="dark")
+    assert await page.tab.evaluate(ground) != light
+    await page.tab.set_viewport_size({"width": 320, "height": 640})
+    overflow = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    assert await page.tab.evaluate(overflow) == 0
+
+    await page.tab.keyboard.type(ANNA)
+    await page.tab.keyboard.press("Enter")
+
+    await expect(page.button("Log out anna")).to_be_visible()
+    assert await page.tab.evaluate(overflow) == 0
