@@ -1,0 +1,100 @@
+"""Process hooks of the real server: at its start, when it reads its configuration anew, at its end."""
+
+import asyncio
+import signal
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+import yaml
+from aiohttp import ClientSession
+
+from tests.hooks.stage import CHILDREN, until
+from tests.support.openai_server import OpenAIServer
+from tests.support.server_process import ServerProcess, endpoint
+
+pytestmark = pytest.mark.slow
+
+
+def entry(script: str, *arguments: str, **more: Any) -> dict[str, Any]:
+    command = [sys.executable, str(CHILDREN / f"{script}.py"), *arguments]
+    return {"enabled": True, "command": command, "intercept": ["approve_tool"], **more}
+
+
+def hooks(**processes: Mapping[str, Any]) -> dict[str, Any]:
+    return {"hooks": {"processes": processes}}
+
+
+async def stage_of(server: ServerProcess, *, once: str) -> str | None:
+    """What /readyz says of the process hooks, once it says it so."""
+    async with asyncio.timeout(20), ClientSession() as http:
+        while True:
+            async with http.get(f"{server.url}/readyz") as answer:
+                stages = {stage["name"]: stage for stage in (await answer.json())["stages"]}
+            stage = stages.get("process hooks")
+            if stage is not None and stage["state"] == once:
+                detail: str | None = stage["detail"]
+                return detail
+
+
+def children(server: ServerProcess) -> list[int]:
+    """The hooks that run now."""
+    pids = []
+    for process in psutil.Process(server.pid).children():
+        with suppress(psutil.Error):
+            if str(CHILDREN) in " ".join(process.cmdline()):
+                pids.append(process.pid)
+    return pids
+
+
+async def logged(server: ServerProcess, text: str) -> None:
+    await until(lambda: text in server.log())
+
+
+async def test_they_start_with_the_server_are_exchanged_on_sighup_and_end_with_it(
+    tmp_path: Path, model: OpenAIServer
+) -> None:
+    server = ServerProcess(tmp_path, environ=endpoint(model.url), settings=hooks(a=entry("echo"), b=entry("echo")))
+    async with server:
+        assert await stage_of(server, once="ready") == "2 up"
+        before = children(server)
+
+        wanted = hooks(a=entry("echo"), b=entry("echo", priority=1), c=entry("scripted", "hook.hello=exit 1"))
+        (tmp_path / "parley.yaml").write_text(yaml.safe_dump(wanted))
+        server.signal(signal.SIGHUP)
+        assert await stage_of(server, once="missing") == "not up: c"
+        await logged(server, "configuration read anew: process hooks started c; restarted b")
+        await until(lambda: len(set(before) & set(children(server))) == 1)
+        after = children(server)
+        server.signal(signal.SIGTERM)
+        assert await asyncio.to_thread(server.wait) == 0
+        assert not any(psutil.pid_exists(pid) for pid in before + after)
+
+
+async def test_a_mistake_in_the_configuration_leaves_everything_as_it_is(tmp_path: Path, model: OpenAIServer) -> None:
+    async with ServerProcess(tmp_path, environ=endpoint(model.url), settings=hooks(a=entry("echo"))) as server:
+        await stage_of(server, once="ready")
+        before = children(server)
+
+        for wrong, why in (
+            (hooks(a=entry("echo", transport="http")), 'configure process hook "a": unsupported transport "http"'),
+            ({"listen": {"prot": 1}}, "listen.prot: unknown key"),
+        ):
+            (tmp_path / "parley.yaml").write_text(yaml.safe_dump(wrong))
+            server.signal(signal.SIGHUP)
+            await logged(server, f"the old configuration stays: {why}")
+
+        assert children(server) == before
+        assert server.log().count("correct it and send SIGHUP again") == 2
+
+
+def test_a_hook_that_is_configured_wrongly_ends_the_start(tmp_path: Path) -> None:
+    server = ServerProcess(tmp_path, settings=hooks(a=entry("echo", command=[])))
+
+    with pytest.raises(AssertionError, match='parley: configure process hook "a": command is required'):
+        server.start()
+    assert server.stop() == 2
