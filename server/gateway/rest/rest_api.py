@@ -66,7 +66,7 @@ class RestApi:
         """aiohttp comes here with a wrong method too."""
         methods: set[str] = set()
         for resource in request.app.router.resources():
-            if resource is not self._rest:
+            if resource.canonical.startswith("/api/") and resource is not self._rest:
                 methods |= (await resource.resolve(request))[1]
         if methods:
             allowed = ", ".join(sorted(methods))
