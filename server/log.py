@@ -8,7 +8,7 @@ import logging
 import sys
 from contextvars import ContextVar
 from datetime import UTC, datetime
-from typing import Final, TextIO
+from typing import Any, Final, TextIO
 
 import msgspec
 
@@ -16,6 +16,10 @@ from server import config
 
 session_id: Final[ContextVar[str | None]] = ContextVar("session_id", default=None)
 turn_id: Final[ContextVar[str | None]] = ContextVar("turn_id", default=None)
+
+_CONTROLS: Final = (*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029)
+_VISIBLE: Final = {number: repr(chr(number))[1:-1] for number in _CONTROLS if chr(number) != "\t"}
+"""What would begin a line of its own, or tell a terminal to do something, is written out instead."""
 
 _QUIET: Final = {
     "aiohttp.access": logging.ERROR,
@@ -48,6 +52,8 @@ def _stamp(record: logging.LogRecord) -> bool:
 
 
 class TextFormatter(logging.Formatter):
+    """A line for each record, whatever a client's words in it: only a traceback has more, and those are indented."""
+
     def __init__(self) -> None:
         super().__init__("%(asctime)s %(levelname)-7s %(name)s%(ids)s: %(message)s", "%H:%M:%S")
 
@@ -55,6 +61,14 @@ class TextFormatter(logging.Formatter):
         ids = [f"{name} {value}" for name, value in _ids(record).items()]
         record.ids = f" [{', '.join(ids)}]" if ids else ""
         return super().format(record)
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's name
+        record.message = record.message.translate(_VISIBLE)
+        return super().formatMessage(record)
+
+    def formatException(self, ei: Any) -> str:  # noqa: N802 - logging's name
+        lines = super().formatException(ei).split("\n")
+        return "\n".join(f"    {line.translate(_VISIBLE)}" for line in lines)
 
 
 class JsonFormatter(logging.Formatter):

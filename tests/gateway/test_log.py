@@ -64,3 +64,30 @@ def test_the_level_holds_for_all_and_chatty_libraries_are_quieter(out: io.String
     logging.getLogger("aiohttp.websocket").warning("unheard")
 
     assert out.getvalue() == ""
+
+
+def test_nothing_in_a_message_begins_a_line_or_moves_the_cursor(out: io.StringIO) -> None:
+    log.set_up(config.Log(format="text"), out)
+    hostile = "anna\r\n12:00:00 INFO    server: user ops has logged in\x1b[2J\x07\x9b1m\u2028\tend"
+    logging.getLogger("here").warning("user %s", hostile)
+    try:
+        raise ValueError(hostile)
+    except ValueError:
+        logging.getLogger("here").exception("failed")
+
+    lines = out.getvalue().split("\n")
+    assert lines[0].endswith(
+        r"user anna\r\n12:00:00 INFO    server: user ops has logged in\x1b[2J\x07\x9b1m\u2028" + "\tend"
+    )
+    assert all(line.startswith("    ") for line in lines[2:-1])
+    assert not any(letter in out.getvalue() for letter in "\r\x1b\x07\x9b\u2028")
+
+
+def test_nothing_in_a_message_begins_a_json_line(out: io.StringIO) -> None:
+    log.set_up(config.Log(format="json"), out)
+    hostile = 'anna"}\r\n{"level": "info"}\u2028\x1b[2J'
+    logging.getLogger("here").warning("user %s", hostile)
+
+    [line] = out.getvalue().split("\n")[:-1]
+    assert json.loads(line)["message"] == f"user {hostile}"
+    assert "\x1b" not in line
