@@ -4,42 +4,33 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from server.hooks.channel import Stage
+from server.hooks.fields import ReplyUnusable
+from server.hooks.replies import read_reply
+from server.hooks.shapes import params as shape
+from server.hooks.stages import LlmAnswer, LlmCall, Moment, StageValue, ToolAnswer, ToolAsk, ToolRan
+from server.hooks.types import TurnFacts
 
 CANARY: Final = "parley_canary"
 """The name of the tool (of the model, for the stages of model calls) that a canary call is about. There is none."""
 
-_META: Final = {
-    "AgentID": CANARY,
-    "TurnID": CANARY,
-    "ParentTurnID": "",
-    "SessionKey": CANARY,
-    "Iteration": 0,
-    "TracePath": "",
-    "Source": CANARY,
+_MOMENT: Final = Moment(facts=TurnFacts(session_id=CANARY, turn_id=CANARY, conversation=CANARY))
+_VALUES: Final[Mapping[Stage, StageValue]] = {
+    "before_llm": LlmCall(model=CANARY, messages=[{"role": "user", "content": CANARY}]),
+    "after_llm": LlmAnswer(model=CANARY, content=CANARY),
+    "before_tool": ToolAsk(name=CANARY, arguments={}),
+    "after_tool": ToolRan(name=CANARY, arguments={}, answer=ToolAnswer(for_llm=CANARY, is_silent=True)),
+    "approve_tool": ToolAsk(name=CANARY, arguments={}),
 }
-_RESULT: Final = {"for_llm": "", "silent": True, "is_error": False, "async": False}
-_PARAMS: Final[dict[Stage, dict[str, Any]]] = {
-    "before_llm": {"model": CANARY, "messages": [], "tools": [], "options": {}},
-    "after_llm": {"model": CANARY, "response": {"role": "assistant", "content": "", "finish_reason": "stop"}},
-    "before_tool": {"tool": CANARY, "arguments": {}},
-    "after_tool": {"tool": CANARY, "arguments": {}, "result": _RESULT, "duration": 0},
-    "approve_tool": {"tool": CANARY, "arguments": {}},
-}
-_ACTIONS: Final = frozenset(("", "continue", "modify", "respond", "deny_tool", "abort_turn", "hard_abort"))
 
 
 def params(stage: Stage) -> dict[str, Any]:
-    return {"meta": _META, **_PARAMS[stage]}
+    return shape(stage, _VALUES[stage], _MOMENT)
 
 
 def problem(stage: Stage, result: Mapping[str, Any]) -> str | None:
     """Why this reply is none that a gate gives; None: it is one, whatever it decides."""
-    folded = {key.lower(): value for key, value in result.items()}
-    if stage == "approve_tool":
-        if isinstance(folded.get("approved"), bool):
-            return None
-        return "its reply has no `approved` that is true or false: every tool is denied"
-    action = folded.get("action")
-    if action is None or action in _ACTIONS:
-        return None
-    return f"its reply has the unknown action {str(action)[:40]!r}"
+    try:
+        reading = read_reply(stage, result, _VALUES[stage])
+    except ReplyUnusable as error:
+        return f"{stage}: {error}"
+    return "; ".join(reading.warnings) or f"{stage}: it was not understood" if reading.is_doubtful else None

@@ -239,8 +239,7 @@ class ProcessHook:
             result = await self.request(method, canary.params(stage), limit_s=limit_s)
         except HookCallFailed as error:
             return str(error)
-        problem = canary.problem(stage, result)
-        return problem and f"{method}: {problem}"
+        return canary.problem(stage, result)
 
     def _note_odd_line(self, reason: str) -> None:
         if text := _ODD_LINES.get(reason):  # a blank line is no harm
