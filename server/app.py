@@ -43,6 +43,9 @@ from server.speech.service import SpeechService
 from server.storage.storage import Storage
 from server.tools.builtin import build_registry
 from server.tools.executor import ToolExecutor
+from server.tools.mcp import McpServers
+from server.tools.registry import ToolShelf
+from server.wire import frames as wire
 from skills_engine import Signer, SkillsLibrary, SkillsSnapshot
 from skills_engine.signing import SecretFileError
 
@@ -53,6 +56,7 @@ _RETRY_FROM_S: Final = 2.0
 _RETRY_TO_S: Final = 60.0
 _OPEN_FILES: Final = 10_240
 _NAME_WAIT_S: Final = 3.0
+_MAX_NOTICES: Final = 64
 
 Announce = Callable[[str], None]
 
@@ -107,7 +111,10 @@ class App:
         self.policies = PolicyStore(self.storage.documents, document_of_config(settings.hooks))
         self._tools = build_registry(settings.tools, settings.skills.dir)
         self.media = _build_media(settings, data_dir, signer)
-        executor = ToolExecutor(self._tools, settings.tools)
+        shelf = ToolShelf(self._tools)
+        self._mcp = McpServers(settings.tools, shelf, environ, tell=self._note_mcp)
+        self._mcp_notices: asyncio.Queue[wire.Notice] = asyncio.Queue(_MAX_NOTICES)
+        executor = ToolExecutor(shelf, settings.tools)
         self._layers = HookLayers(settings.hooks, processes=self.hooks, media=self.media)
         self._agent = AgentClient(model, executor, config=settings.agent, llm=settings.llm)
         accounts = Accounts(settings.security, signer.derived_keys("session cookies"))
@@ -166,6 +173,8 @@ class App:
             self.begin(self._tell_speech(), "speech frames")
             self.begin(self._speech.start(), "speech start")
             self.begin(self.sockets.beat(), "heartbeat")
+            self.begin(self._mcp.start(), "mcp start")
+            self.begin(self._tell_mcp(), "mcp notices")
             self.begin(self._metrics.watch_loop(), "event loop watch")
             self.begin(self._layers.run(), "events of builtin hooks")
             self.begin(self.media.sweep_regularly(), "media sweep")
@@ -176,6 +185,7 @@ class App:
             for task in self._tasks:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
+            await self._mcp.aclose()
             await self.hooks.aclose()
             await self._speech.aclose()
             await self._model.aclose()
@@ -271,6 +281,17 @@ class App:
 
     def _note_skills(self, _snapshot: SkillsSnapshot) -> None:
         self._skills_changed.set()
+
+    def _note_mcp(self, code: str, message: str) -> None:
+        level: Final = "warning" if code == "mcp_server_lost" else "info"
+        try:
+            self._mcp_notices.put_nowait(wire.Notice(code=code, level=level, message=message))
+        except asyncio.QueueFull:
+            logger.warning("too many notices wait: %s", message)
+
+    async def _tell_mcp(self) -> None:
+        while True:
+            await self.sockets.tell_notice(await self._mcp_notices.get())
 
     async def _tell_speech(self) -> None:
         """Tell clients and /readyz what of the speech engines is there."""

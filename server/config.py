@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
@@ -26,6 +27,10 @@ class Secret:
 Seconds = Annotated[float, Meta(gt=0, le=86_400)]
 Count = Annotated[int, Meta(ge=1, le=1_000_000_000)]
 Port = Annotated[int, Meta(ge=0, le=65_535)]
+
+
+Glob = Annotated[str, Meta(min_length=1, max_length=256)]
+"""`*` and `?` as in a shell; upper and lower case count."""
 
 
 class Section(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -102,12 +107,59 @@ class Skills(Section, frozen=True, kw_only=True):
     reload: Literal["auto", "poll", "off"] = "auto"
 
 
+MCP_NAME: Final = re.compile(r"[A-Za-z0-9-]+(?:_[A-Za-z0-9-]+)*")
+"""Of a server: its tools are called `<name>__<tool>`, which has to stay readable both ways."""
+
+
+class McpServer(Section, frozen=True, kw_only=True):
+    """A server of tools that speaks MCP: a child process (`command`) or an address (`url`)."""
+
+    enabled: bool = True
+    command: str | None = None
+    args: list[str] = []
+    env: dict[str, str] = {}
+    """Over the few variables that a program needs; the rest of ours it does not get."""
+    dir: Path | None = None
+    """The child's working directory; None: the server's."""
+    url: str | None = None
+    headers: dict[str, str] = {}
+    timeout_s: Seconds | None = None
+    """Of each call; None: `tools.timeout_s`."""
+    tools: list[Glob] | None = None
+    """Which of its tools are taken, by the names it gives them; None: all."""
+    permission: Literal["READ", "WRITE", "EXTERNAL"] = "EXTERNAL"
+    permissions: dict[Glob, Literal["READ", "WRITE", "EXTERNAL"]] = {}
+    """Of single tools; the first that fits counts."""
+    trust_hints: bool = False
+    """True: a tool that says it only reads is READ."""
+
+    @property
+    def mistake(self) -> str | None:
+        if (self.command is None) == (self.url is None):
+            return "either command (a program) or url (an address) is needed"
+        if self.url is not None and not self.url.startswith(("http://", "https://")):
+            return "url has to begin with http:// or https://"
+        if self.url is not None and (self.args or self.env or self.dir):
+            return "args, env and dir go with command, not with url"
+        if self.command is not None and self.headers:
+            return "headers go with url, not with command"
+        return None
+
+
 class Tools(Section, frozen=True, kw_only=True):
     roots: list[Path] = []
     """Further folders that read_file and search_text may read, beside `skills.dir`."""
     timeout_s: Seconds = 30
     max_result_bytes: Annotated[int, Meta(ge=256, le=16 << 20)] = 65_536
-    mcp: dict[str, Any] = {}
+    mcp: dict[str, McpServer] = {}
+    """Servers of further tools, by name."""
+
+    def __post_init__(self) -> None:
+        for name, server in self.mcp.items():
+            if len(name) > 32 or not MCP_NAME.fullmatch(name):
+                raise ValueError(f"mcp.{name}: a name is up to 32 letters, digits, - and single _ between them")
+            if server.mistake:
+                raise ValueError(f"mcp.{name}: {server.mistake}")
 
 
 class Media(Section, frozen=True, kw_only=True):
@@ -181,10 +233,6 @@ class ProcessHook(Section, frozen=True, kw_only=True):
     event_method: Literal["hook.runtime_event", "hook.event"] = "hook.runtime_event"
     pair_stages: bool = False
     """True: one stage of a pair (before_x, after_x) turns on both, as the reference host does."""
-
-
-Glob = Annotated[str, Meta(min_length=1, max_length=256)]
-"""`*` and `?` as in a shell; upper and lower case count."""
 
 
 class PolicyFilter(Section, frozen=True, kw_only=True):

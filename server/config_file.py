@@ -26,6 +26,8 @@ _PATHS = (
     ("data", "dir"),
     ("skills", "dir"),
     ("tools", "roots"),
+    ("tools", "mcp", "*", "dir"),
+    ("hooks", "processes", "*", "dir"),
     ("media", "dir"),
     ("security", "secret_file"),
 )
@@ -33,7 +35,6 @@ _PATHS = (
 # The contract names these keys; a version that cannot honour them must not take them in silence:
 # an operator who configured a guard would believe that it stands.
 _NOT_YET = {
-    ("tools", "mcp"): "MCP tools",
     ("hooks", "pre_tool_use"): "tool policy",
     ("hooks", "post_tool_use"): "tool policy",
     ("hooks", "tool_error"): "tool policy",
@@ -147,16 +148,21 @@ def _read_secret(reference: dict[str, Any], folder: Path, environ: Mapping[str, 
 
 def _resolve_paths(layer: dict[str, Any], folder: Path) -> None:
     for *parents, last in _PATHS:
-        node: Any = layer
-        for key in parents:
-            node = node.get(key) if isinstance(node, dict) else None
-        if not isinstance(node, dict):
-            continue
-        value = node.get(last)
-        if isinstance(value, str):
-            node[last] = str(folder / Path(value).expanduser())
-        elif isinstance(value, list):
-            node[last] = [str(folder / Path(v).expanduser()) if isinstance(v, str) else v for v in value]
+        for node in _nodes(layer, parents):
+            value = node.get(last)
+            if isinstance(value, str):
+                node[last] = str(folder / Path(value).expanduser())
+            elif isinstance(value, list):
+                node[last] = [str(folder / Path(v).expanduser()) if isinstance(v, str) else v for v in value]
+
+
+def _nodes(layer: Any, parents: list[str]) -> list[dict[str, Any]]:
+    """The mappings at a place; `*` stands for every key."""
+    nodes: list[Any] = [layer]
+    for key in parents:
+        found = [node for node in nodes if isinstance(node, dict)]
+        nodes = [value for node in found for name, value in node.items() if key in ("*", name)]
+    return [node for node in nodes if isinstance(node, dict)]
 
 
 def _convert(tree: dict[str, Any], secrets: set[str]) -> Config:

@@ -122,6 +122,21 @@ def test_a_variable_replaces_a_list_and_adds_to_a_section() -> None:
         ("skills: {enabled: [a, 5]}", "skills.enabled[1]: expected `str`, got `int`"),
         ("tools: {max_result_bytes: 255}", "tools.max_result_bytes: expected `int` >= 256"),
         ("tools: {roots: [5]}", "tools.roots[0]: expected `str`, got `int`"),
+        ("tools: {mcp: {f: {}}}", "tools: mcp.f: either command (a program) or url (an address) is needed"),
+        ("tools: {mcp: {f: {url: 'ftp://a'}}}", "tools: mcp.f: url has to begin with http:// or https://"),
+        (
+            "tools: {mcp: {f: {url: 'http://a', args: [b]}}}",
+            "tools: mcp.f: args, env and dir go with command, not with url",
+        ),
+        ("tools: {mcp: {f: {command: a, headers: {b: c}}}}", "tools: mcp.f: headers go with url, not with command"),
+        (
+            "tools: {mcp: {a__b: {command: c}}}",
+            "tools: mcp.a__b: a name is up to 32 letters, digits, - and single _ between them",
+        ),
+        (
+            "media: {max_total_bytes: 1024}",
+            "media: max_item_bytes is larger than max_total_bytes: no such item could be kept",
+        ),
         ("limits: {max_hook_frames_per_turn: -1}", "limits.max_hook_frames_per_turn: expected `int` >= 0"),
         ("limits: {max_message_bytes: 1023}", "limits.max_message_bytes: expected `int` >= 1024"),
     ],
@@ -133,7 +148,6 @@ def test_a_mistake_is_told_by_its_key(text: str, told: str) -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("tools: {mcp: {files: {}}}", "tools.mcp: this version has no MCP tools yet; remove the key"),
         (
             "hooks: {pre_tool_use: [{type: a}]}",
             "hooks.pre_tool_use: this version has no tool policy yet; remove the key",

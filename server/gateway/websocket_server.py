@@ -15,7 +15,7 @@ from server.gateway.connection import Connection, ServerWebSocket
 from server.session.outbox import OutboxLimits
 from server.session.session import Services, Session
 from server.session.visitor import Visitor
-from server.wire.frames import PROTOCOL, SpeechStatus
+from server.wire.frames import PROTOCOL, Notice, SpeechStatus
 from skills_engine import SkillsSnapshot
 
 logger = logging.getLogger(__name__)
@@ -142,6 +142,10 @@ class WebSocketServer:
     async def tell_speech(self, status: SpeechStatus) -> None:
         """Send the `speech` frame to every open connection."""
         await self._tell_all(lambda session: session.tell_speech(status))
+
+    async def tell_notice(self, notice: Notice) -> None:
+        """Send a `notice` to every open connection."""
+        await self._tell_all(lambda session: session.tell_notice(notice))
 
     async def _tell_all(self, tell: Callable[[Session], None]) -> None:
         for number, connection in enumerate(list(self._connections)):

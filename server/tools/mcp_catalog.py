@@ -1,0 +1,183 @@
+"""The tools that an MCP server lists → ours. Pure.
+
+A server is code that we did not write: names, descriptions and schemas may hold
+anything, and what cannot be taken is left out, one by one, with the reason.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import Any, Final
+
+import msgspec
+
+from server.config import McpServer
+from server.hooks.types import Permission
+from server.llm.types import ToolSpec
+
+MAX_TOOLS: Final = 128
+MAX_NAME_CHARS: Final = 64
+"""Providers refuse longer ones."""
+MAX_DESCRIPTION_CHARS: Final = 2000
+MAX_SCHEMA_BYTES: Final = 32_768
+MAX_SCHEMA_DEPTH: Final = 16
+
+_UNFIT: Final = re.compile(r"[^A-Za-z0-9_-]")
+_CONTROLS: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_HASH_CHARS: Final = 6
+
+_CHECKED: Final = frozenset(
+    (
+        *("type", "properties", "required", "additionalProperties", "items", "enum"),
+        *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
+        *("minLength", "maxLength", "minItems", "maxItems"),
+    )
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Listed:
+    """A tool as its server lists it."""
+
+    name: str
+    description: str = ""
+    schema: Mapping[str, Any] = field(default_factory=dict)
+    is_read_only: bool = False
+    """Says the server."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Taken:
+    """A tool that is ours to offer."""
+
+    spec: ToolSpec
+    checked: Mapping[str, Any]
+    """What of its schema is checked here; the rest is checked by the server."""
+    permission: Permission
+    remote_name: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Catalog:
+    tools: tuple[Taken, ...] = ()
+    left_out: tuple[str, ...] = ()
+    """Why what is missing is missing, in words for the log; at most one for a tool."""
+
+
+def take_tools(server: str, settings: McpServer, listed: Iterable[Listed]) -> Catalog:
+    """In the order listed. Of two tools with one name the first is taken."""
+    taken: dict[str, Taken] = {}
+    left_out: list[str] = []
+    seen: set[str] = set()
+    for tool in listed:
+        if tool.name in seen or not _is_wanted(tool.name, settings):
+            continue
+        seen.add(tool.name)
+        if problem := _problem(tool):
+            left_out.append(f"{tool.name[:80]!r}: {problem}")
+        elif len(taken) >= MAX_TOOLS:
+            left_out.append(f"all but {MAX_TOOLS} tools; choose with tools.mcp.{server}.tools")
+            break
+        else:
+            name = _name(server, tool.name, taken)
+            taken[name] = _take(name, tool, settings)
+    return Catalog(tools=tuple(taken.values()), left_out=tuple(left_out))
+
+
+def _is_wanted(name: str, settings: McpServer) -> bool:
+    return settings.tools is None or any(fnmatchcase(name, glob) for glob in settings.tools)
+
+
+def _problem(tool: Listed) -> str | None:
+    if not tool.name.strip():
+        return "it has no name"
+    if tool.schema.get("type", "object") != "object":
+        return "its arguments are no object"
+    try:
+        size = len(msgspec.json.encode(tool.schema))
+    except (msgspec.MsgspecError, TypeError, ValueError, RecursionError):
+        return "its schema is no JSON"
+    if size > MAX_SCHEMA_BYTES:
+        return f"its schema is larger than {MAX_SCHEMA_BYTES >> 10} KiB"
+    return None
+
+
+def _name(server: str, remote: str, taken: Mapping[str, Taken]) -> str:
+    """`<server>__<tool>`, of letters, digits, _ and -; where that had to change something, the same every time."""
+    name = f"{server}__{_UNFIT.sub('_', remote)}"
+    if len(name) > MAX_NAME_CHARS or name in taken:
+        mark = hashlib.sha256(remote.encode(errors="surrogatepass")).hexdigest()[:_HASH_CHARS]
+        name = f"{name[: MAX_NAME_CHARS - _HASH_CHARS - 1]}_{mark}"
+    return name
+
+
+def _take(name: str, tool: Listed, settings: McpServer) -> Taken:
+    description = _CONTROLS.sub("", tool.description).strip()
+    if len(description) > MAX_DESCRIPTION_CHARS:
+        description = description[: MAX_DESCRIPTION_CHARS - 1] + "…"
+    parameters = {**tool.schema, "type": "object"}
+    parameters.setdefault("properties", {})
+    return Taken(
+        spec=ToolSpec(name=name, description=description, parameters=parameters),
+        checked=plain_schema(parameters),
+        permission=_permission(tool, settings),
+        remote_name=tool.name,
+    )
+
+
+def _permission(tool: Listed, settings: McpServer) -> Permission:
+    for glob, permission in settings.permissions.items():
+        if fnmatchcase(tool.name, glob):
+            return permission
+    return "READ" if settings.trust_hints and tool.is_read_only else settings.permission
+
+
+def plain_schema(schema: Any, depth: int = 0) -> dict[str, Any]:
+    """The part of a foreign schema that can be checked in time that is bounded by schema and arguments.
+
+    Types, names, ranges and choices stay. References, alternatives and patterns
+    go: they can loop, explode, or fetch from the network. A keyword that is
+    itself malformed goes too, so that checking never fails.
+    """
+    if not isinstance(schema, Mapping) or depth > MAX_SCHEMA_DEPTH:
+        return {}
+    plain: dict[str, Any] = {}
+    for key, value in schema.items():
+        if key not in _CHECKED:
+            continue
+        if key == "properties" and isinstance(value, Mapping):
+            plain[key] = {str(name): plain_schema(inner, depth + 1) for name, inner in value.items()}
+        elif key in ("items", "additionalProperties") and isinstance(value, Mapping):
+            plain[key] = plain_schema(value, depth + 1)
+        elif _is_well_formed(key, value) and not _leads_elsewhere(key, schema):
+            plain[key] = value
+    return plain
+
+
+_TYPES: Final = frozenset(("null", "boolean", "object", "array", "number", "string", "integer"))
+
+
+def _is_well_formed(key: str, value: Any) -> bool:
+    match key:
+        case "type":
+            kinds = value if isinstance(value, list) else [value]
+            return bool(kinds) and all(isinstance(kind, str) and kind in _TYPES for kind in kinds)
+        case "required":
+            return isinstance(value, list) and all(isinstance(name, str) for name in value)
+        case "enum":
+            return isinstance(value, list)
+        case "additionalProperties":
+            return isinstance(value, bool)
+        case "properties" | "items":
+            return False
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_number and (key.endswith("imum") or (isinstance(value, int) and value >= 0))
+
+
+def _leads_elsewhere(key: str, schema: Mapping[str, Any]) -> bool:
+    """Whether names that we do not see may be declared in what was left out."""
+    return key == "additionalProperties" and not schema.keys().isdisjoint(
+        ("patternProperties", "$ref", "allOf", "anyOf", "oneOf")
+    )

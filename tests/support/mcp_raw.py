@@ -1,0 +1,71 @@
+"""An MCP server without an SDK, of the protocol of 2025-06-18: it says exactly what it is told to, and starts at once.
+
+python -m tests.support.mcp_raw SCRIPT: a JSON object with
+  tools     the list, as it is sent
+  before    lines printed before anything else
+  results   name of a tool → its result; "hang", "exit", "deaf" (it reads no more, and stays), {"raw": a line},
+            {"error": …}, {"long": characters} or {"spawn": seconds}
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from typing import Any
+
+
+def say(line: str) -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+def answer(message_id: Any, **fields: Any) -> None:
+    say(json.dumps({"jsonrpc": "2.0", "id": message_id, **fields}))
+
+
+def call(message_id: Any, result: Any) -> None:
+    match result:
+        case "hang":
+            return
+        case "exit":
+            os._exit(3)
+        case "deaf":
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            time.sleep(3600)
+        case {"long": characters}:
+            answer(message_id, result={"content": [{"type": "text", "text": "x" * characters}]})
+        case {"raw": line}:
+            say(line)
+        case {"error": error}:
+            answer(message_id, error=error)
+        case {"spawn": seconds}:
+            command = [sys.executable, "-c", f"import time; time.sleep({seconds})"]
+            child = subprocess.Popen(command, start_new_session=True)  # it holds our pipes open
+            answer(message_id, result={"content": [{"type": "text", "text": str(child.pid)}]})
+        case _:
+            answer(message_id, result=result)
+
+
+def main() -> None:
+    script = json.loads(sys.argv[1])
+    for line in script.get("before", ()):
+        say(line)
+    for line in sys.stdin:
+        message = json.loads(line)
+        match message.get("method"):
+            case "initialize":
+                info = {"name": "raw", "version": "1"}
+                result = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": info}
+                answer(message["id"], result=result)
+            case "tools/list":
+                answer(message["id"], result={"tools": script.get("tools", [])})
+            case "tools/call":
+                call(message["id"], script["results"][message["params"]["name"]])
+            case _ if "id" in message:
+                answer(message["id"], error={"code": -32601, "message": "Method not found"})
+
+
+if __name__ == "__main__":
+    main()
