@@ -13,6 +13,7 @@ from server.hooks.channel import STAGES, HookCallFailed, HookChannel, Stage
 from server.hooks.event_kinds import observed
 from server.hooks.events import HookEvent, notification
 from server.hooks.fields import ReplyUnusable
+from server.hooks.process_settings import stages
 from server.hooks.replies import read_reply
 from server.hooks.shapes import params
 from server.hooks.stages import (
@@ -34,12 +35,6 @@ from server.llm.types import Message
 logger = logging.getLogger(__name__)
 
 MAX_QUEUED_EVENTS: Final = 256
-_PAIRS: Final[Mapping[Stage, Stage]] = {
-    "before_llm": "after_llm",
-    "after_llm": "before_llm",
-    "before_tool": "after_tool",
-    "after_tool": "before_tool",
-}
 _GIVES: Final[Mapping[Stage, tuple[type, ...]]] = {
     "before_llm": (LlmCall, Abort),
     "after_llm": (LlmAnswer, Abort),
@@ -94,7 +89,7 @@ class ProcessMember:
         self._defaults = defaults
         self.name = channel.name
         self.order = (1, settings.priority, channel.name.encode())
-        self.stages = process_stages(settings)
+        self.stages = stages(settings)
         self.kinds = observed(settings.observe)
         self.is_guard = settings.on_error == "closed"
 
@@ -120,14 +115,6 @@ class ProcessMember:
 
     def warn(self, text: str) -> None:
         self._channel.warn(text)
-
-
-def process_stages(settings: config.ProcessHook) -> frozenset[Stage]:
-    """The stages at which a process hook is asked."""
-    stages = {stage for stage in STAGES if stage in settings.intercept}
-    if settings.pair_stages:
-        stages |= {_PAIRS[stage] for stage in stages if stage in _PAIRS}
-    return frozenset(stages)
 
 
 class BuiltinMember:
