@@ -13,9 +13,7 @@ import msgspec
 from msgspec import UNSET
 
 from server import __version__, config, log
-from server.agent.messages import SystemPolicy
 from server.errors import FrameError, TurnError
-from server.hooks.types import TurnFacts
 from server.llm.types import ModelInfo
 from server.metrics import Metrics
 from server.session import greeting
@@ -24,12 +22,14 @@ from server.session.approval_desk import ApprovalDesk
 from server.session.approvals import Approvals
 from server.session.chat_handler import ChatHandler, TurnRequest
 from server.session.choices import Choices
+from server.session.frames_out import FramesOut
 from server.session.hearing import Hearing, Words
-from server.session.outbox import Kind, Outbox
+from server.session.outbox import Outbox
 from server.session.playback import PlaybackClock
 from server.session.speaker import Voice
 from server.session.turn import Sign, Turn, code_of
 from server.session.turn_gate import TurnGate
+from server.session.turn_given import enabled_skills, facts_of, system_policy
 from server.session.visitor import Visitor
 from server.speech.service import SpeechService
 from server.wire import codec
@@ -79,6 +79,7 @@ class Session:
         self.id = secrets.token_hex(8)
         self._services = services
         self._outbox = outbox
+        self._out = FramesOut(outbox, services.metrics)
         self._visitor = visitor
         self._on_turn_over = on_turn_over
         self._choices = Choices()
@@ -92,11 +93,11 @@ class Session:
         self._is_announced_cut = False
         self._hearing = Hearing(
             services.speech,
-            send=self._send,
+            send=self._out.send,
             on_started=self._hear_voice,
             on_words=self._hear_words,
             on_history=self._answer_words,
-            on_failed=lambda message: self._refuse("speech_unavailable", message),
+            on_failed=lambda message: self._out.refuse("speech_unavailable", message),
             on_outlook=self._read_ahead,
             on_reply=lambda id_, is_yes: self._approvals.answer_by_voice(id_, approved=is_yes),
         )
@@ -104,7 +105,7 @@ class Session:
             services.desk,
             visitor,
             self.id,
-            send=self._send,
+            send=self._out.send,
             expect_voice=self._hearing.expect_reply,
             can_hear=self._listens,
         )
@@ -116,7 +117,7 @@ class Session:
 
     def greet(self) -> None:
         snapshot = self._services.skills()
-        self._send(
+        self._out.send(
             wire.Ready(
                 protocol=wire.PROTOCOL,
                 session_id=self.id,
@@ -133,13 +134,13 @@ class Session:
         self._approvals.join()
 
     def tell_skills(self, snapshot: SkillsSnapshot) -> None:
-        self._send(greeting.skills_frame(snapshot, self._choices.skills))
+        self._out.send(greeting.skills_frame(snapshot, self._choices.skills))
 
     def tell_speech(self, status: wire.SpeechStatus) -> None:
-        self._send(wire.Speech(**msgspec.structs.asdict(status)))
+        self._out.send(wire.Speech(**msgspec.structs.asdict(status)))
 
     def tell_notice(self, notice: wire.Notice) -> None:
-        self._send(notice)
+        self._out.send(notice)
 
     def receive_text(self, data: bytes) -> None:
         received_s = time.perf_counter()
@@ -161,19 +162,19 @@ class Session:
         limit = self._services.limits.max_binary_bytes
         if len(data) > limit:
             text = f"{len(data)} bytes of sound in one message, at most {limit} are taken"
-            self._refuse("message_too_large", text, path="$")
+            self._out.refuse("message_too_large", text, path="$")
         elif len(data) % 2:
-            self._refuse("audio_misaligned", "sound is 16-bit samples: send whole ones", path="$")
+            self._out.refuse("audio_misaligned", "sound is 16-bit samples: send whole ones", path="$")
         elif (deafness := self._services.speech.deafness) is None:
             self._told_deaf = False
             self._hearing.feed(data, self._clock)
         elif not self._told_deaf:
             self._told_deaf = True
-            self._refuse("speech_unavailable", deafness)
+            self._out.refuse("speech_unavailable", deafness)
 
     def refuse(self, error: FrameError) -> None:
         """Answer a frame that is wrong; the connection goes on."""
-        self._refuse(code_of(error), str(error), path=error.path)
+        self._out.refuse(code_of(error), str(error), path=error.path)
 
     def interrupt(self, turn_id: str | None = None) -> None:
         """End the running turn (None: whichever it is); its work unwinds behind its `turn_end`.
@@ -206,7 +207,7 @@ class Session:
             case wire.Chat():
                 self._chat(frame, received_s)
             case wire.Ping():
-                self._send(wire.Pong(t=frame.t))
+                self._out.send(wire.Pong(t=frame.t))
             case wire.Interrupt():
                 self._is_announced_cut |= self._announced is not None and frame.turn_id in (None, self._announced)
                 self.interrupt(frame.turn_id)
@@ -221,7 +222,7 @@ class Session:
             case wire.Approval():
                 if not self._approvals.answer(frame):
                     text = "nothing waits for this approval; it may have been answered already"
-                    self._notify("approval_unknown", text)
+                    self._out.notify("approval_unknown", text)
             case _:
                 assert_never(frame)
 
@@ -232,7 +233,7 @@ class Session:
         if frame.language is not UNSET:
             self._hearing.speak_language(frame.language)
         if frame.trace is True and not self._choices.trace:
-            self._notify("trace_not_allowed", "the trace is for local requests and operators; see security.trace")
+            self._out.notify("trace_not_allowed", "the trace is for local requests and operators; see security.trace")
 
     def _may_trace(self) -> bool:
         allowed = self._services.security.trace
@@ -266,7 +267,7 @@ class Session:
         try:
             gate.enter(self._visitor.limit_key)
         except TurnError as error:
-            self._refuse(code_of(error), str(error), retry_after_ms=error.retry_after_ms)
+            self._out.refuse(code_of(error), str(error), retry_after_ms=error.retry_after_ms)
             self.interrupt()  # the client has cut it off already
             return False
         return True
@@ -278,17 +279,6 @@ class Session:
             max_ahead_ms=self._choices.max_ahead_ms,
             clock=self._clock,
         )
-
-    def _enabled(self, skills: list[str] | None, snapshot: SkillsSnapshot) -> list[str]:
-        """A client's list can only narrow; None: all of the operator's."""
-        known = [skill.name for skill in snapshot.skills]
-        return known if skills is None else [name for name in dict.fromkeys(skills) if name in set(known)]
-
-    def _system_policy(self) -> SystemPolicy:
-        policy = self._services.security.client_system_messages
-        if policy == "auto":
-            return "allow" if self._visitor.is_local else "demote"
-        return policy
 
     def _start_turn(
         self,
@@ -306,15 +296,15 @@ class Session:
         request = self._request(messages, skills=skills, enable_tools=enable_tools, voice=voice)
         turn = Turn(
             turn_id,
-            self._send,
-            send_sound=self._send_sound,
+            self._out.send,
+            send_sound=self._out.send_sound,
             sign=self._services.sign,
             received_s=received_s,
             recognized_s=recognized_s,
             shows_trace=request.trace,
             on_end=self._turn_over,
         )
-        facts = self._facts(turn_id, messages)
+        facts = facts_of(turn_id, messages, self._choices, self._visitor, session_id=self.id)
         request = replace(request, facts=facts, ask=self._approvals.asker(turn, facts, request.clock))
         self._turn = turn
         self._hearing.turn(is_running=True)
@@ -329,23 +319,12 @@ class Session:
         return TurnRequest(
             messages=messages,
             snapshot=snapshot,
-            skills=self._enabled(skills, snapshot),
+            skills=enabled_skills(skills, snapshot),
             enable_tools=enable_tools,
             language=self._choices.language,
             trace=self._choices.trace,
-            policy=self._system_policy(),
+            policy=system_policy(self._services.security, self._visitor),
             voice=self._voice() if voice else None,
-        )
-
-    def _facts(self, turn_id: str, messages: list[wire.Message]) -> TurnFacts:
-        return TurnFacts(
-            session_id=self.id,
-            turn_id=turn_id,
-            user_id=self._visitor.user_id,
-            conversation=self._choices.conversation,
-            user_message=_text_of(messages[-1]),
-            language=self._choices.language,
-            address=self._visitor.address,
         )
 
     def _read_ahead(self, history: list[wire.Message], words: str) -> None:
@@ -389,10 +368,10 @@ class Session:
     def _push_to_talk(self, frame: wire.SpeechStart | wire.SpeechEnd | wire.SpeechCancel) -> None:
         if self._choices.turn_detection != "push_to_talk":
             text = 'configure `turn_detection: "push_to_talk"` first; here the server listens'
-            self._notify("not_push_to_talk", text)
+            self._out.notify("not_push_to_talk", text)
         elif isinstance(frame, wire.SpeechStart) and (deafness := self._services.speech.deafness) is not None:
             self.interrupt()
-            self._refuse("speech_unavailable", deafness)
+            self._out.refuse("speech_unavailable", deafness)
         else:  # a key that went down comes up, whatever became of the engines meanwhile
             match frame:
                 case wire.SpeechStart():
@@ -431,7 +410,7 @@ class Session:
         )
         if history is None:
             text = "the client sent no history for what was said: the reply knows these words only"
-            self._send(wire.Notice(code="history_missing", level="warning", message=text, turn_id=turn_id))
+            self._out.send(wire.Notice(code="history_missing", level="warning", message=text, turn_id=turn_id))
         if self._hearing.is_speaking or is_cut:
             self.interrupt()  # the user has begun to speak again, or said stop, while the history was waited for
 
@@ -442,37 +421,3 @@ class Session:
         self._clock.report(frame.index, frame.ms, frame.state, time.perf_counter())
         if is_first and self._clock.first_audible_s is not None:
             self._services.metrics.first_audible.observe(self._clock.first_audible_s - self._clock.began_s)
-
-    # frames out
-
-    def _notify(self, code: str, message: str) -> None:
-        self._send(wire.Notice(code=code, level="info", message=message))
-
-    def _refuse(
-        self, code: wire.ErrorCode, message: str, *, path: str | None = None, retry_after_ms: int | None = None
-    ) -> None:
-        self._send(
-            wire.Error(
-                code=code,
-                message=message,
-                path=UNSET if path is None else path,
-                retry_after_ms=UNSET if retry_after_ms is None else retry_after_ms,
-            )
-        )
-
-    def _send(self, frame: wire.ServerFrame) -> None:
-        if isinstance(frame, wire.Error):
-            self._services.metrics.errors.labels(frame.code).inc()
-        self._services.metrics.count_out(frame.__struct_config__.tag)  # type: ignore[arg-type]  # our tags are str
-        self._outbox.put(Kind.TEXT, codec.encode(frame))
-
-    def _send_sound(self, pcm: bytes) -> None:
-        self._services.metrics.count_out("binary")
-        self._outbox.put(Kind.BINARY, pcm)
-
-
-def _text_of(message: wire.Message) -> str:
-    """Its words, without pictures."""
-    if isinstance(message.content, list):
-        return "\n".join(part.text for part in message.content if isinstance(part, wire.TextPart))
-    return message.content or ""

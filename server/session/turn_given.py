@@ -1,0 +1,45 @@
+"""What a turn is given, made of what was configured, who asks and what counts now. Pure."""
+
+from collections.abc import Sequence
+
+from server import config
+from server.agent.messages import SystemPolicy
+from server.hooks.types import TurnFacts
+from server.session.choices import Choices
+from server.session.visitor import Visitor
+from server.wire import frames as wire
+from skills_engine import SkillsSnapshot
+
+
+def enabled_skills(wanted: list[str] | None, snapshot: SkillsSnapshot) -> list[str]:
+    """A client's list can only narrow; None: all of the operator's."""
+    known = [skill.name for skill in snapshot.skills]
+    return known if wanted is None else [name for name in dict.fromkeys(wanted) if name in set(known)]
+
+
+def system_policy(security: config.Security, visitor: Visitor) -> SystemPolicy:
+    policy = security.client_system_messages
+    if policy == "auto":
+        return "allow" if visitor.is_local else "demote"
+    return policy
+
+
+def facts_of(
+    turn_id: str, messages: Sequence[wire.Message], choices: Choices, visitor: Visitor, *, session_id: str
+) -> TurnFacts:
+    return TurnFacts(
+        session_id=session_id,
+        turn_id=turn_id,
+        user_id=visitor.user_id,
+        conversation=choices.conversation,
+        user_message=_text_of(messages[-1]),
+        language=choices.language,
+        address=visitor.address,
+    )
+
+
+def _text_of(message: wire.Message) -> str:
+    """Its words, without pictures."""
+    if isinstance(message.content, list):
+        return "\n".join(part.text for part in message.content if isinstance(part, wire.TextPart))
+    return message.content or ""
