@@ -11,6 +11,7 @@ from typing import Final
 from server import config
 from server.accounts.accounts import Accounts
 from server.agent.agent_client import AgentClient, TurnOptions
+from server.config_file import data_dir_of
 from server.errors import ConfigError
 from server.gateway.auth import Doorkeeper
 from server.gateway.http_api import HttpApi
@@ -141,7 +142,7 @@ class App:
     @classmethod
     async def build(cls, settings: config.Config, environ: Mapping[str, str]) -> "App":
         """Read what is needed from disk. Raises ConfigError."""
-        data_dir = settings.data.dir or _default_data_dir(environ)
+        data_dir = data_dir_of(settings, environ)
         _make_private(data_dir)
         try:
             signer = Signer.from_file(settings.security.secret_file or data_dir / "secret")
@@ -345,11 +346,6 @@ def _log_failure(task: asyncio.Task[None]) -> None:
     """A defect in what runs beside the connections: said at once, and the rest goes on."""
     if not task.cancelled() and (error := task.exception()) is not None:
         logger.critical("%s has failed", task.get_name(), exc_info=error)
-
-
-def _default_data_dir(environ: Mapping[str, str]) -> Path:
-    base = environ.get("XDG_DATA_HOME")
-    return (Path(base) if base else Path.home() / ".local" / "share") / "parley"
 
 
 def _make_private(folder: Path) -> None:

@@ -68,6 +68,14 @@ def load_config(path: Path | None, environ: Mapping[str, str]) -> Config:
     return config
 
 
+def data_dir_of(settings: Config, environ: Mapping[str, str]) -> Path:
+    """Where data are kept: as configured, else where the system wants them."""
+    if settings.data.dir is not None:
+        return settings.data.dir
+    base = environ.get("XDG_DATA_HOME")
+    return (Path(base) if base else Path.home() / ".local" / "share") / "parley"
+
+
 def _read_yaml(path: Path) -> dict[str, Any]:
     try:
         if path.stat().st_size > _MAX_FILE_BYTES:

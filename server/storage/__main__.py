@@ -1,0 +1,64 @@
+"""`python -m server.storage audit verify`: is the audit log what was written?"""
+
+import argparse
+import asyncio
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from server.config_file import data_dir_of, load_config
+from server.errors import ConfigError, StorageError
+from server.storage.audit_query import verify
+from server.storage.database import Database
+
+_EPILOG = """\
+Prints each day of each replica with its last hash, as the server logged it when it
+closed the day, and every place where the log is not what was written. Exit code 0:
+all of it holds; 1: it does not; 2: it could not be read.
+"""
+
+
+def main(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
+    options = _parse(arguments)
+    try:
+        settings = load_config(options.config, environ)
+        folder = data_dir_of(settings, environ)
+        if settings.storage.url is None and not (folder / "parley.db").exists():
+            raise ConfigError(f"data.dir: there is no {folder / 'parley.db'}; the server prints its folder at start")
+        return asyncio.run(_verify(Database(settings.storage, folder)))
+    except (ConfigError, StorageError) as error:
+        print(f"parley: {error}", file=sys.stderr)
+        return 2
+
+
+def _parse(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m server.storage",
+        description="Look after what Parley stores.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--config", type=Path, metavar="FILE", help="YAML file (default: parley.yaml, if it is there)")
+    parser.add_argument("part", choices=["audit"])
+    parser.add_argument("action", choices=["verify"])
+    return parser.parse_args(arguments)
+
+
+async def _verify(database: Database) -> int:
+    try:
+        await database.start()
+        days, problems = await verify(database)
+    finally:
+        await database.aclose()
+    for day in days:
+        state = "closed" if day.is_closed else "open"
+        print(f"{day.replica} {day.day} {state} {day.entries} entries, last hash {day.last_hash}")
+    for problem in problems:
+        print(f"BROKEN {problem}")
+    print(f"{len(days)} days, {sum(day.entries for day in days)} entries: {'BROKEN' if problems else 'as written'}")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:], os.environ))
