@@ -86,7 +86,7 @@ class Lines:
                 self._is_skipping = end < 0
                 return self._overlong(start, self._at if end < 0 else end)
             elif end < 0:
-                self._held += self._cut[start:]
+                self._held += memoryview(self._cut)[start:]
             else:
                 return self._complete(start, end)
         return None

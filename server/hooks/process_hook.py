@@ -225,18 +225,21 @@ class ProcessHook:
             raise HookCallFailed("failed", f'decode process hook "{self._name}" hook.hello result: {what}')
 
     async def _call_canaries(self) -> None:
-        """One call for each stage at which it is a gate; the first that goes wrong leaves it unarmed."""
+        """A call for each stage at which it is a gate, one after the other, until one goes wrong; `canary_s` for all."""
         if not (stages := process_settings.gates(self._settings)):
             return
-        problems = [problem for stage in stages if (problem := await self._call_canary(stage))]
-        self._armed, self._armed_reason = not problems, "; ".join(problems)
-        if problems and self._life is not None and self._life.is_there:
-            self.warn(f"the gate is not armed: {self._armed_reason}")
+        by = asyncio.get_running_loop().time() + self._terms.limits.canary_s
+        problem = None
+        for stage in stages:
+            if problem := await self._call_canary(stage, by - asyncio.get_running_loop().time()):
+                break
+        self._armed, self._armed_reason = problem is None, problem or ""
+        if problem and self._life is not None and self._life.is_there:
+            self.warn(f"the gate is not armed: {problem}")
 
-    async def _call_canary(self, stage: Stage) -> str | None:
-        method, limit_s = f"hook.{stage}", self._terms.limits.canary_s
+    async def _call_canary(self, stage: Stage, limit_s: float) -> str | None:
         try:
-            result = await self.request(method, canary.params(stage), limit_s=limit_s)
+            result = await self.request(f"hook.{stage}", canary.params(stage), limit_s=max(0.0, limit_s))
         except HookCallFailed as error:
             return str(error)
         return canary.problem(stage, result)

@@ -28,13 +28,13 @@ def _adopting() -> Iterator[None]:
 SCATTER = """
 import os, subprocess, sys
 quiet = dict(stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-child = lambda command, **more: subprocess.Popen(command, **quiet, **more).pid
-pids = [child(["sleep", "600"]), child(["sleep", "600"], start_new_session=True),
+child = lambda command, **more: subprocess.Popen(command, **quiet, **more)
+children = [child(["sleep", "600"]), child(["sleep", "600"], start_new_session=True),
         child(["env", "-i", "sleep", "600"], start_new_session=True),
         child(["sh", "-c", "trap '' TERM; sleep 600 & wait"])]
 orphan = child(["sh", "-c", "setsid sleep 600 & echo $! > " + sys.argv[1] + "; exit"])
-os.waitpid(orphan, 0)
-print(*pids, open(sys.argv[1]).read().strip(), flush=True)
+orphan.wait()
+print(*[one.pid for one in children], open(sys.argv[1]).read().strip(), flush=True)
 sys.stdin.read()
 """
 
