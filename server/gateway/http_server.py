@@ -23,7 +23,8 @@ from server.gateway.websocket_server import WebSocketServer
 from server.metrics import Metrics
 
 _BACKLOG: Final = 1024
-_KEEPALIVE_S: Final = 75.0  # also for a connection that never sends a request
+KEEPALIVE_S: Final = 75.0
+"""How long a connection may wait for its next request; also for the first, and until its headers are complete."""
 _SHUTDOWN_S: Final = 1.0
 
 
@@ -52,7 +53,7 @@ class HttpServer:
         media.add_routes(app.router)
         rest.add_routes(app.router)
         StaticFiles(frontend).add_routes(app.router)
-        self._runner = web.AppRunner(app, access_log=None, keepalive_timeout=_KEEPALIVE_S, shutdown_timeout=_SHUTDOWN_S)
+        self._runner = build_runner(app)
 
     async def start(self) -> str:
         """Listen; returns the address to open. Raises ConfigError where the port cannot be had."""
@@ -79,6 +80,10 @@ class HttpServer:
 
     async def aclose(self) -> None:
         await self._runner.cleanup()
+
+
+def build_runner(app: web.Application, *, keepalive_s: float = KEEPALIVE_S) -> web.AppRunner:
+    return web.AppRunner(app, access_log=None, keepalive_timeout=keepalive_s, shutdown_timeout=_SHUTDOWN_S)
 
 
 def _is_for_the_operator(record: logging.LogRecord) -> bool:
