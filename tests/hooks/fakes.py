@@ -35,7 +35,7 @@ class FakeChannel:
     """Answers by method; keeps what it was sent. A stage without an answer gets `{}`."""
 
     name: str = "hook"
-    answers: dict[str, Reply] = field(default_factory=dict)
+    answers: Mapping[str, Reply] = field(default_factory=dict)
     settings: config.ProcessHook = field(default_factory=config.ProcessHook)
     asked: list[tuple[str, dict[str, Any], float]] = field(default_factory=list)
     told: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
@@ -69,7 +69,16 @@ def guard(name: str = "guard", *, priority: int = 0, **answers: Reply) -> FakeCh
     return guarded(name, "closed", priority, answers)
 
 
-def guarded(name: str, on_error: Any, priority: int, answers: dict[str, Reply]) -> FakeChannel:
+def at(stage: str, reply: Reply, name: str = "hook") -> FakeChannel:
+    """A hook of one stage."""
+    return guarded(name, "open", 0, {stage: reply})
+
+
+def guard_at(stage: str, reply: Reply) -> FakeChannel:
+    return guarded("guard", "closed", 0, {stage: reply})
+
+
+def guarded(name: str, on_error: Any, priority: int, answers: Mapping[str, Reply]) -> FakeChannel:
     settings = config.ProcessHook(enabled=True, priority=priority, intercept=list(answers), on_error=on_error)
     return FakeChannel(name, answers, settings)
 
