@@ -211,10 +211,12 @@ class TurnAsker:
             approvals.warn(self._turn, "approvals_full", text)
             return Answer(approved=False, by="cancelled", reason="too many questions are open")
         withdraw = self._ask_aloud(opened)
+        self._turn.is_asking = True
         try:
             await asyncio.wait([opened.answered], timeout=limit_s)
             approvals.desk.settle(opened, Answer(approved=False, by="timeout"))  # unless it is answered
         finally:
+            self._turn.is_asking = False
             withdraw()
             approvals.desk.settle(opened, self._unasked())  # cancelled while it waited
         answer = opened.answered.result()

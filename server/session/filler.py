@@ -44,5 +44,5 @@ class Filler:
 
     def _say(self) -> None:
         aloud, text = self._turn.aloud, self._settings.text
-        if aloud is not None and text and self._withdraw is None:
+        if aloud is not None and text and self._withdraw is None and not self._turn.is_asking:
             self._withdraw = aloud(SpokenSentence("", text))

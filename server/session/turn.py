@@ -69,6 +69,8 @@ class Turn:
         """Set by who has a voice: says a question in its place; what it returns takes the question back."""
         self.on_ending: Callable[[], None] = _nothing
         """Set by who asks a human for this turn: called once, before anything else of `end`."""
+        self.is_asking = False
+        """A human is asked, and knows what the turn waits for."""
         self._is_ending = False
         self._on_end = on_end
         self._clock = clock

@@ -1,7 +1,7 @@
 """server/session/approvals.py and approval_desk.py: a turn asks, humans answer, silence is no."""
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 import pytest
@@ -11,11 +11,13 @@ from server.agent.chunks import LLMChunk
 from server.hooks.approvals import ApprovalsInMemory
 from server.hooks.types import Answer
 from server.session.approval_desk import MAX_OPEN, ApprovalDesk
+from server.session.filler import Filler
+from server.session.results import SpokenSentence
 from server.session.turn_clock import TurnClock
 from server.session.visitor import Visitor
 from tests.model.virtual_loop import VirtualLoop
 from tests.session.asking import AskStep, Client, question
-from tests.session.fakes import Pause, kinds
+from tests.session.fakes import Pause, call, kinds
 from tests.session.speech_fakes import CHUNK, FakeSynthesizer, speech
 
 DONE = LLMChunk(text="Done.")
@@ -481,6 +483,31 @@ async def test_who_asks_knows_whose_turn_it_is() -> None:
 
 
 # aloud
+
+
+def test_while_a_human_is_asked_nothing_is_said_to_fill_the_silence() -> None:
+    async def work() -> None:
+        pause = Pause()
+        async with Client([pause, question(), DONE]) as client:
+            client.chat()
+            await pause.reached.wait()
+            turn = client.session._turn
+            assert turn is not None
+            said: list[str | None] = []
+
+            def note(sentence: SpokenSentence) -> Callable[[], None]:
+                said.append(sentence.spoken)
+                return said.clear
+
+            turn.aloud = note
+            filler = Filler(config.Filler(after_ms=700, text="One moment."), turn)
+            filler.note(call("1"))
+            pause.resume.set()
+            await client.asked()
+            await asyncio.sleep(1)
+            assert said == ["May I? Please answer on the screen."]
+
+    in_virtual_time(work())
 
 
 async def test_in_a_spoken_turn_the_question_is_said_and_leaves_nothing_in_the_reply() -> None:
