@@ -14,12 +14,13 @@ from dataclasses import dataclass, replace
 from server import config
 from server.agent.chunks import LLMChunk, NoticeGiven
 from server.agent.fitting import Fitted, estimate_tokens, estimate_tools, fit, has_image
+from server.agent.images import MAX_IMAGES, limit_images
 from server.agent.messages import Conversation, find_violation
 from server.agent.rewriting import PlanningPrompt, Rewriter
 from server.agent.roles import adapt
 from server.agent.telling import Telling
 from server.agent.trace import Tracer
-from server.errors import ContextTooLong, ProviderError, RoleRefused, ServerError
+from server.errors import ContextTooLong, ImageRefused, ProviderError, RoleRefused, ServerError
 from server.hooks.layers import TurnHooks
 from server.llm.types import (
     Finished,
@@ -47,6 +48,8 @@ class EndpointMemory:
 
     late_system: LateSystem | None = None
     budget_tokens: int | None = None
+    is_blind: bool = False
+    """It refused a picture because it was one."""
 
 
 class ModelCalls:
@@ -75,6 +78,7 @@ class ModelCalls:
         self._hooks = hooks
         self._clock_s = clock_s
         self._said_trimmed = False
+        self._said_unseen = False
         self._budget_tokens: int | None = None  # of this turn, once a call of it was too long
         self._limit_tokens = 0  # what the last fitting had
 
@@ -91,6 +95,8 @@ class ModelCalls:
         given: list[Message] | None = None
         if self._rewriter is not None and self._rewriter.is_needed:
             yield LLMChunk(held=True)
+            for chunk in self._limit_images(None):
+                yield chunk
             messages = (await self._fit(request)).messages
             name = self._model.info.name
             rewritten = await self._rewriter.rewrite(request, messages, model=name, planning=planning)
@@ -100,6 +106,8 @@ class ModelCalls:
         attempt = 0
         while True:
             attempt += 1
+            for chunk in self._limit_images(given):
+                yield chunk
             fitted = self._fitting(await self._fit(request, given))
             mode = self._mode()
             messages = _checked(adapt(fitted.messages, mode))
@@ -174,6 +182,18 @@ class ModelCalls:
             f"({self._limit_tokens} tokens for the prompt); shorten it or use a model with a larger context"
         )
 
+    def _limit_images(self, given: list[Message] | None) -> Iterator[LLMChunk]:
+        """In the conversation, and in what a hook has made of it. Says once what of this turn the model cannot see."""
+        is_blind = self._memory.is_blind or self._model.sees_images is False
+        limit = 0 if is_blind else MAX_IMAGES
+        unseen = limit_images(self._conversation.messages, limit)
+        if given is not None:
+            unseen += limit_images(given, limit)
+        is_new = any(self._conversation.origin(message).kind in ("user", "turn") for message in unseen)
+        if is_blind and is_new and not self._said_unseen:
+            self._said_unseen = True
+            yield _unseen_notice(self._model.info.name)
+
     def _mode(self) -> LateSystem:
         if self._settings.late_system != "auto":
             return self._settings.late_system
@@ -190,6 +210,10 @@ class ModelCalls:
                 raise error
             self._memory.late_system = "user"
             yield LLMChunk(notice=_roles_notice(self._model.info.name))
+        elif isinstance(error, ImageRefused):
+            if not any(map(has_image, fitted.messages)):
+                raise error
+            self._memory.is_blind = True
         elif isinstance(error, ContextTooLong):
             if self._budget_tokens is not None and attempt > 1:
                 raise error
@@ -225,7 +249,7 @@ def _checked(messages: list[dict[str, object]]) -> list[dict[str, object]]:
 
 
 def _wait_s(error: ProviderError, attempt: int) -> float:
-    if isinstance(error, (RoleRefused, ContextTooLong)):
+    if isinstance(error, (RoleRefused, ImageRefused, ContextTooLong)):
         return 0.0
     if error.retry_after_ms is not None:
         return error.retry_after_ms / 1000
@@ -235,6 +259,11 @@ def _wait_s(error: ProviderError, attempt: int) -> float:
 def _trimmed_notice(count: int) -> LLMChunk:
     text = f"the conversation no longer fits the model: its {count} oldest messages were left out"
     return LLMChunk(notice=NoticeGiven("history_trimmed", "info", text))
+
+
+def _unseen_notice(model: str) -> LLMChunk:
+    text = f"{model} cannot see pictures; it is only told that there is one"
+    return LLMChunk(notice=NoticeGiven("image_unseen", "warning", text))
 
 
 def _roles_notice(model: str) -> NoticeGiven:

@@ -54,6 +54,7 @@ class OpenAICompatible:
     """
 
     is_compact = False
+    sees_images: bool | None = None
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint

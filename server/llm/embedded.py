@@ -73,6 +73,7 @@ class EmbeddedModel:
     """
 
     is_compact = True
+    sees_images: bool | None = False
     late_system: LateSystem | None = "user"
 
     def __init__(

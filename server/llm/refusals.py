@@ -14,6 +14,7 @@ from typing import Any
 
 from server.errors import (
     ContextTooLong,
+    ImageRefused,
     ModelMissing,
     ProviderAuth,
     ProviderError,
@@ -27,6 +28,7 @@ from server.errors import (
 MAX_SAID_CHARS = 300
 MAX_RETRY_AFTER_MS = 3_600_000
 
+_NOT_FOR_THE_CONTENT = (401, 402, 403, 408, 429, 504)
 _ROLES = re.compile(
     r"system message must be at the beginning|system role not supported|roles? must alternate|must alternate"
     r"|only .{0,40}\broles are supported|unexpected (?:message )?role|invalid role|expected last role"
@@ -51,6 +53,13 @@ _LIMITS = tuple(
         r"number of (?:input )?tokens allowed \(?(\d+)",
     )
 )
+_IMAGES = re.compile(
+    r"image(?:_url|s| inputs?)? (?:is|are) (?:not supported|only supported by)"
+    r"|(?:not|n't) support (?:image|vision|multi-?modal)|support image input|not a multi-?modal model"
+    r"|at most 0 images?|unknown variant `image_url`|content must be a string|required for image input"
+    r"|not compiled for multimodal",
+    re.IGNORECASE,
+)
 _MODEL = re.compile(
     r"model_not_found|model\b.{0,120}\b(?:not exist|not found|not available)", re.IGNORECASE | re.DOTALL
 )
@@ -74,6 +83,8 @@ def refusal(where: Where, status: int, headers: Mapping[str, str], body: bytes, 
     said = said_by(where, _message(details, body))
     text = f"{json.dumps(details, ensure_ascii=False)[:4000]} {said}"
     wait_ms = retry_after_ms(headers, now_s=now_s)
+    if status not in _NOT_FOR_THE_CONTENT and _IMAGES.search(text):
+        return ImageRefused(f"{where.model or 'the model'} at {where.host} sees no pictures: {said}")
     match status:
         case 401 | 403:
             key = f"the key from {where.key_source}" if where.key_source else "a call without a key"

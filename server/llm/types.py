@@ -119,6 +119,11 @@ class LanguageModel(Protocol):
         """True where every prompt token is dear: the agent then uses its short prompts."""
         ...
 
+    @property
+    def sees_images(self) -> bool | None:
+        """None: to be found out by sending one."""
+        ...
+
     async def context_tokens(self) -> int | None:
         """How many tokens fit, as the endpoint reports it; None where it does not say. Cached, never raises."""
         ...

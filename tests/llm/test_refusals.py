@@ -7,6 +7,7 @@ import pytest
 
 from server.errors import (
     ContextTooLong,
+    ImageRefused,
     ModelMissing,
     ProviderAuth,
     ProviderError,
@@ -36,6 +37,38 @@ def said(status: int, message: str, **more: Any) -> HttpError:
 @pytest.mark.parametrize("name", ROLE_REFUSALS)
 def test_a_template_that_refuses_roles_is_known_by_its_words(name: str) -> None:
     assert type(of(ROLE_REFUSALS[name])) is RoleRefused
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        said(400, "Invalid content type. image_url is only supported by certain models."),
+        said(500, "image input is not supported - hint: if this is unexpected, you may need to provide the mmproj"),
+        said(400, "Qwen/Qwen3-8B is not a multimodal model"),
+        said(400, "At most 0 image(s) may be provided in one prompt."),
+        said(404, "No endpoints found that support image input"),
+        said(422, "Failed to deserialize: messages[1]: unknown variant `image_url`, expected `text` at line 1"),
+        said(400, "'messages.1' : for 'role:user' messages[1].content must be a string"),
+        said(500, "Failed to create new sequence: this model is missing data required for image input"),
+        said(400, "Model does not support images. Please use a model that does."),
+        HttpError(status=400, body={"error": "this model does not support image input"}),
+    ],
+)
+def test_a_model_that_takes_no_images_is_known_by_its_words(answer: HttpError) -> None:
+    assert type(of(answer)) is ImageRefused
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        said(400, "Could not process image"),
+        said(400, "Invalid image data: the image is larger than 20 MB"),
+        said(400, "You uploaded an unsupported image. Please make sure your image is valid."),
+        said(401, "this key does not support image input"),
+    ],
+)
+def test_one_image_that_is_refused_makes_no_model_blind(answer: HttpError) -> None:
+    assert type(of(answer)) is not ImageRefused
 
 
 @pytest.mark.parametrize("name", CONTEXT_OVERFLOWS)

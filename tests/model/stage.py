@@ -70,6 +70,7 @@ class ScriptedModel:
     info = ModelInfo(name="scripted", host="nowhere", location="local")
     late_system: LateSystem | None = None
     is_compact = False
+    sees_images: bool | None = None
 
     async def start(self) -> None:
         pass

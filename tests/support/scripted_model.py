@@ -53,6 +53,7 @@ class ScriptedModel:
         *,
         late_system: LateSystem | None = None,
         is_compact: bool = False,
+        sees_images: bool | None = None,
         context_tokens: int | None = None,
         host: str = "model.test",
     ) -> None:
@@ -65,6 +66,7 @@ class ScriptedModel:
         """How many streams were left, for whatever reason."""
         self._late_system = late_system
         self._is_compact = is_compact
+        self.sees_images = sees_images
         self._context_tokens = context_tokens
         self._host = host
 
