@@ -9,13 +9,11 @@ import json
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 
-MAX_LINE_BYTES: Final = 16 << 20
-"""Of a line without its end, in both directions."""
+from server.hooks.lines import MAX_LINE_BYTES, Line, Overlong
 
 Ignored = Literal["blank", "stray", "garbled", "overlong", "no_id", "request", "unknown_id", "duplicate", "late"]
 """Why a line counts for nothing: white space; not a JSON object; one that is no JSON-RPC reply; longer than the limit;
@@ -24,7 +22,7 @@ reply; the reply to a call that was given up."""
 
 _MAX_ABANDONED: Final = 256  # calls whose late reply is still told from a second one
 _MAX_REPAIRED_BYTES: Final = 1 << 20  # the standard library's parser is slow
-_HEAD_BYTES: Final = 256
+_FIRST_BYTES: Final = 256
 
 _HEAD = re.compile(rb'\s*\{\s*(?:"jsonrpc"\s*:\s*"[^"\\]*"\s*,\s*)?"id"\s*:\s*(\d{1,18})\s*[,}]', re.IGNORECASE)
 """A line that begins so is a reply to this id, whatever follows. Anywhere else an id may be part of a result."""
@@ -38,76 +36,6 @@ _decoder = msgspec.json.Decoder()
 
 class CallTooLarge(ValueError):
     """Its line would be longer than MAX_LINE_BYTES."""
-
-
-@dataclass(frozen=True, slots=True)
-class Overlong:
-    """A line beyond the limit: how it began. Its rest is skipped."""
-
-    head: bytes
-
-
-class Lines:
-    """Cuts → lines, without their ends (`\\n`, `\\r\\n`).
-
-    Holds at most one cut and `max_bytes` of a line that has not ended.
-    """
-
-    def __init__(self, max_bytes: int = MAX_LINE_BYTES) -> None:
-        self._max_bytes = max_bytes
-        self._cut = b""
-        self._at = 0  # of the cut, what lies before it has been given out
-        self._held = bytearray()  # of the line that has not ended; empty while _is_skipping
-        self._is_skipping = False
-
-    @property
-    def held_bytes(self) -> int:
-        return len(self._held) + len(self._cut) - self._at
-
-    @property
-    def is_skipping(self) -> bool:
-        """Of a line beyond the limit, the end has not come yet."""
-        return self._is_skipping
-
-    def feed(self, cut: bytes) -> None:
-        """Only after `next` has said None, so that nothing piles up here."""
-        assert self._at == len(self._cut), "lines are still to be taken"
-        self._cut, self._at = cut, 0
-
-    def next(self) -> bytes | bytearray | Overlong | None:
-        """The next line; None: it is not there yet. An Overlong comes as soon as the limit is passed."""
-        while self._at < len(self._cut):
-            start = self._at
-            end = self._cut.find(b"\n", start)
-            self._at = len(self._cut) if end < 0 else end + 1
-            if self._is_skipping:
-                self._is_skipping = end < 0
-            elif len(self._held) + (self._at if end < 0 else end) - start > self._max_bytes:
-                self._is_skipping = end < 0
-                return self._overlong(start, self._at if end < 0 else end)
-            elif end < 0:
-                self._held += memoryview(self._cut)[start:]
-            else:
-                return self._complete(start, end)
-        return None
-
-    def end(self) -> bytes | bytearray | None:
-        """At the end of the stream: a last line without an end."""
-        line, self._held = self._held, bytearray()
-        return _chomp(line) if line else None
-
-    def _complete(self, start: int, end: int) -> bytes | bytearray:
-        if not self._held:
-            return _chomp(self._cut[start:end])
-        line, self._held = self._held, bytearray()
-        line += self._cut[start:end]
-        return _chomp(line)
-
-    def _overlong(self, start: int, end: int) -> Overlong:
-        missing = max(0, _HEAD_BYTES - len(self._held))
-        head = bytes(self._held[:_HEAD_BYTES]) + self._cut[start : min(end, start + missing)]
-        self._held = bytearray()
-        return Overlong(head)
 
 
 class Reply(NamedTuple):
@@ -150,7 +78,7 @@ class Calls:
             if len(self._abandoned) > _MAX_ABANDONED:
                 del self._abandoned[next(iter(self._abandoned))]
 
-    def read(self, line: bytes | bytearray | Overlong) -> Reply | None:
+    def read(self, line: Line) -> Reply | None:
         """The reply that the line is; None: it is none, and is counted in `ignored`."""
         if isinstance(line, Overlong):
             return self._spoilt("overlong", line.head, f"a line of more than {MAX_LINE_BYTES >> 20} MiB")
@@ -225,13 +153,9 @@ def _line(head: bytes, params: Mapping[str, Any]) -> bytearray:
     return line
 
 
-def _chomp(line: bytes | bytearray) -> bytes | bytearray:
-    return line[:-1] if line.endswith(b"\r") else line
-
-
 def _no_object(line: bytes | bytearray) -> Ignored | None:
     """Looked at before anything is parsed: a flood of debug output must cost next to nothing."""
-    start = line[:_HEAD_BYTES].lstrip()
+    start = line[:_FIRST_BYTES].lstrip()
     if not start and not line.strip():
         return "blank"
     return None if not start or start[:1] == b"{" else "stray"

@@ -1,12 +1,10 @@
 """One process of a hook, from its spawn to the end of everything that came of it."""
 
 import asyncio
-import logging
 import os
 import secrets
 import signal
 import subprocess
-import threading
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,12 +13,12 @@ from typing import Any, Final, Literal
 from server.config import ProcessHook
 from server.hooks import process_group, process_settings
 from server.hooks.channel import HookCallFailed
-from server.hooks.jsonrpc import Calls, Lines, Overlong, Reply, notification
-from server.hooks.log_budget import LogBudget
+from server.hooks.jsonrpc import Calls, Reply, notification
+from server.hooks.lines import Line, Lines
+from server.hooks.process_exit import exit_text, watch_exit
 from server.hooks.process_group import Family
-from server.hooks.process_pipes import BacklogFull, Line, PipeReader, PipeWriter, prepare
-
-logger = logging.getLogger(__name__)
+from server.hooks.process_pipes import BacklogFull, PipeReader, PipeWriter, prepare
+from server.hooks.process_stderr import MAX_STDERR_LINE_BYTES, StderrLog
 
 MAX_OPEN_CALLS: Final = 256
 MAX_WAITING_EVENTS: Final = 256
@@ -28,9 +26,6 @@ MAX_WAITING_EVENTS: Final = 256
 
 _MAX_EVENT_BACKLOG_BYTES: Final = 4 << 20  # a part of the pipe's, so that events never crowd out calls
 _KILL_WAIT_S: Final = 2.0  # a killed process that does not go hangs in the kernel
-_MAX_STDERR_LINE_BYTES: Final = 8192
-_LOGGED_CHARACTERS: Final = 2000
-_KEPT_STDERR_LINES: Final = 3
 
 
 Kind = Literal["failed", "timed_out", "down"]
@@ -72,18 +67,17 @@ class ProcessLife:
         self._waiting = dict[int, tuple[str, asyncio.Future[Reply | HookCallFailed]]]()  # with the method
         self._events = deque[int]()  # keys of notifications that may still wait in the pipe; negative, unlike calls'
         self._last_event = 0
-        self._stderr = deque[str](maxlen=_KEPT_STDERR_LINES)
-        self._stderr_budget = LogBudget()
+        self._stderr = StderrLog(name)
         self._exited: asyncio.Future[str] = self._loop.create_future()
         self._spoke_last = asyncio.Event()
         for pipe in (process.stdin, process.stdout, process.stderr):
             prepare(pipe.fileno())
         self._in = PipeWriter(os.dup(process.stdin.fileno()))
         self._out = PipeReader(os.dup(process.stdout.fileno()), Lines(), self._take_line, self._spoke_last.set)
-        self._err = PipeReader(os.dup(process.stderr.fileno()), Lines(_MAX_STDERR_LINE_BYTES), self._log_line)
+        self._err = PipeReader(os.dup(process.stderr.fileno()), Lines(MAX_STDERR_LINE_BYTES), self._stderr.take)
         for pipe in (process.stdin, process.stdout, process.stderr):
             pipe.close()
-        _watch_exit(process, self._loop, self._note_exit)
+        watch_exit(process, self._loop, self._note_exit)
 
     @classmethod
     async def begin(cls, name: str, hook: ProcessHook, environ: Mapping[str, str], limits: Limits) -> "ProcessLife":
@@ -212,7 +206,8 @@ class ProcessLife:
         finally:
             speechless.cancel()
             await asyncio.gather(speechless, return_exceptions=True)
-        why = f"{self._exit_text()}: {self._stderr[-1]}" if self._stderr else self._exit_text()
+        last = self._stderr.last_line
+        why = f"{self._exit_text()}: {last}" if last else self._exit_text()
         self._fail_all(why)
         return why
 
@@ -249,21 +244,7 @@ class ProcessLife:
 
     def _note_exit(self) -> None:
         if not self._exited.done():
-            self._exited.set_result(_exit_text(self._process.returncode))
-
-    # --- stderr
-
-    def _log_line(self, line: Line) -> bool:
-        cut = line.head if isinstance(line, Overlong) else line
-        text = cut.decode("utf-8", "replace").strip()[:_LOGGED_CHARACTERS]
-        if not text:
-            return False
-        self._stderr.append(text)
-        if self._stderr_budget.spend(self._loop.time()):
-            if skipped := self._stderr_budget.take_skipped():
-                logger.info('process hook "%s" stderr: %d lines were left out', self._name, skipped)
-            logger.info('process hook "%s" stderr: %s', self._name, text)
-        return False
+            self._exited.set_result(exit_text(self._process.returncode))
 
 
 def _spawn(hook: ProcessHook, environment: dict[str, str]) -> subprocess.Popen[bytes]:
@@ -277,38 +258,3 @@ def _spawn(hook: ProcessHook, environment: dict[str, str]) -> subprocess.Popen[b
         bufsize=0,
         start_new_session=True,
     )
-
-
-def _watch_exit(process: subprocess.Popen[bytes], loop: asyncio.AbstractEventLoop, on_exit: Callable[[], None]) -> None:
-    """Call `on_exit` in the loop when the process has exited and is reaped."""
-    try:
-        handle = os.pidfd_open(process.pid)
-    except (AttributeError, OSError):  # macOS, and an old Linux
-        _watch_in_thread(process, loop, on_exit)
-        return
-
-    def exited() -> None:
-        loop.remove_reader(handle)
-        os.close(handle)
-        process.wait()  # it is over: no waiting
-        on_exit()
-
-    loop.add_reader(handle, exited)
-
-
-def _watch_in_thread(
-    process: subprocess.Popen[bytes], loop: asyncio.AbstractEventLoop, on_exit: Callable[[], None]
-) -> None:
-    def wait() -> None:
-        process.wait()
-        loop.call_soon_threadsafe(on_exit)
-
-    threading.Thread(target=wait, name=f"wait for process {process.pid}", daemon=True).start()
-
-
-def _exit_text(code: int | None) -> str:
-    if not code:
-        return "process exited"
-    if code > 0:
-        return f"exit status {code}"
-    return f"signal: {signal.strsignal(-code) or -code}".lower()

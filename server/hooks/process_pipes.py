@@ -13,7 +13,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Final
 
-from server.hooks.jsonrpc import MAX_LINE_BYTES, Lines, Overlong
+from server.hooks.lines import MAX_LINE_BYTES, Line, Lines
 
 PIPE_BYTES: Final = 256 << 10
 MAX_BACKLOG_BYTES: Final = MAX_LINE_BYTES
@@ -24,8 +24,6 @@ _REST_S: Final = 0.01
 _MAX_NOISE: Final = 512  # lines of no use, or as many halves of a KiB of a line beyond the limit, before a rest
 _NOISE_BYTES: Final = 512
 _MAX_WRITES: Final = 64  # in a row, to a child that reads as fast as we write
-
-Line = bytes | bytearray | Overlong
 
 
 class BacklogFull(Exception):

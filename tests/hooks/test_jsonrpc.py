@@ -1,4 +1,4 @@
-"""server/hooks/jsonrpc.py: lines out, bytes in any cuts, and what a reply is."""
+"""server/hooks/{lines,jsonrpc}.py: lines out, bytes in any cuts, and what a reply is."""
 
 import json
 from collections.abc import Iterator
@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.hooks.jsonrpc import MAX_LINE_BYTES, Calls, CallTooLarge, Lines, Overlong, Reply, notification
+from server.hooks.jsonrpc import Calls, CallTooLarge, Reply, notification
+from server.hooks.lines import MAX_LINE_BYTES, Lines, Overlong
 
 
 def lines_of(lines: Lines, *cuts: bytes) -> Iterator[bytes | Overlong]:

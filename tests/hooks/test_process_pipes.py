@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from server.hooks.jsonrpc import Lines
-from server.hooks.process_pipes import MAX_BACKLOG_BYTES, BacklogFull, Line, PipeReader, PipeWriter, prepare
+from server.hooks.lines import Line, Lines
+from server.hooks.process_pipes import MAX_BACKLOG_BYTES, BacklogFull, PipeReader, PipeWriter, prepare
 from tests.hooks.stage import until
 
 
