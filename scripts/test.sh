@@ -23,6 +23,14 @@ if ! chromium=$(scripts/chromium.sh); then
 fi
 export CHROMIUM=$chromium
 
+if postgres=$(scripts/postgres.sh); then
+    export POSTGRES_BIN=$postgres
+elif [ "${ALLOW_SKIP:-}" = 1 ]; then
+    skipped+=("storage on PostgreSQL: none here")
+else
+    failed+=("PostgreSQL")
+fi
+
 marks=""
 [ -n "$chromium" ] || marks="not browser"
 [ "${ALLOW_SKIP:-}" = 1 ] || export FAIL_ON_SKIP=1

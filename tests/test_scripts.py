@@ -51,6 +51,13 @@ def test_a_chromium_that_does_not_start_is_refused_by_name() -> None:
     assert found.stderr == "CHROMIUM=/nowhere/chromium does not start\n"
 
 
+def test_a_postgres_without_its_programs_is_refused_by_name() -> None:
+    found = run("postgres.sh", POSTGRES_BIN="/nowhere")
+
+    assert (found.returncode, found.stdout) == (1, "")
+    assert found.stderr == "POSTGRES_BIN=/nowhere holds no initdb and postgres\n"
+
+
 def test_a_mutant_is_known_by_its_function_and_its_change() -> None:
     assert function_of("skills_engine.signing.xǁSignerǁsign__mutmut_12") == "skills_engine.signing.Signer.sign"
     assert function_of("server.agent.tags.x_read__mutmut_1") == "server.agent.tags.read"

@@ -19,7 +19,15 @@ def postgres() -> Iterator[Postgres]:
         yield server
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """`make check` leaves PostgreSQL out: starting it takes seconds."""
+    for item in items:
+        if Path(__file__).parent in item.path.parents and isinstance(item, pytest.Function):
+            if "postgres" in item.fixturenames:
+                item.add_marker(pytest.mark.slow)
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
 def settings(request: pytest.FixtureRequest) -> config.Storage:
     """Of an empty database; in `tmp_path` where it is a file."""
     if request.param == "sqlite":

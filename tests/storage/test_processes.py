@@ -1,5 +1,6 @@
 """Real server processes before real databases: killed, doubled, cut off."""
 
+import logging
 import random
 import signal
 import subprocess
@@ -19,6 +20,8 @@ from tests.support.postgres import Postgres
 from tests.support.server_process import ServerProcess
 
 CONFIG = "/api/hooks/config"
+logger = logging.getLogger(__name__)
+
 USERS = ("anna", "bert", "cleo", "dora")
 NO_MODEL = {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
 PROMPT_S = 1.0
@@ -86,7 +89,7 @@ def test_no_acknowledged_write_is_lost_when_the_server_is_killed(
     settings: config.Storage, folder: Path, users: list[User]
 ) -> None:
     chance = random.Random(5)
-    kills = [chance.randrange(20, 60) for _ in range(3)]
+    kills = [chance.randrange(60, 100) for _ in range(3)]
     for after in [*kills, 0]:
         with server(folder, settings) as running:
             for user in users:
@@ -97,7 +100,7 @@ def test_no_acknowledged_write_is_lost_when_the_server_is_killed(
                 assert version <= last + 1
             if after:
                 write_until_killed(running, users, after)
-    assert sum(len(user.acknowledged) for user in users) >= sum(kills)
+    assert sum(len(user.acknowledged) for user in users) >= sum(kills) >= 200
 
 
 def write_until_killed(running: ServerProcess, users: list[User], after: int) -> None:
@@ -130,6 +133,7 @@ def test_replicas_agree_within_a_second(postgres: Postgres, tmp_path: Path, user
                 assert time.monotonic() - written < LIMIT_S
             took_s.append(time.monotonic() - written)
             assert found == anna.read(here.url)
+        logger.info("agreed after %s s", sorted(round(s, 3) for s in took_s))
         # the one figure of this file that is promised; the median, as others use the machine too
         assert sorted(took_s)[len(took_s) // 2] < PROMPT_S
 
@@ -148,7 +152,7 @@ def test_without_a_database_the_start_says_what_to_do(tmp_path: Path) -> None:
     )
 
     assert run.returncode == 2
-    assert run.stderr.startswith("parley: storage.url: PostgreSQL does not serve: ")
+    assert "\nparley: storage.url: PostgreSQL does not serve: " in run.stderr
     assert run.stderr.endswith("start PostgreSQL or correct the url\n")
     assert "hush" not in run.stderr
 
