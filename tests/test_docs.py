@@ -76,3 +76,18 @@ def test_commands_that_pages_name_are_there(page: Path) -> None:
 
     for name in re.findall(r"`(?:[A-Z_]+=\S+ )*make ([a-z-]+)", page.read_text("utf-8")):
         assert name in commands, f"make {name}"
+
+
+def test_every_test_that_the_security_page_names_is_there() -> None:
+    named = re.findall(r"`([\w/]+\.py)::(\w+)`", read("docs/security.md"))
+    assert len(named) > 50
+
+    for file, test in named:
+        assert re.search(rf"(?m)^(async )?def {test}\(", read(f"tests/{file}")), f"{file}::{test}"
+
+
+def test_every_line_of_the_security_page_names_a_test() -> None:
+    tables = re.findall(r"(?m)^\| what holds \| test \|\n\|---\|---\|\n((?:\|.*\n)+)", read("docs/security.md"))
+
+    for row in "".join(tables).splitlines():
+        assert "::" in row.split("|")[2], row

@@ -12,6 +12,7 @@ from server.accounts.identity import Identity
 from server.accounts.sessions import Sessions
 from server.accounts.tokens import TokenTable
 from server.config import Secret
+from skills_engine import Signer
 
 TOKEN = "annas-token-0123456789"
 
@@ -108,3 +109,14 @@ def test_what_is_no_session_is_nothing(value: str) -> None:
 def test_no_text_makes_it_fail(text: str) -> None:
     assert sessions().read(text) is None
     assert sessions().read(f"v1.{text}.{text}") is None
+
+
+def test_the_key_that_signs_hooks_signs_no_session_and_opens_none() -> None:
+    """Hooks are signed for whoever talks to the model: what they show must be worth nothing here."""
+    signer = Signer([b"a key of the secret file"])
+    keys = tuple(signer.derived_keys("session cookies"))
+    opened = Sessions(keys, table(keys=keys), lasts_s=100, now=lambda: 0.0)
+    value, _ = Sessions([b"a key of the secret file"], table(), lasts_s=100, now=lambda: 0.0).issue(FROM_PROVIDER)
+
+    assert opened.read(value) is None
+    assert opened.read(signer.sign("skill", "hook", "system", value.split(".")[1])) is None

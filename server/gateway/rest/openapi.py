@@ -6,6 +6,7 @@ from typing import Any, Final
 import msgspec
 
 from server import __version__
+from server.gateway.credentials import COOKIE
 from server.gateway.rest.bodies import ErrorAnswer
 from server.gateway.rest.operation import Operation
 
@@ -44,7 +45,7 @@ def build_document(operations: Sequence[Operation]) -> dict[str, Any]:
             "schemas": dict(sorted(components.items())),
             "securitySchemes": {
                 "token": {"type": "http", "scheme": "bearer"},
-                "cookie": {"type": "apiKey", "in": "cookie", "name": "parley_session"},
+                "cookie": {"type": "apiKey", "in": "cookie", "name": COOKIE},
             },
         },
         "security": [{}, {"token": []}, {"cookie": []}],
