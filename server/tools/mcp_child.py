@@ -19,10 +19,10 @@ from mcp.types import jsonrpc
 from pydantic import ValidationError
 
 from server.config import McpServer, ProcessHook
-from server.hooks.jsonrpc import Lines, Overlong
-from server.hooks.log_budget import LogBudget
+from server.hooks.lines import Lines, Overlong
 from server.hooks.process_group import MARK, Family, Orphans, adopt_orphans, look_around
 from server.hooks.process_settings import environment
+from server.hooks.process_stderr import LogBudget
 
 logger = logging.getLogger(__name__)
 
