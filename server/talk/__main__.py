@@ -36,6 +36,7 @@ def _parse() -> argparse.Namespace:
     parser.add_argument("--mic", action="store_true", help="speak and listen (needs: pip install sounddevice)")
     parser.add_argument("--say", metavar="TEXT", help="send this text, print the answer and stop")
     parser.add_argument("--token", help="sent as `Authorization: Bearer`")
+    parser.add_argument("--approve", action="store_true", help="let every tool run that a human is asked about")
     parser.add_argument("--language", help="BCP 47: what you speak and want to hear")
     return parser.parse_args()
 
@@ -43,7 +44,13 @@ def _parse() -> argparse.Namespace:
 async def _talk(options: argparse.Namespace) -> None:
     rate = MICROPHONE_RATE if options.wav is None else wav_rate(options.wav)
     output = _output(options)
-    client = await TalkClient.connect(options.url, token=options.token, show=_show, output=output)
+    client = await TalkClient.connect(
+        options.url,
+        token=options.token,
+        show=_show,
+        output=output,
+        approves=None if options.mic and not options.approve else options.approve,
+    )
     reader = asyncio.create_task(client.run(), name="reader")
     try:
         ready = await asyncio.wait_for(client.ready(), _STOPS_AFTER_S)
@@ -94,6 +101,10 @@ def _show(frame: dict[str, Any]) -> None:
             print(f"> {frame['text']}")
         case "tool_call":
             print(f"[{frame['name']} {frame['arguments']}]")
+        case "approval_request":
+            print(f"[{frame['message']} {frame['arguments']}]")
+        case "approval_resolved":
+            print(f"[{'yes' if frame['approved'] else 'no'}: {frame['by']}]")
         case "notice" | "error":
             print(f"[{frame['code']}: {frame['message']}]")
         case "turn_end":

@@ -30,10 +30,22 @@ class Output(Protocol):
 
 
 class TalkClient:
-    """`show` gets every text frame in the order in which it arrives."""
+    """`show` gets every text frame in the order in which it arrives.
 
-    def __init__(self, socket: ClientConnection, *, show: Callable[[Frame], None], output: Output | None) -> None:
+    `approves` answers the questions of its own turns whether a tool may run;
+    None leaves them to the user's voice and other clients.
+    """
+
+    def __init__(
+        self,
+        socket: ClientConnection,
+        *,
+        show: Callable[[Frame], None],
+        output: Output | None,
+        approves: bool | None = None,
+    ) -> None:
         self.history = History()
+        self._approves = approves
         self._socket = socket
         self._show = show
         self._output = output
@@ -45,13 +57,19 @@ class TalkClient:
 
     @classmethod
     async def connect(
-        cls, url: str, *, token: str | None, show: Callable[[Frame], None], output: Output | None
+        cls,
+        url: str,
+        *,
+        token: str | None,
+        show: Callable[[Frame], None],
+        output: Output | None,
+        approves: bool | None = None,
     ) -> "TalkClient":
         headers = {"Authorization": f"Bearer {token}"} if token else None
         socket = await websockets.connect(
             url, subprotocols=[websockets.Subprotocol(PROTOCOL)], compression=None, additional_headers=headers
         )
-        return cls(socket, show=show, output=output)
+        return cls(socket, show=show, output=output, approves=approves)
 
     async def run(self) -> None:
         """Read until the connection is closed."""
@@ -115,6 +133,8 @@ class TalkClient:
                     self._is_quiet.set()
             case "sentence" if frame["audio"] and self._output is not None:
                 self._output.open(frame["audio"]["sample_rate"])
+            case "approval_request" if "turn_id" in frame and self._approves is not None:
+                await self._send("approval", id=frame["id"], approved=self._approves)
             case "turn_start":
                 self._is_turn_running = True
                 self._is_quiet.clear()

@@ -15,11 +15,13 @@ import pytest
 import websockets
 from websockets.asyncio.server import ServerConnection, serve
 
+from server.agent.chunks import LLMChunk
 from server.session.outbox import Kind, Outbox
 from server.session.session import Session
 from server.session.visitor import Visitor
 from server.talk.client import Frame, TalkClient
 from server.talk.sound import SoundError, WavWriter, wav_rate
+from tests.session.asking import AskingAgent, AskingHandler, question
 from tests.session.fakes import Desk, FakeAgent, Pause, hook, say
 from tests.session.speech_fakes import CHUNK, RATE, FakeRecognizer, hear, speech
 
@@ -45,7 +47,7 @@ class Wire:
 @asynccontextmanager
 async def server(agent: FakeAgent, recognizer: FakeRecognizer | None = None) -> AsyncIterator[str]:
     """Its address."""
-    services = Desk(agent, speech=speech(recognizer)).services
+    services = Desk(agent, speech=speech(recognizer), handler=AskingHandler).services
 
     async def talk(socket: ServerConnection) -> None:
         outbox = Outbox(Wire(socket))
@@ -90,10 +92,29 @@ class Speakers:
         pass
 
 
+class Seen(list[Frame]):
+    """The frames that a client has shown."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._news = asyncio.Event()
+
+    def show(self, frame: Frame) -> None:
+        self.append(frame)
+        self._news.set()
+
+    async def until(self, type_: str) -> None:
+        while type_ not in {frame["type"] for frame in self}:
+            self._news.clear()
+            await self._news.wait()
+
+
 @asynccontextmanager
-async def talking(url: str, speakers: Speakers | None = None) -> AsyncIterator[tuple[TalkClient, list[Frame]]]:
-    frames: list[Frame] = []
-    client = await TalkClient.connect(url, token=None, show=frames.append, output=speakers)
+async def talking(
+    url: str, speakers: Speakers | None = None, *, approves: bool | None = None
+) -> AsyncIterator[tuple[TalkClient, Seen]]:
+    frames = Seen()
+    client = await TalkClient.connect(url, token=None, show=frames.show, output=speakers, approves=approves)
     reader = asyncio.create_task(client.run(), name="reader")
     try:
         yield client, frames
@@ -153,6 +174,28 @@ async def test_spoken_words_start_a_turn_and_what_plays_is_cut() -> None:
     assert [f["type"] for f in frames if f["type"] == "notice"] == [], "the history came in time"
 
 
+@pytest.mark.parametrize("approves", [True, False])
+async def test_a_question_is_answered_as_it_was_told_to_answer(*, approves: bool) -> None:
+    agent = AskingAgent(plans=[[question()]])
+    async with server(agent) as url, talking(url, approves=approves) as (client, frames):
+        await client.say("hi")
+        await client.quiet()
+
+    assert [f["approved"] for f in frames if f["type"] == "approval_resolved"] == [approves]
+    assert [answer.by for answer in agent.answers] == ["user"]
+
+
+async def test_the_questions_of_other_clients_are_left_to_them() -> None:
+    agent = AskingAgent(plans=[[question()]])
+    async with server(agent) as url, talking(url) as (asking, _frames), talking(url, approves=False) as (_, seen):
+        await asking.say("hi")
+        await seen.until("approval_request")
+        await asking.say("never mind")
+        await seen.until("approval_resolved")
+
+    assert [f["by"] for f in seen if f["type"] == "approval_resolved"] == ["cancelled"]
+
+
 async def test_a_server_that_goes_away_leaves_nobody_waiting() -> None:
     async with server(FakeAgent([[Pause()]])) as url, talking(url) as (client, _):
         await client.ready()
@@ -200,7 +243,9 @@ async def test_help_names_the_options() -> None:
     code, out, _ = await run("--help")
 
     assert code == 0
-    assert {"--wav", "--save", "--mic", "--say", "--token", "--language"} <= set(out.replace(",", " ").split())
+    assert {"--wav", "--save", "--mic", "--say", "--token", "--approve", "--language"} <= set(
+        out.replace(",", " ").split()
+    )
 
 
 async def test_one_text_is_answered_and_the_command_ends() -> None:
@@ -209,6 +254,15 @@ async def test_one_text_is_answered_and_the_command_ends() -> None:
 
     assert (code, err) == (0, "")
     assert out == "[fake at nowhere]\nHello. There.\n"
+
+
+@pytest.mark.parametrize(("option", "told"), [("--approve", "[yes: user]"), ("--token=x", "[no: user]")])
+async def test_a_question_is_shown_with_its_answer(option: str, told: str) -> None:
+    async with server(AskingAgent(plans=[[question(), LLMChunk(text="Done.")]])) as url:
+        code, out, _ = await run(url, "--say", "hi", option)
+
+    assert code == 0
+    assert out.splitlines()[1:] == ["[May I? {'path': 'a'}]", told, "Done."]
 
 
 async def test_typed_lines_are_answered_until_the_input_ends() -> None:
