@@ -110,6 +110,7 @@ class App:
         self.storage = Storage(settings.storage, data_dir)
         self._lasting = AsyncExitStack()
         self.policies = PolicyStore(self.storage.documents, document_of_config(settings.hooks))
+        self._show_storage()
         self._tools = build_registry(settings.tools, settings.skills.dir)
         self.media = _build_media(settings, data_dir, signer)
         shelf = ToolShelf(self._tools)
@@ -301,6 +302,12 @@ class App:
             self._speech_changed.clear()
             self._show_speech()
             await self.sockets.tell_speech(self._speech.status)
+
+    def _show_storage(self) -> None:
+        database, audit = self.storage.database, self.storage.audit
+        self._metrics.show("parley_storage_up", "1: the database served when it was last asked", lambda: database.is_up)
+        self._metrics.show("parley_audit_queued", "Entries of the audit log to be written", lambda: audit.queued)
+        self._metrics.show("parley_audit_lost", "Entries of the audit log lost since the start", lambda: audit.dropped)
 
     def _show_speech(self) -> None:
         status = self._speech.status

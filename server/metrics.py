@@ -58,6 +58,10 @@ class Metrics:
     def count_out(self, kind: str) -> None:
         _bound(self._out, self.frames_out, kind)()
 
+    def show(self, name: str, text: str, value: Callable[[], float]) -> None:
+        """A gauge that asks for its value when it is read; called once for each name."""
+        Gauge(name, text, registry=self._registry).set_function(value)
+
     def render(self) -> bytes:
         """For the event loop to call: it is its tasks that are counted."""
         self._tasks.set(len(asyncio.all_tasks()))

@@ -96,13 +96,18 @@ def _bounded(value: Any) -> Any:
 def _canonical(value: Any) -> bytes:
     """Equal values give equal bytes. Half a surrogate pair is written as its escape, which any database takes."""
     try:
-        return msgspec.json.encode(value, enc_hook=repr, order="deterministic")
+        return msgspec.json.encode(value, enc_hook=_kind, order="deterministic")
     except (TypeError, ValueError, RecursionError):
         pass
     try:
-        return json.dumps(msgspec.to_builtins(value), sort_keys=True, separators=(",", ":"), default=repr).encode()
+        return json.dumps(msgspec.to_builtins(value), sort_keys=True, separators=(",", ":"), default=_kind).encode()
     except (TypeError, ValueError, RecursionError):  # keys that cannot be sorted or written, circles
         return msgspec.json.encode({"unwritable": type(value).__name__})
+
+
+def _kind(value: object) -> str:
+    """In place of what JSON has no form for; its own words might be long, or fail."""
+    return f"<{type(value).__name__}>"
 
 
 def _short(text: str) -> str:

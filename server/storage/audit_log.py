@@ -126,7 +126,7 @@ class AuditLog:
                 logger.warning("the audit log waits: %s", error)
             self._is_behind = True
             return False
-        except sa.exc.SQLAlchemyError:  # an entry that no database takes: a defect of ours must not stop the log
+        except Exception:  # an entry that no database takes: a defect of ours must not stop the log
             logger.exception("%d entries of the audit log could not be written: they are lost", len(batch))
             self.dropped += len(batch)
             self._gap += len(batch)

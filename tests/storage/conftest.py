@@ -22,9 +22,9 @@ def postgres() -> Iterator[Postgres]:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """`make check` leaves PostgreSQL out: starting it takes seconds."""
     for item in items:
-        if Path(__file__).parent in item.path.parents and isinstance(item, pytest.Function):
-            if "postgres" in item.fixturenames:
-                item.add_marker(pytest.mark.slow)
+        is_ours = Path(__file__).parent in item.path.parents and isinstance(item, pytest.Function)
+        if is_ours and "postgres" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])

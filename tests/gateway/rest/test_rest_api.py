@@ -83,3 +83,11 @@ async def test_the_health_of_process_hooks_is_for_operators(operator: Client, an
     assert (await operator.get("/api/hooks/processes")).body == {"processes": []}
     refused = await anna.get("/api/hooks/processes")
     assert (refused.status, refused.code) == (403, "operators_only")
+
+
+async def test_the_metrics_tell_how_the_storage_fares(operator: Client) -> None:
+    text = (await operator.get("/metrics")).body
+
+    assert "parley_storage_up 1.0" in text
+    assert "parley_audit_queued 0.0" in text
+    assert "parley_audit_lost 0.0" in text
