@@ -56,9 +56,10 @@ class StreamGate:
         if self._mode == "off":
             return await self._correct(reply)
         text = self._waiting if self._mode == "full" else self._splitter.flush() or ""
-        answer = await self._hooks.pipeline.after_llm(self._answer(text, reply))
+        words = text.lstrip()  # the white space before them is no hook's business
+        answer = await self._hooks.pipeline.after_llm(self._answer(words, reply))
         reply.calls = answer.tool_calls
-        chunks = list(self._show(answer.content))
+        chunks = list(self._show(text.removesuffix(words) + answer.content if answer.content else ""))
         reply.content = "".join(self._shown)
         return chunks + self._end()
 
