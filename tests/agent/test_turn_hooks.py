@@ -68,7 +68,11 @@ async def test_it_is_asked_once_however_often_the_call_is_tried() -> None:
 
 async def test_a_rewritten_list_serves_that_call_only() -> None:
     replies = map(saying, "abc")
-    seen = hook(before_llm=lambda params: next(replies)(params))
+
+    def add(params: dict[str, Any]) -> Mapping[str, Any]:
+        return next(replies)(params)
+
+    seen = hook(before_llm=add)
     model = ScriptedModel([say(PLANNED), call("alpha"), say("Done.")])
 
     await play(agent_for(model), options=with_hooks(seen))
