@@ -1,7 +1,6 @@
 """One process of a hook, from its spawn to the end of everything that came of it."""
 
 import asyncio
-import os
 import secrets
 import signal
 import subprocess
@@ -17,7 +16,7 @@ from server.hooks.jsonrpc import Calls, Reply, notification
 from server.hooks.lines import Line, Lines
 from server.hooks.process_exit import exit_text, watch_exit
 from server.hooks.process_group import Family
-from server.hooks.process_pipes import BacklogFull, PipeReader, PipeWriter, prepare
+from server.hooks.process_pipes import BacklogFull, PipeReader, PipeWriter
 from server.hooks.process_stderr import MAX_STDERR_LINE_BYTES, StderrLog
 
 MAX_OPEN_CALLS: Final = 256
@@ -70,13 +69,9 @@ class ProcessLife:
         self._stderr = StderrLog(name)
         self._exited: asyncio.Future[str] = self._loop.create_future()
         self._spoke_last = asyncio.Event()
-        for pipe in (process.stdin, process.stdout, process.stderr):
-            prepare(pipe.fileno())
-        self._in = PipeWriter(os.dup(process.stdin.fileno()))
-        self._out = PipeReader(os.dup(process.stdout.fileno()), Lines(), self._take_line, self._spoke_last.set)
-        self._err = PipeReader(os.dup(process.stderr.fileno()), Lines(MAX_STDERR_LINE_BYTES), self._stderr.take)
-        for pipe in (process.stdin, process.stdout, process.stderr):
-            pipe.close()
+        self._in = PipeWriter(process.stdin)
+        self._out = PipeReader(process.stdout, Lines(), self._take_line, self._spoke_last.set)
+        self._err = PipeReader(process.stderr, Lines(MAX_STDERR_LINE_BYTES), self._stderr.take)
         watch_exit(process, self._loop, self._note_exit)
 
     @classmethod

@@ -11,7 +11,7 @@ import os
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Final
+from typing import IO, Final
 
 from server.hooks.lines import MAX_LINE_BYTES, Line, Lines
 
@@ -30,19 +30,22 @@ class BacklogFull(Exception):
     """The child does not read: MAX_BACKLOG_BYTES wait for it already."""
 
 
-def prepare(fd: int) -> None:
+def _prepared(pipe: IO[bytes]) -> int:
     """Our end of a pipe: not blocking, and large where the system lets us (one wake-up for a long line)."""
+    fd = pipe.fileno()
     os.set_blocking(fd, False)
     if hasattr(fcntl, "F_SETPIPE_SZ"):
         with suppress(OSError):  # beyond the user's share
             fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+    return fd
 
 
 class PipeWriter:
-    """Lines to a child, in the order of sending. Owns `fd` until it is closed."""
+    """Lines to a child, in the order of sending. Owns `pipe` until it is closed."""
 
-    def __init__(self, fd: int) -> None:
-        self._fd = fd
+    def __init__(self, pipe: IO[bytes]) -> None:
+        self._pipe = pipe
+        self._fd = _prepared(pipe)
         self._loop = asyncio.get_running_loop()
         self._begun: memoryview | None = None  # the rest of a line of which the child has the beginning
         self._waiting = dict[int, bytearray]()  # by the sender's key, in order
@@ -82,7 +85,7 @@ class PipeWriter:
         if not self.is_closed:
             self.is_closed = True
             self._forget()
-            os.close(self._fd)
+            self._pipe.close()
 
     def _write(self, data: bytearray | memoryview) -> int:
         try:
@@ -128,15 +131,16 @@ class PipeWriter:
 
 
 class PipeReader:
-    """Lines of a child, as they come, to `on_line`; it says whether the line was of use. Owns `fd` until it is closed.
+    """Lines of a child, as they come, to `on_line`; it says whether the line was of use. Owns `pipe` until it is closed.
 
     `on_end` is called once, when the child and all who inherited its end have closed it.
     """
 
     def __init__(
-        self, fd: int, lines: Lines, on_line: Callable[[Line], bool], on_end: Callable[[], None] | None = None
+        self, pipe: IO[bytes], lines: Lines, on_line: Callable[[Line], bool], on_end: Callable[[], None] | None = None
     ) -> None:
-        self._fd = fd
+        self._pipe = pipe
+        self._fd = _prepared(pipe)
         self._loop = asyncio.get_running_loop()
         self._lines = lines
         self._on_line = on_line
@@ -147,7 +151,7 @@ class PipeReader:
         self._noise = 0  # since the last rest
         self.has_ended = False
         self.is_closed = False
-        self._loop.add_reader(fd, self._read)
+        self._loop.add_reader(self._fd, self._read)
 
     def close(self) -> None:
         """Nothing is read any more. May be called again."""
@@ -156,7 +160,7 @@ class PipeReader:
             self._loop.remove_reader(self._fd)
             if self._resting is not None:
                 self._resting.cancel()
-            os.close(self._fd)
+            self._pipe.close()
 
     def _read(self) -> None:
         try:

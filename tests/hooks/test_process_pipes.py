@@ -3,11 +3,12 @@
 import asyncio
 import os
 from collections.abc import Iterator
+from typing import IO
 
 import pytest
 
 from server.hooks.lines import Line, Lines
-from server.hooks.process_pipes import MAX_BACKLOG_BYTES, BacklogFull, PipeReader, PipeWriter, prepare
+from server.hooks.process_pipes import MAX_BACKLOG_BYTES, BacklogFull, PipeReader, PipeWriter
 from tests.hooks.stage import until
 
 
@@ -21,19 +22,21 @@ def pipe() -> Iterator[tuple[int, int]]:
 
 
 def writer(pipe: tuple[int, int]) -> PipeWriter:
-    prepare(end := os.dup(pipe[1]))
-    return PipeWriter(end)
+    return PipeWriter(os.fdopen(os.dup(pipe[1]), "wb", buffering=0))
+
+
+def read_end(pipe: tuple[int, int]) -> IO[bytes]:
+    return os.fdopen(os.dup(pipe[0]), "rb", buffering=0)
 
 
 class Heard:
     """A reader of the pipe, and what it heard; lines that begin with `+` are of use."""
 
     def __init__(self, pipe: tuple[int, int], *, max_bytes: int = 1 << 20) -> None:
-        prepare(end := os.dup(pipe[0]))
         self.lines: list[Line] = []
         self.ended = asyncio.Event()
         self.changed = asyncio.Event()
-        self.reader = PipeReader(end, Lines(max_bytes), self._take, self.ended.set)
+        self.reader = PipeReader(read_end(pipe), Lines(max_bytes), self._take, self.ended.set)
 
     def _take(self, line: Line) -> bool:
         self.lines.append(line)
@@ -144,14 +147,13 @@ async def test_a_flood_is_read_in_slices_with_turns_for_others_between(pipe: tup
 
 async def test_a_reader_closed_by_its_own_line_reads_no_more(pipe: tuple[int, int]) -> None:
     heard: list[Line] = []
-    prepare(end := os.dup(pipe[0]))
 
     def take(line: Line) -> bool:
         heard.append(line)
         reader.close()
         return True
 
-    reader = PipeReader(end, Lines(), take)
+    reader = PipeReader(read_end(pipe), Lines(), take)
     os.write(pipe[1], b"one\ntwo\n")
     await until(lambda: bool(heard))
 

@@ -1,4 +1,7 @@
-"""Misbehaves as it is told in each call: params {"fault": NAME}; without one it answers {}."""
+"""Misbehaves as it is told in each call: params {"fault": NAME}, or a tool's argument `timezone`; else it answers.
+
+Its answer changes nothing, and approves.
+"""
 
 import json
 import os
@@ -29,7 +32,7 @@ def grandchildren(count: int, of_which_setsid: int) -> list[int]:
     ]
 
 
-def misbehave(fault: str, call_id: int) -> None:
+def misbehave(fault: str, call_id: int, answer: dict[str, object]) -> None:
     if fault == "kill -9":
         os.kill(os.getpid(), signal.SIGKILL)
     elif fault == "hang":
@@ -38,21 +41,21 @@ def misbehave(fault: str, call_id: int) -> None:
         pass
     elif fault == "garbage":
         sys.stdout.write("garbage\n{\n\n[1]\n{'id': 1}\n\x00\x00\n")
-        reply(call_id, {})
+        reply(call_id, answer)
     elif fault == "20 MiB line":
         reply(call_id, "x" * (20 * MIB))
     elif fault == "slow reader":
         time.sleep(0.2)
-        reply(call_id, {})
+        reply(call_id, answer)
     elif fault == "flood":
         for _ in range(20_000):
             sys.stdout.write("flood\n")
-        reply(call_id, {})
+        reply(call_id, answer)
     elif fault == "flood for ever":
         while True:
             sys.stdout.write("flood\n" * 1000)
     elif fault == "50 grandchildren":
-        reply(call_id, grandchildren_result())
+        reply(call_id, {**answer, "pids": grandchildren(50, 10)})
     elif fault == "close stdout":
         os.close(1)
         time.sleep(600)
@@ -63,14 +66,13 @@ def misbehave(fault: str, call_id: int) -> None:
         sys.stderr.write("Traceback:\nOops: no more\n")
         sys.exit(3)
     else:
-        reply(call_id, {})
-
-
-def grandchildren_result() -> dict[str, list[int]]:
-    return {"pids": grandchildren(50, 10)}
+        reply(call_id, answer)
 
 
 for line in sys.stdin:
     message = json.loads(line)
     if message.get("id"):
-        misbehave(message["params"].get("fault", ""), message["id"])
+        params = message["params"]
+        answer = {"approved": True} if message["method"] == "hook.approve_tool" else {}
+        fault = params.get("fault") or (params.get("arguments") or {}).get("timezone", "")
+        misbehave(fault, message["id"], answer)
