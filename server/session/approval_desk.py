@@ -54,8 +54,10 @@ class ApprovalDesk:
         self._open: dict[str, dict[str, OpenQuestion]] = {}
 
     def join(self, user: str, client: AskedClient) -> None:
-        """`client` is shown what the user's others ask, now and until `leave`."""
-        self._clients.setdefault(user, []).append(client)
+        """`client` is shown what the user's others ask, now and until `leave`. Idempotent."""
+        clients = self._clients.setdefault(user, [])
+        if client not in clients:
+            clients.append(client)
         for opened in list(self._open.get(user, {}).values()):
             self._show(opened, client)
 

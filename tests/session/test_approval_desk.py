@@ -1,0 +1,89 @@
+"""server/session/approval_desk.py: who is shown what, and the first answer wins."""
+
+from collections.abc import Callable
+
+from server.hooks.types import Answer, AnsweredBy
+from server.session.approval_desk import ApprovalDesk, OpenQuestion
+from tests.session.asking import question
+
+YES = Answer(approved=True, by="user")
+
+
+class Reader:
+    """A client that notes what it is told, and may do something when it is shown a question."""
+
+    def __init__(self, on_show: Callable[[OpenQuestion], None] | None = None) -> None:
+        self.told: list[str] = []
+        self._on_show = on_show
+
+    def show(self, opened: OpenQuestion) -> None:
+        self.told.append(opened.id)
+        if self._on_show is not None:
+            self._on_show(opened)
+
+    def close(self, opened: OpenQuestion, by: AnsweredBy, *, approved: bool) -> None:
+        self.told.append(f"{opened.id} {approved} {by}")
+
+
+def ask(asker: Reader, id_: str = "q1") -> OpenQuestion:
+    return OpenQuestion(
+        id=id_,
+        user="ann",
+        turn_id="t1",
+        asker=asker,
+        question=question(),
+        message="May I?",
+        until_s=0.0,
+        by_voice=False,
+    )
+
+
+async def test_a_client_that_joins_twice_is_shown_a_question_once() -> None:
+    desk, asker, other = ApprovalDesk(), Reader(), Reader()
+    for _ in range(2):
+        desk.join("ann", other)
+    desk.open(opened := ask(asker))
+    desk.join("ann", other)
+    desk.settle(opened, YES, client=other)
+    desk.leave("ann", other)
+    desk.leave("ann", other)
+
+    assert other.told == ["q1", "q1 True user"]
+    assert asker.told == ["q1", "q1 True other_client"]
+    assert desk._clients == {}
+
+
+async def test_a_question_that_ends_while_it_is_shown_is_shown_to_nobody_else() -> None:
+    desk, other = ApprovalDesk(), Reader()
+    slow = Reader(lambda opened: desk.settle(opened, Answer(approved=False, by="disconnect")))
+    desk.join("ann", slow)
+    desk.join("ann", other)
+
+    assert desk.open(opened := ask(slow))
+    assert opened.answered.result().by == "disconnect"
+    assert slow.told == ["q1", "q1 False disconnect"]
+    assert other.told == []
+
+
+async def test_the_first_of_two_answers_counts() -> None:
+    desk, asker = ApprovalDesk(), Reader()
+    desk.open(opened := ask(asker))
+    desk.settle(opened, YES, client=asker)
+    desk.settle(opened, Answer(approved=False, by="timeout"))
+
+    assert opened.answered.result() == YES
+    assert asker.told == ["q1", "q1 True user"]
+    assert desk.find("ann", "q1") is None
+
+
+async def test_whoever_has_left_is_told_the_end_of_its_own_question_only() -> None:
+    desk, asker, other = ApprovalDesk(), Reader(), Reader()
+    desk.join("ann", asker)
+    desk.join("ann", other)
+    desk.open(opened := ask(asker))
+    desk.leave("ann", asker)
+    desk.leave("ann", other)
+    desk.settle(opened, Answer(approved=False, by="disconnect"))
+
+    assert asker.told == ["q1", "q1 False disconnect"]
+    assert other.told == ["q1"]
