@@ -1,0 +1,94 @@
+"""What is said when hooks or tools hold up the first word."""
+
+import asyncio
+from collections.abc import Callable
+
+from server import config
+from server.agent.chunks import LLMChunk
+from server.session.filler import Filler
+from server.session.results import SpokenSentence
+from tests.session.fakes import call
+from tests.session.test_speaker import Stage
+
+SOON = config.Filler(after_ms=1, text="One moment.")
+
+
+class Mouth:
+    def __init__(self, settings: config.Filler = SOON, *, has_voice: bool = True) -> None:
+        self.said: list[SpokenSentence] = []
+        self.taken_back = 0
+        self.has_said = asyncio.Event()
+        turn = Stage().turn
+        turn.aloud = self._say if has_voice else None
+        self.filler = Filler(settings, turn)
+
+    def _say(self, sentence: SpokenSentence) -> Callable[[], None]:
+        self.said.append(sentence)
+        self.has_said.set()
+        return self._take_back
+
+    def _take_back(self) -> None:
+        self.taken_back += 1
+
+
+async def test_a_tool_that_holds_up_the_first_word_is_filled_and_nothing_is_written() -> None:
+    mouth = Mouth()
+
+    mouth.filler.note(call("c1"))
+    await mouth.has_said.wait()
+
+    assert mouth.said == [SpokenSentence("", "One moment.")]
+
+
+async def test_a_hook_is_filled_as_well_and_only_once_a_turn() -> None:
+    mouth = Mouth()
+
+    mouth.filler.note(LLMChunk(held=True))
+    await mouth.has_said.wait()
+    mouth.filler.note(LLMChunk(model_request=True))
+    mouth.has_said.clear()
+    mouth.filler.note(LLMChunk(held=True))
+    await _a_little()
+
+    assert len(mouth.said) == 1
+
+
+async def test_the_first_word_takes_back_what_is_not_said_yet() -> None:
+    mouth = Mouth()
+    mouth.filler.note(call("c1"))
+    await mouth.has_said.wait()
+
+    mouth.filler.note(LLMChunk(text="Noon."))
+
+    assert mouth.taken_back == 1
+
+
+async def test_after_the_first_word_and_while_the_model_thinks_nothing_is_filled() -> None:
+    spoken, thinking, quiet, mute = Mouth(), Mouth(), Mouth(config.Filler(after_ms=1)), Mouth(has_voice=False)
+
+    spoken.filler.note(LLMChunk(text="Noon."))
+    spoken.filler.note(call("c1"))
+    thinking.filler.note(LLMChunk(held=True))
+    thinking.filler.note(LLMChunk(model_request=True))
+    quiet.filler.note(call("c1"))
+    mute.filler.note(call("c1"))
+    await _a_little()
+
+    assert [mouth.said for mouth in (spoken, thinking, quiet, mute)] == [[], [], [], []]
+
+
+async def test_the_end_of_the_turn_stops_the_clock() -> None:
+    mouth = Mouth()
+    mouth.filler.note(call("c1"))
+
+    mouth.filler.close()
+    await _a_little()
+
+    assert mouth.said == []
+
+
+async def _a_little() -> None:
+    """Longer than `SOON`: a timer set now comes after those set before."""
+    done = asyncio.get_running_loop().create_future()
+    asyncio.get_running_loop().call_later(0.01, done.set_result, None)
+    await done
