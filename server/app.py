@@ -27,6 +27,7 @@ from server.hooks.host import HookHost
 from server.hooks.layers import HookLayers
 from server.hooks.policy_document import document_of_config
 from server.hooks.policy_kinds import BUILTIN_KINDS
+from server.hooks.process_hook import Terms
 from server.hooks.stored_approvals import StoredApprovals
 from server.llm.embedded import EmbeddedModel
 from server.llm.factory import create_model
@@ -91,6 +92,7 @@ class App:
         model: LanguageModel,
         signer: Signer,
         skills: SkillsLibrary,
+        hook_terms: Terms | None = None,
     ) -> None:
         """Wires; nothing starts here. Raises ConfigError."""
         self._settings = settings
@@ -106,7 +108,7 @@ class App:
         self._readiness.set("skills", "ready")
         self._readiness.set("model", "loading")
         self._show_speech()
-        self.hooks = HookHost(settings.hooks, environ, on_change=self._show_hooks)
+        self.hooks = HookHost(settings.hooks, environ, terms=hook_terms, on_change=self._show_hooks)
         self.storage = Storage(settings.storage, data_dir)
         self._lasting = AsyncExitStack()
         self.policies = PolicyStore(self.storage.documents, document_of_config(settings.hooks))
@@ -141,7 +143,9 @@ class App:
         )
 
     @classmethod
-    async def build(cls, settings: config.Config, environ: Mapping[str, str]) -> "App":
+    async def build(
+        cls, settings: config.Config, environ: Mapping[str, str], *, hook_terms: Terms | None = None
+    ) -> "App":
         """Read what is needed from disk. Raises ConfigError."""
         data_dir = data_dir_of(settings, environ)
         _make_private(data_dir)
@@ -152,7 +156,9 @@ class App:
         skills = SkillsLibrary(settings.skills.dir, enabled=settings.skills.enabled, reload=settings.skills.reload)
         await asyncio.to_thread(skills.load)
         model = create_model(settings.llm, environ)
-        app = cls(settings, environ, data_dir=data_dir, model=model, signer=signer, skills=skills)
+        app = cls(
+            settings, environ, data_dir=data_dir, model=model, signer=signer, skills=skills, hook_terms=hook_terms
+        )
         try:
             await app.media.start()
         except MediaError as error:

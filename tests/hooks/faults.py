@@ -1,6 +1,6 @@
 """Every way in which a process hook can let a turn down, turn after turn, and what must be left of it: nothing.
 
-What a turn is, the caller says: a call to the hook, or a whole conversation turn through a server.
+What a turn is, the caller says: a call to the hook, or a conversation's turn through a whole server.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from server.hooks.host import HookHost
 from server.hooks.process_hook import ProcessHook, Terms
 from server.hooks.process_life import Limits
 from server.hooks.restarts import Patience
-from tests.hooks.stage import ENVIRON, settings, until
+from tests.hooks.stage import settings, until
 
 FAULTS: Final = {
     "none": "answered",
@@ -37,32 +37,31 @@ TERMS: Final = Terms(
     patience=Patience(first_wait_s=0.01, longest_wait_s=0.5, max_quick=1_000_000),
 )
 
+HooksOf = Callable[[str], Hooks]
+"""The configuration; with another version, the hook `faulty` has changed."""
+
 OneTurn = Callable[[HookHost, str], Awaitable[None]]
 
 
-async def soak(turns: int, one_turn: OneTurn) -> None:
+async def soak(host: HookHost, hooks: HooksOf, turns: int, one_turn: OneTurn) -> None:
     """Turns with the faults in turn. A hook that hangs is exchanged by a reload, as its operator would do."""
-    host = HookHost(_hooks(version=0), ENVIRON, terms=TERMS)
-    host.start()
-    try:
-        await host.settled()
-        for number, fault in enumerate(islice(cycle(FAULTS), turns)):
-            await one_turn(host, fault)
-            if fault == "hang":
-                await host.reload(_hooks(version=number))
-            await until(lambda: (life := faulty(host).life) is not None and life.is_there)
-    finally:
-        await host.aclose()
+    await host.settled()
+    for number, fault in enumerate(islice(cycle(FAULTS), turns)):
+        await one_turn(host, fault)
+        if fault == "hang":
+            await host.reload(hooks(str(number)))
+        await until(lambda: (life := faulty(host).life) is not None and life.is_there)
 
 
 def faulty(host: HookHost) -> ProcessHook:
     return next(hook for hook in host.current() if hook.name == "faulty")
 
 
-def _hooks(*, version: int) -> Hooks:
+def hooks_of(stage: str, version: str = "") -> Hooks:
+    """`faulty` at that stage, beside one that is never up and one that must not notice anything."""
     return Hooks(
         processes={
-            "faulty": settings("faulty", env={"VERSION": str(version)}),
+            "faulty": settings("faulty", env={"VERSION": version}, intercept=[stage], timeout_ms=3000),
             "never": settings("scripted", "hook.hello=exit 1"),
             "steady": settings("echo", intercept=["approve_tool"]),
         }

@@ -1,17 +1,25 @@
 """Faults of process hooks, turn after turn: each ends as it has to, others are not touched, nothing is left."""
 
 import os
+from functools import partial
+from pathlib import Path
 
 import pytest
 
 from server.hooks.channel import HookCallFailed
 from server.hooks.host import HookHost
-from tests.hooks.faults import FAULTS, faulty, nothing_left, soak
+from tests.hooks.faults import FAULTS, TERMS, faulty, hooks_of, nothing_left, soak
+from tests.hooks.stage import ENVIRON
+from tests.support.client import client
+from tests.support.openai_script import calls, text
+from tests.support.openai_server import OpenAIServer
+from tests.support.parley import parley
 
+PLAIN = {"agent": {"planning": False}, "limits": {"max_turn_s": 60}}
 TURNS = 1000 if os.environ.get("SOAK") else 20
 
 
-async def one_turn(host: HookHost, fault: str) -> None:
+async def one_call(host: HookHost, fault: str) -> None:
     """The faulty hook is asked, then one that is never up, then one that must not notice anything."""
     with host.lease() as hooks:
         ended = await ask(host, fault)
@@ -35,6 +43,35 @@ async def ask(host: HookHost, fault: str) -> str:
 
 
 @pytest.mark.soak
-async def test_turns_with_every_fault_go_on_and_leave_no_process_descriptor_or_task() -> None:
+async def test_calls_with_every_fault_leave_no_process_descriptor_or_task() -> None:
+    hooks = partial(hooks_of, "before_tool")
     async with nothing_left():
-        await soak(TURNS, one_turn)
+        host = HookHost(hooks(), ENVIRON, terms=TERMS)
+        host.start()
+        try:
+            await soak(host, hooks, TURNS, one_call)
+        finally:
+            await host.aclose()
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("stage", ["before_tool", "approve_tool"])
+async def test_turns_go_on_as_the_policy_says_and_leave_nothing(stage: str, tmp_path: Path) -> None:
+    """An interceptor that fails is skipped; an approver that fails denies."""
+    hooks = partial(hooks_of, stage)
+
+    async def one_turn(_host: HookHost, fault: str) -> None:
+        model.queue(calls(("current_time", {"timezone": fault})), text("Done."))
+        frames = await me.turn("What time is it?")
+        [result] = [frame["content"] for frame in frames if frame["type"] == "tool_result"]
+        is_denied = result.startswith("Tool execution denied by approval hook")
+        assert is_denied == (stage == "approve_tool" and FAULTS[fault] != "answered"), (fault, result)
+        assert frames[-1]["reason"] == "completed"
+
+    async with (
+        nothing_left(),
+        OpenAIServer() as model,
+        parley(tmp_path, model.url, {"hooks": hooks(), **PLAIN}, hook_terms=TERMS) as server,
+        client(server.ws_url) as me,
+    ):
+        await soak(server.app.hooks, hooks, TURNS // 2, one_turn)

@@ -10,6 +10,7 @@ import msgspec
 
 from server import config
 from server.app import App
+from server.hooks.process_hook import Terms
 
 PRESET: dict[str, Any] = {
     "listen": {"port": 0},
@@ -30,7 +31,9 @@ class Parley:
 
 
 @asynccontextmanager
-async def parley(folder: Path, model_url: str, settings: dict[str, Any] | None = None) -> AsyncIterator[Parley]:
+async def parley(
+    folder: Path, model_url: str, settings: dict[str, Any] | None = None, *, hook_terms: Terms | None = None
+) -> AsyncIterator[Parley]:
     """`settings` are sections as in parley.yaml; data and skills stand in `folder`."""
     skills = folder / "skills"
     skills.mkdir(exist_ok=True)
@@ -43,6 +46,7 @@ async def parley(folder: Path, model_url: str, settings: dict[str, Any] | None =
     for section, values in (settings or {}).items():
         tree[section] = {**tree.get(section, {}), **values} if isinstance(values, dict) else values
     lines: list[str] = []
-    app = await App.build(msgspec.convert(tree, config.Config, dec_hook=lambda kind, value: kind(value)), {})
+    configured = msgspec.convert(tree, config.Config, dec_hook=lambda kind, value: kind(value))
+    app = await App.build(configured, {}, hook_terms=hook_terms)
     async with app.running(lines.append):
         yield Parley(lines[0].removeprefix("listening on "), app, lines)
