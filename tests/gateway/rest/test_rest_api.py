@@ -1,5 +1,6 @@
 """server/gateway/rest/rest_api.py, operation.py and openapi.py"""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -49,6 +50,11 @@ async def test_every_operation_is_documented_with_its_refusals(server: Parley, o
     save = document["paths"]["/api/hooks/config"]["post"]
     assert {"200", "400", "401", "403", "412", "413", "415", "428", "503"} <= set(save["responses"])
     assert build_document([])["paths"] == {}
+    page = (Path(__file__).parents[3] / "docs" / "rest.md").read_text("utf-8")
+    for path, methods in document["paths"].items():
+        assert all(f"`{method.upper()} {path}`" in page for method in methods), path
+    for operation in (operation for methods in document["paths"].values() for operation in methods.values()):
+        assert all(status in page for status in operation["responses"] if status != "200")
 
 
 @pytest.mark.parametrize(
