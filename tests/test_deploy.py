@@ -1,0 +1,147 @@
+"""deploy/: every file is what its reader takes it for. Nothing is built or started; that needs a registry."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from server.accounts.accounts import Accounts
+from server.config import Config
+from server.config_file import load_config
+from server.gateway.auth import Doorkeeper
+
+ROOT = Path(__file__).parent.parent
+DEPLOY = ROOT / "deploy"
+SECRETS = {
+    "signing_keys": "a-key-that-is-long-enough-for-us",
+    "operator_token": "an-operators-token-0123456789",
+    "database_url": "postgresql://parley:x@database/parley",
+}
+
+
+def documents(name: str) -> list[Any]:
+    return [found for found in yaml.safe_load_all((DEPLOY / name).read_text("utf-8")) if found is not None]
+
+
+def of_kind(kind: str) -> Any:
+    [found] = [document for document in documents("kubernetes/parley.yaml") if document["kind"] == kind]
+    return found
+
+
+def configurations() -> Iterator[tuple[str, str]]:
+    yield "compose", (DEPLOY / "compose/parley.yaml").read_text("utf-8")
+    yield "kubernetes", of_kind("ConfigMap")["data"]["parley.yaml"]
+
+
+@pytest.fixture(params=list(configurations()), ids=lambda given: given[0])
+def settings(request: pytest.FixtureRequest, tmp_path: Path) -> Config:
+    """As the server reads it in its container, the secrets standing elsewhere."""
+    text: str = request.param[1]
+    for name, secret in SECRETS.items():
+        (tmp_path / name).write_text(f"{secret}\n")
+        text = re.sub(rf"/[\w/-]+/{name}\b", str(tmp_path / name), text)
+    (tmp_path / "parley.yaml").write_text(text)
+    return load_config(tmp_path / "parley.yaml", {"PARLEY_SECURITY__TRUST_LOOPBACK": "false"})
+
+
+def test_the_server_takes_the_configuration_and_asks_everybody_who_they_are(settings: Config) -> None:
+    accounts = Accounts(settings.security, [b"a key"])
+    Doorkeeper(settings.listen, settings.security, settings.proxies, accounts)
+
+    assert settings.listen.host == "0.0.0.0"
+    assert settings.security.trust_loopback is False
+    assert settings.security.auth == "auto"
+    assert [(entry.user, entry.operator) for entry in settings.security.tokens] == [("operator", True)]
+    assert settings.proxies
+    assert settings.storage.url is not None
+
+
+@pytest.mark.parametrize(
+    "name", ["Containerfile", "compose/parley.yaml", "compose/compose.yaml", "kubernetes/parley.yaml"]
+)
+def test_no_file_takes_loopback_for_the_own_machine(name: str) -> None:
+    text = (DEPLOY / name).read_text("utf-8")
+
+    assert re.search(r"trust_loopback: false|TRUST_LOOPBACK(=|: |, value: )\"?false", text)
+    assert not re.search(r"(?i)trust_loopback\W+(value\W+)?true", text)
+
+
+@pytest.mark.parametrize("path", sorted(DEPLOY.rglob("*.*")), ids=lambda path: str(path.relative_to(DEPLOY)))
+def test_no_file_holds_a_secret(path: Path) -> None:
+    assert not re.search(r"(?i)(password|token|secret)\w*\s*[:=]\s*[\"']?[A-Za-z0-9_-]{16,}", path.read_text("utf-8"))
+
+
+def test_the_image_is_made_from_what_is_here_and_the_lock_alone() -> None:
+    text = (DEPLOY / "Containerfile").read_text("utf-8")
+    copied = re.findall(r"(?m)^COPY (?!--from)(.+) \S+$", text)
+
+    for source in " ".join(copied).split():
+        assert (ROOT / source).exists(), source
+    assert "--no-deps --require-hashes" in " ".join(text.replace("\\\n", " ").split())
+    assert re.search(r"(?m)^USER [1-9]", text), "not as root"
+    taken = set(re.findall(r"(?m)^!(\S+)", (DEPLOY / "Containerfile.dockerignore").read_text("utf-8")))
+    assert taken == {source for line in copied for source in line.split()}
+    packages = {path.parent.name for path in ROOT.glob("*/__init__.py")} - {"tests", "scripts", "benchmarks"}
+    assert packages <= set(re.findall(r"(?m)^COPY (\w+) ", text)), "every package of ours is in it"
+
+
+def test_compose_names_no_volume_secret_or_network_that_is_not_there() -> None:
+    [compose] = documents("compose/compose.yaml")
+
+    for name, service in compose["services"].items():
+        assert set(service.get("secrets", [])) <= compose["secrets"].keys(), name
+        assert set(service["networks"]) <= compose["networks"].keys(), name
+        for volume in service["volumes"]:
+            source = volume.partition(":")[0]
+            if source.startswith("."):
+                assert (DEPLOY / "compose" / source).exists(), source
+            else:
+                assert source in compose["volumes"], source
+    assert {Path(entry["file"]).name for entry in compose["secrets"].values()} == {*SECRETS, "database_password"}
+
+
+def test_only_the_proxy_of_compose_can_be_reached_and_it_is_the_one_that_is_trusted() -> None:
+    [compose] = documents("compose/compose.yaml")
+    [network] = compose["networks"]["inside"]["ipam"]["config"]
+
+    assert [name for name, service in compose["services"].items() if "ports" in service] == ["proxy"]
+    assert yaml.safe_load((DEPLOY / "compose/parley.yaml").read_text("utf-8"))["proxies"] == [network["subnet"]]
+
+
+def test_the_parts_of_kubernetes_find_each_other() -> None:
+    pod = of_kind("Deployment")["spec"]["template"]
+    [container] = pod["spec"]["containers"]
+    volumes = {volume["name"]: volume for volume in pod["spec"]["volumes"]}
+
+    assert {mount["name"] for mount in container["volumeMounts"]} == volumes.keys()
+    assert volumes["config"]["configMap"]["name"] == of_kind("ConfigMap")["metadata"]["name"]
+    assert (
+        volumes["media"]["persistentVolumeClaim"]["claimName"] == of_kind("PersistentVolumeClaim")["metadata"]["name"]
+    )
+    for kind in ("Deployment", "PodDisruptionBudget"):
+        assert of_kind(kind)["spec"]["selector"]["matchLabels"].items() <= pod["metadata"]["labels"].items()
+    service = of_kind("Service")
+    assert service["spec"]["selector"].items() <= pod["metadata"]["labels"].items()
+    [port] = container["ports"]
+    assert [entry["targetPort"] for entry in service["spec"]["ports"]] == [port["name"]]
+    [rule] = of_kind("Ingress")["spec"]["rules"]
+    backend = rule["http"]["paths"][0]["backend"]["service"]
+    assert (backend["name"], backend["port"]["name"]) == (
+        service["metadata"]["name"],
+        service["spec"]["ports"][0]["name"],
+    )
+    assert rule["host"] in of_kind("ConfigMap")["data"]["parley.yaml"]
+    mounts = {mount["mountPath"] for mount in container["volumeMounts"]}
+    for path in re.findall(r"file: (/[\w/-]+)/\w+", of_kind("ConfigMap")["data"]["parley.yaml"]):
+        assert path in mounts, path
+
+
+def test_whoever_stops_the_server_waits_longer_than_its_turns_may_take() -> None:
+    drain_s = Config().listen.drain_s
+    [compose] = documents("compose/compose.yaml")
+
+    assert of_kind("Deployment")["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] > drain_s
+    assert int(compose["services"]["parley"]["stop_grace_period"].removesuffix("s")) > drain_s
