@@ -23,6 +23,7 @@ from server.hooks.lines import Lines, Overlong
 from server.hooks.process_group import MARK, Family, Orphans, adopt_orphans, look_around
 from server.hooks.process_settings import environment
 from server.hooks.process_stderr import LogBudget
+from server.tools.mcp_intake import Intake
 
 logger = logging.getLogger(__name__)
 
@@ -35,6 +36,8 @@ _SLOW_BYTES: Final = 65_536  # a longer line is parsed in a thread
 _MAX_LOG_LINE_BYTES: Final = 8192
 _EXIT_LOOK_S: Final = 0.25  # wait() would wait for grandchildren that hold the pipes open
 _FAMILY_LOOK_S: Final = 5.0
+_MAX_NOISE: Final = 64
+_REST_S: Final = 0.01
 
 Incoming = SessionMessage | Exception
 
@@ -70,9 +73,10 @@ async def run_child(
         to_session.close()
         on_end()
 
+    intake = Intake(sees_sent=True)
     pipes = [
-        asyncio.create_task(_read(name, process, to_session, over), name=f"mcp {name} output"),
-        asyncio.create_task(_write(process, from_session), name=f"mcp {name} input"),
+        asyncio.create_task(_read(name, process, to_session, intake, over), name=f"mcp {name} output"),
+        asyncio.create_task(_write(process, from_session, intake), name=f"mcp {name} input"),
         asyncio.create_task(_log(name, process), name=f"mcp {name} log"),
         asyncio.create_task(_watch(process, over), name=f"mcp {name} exit"),
         asyncio.create_task(_know(family), name=f"mcp {name} family"),
@@ -92,17 +96,29 @@ async def run_child(
 
 
 async def _read(
-    name: str, process: Process, to_session: MemoryObjectSendStream[Incoming], over: Callable[[], None]
+    name: str,
+    process: Process,
+    to_session: MemoryObjectSendStream[Incoming],
+    intake: Intake,
+    over: Callable[[], None],
 ) -> None:
     assert process.stdout is not None
+    loop = asyncio.get_running_loop()
     lines = Lines(MAX_LINE_BYTES)
     garbage = _Garbage(name)
+    noise = 0  # since the last rest
     with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError, ConnectionError):
         while cut := await process.stdout.read(_CUT_BYTES):
             lines.feed(cut)
             while (line := lines.next()) is not None:
-                if (message := await _parse(line, garbage)) is not None:
+                message = await _parse(line, garbage)
+                if message is not None and intake.admits(message, loop.time()):
                     await to_session.send(SessionMessage(message))
+                else:
+                    noise += 1
+                if noise >= _MAX_NOISE:
+                    noise = 0
+                    await asyncio.sleep(_REST_S)  # a flood costs the server its own answers, and nobody else anything
     over()
 
 
@@ -120,7 +136,6 @@ async def _parse(line: bytes | bytearray | Overlong, garbage: "_Garbage") -> jso
         return jsonrpc.jsonrpc_message_adapter.validate_json(data, by_name=False)
     except (ValidationError, ValueError, RecursionError):
         garbage.note("a line that is no JSON-RPC message", data[:200])
-        await asyncio.sleep(0)  # a flood of it must not keep the loop
         return None
 
 
@@ -134,13 +149,15 @@ class _Garbage:
             logger.warning("MCP server %s printed %s: %r", self._name, what, head[:80])
 
 
-async def _write(process: Process, from_session: MemoryObjectReceiveStream[SessionMessage]) -> None:
+async def _write(process: Process, from_session: MemoryObjectReceiveStream[SessionMessage], intake: Intake) -> None:
     assert process.stdin is not None
     with suppress(anyio.ClosedResourceError, ConnectionError):
         async for message in from_session:
+            intake.note_sending(message.message)
             data = message.message.model_dump_json(by_alias=True, exclude_unset=True)
             process.stdin.write(data.encode(errors="replace") + b"\n")
             await process.stdin.drain()  # to a child that does not read, calls end by their time limits
+            intake.note_sent(message.message)
 
 
 async def _log(name: str, process: Process) -> None:

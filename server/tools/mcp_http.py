@@ -1,20 +1,27 @@
 """The HTTP transport: the SDK's, with limits to what an answer may hold."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Final
+from typing import Any, Final
 
+import anyio
 import httpx2
+from anyio.streams.memory import MemoryObjectReceiveStream
 from mcp.client import Transport
 from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.message import SessionMessage
 
 from server.config import McpServer
+from server.tools.mcp_intake import Intake
 
 MAX_ANSWER_BYTES: Final = 8 << 20
 """Of one message: an answer in JSON, or one event."""
 
 _CONNECT_S: Final = 5.0
 _WRITE_S: Final = 10.0
+
+Incoming = SessionMessage | Exception
 
 
 @asynccontextmanager
@@ -26,7 +33,27 @@ async def open_http(settings: McpServer, *, read_s: float) -> AsyncIterator[Tran
         timeout=httpx2.Timeout(connect=_CONNECT_S, write=_WRITE_S, pool=_CONNECT_S, read=read_s),
         transport=_Limited(httpx2.AsyncHTTPTransport()),
     ) as client:
-        yield streamable_http_client(settings.url, http_client=client, max_sse_event_size=MAX_ANSWER_BYTES)
+        yield _filtered(streamable_http_client(settings.url, http_client=client, max_sse_event_size=MAX_ANSWER_BYTES))
+
+
+@asynccontextmanager
+async def _filtered(inner: Transport) -> AsyncIterator[tuple[MemoryObjectReceiveStream[Incoming], Any]]:
+    """The streams of a transport, without what the intake drops."""
+    intake = Intake(sees_sent=False)
+    loop = asyncio.get_running_loop()
+    async with inner as (incoming, outgoing), anyio.create_task_group() as tasks:
+        passed_on, admitted = anyio.create_memory_object_stream[Incoming](0)
+
+        async def pump() -> None:
+            async with passed_on:
+                async for message in incoming:
+                    if isinstance(message, Exception) or intake.admits(message.message, loop.time()):
+                        await passed_on.send(message)
+
+        tasks.start_soon(pump)
+        async with admitted:
+            yield admitted, outgoing
+            tasks.cancel_scope.cancel()
 
 
 class _Limited(httpx2.AsyncBaseTransport):
