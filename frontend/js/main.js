@@ -204,6 +204,7 @@ async function list() {
 
 tabs.onmessage = ({ data }) => {
   void list();
+  if (data.isLoggedOut) return void leaveFor("/");
   if (data.removed) dispatch({ type: "deleted_elsewhere", id: data.removed });
   if (data.saved && state.loaded[data.saved]?.access === "read") void load(data.saved, "read");
 };
@@ -221,7 +222,10 @@ async function pollReadiness() {
 async function logOut() {
   const asked = fetch("/api/logout", { method: "POST", headers: { "Content-Type": "application/json" }, body: "{}" });
   const answer = await asked.catch(() => null);
-  if (answer?.ok) return leaveFor("/");
+  if (answer?.ok) {
+    tabs.postMessage({ isLoggedOut: true }); // their sockets are still whose they were
+    return leaveFor("/");
+  }
   dispatch({ type: "warn", code: "logout_failed", message: "The server did not hear that you log out. Try again." });
 }
 

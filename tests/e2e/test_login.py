@@ -68,6 +68,21 @@ async def test_logging_out_leads_to_the_login_and_keeps_the_conversation(
     await expect(page.replies).to_contain_text("Hello Anna.")
 
 
+async def test_logging_out_in_one_tab_logs_the_others_out(
+    new_page: Callable[[str], ParleyPage], guarded: ServerProcess
+) -> None:
+    first, second = new_page(guarded.url), new_page(guarded.url)
+    await first.open(arrives=False)
+    await log_in(first.tab)
+    await expect(first.button("Log out anna")).to_be_visible()
+    await second.open("#another")
+
+    await second.button("Log out anna").click()
+
+    for page in (first, second):
+        await expect(page.tab.get_by_label("Access token")).to_be_visible()
+
+
 async def test_who_is_not_logged_in_any_more_is_asked_again_and_loses_nothing(
     new_page: Callable[[str], ParleyPage], context: BrowserContext, tmp_path: Path, model: OpenAIServer
 ) -> None:

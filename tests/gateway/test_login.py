@@ -312,6 +312,22 @@ async def test_no_other_site_can_log_anybody_in_or_out(guarded: Door, path: str,
     assert "Set-Cookie" not in answer.headers
 
 
+async def test_while_the_provider_cannot_be_asked_nobody_is_told_that_the_token_is_wrong(
+    tmp_path: Path, model: OpenAIServer
+) -> None:
+    jwt = {"jwks_url": "http://127.0.0.1:9/keys", "audience": "parley"}
+    given = token(aud="parley", headers={"kid": "k1"})
+    async with door(tmp_path, model, {"trust_loopback": False, "jwt": jwt, "tokens": TOKENS}) as here:
+        for answer in (await here.get(**bearer(given)), await here.post("/api/login", {"token": given})):
+            assert (answer.status, answer.json["error"]["code"]) == (503, "login_unavailable")
+            assert int(answer.headers["Retry-After"]) > 0
+        with pytest.raises(InvalidStatus) as caught:
+            async with client(here.server.ws_url, additional_headers=bearer(given)):
+                pass
+        assert caught.value.response.status_code == 503
+        assert await who(await here.get(**bearer(ANNA))) == ("anna", False, True)
+
+
 # limits
 
 
