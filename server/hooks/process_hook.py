@@ -165,7 +165,8 @@ class ProcessHook:
             wait_s = self._restarts.ended(lived_s)
             self._retry_at = None if self.is_retired else asyncio.get_running_loop().time() + wait_s
             self._settled.set()
-            self._become("down")
+            self._state = "down"
+            self._tell()
             if self.is_retired:
                 return
             logger.warning(
@@ -177,6 +178,8 @@ class ProcessHook:
             )
             await asyncio.sleep(wait_s)
             self._retry_at = None
+            if self.is_retired:
+                return
             self._tally.restarts += 1
             self._become("starting")
 
@@ -214,6 +217,8 @@ class ProcessHook:
         self._settled.set()
         self._tell()
         self._tally.note(f'process hook "{self._name}" ended: {await ending}')
+        self._life = None
+        self._become("down")  # now, not when the last of what it started is gone
         return life.lived_s
 
     async def _say_hello(self, life: ProcessLife) -> None:

@@ -336,7 +336,7 @@ async def test_a_hook_that_dies_is_started_again(fault: str) -> None:
 async def test_calls_between_two_lives_fail_at_once() -> None:
     async with on_stage(settings("faulty"), terms=ONE_LIFE) as stage:
         await fails(stage, fault="kill -9")
-        await stage.until(lambda hook: hook.state == "down")
+        await stage.until(lambda hook: hook.health().retry_in_s is not None)
         error = await fails(stage, limit_s=600)
         health = stage.hook.health()
 
