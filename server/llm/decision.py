@@ -6,6 +6,7 @@ not called. With the built-in tools it is right for 41 of 46 questions (test_dec
 """
 
 import json
+import logging
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
@@ -15,6 +16,8 @@ from zoneinfo import available_timezones
 import jsonschema
 
 from server.llm.types import Message, ToolSpec
+
+logger = logging.getLogger(__name__)
 
 NO_TOOL = "none"
 MAX_QUESTION_WORDS = 60
@@ -111,7 +114,10 @@ def argument_schema(tool: ToolSpec, question: str, context: str) -> Schema:
             narrowed[name] = schema
         if name not in required and name not in _ZONE_NAMES:
             narrowed.pop(name, None)
-    return {"type": "object", "properties": narrowed, "required": list(narrowed), "additionalProperties": False}
+    bound = {"type": "object", "properties": narrowed, "required": list(narrowed), "additionalProperties": False}
+    if narrowed and "$defs" in tool.parameters:
+        bound["$defs"] = tool.parameters["$defs"]
+    return bound
 
 
 def only_arguments(schema: Schema) -> dict[str, Any] | None:
@@ -138,6 +144,9 @@ def _fitting(schema: Schema, values: Sequence[Any]) -> list[Any]:
         validator = jsonschema.Draft202012Validator(dict(schema))
         return [value for value in values if validator.is_valid(value)]
     except (jsonschema.SchemaError, re.error):
+        return []
+    except Exception:  # the boundary to a foreign schema: references that lead nowhere, or round and round
+        logger.debug("a schema cannot be used", exc_info=True)
         return []
 
 

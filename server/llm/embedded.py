@@ -14,7 +14,7 @@ from contextlib import aclosing
 from typing import Any, Literal, Protocol
 
 from server.config import Llm
-from server.errors import ProviderError, ProviderUnreachable
+from server.errors import ProviderError, ProviderProtocol, ProviderUnreachable
 from server.llm import decision
 from server.llm.client import OpenAICompatible
 from server.llm.compact import EXAMPLE_TOKENS, Turn, answer_messages, read_beginning, read_turn
@@ -245,7 +245,11 @@ class EmbeddedModel:
         schema = decision.argument_schema(tool, turn.question, turn.system)
         arguments = decision.only_arguments(schema)
         if arguments is None:
-            arguments = await self._bound(client, decision.argument_messages(tool, turn.question), schema)
+            try:
+                arguments = await self._bound(client, decision.argument_messages(tool, turn.question), schema)
+            except ProviderProtocol as error:  # a foreign schema of which no grammar can be made
+                logger.info("the embedded model cannot be bound to the schema of %s: %s", tool.name, error)
+                return None
         if not decision.is_valid(tool, arguments):
             logger.info("the embedded model found no arguments for %s", tool.name)
             return None

@@ -128,6 +128,26 @@ def test_what_cannot_be_copied_is_left_to_the_tools_own_schema() -> None:
     assert decision.only_arguments(decision.argument_schema(tool, "x", "")) is None
 
 
+def test_what_a_foreign_schema_refers_to_goes_along() -> None:
+    parameters = {
+        "type": "object",
+        "properties": {"level": {"$ref": "#/$defs/level"}},
+        "required": ["level"],
+        "$defs": {"level": {"type": "integer"}},
+    }
+    tool = ToolSpec(name="set", description="", parameters=parameters)
+
+    assert decision.argument_schema(tool, "set it", "")["$defs"] == {"level": {"type": "integer"}}
+    assert decision.is_valid(tool, {"level": 3})
+
+
+@pytest.mark.parametrize("reference", ["#/$defs/nowhere", "http://example.invalid/x", "#"])
+def test_a_reference_that_leads_nowhere_or_round_fits_nothing_and_harms_nobody(reference: str) -> None:
+    tool = ToolSpec(name="set", description="", parameters={"type": "object", "$ref": reference})
+
+    assert not decision.is_valid(tool, {"level": 3})
+
+
 def test_only_arguments_that_fit_the_tools_schema_are_valid() -> None:
     assert decision.is_valid(READ, {"path": "a"})
     assert not decision.is_valid(READ, {})

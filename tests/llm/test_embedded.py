@@ -13,7 +13,7 @@ from server.errors import ProviderUnreachable
 from server.llm.embedded import EmbeddedModel
 from server.llm.embedded_process import WorkerSettings
 from server.llm.types import Finished, ModelEvent, ModelRequest, TextDelta, ToolCall, ToolSpec
-from tests.support.openai_script import Answer, Cut, Gate, Json, text
+from tests.support.openai_script import Answer, Cut, Gate, HttpError, Json, text
 from tests.support.openai_server import OpenAIServer, Request
 
 SYSTEM: Json = {"role": "system", "content": "You are Parley."}
@@ -151,6 +151,15 @@ async def test_arguments_that_do_not_fit_lead_to_an_answer_instead(
     server: OpenAIServer, model: EmbeddedModel, reply: str
 ) -> None:
     server.queue(text(" add_note"), text(reply), text("Sorry."))
+
+    assert (await ask(model, asking("Note it", purpose="round", tools=[NOTE])))[0] == TextDelta("Sorry.")
+
+
+async def test_a_schema_of_which_no_grammar_can_be_made_leads_to_an_answer_instead(
+    server: OpenAIServer, model: EmbeddedModel
+) -> None:
+    refused = HttpError(status=400, body={"error": {"message": "Unresolved $ref #/$defs/x"}})
+    server.queue(text(" add_note"), refused, text("Sorry."))
 
     assert (await ask(model, asking("Note it", purpose="round", tools=[NOTE])))[0] == TextDelta("Sorry.")
 
