@@ -28,6 +28,7 @@ _UNFIT: Final = re.compile(r"[^A-Za-z0-9_-]")
 _CONTROLS: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _HASH_CHARS: Final = 6
 
+_NOT_AT_THE_TOP: Final = frozenset(("$ref", "allOf", "anyOf", "oneOf", "not", "enum", "const", "if", "then", "else"))
 _CHECKED: Final = frozenset(
     (
         *("type", "properties", "required", "additionalProperties", "items", "enum"),
@@ -95,6 +96,8 @@ def _problem(tool: Listed) -> str | None:
         return "it has no name"
     if tool.schema.get("type", "object") != "object":
         return "its arguments are no object"
+    if not isinstance(tool.schema.get("properties", {}), Mapping):
+        return "its properties are no object"
     try:
         size = len(msgspec.json.encode(tool.schema))
     except (msgspec.MsgspecError, TypeError, ValueError, RecursionError):
@@ -117,11 +120,10 @@ def _take(name: str, tool: Listed, settings: McpServer) -> Taken:
     description = _CONTROLS.sub("", tool.description).strip()
     if len(description) > MAX_DESCRIPTION_CHARS:
         description = description[: MAX_DESCRIPTION_CHARS - 1] + "…"
-    parameters = {**tool.schema, "type": "object"}
-    parameters.setdefault("properties", {})
+    parameters = told_schema(tool.schema)
     return Taken(
         spec=ToolSpec(name=name, description=description, parameters=parameters),
-        checked=plain_schema(parameters),
+        checked=plain_schema({**tool.schema, "type": "object"}),
         permission=_permission(tool, settings),
         remote_name=tool.name,
     )
@@ -132,6 +134,31 @@ def _permission(tool: Listed, settings: McpServer) -> Permission:
         if fnmatchcase(tool.name, glob):
             return permission
     return "READ" if settings.trust_hints and tool.is_read_only else settings.permission
+
+
+def told_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """What the model is told of a schema: all of it but what makes providers refuse the whole call.
+
+    They want an object at the top and no alternatives there; references lead
+    nowhere but into the schema; of patterns each knows another dialect.
+    """
+    told = {key: value for key, value in _told(schema).items() if key not in _NOT_AT_THE_TOP}
+    return {**told, "type": "object", "properties": told.get("properties", {})}
+
+
+def _told(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_told(inner) for inner in value]
+    if not isinstance(value, Mapping):
+        return value
+    return {str(key): _told(inner) for key, inner in value.items() if not _is_refused(key, inner)}
+
+
+def _is_refused(key: str, value: Any) -> bool:
+    """A property may have the name of a keyword; then its value is a schema, and stays."""
+    if key == "$ref":
+        return isinstance(value, str) and not value.startswith("#/")
+    return key in ("$schema", "$id", "$anchor", "$dynamicRef", "$dynamicAnchor", "pattern") and isinstance(value, str)
 
 
 def plain_schema(schema: Any, depth: int = 0) -> dict[str, Any]:

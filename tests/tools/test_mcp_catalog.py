@@ -19,6 +19,7 @@ from server.tools.mcp_catalog import (
     Listed,
     plain_schema,
     take_tools,
+    told_schema,
 )
 from server.tools.registry import Tool
 
@@ -109,6 +110,7 @@ def test_of_too_many_tools_the_rest_is_left_out_and_told() -> None:
     [
         (Listed(name=" "), "it has no name"),
         (Listed(name="a", schema={"type": "string"}), "its arguments are no object"),
+        (Listed(name="a", schema={"properties": []}), "its properties are no object"),
         (Listed(name="a", schema={"description": "x" * MAX_SCHEMA_BYTES}), "its schema is larger than 32 KiB"),
     ],
 )
@@ -148,6 +150,34 @@ def test_a_hint_counts_only_where_it_is_given() -> None:
     [taken] = take(Listed(name="look"), trust_hints=True).tools
 
     assert taken.permission == "EXTERNAL"
+
+
+def test_a_model_is_told_what_every_provider_takes() -> None:
+    schema = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "type": "object",
+        "anyOf": [{"required": ["a"]}, {"required": ["b"]}],
+        "properties": {
+            "a": {"type": "string", "pattern": "^a+$"},
+            "b": {"$ref": "#/$defs/b", "description": "B"},
+            "c": {"$ref": "https://example.org/c"},
+            "pattern": {"type": "string"},
+        },
+        "$defs": {"b": {"anyOf": [{"type": "integer"}, {"type": "null"}]}},
+        "required": ["a"],
+    }
+
+    assert told_schema(schema) == {
+        "type": "object",
+        "properties": {
+            "a": {"type": "string"},
+            "b": {"$ref": "#/$defs/b", "description": "B"},
+            "c": {},
+            "pattern": {"type": "string"},
+        },
+        "$defs": {"b": {"anyOf": [{"type": "integer"}, {"type": "null"}]}},
+        "required": ["a"],
+    }
 
 
 HOSTILE: dict[str, Any] = {
