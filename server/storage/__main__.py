@@ -12,6 +12,7 @@ from server.errors import ConfigError, StorageError
 from server.storage.audit_query import verify
 from server.storage.database import Database
 
+_LONGEST_S = 3600.0
 _EPILOG = """\
 Prints each day of each replica with its last hash, as the server logged it when it
 closed the day, and every place where the log is not what was written. Exit code 0:
@@ -26,7 +27,7 @@ def main(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
         folder = data_dir_of(settings, environ)
         if settings.storage.url is None and not (folder / "parley.db").exists():
             raise ConfigError(f"data.dir: there is no {folder / 'parley.db'}; the server prints its folder at start")
-        return asyncio.run(_verify(Database(settings.storage, folder)))
+        return asyncio.run(_verify(Database(settings.storage, folder, statement_s=_LONGEST_S)))
     except (ConfigError, StorageError) as error:
         print(f"parley: {error}", file=sys.stderr)
         return 2

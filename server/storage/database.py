@@ -29,8 +29,13 @@ _THREADS: Final = 4
 _WAITING: Final = 256
 """Transactions that may wait for a thread; beyond it a caller is refused."""
 _CONNECT_S: Final = 5
-_STATEMENT_MS: Final = 15_000
-_TOO_SLOW: Final = ("57014", "55P03")  # a limit above was reached: this transaction fails, the next may do
+_SQLITE_STEPS: Final = 100_000
+"""Of its virtual machine, some milliseconds, between two looks at the clock."""
+_TOO_SLOW: Final = (
+    "57014",
+    "55P03",
+    "SQLITE_INTERRUPT",
+)  # a limit above was reached: this transaction fails, the next may do
 _RETRY_FROM_S: Final = 0.5
 _RETRY_TO_S: Final = 5.0
 
@@ -44,13 +49,18 @@ class Database:
         folder: Path,
         *,
         lock_wait_s: float = 5,
+        statement_s: float = 15,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`folder` holds `parley.db` where no url is set. Raises ConfigError for a url that cannot be meant."""
+        """`folder` holds `parley.db` where no url is set. Raises ConfigError for a url that cannot be meant.
+
+        `statement_s`: the longest statement, on SQLite the longest transaction.
+        """
         self.url = _url(settings, folder)
         self.is_sqlite = self.url.drivername == "sqlite"
         self._clock = clock
-        self._engine = _engine(self.url, lock_wait_s)
+        self._statement_s = statement_s
+        self._engine = _engine(self.url, lock_wait_s, statement_s)
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="storage")
         self._waiting = 0
         self._retry_at = 0.0  # while it is down: before this moment nobody waits for it again
@@ -94,12 +104,14 @@ class Database:
         if self._waiting >= _WAITING:
             raise StorageError(f"{self._name} is busy; try again in a moment")
         self._waiting += 1
-        work = asyncio.get_running_loop().run_in_executor(self._threads, _transact, engine, transaction)
+        work = asyncio.get_running_loop().run_in_executor(
+            self._threads, _transact, engine, transaction, self._statement_s
+        )
         work.add_done_callback(self._note_done)
         try:
             result = await work
         except (OperationalError, InterfaceError, PoolTimeout) as error:
-            if getattr(getattr(error, "orig", None), "sqlstate", None) not in _TOO_SLOW:
+            if _reason(error) not in _TOO_SLOW:
                 self._note_down()
             raise StorageError(f"{self._name} does not serve: {self._explain(error)}") from error
         except DBAPIError as error:
@@ -131,9 +143,24 @@ class Database:
         return (text.replace(password, "…") if password else text)[:300]
 
 
-def _transact(engine: sa.Engine, transaction: Transaction[Result]) -> Result:
+def _reason(error: Exception) -> str | None:
+    """PostgreSQL's code or SQLite's."""
+    original = getattr(error, "orig", None)
+    return getattr(original, "sqlstate", None) or getattr(original, "sqlite_errorname", None)
+
+
+def _transact(engine: sa.Engine, transaction: Transaction[Result], limit_s: float) -> Result:
     with engine.begin() as connection:
+        if engine.dialect.name == "sqlite":
+            _limit_sqlite(connection, limit_s)
         return transaction(connection)
+
+
+def _limit_sqlite(connection: sa.Connection, limit_s: float) -> None:
+    """What `statement_timeout` does on PostgreSQL; a transaction that comes later sets its own limit."""
+    ends = time.monotonic() + limit_s
+    raw: Any = connection.connection.dbapi_connection
+    raw.set_progress_handler(lambda: time.monotonic() > ends, _SQLITE_STEPS)
 
 
 def _bring_up(connection: sa.Connection) -> None:
@@ -157,7 +184,7 @@ def _url(settings: config.Storage, folder: Path) -> sa.URL:
     return url.set(drivername="postgresql+psycopg")
 
 
-def _engine(url: sa.URL, lock_wait_s: float) -> sa.Engine:
+def _engine(url: sa.URL, lock_wait_s: float, statement_s: float) -> sa.Engine:
     if url.drivername == "sqlite":
         engine = sa.create_engine(url, pool_size=_THREADS, max_overflow=0, connect_args={"timeout": lock_wait_s})
         event.listen(engine, "connect", _set_up_sqlite)
@@ -171,7 +198,7 @@ def _engine(url: sa.URL, lock_wait_s: float) -> sa.Engine:
         connect_args={
             "connect_timeout": _CONNECT_S,
             "application_name": "parley",
-            "options": f"-c statement_timeout={_STATEMENT_MS} -c lock_timeout={lock_wait_s * 1000:.0f}",
+            "options": f"-c statement_timeout={statement_s * 1000:.0f} -c lock_timeout={lock_wait_s * 1000:.0f}",
         },
     )
 

@@ -155,3 +155,19 @@ async def test_more_than_can_wait_are_refused(tmp_path: Path) -> None:
     assert all(await asyncio.gather(*waiting))
     assert await database.read(count) == 0
     await database.aclose()
+
+
+async def test_what_takes_too_long_is_broken_off_and_the_database_serves_on(
+    settings: config.Storage, folder: Path
+) -> None:
+    database = Database(settings, folder, statement_s=0.3)
+    await database.start()
+    endless = (
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000000000) SELECT max(i) FROM n"
+    )
+
+    with pytest.raises(StorageError, match=r"interrupted|timeout"):
+        await database.read(lambda connection: connection.exec_driver_sql(endless).scalar())
+    assert database.retry_after_s == 0
+    assert await database.read(count) == 0
+    await database.aclose()

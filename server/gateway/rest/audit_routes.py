@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import csv
 import io
+import json
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing
@@ -26,7 +27,10 @@ MAX_EXPORTS: Final = 4
 """At once; each holds a page of entries."""
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _TEXTS: Final = ("user", "session", "turn", "call", "tool", "phase", "outcome", "handler", "approval", "message")
-_COLUMNS: Final = ("id", "ts", "replica", "day", "number", *_TEXTS, "duration_ms", "arguments", "result", "hash")
+_PLAIN: Final = (*_TEXTS, "address", "duration_ms", "result", "result_bytes")
+_PLACE: Final = ("id", "ts", "replica", "day", "number", "hash")
+_STRUCTURES: Final = ("arguments", "details")
+_COLUMNS: Final = ("id", "ts", "replica", "day", "number", *_PLAIN, *_STRUCTURES, "hash")
 _FORMULA: Final = tuple("=+-@\t\r\n＝＋－＠")
 """A cell that begins so is a formula to spreadsheets."""
 
@@ -154,9 +158,9 @@ def csv_lines(page: list[AuditRecord]) -> bytes:
 def _row(record: AuditRecord) -> list[str]:
     entry = entry_of(record)
     values: dict[str, Any] = {
-        **{name: entry.get(name, "") for name in (*_TEXTS, "duration_ms", "result")},
-        **{name: getattr(record, name) for name in ("id", "ts", "replica", "day", "number", "hash")},
-        "arguments": msgspec.json.encode(entry["arguments"]).decode() if "arguments" in entry else "",
+        **{name: entry.get(name, "") for name in _PLAIN},
+        **{name: getattr(record, name) for name in _PLACE},
+        **{name: json.dumps(entry[name], ensure_ascii=False) if name in entry else "" for name in _STRUCTURES},
     }
     return [_cell(values[name]) for name in _COLUMNS]
 

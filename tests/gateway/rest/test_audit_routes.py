@@ -1,12 +1,15 @@
 """server/gateway/rest/audit_routes.py and approval_routes.py"""
 
+import asyncio
 import csv
 import io
 import json
 from urllib.parse import quote
 
 import pytest
+from aiohttp import ClientSession
 
+from server.gateway.rest.audit_routes import MAX_EXPORTS
 from server.hooks.stored_approvals import StoredApprovals
 from server.storage.audit_entry import AuditEntry
 from tests.gateway.rest.conftest import Client
@@ -123,3 +126,24 @@ async def test_a_remembered_approval_is_listed_and_revoked_by_its_user(
     assert (await anna.delete(f"/api/approvals/{shown['id']}")).body == {"status": "ok"}
     assert not await approvals.find("anna", "send", call)
     assert (await anna.delete(f"/api/approvals/{shown['id']}")).status == 404
+
+
+async def test_only_so_many_exports_run_at_once_and_one_that_is_left_makes_room(
+    server: Parley, operator: Client
+) -> None:
+    long = {"text": "x" * 16_000}
+    await fill(server, *(AuditEntry(phase="p", arguments=long) for _ in range(1500)))  # more than a socket holds
+    url = f"{server.url}/api/audit/export"
+
+    async with ClientSession() as http:
+        running = [await http.get(url) for _ in range(MAX_EXPORTS)]
+        busy = await operator.get("/api/audit/export")
+        assert (busy.status, busy.code, busy.headers["Retry-After"]) == (429, "exports_busy", "10")
+        for answer in running:
+            answer.close()
+    status = 429
+    async with asyncio.timeout(20):
+        while status == 429:
+            left = await operator.get("/api/audit/export?text=nothing")
+            status = left.status
+    assert status == 200
