@@ -13,12 +13,13 @@ from pathlib import Path
 
 import uvloop
 
-from benchmarks import hooks, idle, process_hooks, reload, turns, voice
+from benchmarks import hooks, idle, process_hooks, reload, tool_chain, turns, voice
 from benchmarks.figures import Figure, as_json, table
 
 SCENARIOS: dict[str, Callable[..., Awaitable[list[Figure]]]] = {
     "hooks": hooks.measure,
     "process_hooks": process_hooks.measure,
+    "tool_chain": tool_chain.measure,
     "reload": reload.measure,
     "turns": turns.measure,
     "idle": idle.measure,
