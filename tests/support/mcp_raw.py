@@ -3,8 +3,8 @@
 python -m tests.support.mcp_raw SCRIPT: a JSON object with
   tools     the list, as it is sent
   before    lines printed before anything else
-  results   name of a tool → its result; "hang", "exit", "deaf" (it reads no more, and stays), {"raw": a line},
-            {"error": …}, {"long": characters} or {"spawn": seconds}
+  results   name of a tool → its result; "hang", "exit", "deaf" (it reads no more, and stays), "flood" (100,000 requests
+            to us), {"raw": a line}, {"error": …}, {"long": characters} or {"spawn": seconds}
 """
 
 import json
@@ -12,17 +12,27 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from typing import Any
 
 
+_one_at_a_time = threading.Lock()
+
+
 def say(line: str) -> None:
-    sys.stdout.write(line + "\n")
-    sys.stdout.flush()
+    with _one_at_a_time:
+        sys.stdout.write(line + "\n")
+        sys.stdout.flush()
 
 
 def answer(message_id: Any, **fields: Any) -> None:
     say(json.dumps({"jsonrpc": "2.0", "id": message_id, **fields}))
+
+
+def flood() -> None:
+    for number in range(100_000):
+        say(json.dumps({"jsonrpc": "2.0", "id": f"ours-{number}", "method": "ping"}))
 
 
 def call(message_id: Any, result: Any) -> None:
@@ -34,6 +44,8 @@ def call(message_id: Any, result: Any) -> None:
         case "deaf":
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
             time.sleep(3600)
+        case "flood":
+            threading.Thread(target=flood, daemon=True).start()
         case {"long": characters}:
             answer(message_id, result={"content": [{"type": "text", "text": "x" * characters}]})
         case {"raw": line}:

@@ -268,6 +268,32 @@ async def test_nothing_of_a_server_is_left_not_even_what_left_its_group() -> Non
     assert not grandchild.is_running() or grandchild.status() == psutil.STATUS_ZOMBIE
 
 
+async def test_deaths_leave_no_descriptor_no_process_and_no_task_behind() -> None:
+    async with connected(scripted(with_results(die="exit"))) as scene:
+        before: tuple[int, int] | None = None
+        for number in range(12):
+            with pytest.raises(ToolError):
+                await scene.call("s__die")
+            await scene.until(lambda: scene.told[2 * number + 1 :] == ["mcp_server_back"])  # noqa: B023  # awaited here
+            child_of_ours()  # there is one, and only one
+            after = psutil.Process().num_fds(), len(asyncio.all_tasks())
+            before = before or after
+            assert after == before
+
+
+async def test_a_flood_of_requests_makes_no_flood_of_tasks() -> None:
+    async with connected(scripted(with_results(flood="flood", ok=says("fine")))) as scene:
+        assert (await scene.call("s__ok")).for_llm == "fine"
+        flooding = asyncio.create_task(scene.call("s__flood"))
+
+        answer = await scene.call("s__ok")
+
+        assert answer.for_llm == "fine"
+        assert len(asyncio.all_tasks()) < 100
+        flooding.cancel()
+        await asyncio.gather(flooding, return_exceptions=True)
+
+
 async def test_a_server_that_does_not_want_to_end_is_killed() -> None:
     async with connected(scripted(with_results(deaf="deaf"))) as scene:
         child = child_of_ours()
