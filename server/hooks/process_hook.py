@@ -161,27 +161,25 @@ class ProcessHook:
 
     async def _live(self) -> None:
         while True:
-            lived_s = await self._live_once()
-            wait_s = self._restarts.ended(lived_s)
-            self._retry_at = None if self.is_retired else asyncio.get_running_loop().time() + wait_s
-            self._settled.set()
-            self._state = "down"
-            self._tell()
-            if self.is_retired:
-                return
-            logger.warning(
-                'process hook "%s" is down: %s; it is started again in %g s%s',
-                self._name,
-                self._tally.last_error,
-                wait_s,
-                ", for it keeps ending" if self._restarts.is_open else "",
-            )
+            wait_s = self._note_end(await self._live_once())
             await asyncio.sleep(wait_s)
-            self._retry_at = None
             if self.is_retired:
                 return
+            self._retry_at = None
             self._tally.restarts += 1
             self._become("starting")
+
+    def _note_end(self, lived_s: float) -> float:
+        """Of a life; how long to wait for the next."""
+        wait_s = 0.0 if self.is_retired else self._restarts.ended(lived_s)
+        self._retry_at = None if self.is_retired else asyncio.get_running_loop().time() + wait_s
+        self._state = "down"
+        self._settled.set()
+        self._tell()
+        what = "has ended under its last turns" if self.is_retired else f"is started again in {wait_s:g} s"
+        why = ", for it keeps ending" if self._restarts.is_open else ""
+        logger.warning('process hook "%s" is down: %s; it %s%s', self._name, self._tally.last_error, what, why)
+        return wait_s
 
     async def _live_once(self) -> float:
         """How long it lived, its hello answered; the reason of its end is noted."""
