@@ -5,6 +5,7 @@ Both readers are fed deltas and give back the text that may be shown so far;
 """
 
 import re
+import string
 from typing import Literal
 
 MAX_HEAD_CHARS = 64
@@ -13,6 +14,8 @@ _THINK = "<think>"
 _THINK_END = "</think>"
 _HEAD = re.compile(r"\s*(?P<fence>```[^\n`]*\n\s*)?<(?P<tag>need_tool|no_tool)>", re.IGNORECASE)
 _OPENINGS = ("<need_tool>", "<no_tool>")
+_SMALL = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
+"""As `lower` for tags, and no text becomes longer of it (İ would)."""
 
 
 class ThinkReader:
@@ -45,8 +48,7 @@ class ThinkReader:
 
     def end(self) -> tuple[str, str]:
         """What was withheld; an unclosed block stays reasoning."""
-        held, self._held = self._held, ""
-        return (held, "") if self._state == "thinking" else ("", held)
+        return (self._held, "") if self._state == "thinking" else ("", self._held)
 
     def _release(self) -> tuple[str, str]:
         text, self._held, self._state = self._held, "", "text"
@@ -83,13 +85,10 @@ class TagReader:
         return self._show(self._certain())
 
     def end(self) -> str:
-        if not self._decided:
-            self._decided = True
-            return self._show(len(self._held)) if self._held.strip() else ""
         kept = self._held
         for trailer in self._trailers:
             kept = kept.rstrip()
-            if kept.lower().endswith(trailer):
+            if kept.translate(_SMALL).endswith(trailer):
                 kept = kept[: -len(trailer)]
         return self._show(len(kept)) if kept.strip() else ""
 
@@ -109,29 +108,23 @@ class TagReader:
         """How many characters of what is held can be shown now."""
         if self.tag is None:
             return len(self._held)
-        if not self.has_text and self._drop_closing_tag():
-            return 0
-        held = self._held.lower()
-        end = len(held)
+        if not self.has_text:
+            self._drop_closing_tag()
+        certain = self._held.translate(_SMALL)
         # a trailer may be followed by white space and by the other trailer
         while True:
-            cut = len(held[:end].rstrip())
-            for trailer in self._trailers:
-                if overlap := _overlap(held[:cut], trailer, whole=True):
-                    cut -= overlap
-                    break
-            else:
-                return cut
-            end = cut
+            certain = certain.rstrip()
+            overlap = max(_overlap(certain, trailer) for trailer in self._trailers)
+            if not overlap:
+                return len(certain)
+            certain = certain[:-overlap]
 
-    def _drop_closing_tag(self) -> bool:
-        """Right after the tag: skip white space and the closing tag; True while it may still come."""
+    def _drop_closing_tag(self) -> None:
+        """Right after the tag: skip white space and the closing tag."""
         self._held = self._held.lstrip()
         closing = self._trailers[-1]
-        head = self._held[: len(closing)].lower()
-        if head == closing:
+        if self._held[: len(closing)].translate(_SMALL) == closing:
             self._held = self._held[len(closing) :].lstrip()
-        return closing.startswith(self._held.lower()) or not self._held
 
     def _show(self, length: int) -> str:
         text, self._held = self._held[:length], self._held[length:]
@@ -150,12 +143,12 @@ def _may_become_head(held: str) -> bool:
         head = head.lstrip()
     elif "```".startswith(head):
         return True
-    return any(opening.startswith(head.lower()) for opening in _OPENINGS)
+    return any(opening.startswith(head.translate(_SMALL)) for opening in _OPENINGS)
 
 
-def _overlap(text: str, tag: str, *, whole: bool = False) -> int:
-    """How many characters at the end of `text` are the beginning of `tag` (`whole`: or all of it)."""
-    for length in range(min(len(tag) - (not whole), len(text)), 0, -1):
+def _overlap(text: str, tag: str) -> int:
+    """How many characters at the end of `text` are the beginning of `tag`, or all of it."""
+    for length in range(min(len(tag), len(text)), 0, -1):
         if text.endswith(tag[:length]):
             return length
     return 0

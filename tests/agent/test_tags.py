@@ -45,6 +45,8 @@ HEADS = [
     ("```\n<no_tool>Noon.</no_tool>\n```", "no_tool", "Noon.", False),
     (" ```text \n\n <no_tool>Noon.", "no_tool", "Noon.", False),
     ("```\r\n<need_tool>Let me look.", "need_tool", "Let me look.", True),
+    ("```\n<no_tool>Noon.``</no_tool>", "no_tool", "Noon.``", False),
+    ("<no_tool>İİİİ</NO_TOOL>", "no_tool", "İİİİ", False),
     # a tag later on is text
     ("I use <need_tool> now.", None, "I use <need_tool> now.", False),
     ("<need_tool>I use <need_tool> twice.", "need_tool", "I use <need_tool> twice.", True),
@@ -78,6 +80,16 @@ def test_text_streams_as_soon_as_no_tag_can_come() -> None:
     reader = TagReader()
 
     assert [reader.feed(c) for c in "<node>"] == ["", "", "", "<nod", "e", ">"]
+
+
+@pytest.mark.parametrize("start", ["```a`", "````", "```py\nprint", "```a\nb\n<need"])
+def test_a_fence_that_no_tag_can_follow_is_shown_at_once(start: str) -> None:
+    assert TagReader().feed(start) == start
+
+
+@pytest.mark.parametrize("start", ["``", "```xml", "```\n", "```\n \n", "```xml\n<no_"])
+def test_a_fence_that_a_tag_may_follow_is_withheld(start: str) -> None:
+    assert TagReader().feed(start) == ""
 
 
 def test_text_behind_a_tag_streams_at_once() -> None:
