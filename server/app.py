@@ -247,6 +247,7 @@ class App:
             security=settings.security,
             model=lambda: self._model.info,
             speech=self._speech,
+            open_notices=lambda: [_mcp_notice("mcp_server_lost", message) for message in self._mcp.lost],
             desk=ApprovalDesk(settings.hooks.approval, StoredApprovals(self.storage.approvals)),
         )
 
@@ -291,9 +292,8 @@ class App:
         self._skills_changed.set()
 
     def _note_mcp(self, code: str, message: str) -> None:
-        level: Final = "warning" if code == "mcp_server_lost" else "info"
         try:
-            self._mcp_notices.put_nowait(wire.Notice(code=code, level=level, message=message))
+            self._mcp_notices.put_nowait(_mcp_notice(code, message))
         except asyncio.QueueFull:
             logger.warning("too many notices wait: %s", message)
 
@@ -346,6 +346,10 @@ def _build_media(settings: config.Config, data_dir: Path, signer: Signer) -> Med
         sources=[settings.skills.dir, *settings.tools.roots],
         signer=UrlSigner(signer.derived_keys("media urls")),
     )
+
+
+def _mcp_notice(code: str, message: str) -> wire.Notice:
+    return wire.Notice(code=code, level="warning" if code == "mcp_server_lost" else "info", message=message)
 
 
 def describe(model: ModelInfo) -> str:

@@ -5,7 +5,7 @@ import logging
 import secrets
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal, assert_never
 
@@ -58,6 +58,8 @@ class Services:
     model: Callable[[], ModelInfo]
     speech: SpeechService
     desk: ApprovalDesk = field(default_factory=ApprovalDesk)
+    open_notices: Callable[[], Sequence[wire.Notice]] = tuple
+    """What was told before a client came, and still holds."""
 
 
 class Session:
@@ -131,6 +133,8 @@ class Session:
         )
         if snapshot.diagnostics:
             self.tell_skills(snapshot)
+        for notice in self._services.open_notices():
+            self._out.send(notice)
         self._approvals.join()
 
     def tell_skills(self, snapshot: SkillsSnapshot) -> None:

@@ -28,6 +28,12 @@ class McpServers:
         self._tell = tell
         self._connections: dict[str, Any] = {}
         self._tasks: list[asyncio.Task[None]] = []
+        self._lost: dict[str, str] = {}
+
+    @property
+    def lost(self) -> list[str]:
+        """What was told of each server that is gone now; for who comes later."""
+        return list(self._lost.values())
 
     async def start(self) -> None:
         """Begin to connect; returns without waiting for any server. None of them keeps us from starting."""
@@ -42,10 +48,16 @@ class McpServers:
                 self._environ,
                 default_timeout_s=self._settings.timeout_s,
                 put=partial(self._shelf.put, name),
-                tell=self._tell,
+                tell=partial(self._note, name),
             )
             self._connections[name] = connection
             self._tasks.append(asyncio.create_task(connection.run(), name=f"mcp {name}"))
+
+    def _note(self, name: str, code: str, message: str) -> None:
+        self._lost.pop(name, None)
+        if code == "mcp_server_lost":
+            self._lost[name] = message
+        self._tell(code, message)
 
     async def aclose(self) -> None:
         """End every server, side by side, with all that came of their processes."""

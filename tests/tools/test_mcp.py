@@ -95,6 +95,22 @@ async def test_servers_that_cannot_be_had_keep_nobody_from_starting_and_end_with
     ):
         model.queue(text("<no_tool>Hello."))
         frames = await user.turn("hi")
+        told = [frame["message"] for frame in user.frames if frame["type"] == "notice"]
+        while len(told) < 2:  # before we came, or later
+            told.append((await user.until("notice"))["message"])
 
     assert frames[-1]["reason"] == "completed"
+    assert sorted(name for name in servers if any(f"server {name} " in message for message in told)) == [
+        "no-program",
+        "nobody",
+    ]
     assert not [child for child in psutil.Process().children() if "time.sleep(600)" in " ".join(child.cmdline())]
+
+
+async def test_who_comes_later_is_told_what_is_missing(tmp_path: Path) -> None:
+    servers = {"nobody": {"url": "http://127.0.0.1:9/mcp"}}
+    async with OpenAIServer() as model, parley(tmp_path, model.url, {"tools": {"mcp": servers}}) as server:
+        async with client(server.ws_url) as first:
+            await first.until("notice")
+        async with client(server.ws_url) as second:
+            assert (await second.receive())["code"] == "mcp_server_lost"
