@@ -16,6 +16,24 @@ GAP: Final = "gap"
 """The phase of an entry that stands for entries that were lost."""
 
 
+_TEXTS: Final = (
+    "outcome",
+    "user",
+    "session",
+    "turn",
+    "call",
+    "tool",
+    "handler",
+    "result",
+    "approval",
+    "message",
+    "address",
+)
+_NUMBERS: Final = ("result_bytes", "duration_ms")
+_VALUES: Final = ("arguments", "details")
+_FILTERED: Final = {"user": 256, "session": 64, "turn": 64, "tool": 256, "phase": 32, "outcome": 32, "handler": 64}
+
+
 class AuditEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What happened to a tool call, to the policy or to an approval. Secrets are out of it already."""
 
@@ -61,22 +79,27 @@ class AuditRecord(Struct, frozen=True, kw_only=True):
 
 def body_of(entry: AuditEntry) -> str:
     """The entry as canonical JSON: what is kept, hashed and searched. Never fails: what cannot be written is named."""
-    tree: dict[str, Any] = {
-        name: _short(value) if isinstance(value, str) else value
-        for name in entry.__struct_fields__
-        if (value := getattr(entry, name)) not in ("", None, {}) and name not in ("arguments", "details")
-    }
-    for name in ("arguments", "details"):
+    tree: dict[str, Any] = {"phase": entry.phase, "ts_us": entry.ts_us}
+    for name in _TEXTS:
+        if text := getattr(entry, name):
+            tree[name] = _short(text)
+    for name in _NUMBERS:
+        if (number := getattr(entry, name)) is not None:
+            tree[name] = number
+    for name in _VALUES:
         if (value := getattr(entry, name)) not in (None, {}):
-            tree[name] = _bounded(value)
-    return _canonical(tree).decode()
+            tree[name] = msgspec.Raw(_bounded(value))
+    try:
+        return msgspec.json.encode(tree, order="deterministic").decode()
+    except UnicodeEncodeError:
+        plain = {name: json.loads(bytes(value)) if name in _VALUES else value for name, value in tree.items()}
+        return _canonical(plain).decode()
 
 
 def columns_of(body: str) -> dict[str, Any]:
     """What the log can be filtered by, from the body alone."""
     tree = json.loads(body)
-    texts = {"user": 256, "session": 64, "turn": 64, "tool": 256, "phase": 32, "outcome": 32, "handler": 64}
-    columns: dict[str, Any] = {name: storable(tree.get(name, ""), limit) for name, limit in texts.items()}
+    columns: dict[str, Any] = {name: storable(tree.get(name, ""), limit) for name, limit in _FILTERED.items()}
     return {"ts_us": tree["ts_us"], **columns}
 
 
@@ -85,12 +108,12 @@ def rfc3339(ts_us: int) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S") + f".{micros:06d}Z"
 
 
-def _bounded(value: Any) -> Any:
-    """`value` as plain JSON, or the beginning of its text where it is too long to keep."""
+def _bounded(value: Any) -> bytes:
+    """`value` as JSON, or the beginning of its text where it is too long to keep."""
     data = _canonical(value)
     if len(data) <= MAX_VALUE_BYTES:
-        return json.loads(data)
-    return {"cut": True, "bytes": len(data), "begins": data[:MAX_TEXT].decode("utf-8", "replace")}
+        return data
+    return _canonical({"cut": True, "bytes": len(data), "begins": data[:MAX_TEXT].decode("utf-8", "replace")})
 
 
 def _canonical(value: Any) -> bytes:

@@ -360,3 +360,12 @@ def test_equal_entries_give_equal_bodies_whatever_the_order_of_their_keys() -> N
 
     assert body_of(one) == body_of(two)
     assert json.loads(body_of(one)) == {"phase": "p", "arguments": {"a": 1, "b": {"x": 1, "y": 2}}, "ts_us": 1}
+
+
+def test_no_field_of_an_entry_is_left_out_of_its_body() -> None:
+    values: dict[str, Any] = {"result_bytes": 0, "duration_ms": 0.5, "arguments": [], "details": {"a": 1}, "ts_us": 7}
+    fields: dict[str, Any] = {name: values.get(name, f"the {name}") for name in AuditEntry.__struct_fields__}
+
+    for hostile in ("", "\ud800"):
+        entry = AuditEntry(**{**fields, "message": "m" + hostile})
+        assert json.loads(body_of(entry)) == {**fields, "message": "m" + hostile}
