@@ -17,8 +17,14 @@ if os.environ.get("MUTANTS"):
     settings.register_profile("mutants", phases=[Phase.explicit, Phase.generate])
     settings.load_profile("mutants")
 
-SLOW = ("hostile/", "gateway/test_process.py", "llm/test_embedded_process.py")
-"""Files that start the real server or the real model anew for each test; `make check` leaves them out."""
+SLOW = (
+    "hostile/",
+    "gateway/test_process.py",
+    "hooks/test_host.py",
+    "hooks/test_process_hook.py",
+    "llm/test_embedded_process.py",
+)
+"""Files that start the real server, the real model or real hooks anew for each test; `make check` leaves them out."""
 
 _HERE = Path(__file__).parent
 _skipped: list[str] = []

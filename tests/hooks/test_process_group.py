@@ -144,3 +144,12 @@ def test_a_name_with_brackets_and_spaces_does_not_confuse_the_look_around(tmp_pa
     assert (found.parent, found.is_zombie) == (os.getpid(), False)
     process.send_signal(signal.SIGKILL)
     process.wait()
+
+
+def test_the_group_alone_can_be_signalled_where_nothing_better_is_there() -> None:
+    process = subprocess.Popen(["sleep", "600"], start_new_session=True)
+    family = Family(process.pid, "one")
+
+    assert family.signal_group(signal.SIGKILL) is True
+    assert process.wait() == -signal.SIGKILL
+    assert family.signal_group(signal.SIGKILL) is False
