@@ -208,6 +208,7 @@ class App:
                 wanted_hooks = (await asyncio.to_thread(read_again)).hooks
                 done = await self.hooks.reload(wanted_hooks)
                 self._layers.reload(wanted_hooks)
+                self.policies.set_operator_yaml(document_of_config(wanted_hooks))
             except ConfigError as error:
                 logger.error("the old configuration stays: %s; correct it and send SIGHUP again", error)  # noqa: TRY400  # its text says all
                 continue
