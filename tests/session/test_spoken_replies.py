@@ -222,6 +222,21 @@ async def test_a_click_meanwhile_counts_and_a_yes_said_beside_it_is_dropped(said
     assert ("speech_started" in talk.kinds()) is (ending == "interrupted")
 
 
+async def test_once_it_is_answered_speech_ends_the_turn_at_once_again() -> None:
+    pause = Pause()
+    async with Talk([question(), pause], [DONE]) as talk:
+        request = await talk.ask()
+        talk.answer(request["id"])
+        await pause.reached.wait()
+        await talk.voice(0.2)
+        await talk.silence(0.6)
+        assert talk.kinds()[-2:] == ["speech_detected", "speech_rejected"], "too short to interrupt"
+        await talk.voice(0.5)
+        await settle()
+
+    assert talk.kinds()[5:8] == ["speech_detected", "turn_end", "speech_started"]
+
+
 async def test_an_utterance_answers_one_question_and_not_the_next() -> None:
     async with Talk([[question("first"), question("second")], DONE]) as talk:
         request = await talk.ask()
