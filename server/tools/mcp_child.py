@@ -16,7 +16,6 @@ import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.shared.message import SessionMessage
 from mcp.types import jsonrpc
-from pydantic import ValidationError
 
 from server.config import McpServer, ProcessHook
 from server.hooks.lines import Lines, Overlong
@@ -134,7 +133,7 @@ async def _parse(line: bytes | bytearray | Overlong, garbage: "_Garbage") -> jso
         if len(data) > _SLOW_BYTES:
             return await asyncio.to_thread(jsonrpc.jsonrpc_message_adapter.validate_json, data, by_name=False)
         return jsonrpc.jsonrpc_message_adapter.validate_json(data, by_name=False)
-    except (ValidationError, ValueError, RecursionError):
+    except (ValueError, RecursionError):
         garbage.note("a line that is no JSON-RPC message", data[:200])
         return None
 

@@ -13,7 +13,6 @@ from mcp import Client, types
 from mcp.client import IncomingMessage, Transport
 from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
 from mcp.shared.exceptions import MCPError
-from pydantic import ValidationError
 
 from server import __version__
 from server.config import McpServer
@@ -243,7 +242,7 @@ class McpConnection:
             if error.code in _LOST:
                 self._doubted.set()
             raise ToolError(self._failed(error)) from error
-        except ValidationError as error:
+        except ValueError as error:  # of pydantic
             raise ToolError(f"the MCP server {self._name} gave an answer that is no result of a tool") from error
         finally:
             call.cancel()
