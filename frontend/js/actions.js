@@ -13,6 +13,8 @@ export function clicked(data, now) {
       return { type: "new_conversation", id: now.id(), at: now.time() };
     case "open":
       return { type: "open_conversation", id: data.id ?? "", at: now.time() };
+    case "edit-approval":
+      return { type: "edit_approval", id: data.id ?? "" };
     case "stop":
       return { type: "stop" };
     case "retry":

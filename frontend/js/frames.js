@@ -46,6 +46,10 @@
  * @typedef {{type: "tool_result", turn_id: string, id: string, name: string, content: string, is_error: boolean,
  *   duration_ms: number, arguments?: unknown, for_user?: string}} ToolResult
  * @typedef {{type: "media", turn_id: string, url: string, content_type: string, name: string, size: number}} Media
+ * @typedef {{type: "approval_request", id: string, turn_id?: string, tool: string, arguments: unknown, message: string,
+ *   timeout_ms: number, origin?: string, permission?: "READ" | "WRITE" | "EXTERNAL", by_voice?: boolean}} ApprovalRequest
+ * @typedef {{type: "approval_resolved", id: string, turn_id?: string, approved: boolean, by: string,
+ *   tool?: string}} ApprovalResolved
  * @typedef {{type: "notice", code: string, level: "info" | "warning" | "error", message: string, turn_id?: string}} Notice
  * @typedef {{type: "trace", turn_id: string, event: string, data: unknown}} Trace
  * @typedef {"completed" | "interrupted" | "aborted" | "error"} EndReason
@@ -56,7 +60,7 @@
  *
  * @typedef {Sentence | SentenceEnd | Hook | ToolCall | ToolResult | Media | TurnEnd} QueuedFrame handled in playback order
  * @typedef {Speech | SpeechDetected | SpeechRejected | SpeechStarted | SpeechStopped | Transcript} SpeechFrame
- * @typedef {SpeechFrame | Ready | Skills | TurnStart | Text | Reasoning | Notice | Trace | ErrorFrame | Pong} ImmediateFrame
+ * @typedef {SpeechFrame | ApprovalRequest | ApprovalResolved | Ready | Skills | TurnStart | Text | Reasoning | Notice | Trace | ErrorFrame | Pong} ImmediateFrame
  *   handled on arrival
  * @typedef {QueuedFrame | ImmediateFrame} ServerFrame
  *
@@ -70,8 +74,10 @@
  * @typedef {{type: "playback", turn_id: string, index: number, ms: number, state: "started" | "playing" | "stopped"}} Heard
  * @typedef {{type: "chat", id: string, messages: Message[]}} Chat
  * @typedef {{type: "interrupt", turn_id: string}} Interrupt
+ * @typedef {{type: "approval", id: string, approved: boolean, reason?: string, arguments?: Record<string, unknown>,
+ *   remember?: "conversation" | "always"}} Approval
  * @typedef {{type: "ping", t: number}} Ping
- * @typedef {Configure | Chat | History | Key | Heard | Interrupt | Ping} ClientFrame
+ * @typedef {Configure | Chat | History | Key | Heard | Interrupt | Approval | Ping} ClientFrame
  */
 
 export {};

@@ -117,6 +117,10 @@ function perform(effect) {
       return compose(effect.text);
     case "focus":
       return page.focusInput();
+    case "focus_approval":
+      return schedule(page.focusApproval);
+    case "leave_approval":
+      return page.leaveApproval();
     case "download":
       return page.download(effect.name, effect.mediaType, effect.text);
     case "settings":
@@ -261,6 +265,11 @@ function send() {
   dispatch({ type: "submit", text: page.input().value, turnId: newId(), at: Date.now() });
 }
 
+/** @param {DOMStringMap} data */
+function answer({ action, id = "" }) {
+  dispatch({ type: "answer_approval", id, approved: action === "allow", fields: page.approvalFields() });
+}
+
 /** @param {KeyboardEvent} event */
 function pressed(event) {
   const isInput = event.target === page.input();
@@ -270,6 +279,8 @@ function pressed(event) {
   } else if (event.key === " " && mayTalk(event.target)) {
     event.preventDefault();
     if (!event.repeat) dispatch({ type: "talk", isHeld: true });
+  } else if (event.key === "Escape" && isIn(event.target, "[data-approval]")) {
+    dispatch({ type: "dismiss_approval", id: page.approvalId() });
   } else if (event.key === "Escape" && !page.isMenuOpen()) {
     dispatch({ type: "escape" });
   } else if (event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey) {
@@ -327,6 +338,7 @@ function listen() {
     if (element?.dataset.action === "rename") page.focusTitle();
     if (element?.dataset.action === "reconnect") socket.wake();
     if (element?.dataset.action === "log-out") void logOut();
+    if (element?.dataset.action === "allow" || element?.dataset.action === "deny") return answer(element.dataset);
     const event = element && clicked(element.dataset, now);
     if (event) dispatch(event);
   });
@@ -358,6 +370,7 @@ function openFromAddress() {
   dispatch({ type: "open_conversation", id: isId ? id : (state.conversations[0]?.id ?? newId()), at: Date.now() });
 }
 
+setInterval(() => state.approvals.length && dispatch({ type: "tick", at: Date.now() }), 1000);
 page.render(state);
 compose(readItem(() => sessionStorage, DRAFT_KEY) ?? "");
 listen();

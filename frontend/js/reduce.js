@@ -14,6 +14,10 @@
  *   | {type: "submit", text: string, turnId: string, at: number}
  *   | {type: "retry", turnId: string, at: number}
  *   | {type: "retry_without_unverified", turnId: string, at: number}
+ *   | {type: "edit_approval", id: string}
+ *   | {type: "answer_approval", id: string, approved: boolean, fields: import("./reduce_approvals.js").Fields}
+ *   | {type: "dismiss_approval", id: string}
+ *   | {type: "tick", at: number}
  *   | {type: "stop"}
  *   | {type: "escape"}
  *   | {type: "saved", id: string, revision: number}
@@ -47,6 +51,7 @@
  */
 
 import { configureIfChanged, saveIfChanged, silenceIfCut, unloadIdle } from "./consequences.js";
+import * as approvals from "./reduce_approvals.js";
 import * as conversations from "./reduce_conversations.js";
 import { received } from "./reduce_frames.js";
 import * as turns from "./reduce_turn.js";
@@ -69,7 +74,7 @@ function step(state, event) {
     case "connecting":
       return { ...state, connection: { ...state.connection, attempt: event.attempt, phase: "connecting" } };
     case "disconnected":
-      return turns.disconnected(state, event);
+      return approvals.unanswered(turns.disconnected(state, event));
     case "loading":
       return { ...state, loading: event.stages };
     case "submit":
@@ -78,6 +83,14 @@ function step(state, event) {
       return turns.retried(state, event);
     case "retry_without_unverified":
       return turns.retriedWithoutUnverified(state, event);
+    case "edit_approval":
+      return approvals.editing(state, event.id);
+    case "answer_approval":
+      return approvals.answered(state, event);
+    case "dismiss_approval":
+      return approvals.dismissed(state, event.id);
+    case "tick":
+      return approvals.ticked(state, event.at);
     case "stop":
       return turns.stopped(state);
     case "escape":

@@ -13,6 +13,7 @@
 import { insertLateHook, withHistory } from "./conversation.js";
 import { EMPTY_TRACE, withTrace } from "./inspect.js";
 import { enqueue, hookMessage } from "./playback.js";
+import { asked, resolved } from "./reduce_approvals.js";
 import { playedOn } from "./reduce_playback.js";
 import { cutTurn, refused, revived, rolledBack } from "./reduce_turn.js";
 import { spoken } from "./reduce_voice.js";
@@ -51,6 +52,10 @@ export function received(state, frame, at) {
     case "media":
     case "turn_end":
       return queued(state, frame);
+    case "approval_request":
+      return asked(state, frame, at);
+    case "approval_resolved":
+      return resolved(state, frame);
     case "notice":
       return noticed(state, frame);
     case "trace":

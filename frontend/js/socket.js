@@ -45,6 +45,8 @@ const KNOWN = {
   tool_call: true,
   tool_result: true,
   media: true,
+  approval_request: true,
+  approval_resolved: true,
   notice: true,
   trace: true,
   turn_end: true,

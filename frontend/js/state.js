@@ -65,6 +65,13 @@
  * @property {boolean} isHeld the key of push-to-talk is down
  * @property {readonly {id: string, label: string}[]} devices microphones; named once the browser allows it
  *
+ * @typedef {object} Approval A request that waits for the user.
+ * @property {import("./frames.js").ApprovalRequest} frame
+ * @property {number} deadline when silence becomes a no, as `Date.now()` counts
+ * @property {boolean} isEditing the user changes the arguments
+ * @property {boolean} isAnswered sent; the server has not said yet what became of it
+ * @property {string} problem with the edited arguments
+ *
  * @typedef {object} State
  * @property {Connection} connection
  * @property {import("./frames.js").Ready | null} server the last `ready`
@@ -83,6 +90,8 @@
  * @property {Readonly<Record<string, TurnView>>} views by turn
  * @property {Readonly<Record<string, import("./inspect.js").TurnTrace>>} traces by turn
  * @property {boolean} isTraceRefused this server traces for its operators alone
+ * @property {readonly Approval[]} approvals oldest first; one is shown at a time
+ * @property {number} now for the countdown of approvals; else of no meaning
  * @property {readonly Notice[]} notices of the page, not of a turn
  * @property {readonly {n: number, text: string}[]} announcements for screen readers, the last few
  * @property {Panel | null} panel
@@ -97,6 +106,8 @@
  *   | {type: "release", id: string}
  *   | {type: "compose", text: string}
  *   | {type: "focus"}
+ *   | {type: "focus_approval"}
+ *   | {type: "leave_approval"}
  *   | {type: "download", name: string, mediaType: string, text: string}
  *   | {type: "settings", settings: Settings}
  *   | {type: "readiness"}
@@ -156,6 +167,8 @@ export function initialState(settings = {}) {
     views: {},
     traces: {},
     isTraceRefused: false,
+    approvals: [],
+    now: 0,
     notices: [],
     announcements: [],
     panel: null,

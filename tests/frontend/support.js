@@ -115,6 +115,18 @@ export const turn = (turn_id) => ({
     is_error,
     duration_ms: 3,
   }),
+  asks: (id, more = {}) => ({
+    type: "approval_request",
+    turn_id,
+    id,
+    tool: "write_note",
+    arguments: { path: "a" },
+    message: "May it?",
+    timeout_ms: 5000,
+    by_voice: false,
+    ...more,
+  }),
+  resolves: (id, by, approved = true) => ({ type: "approval_resolved", turn_id, id, approved, by }),
   error: (code, more = {}) => ({ type: "error", turn_id, code, message: `the text of ${code}`, ...more }),
   end: (reason = "completed", more = {}) => ({
     type: "turn_end",

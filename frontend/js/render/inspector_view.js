@@ -11,7 +11,7 @@ import { isUserMessage } from "../conversation.js";
 import { openConversation } from "../state.js";
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
-import { pretty } from "./tool_view.js";
+import { pretty } from "../pretty.js";
 
 /** @param {State} state */
 export function inspectorView(state) {

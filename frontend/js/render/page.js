@@ -7,6 +7,7 @@
 
 import { titleOf } from "../conversation.js";
 import { openConversation } from "../state.js";
+import { approvalView } from "./approval_view.js";
 import { composerView } from "./composer_view.js";
 import { conversationView } from "./conversation_view.js";
 import { draw, h } from "./dom.js";
@@ -49,6 +50,7 @@ export function render(state) {
         { class: "scroll", id: "scroll", tabindex: "0", "aria-label": "Conversation" },
         conversationView(state),
       ),
+      approvalView(state),
       composerView(state),
     ),
     panelView(state),
@@ -133,6 +135,34 @@ export function setInput(text) {
 
 export function focusInput() {
   input().focus();
+}
+
+/** To the box, unless the user is in the middle of a sentence: the screen reader says that it is there. */
+export function focusApproval() {
+  const field = input();
+  const isWriting = document.activeElement === field && field.value !== "";
+  if (!isWriting) document.getElementById("approval")?.focus();
+}
+
+/** Before the box goes away with the focus in it. */
+export function leaveApproval() {
+  if (document.getElementById("approval")?.contains(document.activeElement)) focusInput();
+}
+
+/** The request on screen. */
+export function approvalId() {
+  return document.getElementById("approval")?.dataset.approval ?? "";
+}
+
+/** What the user has filled in. @returns {import("../reduce_approvals.js").Fields} */
+export function approvalFields() {
+  const valueOf = (/** @type {string} */ id) =>
+    /** @type {HTMLInputElement | null} */ (document.getElementById(id))?.value ?? "";
+  return {
+    arguments: valueOf("approval-editor"),
+    reason: valueOf("approval-reason"),
+    remember: /** @type {"no" | "conversation" | "always"} */ (valueOf("approval-remember") || "no"),
+  };
 }
 
 /** How loud the microphone is, 0 to 1: fifty times a second, so not through the state. @param {number} level */

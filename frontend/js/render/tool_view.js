@@ -2,6 +2,7 @@
 
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
+import { pretty } from "../pretty.js";
 
 const MAX_SUMMARY_CHARS = 72;
 
@@ -54,9 +55,4 @@ function summaryOf(values) {
         .join(", ")
     : pretty(values);
   return text.length > MAX_SUMMARY_CHARS ? `${text.slice(0, MAX_SUMMARY_CHARS - 1)}…` : text;
-}
-
-/** @param {unknown} value */
-export function pretty(value) {
-  return typeof value === "string" ? value : (JSON.stringify(value, null, 2) ?? "");
 }

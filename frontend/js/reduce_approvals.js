@@ -1,0 +1,116 @@
+/**
+ * What the user is asked about tools: requests in the order they came, each open
+ * until the server says what became of it. Silence means no, so nothing here
+ * ever says yes by itself.
+ *
+ * @typedef {import("./state.js").State} State
+ * @typedef {import("./frames.js").ApprovalRequest} ApprovalRequest
+ * @typedef {import("./frames.js").ApprovalResolved} ApprovalResolved
+ * @typedef {{arguments: string, reason: string, remember: "no" | "conversation" | "always"}} Fields as the user filled them in
+ */
+
+import { pretty } from "./pretty.js";
+import { withEffects, withNotice, withTurnNotice } from "./state.js";
+
+const MAX_OPEN = 32;
+
+/** @param {State} state @param {ApprovalRequest} frame @param {number} at @returns {State} */
+export function asked(state, frame, at) {
+  const others = state.approvals.filter(({ frame: { id } }) => id !== frame.id);
+  const approval = { frame, deadline: at + frame.timeout_ms, isEditing: false, isAnswered: false, problem: "" };
+  const next = { ...state, now: at, approvals: [...others, approval].slice(-MAX_OPEN) };
+  return others.length ? next : withEffects(next, { type: "focus_approval" });
+}
+
+/** @param {State} state @param {ApprovalResolved} frame @returns {State} */
+export function resolved(state, frame) {
+  const answered = state.approvals.find(({ frame: { id } }) => id === frame.id);
+  const approvals = state.approvals.filter((approval) => approval !== answered);
+  const tool = answered?.frame.tool ?? frame.tool;
+  const told = tool ? withOutcome({ ...state, approvals }, frame, tool) : { ...state, approvals };
+  if (!answered) return told;
+  return withEffects(told, { type: approvals.length ? "focus_approval" : "leave_approval" });
+}
+
+/** Whoever asked is gone, and nobody said yes. @param {State} state @returns {State} */
+export function unanswered(state) {
+  return state.approvals.length ? { ...state, approvals: [] } : state;
+}
+
+/** @param {State} state @param {number} at @returns {State} */
+export function ticked(state, at) {
+  return state.approvals.length ? { ...state, now: at } : state;
+}
+
+/** @param {State} state @param {string} id @returns {State} */
+export function editing(state, id) {
+  return withApproval(state, id, { isEditing: true, problem: "" });
+}
+
+/**
+ * The user's answer. Edited arguments that are no JSON object are not sent: the field says what is wrong.
+ *
+ * @param {State} state @param {{id: string, approved: boolean, fields: Fields}} event
+ * @returns {State}
+ */
+export function answered(state, { id, approved, fields }) {
+  const approval = state.approvals.find(({ frame }) => frame.id === id);
+  if (!approval || approval.isAnswered) return state;
+  const edited = approved && approval.isEditing ? readObject(fields.arguments) : null;
+  if (edited && "problem" in edited) return withApproval(state, id, { problem: edited.problem });
+  const isChanged = edited && pretty(edited.value) !== pretty(approval.frame.arguments);
+  return withEffects(withApproval(state, id, { isAnswered: true, problem: "" }), {
+    type: "send",
+    frame: {
+      type: "approval",
+      id,
+      approved,
+      ...(fields.reason.trim() && { reason: fields.reason.trim() }),
+      ...(isChanged && { arguments: edited.value }),
+      ...(approved && fields.remember !== "no" && { remember: fields.remember }),
+    },
+  });
+}
+
+/** What Esc means while a request has the focus: no. @param {State} state @param {string} id @returns {State} */
+export function dismissed(state, id) {
+  return answered(state, { id, approved: false, fields: { arguments: "", reason: "", remember: "no" } });
+}
+
+/** @param {State} state @param {string} id @param {Partial<import("./state.js").Approval>} change @returns {State} */
+function withApproval(state, id, change) {
+  return {
+    ...state,
+    approvals: state.approvals.map((approval) => (approval.frame.id === id ? { ...approval, ...change } : approval)),
+  };
+}
+
+/** @param {string} text @returns {{value: Record<string, unknown>} | {problem: string}} */
+function readObject(text) {
+  try {
+    const value = JSON.parse(text);
+    const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+    return isObject ? { value } : { problem: "The arguments must be one JSON object: { … }." };
+  } catch (error) {
+    return { problem: `This is not JSON yet: ${error instanceof Error ? error.message : error}` };
+  }
+}
+
+/** What the user did is not told to the user. @type {Record<string, (tool: string) => string>} */
+const OUTCOMES = {
+  voice: (tool) => `You answered by voice about ${tool}`,
+  other_client: (tool) => `${tool} was answered from another device or tab`,
+  remembered: (tool) => `${tool} was allowed: you have told this server to remember it`,
+  timeout: (tool) => `${tool} did not run: nobody answered in time`,
+  disconnect: (tool) => `${tool} did not run: the connection was lost before an answer`,
+};
+
+/** @param {State} state @param {ApprovalResolved} frame @param {string} tool @returns {State} */
+function withOutcome(state, { by, approved, turn_id }, tool) {
+  const line = OUTCOMES[by]?.(tool);
+  if (!line) return state;
+  const says = by === "voice" || by === "other_client" ? `${line}: ${approved ? "allowed" : "not allowed"}.` : `${line}.`;
+  /** @type {import("./frames.js").Notice} */
+  const notice = { type: "notice", code: `approval_${by}`, level: "info", message: says };
+  return turn_id ? withTurnNotice(state, turn_id, notice) : withNotice(state, notice);
+}

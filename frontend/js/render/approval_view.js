@@ -1,0 +1,120 @@
+/**
+ * May this tool run? The oldest open request, above the message field.
+ *
+ * Not modal: the conversation goes on beside it. The focus goes to the box
+ * itself, never to a button, so that no key that was meant for something else
+ * says yes.
+ *
+ * @typedef {import("../state.js").State} State
+ * @typedef {import("../state.js").Approval} Approval
+ */
+
+import { h } from "./dom.js";
+import { icon } from "./icons.js";
+import { pretty } from "../pretty.js";
+
+const TOUCHES = {
+  READ: "It only reads.",
+  WRITE: "It can change things here.",
+  EXTERNAL: "It acts outside this server.",
+};
+
+/** @param {State} state */
+export function approvalView({ approvals, now }) {
+  const approval = approvals[0];
+  if (!approval) return null;
+  const { frame, isAnswered, isEditing, problem } = approval;
+  const { id } = frame;
+  return h(
+    "section",
+    {
+      class: "approval",
+      id: "approval",
+      key: `approval-${id}`,
+      role: "alertdialog",
+      tabindex: "-1",
+      "aria-labelledby": "approval-title",
+      "aria-describedby": "approval-message",
+      "data-approval": id,
+      "aria-busy": String(isAnswered),
+    },
+    h(
+      "header",
+      { class: "approval-head" },
+      icon("alert"),
+      h("h2", { id: "approval-title" }, "May ", h("code", {}, frame.tool), " run?"),
+      approvals.length > 1 && h("span", { class: "tag" }, `1 of ${approvals.length}`),
+      h("span", { class: "approval-time", "aria-hidden": "true" }, timeLeft(approval, now)),
+    ),
+    h("p", { id: "approval-message" }, frame.message),
+    h("p", { class: "fine" }, factsOf(frame)),
+    isEditing ? editor(approval) : h("pre", { class: "approval-arguments", tabindex: "0" }, pretty(frame.arguments)),
+    problem && h("p", { id: "approval-problem", class: "problem", role: "alert" }, problem),
+    h(
+      "div",
+      { class: "approval-more" },
+      h("label", {}, "Reason ", h("input", { id: "approval-reason", type: "text", maxlength: "500", autocomplete: "off" })),
+      h(
+        "label",
+        {},
+        "If allowed, remember ",
+        h(
+          "select",
+          { id: "approval-remember" },
+          h("option", { value: "no" }, "only this time"),
+          h("option", { value: "conversation" }, "in this conversation"),
+          h("option", { value: "always" }, "always"),
+        ),
+      ),
+    ),
+    h(
+      "div",
+      { class: "approval-actions" },
+      !isEditing && button("edit-approval", id, "Edit…", "button", isAnswered),
+      button("deny", id, "Don't allow", "button", isAnswered),
+      button("allow", id, isEditing ? "Allow as edited" : "Allow", "button primary", isAnswered),
+    ),
+    h("p", { class: "fine" }, "Esc: don't allow. ", frame.by_voice && "You may also say yes or no."),
+  );
+}
+
+/** @param {Approval} approval */
+function editor({ frame, problem }) {
+  const text = pretty(frame.arguments);
+  return h(
+    "textarea",
+    {
+      id: "approval-editor",
+      class: "approval-arguments",
+      rows: Math.min(12, text.split("\n").length + 1),
+      spellcheck: "false",
+      "aria-label": `Arguments of ${frame.tool}, as JSON`,
+      "aria-invalid": problem ? "true" : null,
+      "aria-describedby": problem ? "approval-problem" : null,
+    },
+    text, // its start only: from then on it is the user's
+  );
+}
+
+/** @param {string} action @param {string} id @param {string} label @param {string} style @param {boolean} disabled */
+function button(action, id, label, style, disabled) {
+  return h("button", { type: "button", class: style, key: action, "data-action": action, "data-id": id, disabled }, label);
+}
+
+/** @param {Approval["frame"]} frame */
+function factsOf({ origin, permission, turn_id }) {
+  return [
+    permission && TOUCHES[permission],
+    origin && `Asked by ${origin}.`,
+    !turn_id && "For a conversation in another of your windows.",
+  ]
+    .filter(Boolean)
+    .join(" ");
+}
+
+/** @param {Approval} approval @param {number} now */
+function timeLeft({ deadline, isAnswered }, now) {
+  if (isAnswered) return "";
+  const seconds = Math.max(0, Math.ceil((deadline - now) / 1000));
+  return seconds >= 60 ? `${Math.floor(seconds / 60)} min ${seconds % 60} s` : `${seconds} s`;
+}

@@ -1,0 +1,145 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { approvalView } from "../../frontend/js/render/approval_view.js";
+import { Page, turn } from "./support.js";
+
+const t1 = turn("t1");
+const FIELDS = { arguments: "", reason: "", remember: "no" };
+
+function asked(...frames) {
+  const page = new Page();
+  page.ask("Write it down", "t1").receive(t1.start());
+  for (const frame of frames.length ? frames : [t1.asks("a1")]) page.dispatch({ type: "frame", frame, at: 1000 });
+  return page;
+}
+
+function answer(page, approved, fields = {}, id = "a1") {
+  return page.dispatch({ type: "answer_approval", id, approved, fields: { ...FIELDS, ...fields } });
+}
+
+/** Every description of a tree, in order. */
+function* all(described) {
+  yield described;
+  for (const child of described.children) yield* all(child);
+}
+
+const textOf = (described) =>
+  [...all(described)].map(({ tag, attributes }) => (tag === "#text" ? attributes.text : "")).join("");
+
+test("an answer is sent once, and the question stays until the server says what became of it", () => {
+  const page = asked();
+  answer(page, true);
+  answer(page, false);
+
+  assert.deepEqual(page.sentOf("approval"), [{ type: "approval", id: "a1", approved: true }]);
+  assert.equal(page.state.approvals.length, 1);
+  page.receive(t1.resolves("a1", "user"));
+  assert.equal(page.state.approvals.length, 0);
+});
+
+test("reason, remembering and edited arguments go along", () => {
+  const page = asked();
+  page.dispatch({ type: "edit_approval", id: "a1" });
+  answer(page, true, { arguments: '{"path": "b"}', reason: " mine ", remember: "conversation" });
+
+  assert.deepEqual(page.sentOf("approval"), [
+    { type: "approval", id: "a1", approved: true, reason: "mine", arguments: { path: "b" }, remember: "conversation" },
+  ]);
+});
+
+test("arguments that were edited into themselves are not sent as edited", () => {
+  const page = asked();
+  page.dispatch({ type: "edit_approval", id: "a1" });
+  answer(page, true, { arguments: '{ "path":"a" }' });
+
+  assert.deepEqual(page.sentOf("approval"), [{ type: "approval", id: "a1", approved: true }]);
+});
+
+test("a no does not carry what was edited, and is not remembered", () => {
+  const page = asked();
+  page.dispatch({ type: "edit_approval", id: "a1" });
+  answer(page, false, { arguments: "{", remember: "always" });
+
+  assert.deepEqual(page.sentOf("approval"), [{ type: "approval", id: "a1", approved: false }]);
+});
+
+for (const text of ["{", "[1]", "null", '"x"', ""]) {
+  test(`edited arguments that are no object are told and not sent: ${JSON.stringify(text)}`, () => {
+    const page = asked();
+    page.dispatch({ type: "edit_approval", id: "a1" });
+    answer(page, true, { arguments: text });
+
+    assert.deepEqual(page.sentOf("approval"), []);
+    assert.notEqual(page.state.approvals[0].problem, "");
+    answer(page, true, { arguments: '{"path": "c"}' });
+    assert.deepEqual(page.sentOf("approval")[0].arguments, { path: "c" });
+  });
+}
+
+test("questions are asked one after the other, each with the focus", () => {
+  const page = asked(t1.asks("a1"), t1.asks("a2", { tool: "send_mail" }));
+  assert.equal(page.effects.filter(({ type }) => type === "focus_approval").length, 1);
+  assert.match(textOf(approvalView(page.state)), /write_note.*1 of 2/);
+
+  page.receive(t1.resolves("a1", "user"));
+  assert.equal(page.effects.filter(({ type }) => type === "focus_approval").length, 2);
+  assert.match(textOf(approvalView(page.state)), /send_mail/);
+  page.receive(t1.resolves("a2", "user"));
+  assert.equal(page.effects.at(-1).type, "leave_approval");
+  assert.equal(approvalView(page.state), null);
+});
+
+test("what others did about it is told in its turn, and what the user did is not", () => {
+  const page = asked(t1.asks("a1"), t1.asks("a2"), t1.asks("a3"));
+  page.receive(t1.resolves("a1", "user"), t1.resolves("a2", "timeout", false), t1.resolves("a3", "other_client"));
+  page.receive({ ...t1.resolves("a4", "remembered"), tool: "send_mail" });
+
+  assert.deepEqual(
+    page.state.views.t1.notices.map(({ code }) => code),
+    ["approval_timeout", "approval_other_client", "approval_remembered"],
+  );
+});
+
+test("a lost connection takes the questions with it", () => {
+  const page = asked();
+  page.dispatch({ type: "disconnected", attempt: 1, code: 1006, silently: false });
+
+  assert.deepEqual(page.state.approvals, []);
+});
+
+test("the time that is left counts down and is drawn", () => {
+  const page = asked(t1.asks("a1", { timeout_ms: 90_000 }));
+  assert.match(textOf(approvalView(page.state)), /1 min 30 s/);
+  page.dispatch({ type: "tick", at: 86_500 });
+
+  assert.match(textOf(approvalView(page.state)), /5 s/);
+});
+
+test("the box says no with Esc and has the focus itself, so no key says yes by accident", () => {
+  const page = asked();
+  const box = approvalView(page.state);
+  assert.equal(box.attributes.role, "alertdialog");
+  assert.equal(box.attributes.tabindex, "-1");
+  page.dispatch({ type: "dismiss_approval", id: "a1" });
+
+  assert.deepEqual(page.sentOf("approval"), [{ type: "approval", id: "a1", approved: false }]);
+});
+
+test("a question of another window says so, and hostile text stays text", () => {
+  const { turn_id, ...elsewhere } = t1.asks("a1", { tool: "<img src=x>", message: "<b>", origin: "guard" });
+  const text = textOf(approvalView(asked(elsewhere).state));
+
+  assert.equal(turn_id, "t1");
+  assert.match(text, /<img src=x>.*<b>/);
+  assert.match(text, /Asked by guard\. For a conversation in another of your windows\./);
+});
+
+test("the editor starts with the arguments and is not filled again", () => {
+  const page = asked();
+  page.dispatch({ type: "edit_approval", id: "a1" });
+  const editor = [...all(approvalView(page.state))].find(({ attributes }) => attributes.id === "approval-editor");
+
+  assert.equal("value" in editor.attributes, false);
+  assert.equal(textOf(editor), '{\n  "path": "a"\n}');
+});
