@@ -51,7 +51,9 @@ class Accounts:
             raise
 
     def by_session(self, value: str) -> Identity | None:
-        return self._sessions.read(value)
+        """None for one that was made from a way in that is configured no more, too."""
+        found = self._sessions.read(value)
+        return None if found is not None and found.mark is None and self._jwt is None else found
 
     def open_session(self, identity: Identity) -> tuple[str, int]:
         """The cookie's value, and for how many seconds it is good."""

@@ -72,3 +72,11 @@ async def test_a_session_says_who_logged_in() -> None:
     assert found is not None
     assert found.user_id == "anna"
     assert made.by_session(value + "x") is None
+
+
+async def test_a_session_from_the_provider_ends_when_the_provider_is_configured_no_more() -> None:
+    both: dict[str, Any] = {"jwt": config.Jwt(keys=[Secret(pem(ELLIPTIC))])}
+    value, _ = accounts(**both).open_session(await accounts(**both).by_token(token(), "1.2.3.4"))
+
+    assert accounts(**both).by_session(value) is not None
+    assert accounts(tokens=[ANNA]).by_session(value) is None
