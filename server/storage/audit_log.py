@@ -154,6 +154,8 @@ class AuditLog:
                 pass
         except StorageError as error:
             logger.debug("days of the audit log are not closed now: %s", error)
+        except Exception:  # a defect in closing and pruning must not stop the writing
+            logger.exception("days of the audit log could not be closed or pruned")
 
     def _today(self) -> str:
         return datetime.fromtimestamp(self._now(), UTC).date().isoformat()

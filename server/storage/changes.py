@@ -8,13 +8,14 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
 from typing import Final
 
-from server.storage.database import Database
+from server.storage.database import KEEPALIVE, Database
 
 logger = logging.getLogger(__name__)
 
 _POLL_S: Final = 0.25
 _SILENCE_S: Final = 15.0
-"""After so long without a word the connection is asked whether it lives."""
+"""After so long without a word somebody looks all the same: a pooler may have lost our LISTEN."""
+_ANSWER_S: Final = 5.0
 _RETRY_FROM_S: Final = 0.5
 _RETRY_TO_S: Final = 5.0
 
@@ -63,17 +64,20 @@ async def _listen(database: Database, channel: str, changed: asyncio.Event) -> N
     while True:
         try:
             connection = await psycopg.AsyncConnection.connect(
-                address, autocommit=True, connect_timeout=5, application_name="parley changes"
+                address, autocommit=True, connect_timeout=5, application_name="parley changes", **KEEPALIVE
             )
             async with connection:
                 await connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))
-                changed.set()  # what happened while nobody listened
                 wait_s = _RETRY_FROM_S
                 while True:
+                    changed.set()  # at first: what happened while nobody listened
                     async for _ in connection.notifies(timeout=_SILENCE_S, stop_after=1):
                         changed.set()
-                    await connection.execute("SELECT 1")
-        except psycopg.Error as error:
+                    async with asyncio.timeout(_ANSWER_S):
+                        await connection.execute("SELECT 1")
+        except (psycopg.Error, OSError) as error:  # TimeoutError too
             logger.info("PostgreSQL tells no changes now, trying again: %s", type(error).__name__)
-            await asyncio.sleep(wait_s)
-            wait_s = min(_RETRY_TO_S, 2 * wait_s)
+        except Exception:  # whatever it is: without this task no change would be heard of again
+            logger.exception("listening to PostgreSQL has failed, trying again")
+        await asyncio.sleep(wait_s)
+        wait_s = min(_RETRY_TO_S, 2 * wait_s)

@@ -25,6 +25,13 @@ from server.storage.schema import migrate
 Result = TypeVar("Result")
 Transaction = Callable[[sa.Connection], Result]
 
+KEEPALIVE: Final[dict[str, Any]] = {
+    "keepalives_idle": 15,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 10_000,
+}
+"""For libpq: a network that swallows everything is a broken connection after some seconds."""
 _THREADS: Final = 4
 _WAITING: Final = 256
 """Transactions that may wait for a thread; beyond it a caller is refused."""
@@ -198,6 +205,7 @@ def _engine(url: sa.URL, lock_wait_s: float, statement_s: float) -> sa.Engine:
         connect_args={
             "connect_timeout": _CONNECT_S,
             "application_name": "parley",
+            **KEEPALIVE,
             "options": f"-c statement_timeout={statement_s * 1000:.0f} -c lock_timeout={lock_wait_s * 1000:.0f}",
         },
     )

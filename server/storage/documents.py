@@ -96,6 +96,8 @@ class DocumentStore:
                     logger.warning("stored documents stay as they were: %s", error)
                     await asyncio.sleep(max(_RETRY_S, self._database.retry_after_s))
                     changed.set()
+                except Exception:  # whoever listens has failed: the next change is told all the same
+                    logger.exception("a change of stored documents was not taken over by all")
 
     def _take(self, revision: int, changed: Iterable[StoredDocument]) -> None:
         self._revision = revision
