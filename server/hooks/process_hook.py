@@ -113,10 +113,11 @@ class ProcessHook:
     async def request(self, method: str, params: Mapping[str, Any], *, limit_s: float) -> Mapping[str, Any]:
         tally = self._tally
         tally.calls += 1
+        if self._life is None:
+            tally.failures += 1  # why it is not there stays the last error
+            raise HookCallFailed("down", self._why_not_there())
         began = time.perf_counter()
         try:
-            if self._life is None:
-                raise HookCallFailed("down", self._why_not_there())
             result = await self._life.request(method, params, limit_s)
             if result is not None and not isinstance(result, dict):
                 what = f"expected an object, got {type(result).__name__}"

@@ -337,10 +337,12 @@ async def test_calls_between_two_lives_fail_at_once() -> None:
     async with on_stage(settings("faulty"), terms=ONE_LIFE) as stage:
         await fails(stage, fault="kill -9")
         await stage.until(lambda hook: hook.health().retry_in_s is not None)
+        await fails(stage, limit_s=600)
         error = await fails(stage, limit_s=600)
         health = stage.hook.health()
 
     assert (error.kind, str(error)) == ("down", 'process hook "x" is down: process hook "x" ended: signal: killed')
+    assert (health.last_error, health.failures) == ('process hook "x" ended: signal: killed', 3)
     assert health.retry_in_s is not None
 
 
