@@ -28,6 +28,8 @@ _QUIET: Final = {
     "openai": logging.WARNING,
     "httpx2": logging.WARNING,  # a line for every request
     "watchfiles": logging.WARNING,
+    "mcp": logging.CRITICAL,  # writes ids of sessions, and a traceback for what a server says wrongly; we tell it ourselves
+    "client": logging.CRITICAL,  # the same package
 }
 
 

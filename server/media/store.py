@@ -141,7 +141,7 @@ class MediaStore:
 
     def _keep(self, loaded: Loaded, user_id: str, name: str | None) -> tuple[str, Stored]:
         named = name or loaded.name
-        kind = content_types.content_type(loaded.data[:64], declared=loaded.declared, name=named)
+        kind = content_types.content_type(bytes(loaded.data[:64]), declared=loaded.declared, name=named)
         default = (
             f"{kind.partition('/')[0] if content_types.is_shown(kind) else 'file'}.{content_types.suffix_of(kind)}"
         )
@@ -160,7 +160,7 @@ class MediaStore:
             raise MediaError(f"the file cannot be stored here: {error.strerror}") from error
         return item_id, stored
 
-    def _write(self, path: Path, data: bytes) -> None:
+    def _write(self, path: Path, data: bytes | bytearray) -> None:
         """Whole or not at all; for this user of the machine only."""
         draft = self._items / f".{secrets.token_hex(8)}"
         try:

@@ -49,6 +49,8 @@ def test_a_data_url_is_read(url: str, data: bytes, declared: str, name: str) -> 
         ("data:image/png;base64", "the comma is missing"),
         ("data:image/png;base64,A", "not valid base64"),
         ("data:image/png;base64,A A=", "not valid base64"),
+        ("data:image/png;base64,AA==AAAA", "not valid base64"),
+        ("data:image/png;base64,%FF", "not valid base64"),
         ("data:image/png;base64,ä", "not valid base64"),
         (f"data:;base64,{base64.b64encode(bytes(1 << 20)).decode()}AAAA", "larger than 1 MiB"),
         (f"data:,{'a' * ((1 << 20) + 1)}", "larger than 1 MiB"),
@@ -58,6 +60,12 @@ def test_a_data_url_is_read(url: str, data: bytes, declared: str, name: str) -> 
 def test_a_data_url_that_cannot_be_taken_says_why(url: str, problem: str) -> None:
     with pytest.raises(MediaError, match=problem):
         read_data_url(url, max_bytes=1 << 20)
+
+
+def test_a_long_data_url_is_read_whole() -> None:
+    data = bytes(range(256)) * 3000
+
+    assert read_data_url(f"data:;base64,{base64.b64encode(data).decode()}", max_bytes=1 << 20).data == data
 
 
 @given(st.text())
