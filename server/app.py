@@ -75,6 +75,7 @@ async def serve(
     signals = Signals()
     _allow_many_connections()
     app = await App.build(settings, environ)
+    signals.at_once = app.hooks.kill
     async with app.running(announce):
         app.begin(app.reload_on(signals.reload, read_again), "reload")
         await signals.stop.wait()

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+from collections.abc import Callable
 
 
 class Signals:
@@ -13,6 +14,8 @@ class Signals:
         """SIGTERM or SIGINT; a second one ends the process at once."""
         self.reload = asyncio.Event()
         """SIGHUP. One that comes because our terminal was closed means stop, as it does to any program."""
+        self.at_once: Callable[[], None] = lambda: None
+        """Called before a second signal ends the process, for what would outlive it; must not wait."""
         self._had_terminal = _has_terminal()
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -21,7 +24,8 @@ class Signals:
 
     def _on_stop(self, number: int) -> None:
         if self.stop.is_set():
-            os._exit(128 + number)  # at once: what we started dies with us
+            self.at_once()
+            os._exit(128 + number)  # what else we started ends when its pipes do
         self.stop.set()
 
     def _on_hangup(self) -> None:

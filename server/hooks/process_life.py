@@ -206,6 +206,11 @@ class ProcessLife:
         self._fail_all(why)
         return why
 
+    def kill(self) -> None:
+        """For when there is no time to `end` it."""
+        if not self._exited.done():
+            self.family.signal_group(signal.SIGKILL)
+
     def _exit_text(self) -> str:
         return self._exited.result() if self._exited.done() else "it has closed its output"
 

@@ -13,7 +13,7 @@ import pytest
 import yaml
 from aiohttp import ClientSession
 
-from tests.hooks.stage import CHILDREN, until
+from tests.hooks.stage import CHILDREN, is_alive, until
 from tests.support.openai_server import OpenAIServer
 from tests.support.server_process import ServerProcess, endpoint
 
@@ -98,3 +98,27 @@ def test_a_hook_that_is_configured_wrongly_ends_the_start(tmp_path: Path) -> Non
     with pytest.raises(AssertionError, match='parley: configure process hook "a": command is required'):
         server.start()
     assert server.stop() == 2
+
+
+DEAF = """
+import json, subprocess, sys, time
+child = subprocess.Popen(["sleep", "600"])
+print(json.dumps({"id": json.loads(sys.stdin.readline())["id"], "result": {}}), flush=True)
+time.sleep(600)
+"""
+
+
+async def test_a_second_signal_leaves_no_hook_that_is_deaf_to_the_end_of_its_input(
+    tmp_path: Path, model: OpenAIServer
+) -> None:
+    deaf = {"enabled": True, "command": [sys.executable, "-c", DEAF], "intercept": ["before_tool"]}
+    async with ServerProcess(tmp_path, environ=endpoint(model.url), settings=hooks(deaf=deaf)) as server:
+        await stage_of(server, once="ready")
+        family = psutil.Process(server.pid).children(recursive=True)
+        server.signal(signal.SIGTERM)
+        server.signal(signal.SIGINT)
+        code = await asyncio.to_thread(server.wait)
+
+    assert code in (128 + signal.SIGTERM, 128 + signal.SIGINT)
+    assert len(family) == 2
+    await until(lambda: not any(is_alive(process.pid) for process in family))
