@@ -50,7 +50,6 @@ RESULT: Final = {
     "response_handled": bool,
 }
 _TOOL_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
-_PARTS: Final = ("text", "image_url")
 
 
 def read_messages(items: list[Any], before: Sequence[Message], notes: Notes) -> list[Message]:
@@ -87,16 +86,24 @@ def _message(item: dict[str, Any], notes: Notes) -> Message:
 
 def _content(found: dict[str, Any]) -> Any:
     content = found.get("content", "")
-    if isinstance(content, list):
-        if not all(isinstance(part, dict) and part.get("type") in _PARTS and part["type"] in part for part in content):
-            raise ReplyUnusable('"request.messages.content" has to be a string, or parts of text and image_url')
-    elif not isinstance(content, str):
-        raise ReplyUnusable('"request.messages.content" has to be a string')
-    pictures = [url for url in strings(found.get("media", []), "request.messages.media") if url.startswith("data:")]
+    if not isinstance(content, str) and not (isinstance(content, list) and all(map(_is_part, content))):
+        raise ReplyUnusable('"request.messages.content" has to be a string, or parts of text and of data: images')
+    pictures = [
+        url for url in strings(found.get("media", []), "request.messages.media") if url.startswith("data:image/")
+    ]
     if not pictures:
         return content
     parts = [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
     return [*parts, *({"type": "image_url", "image_url": {"url": url}} for url in pictures)]
+
+
+def _is_part(part: Any) -> bool:
+    match part:
+        case {"type": "text", "text": str()}:
+            return True
+        case {"type": "image_url", "image_url": {"url": str(url)}}:
+            return url.startswith("data:image/")
+    return False
 
 
 def read_calls(items: list[Any], before: Sequence[ToolCall], notes: Notes) -> tuple[ToolCall, ...]:
