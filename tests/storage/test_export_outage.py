@@ -18,7 +18,7 @@ async def test_an_export_that_breaks_off_cannot_be_taken_for_the_whole(postgres:
         parley(tmp_path, model.url, settings) as server,
         ClientSession() as http,
     ):
-        for _ in range(1500):  # more than a socket holds
+        for _ in range(1000):  # more than a socket holds
             server.app.storage.audit.append(AuditEntry(phase="p", arguments={"text": "x" * 16_000}))
         await server.app.storage.audit.flush()
 
