@@ -1,4 +1,4 @@
-"""The tool policy as a document (docs/policy.md): read, checked, and laid over one another. Pure.
+"""The tool policy as a document (docs/rest.md): read, checked, and laid over one another. Pure.
 
 Three documents count: the operator's in parley.yaml, the operator's stored one,
 the user's stored one. Each names the stages it decides about and leaves the

@@ -7,6 +7,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from sqlalchemy.exc import ProgrammingError
+
 from server.config_file import data_dir_of, load_config
 from server.errors import ConfigError, StorageError
 from server.storage.audit_query import verify
@@ -47,9 +49,11 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 async def _verify(database: Database) -> int:
+    """Writes nothing, not even tables."""
     try:
-        await database.start()
         days, problems = await verify(database)
+    except ProgrammingError as error:
+        raise ConfigError("storage.url: there is no audit log in this database; is it the server's?") from error
     finally:
         await database.aclose()
     for day in days:
