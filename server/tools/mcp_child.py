@@ -41,6 +41,10 @@ _REST_S: Final = 0.01
 Incoming = SessionMessage | Exception
 
 
+class CannotStart(Exception):
+    """The text names the program and the cure."""
+
+
 @asynccontextmanager
 async def run_child(
     name: str, settings: McpServer, environ: Mapping[str, str], *, on_end: Callable[[], None]
@@ -48,21 +52,25 @@ async def run_child(
     """The streams of a new child. They end when it exits or closes its output; `on_end` is called then.
 
     On leaving, nothing of it is left: its input is closed, then come SIGTERM and
-    SIGKILL, for its descendants as well. Raises OSError where it cannot be started.
+    SIGKILL, for its descendants as well. Raises CannotStart.
     """
     mark = secrets.token_hex(8)
     assert settings.command is not None
     kept = environment(ProcessHook(env=settings.env), environ)
-    process = await asyncio.create_subprocess_exec(
-        settings.command,
-        *settings.args,
-        stdin=PIPE,
-        stdout=PIPE,
-        stderr=PIPE,
-        cwd=settings.dir,
-        env={**kept, MARK: mark},
-        start_new_session=True,
-    )
+    try:
+        process = await asyncio.create_subprocess_exec(
+            settings.command,
+            *settings.args,
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=PIPE,
+            cwd=settings.dir,
+            env={**kept, MARK: mark},
+            start_new_session=True,
+        )
+    except OSError as error:
+        where = f" in {settings.dir}" if settings.dir else ""
+        raise CannotStart(f"{settings.command}{where} cannot be started: {error.strerror}; see tools.mcp") from error
     adopt_orphans(True)  # for good: process hooks may want it too, and know nothing of us
     family = Family(process.pid, mark)
     to_session, incoming = anyio.create_memory_object_stream[Incoming](0)

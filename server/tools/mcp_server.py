@@ -20,7 +20,7 @@ from server.errors import ToolError
 from server.hooks.restarts import Patience, Restarts
 from server.hooks.stages import ToolAnswer
 from server.tools.mcp_catalog import MAX_TOOLS, Listed, Taken, take_tools
-from server.tools.mcp_child import run_child
+from server.tools.mcp_child import CannotStart, run_child
 from server.tools.mcp_http import open_http
 from server.tools.mcp_results import read_result
 from server.tools.registry import Tool
@@ -288,10 +288,8 @@ def _explain(error: BaseException) -> str:
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     match error:
-        case FileNotFoundError():
-            return f"there is no program {error.filename!r}: check tools.mcp, command and dir"
-        case PermissionError():
-            return f"{error.filename!r} may not be run"
+        case CannotStart():
+            return str(error)
         case TimeoutError():
             return f"it did not say what its tools are within {START_LIMIT_S:g} s"
         case httpx2.ConnectError():
