@@ -112,3 +112,18 @@ async def test_an_error_of_a_source_shows_no_path_of_the_server(server: Parley, 
         await server.app.media.register("../data/secret", user_id=LOCAL_USER, session_id="s")
 
     assert str(tmp_path) not in str(raised.value)
+
+
+async def test_a_link_is_opened_by_its_user_however_logged_in_and_by_nobody_else(tmp_path: Path) -> None:
+    tokens = [{"user": name, "token": f"{name}s-token-0123456789"} for name in ("anna", "ben")]
+    security = {"security": {"trust_loopback": False, "tokens": tokens}}
+    async with parley(tmp_path, NOWHERE, security) as server, aiohttp.ClientSession() as http:
+        item = await add(server, user_id="anna")
+
+        async def status(**headers: str) -> int:
+            async with http.get(server.url + item.url, headers=headers) as answer:
+                return answer.status
+
+        assert await status(Authorization="Bearer annas-token-0123456789") == 200
+        assert await status(Authorization="Bearer bens-token-0123456789") == 403
+        assert await status() == 401
