@@ -62,16 +62,16 @@ export function draw(root, children) {
 function patchChildren(parent, wanted) {
   const oldName = namer();
   const old = new Map(Array.from(parent.childNodes, (node) => [oldName(shown.get(node)), node]));
-  const name = namer();
+  const names = wanted.map(namer());
+  const isWanted = new Set(names);
+  // First: what stays would be moved over what goes, and an element that is moved loses the focus.
+  for (const [name, node] of old) if (!isWanted.has(name)) node.remove();
   let place = parent.firstChild;
-  for (const description of wanted) {
-    const wantedName = name(description);
-    const node = patch(old.get(wantedName), description, parent);
-    old.delete(wantedName);
+  wanted.forEach((description, index) => {
+    const node = patch(old.get(/** @type {string} */ (names[index])), description, parent);
     if (node === place) place = node.nextSibling;
     else parent.insertBefore(node, place);
-  }
-  for (const node of old.values()) node.remove();
+  });
 }
 
 /**
