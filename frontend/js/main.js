@@ -117,8 +117,6 @@ function perform(effect) {
       return compose(effect.text);
     case "focus":
       return page.focusInput();
-    case "focus_approval":
-      return schedule(page.focusApproval);
     case "leave_approval":
       return page.leaveApproval();
     case "download":

@@ -18,8 +18,7 @@ const MAX_OPEN = 32;
 export function asked(state, frame, at) {
   const others = state.approvals.filter(({ frame: { id } }) => id !== frame.id);
   const approval = { frame, deadline: at + frame.timeout_ms, isEditing: false, isAnswered: false, problem: "" };
-  const next = { ...state, now: at, approvals: [...others, approval].slice(-MAX_OPEN) };
-  return others.length ? next : withEffects(next, { type: "focus_approval" });
+  return { ...state, now: at, approvals: [...others, approval].slice(-MAX_OPEN) };
 }
 
 /** @param {State} state @param {ApprovalResolved} frame @returns {State} */
@@ -28,8 +27,7 @@ export function resolved(state, frame) {
   const approvals = state.approvals.filter((approval) => approval !== answered);
   const tool = answered?.frame.tool ?? frame.tool;
   const told = tool ? withOutcome({ ...state, approvals }, frame, tool) : { ...state, approvals };
-  if (!answered) return told;
-  return withEffects(told, { type: approvals.length ? "focus_approval" : "leave_approval" });
+  return answered ? withEffects(told, { type: "leave_approval" }) : told;
 }
 
 /** Whoever asked is gone, and nobody said yes. @param {State} state @returns {State} */

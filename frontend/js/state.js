@@ -106,7 +106,6 @@
  *   | {type: "release", id: string}
  *   | {type: "compose", text: string}
  *   | {type: "focus"}
- *   | {type: "focus_approval"}
  *   | {type: "leave_approval"}
  *   | {type: "download", name: string, mediaType: string, text: string}
  *   | {type: "settings", settings: Settings}

@@ -61,6 +61,7 @@ export function render(state) {
     ),
   ]);
   followEnd();
+  focusApproval();
 }
 
 /** @param {State} state */
@@ -137,16 +138,24 @@ export function focusInput() {
   input().focus();
 }
 
-/** To the box, unless the user is in the middle of a sentence: the screen reader says that it is there. */
-export function focusApproval() {
+/** @type {string | null} the request drawn last */
+let shownApproval = null;
+
+/** To a new request, unless the user is in the middle of a sentence: the screen reader says that it is there. */
+function focusApproval() {
+  const id = approvalId() || null;
+  const isNew = id !== null && id !== shownApproval;
+  shownApproval = id;
+  if (!isNew) return;
   const field = input();
   const isWriting = document.activeElement === field && field.value !== "";
   if (!isWriting) document.getElementById("approval")?.focus();
 }
 
-/** Before the box goes away with the focus in it. */
+/** Before the box goes away with the focus in it, or with the button that had it. */
 export function leaveApproval() {
-  if (document.getElementById("approval")?.contains(document.activeElement)) focusInput();
+  const { activeElement, body } = document;
+  if (activeElement === body || document.getElementById("approval")?.contains(activeElement)) focusInput();
 }
 
 /** The request on screen. */

@@ -1,0 +1,119 @@
+"""The question whether a tool may run, as a person meets it in a real browser."""
+
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import pytest_asyncio
+from playwright.async_api import expect
+
+from tests.e2e.parley_page import ParleyPage
+from tests.support.openai_script import calls, text
+from tests.support.openai_server import OpenAIServer
+from tests.support.server_process import ServerProcess, endpoint
+
+ZONE = {"timezone": "Asia/Tokyo"}
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def asking(tmp_path: Path, model: OpenAIServer) -> AsyncIterator[ServerProcess]:
+    approver = {"enabled": True, "config": {"tools": ["current_time"], "message": "May {tool} run now?"}}
+    settings = {
+        "agent": {"planning": False},
+        "hooks": {"builtins": {"ask_human": approver}, "approval": {"timeout_s": 30}},
+    }
+    async with ServerProcess(tmp_path, environ=endpoint(model.url), settings=settings) as server:
+        yield server
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def page(new_page: Callable[[str], ParleyPage], asking: ServerProcess) -> ParleyPage:
+    page = new_page(asking.url)
+    await page.open()
+    return page
+
+
+async def ask_for_the_time(page: ParleyPage, model: OpenAIServer) -> None:
+    model.queue(calls(("current_time", ZONE)), text("Done."))
+    await page.ask("What time is it in Tokyo?")
+    await expect(page.tab.get_by_role("alertdialog", name="May current_time run?")).to_be_visible()
+
+
+def last_result(model: OpenAIServer) -> str:
+    return str(next(m["content"] for m in reversed(model.requests[-1].messages) if m["role"] == "tool"))
+
+
+async def test_a_tool_runs_when_it_was_allowed_with_the_keyboard_alone(page: ParleyPage, model: OpenAIServer) -> None:
+    await ask_for_the_time(page, model)
+    assert await page.tab.evaluate("document.activeElement.id") == "approval", "no button has the focus by itself"
+    await page.tab.keyboard.press("Enter")
+    await expect(page.tab.get_by_role("alertdialog")).to_be_visible()
+
+    await page.button("Allow").focus()
+    await page.tab.keyboard.press("Enter")
+    await page.idle()
+
+    await expect(page.tab.get_by_role("alertdialog")).to_have_count(0)
+    assert await page.tab.evaluate("document.activeElement.id") == "input", "the user can go on writing"
+    assert "Tokyo" in last_result(model)
+
+
+async def test_escape_says_no_and_the_model_reads_that_the_user_did(page: ParleyPage, model: OpenAIServer) -> None:
+    await ask_for_the_time(page, model)
+    await page.tab.keyboard.press("Escape")
+    await page.idle()
+
+    assert "Tokyo" not in last_result(model)
+    await expect(page.replies).to_contain_text("Done.")
+
+
+async def test_edited_arguments_run_once_they_are_json(page: ParleyPage, model: OpenAIServer) -> None:
+    await ask_for_the_time(page, model)
+    await page.button("Edit…").click()
+    editor = page.tab.get_by_label("Arguments of current_time, as JSON")
+    await editor.fill("{")
+    await page.button("Allow as edited").click()
+    await expect(page.tab.get_by_role("alert")).to_contain_text("not JSON yet")
+
+    await editor.fill('{"timezone": "Europe/Rome"}')
+    await page.button("Allow as edited").click()
+    await page.idle()
+
+    assert "Rome" in last_result(model)
+
+
+async def test_another_window_of_the_same_user_may_answer(
+    page: ParleyPage, new_page: Callable[[str], ParleyPage], asking: ServerProcess, model: OpenAIServer
+) -> None:
+    other = new_page(asking.url)
+    await other.open("#elsewhere")
+    await ask_for_the_time(page, model)
+    dialog = other.tab.get_by_role("alertdialog")
+    await expect(dialog).to_contain_text("another of your windows")
+
+    await other.button("Allow").click()
+    await page.idle()
+
+    await expect(dialog).to_have_count(0)
+    await expect(page.tab.locator(".turn")).to_contain_text("answered from another device or tab: allowed")
+
+
+async def test_what_is_remembered_for_the_conversation_is_not_asked_again(
+    page: ParleyPage, model: OpenAIServer
+) -> None:
+    await ask_for_the_time(page, model)
+    await page.tab.get_by_label("If allowed, remember").select_option("in this conversation")
+    await page.button("Allow").click()
+    await page.idle()
+
+    model.queue(calls(("current_time", ZONE)), text("Again."))
+    await page.ask_and_wait("And now?")
+
+    await expect(page.tab.locator(".turn").last).to_contain_text("remember")
+    assert "Tokyo" in last_result(model)
+
+
+async def test_stopping_the_turn_takes_the_question_away(page: ParleyPage, model: OpenAIServer) -> None:
+    await ask_for_the_time(page, model)
+    await page.button("Stop the reply").click()
+
+    await expect(page.tab.get_by_role("alertdialog")).to_have_count(0)
