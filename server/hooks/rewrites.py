@@ -54,23 +54,45 @@ _TOOL_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 def read_messages(items: list[Any], before: Sequence[Message], notes: Notes) -> list[Message]:
     """The list as the hook wants it; not yet known to be legal."""
-    unchanged: defaultdict[str, list[tuple[dict[str, Any], Message]]] = defaultdict(list)
-    for message in reversed(before):
-        shaped = shape_message(message)
-        unchanged[_key(shaped)].append((shaped, message))
-    return [_own(item, unchanged) or _message(item, notes) for item in objects(items, "request.messages")]
+    own = _Own(before)
+    return [own.take(item) or _message(item, notes) for item in objects(items, "request.messages")]
 
 
-def _key(message: dict[str, Any]) -> str:
-    return f"{message.get('role')}:{message.get('content')}"
+class _Own:
+    """The turn's messages, to be known again when they come back unchanged; each is given out once."""
+
+    def __init__(self, messages: Sequence[Message]) -> None:
+        self._messages = messages
+        self._shaped = [shape_message(message) for message in messages]
+        self._next = 0  # the one that comes if nothing was put in or left out
+        self._places: defaultdict[tuple[Any, Any], list[int]] | None = None  # of all, built once something was
+
+    def take(self, item: dict[str, Any]) -> Message | None:
+        if item and self._next < len(self._shaped) and self._shaped[self._next] == item:
+            place = self._next
+        else:
+            found = self._find(item)
+            if found is None:
+                return None
+            place = found
+        self._next = place + 1
+        self._shaped[place] = {}
+        return self._messages[place]
+
+    def _find(self, item: dict[str, Any]) -> int | None:
+        if self._places is None:
+            self._places = defaultdict(list)
+            for place, shaped in reversed(list(enumerate(self._shaped))):
+                self._places[_key(shaped)].append(place)
+        waiting = self._places.get(_key(item), [])
+        while waiting and not self._shaped[waiting[-1]]:
+            waiting.pop()
+        return waiting.pop() if waiting and self._shaped[waiting[-1]] == item else None
 
 
-def _own(item: dict[str, Any], unchanged: dict[str, list[tuple[dict[str, Any], Message]]]) -> Message | None:
-    """The message of ours that came back unchanged; each is given out once, in order."""
-    waiting = unchanged.get(_key(item))
-    if waiting and waiting[-1][0] == item:
-        return waiting.pop()[1]
-    return None
+def _key(message: dict[str, Any]) -> tuple[Any, Any]:
+    role, content = message.get("role"), message.get("content")
+    return (role, content) if isinstance(role, str) and isinstance(content, str) else ("", "")
 
 
 def _message(item: dict[str, Any], notes: Notes) -> Message:

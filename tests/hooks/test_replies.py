@@ -280,6 +280,19 @@ def test_messages_that_come_back_as_they_were_are_the_turn_s_own() -> None:
     assert changed.messages[2] is LLM.messages[1]
 
 
+def test_each_of_the_turn_s_own_messages_is_known_again_once_in_any_order() -> None:
+    same = {"role": "user", "content": "hi"}
+    before = [{"role": "system", "content": "Be kind."}, dict(same), dict(same), {"role": "assistant", "content": "x"}]
+    given = [before[3], same, before[0], {}, same, same]
+
+    reading = read_reply("before_llm", {"request": {"messages": given}}, LlmCall(model="m", messages=before))
+
+    assert isinstance(reading.result, LlmCall)
+    assert [next((n for n, own in enumerate(before) if own is m), None) for m in reading.result.messages] == [
+        3, 1, 0, None, 2, None,
+    ]  # fmt: skip
+
+
 def test_a_request_without_messages_keeps_those_there_were() -> None:
     reading = read("before_llm", {"request": {"messages": []}})
 
