@@ -5,7 +5,7 @@ import pytest
 from server.agent.chunks import NoticeGiven
 from server.agent.fitting import estimate_tokens, estimate_tools
 from server.config import Llm as LlmSettings
-from server.errors import ContextTooLong
+from server.errors import ContextTooLong, ProviderRateLimited
 from tests.agent.scene import agent_for, given, notices, play, told
 from tests.support.scripted_model import ScriptedModel, call, say
 
@@ -113,6 +113,36 @@ async def test_one_turns_picture_does_not_shorten_the_turns_of_others(limit_toke
     await play(agent, messages=[*OLD[:-1] * 4, OLD[-1]], enable_tools=False)
 
     assert len(numbers(model, 1)) == 4 * len(OLD[:-1])
+
+
+@pytest.mark.parametrize(("limit_tokens", "kept_to"), [(50, 37), (None, 89)])
+async def test_what_is_learnt_is_whole_tokens_and_holds_for_the_next_turn(
+    limit_tokens: int | None, kept_to: int
+) -> None:
+    model = ScriptedModel([[ContextTooLong("long", limit_tokens=limit_tokens)]])
+    agent = agent_for(model)
+
+    for _ in range(2):
+        with pytest.raises(ContextTooLong, match=rf"\({kept_to} tokens for the prompt\)"):
+            await play(agent, messages=OLD[:1], enable_tools=False)
+
+    assert len(model.requests) == 1
+
+
+async def test_a_length_that_was_no_hindrance_before_may_be_learnt_at_the_second_try() -> None:
+    model = ScriptedModel([[ProviderRateLimited("busy", retry_after_ms=0)], [ContextTooLong("long")], say("Hi.")])
+
+    await play(agent_for(model), messages=OLD, enable_tools=False)
+
+    assert len(numbers(model, 2)) < len(numbers(model, 1))
+
+
+async def test_a_limit_learnt_from_one_call_of_a_turn_may_be_corrected_by_the_next() -> None:
+    model = ScriptedModel([[ContextTooLong("long")], call("alpha"), [ContextTooLong("still")], say("Hi.")])
+
+    await play(agent_for(model, planning=False), messages=OLD)
+
+    assert len(model.messages(3)) < len(model.messages(2))
 
 
 async def test_a_second_refusal_for_length_ends_the_turn() -> None:

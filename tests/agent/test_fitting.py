@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.agent.fitting import estimate_tokens, estimate_tools, fit
+from server.agent.fitting import estimate_tokens, estimate_tools, fit, has_image
 from server.agent.messages import Conversation, Origin, find_violation
 from server.llm.types import Message, ToolSpec
 
@@ -212,3 +212,11 @@ def test_the_estimate_of_tools_counts_description_and_schema() -> None:
 
     assert estimate_tools([]) == 0
     assert estimate_tools([spec, spec]) == 2 * (30 + 11)
+
+
+def test_a_part_that_is_no_text_is_a_picture() -> None:
+    text, picture = {"type": "text", "text": "Look:"}, {"type": "image_url", "image_url": {"url": "data:,"}}
+
+    assert has_image({"role": "user", "content": [text, picture]})
+    assert not has_image({"role": "user", "content": [text]})
+    assert not has_image(message("user", "Look:"))
