@@ -1,5 +1,6 @@
 """server/gateway/rest/rest_api.py, operation.py and openapi.py"""
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,8 @@ from jsonschema import Draft202012Validator
 
 from server.gateway.rest.openapi import build_document
 from tests.gateway.rest.conftest import Client
-from tests.support.parley import Parley
+from tests.support.openai_server import OpenAIServer
+from tests.support.parley import Parley, parley
 
 
 def schema_of(document: dict[str, Any], path: str, method: str, status: int) -> Draft202012Validator:
@@ -97,3 +99,15 @@ async def test_the_metrics_tell_how_the_storage_fares(operator: Client) -> None:
     assert "parley_storage_up 1.0" in text
     assert "parley_audit_queued 0.0" in text
     assert "parley_audit_lost 0.0" in text
+
+
+async def test_a_hook_that_is_down_shows_in_its_health(tmp_path: Path, model: OpenAIServer) -> None:
+    hook = {"enabled": True, "command": [sys.executable, "-c", "raise SystemExit(3)"], "observe": ["*"]}
+    async with parley(tmp_path, model.url, {"hooks": {"processes": {"gone": hook}}}) as server:
+        client = Client(server)
+        answer = await client.get("/api/hooks/processes")
+
+        [health] = answer.body["processes"]
+        assert (health["name"], health["state"] in ("starting", "down")) == ("gone", True)
+        document = (await client.get("/openapi.json")).body
+        schema_of(document, "/api/hooks/processes", "get", 200).validate(answer.body)
