@@ -32,9 +32,10 @@ async def measure(*, is_quick: bool) -> list[Figure]:
     with HookLayers(config.Hooks()).for_turn(_FACTS) as layers:
         assert layers is None, "nothing is configured"
     idle = BuiltinMember("idle", _Idle(), config.HookDefaults())
+    empty = TurnHooks(TurnLayers(facts=_FACTS))  # as turns have it where there is but a store of media
     hooked = TurnHooks(TurnLayers(facts=_FACTS, members=[idle]))
     return [
-        figure("chain per tool call, no hooks", "µs", await _chain(None, rounds), goal_p50=GOAL_US),
+        figure("chain per tool call, no hooks", "µs", await _chain(empty, rounds), goal_p50=GOAL_US),
         figure("chain per tool call, one in-process hook at two stages", "µs", await _chain(hooked, rounds)),
         figure("batch of one call, no hooks", "µs", await _batch(rounds)),
     ]

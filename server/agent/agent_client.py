@@ -116,6 +116,8 @@ class AgentClient:
             status = "completed"
         except TurnAborted as aborted:
             status = "aborted" if aborted.rollback else "error"
+            for chunk in turn.leftover_trace():
+                yield chunk
             raise
         except ServerError as error:
             status = "error"

@@ -75,6 +75,10 @@ class AgentTurn:
         for chunk in self._tracer.end():
             yield chunk
 
+    def leftover_trace(self) -> Iterator[LLMChunk]:
+        """What hooks did last, where the turn ended under it."""
+        yield from self._tracer.hook_reports(self._hooks)
+
     def _start(self) -> Iterator[LLMChunk]:
         if dropped := self._conversation.dropped:
             text = f"{dropped} tool call(s) or result(s) without their counterpart were left out of the history"

@@ -1,16 +1,19 @@
-"""What a hook changed, as the inspector shows it: the keys that differ, before and after, cut to size. Pure."""
+"""What a hook changed, as the inspector shows it: the keys that differ, before and after. Pure."""
 
 import json
 from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any, Final
 
+import msgspec
+
 from server.hooks.shapes import shape_calls, shape_message, shape_tool
 from server.hooks.stages import Abort, Decision, Deny, LlmAnswer, LlmCall, Respond, StageValue, Verdict
 
 MAX_VALUE_CHARS: Final = 2000
-MAX_MESSAGES: Final = 20
-"""Of changed messages that are shown for one hook."""
+MAX_ITEMS: Final = 20
+"""Of changed messages, or tools, that are shown for one hook."""
+_LISTS: Final = ("added", "removed", "changed")
 
 Changes = dict[str, Any]
 """Key → {before, after}; for messages a list of {index, before, after}, for tools {added, removed, changed}."""
@@ -33,13 +36,14 @@ def action_of(result: StageValue | Decision | None) -> str:
 
 
 def changes(before: StageValue, result: StageValue | Decision | None) -> Changes:
+    """In full; secrets have to be taken out before it is `trimmed`, for half a secret is not known as one."""
     match result:
         case None:
             return {}
         case Deny() | Abort() | Verdict():
-            return {"reason": {"after": cut(result.reason)}} if result.reason else {}
+            return {"reason": {"after": result.reason}} if result.reason else {}
         case Respond():
-            return {"result": {"after": cut(result.answer.for_llm)}}
+            return {"result": {"after": result.answer.for_llm}}
         case LlmCall() if isinstance(before, LlmCall):
             return _call_changes(before, result)
         case LlmAnswer() if isinstance(before, LlmAnswer):
@@ -50,12 +54,22 @@ def changes(before: StageValue, result: StageValue | Decision | None) -> Changes
             return _differing(_plain(before), _plain(result))
 
 
+def trimmed(found: Changes) -> Changes:
+    """Each value, and each list of them, cut to what a person looks at."""
+    return {key: _trimmed(value) for key, value in found.items()}
+
+
+def _trimmed(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_trimmed(item) for item in value[:MAX_ITEMS]]
+    sides = {key: [cut(one) for one in item[:MAX_ITEMS]] for key, item in value.items() if key in _LISTS}
+    return {**{key: cut(item) for key, item in value.items() if key not in _LISTS}, **sides}
+
+
 def cut(value: Any) -> Any:
     """The value itself where it is small; else its beginning, as text."""
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=_plain)
-    if len(text) <= MAX_VALUE_CHARS:
-        return value if isinstance(value, str) else json.loads(text)
-    return f"{text[:MAX_VALUE_CHARS]}… ({len(text)} characters)"
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return value if len(text) <= MAX_VALUE_CHARS else f"{text[:MAX_VALUE_CHARS]}… ({len(text)} characters)"
 
 
 def _call_changes(before: LlmCall, after: LlmCall) -> Changes:
@@ -67,9 +81,9 @@ def _call_changes(before: LlmCall, after: LlmCall) -> Changes:
     was, now = ({tool.name: tool for tool in call.tools} for call in (before, after))
     if was != now:
         found["tools"] = {
-            "added": [cut(shape_tool(now[name])) for name in now if name not in was],
+            "added": [shape_tool(now[name]) for name in now if name not in was],
             "removed": [name for name in was if name not in now],
-            "changed": [cut(shape_tool(now[name])) for name in now if name in was and now[name] != was[name]],
+            "changed": [shape_tool(now[name]) for name in now if name in was and now[name] != was[name]],
         }
     return found
 
@@ -78,21 +92,21 @@ def _message_changes(before: LlmCall, after: LlmCall) -> list[dict[str, Any]]:
     """By place in the new list; one that is gone by its place in the old."""
     kept = {id(message) for message in after.messages}
     known = {id(message) for message in before.messages}
-    gone = [(i, m) for i, m in enumerate(before.messages) if id(m) not in kept]
-    new = [(i, m) for i, m in enumerate(after.messages) if id(m) not in known]
     found: dict[int, dict[str, Any]] = {}
-    for index, message in new:
-        found[index] = {"index": index, "after": cut(shape_message(message))}
-    for index, message in gone:
-        found.setdefault(index, {"index": index})["before"] = cut(shape_message(message))
-    return list(found.values())[:MAX_MESSAGES]
+    for index, message in enumerate(after.messages):
+        if id(message) not in known:
+            found[index] = {"index": index, "after": shape_message(message)}
+    for index, message in enumerate(before.messages):
+        if id(message) not in kept:
+            found.setdefault(index, {"index": index})["before"] = shape_message(message)
+    return list(found.values())
 
 
 def _plain(value: Any) -> dict[str, Any]:
-    return {field.name: getattr(value, field.name) for field in fields(value)}
+    """As JSON."""
+    found: dict[str, Any] = msgspec.to_builtins({field.name: getattr(value, field.name) for field in fields(value)})
+    return found
 
 
 def _differing(before: Mapping[str, Any], after: Mapping[str, Any]) -> Changes:
-    return {
-        key: {"before": cut(before[key]), "after": cut(now)} for key, now in after.items() if now != before.get(key)
-    }
+    return {key: {"before": before[key], "after": now} for key, now in after.items() if now != before.get(key)}

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from server.hooks.changes import action_of, changes, cut
+from server.hooks.changes import action_of, changes, cut, trimmed
 from server.hooks.channel import STAGES, HookCallFailed, Stage
 from server.hooks.events import Events
 from server.hooks.members import Member
@@ -203,7 +203,7 @@ class HookPipeline:
             "hook": member.name,
             "ms": _ms_since(started_s),
             "action": action_of(result),
-            "changes": await self._concealed(changes(value, result)),
+            "changes": trimmed(await self._concealed(changes(value, result))),
         }
         self._reports.append(HookReport(event="hook_changed", data=data))
 

@@ -63,7 +63,7 @@ class Results:
                 outcome = await hooks.policy.after(course.invocation(), outcome)
         limit = self._settings.max_result_bytes
         content, for_user = cut_to(outcome.content, limit), outcome.for_user and cut_to(outcome.for_user, limit)
-        if content is outcome.content and for_user is outcome.for_user:
+        if content == outcome.content and for_user == outcome.for_user:
             return outcome
         return replace(outcome, content=content, for_user=for_user)
 
