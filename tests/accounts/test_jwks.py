@@ -175,6 +175,8 @@ async def test_of_keys_only_those_that_sign_and_are_public_count(provider: Provi
         with pytest.raises(AuthError):
             await verifier.identify(given)
     assert (await verifier.identify(made(RSA, "k3", "RS256"))).user_id == "anna"
+    keys = PublishedKeys(provider.url, max_age_s=MAX_AGE_S, now=lambda: provider.now_s)
+    assert list(await keys.find("HS256", "k2")) == [], "a secret that is published is none"
 
 
 async def test_a_token_without_a_key_id_needs_a_provider_with_one_key(provider: Provider) -> None:
