@@ -38,7 +38,7 @@
  * @typedef {{type: "text", turn_id: string, delta: string}} Text
  * @typedef {{type: "reasoning", turn_id: string, delta: string}} Reasoning
  * @typedef {{type: "sentence", turn_id: string, index: number, text: string, spoken: string | null,
- *   audio: AudioFormat | null}} Sentence
+ *   audio: AudioFormat | null, approval?: string}} Sentence
  * @typedef {{type: "sentence_end", turn_id: string, index: number, duration_ms: number, words?: Word[]}} SentenceEnd
  * @typedef {{type: "hook", turn_id: string, name: string, role: "system" | "user", content: string, skill: string,
  *   timing: string, sig: string}} Hook

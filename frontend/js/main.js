@@ -129,6 +129,8 @@ function perform(effect) {
       return void leaveFor("/login");
     case "microphone":
       return void (effect.isOn ? startMicrophone(effect.deviceId) : stopMicrophone());
+    case "skip":
+      return player.skip(effect.turnId, effect.index);
     case "sound":
       return player[effect.act]();
   }

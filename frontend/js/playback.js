@@ -72,6 +72,30 @@ export function silenced(playback) {
   return playNextAudio({ ...playback, hasSound: false, playing: playing && { ...playing, isOver: true } });
 }
 
+/** The sentences, playing or still to come, that say that question aloud. @param {Playback} playback @param {string} approvalId */
+export function sentencesAsking({ playing, audioQueue }, approvalId) {
+  const sentences = audioQueue.filter((frame) => frame.type === "sentence");
+  return (playing ? [playing.sentence, ...sentences] : sentences).filter(({ approval }) => approval === approvalId);
+}
+
+/**
+ * Pass over a question that needs no answer any more. It has no text, so nothing is lost.
+ *
+ * @param {Playback} playback @param {string} approvalId
+ * @returns {Playback}
+ */
+export function unasked(playback, approvalId) {
+  const isAsking = new Set(sentencesAsking(playback, approvalId).map(({ index }) => index));
+  const { playing } = playback;
+  const isOut = (/** @type {QueuedFrame} */ frame) =>
+    (frame.type === "sentence" || frame.type === "sentence_end") && isAsking.has(frame.index);
+  return playNextAudio({
+    ...playback,
+    playing: playing && isAsking.has(playing.sentence.index) ? null : playing,
+    audioQueue: playback.audioQueue.filter((frame) => !isOut(frame)),
+  });
+}
+
 /**
  * Stop here: what was not reached is dropped, but every hook received is kept,
  * because the model has read it. The sentence being played is kept up to the word reached.

@@ -9,7 +9,9 @@
  * @typedef {{arguments: string, reason: string, remember: "no" | "conversation" | "always"}} Fields as the user filled them in
  */
 
+import { sentencesAsking, unasked } from "./playback.js";
 import { pretty } from "./pretty.js";
+import { playedOn } from "./reduce_playback.js";
 import { withEffects, withNotice, withTurnNotice } from "./state.js";
 
 const MAX_OPEN = 32;
@@ -26,8 +28,30 @@ export function resolved(state, frame) {
   const answered = state.approvals.find(({ frame: { id } }) => id === frame.id);
   const approvals = state.approvals.filter((approval) => approval !== answered);
   const tool = answered?.frame.tool ?? frame.tool;
-  const told = tool ? withOutcome({ ...state, approvals }, frame, tool) : { ...state, approvals };
-  return answered ? withEffects(told, { type: "leave_approval" }) : told;
+  const next = tool ? withOutcome({ ...state, approvals }, frame, tool) : { ...state, approvals };
+  const silent = hushed(next, frame.id);
+  return answered ? withEffects(silent, { type: "leave_approval" }) : silent;
+}
+
+/** A question that was answered is not said to its end. @param {State} state @param {string} id @returns {State} */
+function hushed(state, id) {
+  const { turn } = state;
+  const asking = turn ? sentencesAsking(turn.playback, id) : [];
+  if (!turn || !asking.length) return state;
+  const { playing } = turn.playback;
+  const heard = { turn_id: turn.id, index: playing?.sentence.index ?? 0, ms: Math.round(playing?.heardMs ?? 0) };
+  const isHeard = playing?.sentence.approval === id && playing.heardMs > 0;
+  const next = withEffects(
+    state,
+    ...asking.map(({ index }) => /** @type {const} */ ({ type: "skip", turnId: turn.id, index })),
+    ...(isHeard ? [told({ type: "playback", ...heard, state: "stopped" })] : []),
+  );
+  return playedOn(next, turn, unasked(turn.playback, id));
+}
+
+/** @param {import("./frames.js").ClientFrame} frame @returns {import("./state.js").Effect} */
+function told(frame) {
+  return { type: "send", frame };
 }
 
 /** Whoever asked is gone, and nobody said yes. @param {State} state @returns {State} */

@@ -112,6 +112,7 @@
  *   | {type: "readiness"}
  *   | {type: "log_in"}
  *   | {type: "microphone", isOn: boolean, deviceId: string}
+ *   | {type: "skip", turnId: string, index: number}
  *   | {type: "sound", act: "flush" | "pause" | "resume"}} Effect
  */
 

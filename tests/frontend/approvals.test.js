@@ -141,3 +141,41 @@ test("the editor starts with the arguments and is not filled again", () => {
   assert.equal("value" in editor.attributes, false);
   assert.equal(textOf(editor), '{\n  "path": "a"\n}');
 });
+
+const SOUND = { format: "pcm16", sample_rate: 24000 };
+const aloud = (index, id) => ({ ...t1.sentence(index, "", SOUND), spoken: "May it?", approval: id });
+
+test("a question that was answered is not said to its end, and the reply goes on", () => {
+  const page = asked(t1.sentence(0, "Let me write. ", SOUND), t1.sentenceEnd(0, 800), aloud(1, "a1"), t1.asks("a1"));
+  page.dispatch({ type: "heard", turnId: "t1", index: 0, ms: 800, isOver: true });
+  page.dispatch({ type: "heard", turnId: "t1", index: 1, ms: 120, isOver: false });
+
+  page.receive(t1.resolves("a1", "user"));
+
+  assert.deepEqual(
+    page.effects.filter(({ type }) => type === "skip"),
+    [{ type: "skip", turnId: "t1", index: 1 }],
+  );
+  assert.deepEqual(page.sentOf("playback").at(-1), {
+    type: "playback",
+    turn_id: "t1",
+    index: 1,
+    ms: 120,
+    state: "stopped",
+  });
+  page.receive(t1.sentenceEnd(1, 900), t1.sentence(2, "Done."), t1.sentenceEnd(2), t1.end());
+  assert.deepEqual(page.history, ["user: Write it down", "assistant: Let me write. Done."]);
+});
+
+test("a question that was answered before its turn to be heard is passed over, and what is playing is not", () => {
+  const page = asked(t1.sentence(0, "Let me write.", SOUND), t1.sentenceEnd(0, 800), aloud(1, "a1"), t1.asks("a1"));
+  page.dispatch({ type: "heard", turnId: "t1", index: 0, ms: 100, isOver: false });
+  const told = page.sentOf("playback").length;
+
+  page.receive(t1.resolves("a1", "user"), t1.sentenceEnd(1, 900), t1.end());
+
+  assert.equal(page.sentOf("playback").length, told);
+  assert.equal(page.state.turn.playback.playing.sentence.index, 0);
+  page.dispatch({ type: "heard", turnId: "t1", index: 0, ms: 800, isOver: true });
+  assert.equal(page.state.turn, null);
+});

@@ -301,3 +301,16 @@ test("the level is 0 for silence and 1 for full scale", () => {
   assert.ok(levelOf(new Int16Array(320).fill(32767)) > 0.99);
   assert.ok(Math.abs(levelOf(new Int16Array(320).fill(1036)) - 0.5) < 0.01);
 });
+
+test("a sentence that is passed over falls silent, and what stands behind it is heard", () => {
+  const core = new PlayerCore(RATE);
+  sentence(core, 1, 500);
+  sentence(core, 2, 40);
+  render(core, 50);
+  core.report();
+
+  core.skip(1);
+
+  assert.equal(loud(render(core, 100)), sound(40).length);
+  assert.deepEqual(core.report(), [{ id: 2, ms: 40, isOver: true }]);
+});

@@ -79,6 +79,16 @@ export class Player {
     this.open = null;
   }
 
+  /** Nothing more of that sentence is heard, nor told of. @param {string} turnId @param {number} index */
+  skip(turnId, index) {
+    for (const [id, sentence] of this.sentences) {
+      if (sentence.turnId !== turnId || sentence.index !== index) continue;
+      this.sentences.delete(id);
+      if (this.open === sentence) this.open = null;
+      this.#post({ type: "skip", id });
+    }
+  }
+
   /** Silence at once; what comes of the open sentence is dropped, too. */
   flush() {
     this.open = null;

@@ -54,6 +54,12 @@ export class PlayerCore {
     if (piece) piece.isEnded = true;
   }
 
+  /** Nothing more of that one is rendered; what stands behind it is. @param {number} id */
+  skip(id) {
+    if (this.pieces[0]?.id === id) this.isWaiting = true;
+    this.pieces = this.pieces.filter((piece) => piece.id !== id);
+  }
+
   /** Nothing of what is here is ever rendered. */
   flush() {
     this.pieces = [];

@@ -20,6 +20,8 @@ class Player extends AudioWorkletProcessor {
           return this.core.push(new Int16Array(data.pcm));
         case "end":
           return this.core.end();
+        case "skip":
+          return this.core.skip(data.id);
         case "flush":
           return this.core.flush();
         case "pause":
