@@ -1,0 +1,112 @@
+"""Is what stands where a secret was promised one, or does it stand for one? Placeholders and code are not."""
+
+import itertools
+import re
+from typing import Final
+
+_NOTHING: Final = re.compile(
+    r"(?:null|nil|none|undefined|true|false|yes|no|on|off|n/?a|tbd|todo|fixme|required|optional|string|str|number|int|"
+    r"integer|bool|boolean|any|bytes|object|secret|token|password|passwort|key|value|redacted|masked|hidden|removed|"
+    r"empty|unset|not set|not shown|unknown|default|changeme|change[-_ ]?me|change[-_ ]?it|example|placeholder|sample|dummy|"
+    r"foo|bar|baz|abc|xyz|test|include|same-origin|omit|basic|bearer|digest)\W*\Z",
+    re.IGNORECASE,
+)
+_PLACEHOLDER: Final = re.compile(
+    r"<[^<>]{1,80}>"  # <token>
+    r"|\$\{|\$\(|\$[A-Za-z_][\w:.]*|\$\$"  # shells, templates
+    r"|\{\{|\{%|\{[\w.]+\}|%[A-Za-z_]\w*%|%\(|%s|@[\w.]+@|\#\{|#[A-Z_]+#|__[A-Z_]+__"
+    r"|!(?:secret|vault|Ref|Sub|env|include|reference)\b|ENC\[|sops|\(\(|\[\[|ref\+|op://|vault:|vault://|arn:|keyring:|"
+    r"env[:.(]|env\.|file:|file/|secrets?\.[A-Za-z_]|secretKeyRef|valueFrom|ssm:|awssm|gcpsm|azkv|akv|kms:|"
+    r"projects/[^/]+/secrets|@Microsoft\.KeyVault|AQICAH|cmd:|keychain:|pass:[A-Z_$]|"
+    r"\[(?:REDACTED|redacted|FILTERED|filtered|MASKED|masked|HIDDEN|hidden|removed|secret)|\(redacted|\(hidden"
+    r"|process\.env|os\.environ|os\.getenv|getenv|ENV\[|System\.|Deno\.env|import\.meta|std::env",
+)
+_STANDS_FOR: Final = re.compile(
+    r"(?:^|[^a-z])(?:your|ihre?|dein|tu|su|votre|deine?|here|example|changeme|replace|insert|enter|placeholder|dummy|redacted|"
+    r"masked|fake|todo|some|goes|my[-_](?:token|secret|password|api|key)|sample|xxx+|paste|fill)(?:[^a-z]|$)",
+    re.IGNORECASE,
+)
+_PATH: Final = re.compile(
+    r"(?:~|\.{1,2})?/[\w./~@+-]*\Z|[A-Za-z]:\\[\w\\ .~-]*\Z|[\w./-]+\.(?:txt|pem|key|crt|json|ya?ml|env|md|py|js|ts)\Z"
+)
+_VERSION: Final = re.compile(r"[\^~>=<v ]*\d+(?:\.\d+){1,3}[-\w.]*\Z")
+_DATE: Final = re.compile(r"\d{4}-\d\d-\d\d(?:[T ][\d:.,+Z-]*)?\Z")
+_CODE: Final = re.compile(
+    r"[A-Za-z_][\w.]*(?:\?\.|->|::)\w|"  # a?.b, a->b, a::b
+    r"[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)+\Z|"  # settings.DB_PASSWORD
+    r"(?:[A-Za-z_$][\w$.]*)?\(|"  # generate_key()
+    r"[A-Za-z_][\w.]*\[|"  # row["password"]
+    r"&(?:mut )?\w+\Z|\|\||&&|=>|==|\?\?|"
+    r"(?:async|await|new|function|lambda|return|self|this|if|for|not|or|and|is|raise|def|let|var|const|null|typeof)\b"
+)
+_RULE: Final = re.compile(
+    r"\b(?:characters?|chars|digits?|letters?|least|must|should|zeichen|signs?|minimum|only|bytes?|bits?)\b",
+    re.IGNORECASE,
+)
+_APP_PASSWORD: Final = re.compile(r"[a-z]{4}(?: [a-z]{4}){3}\Z")
+_WORDS: Final = re.compile(r"[a-z]+(?: [a-z]+){11,23}\Z")
+_SAME: Final = re.compile(r"(.)\1*\Z", re.DOTALL)
+_MASK: Final = re.compile(r"[*•●xX.…_\-#?]{3,}")
+_IDENTIFIER: Final = re.compile(r"[A-Za-z_]+\Z")
+_UUID: Final = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\Z")
+
+
+def is_placeholder(value: str) -> bool:
+    """Stands for a value, refers to one, or says that there is none."""
+    return bool(
+        not value
+        or _SAME.match(value)
+        or _NOTHING.match(value)
+        or _PLACEHOLDER.match(value)
+        or _STANDS_FOR.search(value[:120])
+        or (_MASK.search(value[:200]) and len(_MASK.sub("", value[:200])) <= 12)
+        or value.startswith(("\u2026", "..."))
+        or value.endswith(("\u2026", "..."))
+    )
+
+
+def is_plausible(value: str, *, is_quoted: bool) -> bool:
+    """For a strong name: whether a person or a program may have chosen this as a secret."""
+    if len(value) < 4 or is_placeholder(value) or _PATH.match(value) or _VERSION.match(value) or _DATE.match(value):
+        return False
+    if not is_quoted and _CODE.match(value):
+        return False
+    if is_quoted and "(" in value and _CODE.match(value) and value.endswith(")"):
+        return False
+    if _APP_PASSWORD.match(value) or _WORDS.match(value):
+        return True
+    has_digit = any(letter.isdigit() for letter in value)
+    if " " in value.strip():
+        return is_quoted and has_digit and not _RULE.search(value) and len(value) <= 100
+    if has_digit:
+        return not value.isdigit() or len(value) >= 6
+    if _IDENTIFIER.match(value):  # letters alone: a word, a type, a name
+        return len(value) >= 12 and "_" not in value and _changes(value) >= 0.45 * len(value)
+    if value.isalpha():
+        return False
+    letters = sum(letter.isalpha() for letter in value)
+    signs = set(value) - {"-", "_", ".", ",", ";", ":", " ", "'", '"', "(", ")", "/"}
+    if any(not letter.isalnum() for letter in signs):
+        return letters >= 3 and len(value) >= 6 and value[-1] not in ".,;:"
+    return is_quoted and value.count("-") >= 2 and len(value) >= 16
+
+
+def is_random(value: str, *, at_least: int = 16) -> bool:
+    """Looks as if a generator had made it: one run, letters and digits mixed, not made of words."""
+    if len(value) < at_least or " " in value or is_placeholder(value) or _PATH.match(value) or _DATE.match(value):
+        return False
+    if _CODE.match(value):
+        return False
+    digits = sum(letter.isdigit() for letter in value)
+    if digits == 0 or digits == len(value):
+        return len(value) >= 24 and digits == 0 and value.isalpha() and _changes(value) >= 8
+    if _UUID.match(value):
+        return True
+    longest = max((len(part) for part in re.split(r"[-_.:/+=~%]", value)), default=0)
+    return longest >= min(12, at_least) and (digits >= 2 or _changes(value) >= 4)
+
+
+def _changes(value: str) -> int:
+    """How often upper and lower case, letters and digits take turns."""
+    kinds = [0 if c.isdigit() else 1 if c.isupper() else 2 for c in value[:80]]
+    return sum(a != b for a, b in itertools.pairwise(kinds))
