@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from server.agent.chunks import LLMChunk
 from server.agent.injections import Injections
 from server.agent.messages import Conversation
-from server.agent.model_call import EndpointMemory, ModelCalls
+from server.agent.model_call import EndpointMemory, ModelCalls, late_mode
 from server.agent.prompts import COMPACT, FULL, PromptSet, system_prompt
 from server.agent.rewriting import Rewriter
 from server.agent.roles import adapt
@@ -80,9 +80,8 @@ class AgentClient:
         """
         conversation = Conversation(self.system_prompt(options), messages)
         names = self._executor.registry.names if enable_tools and self._settings.planning else ()
-        self._model.read_ahead(
-            adapt(conversation.messages, self._model.late_system or "user"), question=question, tool_names=names
-        )
+        mode = late_mode(self._llm, self._model, self._memory)
+        self._model.read_ahead(adapt(conversation.messages, mode), question=question, tool_names=names)
 
     async def chat_stream(
         self,

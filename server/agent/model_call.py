@@ -109,7 +109,7 @@ class ModelCalls:
             for chunk in self._limit_images(given):
                 yield chunk
             fitted = self._fitting(await self._fit(request, given))
-            mode = self._mode()
+            mode = late_mode(self._settings, self._model, self._memory)
             messages = _checked(adapt(fitted.messages, mode))
             sent = replace(request, messages=messages, question=self._conversation.question)
             for chunk in self._tracer.before_call(sent, fitted, mode=mode, round_number=round_number, attempt=attempt):
@@ -194,11 +194,6 @@ class ModelCalls:
             self._said_unseen = True
             yield _unseen_notice(self._model.info.name)
 
-    def _mode(self) -> LateSystem:
-        if self._settings.late_system != "auto":
-            return self._settings.late_system
-        return self._model.late_system or self._memory.late_system or "native"
-
     def _learn(
         self, error: ProviderError, request: ModelRequest, fitted: Fitted, mode: LateSystem, attempt: int
     ) -> Iterator[LLMChunk]:
@@ -236,6 +231,13 @@ class ModelCalls:
     def _may_change_roles(self, mode: LateSystem) -> bool:
         is_auto = self._settings.late_system == "auto" and self._model.late_system is None
         return is_auto and mode == "native" and self._model.info.host not in _NATIVE_HOSTS
+
+
+def late_mode(settings: config.Llm, model: LanguageModel, memory: EndpointMemory) -> LateSystem:
+    """How system messages inside the conversation are sent now."""
+    if settings.late_system != "auto":
+        return settings.late_system
+    return model.late_system or memory.late_system or "native"
 
 
 class IllegalMessages(ServerError):

@@ -1,7 +1,12 @@
 """What the model is given to read before a turn is the beginning of what the turn sends."""
 
+from typing import Literal
+
+import pytest
+
 from server.agent.agent_client import TurnOptions
-from server.llm.types import Finished, TextDelta
+from server.config import Llm
+from server.llm.types import Finished, LateSystem, TextDelta
 from tests.agent.scene import agent_for, play
 from tests.support.scripted_model import ScriptedModel
 
@@ -12,9 +17,12 @@ HISTORY = [
 ]
 
 
-async def test_what_is_read_ahead_is_how_the_first_call_of_the_turn_begins() -> None:
-    model = ScriptedModel([[TextDelta("Because."), Finished("stop")]], is_compact=True, late_system="native")
-    agent = agent_for(model)
+@pytest.mark.parametrize(("needed", "configured"), [("native", "auto"), (None, "auto"), ("user", "native")])
+async def test_what_is_read_ahead_is_how_the_first_call_of_the_turn_begins(
+    needed: LateSystem | None, configured: Literal["auto", "native"]
+) -> None:
+    model = ScriptedModel([[TextDelta("Because."), Finished("stop")]], is_compact=True, late_system=needed)
+    agent = agent_for(model, llm=Llm(late_system=configured))
     agent.read_ahead(HISTORY, "Why?", True, options=TurnOptions())
     await play(agent, messages=[*HISTORY, {"role": "user", "content": "Why?"}])
 
