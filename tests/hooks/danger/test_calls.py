@@ -337,7 +337,8 @@ INSERT INTO t (a) VALUES (1) ON CONFLICT DO NOTHING
 INSERT INTO t VALUES (1) ON DUPLICATE KEY UPDATE a = 1
 BEGIN
 SELECT set_config('x','y',true)""",
-) + [
+)
+QUIET += [
     ("send_message", {"to": "Anna", "text": "Delete the old draft please"}),
     ("slack_post_message", {"channel": "C123", "text": "tests are green"}),
     ("create_event", {"title": "Delete old code", "attendees": ["a@x"]}),
@@ -462,19 +463,16 @@ SELECT set_config('x','y',true)""",
 ]
 
 
-@pytest.mark.parametrize(("tool", "arguments"), ASKED)
-def test_a_call_that_cannot_be_taken_back_is_asked_about(tool: str, arguments: dict[str, Any]) -> None:
-    assert judge_call(tool, "EXTERNAL", arguments) is not None
+def test_a_call_that_cannot_be_taken_back_is_asked_about() -> None:
+    assert [call for call in ASKED if judge_call(call[0], "EXTERNAL", call[1]) is None] == []
 
 
-@pytest.mark.parametrize(("tool", "arguments"), QUIET)
-def test_an_everyday_call_asks_nothing(tool: str, arguments: dict[str, Any]) -> None:
-    assert judge_call(tool, "EXTERNAL", arguments) is None
+def test_an_everyday_call_asks_nothing() -> None:
+    assert [call for call in QUIET if judge_call(call[0], "EXTERNAL", call[1]) is not None] == []
 
 
-@pytest.mark.parametrize(("tool", "arguments"), ASKED)
-def test_a_tool_that_only_reads_asks_nothing(tool: str, arguments: dict[str, Any]) -> None:
-    assert judge_call(tool, "READ", arguments) is None
+def test_a_tool_that_only_reads_asks_nothing() -> None:
+    assert [call for call in ASKED if judge_call(call[0], "READ", call[1]) is not None] == []
 
 
 @pytest.mark.parametrize("arguments", [None, "rm -rf /", ["rm", "-rf", "/"], 7, {"a": [[[{"b": None}]]]}])

@@ -547,14 +547,12 @@ svn up
 """
 
 
-@pytest.mark.parametrize("line", ASKED.strip().split("\n"))
-def test_a_command_that_cannot_be_taken_back_is_asked_about(line: str) -> None:
-    assert judge_shell(line) is not None
+def test_a_command_that_cannot_be_taken_back_is_asked_about() -> None:
+    assert [line for line in ASKED.strip().split("\n") if judge_shell(line) is None] == []
 
 
-@pytest.mark.parametrize("line", QUIET.strip().split("\n"))
-def test_an_everyday_command_asks_nothing(line: str) -> None:
-    assert judge_shell(line) is None
+def test_an_everyday_command_asks_nothing() -> None:
+    assert [line for line in QUIET.strip().split("\n") if judge_shell(line) is not None] == []
 
 
 @pytest.mark.parametrize(
