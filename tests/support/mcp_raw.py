@@ -16,7 +16,6 @@ import threading
 import time
 from typing import Any
 
-
 _one_at_a_time = threading.Lock()
 
 
