@@ -87,7 +87,7 @@ class AgentTurn:
 
     async def _answer_directly(self) -> AsyncGenerator[LLMChunk, None]:
         self._telling.begin_round(1)
-        async with aclosing(self._say(ModelRequest(messages=(), purpose="direct"), Reply())) as chunks:
+        async with aclosing(self._say(ModelRequest(purpose="direct"), Reply())) as chunks:
             async for chunk in chunks:
                 yield chunk
 
@@ -98,7 +98,7 @@ class AgentTurn:
         prompt = self._injections.inject_prompt("planning_prompt", self._prompts.planning_prompt(names))
         head = TagReader()
         reply = Reply(head)
-        request = ModelRequest(messages=(), purpose="planning", tool_names=names)
+        request = ModelRequest(purpose="planning", tool_names=names)
         planning = PlanningPrompt(message=prompt, naming=self._prompts.planning_prompt)
         async with aclosing(self._say(request, reply, planning=planning)) as chunks:
             async for chunk in chunks:
@@ -136,7 +136,6 @@ class AgentTurn:
         step = self._inject_step_prompt(number, is_last=is_last)
         purpose: Purpose = "last" if is_last else "round"
         request = ModelRequest(
-            messages=(),
             tools=self._tools,
             tool_choice="none" if is_last else "auto",
             purpose=purpose,

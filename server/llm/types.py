@@ -31,7 +31,8 @@ class ToolSpec:
 class ModelRequest:
     """One call. The messages are legal and in the roles to be sent; a provider changes nothing in them."""
 
-    messages: Sequence[Message]
+    messages: Sequence[Message] = ()
+    """Put in for each try of the call."""
     tools: Sequence[ToolSpec] = ()
     tool_choice: Literal["auto", "none"] = "auto"
     purpose: Purpose = "direct"
