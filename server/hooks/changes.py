@@ -13,7 +13,6 @@ from server.hooks.stages import Abort, Decision, Deny, LlmAnswer, LlmCall, Respo
 MAX_VALUE_CHARS: Final = 2000
 MAX_ITEMS: Final = 20
 """Of changed messages, or tools, that are shown for one hook."""
-_LISTS: Final = ("added", "removed", "changed")
 
 Changes = dict[str, Any]
 """Key → {before, after}; for messages a list of {index, before, after}, for tools {added, removed, changed}."""
@@ -62,8 +61,9 @@ def trimmed(found: Changes) -> Changes:
 def _trimmed(value: Any) -> Any:
     if isinstance(value, list):
         return [_trimmed(item) for item in value[:MAX_ITEMS]]
-    sides = {key: [cut(one) for one in item[:MAX_ITEMS]] for key, item in value.items() if key in _LISTS}
-    return {**{key: cut(item) for key, item in value.items() if key not in _LISTS}, **sides}
+    if not isinstance(value, dict):
+        return cut(value)
+    return {key: _trimmed(item) if isinstance(item, list) else cut(item) for key, item in value.items()}
 
 
 def cut(value: Any) -> Any:

@@ -1,6 +1,7 @@
 """What a call passes before it may run: hooks, schema, policy, approval."""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any, Final
 
 from server.hooks.layers import TurnHooks
@@ -73,7 +74,8 @@ class Gates:
             return None
         if self._hooks is not None and (hook := self._hooks.pipeline.injector(course.name)) is not None:
             return course.refused(f"{course.name} did not run: the hook {hook}, whose tool it is, gave no result")
-        return course.refused(f"there is no tool {course.name}; there are: {', '.join(self._registry.names)}")
+        outcome = course.refused(f"there is no tool {course.name}; there are: {', '.join(self._registry.names)}")
+        return replace(outcome, name=course.call.name)  # a hook may have written anything, and providers are touchy
 
     def _misfit(self, course: Course) -> ToolOutcome | None:
         assert course.tool is not None

@@ -403,6 +403,19 @@ async def test_the_trace_shows_what_each_hook_changed_and_messages_it_wrote() ->
     assert [message["origin"] for message in written] == [{"kind": "process_hook"}]
 
 
+async def test_the_trace_shows_which_hook_ended_the_turn() -> None:
+    options = with_hooks(hook("judge", before_llm={"action": "abort_turn", "reason": "enough"}), trace=True)
+    chunks: list[LLMChunk] = []
+    stream = agent_for(ScriptedModel()).chat_stream(QUESTION, [], False, options=options)
+
+    with pytest.raises(TurnAborted):
+        while True:
+            chunks.append(await anext(stream))
+
+    [(_, data)] = traces(chunks, "hook_changed")
+    assert (data["hook"], data["action"], data["changes"]) == ("judge", "abort_turn", {"reason": {"after": "enough"}})
+
+
 async def test_closing_the_turn_while_a_hook_is_asked_leaves_nothing_behind() -> None:
     asked = asyncio.Event()
 

@@ -6,12 +6,25 @@ import pytest
 
 from server import config
 from server.hooks.channel import HookCallFailed
+from server.hooks.events import Events
 from server.hooks.members import BuiltinMember
 from server.hooks.pipeline import Answered, Denied, Edited, HookPipeline
 from server.hooks.stages import LlmAnswer, LlmCall, Moment, ToolAnswer, ToolAsk, ToolRan, Verdict
 from server.hooks.types import TurnAborted
 from server.llm.types import ToolSpec
-from tests.hooks.fakes import FakeChannel, at, down, failed, guard, guard_at, hook, pipeline_of, timed_out
+from tests.hooks.fakes import (
+    FACTS,
+    FakeChannel,
+    at,
+    down,
+    failed,
+    guard,
+    guard_at,
+    hook,
+    member,
+    pipeline_of,
+    timed_out,
+)
 
 ASK = ToolAsk(name="echo", arguments={"text": "hi"})
 ANSWER = LlmAnswer(model="m", content="Hello.")
@@ -326,6 +339,18 @@ async def test_each_change_and_each_failure_is_reported() -> None:
     }
     assert (broken.data["kind"], broken.data["effect"]) == ("timed_out", "skipped")
     assert pipeline.take_reports() == []
+
+
+async def test_secrets_are_taken_out_of_what_is_reported() -> None:
+    async def conceal(value: Any) -> Any:
+        return dict.fromkeys(value, "…")
+
+    members = [member(hook(before_tool={"call": {"arguments": {"key": "sk-1"}}}))]
+    pipeline = HookPipeline(members, FACTS, events=Events(members, FACTS), is_traced=True, conceal=conceal)
+    await pipeline.before_tool(ASK)
+
+    [report] = pipeline.take_reports()
+    assert "sk-1" not in str(report)
 
 
 async def test_without_a_trace_nothing_is_kept() -> None:

@@ -110,6 +110,28 @@ async def test_tool_calls_in_interleaved_fragments_arrive_whole(server: OpenAISe
     ]
 
 
+async def test_what_a_call_wishes_wins_over_what_is_configured_but_for_our_own_fields(server: OpenAIServer) -> None:
+    model = client_of(server, api_key="k", max_tokens=50, options={"temperature": 0.5, "seed": 7})
+    server.say("ok")
+    wishes: dict[str, Any] = {
+        "temperature": 0,
+        "seed": None,
+        "max_tokens": 9,
+        "stream": False,
+        "messages": [],
+        "tool_choice": "x",
+    }
+    await ask(model, ModelRequest(messages=[USER], model="other", options=wishes))
+    await model.aclose()
+
+    body = server.requests[0].body
+    assert {key: body.get(key) for key in ("model", "temperature", "seed", "max_tokens", "stream", "messages")} == {
+        "model": "other", "temperature": 0, "seed": None, "max_tokens": 9, "stream": True, "messages": [USER],
+    }  # fmt: skip
+    assert "seed" not in body
+    assert "tool_choice" not in body
+
+
 async def test_the_request_is_what_was_asked_for(server: OpenAIServer) -> None:
     model = client_of(server, api_key="k", max_tokens=50, options={"temperature": 0.5, "stream_options": None})
     server.say("ok")

@@ -111,6 +111,13 @@ async def test_the_renamed_tool_is_the_one_that_is_checked_and_runs() -> None:
     assert outcome.content.startswith("the arguments do not fit other: n: 'five' is not of type 'integer'")
 
 
+async def test_a_name_that_no_tool_has_does_not_stand_beside_the_result() -> None:
+    outcome = await executor_for(layers_of(hook(before_tool={"call": {"tool": "no such; thing"}}))).run(call())
+
+    assert outcome.name == "count"
+    assert outcome.content == "there is no tool no such; thing; there are: count, other"
+
+
 async def test_arguments_that_ran_are_told_where_they_are_not_the_model_s() -> None:
     same = await executor_for(layers_of(hook(before_tool={}))).run(call(1))
     other = await executor_for(layers_of(hook(before_tool={"call": {"arguments": {"n": 2}}}))).run(call(1))
