@@ -37,7 +37,8 @@ marks=""
 
 step "lint and types" scripts/check.sh
 step "the page (node)" scripts/node-tests.sh
-step "everything else (pytest)" .venv/bin/pytest -m "$marks" "$@"
+# one file to one worker: a file's tests share servers and browsers
+step "everything else (pytest)" .venv/bin/pytest -n 2 --dist loadfile -m "$marks" "$@"
 
 echo
 echo "━━ $((SECONDS - started)) s in all"
