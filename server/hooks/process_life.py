@@ -18,6 +18,7 @@ from server.hooks.process_exit import exit_text, watch_exit
 from server.hooks.process_group import Family
 from server.hooks.process_pipes import BacklogFull, PipeReader, PipeWriter
 from server.hooks.process_stderr import MAX_STDERR_LINE_BYTES, StderrLog
+from server.hooks.tap import Tap
 
 MAX_OPEN_CALLS: Final = 256
 MAX_WAITING_EVENTS: Final = 256
@@ -47,7 +48,9 @@ class Limits:
 class ProcessLife:
     """`begin`, then `request` and `notify` from any task, until `ended`; `end` must be awaited, whatever happened."""
 
-    def __init__(self, name: str, process: subprocess.Popen[bytes], mark: str, limits: Limits) -> None:
+    def __init__(
+        self, name: str, process: subprocess.Popen[bytes], mark: str, limits: Limits, tap: Tap | None = None
+    ) -> None:
         """Takes the process over; `begin` is the way in."""
         assert process.stdin is not None
         assert process.stdout is not None
@@ -55,6 +58,7 @@ class ProcessLife:
         self._name = name
         self._process = process
         self._limits = limits
+        self._tap = tap
         self._loop = asyncio.get_running_loop()
         self.began = self._loop.time()
         self.family = Family(process.pid, mark)
@@ -71,11 +75,13 @@ class ProcessLife:
         self._spoke_last = asyncio.Event()
         self._in = PipeWriter(process.stdin)
         self._out = PipeReader(process.stdout, Lines(), self._take_line, self._spoke_last.set)
-        self._err = PipeReader(process.stderr, Lines(MAX_STDERR_LINE_BYTES), self._stderr.take)
+        self._err = PipeReader(process.stderr, Lines(MAX_STDERR_LINE_BYTES), self._take_error)
         watch_exit(process, self._loop, self._note_exit)
 
     @classmethod
-    async def begin(cls, name: str, hook: ProcessHook, environ: Mapping[str, str], limits: Limits) -> "ProcessLife":
+    async def begin(
+        cls, name: str, hook: ProcessHook, environ: Mapping[str, str], limits: Limits, *, tap: Tap | None = None
+    ) -> "ProcessLife":
         """Spawn it, without a shell and in a session of its own. Raises OSError; cancelled, it leaves no process."""
         mark = secrets.token_hex(8)
         environment = {**process_settings.environment(hook, environ), process_group.MARK: mark}
@@ -87,7 +93,7 @@ class ProcessLife:
             if spawning.exception() is None:
                 await cls(name, spawning.result(), mark, limits).end()
             raise
-        return cls(name, process, mark, limits)
+        return cls(name, process, mark, limits, tap)
 
     @property
     def pid(self) -> int:
@@ -131,9 +137,12 @@ class ProcessLife:
             return False
         self._last_event -= 1
         try:
-            self._in.send(self._last_event, notification(method, params))
+            line = notification(method, params)
+            self._in.send(self._last_event, line)
         except (OSError, BacklogFull, TypeError, ValueError):
             return False
+        if self._tap is not None:
+            self._tap.sent(line)
         if self._in.is_waiting(self._last_event):
             self._events.append(self._last_event)
         return True
@@ -157,6 +166,8 @@ class ProcessLife:
         except OSError as error:
             self.calls.abandon(call_id)
             raise self._failure("down", method, "it has closed its input") from error
+        if self._tap is not None:
+            self._tap.sent(line)
         return call_id
 
     def _time_out(self, call_id: int, limit_s: float) -> None:
@@ -176,7 +187,14 @@ class ProcessLife:
     def _failure(self, kind: Kind, method: str, why: str) -> HookCallFailed:
         return HookCallFailed(kind, f'process hook "{self._name}" {method} failed: {why}')
 
+    def _take_error(self, line: Line) -> bool:
+        if self._tap is not None:
+            self._tap.complained(line)
+        return self._stderr.take(line)
+
     def _take_line(self, line: Line) -> bool:
+        if self._tap is not None:
+            self._tap.heard(line)
         reply = self.calls.read(line)
         if len(self.calls.ignored) != self._reasons:
             self._reasons = len(self.calls.ignored)
@@ -205,6 +223,11 @@ class ProcessLife:
         why = f"{self._exit_text()}: {last}" if last else self._exit_text()
         self._fail_all(why)
         return why
+
+    def close_input(self) -> None:
+        """It sees the end of its input, and is given all the time it wants; further calls fail as `down`."""
+        self.is_closing = True
+        self._in.close()
 
     def kill(self) -> None:
         """For when there is no time to `end` it."""
