@@ -2,9 +2,11 @@
 
 import asyncio
 import base64
+import json
 import logging
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
+from typing import Any
 
 from server.agent.chunks import LLMChunk, ToolFinished, ToolStarted
 from server.agent.messages import Conversation, Origin, assistant_message, tool_message
@@ -50,12 +52,12 @@ class ToolUse:
         """Run the calls, then append call and results, nothing between them (L1-28). Raises TurnAborted."""
         calls = [self._with_own_id(call) for call in reply.calls]
         parsed = [parse_arguments(call.arguments) for call in calls]
-        asked = assistant_message(
-            reply.content, [(c.id, c.name, p.as_json) for c, p in zip(calls, parsed, strict=True)]
-        )
-        for call, arguments in zip(calls, parsed, strict=True):
-            shown = arguments.value if self._hooks is None else await self._hooks.conceal(arguments.value)
-            yield LLMChunk(tool_call=ToolStarted(call.id, call.name, shown))
+        asked = _asking(reply, calls, [arguments.as_json for arguments in parsed])
+        shown = [await self._concealed(arguments.value) for arguments in parsed]
+        if any(now is not was.value for now, was in zip(shown, parsed, strict=True)):
+            self._tracer.show_instead(asked, _asking(reply, calls, [json.dumps(value) for value in shown]))
+        for call, value in zip(calls, shown, strict=True):
+            yield LLMChunk(tool_call=ToolStarted(call.id, call.name, value))
         outcomes: list[ToolOutcome] = []
         async with aclosing(self._executor.run_batch(calls)) as batch:
             async for outcome in batch:
@@ -69,6 +71,9 @@ class ToolUse:
         self.ran = [outcome.name for outcome in outcomes]
         self._tracer.tools_ran += self.ran
         self.is_handled = all(outcome.is_handled for outcome in outcomes)
+
+    async def _concealed(self, arguments: Any) -> Any:
+        return arguments if self._hooks is None else await self._hooks.conceal(arguments)
 
     def _tell(self, outcome: ToolOutcome) -> list[LLMChunk]:
         finished = ToolFinished(
@@ -114,3 +119,9 @@ class ToolUse:
             call_id = f"{wanted}_{number}"
         self._call_ids.add(call_id)
         return ToolCall(call_id, call.name, call.arguments)
+
+
+def _asking(reply: Reply, calls: Sequence[ToolCall], arguments: Sequence[str]) -> Message:
+    return assistant_message(
+        reply.content, [(call.id, call.name, text) for call, text in zip(calls, arguments, strict=True)]
+    )

@@ -31,11 +31,16 @@ class Tracer:
         self._is_on = is_on
         self._ids: dict[int, str] = {}
         self._injected: dict[int, Message] = {}
+        self._shown: dict[int, Message] = {}  # in place of those that hold secrets
         self._fired: set[tuple[str | None, str | None]] = set()
         self._calls = 0
         self._purposes: set[Purpose] = set()
         self.tools_ran: list[str] = []
         """Names of the tools that ran, for the reasons why hooks did not fire."""
+
+    def show_instead(self, message: Message, shown: Message) -> None:
+        """`message` holds what nobody may see; it stands, or is about to stand, in the conversation."""
+        self._shown[id(message)] = shown
 
     def before_call(
         self, request: ModelRequest, fitted: Fitted, *, mode: LateSystem, round_number: int | None, attempt: int
@@ -111,7 +116,8 @@ class Tracer:
         content = message.get("content")
         text = content if isinstance(content, str) else _parts_text(content)
         origin = _origin_facts(self._conversation.origin(message))
-        facts = {"id": self._ids[id(message)], **message, "content": text, "origin": origin}
+        shown = self._shown.get(id(message), message)
+        facts = {"id": self._ids[id(message)], **shown, "content": text, "origin": origin}
         if _size_bytes(facts) <= _LONG_BYTES:
             return facts
         facts |= {"content": text[:_CUT_CHARS], "cut": True}

@@ -12,7 +12,7 @@ from server.agent.chunks import LLMChunk
 from server.config import Llm as LlmSettings
 from server.errors import ProviderUnreachable
 from server.hooks.layers import TurnLayers
-from server.hooks.types import TurnAborted
+from server.hooks.types import Invocation, ToolOutcome, TurnAborted
 from server.llm.types import Finished, ToolCall
 from server.media.store import MediaItem
 from tests.agent.scene import QUESTION, agent_for, notices, play, texts, told, tool, traces
@@ -401,6 +401,29 @@ async def test_the_trace_shows_what_each_hook_changed_and_messages_it_wrote() ->
     assert answered["changes"] == {"content": {"before": "Hello.", "after": "HELLO."}}
     written = [m for _, data in traces(chunks, "messages") for m in data["messages"] if m["content"] == "psst"]
     assert [message["origin"] for message in written] == [{"kind": "process_hook"}]
+
+
+class Secretive:
+    """A policy that lets everything pass and hides the key."""
+
+    async def before(self, call: Invocation) -> Invocation:
+        return call
+
+    async def after(self, call: Invocation, outcome: ToolOutcome) -> ToolOutcome:
+        return outcome
+
+    async def conceal(self, value: Any) -> Any:
+        return {**value, "key": "…"} if isinstance(value, dict) and "key" in value else value
+
+
+async def test_arguments_that_hold_a_secret_are_hidden_from_wire_and_trace_but_not_from_the_model() -> None:
+    model = ScriptedModel([call("alpha", key="sk-1"), say("Done.")])
+
+    chunks = await play(agent_for(model, planning=False), options=with_hooks(policy=Secretive(), trace=True))
+
+    assert [chunk.tool_call.arguments for chunk in chunks if chunk.tool_call] == [{"key": "…"}]
+    assert "sk-1" not in str(chunks)
+    assert "sk-1" in str(model.messages(1))
 
 
 async def test_the_trace_shows_which_hook_ended_the_turn() -> None:
