@@ -80,8 +80,7 @@ export function recordOf(state, conversation) {
   const { access: _access, revision: _revision, ...stored } = conversation;
   const playback = playbackOf(state, conversation.id);
   const segments = playback ? cut(playback).historySegments : [];
-  // A conversation is text and hooks; tool rounds are of the turn alone.
-  return { ...stored, historySegments: segments.filter(({ kind }) => kind === "sentence" || kind === "hook") };
+  return { ...stored, historySegments: segments.filter(({ kind }) => kind !== "tool") }; // those are of the turn alone
 }
 
 /** @param {State} before @param {State} after @returns {State} */

@@ -127,7 +127,7 @@ export function unansweredMessage(history) {
  * @returns {{messages: Message[], droppedTurns: number} | null}
  */
 export function fitToLimits(history, limits) {
-  let messages = history.filter((message) => !message._unverified);
+  let messages = asSent(history);
   if (!limits) return { messages, droppedTurns: 0 };
   let droppedTurns = 0;
   let bytes = messages.reduce((sum, message) => sum + bytesOf(message), ENVELOPE_BYTES);
@@ -139,6 +139,35 @@ export function fitToLimits(history, limits) {
     droppedTurns += 1;
   }
   return { messages, droppedTurns };
+}
+
+/**
+ * Of a reply, a file that was shown in its midst leaves no gap: it is one message, as it was written.
+ *
+ * @param {readonly Message[]} history
+ * @returns {Message[]}
+ */
+function asSent(history) {
+  /** @type {Message[]} */
+  const messages = [];
+  let isBehindFile = false;
+  for (const message of history) {
+    const last = messages.at(-1);
+    if (message._media) isBehindFile = true;
+    else if (message._unverified) continue;
+    else if (isBehindFile && last && isReply(last) && isReply(message) && last._turn === message._turn) {
+      messages[messages.length - 1] = { ...last, content: last.content + message.content };
+    } else {
+      messages.push(message);
+      isBehindFile = false;
+    }
+  }
+  return messages;
+}
+
+/** @param {Message} message */
+function isReply({ role, _hook }) {
+  return role === "assistant" && !_hook;
 }
 
 const ENVELOPE_BYTES = 200;

@@ -33,6 +33,7 @@ export function asJson(record) {
 /** @param {ConversationRecord} record */
 export function asMarkdown(record) {
   const parts = wholeHistory(record).map((message) => {
+    if (message._media) return quoted(`*${message._media.name}* (shown on the page; not kept)`);
     if (message._hook)
       return quoted(`*Hook ${message._skill}/${message._hook} (${message.role})*\n\n${message.content}`);
     return `**${message.role === "user" ? "You" : "Parley"}**\n\n${message.content.trim()}`;

@@ -22,6 +22,7 @@
  * @property {string} [_turn] the turn that this message belongs to
  * @property {Answer} [_answer] on a user message: why it has no whole answer; absent = it has one
  * @property {boolean} [_unverified] the server refused it and the user agreed to leave it out
+ * @property {MediaItem} [_media] this is no message but a file that was shown here; it is never sent
  *
  * @typedef {"pending" | "lost" | "stopped" | "failed"} Answer
  *
@@ -45,7 +46,8 @@
  * @typedef {{type: "tool_call", turn_id: string, id: string, name: string, arguments: unknown}} ToolCall
  * @typedef {{type: "tool_result", turn_id: string, id: string, name: string, content: string, is_error: boolean,
  *   duration_ms: number, arguments?: unknown, for_user?: string}} ToolResult
- * @typedef {{type: "media", turn_id: string, url: string, content_type: string, name: string, size: number}} Media
+ * @typedef {{url: string, content_type: string, name: string, size: number}} MediaItem
+ * @typedef {{type: "media", turn_id: string} & MediaItem} Media
  * @typedef {{type: "approval_request", id: string, turn_id?: string, tool: string, arguments: unknown, message: string,
  *   timeout_ms: number, origin?: string, permission?: "READ" | "WRITE" | "EXTERNAL", by_voice?: boolean}} ApprovalRequest
  * @typedef {{type: "approval_resolved", id: string, turn_id?: string, approved: boolean, by: string,

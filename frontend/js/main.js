@@ -115,6 +115,8 @@ function perform(effect) {
       return void claims.delete(effect.id);
     case "compose":
       return compose(effect.text);
+    case "give_back":
+      return compose([effect.text, page.input().value].filter(Boolean).join("\n\n"));
     case "focus":
       return page.focusInput();
     case "leave_approval":
@@ -354,6 +356,8 @@ function listen() {
   document.addEventListener("keydown", pressed);
   document.addEventListener("input", ({ target }) => target === page.input() && written());
   document.addEventListener("scroll", page.scrolled, { capture: true, passive: true });
+  document.addEventListener("error", ({ target }) => page.mediaFailed(target), { capture: true });
+  document.addEventListener("load", page.followEnd, { capture: true }); // a picture that has come takes its room
   window.addEventListener("resize", page.followEnd);
   document.addEventListener("visibilitychange", () => {
     if (document.hidden) return;

@@ -117,8 +117,8 @@ export function cut(playback) {
 }
 
 /**
- * The messages that these segments leave in the conversation: neighbouring
- * sentences joined unless a hook stands between; tools and media leave none.
+ * What these segments leave in the conversation: neighbouring sentences joined
+ * unless a hook or a file stands between; tools leave nothing.
  *
  * @param {readonly Segment[]} historySegments @param {string} turnId
  * @returns {Message[]}
@@ -130,13 +130,15 @@ export function flushHistorySegments(historySegments, turnId) {
     const last = messages.at(-1);
     if (segment.kind === "hook") {
       messages.push(hookMessage(segment.frame));
-    } else if (segment.kind === "sentence" && last?.role === "assistant" && !last._hook) {
+    } else if (segment.kind === "media") {
+      messages.push(mediaMessage(segment.frame, turnId));
+    } else if (segment.kind === "sentence" && last?.role === "assistant" && !last._hook && !last._media) {
       last.content += segment.text;
     } else if (segment.kind === "sentence") {
       messages.push({ role: "assistant", content: segment.text, _turn: turnId });
     }
   }
-  return messages.filter((message) => message._hook || message.content.trim());
+  return messages.filter((message) => message._hook || message._media || message.content.trim());
 }
 
 /** What was said so far, as the model wrote it. @param {Pick<Playback, "historySegments">} playback */
@@ -155,6 +157,11 @@ export function hookMessage(frame) {
     _timing: frame.timing,
     _turn: frame.turn_id,
   };
+}
+
+/** @param {import("./frames.js").Media} frame @param {string} turnId @returns {Message} */
+function mediaMessage({ url, content_type, name, size }, turnId) {
+  return { role: "assistant", content: "", _media: { url, content_type, name, size }, _turn: turnId };
 }
 
 /** @param {Playback} playback @param {QueuedFrame} frame @returns {Playback} */

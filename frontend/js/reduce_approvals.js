@@ -131,7 +131,8 @@ const OUTCOMES = {
 function withOutcome(state, { by, approved, turn_id }, tool) {
   const line = OUTCOMES[by]?.(tool);
   if (!line) return state;
-  const says = by === "voice" || by === "other_client" ? `${line}: ${approved ? "allowed" : "not allowed"}.` : `${line}.`;
+  const says =
+    by === "voice" || by === "other_client" ? `${line}: ${approved ? "allowed" : "not allowed"}.` : `${line}.`;
   /** @type {import("./frames.js").Notice} */
   const notice = { type: "notice", code: `approval_${by}`, level: "info", message: says };
   return turn_id ? withTurnNotice(state, turn_id, notice) : withNotice(state, notice);

@@ -116,7 +116,7 @@ function queued(state, frame) {
 function ofCutTurn(state, frame) {
   const conversationId = state.cutTurns[frame.turn_id];
   if (!conversationId) return state;
-  if (frame.type === "turn_end") return { ...state, cutTurns: without(state.cutTurns, frame.turn_id) };
+  if (frame.type === "turn_end") return endOfCutTurn(state, conversationId, frame);
   const conversation = state.loaded[conversationId];
   if (frame.type !== "hook" || !conversation) return state;
   const segments = [...(state.views[frame.turn_id]?.segments ?? []), { kind: /** @type {const} */ ("hook"), frame }];
@@ -124,6 +124,12 @@ function ofCutTurn(state, frame) {
     withView(state, frame.turn_id, { segments }),
     withHistory(conversation, (history) => insertLateHook(history, hookMessage(frame))),
   );
+}
+
+/** @param {State} state @param {string} conversationId @param {TurnEnd} end @returns {State} */
+function endOfCutTurn(state, conversationId, end) {
+  const next = { ...state, cutTurns: without(state.cutTurns, end.turn_id) };
+  return end.rollback ? withMessage(rolledBack(next, { id: end.turn_id, conversationId }), end) : next;
 }
 
 /** @param {State} state @param {TurnEnd} end @returns {State} */

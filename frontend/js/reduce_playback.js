@@ -9,9 +9,7 @@
 
 import { plainText } from "./markdown.js";
 import { ended, rolledBack } from "./reduce_turn.js";
-import { withView } from "./state.js";
-
-const MAX_ANNOUNCEMENTS = 4;
+import { withAnnouncements, withView } from "./state.js";
 
 /** @param {State} state @param {Turn} turn @param {import("./playback.js").Playback} playback @returns {State} */
 export function playedOn(state, turn, playback) {
@@ -26,7 +24,7 @@ function endReached(state, turn, end) {
 }
 
 /**
- * Sentences are read out by the screen reader as they are reached, unless they were just spoken.
+ * Read out by the screen reader as it is reached: sentences, unless they were just spoken; files; words for the user.
  *
  * @param {State} state
  * @param {import("./playback.js").Playback} before
@@ -35,12 +33,23 @@ function endReached(state, turn, end) {
  */
 function announced(state, before, after) {
   const wasSpoken = before.playing !== null && before.playing.heardMs > 0; // two voices at once are none
-  const fresh = after.historySegments
-    .slice(before.historySegments.length)
-    .filter((segment) => segment.kind === "sentence")
-    .slice(wasSpoken ? 1 : 0);
-  if (!fresh.length) return state;
-  const n = (state.announcements.at(-1)?.n ?? 0) + 1;
-  const lines = fresh.map((segment, index) => ({ n: n + index, text: plainText(segment.text) }));
-  return { ...state, announcements: [...state.announcements, ...lines].slice(-MAX_ANNOUNCEMENTS) };
+  const fresh = after.historySegments.slice(before.historySegments.length);
+  const heardOf = wasSpoken ? fresh.find(({ kind }) => kind === "sentence") : undefined;
+  const texts = fresh.filter((segment) => segment !== heardOf).map(textOf);
+  return withAnnouncements(state, [...wordsForUser(before, after), ...texts]);
+}
+
+/** @param {import("./playback.js").Segment} segment */
+function textOf(segment) {
+  if (segment.kind === "sentence") return plainText(segment.text);
+  return segment.kind === "media" ? `Shown: ${segment.frame.name}` : "";
+}
+
+/** @param {import("./playback.js").Playback} before @param {import("./playback.js").Playback} after */
+function wordsForUser(before, after) {
+  if (before.historySegments === after.historySegments) return [];
+  const known = new Set(before.historySegments);
+  return after.historySegments.flatMap((segment) =>
+    segment.kind === "tool" && !known.has(segment) ? [plainText(segment.result?.for_user ?? "")] : [],
+  );
 }

@@ -215,23 +215,23 @@ export function ended(state, turn, answer) {
 }
 
 /**
- * The turn never was: its messages go, the user's text comes back into the input.
+ * The turn never was: its messages go, and what the user wrote comes back to where it was written.
  *
  * @param {State} state
- * @param {Turn} turn
+ * @param {Pick<Turn, "id" | "conversationId">} turn the running one, or one that was cut
  * @returns {State}
  */
-export function rolledBack(state, turn) {
-  const conversation = state.loaded[turn.conversationId];
-  if (!conversation) return { ...state, turn: null };
-  const asked = conversation.conversationHistory.findLast(
-    (message) => isUserMessage(message) && message._turn === turn.id,
+export function rolledBack(state, { id, conversationId }) {
+  const next = state.turn?.id === id ? { ...state, turn: null } : state;
+  const conversation = next.loaded[conversationId];
+  if (!conversation) return next;
+  const asked = conversation.conversationHistory.findLast((message) => isUserMessage(message) && message._turn === id);
+  const gone = withConversation(
+    next,
+    withHistory(conversation, (history) => history.filter((message) => message._turn !== id)),
   );
-  const next = withConversation(
-    { ...state, turn: null },
-    withHistory(conversation, (history) => history.filter((message) => message._turn !== turn.id)),
-  );
-  return asked ? withEffects(next, { type: "compose", text: asked.content }) : next;
+  const isOnScreen = conversationId === next.openId && !next.turn;
+  return asked && isOnScreen ? withEffects(gone, { type: "give_back", text: asked.content }) : gone;
 }
 
 /**

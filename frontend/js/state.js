@@ -105,6 +105,7 @@
  *   | {type: "open", id: string}
  *   | {type: "release", id: string}
  *   | {type: "compose", text: string}
+ *   | {type: "give_back", text: string}
  *   | {type: "focus"}
  *   | {type: "leave_approval"}
  *   | {type: "download", name: string, mediaType: string, text: string}
@@ -146,6 +147,7 @@ export const EMPTY_VIEW = { segments: [], reasoning: "", unheard: "", end: null,
 
 const MAX_VIEWS = 300;
 const MAX_NOTICES = 5;
+const MAX_ANNOUNCEMENTS = 4;
 
 /** @param {Partial<Settings>} [settings] @returns {State} */
 export function initialState(settings = {}) {
@@ -226,6 +228,15 @@ export function withNotice(state, notice) {
 export function withTurnNotice(state, turnId, notice) {
   const notices = [...(state.views[turnId]?.notices ?? []), notice].slice(-MAX_NOTICES);
   return withView(state, turnId, { notices });
+}
+
+/** For screen readers alone. @param {State} state @param {readonly string[]} texts @returns {State} */
+export function withAnnouncements(state, texts) {
+  const said = texts.filter((text) => text.trim());
+  if (!said.length) return state;
+  const n = (state.announcements.at(-1)?.n ?? 0) + 1;
+  const lines = said.map((text, index) => ({ n: n + index, text }));
+  return { ...state, announcements: [...state.announcements, ...lines].slice(-MAX_ANNOUNCEMENTS) };
 }
 
 /** @param {string} code @param {string} message @returns {Notice} */

@@ -35,6 +35,7 @@ test("what these tests call a frame of the server is one", () => {
     t.hook("h"),
     t.call("c"),
     t.result("c"),
+    t.media(),
     t.asks("a1"),
     t.resolves("a1", "user"),
     t.error("internal"),

@@ -170,10 +170,38 @@ test("a rollback takes the turn away and gives the text back", () => {
 
   assert.deepEqual(page.history, []);
   assert.deepEqual(
-    page.effects.findLast(({ type }) => type === "compose"),
-    { type: "compose", text: "Bad idea" },
+    page.effects.findLast(({ type }) => type === "give_back"),
+    { type: "give_back", text: "Bad idea" },
   );
   assert.equal(page.state.notices[0].message, "Not allowed.");
+});
+
+test("a rollback that crosses our own stop takes the turn away all the same", () => {
+  const page = new Page();
+  page.ask("Bad idea", "t1");
+  page.receive(t.start(), t.sentence(0, "One. "));
+  page.dispatch({ type: "stop" });
+
+  page.receive(t.end("aborted", { rollback: true, message: "Not allowed." }));
+
+  assert.deepEqual(page.history, []);
+  assert.equal(page.effects.findLast(({ type }) => type === "give_back").text, "Bad idea");
+  assert.deepEqual(page.state.cutTurns, {});
+});
+
+test("a rollback gives nothing back over a message that was sent meanwhile", () => {
+  const page = new Page();
+  page.ask("Bad idea", "t1");
+  page.receive(t.start());
+  page.ask("Better idea", "t2");
+
+  page.receive(t.end("aborted", { rollback: true }));
+
+  assert.deepEqual(page.history, ["user: Better idea"]);
+  assert.equal(
+    page.effects.some(({ type }) => type === "give_back"),
+    false,
+  );
 });
 
 test("retry asks the lost message again under a new id, once the connection is back", () => {

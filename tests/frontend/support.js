@@ -115,6 +115,15 @@ export const turn = (turn_id) => ({
     is_error,
     duration_ms: 3,
   }),
+  media: (name = "y.png", more = {}) => ({
+    type: "media",
+    turn_id,
+    url: "/media/0f?u=a&e=1&s=b",
+    content_type: "image/png",
+    name,
+    size: 10,
+    ...more,
+  }),
   asks: (id, more = {}) => ({
     type: "approval_request",
     turn_id,
@@ -147,4 +156,15 @@ export function seeded(seed) {
     t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
     return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
   };
+}
+
+/** Every element of a description, parents first. */
+export function elements(described) {
+  return [described, ...described.children.flatMap(elements)];
+}
+
+export function textOf(described) {
+  return elements(described)
+    .map(({ tag, attributes }) => (tag === "#text" ? attributes.text : ""))
+    .join("");
 }

@@ -128,23 +128,6 @@ test("links leave the page without handing it over", () => {
   );
 });
 
-test("media of another host is named, not linked", () => {
-  const page = new Page();
-  page.ask("Hello", "t1");
-  page.receive(
-    t.start(),
-    { type: "media", turn_id: "t1", url: "//evil.example/x", content_type: "image/png", name: "x.png", size: 10 },
-    { type: "media", turn_id: "t1", url: "/media/1", content_type: "image/png", name: "y.png", size: 10 },
-  );
-
-  const links = elements(conversationView(page.state)).filter(({ tag }) => tag === "a");
-
-  assert.deepEqual(
-    links.map(({ attributes }) => attributes.href),
-    ["/media/1"],
-  );
-});
-
 test("streamed text stands paler until its sentence is reached", () => {
   const page = new Page();
   page.ask("Hello", "t1");

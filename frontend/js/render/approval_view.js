@@ -53,7 +53,12 @@ export function approvalView({ approvals, now }) {
     h(
       "div",
       { class: "approval-more" },
-      h("label", {}, "Reason ", h("input", { id: "approval-reason", type: "text", maxlength: "500", autocomplete: "off" })),
+      h(
+        "label",
+        {},
+        "Reason ",
+        h("input", { id: "approval-reason", type: "text", maxlength: "500", autocomplete: "off" }),
+      ),
       h(
         "label",
         {},
@@ -98,7 +103,11 @@ function editor({ frame, problem }) {
 
 /** @param {string} action @param {string} id @param {string} label @param {string} style @param {boolean} disabled */
 function button(action, id, label, style, disabled) {
-  return h("button", { type: "button", class: style, key: action, "data-action": action, "data-id": id, disabled }, label);
+  return h(
+    "button",
+    { type: "button", class: style, key: action, "data-action": action, "data-id": id, disabled },
+    label,
+  );
 }
 
 /** @param {Approval["frame"]} frame */

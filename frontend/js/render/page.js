@@ -158,6 +158,11 @@ export function leaveApproval() {
   if (activeElement === body || document.getElementById("approval")?.contains(activeElement)) focusInput();
 }
 
+/** A picture, sound or film did not come: the link to it is too old, or the file is gone. @param {EventTarget | null} target */
+export function mediaFailed(target) {
+  if (target instanceof Element) target.closest(".media")?.setAttribute("data-gone", "");
+}
+
 /** The request on screen. */
 export function approvalId() {
   return document.getElementById("approval")?.dataset.approval ?? "";

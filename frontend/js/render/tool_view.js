@@ -1,7 +1,8 @@
-/** Tool activity and media, as a line that opens. */
+/** Tool activity as a line that opens; what a tool says to the user stands below it. */
 
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
+import { markdownView } from "./markdown_view.js";
 import { pretty } from "../pretty.js";
 
 const MAX_SUMMARY_CHARS = 72;
@@ -9,7 +10,7 @@ const MAX_SUMMARY_CHARS = 72;
 /** @param {import("../frames.js").ToolCall} call @param {import("../frames.js").ToolResult | null} result */
 export function toolView(call, result) {
   const state = !result ? "running" : result.is_error ? "failed" : "done";
-  return h(
+  const line = h(
     "details",
     { class: `tool tool-${state}`, "data-tool": call.name },
     h(
@@ -29,15 +30,8 @@ export function toolView(call, result) {
       result && h("h4", {}, result.is_error ? "Error" : "Result"),
       result && h("pre", { tabindex: "0" }, result.content || "(nothing)"),
     ),
-    result?.for_user && h("p", { class: "tool-for-user" }, result.for_user),
   );
-}
-
-/** @param {import("../frames.js").Media} media */
-export function mediaView({ url, name, size }) {
-  const isOurs = url.startsWith("/") && !url.startsWith("//");
-  const label = `${name} (${Math.ceil(size / 1024)} KB)`;
-  return h("p", { class: "media" }, isOurs ? h("a", { href: url, target: "_blank", rel: "noopener" }, label) : label);
+  return h("div", { class: "tool-call" }, line, result?.for_user && markdownView(result.for_user));
 }
 
 /** @param {import("../frames.js").ToolResult} result */

@@ -14,7 +14,8 @@ import { h, memo } from "./dom.js";
 import { icon } from "./icons.js";
 import { errorView, noticeView } from "./lines_view.js";
 import { markdownView } from "./markdown_view.js";
-import { mediaView, toolView } from "./tool_view.js";
+import { mediaView } from "./media_view.js";
+import { toolView } from "./tool_view.js";
 
 /**
  * @typedef {object} ShownTurn
@@ -60,9 +61,10 @@ const userView = memo((/** @type {Message} */ message) =>
   h("div", { class: "said-by-user" }, h("span", { class: "visually-hidden" }, "You: "), h("p", {}, message.content)),
 );
 
-const messageView = memo((/** @type {Message} */ message) =>
-  message._hook ? hookView(message) : markdownView(message.content),
-);
+const messageView = memo((/** @type {Message} */ message) => {
+  if (message._media) return mediaView(message._media);
+  return message._hook ? hookView(message) : markdownView(message.content);
+});
 
 /** What was reached, and behind it, paler, what has only streamed so far. @param {Turn} turn @returns {Child[]} */
 function liveBody({ playback, streamed }) {
