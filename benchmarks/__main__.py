@@ -13,7 +13,7 @@ from pathlib import Path
 
 import uvloop
 
-from benchmarks import hooks, idle, process_hooks, reload, tool_chain, turns, voice
+from benchmarks import hooks, idle, process_hooks, reload, tool_chain, turns, voice, voice_share
 from benchmarks.figures import Figure, as_json, table
 
 SCENARIOS: dict[str, Callable[..., Awaitable[list[Figure]]]] = {
@@ -24,6 +24,7 @@ SCENARIOS: dict[str, Callable[..., Awaitable[list[Figure]]]] = {
     "turns": turns.measure,
     "idle": idle.measure,
     "voice": voice.measure,
+    "voice_share": voice_share.measure,
 }
 
 

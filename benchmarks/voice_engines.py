@@ -1,0 +1,86 @@
+"""Ears, model and voice that take no time: one OpenAI-compatible server that answers at once and tells when.
+
+Every sentence of the model ends in `t<nanoseconds>. `, the monotonic clock when
+it was written. The sound of a sentence begins with two numbers instead of
+samples (`STAMPS`): the nanoseconds from that stamp to the request for its sound,
+and the clock when the sound was written. Started by `python -m
+benchmarks.voice_engines`, it prints its base URL.
+"""
+
+import asyncio
+import contextlib
+import re
+import struct
+import time
+from typing import Final
+
+import uvloop
+from aiohttp import web
+
+STAMPS: Final = struct.Struct("<qq")
+HEARD: Final = "What time is it?"
+
+_SENTENCES: Final = 3
+_SOUND_BYTES: Final = 2400  # 50 ms
+_BETWEEN_S: Final = 0.03
+_STAMP: Final = re.compile(r"t(\d+)\.")
+
+
+async def chat(http: web.Request) -> web.StreamResponse:
+    await http.read()
+    response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+    await response.prepare(http)
+    for number in range(_SENTENCES):
+        if number:
+            await asyncio.sleep(_BETWEEN_S)
+        await response.write(_chunk(f"It is now t{time.monotonic_ns()}. "))
+    await response.write(b'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n')
+    await response.write_eof()
+    return response
+
+
+async def transcribe(http: web.Request) -> web.Response:
+    await http.read()
+    return web.json_response({"text": HEARD})
+
+
+async def speak(http: web.Request) -> web.StreamResponse:
+    text = (await http.json())["input"]
+    asked_ns = time.monotonic_ns()
+    found = _STAMP.search(text)
+    assert found is not None, "the model says nothing without its stamp"
+    response = web.StreamResponse(headers={"Content-Type": "application/octet-stream"})
+    await response.prepare(http)
+    now_ns = time.monotonic_ns()
+    await response.write(STAMPS.pack(asked_ns - int(found[1]), now_ns).ljust(_SOUND_BYTES, b"\0"))
+    await response.write_eof()
+    return response
+
+
+async def models(_http: web.Request) -> web.Response:
+    return web.json_response({"object": "list", "data": [{"id": "time-teller", "object": "model"}]})
+
+
+def _chunk(text: str) -> bytes:
+    return (
+        'data: {"id":"chatcmpl-0","object":"chat.completion.chunk","created":0,"model":"time-teller",'
+        f'"choices":[{{"index":0,"delta":{{"content":"{text}"}},"finish_reason":null}}]}}\n\n'
+    ).encode()
+
+
+async def serve() -> None:
+    app = web.Application(client_max_size=16 << 20)
+    app.router.add_post("/v1/chat/completions", chat)
+    app.router.add_post("/v1/audio/transcriptions", transcribe)
+    app.router.add_post("/v1/audio/speech", speak)
+    app.router.add_get("/v1/models", models)
+    runner = web.AppRunner(app, access_log=None, handler_cancellation=True)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0, backlog=1024).start()
+    print(f"listening on http://127.0.0.1:{runner.addresses[0][1]}/v1", flush=True)
+    await asyncio.Event().wait()
+
+
+if __name__ == "__main__":
+    with contextlib.suppress(KeyboardInterrupt):
+        uvloop.run(serve())
