@@ -61,11 +61,12 @@ def imported_names(path: Path) -> Iterator[str]:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
-def imported_modules(path: Path) -> set[str]:
+@cache
+def imported_modules(path: Path) -> frozenset[str]:
     """Those of our modules that the file imports: `from a import b` is a.b if that is a module, else a."""
     known = modules()
     found = {name if name in known else name.rpartition(".")[0] for name in imported_names(path)}
-    return found & known.keys()
+    return frozenset(found & known.keys())
 
 
 def floor_of(module: str) -> tuple[int, str]:
