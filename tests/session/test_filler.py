@@ -2,12 +2,15 @@
 
 import asyncio
 from collections.abc import Callable
+from typing import Any
 
 from server import config
 from server.agent.chunks import LLMChunk
+from server.session.chat_handler import ChatHandler
 from server.session.filler import Filler
 from server.session.results import SpokenSentence
-from tests.session.fakes import call
+from tests.session.fakes import Desk, FakeAgent, Pause, Step, call, result
+from tests.session.speech_fakes import speech
 from tests.session.test_speaker import Stage
 
 SOON = config.Filler(after_ms=1, text="One moment.")
@@ -85,6 +88,28 @@ async def test_the_end_of_the_turn_stops_the_clock() -> None:
     await _a_little()
 
     assert mouth.said == []
+
+
+class Filling(ChatHandler):
+    def __init__(self, *arguments: Any, **more: Any) -> None:
+        super().__init__(*arguments, **more, filler=SOON)
+
+
+async def test_in_a_spoken_turn_the_filler_is_a_sentence_without_text_and_the_reply_stays_whole() -> None:
+    tool = Pause()
+    steps: list[Step] = [call("c1"), tool, result("c1"), LLMChunk(text="Noon."), LLMChunk(reply_end=True)]
+    async with Desk(FakeAgent([steps]), speech=speech(), handler=Filling) as desk:
+        desk.chat()
+        filler = await desk.until("sentence")
+        await desk.until("sentence_end")
+        tool.resume.set()
+        await desk.until("turn_end")
+
+    assert (filler["text"], filler["spoken"]) == ("", "One moment.")
+    assert filler["audio"] is not None
+    sentences = [frame["text"] for frame in desk.frames if frame["type"] == "sentence"]
+    shown = [frame["delta"] for frame in desk.frames if frame["type"] == "text"]
+    assert "".join(sentences) == "".join(shown) == "Noon."
 
 
 async def _a_little() -> None:
