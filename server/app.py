@@ -25,6 +25,7 @@ from server.gateway.websocket_server import WebSocketServer
 from server.hooks.config_store import PolicyStore
 from server.hooks.host import HookHost
 from server.hooks.layers import HookLayers
+from server.hooks.policy import PolicyBook
 from server.hooks.policy_document import document_of_config
 from server.hooks.policy_kinds import BUILTIN_KINDS
 from server.hooks.process_hook import Terms
@@ -113,6 +114,8 @@ class App:
         self.storage = Storage(settings.storage, data_dir)
         self._lasting = AsyncExitStack()
         self.policies = PolicyStore(self.storage.documents, document_of_config(settings.hooks))
+        self._policy_book = PolicyBook(self.policies, self.storage.audit, settings.hooks)
+        self._policy_book.check(self.policies.operator_yaml)
         self._show_storage()
         self._tools = build_registry(settings.tools, settings.skills.dir)
         self.media = _build_media(settings, data_dir, signer)
@@ -120,7 +123,9 @@ class App:
         self._mcp = McpServers(settings.tools, shelf, environ, tell=self._note_mcp)
         self._mcp_notices: asyncio.Queue[wire.Notice] = asyncio.Queue(_MAX_NOTICES)
         executor = ToolExecutor(shelf, settings.tools)
-        self._layers = HookLayers(settings.hooks, processes=self.hooks, media=self.media)
+        self._layers = HookLayers(
+            settings.hooks, processes=self.hooks, policies=self._policy_book.for_turn, media=self.media
+        )
         self._agent = AgentClient(model, executor, config=settings.agent, llm=settings.llm)
         accounts = Accounts(settings.security, signer.derived_keys("session cookies"))
         doorkeeper = Doorkeeper(settings.listen, settings.security, settings.proxies, accounts)
@@ -136,7 +141,7 @@ class App:
                 doorkeeper,
                 storage=self.storage,
                 policies=self.policies,
-                catalog=HandlerCatalog(BUILTIN_KINDS, custom=tuple),
+                catalog=HandlerCatalog(BUILTIN_KINDS, custom=self._policy_book.custom_kinds),
                 health=self.hooks.health,
             ),
             metrics=self._metrics,
@@ -207,6 +212,7 @@ class App:
             wanted.clear()
             try:
                 wanted_hooks = (await asyncio.to_thread(read_again)).hooks
+                self._policy_book.check(document_of_config(wanted_hooks))
                 done = await self.hooks.reload(wanted_hooks)
                 self._layers.reload(wanted_hooks)
                 self.policies.set_operator_yaml(document_of_config(wanted_hooks))

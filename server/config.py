@@ -281,6 +281,8 @@ class Hooks(Section, frozen=True, kw_only=True):
     """None: full where a hook intercepts after_llm, else off."""
     respond_policy: RespondPolicy = "injected"
     approval: Approval = Approval()
+    custom_dir: Path | None = None
+    """Python files with policy handlers of the operator's own; None: there are none."""
     pre_tool_use: AnyPolicyStage = []
     post_tool_use: AnyPolicyStage = []
     tool_error: AnyPolicyStage = []

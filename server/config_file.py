@@ -30,15 +30,12 @@ _PATHS = (
     ("hooks", "processes", "*", "dir"),
     ("media", "dir"),
     ("security", "secret_file"),
+    ("hooks", "custom_dir"),
 )
 
 # The contract names these keys; a version that cannot honour them must not take them in silence:
 # an operator who configured a guard would believe that it stands.
 _NOT_YET = {
-    ("hooks", "pre_tool_use"): "tool policy",
-    ("hooks", "post_tool_use"): "tool policy",
-    ("hooks", "tool_error"): "tool policy",
-    ("hooks", "tool_skip"): "tool policy",
     ("speech", "vad"): "settings for voice detection",
 }
 

@@ -149,16 +149,6 @@ def test_a_mistake_is_told_by_its_key(text: str, told: str) -> None:
     ("text", "told"),
     [
         (
-            "hooks: {pre_tool_use: [{type: a}]}",
-            "hooks.pre_tool_use: this version has no tool policy yet; remove the key",
-        ),
-        (
-            "hooks: {post_tool_use: [{type: a}]}",
-            "hooks.post_tool_use: this version has no tool policy yet; remove the key",
-        ),
-        ("hooks: {tool_error: [{type: a}]}", "hooks.tool_error: this version has no tool policy yet; remove the key"),
-        ("hooks: {tool_skip: [{type: a}]}", "hooks.tool_skip: this version has no tool policy yet; remove the key"),
-        (
             "speech: {vad: {threshold: 1}}",
             "speech.vad: this version has no settings for voice detection yet; remove the key",
         ),

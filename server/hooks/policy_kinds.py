@@ -2,24 +2,27 @@
 
 from typing import Final
 
+from server.hooks.handlers.audit_log import AuditSettings
+from server.hooks.handlers.dangerous_confirmation import ConfirmationSettings
+from server.hooks.handlers.security_scan import ScanSettings
 from server.hooks.policy_document import HandlerKind
 
 BUILTIN_KINDS: Final = (
     HandlerKind(
         name="audit_log",
         description="Writes every call, its result, failure or refusal to the audit log.",
-        settings=None,
+        settings=AuditSettings,
     ),
     HandlerKind(
         name="dangerous_confirmation",
         description="Asks a human before a dangerous call of a WRITE or EXTERNAL tool runs.",
         stages=("pre_tool_use",),
-        settings=None,
+        settings=ConfirmationSettings,
     ),
     HandlerKind(
         name="security_scan",
         description="Redacts passwords, keys and tokens before anybody reads the result.",
         stages=("pre_tool_use", "post_tool_use", "tool_error"),
-        settings=None,
+        settings=ScanSettings,
     ),
 )

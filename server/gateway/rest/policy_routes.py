@@ -10,10 +10,10 @@ from server.hooks.policy_document import (
     HandlerKind,
     PolicyBody,
     PolicyDocument,
-    check_document,
     read_document,
     without_locked,
 )
+from server.hooks.policy_stages import check_stages
 from server.storage.audit_entry import AuditEntry
 from server.storage.audit_log import AuditLog
 
@@ -102,7 +102,7 @@ class PolicyRoutes:
         document = read_document(await call.request.read())
         await self._store.refresh()
         own = without_locked(document, self._store.below(scope))
-        check_document(own, self._catalog.kinds, may_lock=scope == "operator")
+        check_stages(own, self._catalog.kinds, may_lock=scope == "operator")
         current = self._store.operator() if scope == "operator" else self._store.user(user)
         saved = None
         if self._is_current(wanted, call.query.scope, user):

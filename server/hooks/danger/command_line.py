@@ -8,7 +8,7 @@ from server.hooks.danger.code import Runner, judge_code, judge_python
 from server.hooks.danger.paths import is_private, is_protected, is_scratch
 from server.hooks.danger.programs import VERBS, fits, rules_for
 from server.hooks.danger.services import judge_verbs, mounts_the_host
-from server.hooks.danger.shell import MAX_DEPTH, Command, parse, unescape
+from server.hooks.danger.shell import MAX_CHARS, MAX_DEPTH, Command, parse, unescape
 from server.hooks.danger.sql import judge_sql
 from server.hooks.danger.transfers import (
     DOWNLOADERS,
@@ -56,6 +56,8 @@ def judge_shell(text: str, depth: int = 0) -> str | None:
     """Why somebody should be asked before this runs; None: nothing speaks for it."""
     if not text.strip() or depth > MAX_DEPTH:
         return "commands nested too deep" if depth > MAX_DEPTH else None
+    if len(text) > MAX_CHARS:
+        return "a command longer than can be looked at"
     if _FORK_BOMB.search(text[:4000]):
         return "a fork bomb"
     if looks_like_windows(text) and (reason := judge_windows(text)):

@@ -123,6 +123,7 @@ def is_private_reader(command: Command) -> bool:
 
 def program_of(word: str) -> str:
     """A program without its folder and `.exe`."""
+    word = word[:300]
     name = _LETTERS.sub("", word) if ("/" in word or "\\" in word) else word
     lower = name.lower()
     return name[:-4] if lower.endswith(".exe") else name

@@ -1,0 +1,74 @@
+"""Which calls a handler is for."""
+
+import fnmatch
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final
+
+import regex
+
+from server import config
+from server.hooks.types import Permission
+
+_REGEX: Final = "re:"
+_MATCH_LIMIT_S: Final = 0.05
+_MAX_TEXT: Final = 65_536
+
+Matcher = Callable[[str], bool]
+
+
+class CallFilter:
+    """Compiled once. A call fits if it fits every key given; a key fits if one of its entries does."""
+
+    def __init__(self, wanted: config.PolicyFilter | None) -> None:
+        """Raises ValueError for a regular expression that is none."""
+        self._tools = None if wanted is None or wanted.tools is None else [matcher(glob) for glob in wanted.tools]
+        self._permissions = None if wanted is None or wanted.permissions is None else frozenset(wanted.permissions)
+        arguments = {} if wanted is None or wanted.arguments is None else wanted.arguments
+        self._arguments = [(path.split("."), matcher(glob)) for path, glob in arguments.items()]
+
+    def fits(self, tool: str, permission: Permission, arguments: Any) -> bool:
+        if self._tools is not None and not any(matches(tool) for matches in self._tools):
+            return False
+        if self._permissions is not None and permission not in self._permissions:
+            return False
+        return all(any(matches(text) for text in _texts(arguments, path)) for path, matches in self._arguments)
+
+
+def matcher(pattern: str) -> Matcher:
+    """A glob over the whole text; `re:…` is a regular expression, found anywhere. One that takes too long fits.
+
+    A filter often decides whom a guard watches: in doubt it watches.
+    """
+    if not pattern.startswith(_REGEX):
+        fits = re.compile(fnmatch.translate(pattern)).match  # what fnmatch makes of a glob cannot blow up
+        return lambda text: fits(text[:_MAX_TEXT]) is not None
+    try:
+        found = regex.compile(pattern.removeprefix(_REGEX))
+    except regex.error as error:
+        raise ValueError(f"`{pattern}` is no regular expression: {error}") from error
+
+    def search(text: str) -> bool:
+        try:
+            return found.search(text[:_MAX_TEXT], timeout=_MATCH_LIMIT_S) is not None
+        except TimeoutError:
+            return True
+
+    return search
+
+
+def _texts(value: Any, path: Sequence[str]) -> Iterator[str]:
+    """What stands under `path`; names may be globs, lists are looked through."""
+    if not path:
+        yield value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+        if isinstance(value, list):
+            for item in value:
+                yield from _texts(item, path)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            if fnmatch.fnmatchcase(str(key), path[0]):
+                yield from _texts(item, path[1:])
+    elif isinstance(value, list):
+        for item in value:
+            yield from _texts(item, path)
