@@ -42,7 +42,7 @@ class Words:
     utterance: str
     text: str
     stopped_s: float
-    """When the user stopped speaking (`time.perf_counter`)."""
+    """When the user stopped speaking, by the clock of the session."""
     recognized_s: float
 
 
@@ -79,8 +79,10 @@ class Hearing:
         on_failed: Callable[[str], None],
         on_outlook: Callable[[list[wire.Message], str], None],
         on_reply: Callable[[str, bool], None],
+        now_s: Callable[[], float] = time.perf_counter,
     ) -> None:
         self._speech = speech
+        self._now_s = now_s
         self._send = send
         self._on_started = on_started
         self._on_words = on_words
@@ -106,7 +108,7 @@ class Hearing:
     def feed(self, pcm: bytes, clock: PlaybackClock) -> None:
         """A frame of the microphone; `clock` knows whether the assistant is to be heard in it."""
         listener = self._listen()
-        is_playing = clock.is_speaking(time.perf_counter())
+        is_playing = clock.is_speaking(self._now_s())
         if is_playing is not self._is_playing:
             self._is_playing = is_playing
             listener.playback(is_speaking=is_playing)
@@ -223,7 +225,7 @@ class Hearing:
             if early is not None:
                 early.cancel()
             early = self._begin(self._recognize(event.utterance, event.audio), f"recognition {event.utterance}")
-        ending = _Ending(utterance=event.utterance, stopped_s=time.perf_counter() - event.silence_ms / 1000)
+        ending = _Ending(utterance=event.utterance, stopped_s=self._now_s() - event.silence_ms / 1000)
         before = self._endings[-1].task if self._endings else None
         self._endings.append(ending)
         ending.task = self._begin(self._answer(ending, early, before), f"utterance {event.utterance}")
@@ -288,7 +290,7 @@ class Hearing:
             utterance=ending.utterance,
             text=text,
             stopped_s=ending.stopped_s,
-            recognized_s=time.perf_counter(),
+            recognized_s=self._now_s(),
         )
         turn_id = self._on_words(words)
         ending.has_transcript = True

@@ -60,6 +60,8 @@ class Services:
     desk: ApprovalDesk = field(default_factory=ApprovalDesk)
     open_notices: Callable[[], Sequence[wire.Notice]] = tuple
     """What was told before a client came, and still holds."""
+    now_s: Callable[[], float] = time.perf_counter
+    """What turns and playback are timed by."""
 
 
 class Session:
@@ -102,6 +104,7 @@ class Session:
             on_failed=lambda message: self._out.refuse("speech_unavailable", message),
             on_outlook=self._read_ahead,
             on_reply=lambda id_, is_yes: self._approvals.answer_by_voice(id_, approved=is_yes),
+            now_s=services.now_s,
         )
         self._approvals = Approvals(
             services.desk,
@@ -115,7 +118,7 @@ class Session:
     @property
     def is_idle(self) -> bool:
         """No turn runs, and the sound of the last one has been played."""
-        return self._turn is None and not self._clock.is_speaking(time.perf_counter())
+        return self._turn is None and not self._clock.is_speaking(self._services.now_s())
 
     def greet(self) -> None:
         snapshot = self._services.skills()
@@ -147,7 +150,7 @@ class Session:
         self._out.send(notice)
 
     def receive_text(self, data: bytes) -> None:
-        received_s = time.perf_counter()
+        received_s = self._services.now_s()
         try:
             frame = codec.decode(data, max_messages=self._services.limits.max_messages)
         except FrameError as error:
@@ -282,6 +285,7 @@ class Session:
             language=self._choices.language,
             max_ahead_ms=self._choices.max_ahead_ms,
             clock=self._clock,
+            now_s=self._services.now_s,
         )
 
     def _start_turn(
@@ -307,6 +311,7 @@ class Session:
             recognized_s=recognized_s,
             shows_trace=request.trace,
             on_end=self._turn_over,
+            clock=self._services.now_s,
         )
         facts = facts_of(turn_id, messages, self._choices, self._visitor, session_id=self.id)
         request = replace(request, facts=facts, ask=self._approvals.asker(turn, facts, request.clock))
@@ -422,6 +427,6 @@ class Session:
         if self._clock.turn_id != frame.turn_id:
             return  # of a turn that was cut
         is_first = self._clock.first_audible_s is None
-        self._clock.report(frame.index, frame.ms, frame.state, time.perf_counter())
+        self._clock.report(frame.index, frame.ms, frame.state, self._services.now_s())
         if is_first and self._clock.first_audible_s is not None:
             self._services.metrics.first_audible.observe(self._clock.first_audible_s - self._clock.began_s)

@@ -41,6 +41,7 @@ class Voice:
     language: str | None
     max_ahead_ms: float
     clock: PlaybackClock
+    now_s: Callable[[], float] = time.perf_counter
 
 
 @dataclass
@@ -191,7 +192,7 @@ class Speaker:
         if first is not None:
             async with aclosing(_rest(first, job)) as chunks:
                 async for chunk in chunks:
-                    voice.clock.sent(self._turn.sound(chunk.pcm), time.perf_counter())
+                    voice.clock.sent(self._turn.sound(chunk.pcm), voice.now_s())
                     await self._room()
                     await self._keep_pace(voice)
                     if job.withdrawn.is_set():
@@ -206,9 +207,9 @@ class Speaker:
 
     async def _keep_pace(self, voice: Voice) -> None:
         """Wait while the client has more sound than it asked for; its `playback` frames tell when it has not."""
-        moved_s, heard_ms = time.perf_counter(), 0.0
+        moved_s, heard_ms = voice.now_s(), 0.0
         while not self._is_hurried:
-            now_s = time.perf_counter()
+            now_s = voice.now_s()
             too_much_ms = voice.clock.ahead_ms(now_s) - voice.max_ahead_ms
             if too_much_ms <= 0:
                 return
