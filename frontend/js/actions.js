@@ -15,6 +15,8 @@ export function clicked(data, now) {
       return { type: "open_conversation", id: data.id ?? "", at: now.time() };
     case "edit-approval":
       return { type: "edit_approval", id: data.id ?? "" };
+    case "detach":
+      return { type: "detach", id: data.id ?? "" };
     case "stop":
       return { type: "stop" };
     case "retry":

@@ -2,10 +2,12 @@
  * A conversation and its history: pure, no frames, no storage.
  *
  * @typedef {import("./frames.js").Message} Message
+ * @typedef {import("./frames.js").SentMessage} SentMessage
  * @typedef {import("./state.js").Conversation} Conversation
  * @typedef {import("./state.js").ConversationRecord} ConversationRecord
  */
 
+import { withPictures } from "./images.js";
 import { flushHistorySegments } from "./playback.js";
 
 const MAX_TITLE_CHARS = 60;
@@ -39,7 +41,7 @@ function lostIfPending(message) {
   return message._answer === "pending" ? { ...message, _answer: "lost" } : message;
 }
 
-/** A message the user wrote; a hook may have the role `user` too. @param {Message} message */
+/** A message the user wrote; a hook may have the role `user` too. @param {Pick<Message, "role" | "_hook">} message */
 export function isUserMessage(message) {
   return message.role === "user" && !message._hook;
 }
@@ -47,7 +49,8 @@ export function isUserMessage(message) {
 /** @param {Pick<Conversation, "title" | "conversationHistory">} conversation */
 export function titleOf({ title, conversationHistory }) {
   if (title) return title;
-  const first = conversationHistory.find(isUserMessage)?.content.trim().replace(/\s+/g, " ") ?? "";
+  const asked = conversationHistory.find(isUserMessage);
+  const first = (asked?.content.trim() || asked?._images?.[0]?.name || "").replace(/\s+/g, " ");
   if (!first) return "New conversation";
   return first.length > MAX_TITLE_CHARS ? `${first.slice(0, MAX_TITLE_CHARS - 1).trimEnd()}…` : first;
 }
@@ -124,10 +127,10 @@ export function unansweredMessage(history) {
  * out, and without whole oldest turns until the frame fits. Null: the last message alone is too big.
  *
  * @param {readonly Message[]} history @param {import("./frames.js").Limits | null} limits
- * @returns {{messages: Message[], droppedTurns: number} | null}
+ * @returns {{messages: SentMessage[], droppedTurns: number} | null}
  */
 export function fitToLimits(history, limits) {
-  let messages = asSent(history);
+  let messages = withPictures(asSent(history));
   if (!limits) return { messages, droppedTurns: 0 };
   let droppedTurns = 0;
   let bytes = messages.reduce((sum, message) => sum + bytesOf(message), ENVELOPE_BYTES);
@@ -173,7 +176,7 @@ function isReply({ role, _hook }) {
 const ENVELOPE_BYTES = 200;
 const encoder = new TextEncoder();
 
-/** With the comma that follows it. @param {Message} message */
+/** With the comma that follows it. @param {SentMessage} message */
 function bytesOf(message) {
   return encoder.encode(JSON.stringify(message)).length + 1;
 }

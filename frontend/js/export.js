@@ -36,7 +36,9 @@ export function asMarkdown(record) {
     if (message._media) return quoted(`*${message._media.name}* (shown on the page; not kept)`);
     if (message._hook)
       return quoted(`*Hook ${message._skill}/${message._hook} (${message.role})*\n\n${message.content}`);
-    return `**${message.role === "user" ? "You" : "Parley"}**\n\n${message.content.trim()}`;
+    const images = (message._images ?? []).map(({ name }) => `*[image: ${name}]*`);
+    const text = [message.content.trim(), ...images].filter(Boolean).join("\n\n");
+    return `**${message.role === "user" ? "You" : "Parley"}**\n\n${text}`;
   });
   return `# ${titleOf(record)}\n\n${parts.join("\n\n")}\n`;
 }

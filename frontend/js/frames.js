@@ -22,7 +22,13 @@
  * @property {string} [_turn] the turn that this message belongs to
  * @property {Answer} [_answer] on a user message: why it has no whole answer; absent = it has one
  * @property {boolean} [_unverified] the server refused it and the user agreed to leave it out
+ * @property {readonly AttachedImage[]} [_images] of the user; where they are sent, they become parts
  * @property {MediaItem} [_media] this is no message but a file that was shown here; it is never sent
+ *
+ * @typedef {{id: string, name: string, url: string, width: number, height: number}} AttachedImage
+ *   `url`: a data: URL; "" = this browser has lost it
+ * @typedef {{type: "text", text: string} | {type: "image_url", image_url: {url: string}}} Part
+ * @typedef {Omit<Message, "content"> & {content: string | Part[]}} SentMessage
  *
  * @typedef {"pending" | "lost" | "stopped" | "failed"} Answer
  *
@@ -71,10 +77,10 @@
  *   skills: string[] | null, enable_tools: boolean, language: string | null, conversation: string | null,
  *   trace: boolean}} Choices
  * @typedef {{type: "configure"} & Partial<Choices>} Configure
- * @typedef {{type: "history", utterance: string, messages: Message[]}} History
+ * @typedef {{type: "history", utterance: string, messages: SentMessage[]}} History
  * @typedef {{type: "speech_start"} | {type: "speech_end"} | {type: "speech_cancel"}} Key
  * @typedef {{type: "playback", turn_id: string, index: number, ms: number, state: "started" | "playing" | "stopped"}} Heard
- * @typedef {{type: "chat", id: string, messages: Message[]}} Chat
+ * @typedef {{type: "chat", id: string, messages: SentMessage[]}} Chat
  * @typedef {{type: "interrupt", turn_id: string}} Interrupt
  * @typedef {{type: "approval", id: string, approved: boolean, reason?: string, arguments?: Record<string, unknown>,
  *   remember?: "conversation" | "always"}} Approval

@@ -7,6 +7,8 @@
  */
 
 import { changed, clicked } from "./actions.js";
+import { picturesOf, readPicture } from "./image_intake.js";
+import { imageBudgetBytes, MAX_ATTACHED } from "./images.js";
 import { loadingStages } from "./loading.js";
 import { claim } from "./locks.js";
 import { reduce } from "./reduce.js";
@@ -267,6 +269,47 @@ function send() {
   dispatch({ type: "submit", text: page.input().value, turnId: newId(), at: Date.now() });
 }
 
+/** Pictures that were picked, pasted or dropped, in their order. @param {readonly File[]} files */
+async function attach(files) {
+  const pictures = files.slice(0, MAX_ATTACHED + 1); // one too many is told of; more need not be read
+  if (!pictures.length || page.input().readOnly) return;
+  dispatch({ type: "reading_images", count: pictures.length });
+  for (const file of pictures) {
+    const as = { id: newId(), budgetBytes: imageBudgetBytes(state.server?.limits ?? null) };
+    dispatch({ type: "attach", image: await readPicture(file, as).catch(unread) });
+  }
+}
+
+/** @param {unknown} error */
+function unread(error) {
+  const message = error instanceof Error ? error.message : String(error);
+  dispatch({ type: "warn", code: "image_unreadable", message });
+  return null;
+}
+
+function listenForPictures() {
+  document.addEventListener("paste", (event) => {
+    const files = picturesOf(event.clipboardData?.files);
+    if (!files.length || event.clipboardData?.types.includes("text/plain")) return; // of a text, the picture is a copy
+    event.preventDefault();
+    void attach(files);
+  });
+  document.addEventListener("dragover", (event) => {
+    if (!event.dataTransfer?.types.includes("Files")) return;
+    event.preventDefault();
+    page.showDrop(true);
+  });
+  document.addEventListener("dragleave", (event) => event.relatedTarget === null && page.showDrop(false));
+  document.addEventListener("drop", (event) => {
+    page.showDrop(false);
+    if (!event.dataTransfer?.types.includes("Files")) return;
+    event.preventDefault(); // else the browser would leave the page for the file
+    const files = picturesOf(event.dataTransfer.files);
+    if (files.length) void attach(files);
+    else dispatch({ type: "warn", code: "image_unreadable", message: "Only pictures can be attached." });
+  });
+}
+
 /** @param {DOMStringMap} data */
 function answer({ action, id = "" }) {
   dispatch({ type: "answer_approval", id, approved: action === "allow", fields: page.approvalFields() });
@@ -334,18 +377,21 @@ function listenForTalk() {
 
 function listen() {
   listenForTalk();
+  listenForPictures();
   document.addEventListener("click", ({ target }) => {
     const element =
       target instanceof Element ? /** @type {HTMLElement | null} */ (target.closest("[data-action]")) : null;
     if (element?.dataset.action === "rename") page.focusTitle();
     if (element?.dataset.action === "reconnect") socket.wake();
     if (element?.dataset.action === "log-out") void logOut();
+    if (element?.dataset.action === "attach") page.openPicker();
     if (element?.dataset.action === "allow" || element?.dataset.action === "deny") return answer(element.dataset);
     const event = element && clicked(element.dataset, now);
     if (event) dispatch(event);
   });
   document.addEventListener("change", ({ target }) => {
     const field = /** @type {HTMLInputElement} */ (target);
+    if (field.id === "picker") return void attach(page.picked());
     const event = changed(field.dataset, field);
     if (event) dispatch(event);
   });
@@ -385,6 +431,6 @@ if (!store)
     type: "warn",
     code: "storage_missing",
     message:
-      "This browser keeps nothing for this page: conversations are gone when the tab is closed. Export what you want to keep.",
+      "This browser keeps nothing for this page: conversations are gone when the tab is closed. Export what you want to keep. If an older version of this page is open in another tab, close that one and reload.",
   });
 socket.connect();

@@ -18,6 +18,9 @@
  *   | {type: "answer_approval", id: string, approved: boolean, fields: import("./reduce_approvals.js").Fields}
  *   | {type: "dismiss_approval", id: string}
  *   | {type: "tick", at: number}
+ *   | {type: "reading_images", count: number}
+ *   | {type: "attach", image: import("./frames.js").AttachedImage | null}
+ *   | {type: "detach", id: string}
  *   | {type: "stop"}
  *   | {type: "escape"}
  *   | {type: "saved", id: string, revision: number}
@@ -52,6 +55,7 @@
 
 import { configureIfChanged, saveIfChanged, silenceIfCut, unloadIdle } from "./consequences.js";
 import * as approvals from "./reduce_approvals.js";
+import * as attachments from "./reduce_attachments.js";
 import * as conversations from "./reduce_conversations.js";
 import { received } from "./reduce_frames.js";
 import * as turns from "./reduce_turn.js";
@@ -91,6 +95,12 @@ function step(state, event) {
       return approvals.dismissed(state, event.id);
     case "tick":
       return approvals.ticked(state, event.at);
+    case "reading_images":
+      return attachments.reading(state, event.count);
+    case "attach":
+      return attachments.attached(state, event.image);
+    case "detach":
+      return attachments.detached(state, event.id);
     case "stop":
       return turns.stopped(state);
     case "escape":

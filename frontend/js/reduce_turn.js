@@ -11,6 +11,7 @@
 
 import { askAgain, fitToLimits, isUserMessage, unansweredMessage, withAnswer, withHistory } from "./conversation.js";
 import { cut, flushHistorySegments, newPlayback, spokenText } from "./playback.js";
+import { givenBack } from "./reduce_attachments.js";
 import { NOT_LOGGED_IN } from "./socket.js";
 import {
   canSend,
@@ -25,12 +26,14 @@ import {
 
 /** @param {State} state @param {{text: string, turnId: string, at: number}} event @returns {State} */
 export function submitted(state, { text, turnId, at }) {
-  if (!text.trim() || !canSend(state)) return state;
-  const next = cutTurn(state, "stopped");
+  const { attachments } = state;
+  if ((!text.trim() && !attachments.length) || state.pendingImages || !canSend(state)) return state;
+  const next = { ...cutTurn(state, "stopped"), attachments: [] };
   const conversation = openConversation(next);
   if (!conversation) return state;
   /** @type {Message} */
   const message = { role: "user", content: text, _turn: turnId, _answer: "pending" };
+  if (attachments.length) message._images = attachments;
   const conversationHistory = [...conversation.conversationHistory, message];
   if (!fitToLimits(conversationHistory, state.server?.limits ?? null)) {
     return withNotice(
@@ -77,7 +80,7 @@ export function retriedWithoutUnverified(state, event) {
 function leaveOut(state, conversation, path) {
   const index = Number(/^\$\.messages\[(\d+)\]/.exec(path ?? "")?.[1] ?? NaN);
   const sent = fitToLimits(conversation.conversationHistory, state.server?.limits ?? null)?.messages ?? [];
-  const named = sent[index];
+  const named = /** @type {Message | undefined} */ (sent[index]); // one of a hook goes as it is kept
   const isOut = named ? (/** @type {Message} */ m) => m === named : (/** @type {Message} */ m) => m.role === "system";
   return withHistory(conversation, (history) => history.map((m) => (isOut(m) ? { ...m, _unverified: true } : m)));
 }
@@ -231,7 +234,8 @@ export function rolledBack(state, { id, conversationId }) {
     withHistory(conversation, (history) => history.filter((message) => message._turn !== id)),
   );
   const isOnScreen = conversationId === next.openId && !next.turn;
-  return asked && isOnScreen ? withEffects(gone, { type: "give_back", text: asked.content }) : gone;
+  if (!asked || !isOnScreen) return gone;
+  return withEffects(givenBack(gone, asked._images ?? []), { type: "give_back", text: asked.content });
 }
 
 /**

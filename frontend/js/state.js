@@ -92,6 +92,8 @@
  * @property {boolean} isTraceRefused this server traces for its operators alone
  * @property {readonly Approval[]} approvals oldest first; one is shown at a time
  * @property {number} now for the countdown of approvals; else of no meaning
+ * @property {readonly import("./frames.js").AttachedImage[]} attachments for the next message
+ * @property {number} pendingImages being read
  * @property {readonly Notice[]} notices of the page, not of a turn
  * @property {readonly {n: number, text: string}[]} announcements for screen readers, the last few
  * @property {Panel | null} panel
@@ -171,6 +173,8 @@ export function initialState(settings = {}) {
     isTraceRefused: false,
     approvals: [],
     now: 0,
+    attachments: [],
+    pendingImages: 0,
     notices: [],
     announcements: [],
     panel: null,

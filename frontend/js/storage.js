@@ -1,6 +1,7 @@
 /**
- * Conversations in this browser: one IndexedDB record each, written only by the
- * tab that holds the conversation's lock (`locks.js`). Settings beside them.
+ * Conversations in this browser: one IndexedDB record each, and one for each of
+ * their pictures, written only by the tab that holds the conversation's lock
+ * (`locks.js`). Settings beside them.
  *
  * @typedef {import("./state.js").ConversationRecord} ConversationRecord
  * @typedef {import("./state.js").Summary} Summary
@@ -18,11 +19,14 @@ import { titleOf } from "./conversation.js";
 const DATABASE = "parley";
 const CONVERSATIONS = "conversations";
 const SUMMARIES = "summaries"; // an index whose keys are all the list needs, so that no history is read for it
+const IMAGES = "images"; // apart from the histories, which are written with every sentence
 const SETTINGS_KEY = "parley.settings";
 
 /** @param {IDBFactory} indexedDB @returns {Promise<Store>} rejects where the browser keeps nothing */
 export async function openStore(indexedDB) {
   const database = await openDatabase(indexedDB);
+  /** @type {Map<string, Set<string>>} conversation → its pictures that are stored */
+  const storedImages = new Map();
 
   return {
     async list() {
@@ -36,16 +40,32 @@ export async function openStore(indexedDB) {
       return summaries;
     },
     async load(id) {
-      const stored = await result(read().get(id));
+      const transaction = database.transaction([CONVERSATIONS, IMAGES]);
+      const reading = result(transaction.objectStore(IMAGES).getAll(ofConversation(id)));
+      const stored = await result(transaction.objectStore(CONVERSATIONS).get(id));
+      const images = new Map((await reading).map(({ id: imageId, url }) => [imageId, url]));
+      storedImages.set(id, new Set(images.keys()));
       if (!stored) return null;
       const { shownTitle: _title, ...record } = stored;
-      return record;
+      return withUrls(record, (image) => images.get(image.id) ?? "");
     },
-    save(record) {
-      return write((store) => store.put({ ...record, shownTitle: titleOf(record) }));
+    async save(record) {
+      const images = imagesOf(record);
+      const known = storedImages.get(record.id) ?? new Set();
+      const wanted = new Set(images.map(({ id }) => id));
+      await write((conversations, pictures) => {
+        conversations.put({ ...withUrls(record, () => ""), shownTitle: titleOf(record) });
+        for (const { id, url } of images) if (!known.has(id)) pictures.put({ conversation: record.id, id, url });
+        for (const id of known) if (!wanted.has(id)) pictures.delete([record.id, id]);
+      });
+      storedImages.set(record.id, wanted);
     },
-    remove(id) {
-      return write((store) => store.delete(id));
+    async remove(id) {
+      storedImages.delete(id);
+      await write((conversations, pictures) => {
+        conversations.delete(id);
+        pictures.delete(ofConversation(id));
+      });
     },
   };
 
@@ -56,19 +76,42 @@ export async function openStore(indexedDB) {
   /**
    * Commits at once: a page that goes away right after this call has stored it.
    *
-   * @param {(store: IDBObjectStore) => unknown} act
+   * @param {(conversations: IDBObjectStore, pictures: IDBObjectStore) => unknown} act
    */
   function write(act) {
     return /** @type {Promise<void>} */ (
       new Promise((resolve, reject) => {
-        const transaction = database.transaction(CONVERSATIONS, "readwrite");
+        const transaction = database.transaction([CONVERSATIONS, IMAGES], "readwrite");
         transaction.oncomplete = () => resolve();
         transaction.onabort = () => reject(transaction.error ?? new Error("the browser gave up"));
-        act(transaction.objectStore(CONVERSATIONS));
+        act(transaction.objectStore(CONVERSATIONS), transaction.objectStore(IMAGES));
         transaction.commit();
       })
     );
   }
+}
+
+/** Keys of pictures: [conversation, id]. @param {string} id */
+function ofConversation(id) {
+  return IDBKeyRange.bound([id], [id, []]);
+}
+
+/** @param {ConversationRecord} record */
+function imagesOf({ conversationHistory }) {
+  return conversationHistory.flatMap(({ _images = [] }) => _images);
+}
+
+/**
+ * @param {ConversationRecord} record @param {(image: import("./frames.js").AttachedImage) => string} urlOf
+ * @returns {ConversationRecord}
+ */
+function withUrls(record, urlOf) {
+  const conversationHistory = record.conversationHistory.map((message) =>
+    message._images
+      ? { ...message, _images: message._images.map((image) => ({ ...image, url: urlOf(image) })) }
+      : message,
+  );
+  return { ...record, conversationHistory };
 }
 
 /** For browsers that keep nothing: good until the page goes. @returns {Store} */
@@ -128,12 +171,24 @@ export function saveSettings(storage, settings) {
 
 /** @param {IDBFactory} indexedDB @returns {Promise<IDBDatabase>} */
 function openDatabase(indexedDB) {
-  const request = indexedDB.open(DATABASE, 1);
-  request.onupgradeneeded = () => {
-    const store = request.result.createObjectStore(CONVERSATIONS, { keyPath: "id" });
-    store.createIndex(SUMMARIES, ["updatedAt", "shownTitle", "id"]);
+  const request = indexedDB.open(DATABASE, 2);
+  request.onupgradeneeded = ({ oldVersion }) => {
+    if (oldVersion < 1) {
+      const store = request.result.createObjectStore(CONVERSATIONS, { keyPath: "id" });
+      store.createIndex(SUMMARIES, ["updatedAt", "shownTitle", "id"]);
+    }
+    request.result.createObjectStore(IMAGES, { keyPath: ["conversation", "id"] });
   };
-  return result(request);
+  const blocked = new Promise((_resolve, reject) => {
+    request.onblocked = () => reject(new Error("an older version of this page is open in another tab"));
+  });
+  return Promise.race([result(request).then(givingWay), /** @type {Promise<never>} */ (blocked)]);
+}
+
+/** To a newer version of this page: its tab must not wait for ours. @param {IDBDatabase} database */
+function givingWay(database) {
+  database.onversionchange = () => database.close();
+  return database;
 }
 
 /**

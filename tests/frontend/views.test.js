@@ -341,7 +341,7 @@ test("every button on the page means something", () => {
   page.dispatch({ type: "clear" });
   page.receive({ type: "notice", code: "n", level: "info", message: "n" });
   const now = { id: () => "id", time: () => 1 };
-  const ofMain = new Set(["rename", "reconnect"]);
+  const ofMain = new Set(["rename", "reconnect", "attach"]);
 
   for (const { attributes } of elements(everywhere(page))) {
     const action = attributes["data-action"];

@@ -7,6 +7,7 @@
 import { canSend, openConversation, visibleTurn } from "../state.js";
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
+import { attachedImages } from "./image_view.js";
 import { noticeView } from "./lines_view.js";
 import { microphoneButton, voiceLine } from "./voice_view.js";
 
@@ -30,6 +31,8 @@ export function composerView(state) {
     h(
       "form",
       { class: "composer", "data-submit": "send", "aria-label": "Write a message" },
+      attachedImages(state.attachments, state.pendingImages),
+      attachButton(isReading),
       microphoneButton(state),
       h("textarea", {
         id: "input",
@@ -60,7 +63,7 @@ export function composerView(state) {
               type: "submit",
               class: "button round primary",
               key: "send",
-              disabled: !canSend(state),
+              disabled: !canSend(state) || state.pendingImages > 0,
               "aria-label": "Send",
               title: "Send (Enter)",
             },
@@ -69,6 +72,26 @@ export function composerView(state) {
     ),
     h("p", { id: "input-help", class: "fine" }, "Enter sends · Shift Enter for a new line · Esc stops"),
   );
+}
+
+/** Pictures can be pasted and dropped, too. @param {boolean} disabled */
+function attachButton(disabled) {
+  return [
+    h("input", { type: "file", id: "picker", hidden: true, multiple: true, accept: "image/*", disabled }),
+    h(
+      "button",
+      {
+        type: "button",
+        class: "button round",
+        key: "attach",
+        "data-action": "attach",
+        "aria-label": "Attach a picture",
+        title: "Attach a picture (or paste it, or drop it here)",
+        disabled,
+      },
+      icon("image"),
+    ),
+  ];
 }
 
 /** @param {State} state */

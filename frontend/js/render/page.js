@@ -163,6 +163,23 @@ export function mediaFailed(target) {
   if (target instanceof Element) target.closest(".media")?.setAttribute("data-gone", "");
 }
 
+export function openPicker() {
+  /** @type {HTMLInputElement} */ (document.getElementById("picker")).click();
+}
+
+/** What the user has picked; the same file can be picked again. @returns {File[]} */
+export function picked() {
+  const picker = /** @type {HTMLInputElement} */ (document.getElementById("picker"));
+  const files = Array.from(picker.files ?? []);
+  picker.value = "";
+  return files;
+}
+
+/** Where a file that is dragged over the page would land. @param {boolean} isOver */
+export function showDrop(isOver) {
+  document.querySelector(".composer")?.toggleAttribute("data-drop", isOver);
+}
+
 /** The request on screen. */
 export function approvalId() {
   return document.getElementById("approval")?.dataset.approval ?? "";

@@ -12,6 +12,7 @@ import { isUserMessage } from "../conversation.js";
 import { heardText, spokenText } from "../playback.js";
 import { h, memo } from "./dom.js";
 import { icon } from "./icons.js";
+import { sentImages } from "./image_view.js";
 import { errorView, noticeView } from "./lines_view.js";
 import { markdownView } from "./markdown_view.js";
 import { mediaView } from "./media_view.js";
@@ -58,7 +59,13 @@ export function turnView({ key, messages, view, running, isLast, isOnline }) {
 }
 
 const userView = memo((/** @type {Message} */ message) =>
-  h("div", { class: "said-by-user" }, h("span", { class: "visually-hidden" }, "You: "), h("p", {}, message.content)),
+  h(
+    "div",
+    { class: "said-by-user" },
+    h("span", { class: "visually-hidden" }, "You: "),
+    message._images && sentImages(message._images),
+    message.content && h("p", {}, message.content),
+  ),
 );
 
 const messageView = memo((/** @type {Message} */ message) => {

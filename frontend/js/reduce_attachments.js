@@ -1,0 +1,37 @@
+/**
+ * Pictures that wait beside the message field, to go with the next message.
+ *
+ * @typedef {import("./state.js").State} State
+ * @typedef {import("./frames.js").AttachedImage} AttachedImage
+ */
+
+import { MAX_ATTACHED } from "./images.js";
+import { warning, withAnnouncements, withEffects, withNotice } from "./state.js";
+
+const FULL = `A message takes up to ${MAX_ATTACHED} pictures. The others were left out.`;
+
+/** So many more are being read. @param {State} state @param {number} count @returns {State} */
+export function reading(state, count) {
+  return { ...state, pendingImages: state.pendingImages + count };
+}
+
+/** One of them has been read, or could not be. @param {State} state @param {AttachedImage | null} image @returns {State} */
+export function attached(state, image) {
+  const next = { ...state, pendingImages: Math.max(0, state.pendingImages - 1) };
+  if (!image) return next;
+  if (next.attachments.length >= MAX_ATTACHED) return withNotice(next, warning("too_many_images", FULL));
+  return withAnnouncements({ ...next, attachments: [...next.attachments, image] }, [`Attached: ${image.name}`]);
+}
+
+/** @param {State} state @param {string} id @returns {State} */
+export function detached(state, id) {
+  const image = state.attachments.find((other) => other.id === id);
+  if (!image) return state;
+  const attachments = state.attachments.filter((other) => other !== image);
+  return withEffects(withAnnouncements({ ...state, attachments }, [`Removed: ${image.name}`]), { type: "focus" });
+}
+
+/** What was sent comes back, before what waits. @param {State} state @param {readonly AttachedImage[]} images @returns {State} */
+export function givenBack(state, images) {
+  return images.length ? { ...state, attachments: [...images, ...state.attachments].slice(0, MAX_ATTACHED) } : state;
+}

@@ -1,0 +1,48 @@
+/**
+ * Pictures of the user: those that were sent, and those that wait to be.
+ *
+ * @typedef {import("../frames.js").AttachedImage} AttachedImage
+ */
+
+import { h } from "./dom.js";
+import { icon } from "./icons.js";
+
+/** Ours alone: encoded by this page. */
+const OURS = /^data:image\/(png|jpeg|webp);base64,[A-Za-z0-9+/=]+$/;
+
+/** In a message. @param {readonly AttachedImage[]} images */
+export function sentImages(images) {
+  return h("div", { class: "sent-images" }, images.map(imageView));
+}
+
+/** Beside the message field. @param {readonly AttachedImage[]} images @param {number} pending */
+export function attachedImages(images, pending) {
+  if (!images.length && !pending) return null;
+  return h(
+    "ul",
+    { class: "attachments", key: "attachments", "aria-label": "Attached pictures" },
+    images.map((image) => h("li", { key: image.id }, imageView(image), removeButton(image))),
+    pending > 0 && h("li", { key: "pending", class: "fine", role: "status" }, "Reading the picture…"),
+  );
+}
+
+/** @param {AttachedImage} image */
+function imageView({ url, name, width, height }) {
+  if (!OURS.test(url)) return h("span", { class: "fine" }, `${name}: this browser has lost the picture`);
+  return h("img", { src: url, alt: name, width, height });
+}
+
+/** @param {AttachedImage} image */
+function removeButton({ id, name }) {
+  return h(
+    "button",
+    {
+      type: "button",
+      class: "button icon-only small",
+      "data-action": "detach",
+      "data-id": id,
+      "aria-label": `Remove ${name}`,
+    },
+    icon("close"),
+  );
+}
