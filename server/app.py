@@ -119,10 +119,10 @@ class App:
         self._show_storage()
         self._tools = build_registry(settings.tools, settings.skills.dir)
         self.media = _build_media(settings, data_dir, signer)
-        shelf = ToolShelf(self._tools)
-        self._mcp = McpServers(settings.tools, shelf, environ, tell=self._note_mcp)
+        self.shelf = ToolShelf(self._tools)
+        self._mcp = McpServers(settings.tools, self.shelf, environ, tell=self._note_mcp)
         self._mcp_notices: asyncio.Queue[wire.Notice] = asyncio.Queue(_MAX_NOTICES)
-        executor = ToolExecutor(shelf, settings.tools)
+        executor = ToolExecutor(self.shelf, settings.tools)
         self._layers = HookLayers(
             settings.hooks, processes=self.hooks, policies=self._policy_book.for_turn, media=self.media
         )

@@ -101,7 +101,7 @@ class TurnPolicy:
         phase = HookType.PRE_TOOL_USE
         auditors: list[AuditLogHandler] = []
         for index, stand in enumerate(self._stages.at(phase)):
-            if index == edited_by or not stand.filter.fits(call.name, _permission(call), call.arguments):
+            if index == edited_by or not await stand.filter.fits(call.name, _permission(call), call.arguments):
                 continue
             ctx = await self._context(call, phase)
             try:
@@ -163,9 +163,12 @@ class TurnPolicy:
 
     async def _scan(self, call: Invocation, outcome: ToolOutcome) -> tuple[ToolOutcome, dict[str, int]]:
         """What the model reads and what the user is shown; each scanned once, whatever number of scans is wanted."""
-        wanted = any(s.filter.fits(call.name, _permission(call), call.arguments) for s in self._stages.scans)
-        if not wanted:
-            return outcome, {}
+        for stand in self._stages.scans:
+            if await stand.filter.fits(call.name, _permission(call), call.arguments):
+                return await self._scanned(call, outcome)
+        return outcome, {}
+
+    async def _scanned(self, call: Invocation, outcome: ToolOutcome) -> tuple[ToolOutcome, dict[str, int]]:
         try:
             content, counts = await scan_text(outcome.content)
             for_user = outcome.for_user
@@ -235,7 +238,7 @@ class TurnPolicy:
             stand.handler
             for stand in self._stages.at(HookType.PRE_TOOL_USE)[index + 1 :]
             if isinstance(stand.handler, AuditLogHandler)
-            and stand.filter.fits(call.name, _permission(call), call.arguments)
+            and await stand.filter.fits(call.name, _permission(call), call.arguments)
         ]
         ctx = await self._context(call, HookType.PRE_TOOL_USE)
         for auditor in (*auditors, *(from_here if action is HookAction.DENY else ())):

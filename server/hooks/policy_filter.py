@@ -1,5 +1,6 @@
 """Which calls a handler is for."""
 
+import asyncio
 import fnmatch
 import json
 import re
@@ -23,12 +24,19 @@ class CallFilter:
 
     def __init__(self, wanted: config.PolicyFilter | None) -> None:
         """Raises ValueError for a regular expression that is none."""
+        texts = [] if wanted is None else [*(wanted.tools or ()), *(wanted.arguments or {}).values()]
+        self._is_slow = any(text.startswith(_REGEX) for text in texts)
         self._tools = None if wanted is None or wanted.tools is None else [matcher(glob) for glob in wanted.tools]
         self._permissions = None if wanted is None or wanted.permissions is None else frozenset(wanted.permissions)
         arguments = {} if wanted is None or wanted.arguments is None else wanted.arguments
         self._arguments = [(path.split("."), matcher(glob)) for path, glob in arguments.items()]
 
-    def fits(self, tool: str, permission: Permission, arguments: Any) -> bool:
+    async def fits(self, tool: str, permission: Permission, arguments: Any) -> bool:
+        if self._is_slow:
+            return await asyncio.to_thread(self._fits, tool, permission, arguments)
+        return self._fits(tool, permission, arguments)
+
+    def _fits(self, tool: str, permission: Permission, arguments: Any) -> bool:
         if self._tools is not None and not any(matches(tool) for matches in self._tools):
             return False
         if self._permissions is not None and permission not in self._permissions:

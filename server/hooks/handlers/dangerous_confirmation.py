@@ -41,6 +41,7 @@ class DangerousConfirmation:
         self._timeout_s = settings.timeout_s
         self._always = [matcher(glob) for glob in settings.always]
         self._never = [matcher(glob) for glob in settings.never]
+        self._is_slow = any(pattern.startswith("re:") for pattern in settings.patterns)
         self._patterns = [(pattern, _sign(pattern)) for pattern in settings.patterns]
 
     async def pre_execute(self, ctx: HookContext) -> HookResult:
@@ -75,12 +76,15 @@ class DangerousConfirmation:
         if permission == "READ":
             return None
         text = json.dumps(ctx.arguments, ensure_ascii=False, default=str)
+        if len(text) <= _INLINE_CHARS and not self._is_slow:
+            return self._judge(ctx, permission, text)
+        return await asyncio.to_thread(self._judge, ctx, permission, text)
+
+    def _judge(self, ctx: HookContext, permission: Permission, text: str) -> str | None:
         for pattern, fits in self._patterns:
             if fits(text):
                 return f"fits the pattern {pattern}"
-        if len(text) <= _INLINE_CHARS:
-            return judge_call(ctx.tool_name, permission, ctx.arguments)
-        return await asyncio.to_thread(judge_call, ctx.tool_name, permission, ctx.arguments)
+        return judge_call(ctx.tool_name, permission, ctx.arguments)
 
 
 def _sign(pattern: str) -> Matcher:
