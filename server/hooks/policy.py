@@ -133,7 +133,9 @@ class TurnPolicy:
         """Changers in order, then the scan, then those that only look."""
         phase = _phase(outcome)
         stands = [
-            stand for stand in self._stages.at(phase) if stand.filter.fits(call.name, _permission(call), call.arguments)
+            stand
+            for stand in self._stages.at(phase)
+            if await stand.filter.fits(call.name, _permission(call), call.arguments)
         ]
         for stand in stands:
             if not isinstance(stand.handler, (AuditLogHandler, SecurityScan)):
