@@ -1,0 +1,157 @@
+"""What observers are told of a turn, to the letter."""
+
+from contextlib import aclosing
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from server import config
+from server.agent.agent_client import TurnOptions
+from server.errors import ContextTooLong, ImageRefused, ProviderUnreachable
+from server.hooks.layers import TurnLayers
+from server.hooks.types import TurnAborted
+from server.llm.types import Message
+from tests.agent.scene import QUESTION, agent_for, play, tool
+from tests.hooks.fakes import FACTS, FakeChannel, hook, members_of
+from tests.support.scripted_model import ScriptedModel, call, say
+
+
+class Observer:
+    """A turn's options with one observer of these kinds, and what it was told."""
+
+    def __init__(self, *kinds: str, others: tuple[FakeChannel, ...] = (), **more: Any) -> None:
+        self._channel = FakeChannel("observer", settings=config.ProcessHook(observe=list(kinds)))
+        facts = replace(FACTS, user_message="")  # as of a client that leaves it to the conversation
+        self.options = TurnOptions(layers=TurnLayers(facts=facts, members=members_of([self._channel, *others]), **more))
+
+    @property
+    def heard(self) -> list[tuple[str, dict[str, Any]]]:
+        """Severity and payload of each event."""
+        return [(event["severity"], event["payload"]) for _, event in self._channel.told]
+
+    @property
+    def rounds(self) -> list[int]:
+        return [event["attrs"].get("iteration", 0) for _, event in self._channel.told]
+
+
+async def test_a_turn_starts_with_its_question_and_the_pictures_that_came_with_it() -> None:
+    observer = Observer("turn_start")
+    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}}
+    asked: list[Message] = [*QUESTION, {"role": "user", "content": [{"type": "text", "text": "And here?"}, picture]}]
+
+    await play(agent_for(ScriptedModel([say("Noon.")])), messages=asked, enable_tools=False, options=observer.options)
+
+    assert observer.heard == [("info", {"UserMessage": "And here?", "MediaCount": 1})]
+
+
+async def test_a_call_is_told_with_the_settings_it_has() -> None:
+    observer = Observer("llm_request")
+    llm = config.Llm(late_system="native", max_tokens=64, options={"temperature": 0.5})
+
+    await play(agent_for(ScriptedModel([say("Noon.")]), llm=llm), enable_tools=False, options=observer.options)
+
+    payload = {"Model": "scripted", "MessagesCount": 2, "ToolsCount": 0, "MaxTokens": 64, "Temperature": 0.5}
+    assert observer.heard == [("info", payload)]
+
+
+async def test_a_direct_answer_is_round_1_and_planning_is_none() -> None:
+    direct, planned = Observer("llm_request"), Observer("llm_request")
+
+    await play(agent_for(ScriptedModel([say("Noon.")])), enable_tools=False, options=direct.options)
+    await play(agent_for(ScriptedModel([say("<need_tool>"), call("alpha"), say("Noon.")])), options=planned.options)
+
+    assert (direct.rounds, planned.rounds) == ([1], [0, 1, 2])
+
+
+async def test_a_turn_ends_with_what_was_done_and_said() -> None:
+    async def fail(_: dict[str, Any]) -> str:
+        raise RuntimeError("no clock")
+
+    observer = Observer("turn_end")
+    model = ScriptedModel([call("alpha", "beta"), say("Noon.")])
+
+    await play(agent_for(model, [tool("alpha", fail), tool("beta")], planning=False), options=observer.options)
+
+    [(severity, payload)] = observer.heard
+    assert severity == "info"
+    assert (payload["Status"], payload["Iterations"], payload["UserMessage"]) == ("completed", 2, "What time is it?")
+    assert (payload["FinalContent"], payload["FinalContentLen"], payload["ToolKinds"]) == (
+        "Noon.",
+        5,
+        ["alpha", "beta"],
+    )
+    assert [(ran["name"], ran["success"]) for ran in payload["ToolExecutions"]] == [("alpha", False), ("beta", True)]
+
+
+async def test_a_turn_that_fails_says_what_failed() -> None:
+    observer = Observer("error", "turn_end")
+
+    with pytest.raises(ImageRefused):
+        await play(agent_for(ScriptedModel([[ImageRefused("no pictures")]])), options=observer.options)
+
+    assert observer.heard[0] == ("error", {"Stage": "llm", "Message": "no pictures"})
+    assert (observer.heard[1][0], observer.heard[1][1]["Status"]) == ("error", "error")
+
+
+@pytest.mark.parametrize(
+    ("action", "status", "severity"), [("abort_turn", "error", "error"), ("hard_abort", "aborted", "warn")]
+)
+async def test_a_turn_that_a_hook_ends_was_aborted_only_if_it_leaves_nothing(
+    action: str, status: str, severity: str
+) -> None:
+    observer = Observer("turn_end", others=(hook(before_llm={"action": action, "reason": "enough"}),))
+
+    with pytest.raises(TurnAborted):
+        await play(agent_for(ScriptedModel()), enable_tools=False, options=observer.options)
+
+    assert [(level, payload["Status"]) for level, payload in observer.heard] == [(severity, status)]
+
+
+async def test_a_turn_that_is_left_was_aborted() -> None:
+    observer = Observer("turn_end")
+    turn = agent_for(ScriptedModel([say("Noon.")])).chat_stream(QUESTION, [], False, options=observer.options)
+
+    async with aclosing(turn):
+        await anext(turn)
+
+    assert [(level, payload["Status"]) for level, payload in observer.heard] == [("warn", "aborted")]
+
+
+async def test_a_retry_says_what_went_wrong_and_how_long_it_waits() -> None:
+    observer = Observer("llm_retry")
+    model = ScriptedModel([[ProviderUnreachable("gone", retry_after_ms=1)], say("Noon.")])
+
+    await play(agent_for(model), enable_tools=False, options=observer.options)
+
+    error = {"Attempt": 1, "MaxRetries": 2, "Reason": "provider_unreachable", "Error": "gone", "Backoff": 1_000_000}
+    assert observer.heard == [("warn", error)]
+
+
+async def test_what_is_left_out_of_a_conversation_is_told_with_the_reason() -> None:
+    observer = Observer("context_compress")
+    old: list[Message] = [{"role": role, "content": "x" * 300} for _ in range(4) for role in ("user", "assistant")]
+    model = ScriptedModel([[ContextTooLong("long", limit_tokens=800)], say("Noon.")])
+
+    agent = agent_for(model)
+    for _ in range(2):
+        model.answers.append(say("Noon."))
+        await play(agent, messages=[*old, *QUESTION], enable_tools=False, options=observer.options)
+
+    left_out = {"DroppedMessages": 4, "RemainingMessages": 6}
+    assert observer.heard == [
+        ("warn", {"Reason": "llm_retry", **left_out}),
+        ("warn", {"Reason": "proactive_budget", **left_out}),
+    ]
+
+
+@pytest.mark.parametrize("gate", ["off", "full"])
+async def test_it_is_said_when_the_next_thing_waits_for_hooks(gate: config.StreamGate) -> None:
+    asked = hook(before_llm={}, after_llm={})
+    observer = Observer("turn_end", others=(asked,), stream_gate=gate)
+
+    chunks = await play(agent_for(ScriptedModel([say("Noon.")])), enable_tools=False, options=observer.options)
+
+    told = ["held" if chunk.held else "request" for chunk in chunks if chunk.held or chunk.model_request]
+    assert told == (["held", "request"] if gate == "off" else ["held", "request", "held"])
+    assert [params["model"] for _, params, _ in asked.asked] == ["scripted", "scripted"]
