@@ -1,12 +1,17 @@
 """A conversation too long for the model: what is left out, said and remembered."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import pytest
 
+from server.agent.agent_client import TurnOptions
 from server.agent.chunks import NoticeGiven
 from server.agent.fitting import estimate_tokens, estimate_tools
 from server.config import Llm as LlmSettings
 from server.errors import ContextTooLong, ProviderRateLimited
 from tests.agent.scene import agent_for, given, notices, play, told
+from tests.hooks.fakes import hook, layers_of
 from tests.support.scripted_model import ScriptedModel, call, say
 
 OLD = [
@@ -143,6 +148,20 @@ async def test_a_limit_learnt_from_one_call_of_a_turn_may_be_corrected_by_the_ne
     await play(agent_for(model, planning=False), messages=OLD)
 
     assert len(model.messages(3)) < len(model.messages(2))
+
+
+async def test_what_a_hook_leaves_of_the_history_is_left_out_as_before() -> None:
+    def add(params: dict[str, Any]) -> Mapping[str, Any]:
+        return {"request": {"messages": [*params["messages"], {"role": "user", "content": "psst"}]}}
+
+    model = ScriptedModel([say("Hi.")], context_tokens=900)
+    options = TurnOptions(layers=layers_of(hook(before_llm=add)))
+
+    chunks = await play(agent_for(model), messages=OLD, enable_tools=False, options=options)
+
+    assert numbers(model, 0) == ["1", "1", "2", "2", "3", "3"]
+    assert model.contents(0)[-1] == ("user", "psst")
+    assert notices(chunks) == ["history_trimmed"]
 
 
 async def test_a_second_refusal_for_length_ends_the_turn() -> None:
