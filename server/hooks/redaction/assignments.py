@@ -54,7 +54,7 @@ _VALUE_KEY: Final = re.compile(
     re.IGNORECASE,
 )
 _PREFIXES: Final = re.compile(
-    r"(?:String|str|bytes|SecretStr|Some|Secret)\(\s*(?=[\"'])|(?:base64:|hex:|0x|u|b|r|f|\$|@)(?=[\"'A-Za-z0-9+/])|(?:\w{1,24}: ?)?(?:&(?:'static )?str|String|str|string|char \*)\s*=\s*|Bearer |Basic |Token |token ",
+    r"(?:String|str|bytes|SecretStr|Some|Secret)\(\s*(?=[\"'])|(?:base64:|hex:|0x)(?=[\"'A-Za-z0-9+/])|[ubrf$@](?=[\"'])|(?:\w{1,24}: ?)?(?:&(?:'static )?str|String|str|string|char \*)\s*=\s*|Bearer |Basic |Token |token ",
     re.IGNORECASE,
 )
 _TYPE: Final = re.compile(r"[\w.\[\]<>| ]{1,40}\s=\s?(?=[\"'])")
