@@ -55,6 +55,9 @@ def test_a_data_url_is_read(url: str, data: bytes, declared: str, name: str) -> 
         (f"data:;base64,{base64.b64encode(bytes(1 << 20)).decode()}AAAA", "larger than 1 MiB"),
         (f"data:,{'a' * ((1 << 20) + 1)}", "larger than 1 MiB"),
         (f"data:,{'%61' * (1 << 21)}", "larger than 1 MiB"),
+        (f"data:,{'%61' * 400_000}", "give it as base64"),
+        (f"data:;base64,{'QUJD' * 300_000}%3D", "not valid base64"),
+        (f"data:;base64,{'QUJD' * 16_383}QQ=={'QUJD' * 16}", "not valid base64"),
     ],
 )
 def test_a_data_url_that_cannot_be_taken_says_why(url: str, problem: str) -> None:
