@@ -152,15 +152,15 @@ async def test_a_limit_learnt_from_one_call_of_a_turn_may_be_corrected_by_the_ne
 
 async def test_what_a_hook_leaves_of_the_history_is_left_out_as_before() -> None:
     def add(params: dict[str, Any]) -> Mapping[str, Any]:
-        return {"request": {"messages": [*params["messages"], {"role": "user", "content": "psst"}]}}
+        return {"request": {"messages": [*params["messages"], {"role": "user", "content": "y" * 400}]}}
 
     model = ScriptedModel([say("Hi.")], context_tokens=900)
     options = TurnOptions(layers=layers_of(hook(before_llm=add)))
 
     chunks = await play(agent_for(model), messages=OLD, enable_tools=False, options=options)
 
-    assert numbers(model, 0) == ["1", "1", "2", "2", "3", "3"]
-    assert model.contents(0)[-1] == ("user", "psst")
+    assert numbers(model, 0) == ["2", "2", "3", "3"]
+    assert model.contents(0)[-1] == ("user", "y" * 400)
     assert notices(chunks) == ["history_trimmed"]
 
 
