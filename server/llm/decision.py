@@ -15,6 +15,7 @@ from zoneinfo import available_timezones
 
 import jsonschema
 
+from server.llm.schemas import validator
 from server.llm.types import Message, ToolSpec
 
 logger = logging.getLogger(__name__)
@@ -141,8 +142,8 @@ def prepare() -> None:
 def _fitting(schema: Schema, values: Sequence[Any]) -> list[Any]:
     try:
         jsonschema.Draft202012Validator.check_schema(dict(schema))
-        validator = jsonschema.Draft202012Validator(dict(schema))
-        return [value for value in values if validator.is_valid(value)]
+        fits = validator(schema).is_valid
+        return [value for value in values if fits(value)]
     except (jsonschema.SchemaError, re.error):
         return []
     except Exception:  # the boundary to a foreign schema: references that lead nowhere, or round and round

@@ -5,8 +5,10 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import jsonschema
+from referencing.exceptions import Unresolvable
 
 from server.hooks.stages import ToolAnswer
+from server.llm.schemas import validator
 from server.llm.types import ToolSpec
 
 Permission = Literal["READ", "WRITE", "EXTERNAL"]
@@ -30,7 +32,7 @@ class Tool:
     def __post_init__(self) -> None:
         # built once: compiling a validator costs more than most calls
         schema = self.spec.parameters if self.schema is None else self.schema
-        object.__setattr__(self, "_validator", jsonschema.Draft202012Validator(schema))
+        object.__setattr__(self, "_validator", validator(schema))
 
     @property
     def name(self) -> str:
@@ -38,7 +40,10 @@ class Tool:
 
     def explain_misfit(self, arguments: Any) -> str | None:
         """What is wrong with the arguments, in a sentence that helps the model to mend them; None: nothing."""
-        error = jsonschema.exceptions.best_match(self._validator.iter_errors(arguments))
+        try:
+            error = jsonschema.exceptions.best_match(self._validator.iter_errors(arguments))
+        except Unresolvable as missing:
+            return f"the tool's own schema refers to {missing.ref}, which is not in it: nothing fits"
         if error is None:
             return None
         where = error.json_path.removeprefix("$.")

@@ -1,5 +1,6 @@
 """Prompts and schemas for a very small model's decisions about tools."""
 
+import socket
 from typing import Any
 
 import jsonschema
@@ -162,3 +163,15 @@ def test_whatever_is_asked_the_narrowed_schema_is_one_and_its_only_arguments_fit
     arguments = decision.only_arguments(schema)
 
     assert arguments is None or decision.is_valid(tool, arguments)
+
+
+def test_what_a_schema_refers_to_elsewhere_is_never_fetched() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as elsewhere:
+        elsewhere.setblocking(False)
+        url = f"http://127.0.0.1:{elsewhere.getsockname()[1]}/schema.json"
+        tool = ToolSpec(name="a", description="", parameters={"properties": {"path": {"$ref": url}}})
+
+        assert not decision.is_valid(tool, {"path": "x"})
+
+        with pytest.raises(BlockingIOError):
+            elsewhere.accept()

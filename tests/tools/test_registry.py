@@ -1,5 +1,6 @@
 """The tools there are."""
 
+import socket
 from typing import Any
 
 import pytest
@@ -85,3 +86,16 @@ def test_a_misfit_names_the_place_and_what_is_wrong(arguments: Any, misfit: str 
     )
 
     assert reader.explain_misfit(arguments) == misfit
+
+
+def test_what_a_schema_refers_to_elsewhere_is_never_fetched() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as elsewhere:
+        elsewhere.setblocking(False)
+        url = f"http://127.0.0.1:{elsewhere.getsockname()[1]}/schema.json"
+
+        misfit = tool("a", type="object", properties={"path": {"$ref": url}}).explain_misfit({"path": "x"})
+
+        with pytest.raises(BlockingIOError):
+            elsewhere.accept()
+    assert misfit is not None
+    assert url in misfit
