@@ -123,7 +123,8 @@ def test_every_module_is_tested_by_name_or_through_its_neighbour() -> None:
     """A test imports it or is called after it; or such a module, or a command line, of its part uses it."""
     imported = {name for path in (ROOT / "tests").rglob("*.py") for name in imported_modules(path)}
     called_after = {
-        name_of(path).removeprefix("tests.").replace(".test_", ".") for path in (ROOT / "tests").rglob("test_*.py")
+        name_of(path).removeprefix("tests").replace(".test_", ".").lstrip(".")
+        for path in (ROOT / "tests").rglob("test_*.py")
     }
     reached = {
         module
