@@ -12,6 +12,15 @@
  * @typedef {{skill: string, hook: string, timing: string, persistent?: boolean, message?: string}} Injected
  * @typedef {{skill: string, hook: string, timing: string, reason: string}} NotFired
  *
+ * @typedef {object} HookStep What a process hook or a builtin did.
+ * @property {number} call the model call it belongs to
+ * @property {string} stage
+ * @property {string} hook
+ * @property {number | null} ms
+ * @property {string} action
+ * @property {Readonly<Record<string, unknown>>} changes key → before and after
+ * @property {{kind: string, message: string, effect: string} | null} failure
+ *
  * @typedef {object} TurnTrace
  * @property {Readonly<Record<string, TraceMessage>>} messages
  * @property {readonly ModelCall[]} calls
@@ -19,10 +28,21 @@
  * @property {readonly Injected[]} injected
  * @property {readonly Injected[]} removed
  * @property {readonly NotFired[]} notFired
+ * @property {readonly HookStep[]} hookSteps in the order they were asked
  */
 
 /** @type {TurnTrace} */
-export const EMPTY_TRACE = { messages: {}, calls: [], done: {}, injected: [], removed: [], notFired: [] };
+export const EMPTY_TRACE = {
+  messages: {},
+  calls: [],
+  done: {},
+  injected: [],
+  removed: [],
+  notFired: [],
+  hookSteps: [],
+};
+
+const MAX_HOOK_STEPS = 500; // of one turn
 
 /** @param {TurnTrace} trace @param {string} event @param {unknown} data @returns {TurnTrace} */
 export function withTrace(trace, event, data) {
@@ -41,6 +61,9 @@ export function withTrace(trace, event, data) {
       return { ...trace, removed: [...trace.removed, /** @type {Injected} */ (values)] };
     case "not_fired":
       return { ...trace, notFired: [...trace.notFired, ...list(values.hooks)] };
+    case "hook_changed":
+    case "hook_failed":
+      return { ...trace, hookSteps: [...trace.hookSteps, asStep(event, values)].slice(-MAX_HOOK_STEPS) };
     default:
       return trace; // an event of a newer server
   }
@@ -54,6 +77,19 @@ function list(value) {
 /** @param {TraceMessage[]} messages @returns {Record<string, TraceMessage>} */
 function byId(messages) {
   return Object.fromEntries(messages.map((message) => [message.id, message]));
+}
+
+/** @param {string} event @param {Record<string, any>} values @returns {HookStep} */
+function asStep(event, { call, stage, hook, ms, action, changes, kind, message, effect }) {
+  return {
+    call: Number(call),
+    stage: String(stage),
+    hook: String(hook),
+    ms: typeof ms === "number" ? ms : null,
+    action: String(action ?? ""),
+    changes: typeof changes === "object" && changes !== null ? changes : {},
+    failure: event === "hook_failed" ? { kind: String(kind), message: String(message), effect: String(effect) } : null,
+  };
 }
 
 /** @param {Record<string, any>} values @returns {ModelCall} */

@@ -21,6 +21,7 @@ import { Player } from "./voice/player.js";
 
 const DRAFT_KEY = "parley.draft";
 const READY_POLL_MS = 700;
+const HEALTH_POLL_MS = 2_000;
 const MAX_SAVE_WAIT_MS = 2_000; // a store that hangs must not freeze the page
 
 const store = await openStore(indexedDB).catch(() => null);
@@ -36,6 +37,8 @@ let state = initialState(loadSettings(() => localStorage));
 let isDrawing = false;
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let readinessTimer;
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let healthTimer;
 
 /** @param {Event} event */
 function dispatch(event) {
@@ -129,6 +132,8 @@ function perform(effect) {
       return saveSettings(() => localStorage, effect.settings);
     case "readiness":
       return void pollReadiness();
+    case "watch_hooks":
+      return void watchHooks();
     case "log_in":
       return void leaveFor("/login");
     case "microphone":
@@ -225,6 +230,18 @@ async function pollReadiness() {
   const stages = loadingStages(answer.status, await answer.json().catch(() => null));
   if (stages || state.loading) dispatch({ type: "loading", stages });
   if (stages) readinessTimer = setTimeout(pollReadiness, READY_POLL_MS);
+}
+
+/** As long as their panel is open, and somebody can see it. */
+async function watchHooks() {
+  clearTimeout(healthTimer);
+  if (state.panel !== "hooks") return;
+  if (!document.hidden) {
+    const answer = await fetch("/api/hooks/processes", { cache: "no-store" }).catch(() => null);
+    dispatch({ type: "hook_health", status: answer?.status ?? 0, body: await answer?.json().catch(() => null) });
+  }
+  clearTimeout(healthTimer); // two that asked at once go on as one
+  healthTimer = setTimeout(watchHooks, HEALTH_POLL_MS);
 }
 
 async function logOut() {

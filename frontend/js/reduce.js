@@ -38,6 +38,7 @@
  *   | {type: "toggle_skill", name: string}
  *   | {type: "set", change: Partial<import("./state.js").Settings>}
  *   | {type: "panel", panel: import("./state.js").Panel | null}
+ *   | {type: "hook_health", status: number, body: unknown}
  *   | {type: "sidebar", isOpen: boolean}
  *   | {type: "suggest", text: string}
  *   | {type: "warn", code: string, message: string}
@@ -54,6 +55,7 @@
  */
 
 import { configureIfChanged, saveIfChanged, silenceIfCut, unloadIdle } from "./consequences.js";
+import { healthOf } from "./hook_health.js";
 import * as approvals from "./reduce_approvals.js";
 import * as attachments from "./reduce_attachments.js";
 import * as conversations from "./reduce_conversations.js";
@@ -134,7 +136,9 @@ function step(state, event) {
     case "set":
       return set(state, event.change);
     case "panel":
-      return { ...state, panel: event.panel === state.panel ? null : event.panel };
+      return panelChosen(state, event.panel === state.panel ? null : event.panel);
+    case "hook_health":
+      return { ...state, hookHealth: healthOf(state.hookHealth, event.status, event.body) };
     case "sidebar":
       return { ...state, isSidebarOpen: event.isOpen };
     case "suggest":
@@ -162,6 +166,12 @@ function step(state, event) {
     case "sound_blocked":
       return voice.blocked(state, event.isBlocked);
   }
+}
+
+/** @param {State} state @param {import("./state.js").Panel | null} panel @returns {State} */
+function panelChosen(state, panel) {
+  const next = { ...state, panel };
+  return panel === "hooks" ? withEffects(next, { type: "watch_hooks" }) : next;
 }
 
 /** @param {State} state @param {Partial<import("./state.js").Settings>} change @returns {State} */

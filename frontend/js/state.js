@@ -41,7 +41,7 @@
  *
  * @typedef {{phase: "connecting" | "online" | "waiting", attempt: number, code: number | null}} Connection
  * @typedef {{name: string, state: string, detail: string | null}} Stage
- * @typedef {"skills" | "inspector" | "settings"} Panel
+ * @typedef {"skills" | "inspector" | "hooks" | "settings"} Panel
  * @typedef {"auto" | "light" | "dark"} Theme
  *
  * @typedef {object} Settings Kept for this browser.
@@ -89,6 +89,7 @@
  * @property {Readonly<Record<string, string>>} cutTurns turn → conversation, until its `turn_end` arrives
  * @property {Readonly<Record<string, TurnView>>} views by turn
  * @property {Readonly<Record<string, import("./inspect.js").TurnTrace>>} traces by turn
+ * @property {import("./hook_health.js").Health} hookHealth while its panel is open
  * @property {boolean} isTraceRefused this server traces for its operators alone
  * @property {readonly Approval[]} approvals oldest first; one is shown at a time
  * @property {number} now for the countdown of approvals; else of no meaning
@@ -114,6 +115,7 @@
  *   | {type: "settings", settings: Settings}
  *   | {type: "readiness"}
  *   | {type: "log_in"}
+ *   | {type: "watch_hooks"}
  *   | {type: "microphone", isOn: boolean, deviceId: string}
  *   | {type: "skip", turnId: string, index: number}
  *   | {type: "sound", act: "flush" | "pause" | "resume"}} Effect
@@ -170,6 +172,7 @@ export function initialState(settings = {}) {
     cutTurns: {},
     views: {},
     traces: {},
+    hookHealth: { processes: null, problem: "" },
     isTraceRefused: false,
     approvals: [],
     now: 0,

@@ -172,8 +172,8 @@ async def test_files_of_a_hook_are_shown_in_their_place_and_after_a_reload(
         model.queue(CALL, text("Nice."))
         await page.ask_and_wait("Draw a dot")
         await expect(page.replies).to_contain_text("Here is a dot.")
+        picture = page.tab.get_by_role("img", name="Picture: dot.png")
         for _ in range(2):
-            picture = page.tab.get_by_role("img", name="Picture: dot.png")
             await expect(picture).to_be_visible()
             assert await picture.evaluate("image => image.decode().then(() => image.naturalWidth)") == 6
             await expect(page.tab.get_by_role("link", name="table.csv (4 bytes)")).to_be_visible()

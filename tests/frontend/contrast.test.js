@@ -29,7 +29,7 @@ const PAIRS = [
   ["accent-text", ["ground", "accent-soft", "sunken"], 4.5],
   ["good", ["sunken", "surface"], 4.5],
   ["warning", ["warning-soft"], 4.5],
-  ["error", ["error-soft", "surface"], 4.5],
+  ["error", ["error-soft", "surface", "sunken"], 4.5],
   ["ground", ["error"], 4.5],
   ["hook", ["surface", "hook-soft"], 4.5],
   ["line-strong", ["surface"], 3],

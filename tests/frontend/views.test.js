@@ -3,10 +3,12 @@ import { test } from "node:test";
 
 import { changed, clicked } from "../../frontend/js/actions.js";
 import { loadingStages } from "../../frontend/js/loading.js";
+import { approvalView } from "../../frontend/js/render/approval_view.js";
 import { composerView } from "../../frontend/js/render/composer_view.js";
 import { conversationView, groupsOf } from "../../frontend/js/render/conversation_view.js";
 import { h, memo } from "../../frontend/js/render/dom.js";
 import { headerView } from "../../frontend/js/render/header_view.js";
+import { hooksView } from "../../frontend/js/render/hooks_view.js";
 import { inspectorView } from "../../frontend/js/render/inspector_view.js";
 import { sidebarView } from "../../frontend/js/render/sidebar_view.js";
 import { skillsView } from "../../frontend/js/render/skills_view.js";
@@ -47,6 +49,8 @@ function everywhere(page) {
     composerView(state),
     skillsView(state),
     inspectorView(state),
+    hooksView(state),
+    approvalView(state),
   ];
 }
 
@@ -80,6 +84,22 @@ test("hostile text stays text in every place it can stand", () => {
     { type: "notice", turn_id: "t1", code: HOSTILE, level: "warning", message: HOSTILE },
     { type: "reasoning", turn_id: "t1", delta: HOSTILE },
   );
+  for (const type of ["image/png", "audio/mpeg", "text/html", HOSTILE]) {
+    page.receive(t.media(HOSTILE, { content_type: type }), t.media(HOSTILE, { content_type: type, url: HOSTILE }));
+  }
+  page.receive(t.asks("a1", { tool: HOSTILE, arguments: { [HOSTILE]: HOSTILE }, message: HOSTILE, origin: HOSTILE }));
+  page.dispatch({
+    type: "attach",
+    image: { id: HOSTILE, name: HOSTILE, url: "data:image/png;base64,AAAA", width: 1, height: 1 },
+  });
+  const health = { name: HOSTILE, state: HOSTILE, modes: [HOSTILE], last_error: HOSTILE, armed: false };
+  const processes = [{ ...health, armed_reason: HOSTILE, warnings: { [HOSTILE]: 2 }, ignored: { [HOSTILE]: 1 } }];
+  page.dispatch({ type: "hook_health", status: 200, body: { processes } });
+  for (const event of ["hook_changed", "hook_failed"]) {
+    const step = { call: 1, stage: HOSTILE, hook: HOSTILE, ms: 1, action: HOSTILE, kind: HOSTILE, message: HOSTILE };
+    const changes = { [HOSTILE]: { before: HOSTILE, after: `${HOSTILE}.` }, tools: { added: [HOSTILE] } };
+    page.receive({ type: "trace", turn_id: "t1", event, data: { ...step, effect: HOSTILE, changes } });
+  }
   page.receive({
     type: "trace",
     turn_id: "t1",
@@ -105,14 +125,19 @@ test("hostile text stays text in every place it can stand", () => {
   const shown = everywhere(page);
 
   const tags = new Set(elements(shown).map(({ tag }) => tag));
-  assert.ok(!tags.has("script") && !tags.has("img"));
+  assert.ok(["script", "iframe", "object", "embed"].every((tag) => !tags.has(tag)));
+  for (const { attributes } of elements(shown)) {
+    const { src = "/media/", href = "/media/" } = attributes;
+    assert.match(src, /^(\/media\/|data:image\/png;base64,)/);
+    assert.match(href, /^\/media\//);
+  }
   for (const { attributes } of elements(shown)) {
     for (const name of Object.keys(attributes)) assert.match(name, /^[a-z-]+$/i, "attribute names are ours");
     assert.ok(
       !Object.keys(attributes).some((name) => name.startsWith("on") || name === "style" || name === "innerHTML"),
     );
   }
-  assert.ok(textOf(shown).split("<script>alert(2)</script>").length > 15, "and it is all there to read");
+  assert.ok(textOf(shown).split("<script>alert(2)</script>").length > 40, "and it is all there to read");
 });
 
 test("links leave the page without handing it over", () => {

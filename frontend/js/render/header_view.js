@@ -9,10 +9,11 @@ import { openConversation } from "../state.js";
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
 
-/** @type {{panel: import("../state.js").Panel, label: string, name: "skills" | "inspect" | "settings"}[]} */
+/** @type {{panel: import("../state.js").Panel, label: string, name: keyof typeof import("./icons.js").PATHS}[]} */
 const PANELS = [
   { panel: "skills", label: "Skills", name: "skills" },
   { panel: "inspector", label: "Inspector", name: "inspect" },
+  { panel: "hooks", label: "Process hooks", name: "hook" },
   { panel: "settings", label: "Settings", name: "settings" },
 ];
 
@@ -49,7 +50,7 @@ export function headerView(state) {
     h(
       "div",
       { class: "header-buttons", role: "group", "aria-label": "Panels" },
-      PANELS.map(({ panel, label, name }) =>
+      panelsOf(state).map(({ panel, label, name }) =>
         h(
           "button",
           {
@@ -71,6 +72,11 @@ export function headerView(state) {
     ),
     userView(state),
   );
+}
+
+/** How the server's programs fare is its operators' business. @param {State} state */
+function panelsOf({ server, panel: open }) {
+  return PANELS.filter(({ panel }) => panel !== "hooks" || server?.user?.is_operator || open === "hooks");
 }
 
 /** @param {State} state */

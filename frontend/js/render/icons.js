@@ -2,7 +2,7 @@
 
 import { h } from "./dom.js";
 
-const PATHS = {
+export const PATHS = {
   menu: ["M4 7h16", "M4 12h16", "M4 17h16"],
   plus: ["M12 5v14", "M5 12h14"],
   send: ["M12 19V5", "M6 11l6-6 6 6"],

@@ -10,6 +10,7 @@
 import { isUserMessage } from "../conversation.js";
 import { openConversation } from "../state.js";
 import { h } from "./dom.js";
+import { hookStepsView } from "./hook_steps_view.js";
 import { icon } from "./icons.js";
 import { pretty } from "../pretty.js";
 
@@ -54,8 +55,15 @@ function turnTraceView({ id, asked, trace, metrics }, isOpen) {
     ),
     metrics && latencyView(metrics),
     trace.calls.map((call, index) => callView(call, trace, index === trace.calls.length - 1)),
+    hookStepsView(strayStepsOf(trace)),
     notFiredView(trace),
   );
+}
+
+/** Of a call that was never made: a hook ended the turn before. @param {TurnTrace} trace */
+function strayStepsOf({ calls, hookSteps }) {
+  const known = new Set(calls.map(({ call }) => call));
+  return hookSteps.filter(({ call }) => !known.has(call));
 }
 
 const MOMENTS = [
@@ -103,6 +111,7 @@ function callView(call, trace, isOpen) {
       { class: "read" },
       call.messages.map((messageId) => readView(trace.messages[messageId], messageId, call.sent_roles[messageId])),
     ),
+    hookStepsView(trace.hookSteps.filter((step) => step.call === call.call)),
   );
 }
 

@@ -12,6 +12,7 @@ import { composerView } from "./composer_view.js";
 import { conversationView } from "./conversation_view.js";
 import { draw, h } from "./dom.js";
 import { headerView } from "./header_view.js";
+import { hooksView } from "./hooks_view.js";
 import { icon } from "./icons.js";
 import { inspectorView } from "./inspector_view.js";
 import { settingsView } from "./settings_view.js";
@@ -19,7 +20,8 @@ import { sidebarView } from "./sidebar_view.js";
 import { skillsView } from "./skills_view.js";
 
 const NEAR_BOTTOM_PX = 80;
-const PANEL_TITLES = { skills: "Skills", inspector: "Inspector", settings: "Settings" };
+const PANEL_TITLES = { skills: "Skills", inspector: "Inspector", hooks: "Process hooks", settings: "Settings" };
+const PANEL_VIEWS = { skills: skillsView, inspector: inspectorView, hooks: hooksView, settings: settingsView };
 
 /** @type {string | null} the conversation drawn last */
 let shownId = null;
@@ -93,11 +95,7 @@ function panelView(state) {
         icon("close"),
       ),
     ),
-    h(
-      "div",
-      { class: "panel-body" },
-      panel === "skills" ? skillsView(state) : panel === "inspector" ? inspectorView(state) : settingsView(state),
-    ),
+    h("div", { class: "panel-body" }, PANEL_VIEWS[panel](state)),
   );
 }
 

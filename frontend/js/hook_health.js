@@ -1,0 +1,72 @@
+/**
+ * `GET /api/hooks/processes` → how the process hooks fare. Read with care: it is
+ * a report for people, and its shape may grow.
+ *
+ * @typedef {object} HookHealth One process hook.
+ * @property {string} name
+ * @property {string} state "starting", "up", "down", "closed"
+ * @property {readonly string[]} modes
+ * @property {string} lastError
+ * @property {number} restarts
+ * @property {number | null} retryInS
+ * @property {boolean | null} armed of a gate; null: it is none, or was not asked yet
+ * @property {string} armedReason
+ * @property {number} calls
+ * @property {number} failures
+ * @property {number | null} p50Ms
+ * @property {number | null} p99Ms
+ * @property {number} droppedEvents
+ * @property {readonly {text: string, count: number}[]} warnings what its author should know
+ *
+ * @typedef {{processes: readonly HookHealth[] | null, problem: string}} Health `processes` null: not known yet
+ */
+
+const PROBLEMS = new Map([
+  [401, "Log in again to see the process hooks."],
+  [403, "Process hooks are shown to operators of this server alone."],
+]);
+
+/**
+ * What was known stays on screen when the server does not answer.
+ *
+ * @param {Health} known @param {number} status 0: no answer at all @param {unknown} body
+ * @returns {Health}
+ */
+export function healthOf(known, status, body) {
+  const processes = /** @type {{processes?: unknown} | null} */ (body)?.processes;
+  if (status === 200 && Array.isArray(processes)) return { processes: processes.map(asHealth), problem: "" };
+  const isMine = status !== 401 && status !== 403;
+  const problem = PROBLEMS.get(status) ?? "The server does not answer. What stands here is from before.";
+  return { processes: isMine ? known.processes : null, problem };
+}
+
+/** @param {any} hook @returns {HookHealth} */
+function asHealth(hook) {
+  return {
+    name: String(hook?.name),
+    state: String(hook?.state),
+    modes: Array.isArray(hook?.modes) ? hook.modes.map(String) : [],
+    lastError: String(hook?.last_error ?? ""),
+    restarts: Number(hook?.restarts ?? 0),
+    retryInS: numberOrNull(hook?.retry_in_s),
+    armed: typeof hook?.armed === "boolean" ? hook.armed : null,
+    armedReason: String(hook?.armed_reason ?? ""),
+    calls: Number(hook?.calls ?? 0),
+    failures: Number(hook?.failures ?? 0),
+    p50Ms: numberOrNull(hook?.p50_ms),
+    p99Ms: numberOrNull(hook?.p99_ms),
+    droppedEvents: Number(hook?.dropped_events ?? 0),
+    warnings: [...countsOf(hook?.ignored, "ignored output: "), ...countsOf(hook?.warnings, "")],
+  };
+}
+
+/** @param {unknown} value */
+function numberOrNull(value) {
+  return typeof value === "number" ? value : null;
+}
+
+/** @param {unknown} counts @param {string} before */
+function countsOf(counts, before) {
+  if (typeof counts !== "object" || counts === null) return [];
+  return Object.entries(counts).map(([text, count]) => ({ text: `${before}${text}`, count: Number(count) }));
+}

@@ -1,0 +1,103 @@
+/**
+ * In the inspector: what each process hook or builtin did around one model call, as lines removed and added.
+ *
+ * @typedef {import("../inspect.js").HookStep} HookStep
+ */
+
+import { diffLines, withContext } from "../diff.js";
+import { h } from "./dom.js";
+import { msText } from "./hooks_view.js";
+import { icon } from "./icons.js";
+import { pretty } from "../pretty.js";
+
+const SLOW_MS = 100; // a listener notices pauses of a few hundred, and there may be several hooks
+
+const SIGNS = { same: "  ", removed: "− ", added: "+ " };
+const SAYS = { same: "", removed: "removed: ", added: "added: " };
+
+/** @param {readonly HookStep[]} steps */
+export function hookStepsView(steps) {
+  if (!steps.length) return null;
+  return h("section", { class: "hook-steps" }, h("h4", {}, "What hooks did"), h("ol", {}, steps.map(stepView)));
+}
+
+/** @param {HookStep} step */
+function stepView(step) {
+  const { hook, stage, ms, failure, action, changes } = step;
+  const parts = Object.entries(changes).flatMap(([key, change]) => diffsOf(key, change));
+  return h(
+    "li",
+    {},
+    h(
+      "details",
+      { class: failure ? "hook-step failed" : "hook-step" },
+      h(
+        "summary",
+        {},
+        icon("chevron"),
+        h("span", { class: "hook-name" }, hook),
+        h("span", { class: "tag" }, stage),
+        h(
+          "span",
+          { class: failure ? "tag tag-warning" : "tag tag-accent" },
+          failure ? `${failure.kind}: ${failure.effect}` : action,
+        ),
+        h(
+          "span",
+          { class: "call-figures" },
+          ms !== null && ms >= SLOW_MS && h("span", { class: "tag tag-warning" }, "slow"),
+          ` ${msText(ms)}`,
+        ),
+      ),
+      failure && h("p", { class: "fine" }, failure.message),
+      !failure && !parts.length && h("p", { class: "fine" }, "It changed nothing."),
+      parts.map(({ label, before, after }) => [h("h5", {}, label), diffView(before, after)]),
+    ),
+  );
+}
+
+/**
+ * @param {string} key @param {unknown} change
+ * @returns {{label: string, before: string, after: string}[]}
+ */
+function diffsOf(key, change) {
+  if (Array.isArray(change)) return change.map((one) => ({ label: `${key}[${one?.index ?? "?"}]`, ...sidesOf(one) }));
+  const { added, removed, changed } = /** @type {Record<string, unknown>} */ (change ?? {});
+  if (added === undefined && removed === undefined && changed === undefined)
+    return [{ label: key, ...sidesOf(change) }];
+  return [
+    { label: `${key} removed`, before: textOf(removed), after: "" },
+    { label: `${key} added`, before: "", after: textOf(added) },
+    { label: `${key} changed`, before: "", after: textOf(changed) },
+  ].filter(({ before, after }) => before || after);
+}
+
+/** @param {any} change */
+function sidesOf(change) {
+  return { before: textOf(change?.before), after: textOf(change?.after) };
+}
+
+/** @param {unknown} value */
+function textOf(value) {
+  if (value === undefined || value === null) return "";
+  return Array.isArray(value) ? value.map(pretty).join("\n") : pretty(value);
+}
+
+/** @param {string} before @param {string} after */
+function diffView(before, after) {
+  return h(
+    "pre",
+    { class: "diff", tabindex: "0" },
+    withContext(diffLines(before, after)).map((line) =>
+      line
+        ? h(
+            "span",
+            { class: `diff-${line.kind}` },
+            h("span", { class: "diff-sign", "aria-hidden": "true" }, SIGNS[line.kind]),
+            SAYS[line.kind] && h("span", { class: "visually-hidden" }, SAYS[line.kind]),
+            `${line.text}\n`,
+          )
+        : h("span", { class: "diff-gap" }, "⋯\n"),
+    ),
+  );
+}
