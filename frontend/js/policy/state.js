@@ -1,0 +1,138 @@
+/**
+ * What the policy page knows. Only `reduce` makes another one of it.
+ *
+ * @typedef {"policy" | "audit" | "approvals"} View
+ * @typedef {"user" | "operator"} Scope
+ * @typedef {import("./document.js").PolicyDocument} PolicyDocument
+ * @typedef {import("./document.js").Draft} Draft
+ * @typedef {import("./document.js").Problem} Problem
+ *
+ * @typedef {object} Failure a question to the server that was not answered as hoped
+ * @property {"offline" | "login" | "refused"} kind
+ * @property {string} code
+ * @property {string} message
+ * @property {string | null} path the place in what was sent
+ *
+ * @typedef {{user: string, isOperator: boolean}} Who
+ * @typedef {{name: string, description: string}} Kind a handler that a document may name
+ * @typedef {{document: PolicyDocument, etag: string}} Stored
+ *
+ * @typedef {object} Editor
+ * @property {Scope} scope whose document is edited
+ * @property {"loading" | "ready" | "saving"} phase
+ * @property {Failure | null} failure
+ * @property {readonly Kind[]} kinds
+ * @property {PolicyDocument} effective what is in force for this user
+ * @property {Stored | null} base what the draft began with; null = not read yet
+ * @property {Draft} draft
+ * @property {readonly Draft[]} past for undoing, the newest last
+ * @property {string | null} text the document as JSON under the user's hands; null = the form is shown
+ * @property {readonly Problem[]} textProblems why `text` is not in the draft yet
+ * @property {readonly Problem[]} refused what the server found, until the next change
+ * @property {Stored | null} conflict what somebody else has stored meanwhile
+ * @property {number | null} savedVersion of the last saving, until the next change
+ * @property {Scope | "reload" | null} wish waits for a word whether the changes may go
+ *
+ * @typedef {Readonly<Record<FilterName, string>>} Filter
+ * @typedef {"user" | "tool" | "phase" | "outcome" | "text" | "since" | "until"} FilterName
+ *
+ * @typedef {object} AuditRow
+ * @property {number} id
+ * @property {string} ts
+ * @property {string} replica
+ * @property {string} day
+ * @property {number} number
+ * @property {string} hash
+ * @property {Readonly<Record<string, unknown>>} entry
+ *
+ * @typedef {object} Audit
+ * @property {"loading" | "ready"} phase
+ * @property {Failure | null} failure
+ * @property {Filter} filter as it was asked for last
+ * @property {number} question which one is being answered: answers to others come too late
+ * @property {readonly AuditRow[]} rows newest first
+ * @property {string | null} next where the older ones begin
+ * @property {readonly number[]} openIds whose details are shown
+ *
+ * @typedef {{id: string, tool: string, shown: string, origin: string, created: string}} Approval
+ *
+ * @typedef {object} Remembered
+ * @property {"loading" | "ready"} phase
+ * @property {Failure | null} failure
+ * @property {readonly Approval[]} approvals
+ * @property {string | null} asking the one that the user is asked about
+ * @property {string | null} revoking the one that is on its way out
+ *
+ * @typedef {object} State
+ * @property {View} view
+ * @property {Who | null} who
+ * @property {Editor} editor
+ * @property {Audit} audit
+ * @property {Remembered} remembered
+ * @property {readonly {n: number, text: string}[]} announcements for screen readers, the last few
+ * @property {readonly Effect[]} effects of the last event, to be carried out once
+ *
+ * @typedef {{type: "load_policy", scope: Scope}
+ *   | {type: "save_policy", scope: Scope, etag: string, document: PolicyDocument}
+ *   | {type: "load_audit", filter: Filter, cursor: string | null, question: number}
+ *   | {type: "load_approvals"}
+ *   | {type: "revoke", id: string}
+ *   | {type: "focus", ids: readonly string[]}} Effect
+ *   focus: the first of them that is there and can be used
+ */
+
+import { draftOf } from "./document.js";
+
+/** @type {Filter} */
+export const NO_FILTER = { user: "", tool: "", phase: "", outcome: "", text: "", since: "", until: "" };
+
+const MAX_ANNOUNCEMENTS = 3;
+
+/** @param {Scope} scope @returns {Editor} */
+export function emptyEditor(scope) {
+  return {
+    scope,
+    phase: "loading",
+    failure: null,
+    kinds: [],
+    effective: {},
+    base: null,
+    draft: draftOf({}),
+    past: [],
+    text: null,
+    textProblems: [],
+    refused: [],
+    conflict: null,
+    savedVersion: null,
+    wish: null,
+  };
+}
+
+/** @returns {State} */
+export function initialState() {
+  return {
+    view: "policy",
+    who: null,
+    editor: emptyEditor("user"),
+    audit: { phase: "ready", failure: null, filter: NO_FILTER, question: 0, rows: [], next: null, openIds: [] },
+    remembered: { phase: "ready", failure: null, approvals: [], asking: null, revoking: null },
+    announcements: [],
+    effects: [],
+  };
+}
+
+/** @param {State} state @param {...Effect} effects @returns {State} */
+export function withEffects(state, ...effects) {
+  return { ...state, effects: [...state.effects, ...effects] };
+}
+
+/** @param {State} state @param {Partial<Editor>} change @returns {State} */
+export function withEditor(state, change) {
+  return { ...state, editor: { ...state.editor, ...change } };
+}
+
+/** Said to screen readers. @param {State} state @param {string} text @returns {State} */
+export function announced(state, text) {
+  const n = (state.announcements.at(-1)?.n ?? 0) + 1;
+  return { ...state, announcements: [...state.announcements, { n, text }].slice(-MAX_ANNOUNCEMENTS) };
+}

@@ -1,0 +1,156 @@
+/**
+ * The audit log as a table; on a narrow screen each row is a card.
+ *
+ * @typedef {import("../state.js").State} State
+ * @typedef {import("../state.js").AuditRow} AuditRow
+ */
+
+import { h } from "../../render/dom.js";
+import { MAX_ROWS, canContinue, summary } from "../reduce_audit.js";
+import { entryView } from "./entry_view.js";
+import { failureView } from "./failure_view.js";
+import { filterView } from "./filter_view.js";
+import { timeView } from "./remembered_view.js";
+
+const BAD = ["denied", "failed", "timeout", "cancelled", "no_client", "gap"];
+
+/** @param {State} state */
+export function auditView(state) {
+  const { audit } = state;
+  const isFull = audit.next !== null && audit.rows.length >= MAX_ROWS;
+  return [
+    h("h2", {}, "Audit log"),
+    h(
+      "p",
+      { class: "fine" },
+      "What happened to tool calls, to the policy and to approvals. ",
+      state.who && !state.who.isOperator && "You see what is your own.",
+    ),
+    filterView(state),
+    failureView(audit.failure, audit.rows.length && audit.next !== null ? "more-audit" : "ask-audit"),
+    tableView(state),
+    !audit.rows.length && !audit.failure && emptyView(state),
+    canContinue(state) &&
+      h("button", { type: "button", class: "button", "data-action": "more-audit" }, "Show older ones"),
+    isFull && h("p", { class: "line" }, `${MAX_ROWS} entries are shown. Narrow the filter, or export them all.`),
+    h(
+      "p",
+      { class: "fine" },
+      "Entries are chained by their hashes. Whether anything was changed or taken out, ",
+      h("code", {}, "python -m server.storage audit verify"),
+      " tells on the server.",
+    ),
+  ];
+}
+
+/** @param {State} state */
+function emptyView({ audit }) {
+  if (audit.phase === "loading") return h("p", { class: "line", role: "status" }, "Reading…");
+  const isFiltered = Object.values(audit.filter).some((value) => value.trim());
+  return h(
+    "p",
+    { class: "line" },
+    isFiltered
+      ? "No entry fits. Clear a field of the filter."
+      : "Nothing yet. Add the handler audit_log to the tool policy, and calls are written here.",
+  );
+}
+
+/** Roles are said again: browsers forget a table's when CSS makes cards of it. @param {State} state */
+function tableView(state) {
+  const { rows, next, phase } = state.audit;
+  if (!rows.length) return null;
+  const columns = columnsOf(state);
+  return h(
+    "table",
+    { class: "audit", role: "table", "aria-busy": String(phase === "loading") },
+    h("caption", {}, summary(rows.length, next !== null)),
+    h(
+      "thead",
+      { role: "rowgroup" },
+      h(
+        "tr",
+        { role: "row" },
+        columns.map(([name]) =>
+          h(
+            "th",
+            { scope: "col", role: "columnheader", "aria-sort": name === "Time" ? "descending" : null, key: name },
+            name,
+          ),
+        ),
+        h(
+          "th",
+          { scope: "col", role: "columnheader", key: "details" },
+          h("span", { class: "visually-hidden" }, "Details"),
+        ),
+      ),
+    ),
+    h(
+      "tbody",
+      { role: "rowgroup" },
+      rows.map((row) => rowView(row, columns, state.audit.openIds.includes(row.id))),
+    ),
+  );
+}
+
+/** @typedef {[string, (row: AuditRow) => import("../../render/dom.js").Child]} Column */
+
+/** @param {State} state @returns {Column[]} */
+function columnsOf({ who }) {
+  /** @type {Column[]} */
+  const columns = [
+    ["Time", ({ ts }) => timeView(ts)],
+    ["What", ({ entry }) => text(entry.phase)],
+    ["Tool", ({ entry }) => text(entry.tool)],
+    ["Outcome", ({ entry }) => outcomeView(text(entry.outcome) || (entry.phase === "gap" ? "gap" : ""))],
+    ["Handler", ({ entry }) => text(entry.handler)],
+  ];
+  return who?.isOperator ? [...columns, ["User", ({ entry }) => text(entry.user)]] : columns;
+}
+
+/** @param {unknown} value */
+function text(value) {
+  return value === undefined || value === null ? "" : String(value);
+}
+
+/** @param {string} outcome */
+function outcomeView(outcome) {
+  return outcome && h("span", { class: BAD.includes(outcome) ? "tag tag-warning" : "tag" }, outcome);
+}
+
+/** @param {AuditRow} row @param {readonly Column[]} columns @param {boolean} isOpen */
+function rowView(row, columns, isOpen) {
+  const { id, entry } = row;
+  const what = [entry.phase, entry.tool].map(text).filter(Boolean).join(" ");
+  return [
+    h(
+      "tr",
+      { role: "row", key: `row-${id}` },
+      columns.map(([name, cell]) => h("td", { role: "cell", "data-label": name, key: name }, cell(row))),
+      h(
+        "td",
+        { role: "cell", key: "details" },
+        h(
+          "button",
+          {
+            type: "button",
+            class: "button small",
+            id: `entry-${id}`,
+            "data-action": "toggle-entry",
+            "data-id": id,
+            "aria-expanded": String(isOpen),
+            "aria-controls": isOpen ? `details-${id}` : null,
+            "aria-label": `Details of ${what}`,
+          },
+          isOpen ? "Less" : "More",
+        ),
+      ),
+    ),
+    isOpen &&
+      h(
+        "tr",
+        { role: "row", class: "details", id: `details-${id}`, key: `details-${id}` },
+        h("td", { role: "cell", colspan: columns.length + 1 }, entryView(row)),
+      ),
+  ];
+}

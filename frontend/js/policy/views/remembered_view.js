@@ -1,0 +1,74 @@
+/** Calls that were approved for good. @typedef {import("../state.js").State} State */
+
+import { h } from "../../render/dom.js";
+import { failureView } from "./failure_view.js";
+
+/** @param {State} state */
+export function rememberedView({ remembered }) {
+  const { approvals, phase, failure } = remembered;
+  return [
+    h("h2", { id: "approvals-title", tabindex: "-1" }, "Remembered approvals"),
+    h("p", { class: "fine" }, "Tool calls that you have allowed for good. Exactly these run without a question."),
+    failureView(failure, "load-approvals"),
+    !approvals.length && phase === "loading" && h("p", { class: "line", role: "status" }, "Reading…"),
+    !approvals.length &&
+      phase === "ready" &&
+      !failure &&
+      h(
+        "p",
+        { class: "line" },
+        "None. When a tool asks whether it may run, you can have the answer remembered: always.",
+      ),
+    h(
+      "ul",
+      { class: "approvals", "aria-label": "Remembered approvals" },
+      approvals.map((approval) => approvalView(approval, remembered)),
+    ),
+  ];
+}
+
+/** @param {import("../state.js").Approval} approval @param {State["remembered"]} remembered */
+function approvalView({ id, tool, shown, origin, created }, { asking, revoking }) {
+  return h(
+    "li",
+    { class: "remembered", key: id, "aria-busy": String(revoking === id) },
+    h("div", {}, h("strong", {}, tool), h("code", { class: "shown" }, shown)),
+    h("p", { class: "fine" }, timeView(created), origin && ` · asked by ${origin}`),
+    asking === id
+      ? h(
+          "div",
+          { class: "sure", role: "group", "aria-label": `Revoke ${tool}?`, key: "sure" },
+          h("span", {}, "Be asked about it again?"),
+          button("keep-approval", id, "Keep it", `keep-${id}`, false),
+          button("revoke", id, "Revoke", `sure-${id}`, false),
+        )
+      : button("ask-revoke", id, "Revoke…", `revoke-${id}`, revoking !== null, `Revoke ${tool} ${shown}`),
+  );
+}
+
+/** @param {string} time RFC 3339 */
+export function timeView(time) {
+  const date = new Date(time);
+  const text = Number.isNaN(date.getTime())
+    ? time
+    : date.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "medium" });
+  return h("time", { datetime: time, title: time }, text);
+}
+
+/** @param {string} action @param {string} id @param {string} label @param {string} elementId @param {boolean} disabled @param {string} [spoken] */
+function button(action, id, label, elementId, disabled, spoken) {
+  return h(
+    "button",
+    {
+      type: "button",
+      class: "button small",
+      id: elementId,
+      key: action,
+      "data-action": action,
+      "data-id": id,
+      "aria-label": spoken ?? null,
+      disabled,
+    },
+    label,
+  );
+}
