@@ -7,9 +7,9 @@ const field = /** @type {HTMLInputElement} */ (document.getElementById("token"))
 const button = /** @type {HTMLButtonElement} */ (document.getElementById("submit"));
 const problem = /** @type {HTMLElement} */ (document.getElementById("problem"));
 
-/** The fragment names the conversation; nothing else of an address is followed. */
+/** The fragment names the conversation or, with a slash, what the policy page showed; nothing else of an address is followed. */
 function goOn() {
-  location.replace(`/${location.hash}`);
+  location.replace(`/${location.hash.startsWith("#/") ? "policy.html" : ""}${location.hash}`);
 }
 
 /** Who came by a link from another site has sent no cookie with that request, and is logged in all the same. */
