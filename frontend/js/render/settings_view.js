@@ -38,6 +38,22 @@ export function settingsView({ settings, server, voice }) {
       selectView("Microphone", "microphone", [["", "As the system"], ...microphones], settings.microphone),
     switchView("Tools", "The model may read files and look at the clock.", "tools", settings.tools),
     switchView("Inspector", "Ask the server to show what the model reads.", "trace", settings.trace),
+    // In a tab of its own: the conversation and its sound go on in this one.
+    h(
+      "section",
+      { class: "about" },
+      h("h3", {}, "What tools may do"),
+      h(
+        "p",
+        { class: "fine" },
+        h(
+          "a",
+          { href: "/policy.html#/policy", target: "_blank", rel: "noopener" },
+          "Tool policy, audit log, approvals",
+        ),
+        " (another tab)",
+      ),
+    ),
     server &&
       h(
         "section",
