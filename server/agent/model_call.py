@@ -26,7 +26,6 @@ from server.llm.types import (
     Finished,
     LanguageModel,
     LateSystem,
-    Message,
     ModelEvent,
     ModelRequest,
     TextDelta,
@@ -92,15 +91,17 @@ class ModelCalls:
         last event is Finished. Raises ProviderError and TurnAborted; closing the
         generator closes the provider's stream.
         """
-        given: list[Message] | None = None
+        given: Fitted | None = None
         if self._rewriter is not None and self._rewriter.is_needed:
             yield LLMChunk(held=True)
             for chunk in self._limit_images(None):
                 yield chunk
-            messages = (await self._fit(request)).messages
+            shown = await self._fit(request)
             name = self._model.info.name
-            rewritten = await self._rewriter.rewrite(request, messages, model=name, planning=planning)
-            request, given = rewritten.request, rewritten.messages
+            rewritten = await self._rewriter.rewrite(request, shown.messages, model=name, planning=planning)
+            request = rewritten.request
+            if rewritten.messages is not None:
+                given = Fitted(rewritten.messages, shown.left_out)
             for chunk in self._tracer.hook_reports(self._hooks):
                 yield chunk
         attempt = 0
@@ -162,17 +163,21 @@ class ModelCalls:
             options=self._settings.options,
         )
 
-    async def _fit(self, request: ModelRequest, given: list[Message] | None = None) -> Fitted:
-        """`given`: in place of the conversation. Whether it fits, the caller has to look."""
+    async def _fit(self, request: ModelRequest, given: Fitted | None = None) -> Fitted:
+        """`given`: in place of the conversation, what a hook made of it. Whether it fits, the caller has to look."""
         known = [tokens for tokens in (self._memory.budget_tokens, self._budget_tokens) if tokens is not None]
         budget = min(known, default=None)
         if budget is None:
             context = self._settings.context_tokens or await self._model.context_tokens()
             if context is None:
-                return Fitted(list(self._conversation.messages if given is None else given), [])
+                return Fitted(list(self._conversation.messages if given is None else given.messages), [])
             budget = context - (self._settings.max_tokens or context // _REPLY_SHARE)
         self._limit_tokens = budget
-        return fit(self._conversation, budget_tokens=budget - estimate_tools(request.tools), messages=given)
+        budget -= estimate_tools(request.tools)
+        if given is None:
+            return fit(self._conversation, budget_tokens=budget)
+        fitted = fit(self._conversation, budget_tokens=budget, messages=given.messages)
+        return replace(fitted, left_out=[*given.left_out, *fitted.left_out])
 
     def _fitting(self, fitted: Fitted) -> Fitted:
         if fitted.fits:
@@ -182,13 +187,13 @@ class ModelCalls:
             f"({self._limit_tokens} tokens for the prompt); shorten it or use a model with a larger context"
         )
 
-    def _limit_images(self, given: list[Message] | None) -> Iterator[LLMChunk]:
+    def _limit_images(self, given: Fitted | None) -> Iterator[LLMChunk]:
         """In the conversation, and in what a hook has made of it. Says once what of this turn the model cannot see."""
         is_blind = self._memory.is_blind or self._model.sees_images is False
         limit = 0 if is_blind else MAX_IMAGES
         unseen = limit_images(self._conversation.messages, limit)
         if given is not None:
-            unseen += limit_images(given, limit)
+            unseen += limit_images(given.messages, limit)
         is_new = any(self._conversation.origin(message).kind in ("user", "turn") for message in unseen)
         if is_blind and is_new and not self._said_unseen:
             self._said_unseen = True

@@ -150,18 +150,20 @@ async def test_a_limit_learnt_from_one_call_of_a_turn_may_be_corrected_by_the_ne
     assert len(model.messages(3)) < len(model.messages(2))
 
 
-async def test_what_a_hook_leaves_of_the_history_is_left_out_as_before() -> None:
+@pytest.mark.parametrize(("words", "kept"), [("psst", "123"), ("y" * 400, "23")])
+async def test_what_is_left_out_before_and_behind_a_hook_is_said(words: str, kept: str) -> None:
     def add(params: dict[str, Any]) -> Mapping[str, Any]:
-        return {"request": {"messages": [*params["messages"], {"role": "user", "content": "y" * 400}]}}
+        return {"request": {"messages": [*params["messages"], {"role": "user", "content": words}]}}
 
     model = ScriptedModel([say("Hi.")], context_tokens=900)
-    options = TurnOptions(layers=layers_of(hook(before_llm=add)))
+    options = TurnOptions(layers=layers_of(hook(before_llm=add)), trace=True)
 
     chunks = await play(agent_for(model), messages=OLD, enable_tools=False, options=options)
 
-    assert numbers(model, 0) == ["2", "2", "3", "3"]
-    assert model.contents(0)[-1] == ("user", "y" * 400)
-    assert notices(chunks) == ["history_trimmed"]
+    assert numbers(model, 0)[::2] == list(kept)
+    assert model.contents(0)[-1] == ("user", words)
+    [notice] = given(chunks)
+    assert f"its {8 - 2 * len(kept)} oldest messages were left out" in notice.message
 
 
 async def test_a_second_refusal_for_length_ends_the_turn() -> None:
