@@ -105,10 +105,14 @@ class HookHost:
             before = {hook.name: hook for hook in self._hooks}
             kept = {name: hook for name, hook in before.items() if wanted.get(name) == hook.settings}
             hooks = self._begin(wanted, kept)
-            await _all(hook.settled() for hook in hooks)
-            if self._is_closed:
-                await _all(hook.aclose() for hook in hooks if hook.name not in kept)
-            else:
+            is_taken = False
+            try:
+                await _all(hook.settled() for hook in hooks)
+                is_taken = not self._is_closed
+            finally:
+                if not is_taken:  # cancelled, or closed meanwhile: nobody else knows of the new ones
+                    await _all(hook.aclose() for hook in hooks if hook.name not in kept)
+            if is_taken:
                 self._hooks = hooks
                 for name in before.keys() - kept.keys():
                     self._retire(before[name])

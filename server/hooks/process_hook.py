@@ -100,7 +100,7 @@ class ProcessHook:
         return self._settled.is_set()
 
     async def settled(self) -> None:
-        """Wait until its first start has succeeded or failed, its canary calls included."""
+        """Wait until its first start has succeeded or failed, its canary calls included, or it was closed."""
         await self._settled.wait()
 
     async def aclose(self) -> None:
@@ -108,6 +108,7 @@ class ProcessHook:
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait([self._task])
+        self._settled.set()  # it will not be up any more: a turn may wait for that since before a reload
         self._become("closed")
 
     async def request(self, method: str, params: Mapping[str, Any], *, limit_s: float) -> Mapping[str, Any]:

@@ -126,6 +126,29 @@ async def test_two_reloads_come_one_after_the_other() -> None:
     assert leftovers() == []
 
 
+async def test_a_reload_that_is_given_up_leaves_nothing_of_the_new_hooks() -> None:
+    async with hosting() as host:
+        reload = asyncio.create_task(host.reload(Hooks(processes={"x": settings("", command=["sleep", "600"])})))
+        await until(lambda: bool(leftovers()))
+
+        reload.cancel()
+        await asyncio.wait([reload])
+
+        assert leftovers() == []
+
+
+async def test_who_waits_for_a_hook_that_a_reload_takes_away_waits_no_longer() -> None:
+    host = HookHost(Hooks(processes={"x": settings("", command=["sleep", "600"])}), ENVIRON, terms=TERMS)
+    host.start()
+    waiting = asyncio.create_task(host.settled())
+    await until(lambda: bool(leftovers()))
+
+    await host.reload(Hooks())
+    await host.aclose()
+
+    await asyncio.wait_for(waiting, 5)
+
+
 async def test_all_hooks_end_together_those_in_use_and_those_on_their_way_out_too() -> None:
     async with hosting(a=settings("echo"), b=settings("faulty")) as host:
         lease = host.lease()
