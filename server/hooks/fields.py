@@ -46,12 +46,13 @@ class Notes:
         self.warn(text)
 
     def unknown(self, key: str, where: str, known: Mapping[str, Any]) -> None:
-        """A key that means nothing here."""
+        """A key that means nothing here; in doubt where it may be another host's, or one of ours misspelt."""
         if hint := _FOREIGN.get(key.lower()):
             self.doubt(f'"{key}" is not known{where}: {hint}')
-            return
-        similar = get_close_matches(key.lower(), list(known), 1)
-        self.warn(f'"{_short(key)}" is not known{where}' + (f'; did you mean "{similar[0]}"?' if similar else ""))
+        elif similar := get_close_matches(key.lower(), list(known), 1):
+            self.doubt(f'"{_short(key)}" is not known{where}; did you mean "{similar[0]}"?')
+        else:
+            self.warn(f'"{_short(key)}" is not known{where}')
 
 
 def read_fields(
@@ -59,9 +60,12 @@ def read_fields(
 ) -> dict[str, Any]:
     """The known fields by their own names; null counts as absent, and of a key given twice the last counts.
 
-    Raises ReplyUnusable for a wrong type. With `is_strict` unknown keys are noted.
+    Raises ReplyUnusable for a wrong type. With `is_strict` unknown keys are noted;
+    an object of which nothing is known is in doubt.
     """
     found: dict[str, Any] = {}
+    if is_strict and value and not any(key in known or key.lower() in known for key in value):
+        notes.is_doubtful = True
     for key, item in value.items():
         name = key if key in known else key.lower()
         if name not in known:

@@ -104,7 +104,7 @@ class ProcessMember:
             raise HookCallFailed("failed", text) from error
         for warning in reading.warnings:
             self._channel.warn(warning)
-        if reading.is_doubtful and self.is_guard and stage != "approve_tool":
+        if reading.is_doubtful and self.is_guard and not isinstance(reading.result, Deny | Abort | Verdict):
             raise HookCallFailed("failed", f'process hook "{self.name}" gave a reply that was not understood')
         return reading.result
 

@@ -66,16 +66,19 @@ def read_reply(stage: Stage, reply: Mapping[str, Any], value: StageValue) -> Rea
     """Raises ReplyUnusable where a known field has the wrong type."""
     notes = Notes(stage)
     fields = read_fields(reply, _ENVELOPES[stage], notes)
-    if reply and not fields:
-        notes.is_doubtful = True  # something was said, and nothing of it understood
     action = fields.get("action", "")
     result = _verdict(fields, notes) if stage == "approve_tool" else _act(stage, action, fields, value, notes)
     return Reading(
-        result=None if result is value else result,
+        result=None if result is value or (_is_small(value) and result == value) else result,
         action=action or "continue",
         warnings=notes.warnings,
         is_doubtful=notes.is_doubtful,
     )
+
+
+def _is_small(value: StageValue) -> bool:
+    """Whether comparing it costs nothing; a request is compared part by part as it is read."""
+    return not isinstance(value, LlmCall)
 
 
 def _verdict(fields: dict[str, Any], notes: Notes) -> Verdict:
@@ -89,6 +92,8 @@ def _act(
 ) -> StageValue | Decision | None:
     match action:
         case "" | "continue" | "modify":
+            if action == "modify" and not any(item for key, item in fields.items() if key not in _HEAD):
+                notes.doubt(f'"modify" came without what it changes: {_wanted(stage)}')
             return _apply(fields, value, notes)
         case "abort_turn" | "hard_abort":
             return Abort(reason=fields.get("reason", ""), is_hard=action == "hard_abort")
@@ -101,6 +106,11 @@ def _act(
     hint = f'; did you mean "{similar[0]}"?' if similar and similar[0] != action else ""
     notes.doubt(f'unsupported action "{action[:40]}" for stage {stage}; the reply is ignored{hint}')
     return None
+
+
+def _wanted(stage: Stage) -> str:
+    key = next(key for key in _ENVELOPES[stage] if key not in _HEAD)
+    return f'{{"action": "modify", "{key}": {{…}}}}'
 
 
 def _apply(fields: dict[str, Any], value: StageValue, notes: Notes) -> StageValue:
@@ -155,7 +165,7 @@ def _unwrap(
     if is_inner(outer):
         return {name: item for name, item in outer.items() if name.lower() not in around or name.lower() in RESULT}
     if outer:
-        notes.warn(f'"{key}" holds nothing that can be changed here; the change stands in "{key}.{key}"')
+        notes.doubt(f'"{key}" holds nothing that can be changed here; the change stands in "{key}.{key}"')
     return None
 
 

@@ -210,7 +210,17 @@ async def test_an_approver_that_does_not_approve_denies_whatever_its_setting(fai
 
 @pytest.mark.parametrize(
     "failure",
-    [*FAILURES, {"allow": False}, {"decision": "deny"}, {"action": "deny"}, {"action": "Deny_Tool"}, {"actoin": "x"}],
+    [
+        *FAILURES,
+        {"allow": False},
+        {"decision": "deny"},
+        {"action": "deny"},
+        {"action": "Deny_Tool"},
+        {"actoin": "x"},
+        {"actoin": "deny_tool", "reason": "no"},
+        {"action": "modify", "arguments": {}},
+        {"call": {"argument": {}}},
+    ],
     ids=str,
 )
 async def test_a_guard_that_fails_or_is_not_understood_denies_the_call(failure: Any) -> None:
@@ -220,7 +230,15 @@ async def test_a_guard_that_fails_or_is_not_understood_denies_the_call(failure: 
     assert result.text.startswith('Tool execution denied by hook: hook "guard" ')
 
 
-@pytest.mark.parametrize("failure", [*FAILURES, {"action": "redact"}], ids=str)
+async def test_a_guard_that_denies_is_heard_whatever_else_it_says() -> None:
+    reply = {"action": "deny_tool", "reason": "never", "message": "really"}
+
+    result = await pipeline_of(guard(before_tool=reply)).before_tool(ASK)
+
+    assert result == Denied(hook="guard", text="Tool execution denied by hook: never")
+
+
+@pytest.mark.parametrize("failure", [*FAILURES, {"action": "redact"}, {"result": {"text": "x"}}], ids=str)
 async def test_a_guard_of_results_that_fails_withholds_the_result(failure: Any) -> None:
     answer = await pipeline_of(guard(after_tool=failure)).after_tool(RAN)
 
@@ -230,7 +248,7 @@ async def test_a_guard_of_results_that_fails_withholds_the_result(failure: Any) 
 
 
 @pytest.mark.parametrize("stage", ["before_llm", "after_llm"])
-@pytest.mark.parametrize("failure", [*FAILURES, {"action": "redact"}], ids=str)
+@pytest.mark.parametrize("failure", [*FAILURES, {"action": "redact"}, {"action": "modify"}], ids=str)
 async def test_a_guard_of_model_calls_that_fails_ends_the_turn(stage: str, failure: Any) -> None:
     with pytest.raises(TurnAborted, match='hook "guard"'):
         await ask_at(pipeline_of(guard_at(stage, failure)), stage)

@@ -7,11 +7,13 @@ import pytest
 from server.hooks.channel import STAGES, Stage
 from server.hooks.fields import ReplyUnusable
 from server.hooks.replies import Reading, read_reply
+from server.hooks.shapes import params
 from server.hooks.stages import (
     Abort,
     Deny,
     LlmAnswer,
     LlmCall,
+    Moment,
     Respond,
     StageValue,
     ToolAnswer,
@@ -20,6 +22,7 @@ from server.hooks.stages import (
     Verdict,
 )
 from server.llm.types import ToolCall, ToolSpec
+from tests.hooks.fakes import FACTS
 
 ECHO = ToolSpec(name="echo", description="echo text", parameters={"type": "object"})
 LLM = LlmCall(
@@ -185,6 +188,30 @@ def test_a_misspelt_key_is_told_its_right_name() -> None:
 def test_a_reply_of_which_nothing_is_understood_is_doubtful() -> None:
     assert read("before_tool", {"actoin": "deny_tool"}).is_doubtful
     assert not read("before_tool", {"action": "continue", "note": "mine"}).is_doubtful
+    assert not read("before_tool", {"action": None}).is_doubtful
+
+
+@pytest.mark.parametrize(
+    ("stage", "reply"),
+    [
+        ("before_tool", {"acton": "deny_tool", "reason": "no"}),
+        ("before_tool", {"action": "modify", "call": {"argument": {"text": "x"}}}),
+        ("before_tool", {"action": "modify", "call": {"parameters": {"text": "x"}}}),
+        ("before_tool", {"action": "modify", "request": {"arguments": {"text": "x"}}}),
+        ("before_llm", {"action": "modify", "request": {"message": []}}),
+        ("after_llm", {"action": "modify", "content": "x"}),
+        ("after_llm", {"action": "modify", "response": {"text": "x"}}),
+        ("after_llm", {"action": "modify", "response": {"response": {"text": "x"}}}),
+        ("after_tool", {"action": "modify", "result": {"output": "x"}}),
+        ("after_tool", {"action": "modify"}),
+    ],
+)
+def test_a_change_or_a_denial_that_was_not_understood_is_doubtful(stage: Stage, reply: dict[str, Any]) -> None:
+    reading = read(stage, reply)
+
+    assert reading.is_doubtful
+    assert reading.warnings
+    assert reading.result is None
 
 
 # --- wrong types
@@ -247,6 +274,16 @@ def test_what_a_request_leaves_out_stays() -> None:
     assert isinstance(changed, LlmCall)
     assert changed.options == {"temperature": 0, "max_tokens": 9}
     assert (changed.messages, changed.tools) == (LLM.messages, LLM.tools)
+
+
+@pytest.mark.parametrize("stage", INTERCEPTORS)
+def test_a_hook_that_sends_back_what_it_was_sent_changes_nothing(stage: Stage) -> None:
+    key = {"before_llm": "request", "after_llm": "response", "before_tool": "call", "after_tool": "result"}[stage]
+    sent = params(stage, VALUES[stage], Moment(facts=FACTS))
+
+    reading = read(stage, {"action": "modify", key: sent})
+
+    assert (reading.result, reading.warnings, reading.is_doubtful) == (None, [], False)
 
 
 def test_an_echo_of_the_whole_request_changes_nothing() -> None:
