@@ -71,6 +71,7 @@ async def run_child(
     except OSError as error:
         where = f" in {settings.dir}" if settings.dir else ""
         raise CannotStart(f"{settings.command}{where} cannot be started: {error.strerror}; see tools.mcp") from error
+    assert process.stderr is not None
     adopt_orphans(True)  # for good: process hooks may want it too, and know nothing of us
     family = Family(process.pid, mark)
     to_session, incoming = anyio.create_memory_object_stream[Incoming](0)
@@ -84,7 +85,7 @@ async def run_child(
     pipes = [
         asyncio.create_task(_read(name, process, to_session, intake, over), name=f"mcp {name} output"),
         asyncio.create_task(_write(process, from_session, intake), name=f"mcp {name} input"),
-        asyncio.create_task(_log(name, process), name=f"mcp {name} log"),
+        asyncio.create_task(log_lines(name, process.stderr), name=f"mcp {name} log"),
         asyncio.create_task(_watch(process, over), name=f"mcp {name} exit"),
         asyncio.create_task(_know(family), name=f"mcp {name} family"),
     ]
@@ -167,18 +168,21 @@ async def _write(process: Process, from_session: MemoryObjectReceiveStream[Sessi
             intake.note_sent(message.message)
 
 
-async def _log(name: str, process: Process) -> None:
-    assert process.stderr is not None
+async def log_lines(name: str, stderr: asyncio.StreamReader) -> None:
+    """Until its end: what a server complains of into our log, within limits."""
     lines, budget = Lines(_MAX_LOG_LINE_BYTES), LogBudget()
     loop = asyncio.get_running_loop()
+    count = 0
     with suppress(ConnectionError):
-        while cut := await process.stderr.read(_CUT_BYTES):
+        while cut := await stderr.read(_CUT_BYTES):
             lines.feed(cut)
             while (line := lines.next()) is not None:
                 text = (line.head if isinstance(line, Overlong) else line).decode(errors="replace").strip()
                 if text and budget.spend(loop.time()):
                     logger.info("MCP server %s: %s", name, text[:2000])
-            await asyncio.sleep(0)
+                count += 1
+                if count % _MAX_NOISE == 0:
+                    await asyncio.sleep(_REST_S)  # a flood is read slowly
 
 
 async def _watch(process: Process, over: Callable[[], None]) -> None:
