@@ -148,6 +148,8 @@ def _line(head: bytes, params: Mapping[str, Any]) -> bytearray:
     except RecursionError as error:
         raise ValueError("nested too deep") from error
     line += b"}\n"
+    if b"\xe2\x80" in line:  # Node's readline ends a line at these two characters
+        line = line.replace(b"\xe2\x80\xa8", b"\\u2028").replace(b"\xe2\x80\xa9", b"\\u2029")
     if len(line) > MAX_LINE_BYTES:
         raise CallTooLarge(f"{len(line)} bytes, at most {MAX_LINE_BYTES} are sent")
     return line

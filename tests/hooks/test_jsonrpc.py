@@ -54,6 +54,14 @@ def test_a_line_break_in_a_text_does_not_break_the_line() -> None:
     assert line.count(b"\n") == 1
 
 
+def test_the_separators_at_which_some_readers_end_a_line_go_out_escaped() -> None:
+    text = "a\u2028b\u2029c…"
+    line = notification("x", {"text": text})
+
+    assert line == '{"jsonrpc":"2.0","method":"x","params":{"text":"a\\u2028b\\u2029c…"}}\n'.encode()
+    assert json.loads(line)["params"]["text"] == text
+
+
 def test_large_numbers_go_out_whole_and_half_a_surrogate_pair_goes_out_escaped() -> None:
     _, line = Calls().open("x", {"n": 2**80, "text": "\ud800"})
 
