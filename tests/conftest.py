@@ -20,6 +20,8 @@ if os.environ.get("MUTANTS"):
 SLOW = (
     "hostile/",
     "gateway/test_process.py",
+    "hooks/authoring/test_trial.py",
+    "hooks/test_examples.py",
     "hooks/test_host.py",
     "hooks/test_process_hook.py",
     "llm/test_embedded_process.py",

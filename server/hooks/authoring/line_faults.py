@@ -46,12 +46,13 @@ def fault(line: Line, *, open_ids: Collection[int], last_id: int) -> Fault | Non
     return _of_message({key.lower(): value for key, value in message.items()}, line, open_ids, last_id)
 
 
-def shown(line: Line) -> str:
-    """A line as people read it, cut to size."""
+def shown(line: Line, quotes: str = "‘’") -> str:
+    """A line as people read it, cut to size, between quotes."""
     data = line.head if isinstance(line, Overlong) else bytes(line)
     text = data.decode("utf-8", "replace").strip()
     text = "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
-    return f"‘{text if len(text) <= _SHOWN_CHARACTERS else text[: _SHOWN_CHARACTERS - 1] + '…'}’"
+    text = text if len(text) <= _SHOWN_CHARACTERS else text[: _SHOWN_CHARACTERS - 1] + "…"
+    return quotes[:1] + text + quotes[1:]
 
 
 def _cure(text: str) -> str:

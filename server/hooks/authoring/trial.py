@@ -27,7 +27,7 @@ from server.llm.types import ToolSpec
 
 _LIMITS: Final = Limits()
 _ID: Final = re.compile(rb'\{"jsonrpc":"2\.0","id":(\d+),')
-_MAX_COMPLAINTS: Final = 5  # lines of standard error that are shown
+_MAX_COMPLAINTS: Final = 10  # lines of standard error that are shown
 _MAX_FAULTS: Final = 20  # of one step
 _AT_ONCE: Final = 8
 _QUIET_S: Final = 0.1  # after events: whoever answers them does so by then
@@ -191,8 +191,8 @@ class Trial:
                 waited = min(limit_s, self._plan.wait_s)
                 more = f"; the server would wait {limit_s:g} s" if waited < limit_s else ""
                 return Fault("problem", f"no reply to {method} within {waited:g} s{more}")
-            case "down":
-                return Fault("problem", f"ended while {method} waited for its reply")
+            case "down":  # what became of it is told beside this
+                return Fault("problem", f"did not live to answer {method}")
         if self._plan.is_chosen or method == "hook.hello":
             return Fault("problem", f"answered {method} with an error or garbage: {error}")
         return Fault("hint", f"refuses {method} ({error}); leave it out of “intercept”")
@@ -240,6 +240,7 @@ class Trial:
         """Shows the step, and with it the last words of a hook that is gone."""
         is_there = life.is_there
         if not is_there:
+            step.outcome = ""
             step.faults.append(Fault("problem", f"is gone: {self._last_words(await life.ended())}"))
         self._end(step)
         return is_there
@@ -305,7 +306,8 @@ class _Listener:
     def complained(self, line: Line) -> None:
         if self._other is not None:
             self._other.complained(line)
-        self.complaints.append(shown(line))
+        if (text := shown(line, "")) != "":
+            self.complaints.append(text)
 
 
 def _id_of(line: Line) -> int | None:
