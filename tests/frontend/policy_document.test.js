@@ -1,0 +1,129 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { checkDocument, placeOf, readDocument } from "../../frontend/js/policy/check.js";
+import { compareLines, differing } from "../../frontend/js/policy/compare.js";
+import { canonical, documentOf, draftOf } from "../../frontend/js/policy/document.js";
+import { AUDIT, CONFIRM, KINDS, SCAN } from "./policy_support.js";
+
+const FULL = {
+  pre_tool_use: {
+    enabled: true,
+    handlers: [
+      { type: "audit_log", filter: null, locked: true, config: {} },
+      {
+        type: "dangerous_confirmation",
+        filter: { tools: ["write_*", "send"], permissions: ["WRITE", "EXTERNAL"], arguments: { "path.name": "*.env" } },
+        config: { never: ["x"], deep: { a: [1, 2.5, null] } },
+      },
+    ],
+  },
+  tool_skip: { enabled: false, handlers: [] },
+};
+
+test("a document comes out of the form as it went in, without what says nothing", () => {
+  const { document, problems } = documentOf(draftOf(FULL));
+
+  assert.deepEqual(problems, []);
+  assert.deepEqual(document.pre_tool_use.handlers[0], { type: "audit_log", locked: true });
+  assert.deepEqual(document.pre_tool_use.handlers[1], FULL.pre_tool_use.handlers[1]);
+  assert.deepEqual(Object.keys(document), ["pre_tool_use", "tool_skip"]);
+  assert.equal(canonical(document), canonical(FULL));
+});
+
+test("a stage that is a plain list is the same as one in full", () => {
+  assert.equal(canonical({ tool_error: [AUDIT] }), canonical({ tool_error: { enabled: true, handlers: [AUDIT] } }));
+});
+
+test("what of the form cannot be sent is named with its place", () => {
+  const draft = draftOf({ tool_error: { handlers: [AUDIT] } });
+  const [handler] = draft.stages.tool_error.handlers;
+  const row = (name) => ({ key: name, name, glob: "*" });
+  const problems = (change) => {
+    const stages = { ...draft.stages, tool_error: { enabled: true, handlers: [{ ...handler, ...change }] } };
+    return documentOf({ ...draft, stages }).problems.map(({ path }) => path);
+  };
+
+  assert.deepEqual(problems({ config: "{" }), ["$.tool_error.handlers[0].config"]);
+  assert.deepEqual(problems({ config: "[1]" }), ["$.tool_error.handlers[0].config"]);
+  assert.deepEqual(problems({ arguments: [row("")] }), ["$.tool_error.handlers[0].filter.arguments"]);
+  assert.deepEqual(problems({ arguments: [row("a"), row(" a")] }), ["$.tool_error.handlers[0].filter.arguments"]);
+  assert.deepEqual(problems({ tools: " , a,, b ", config: " " }), []);
+});
+
+const MISTAKES = [
+  ["[", "$"],
+  ["[]", "$"],
+  ["null", "$"],
+  ['{"enabled": true}', "$.enabled"],
+  ['{"tool_skip": 1}', "$.tool_skip"],
+  ['{"tool_skip": {"handler": []}}', "$.tool_skip.handler"],
+  ['{"tool_skip": {"enabled": "no"}}', "$.tool_skip.enabled"],
+  ['{"tool_skip": {"handlers": {}}}', "$.tool_skip.handlers"],
+  ['{"tool_skip": {"handlers": [1]}}', "$.tool_skip.handlers[0]"],
+  ['{"tool_skip": {"handlers": [{}]}}', "$.tool_skip.handlers[0].type"],
+  ['{"tool_skip": [{"type": "audit_log", "colour": 1}]}', "$.tool_skip[0].colour"],
+  ['{"tool_skip": [{"type": "audit_log", "locked": 1}]}', "$.tool_skip[0].locked"],
+  ['{"tool_skip": [{"type": "audit_log", "config": []}]}', "$.tool_skip[0].config"],
+  ['{"tool_skip": [{"type": "audit_log", "filter": []}]}', "$.tool_skip[0].filter"],
+  ['{"tool_skip": [{"type": "audit_log", "filter": {"tools": "*"}}]}', "$.tool_skip[0].filter.tools"],
+  ['{"tool_skip": [{"type": "audit_log", "filter": {"permissions": ["ROOT"]}}]}', "$.tool_skip[0].filter.permissions"],
+  ['{"tool_skip": [{"type": "audit_log", "filter": {"arguments": {"a": 1}}}]}', "$.tool_skip[0].filter.arguments"],
+];
+
+for (const [text, path] of MISTAKES) {
+  test(`${text} is wrong at ${path}`, () => {
+    const { document, problems } = readDocument(text);
+
+    assert.equal(document, null);
+    assert.deepEqual(
+      problems.map((problem) => problem.path),
+      [path],
+    );
+  });
+}
+
+test("an unknown handler and a lock that is not ours to set are found before the server is asked", () => {
+  const document = { tool_skip: { handlers: [{ type: "audit_lag" }, { ...SCAN, locked: true }] } };
+  const paths = (mayLock) => checkDocument(document, KINDS, { mayLock }).map(({ path }) => path);
+
+  assert.deepEqual(paths(true), ["$.tool_skip.handlers[0].type"]);
+  assert.deepEqual(paths(false), ["$.tool_skip.handlers[0].type", "$.tool_skip.handlers[1].locked"]);
+  assert.deepEqual(checkDocument({ pre_tool_use: [AUDIT, CONFIRM] }, KINDS, { mayLock: false }), []);
+});
+
+test("a problem is placed at the field it is about, whoever found it", () => {
+  const field = (path) => placeOf({ path, message: "" });
+  const at = (index, name) => ({ stage: "tool_skip", index, field: name });
+
+  assert.deepEqual(field("$.tool_skip.handlers[1].type"), at(1, "type"));
+  assert.deepEqual(field("$.tool_skip.handlers[12].filter.tools[3]"), at(12, "tools"));
+  assert.deepEqual(field("$.tool_skip[0].filter.arguments[...]"), at(0, "arguments"));
+  assert.deepEqual(field("$.tool_skip.handlers[0].config.always[0]"), at(0, "config"));
+  assert.deepEqual(field("$.tool_skip.handlers[0].filter"), at(0, ""));
+  assert.equal(field("$.tool_skip.enabled"), null);
+  assert.equal(field("$"), null);
+});
+
+test("documents are compared by stage, however they are written", () => {
+  const mine = { pre_tool_use: [AUDIT], tool_skip: { handlers: [SCAN] } };
+  const theirs = { pre_tool_use: { enabled: true, handlers: [{ ...AUDIT, filter: null }] }, tool_error: [] };
+
+  assert.deepEqual(differing(mine, theirs), ["tool_error", "tool_skip"]);
+});
+
+test("lines that both have stand once, the others where they belong", () => {
+  const lines = compareLines(["a", "b", "c"], ["a", "x", "c", "d"]);
+
+  assert.deepEqual(
+    lines.map(({ kind, text }) => `${kind} ${text}`),
+    ["same a", "theirs x", "mine b", "same c", "theirs d"],
+  );
+  assert.deepEqual(compareLines([], []), []);
+});
+
+test("very long documents are not compared line by line", () => {
+  const long = Array.from({ length: 600 }, (_, index) => String(index));
+
+  assert.equal(compareLines(long, long).length, 1200);
+});

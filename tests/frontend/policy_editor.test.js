@@ -1,0 +1,221 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { canSave, isDirty, lockedBelow, openBelow, problemsOf } from "../../frontend/js/policy/reduce_editor.js";
+import { AUDIT, CONFIRM, Desk, OFFLINE, SCAN } from "./policy_support.js";
+
+const PRE = "pre_tool_use";
+const both = () => new Desk({ document: { [PRE]: { enabled: true, handlers: [AUDIT, SCAN] } } });
+
+test("what is changed is sent with the version it was read at, and is what is stored then", () => {
+  const desk = both();
+  const [first] = desk.handlers(PRE);
+  desk.edit("move", PRE, { key: first.key, by: 1 });
+  assert.ok(isDirty(desk.state) && canSave(desk.state));
+  desk.dispatch({ type: "save" });
+
+  const sent = desk.effects.find(({ type }) => type === "save_policy");
+  assert.equal(sent.etag, '"u1"');
+  assert.deepEqual(desk.stored.document[PRE].handlers, [SCAN, AUDIT]);
+  assert.equal(desk.editor.savedVersion, 2);
+  assert.ok(!isDirty(desk.state));
+});
+
+test("without a change there is nothing to save", () => {
+  const desk = both().dispatch({ type: "save" });
+
+  assert.equal(desk.effects.filter(({ type }) => type === "save_policy").length, 0);
+});
+
+test("the focus goes along with a handler that moves, and to its neighbour when it goes", () => {
+  const desk = both();
+  const [first, second] = desk.handlers(PRE);
+  desk.edit("move", PRE, { key: first.key, by: 1 });
+  assert.deepEqual(desk.focus, [`down-${first.key}`, `up-${first.key}`]);
+  assert.equal(desk.state.announcements.at(-1).text, "audit_log is number 2 of 2");
+  desk.edit("move", PRE, { key: first.key, by: 1 });
+  assert.deepEqual(desk.types(PRE), ["security_scan", "audit_log"], "it cannot go beyond the end");
+
+  desk.edit("remove", PRE, { key: second.key });
+  assert.deepEqual(desk.focus, [`remove-${first.key}`, `add-${PRE}`]);
+  desk.edit("remove", PRE, { key: first.key });
+  assert.deepEqual(desk.focus, [`add-${PRE}`]);
+});
+
+test("each change can be undone, and undoing all leaves nothing to save", () => {
+  const desk = both();
+  const [first] = desk.handlers(PRE);
+  desk.edit("add", PRE, { handlerType: "audit_log" }).edit("set", PRE, { key: first.key, change: { tools: "a*" } });
+  desk.edit("permission", PRE, { key: first.key, name: "READ", isOn: true }).edit("mode", PRE, { mode: "below" });
+  assert.deepEqual(desk.document, {});
+
+  for (let count = 0; count < 4; count++) desk.dispatch({ type: "undo" });
+  assert.ok(!isDirty(desk.state));
+  assert.equal(desk.editor.past.length, 0);
+});
+
+test("arguments are added, changed and removed by themselves", () => {
+  const desk = both();
+  const [{ key }] = desk.handlers(PRE);
+  desk.edit("add_argument", PRE, { key }).edit("add_argument", PRE, { key });
+  const [one, two] = desk.handlers(PRE)[0].arguments;
+  assert.deepEqual(desk.focus, [`argument-${two.key}`]);
+  desk.edit("set_argument", PRE, { key, row: one.key, change: { name: "path", glob: "*.env" } });
+  assert.ok(!canSave(desk.state), "an argument without a name would fit nothing");
+  desk.edit("remove_argument", PRE, { key, row: two.key });
+
+  assert.deepEqual(desk.document[PRE].handlers[0].filter, { arguments: { path: "*.env" } });
+});
+
+test("who takes over a stage begins with what is in force, without the locks", () => {
+  const locked = { ...AUDIT, locked: true };
+  const desk = new Desk({ effective: { [PRE]: { handlers: [locked, CONFIRM] } } });
+  assert.deepEqual(lockedBelow(desk.state, PRE), [locked]);
+  assert.deepEqual(openBelow(desk.state, PRE), [CONFIRM]);
+  desk.edit("mode", PRE, { mode: "own" });
+
+  assert.deepEqual(desk.document, { [PRE]: { enabled: true, handlers: [CONFIRM] } });
+  desk.edit("mode", PRE, { mode: "off" });
+  assert.equal(desk.document[PRE].enabled, false);
+  desk.edit("mode", PRE, { mode: "own" });
+  assert.deepEqual(desk.types(PRE), ["dangerous_confirmation"], "switching off keeps the handlers");
+});
+
+test("the operator's own locks are not those of parley.yaml", () => {
+  const own = { ...AUDIT, locked: true };
+  const desk = new Desk({
+    document: { [PRE]: { handlers: [own] } },
+    effective: { [PRE]: { handlers: [{ ...SCAN, locked: true }, own] } },
+  });
+  assert.ok(!canSave(desk.state));
+  desk.dispatch({ type: "choose_scope", scope: "operator" });
+
+  assert.deepEqual(
+    lockedBelow(desk.state, PRE).map(({ type }) => type),
+    ["security_scan"],
+  );
+  assert.deepEqual(problemsOf(desk.state), [], "an operator may lock");
+});
+
+test("what somebody else stored is shown beside the changes, and neither is lost", () => {
+  const desk = both();
+  desk.edit("add", PRE, { handlerType: "audit_log" }).change({ [PRE]: { handlers: [SCAN] }, tool_error: [AUDIT] });
+  desk.dispatch({ type: "save" });
+
+  assert.deepEqual(desk.editor.conflict?.document.tool_error, [AUDIT]);
+  assert.deepEqual(desk.types(PRE), ["audit_log", "security_scan", "audit_log"], "the changes are kept");
+  assert.ok(!canSave(desk.state), "nothing is overwritten without a look at it");
+
+  desk.dispatch({ type: "take_stage", stage: "tool_error" }).dispatch({ type: "keep_mine" });
+  assert.ok(canSave(desk.state));
+  desk.dispatch({ type: "save" });
+  assert.deepEqual(Object.keys(desk.stored.document), [PRE, "tool_error"]);
+  assert.equal(desk.stored.document[PRE].handlers.length, 3);
+});
+
+test("taking what is stored stage by stage ends the conflict, and can be undone", () => {
+  const desk = both();
+  desk
+    .edit("mode", PRE, { mode: "off" })
+    .change({ [PRE]: { handlers: [SCAN] } })
+    .dispatch({ type: "save" });
+  desk.dispatch({ type: "take_stage", stage: PRE });
+
+  assert.equal(desk.editor.conflict, null);
+  assert.ok(!isDirty(desk.state));
+  desk.dispatch({ type: "undo" });
+  assert.equal(desk.document[PRE].enabled, false);
+});
+
+test("taking all that is stored drops the changes", () => {
+  const desk = both();
+  desk
+    .edit("mode", PRE, { mode: "off" })
+    .change({ tool_skip: [AUDIT] })
+    .dispatch({ type: "looked" });
+  desk.dispatch({ type: "take_theirs" });
+
+  assert.deepEqual(Object.keys(desk.document), ["tool_skip"]);
+  assert.ok(!isDirty(desk.state));
+});
+
+test("who comes back without changes sees what was stored meanwhile; an equal change is no conflict", () => {
+  const desk = both();
+  desk.change({ tool_skip: [AUDIT] }).dispatch({ type: "looked" });
+  assert.deepEqual(desk.types("tool_skip"), ["audit_log"]);
+
+  desk.edit("add", "tool_skip", { handlerType: "security_scan" });
+  desk.change({ tool_skip: [AUDIT, SCAN] }).dispatch({ type: "looked" });
+  assert.equal(desk.editor.conflict, null);
+  assert.ok(!isDirty(desk.state));
+});
+
+test("what the server finds stands at its field until the next change", () => {
+  const desk = both();
+  const [{ key }] = desk.handlers(PRE);
+  desk.edit("set", PRE, { key, change: { config: '{"colour": 1}' } });
+  const path = "$.pre_tool_use.handlers[0].config.colour";
+  desk.answers = false;
+  desk.dispatch({ type: "save" });
+  assert.ok(!canSave(desk.state), "it is sent once");
+  desk.dispatch({ type: "policy_failed", failure: { kind: "refused", code: "policy_invalid", message: "No.", path } });
+
+  assert.deepEqual(problemsOf(desk.state), [{ path, message: "No." }]);
+  assert.ok(canSave(desk.state), "it may be tried again");
+  desk.edit("set", PRE, { key, change: { config: "{}" } });
+  assert.deepEqual(problemsOf(desk.state), []);
+});
+
+test("a server that is away costs no change", () => {
+  const desk = both();
+  desk.edit("mode", PRE, { mode: "off" });
+  desk.answers = false;
+  desk.dispatch({ type: "save" }).dispatch({ type: "policy_failed", failure: OFFLINE });
+
+  assert.equal(desk.editor.failure, OFFLINE);
+  assert.equal(desk.document[PRE].enabled, false);
+  desk.answers = true;
+  desk.dispatch({ type: "save" });
+  assert.equal(desk.stored.document[PRE].enabled, false);
+});
+
+test("changes are not lost to the other document without a word", () => {
+  const desk = both();
+  desk.edit("mode", PRE, { mode: "off" }).dispatch({ type: "choose_scope", scope: "operator" });
+  assert.equal(desk.editor.scope, "user");
+  desk.dispatch({ type: "stay" });
+  assert.equal(desk.document[PRE].enabled, false);
+
+  desk.dispatch({ type: "reload" }).dispatch({ type: "discard" });
+  assert.deepEqual(desk.types(PRE), ["audit_log", "security_scan"]);
+  desk.dispatch({ type: "choose_scope", scope: "operator" });
+  assert.equal(desk.editor.scope, "operator");
+  assert.deepEqual(
+    desk.effects.filter(({ type }) => type === "load_policy").map(({ scope }) => scope),
+    ["user", "user", "operator"],
+  );
+});
+
+test("an answer about the document that was left comes too late", () => {
+  const desk = both();
+  desk.answers = false;
+  desk.dispatch({ type: "choose_scope", scope: "operator" });
+  desk.load("user");
+
+  assert.equal(desk.editor.base, null);
+});
+
+test("as JSON it is checked with every letter, and what is right is in the form", () => {
+  const desk = both().dispatch({ type: "show_text", isText: true });
+  assert.deepEqual(JSON.parse(desk.editor.text), desk.document);
+  desk.dispatch({ type: "edit_text", text: '{"tool_skip": [' });
+  assert.ok(!canSave(desk.state) && isDirty(desk.state));
+  desk.dispatch({ type: "show_text", isText: false });
+  assert.notEqual(desk.editor.text, null, "a text that is not right yet is not left");
+
+  desk.dispatch({ type: "edit_text", text: '{"tool_skip": [{"type": "audit_log"}]}' });
+  assert.deepEqual(problemsOf(desk.state), []);
+  desk.dispatch({ type: "show_text", isText: false });
+  assert.deepEqual(desk.types("tool_skip"), ["audit_log"]);
+  assert.ok(canSave(desk.state));
+});

@@ -1,0 +1,248 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { clicked, entered } from "../../frontend/js/policy/actions.js";
+import { reduce } from "../../frontend/js/policy/reduce.js";
+import { MAX_ROWS, canContinue, parametersOf } from "../../frontend/js/policy/reduce_audit.js";
+import { failureOf } from "../../frontend/js/policy/rest.js";
+import { NO_FILTER } from "../../frontend/js/policy/state.js";
+import { pageView } from "../../frontend/js/policy/views/page_view.js";
+import { CONFIRM, Desk, OFFLINE, elements, textOf, withId } from "./policy_support.js";
+
+const HOSTILE = `<img src=x onerror="alert(1)"><script>alert(2)</script>"'&amp;`;
+const entry = (id, more = {}) => ({
+  id,
+  ts: "2026-11-22T10:00:00.000000Z",
+  replica: "one",
+  day: "2026-11-22",
+  number: id,
+  hash: "ff",
+  entry: { phase: "pre_tool_use", tool: "send", outcome: "denied", ...more },
+});
+const loaded = (desk, ids, next = null) =>
+  desk.dispatch({
+    type: "audit_loaded",
+    question: desk.state.audit.question,
+    rows: ids.map((id) => entry(id)),
+    next,
+  });
+
+test("pages of the audit log follow one another, and the focus goes to the first that is new", () => {
+  const desk = new Desk().dispatch({ type: "show", view: "audit" });
+  loaded(desk, [3, 2], "c1").dispatch({ type: "more_audit" });
+  const asked = desk.effects.at(-1);
+  loaded(desk, [1]);
+
+  assert.deepEqual([asked.cursor, asked.filter], ["c1", NO_FILTER]);
+  assert.deepEqual(
+    desk.state.audit.rows.map(({ id }) => id),
+    [3, 2, 1],
+  );
+  assert.deepEqual(desk.focus, ["entry-1"]);
+  assert.ok(!canContinue(desk.state));
+  assert.equal(desk.state.announcements.at(-1).text, "3 entries, newest first.");
+});
+
+test("an answer to an earlier filter is not shown", () => {
+  const desk = new Desk().dispatch({ type: "show", view: "audit" });
+  const before = desk.state.audit.question;
+  desk.dispatch({ type: "ask_audit", filter: { ...NO_FILTER, tool: "send" } });
+  desk.dispatch({ type: "audit_loaded", question: before, rows: [entry(9)], next: null });
+  desk.dispatch({ type: "audit_failed", question: before, failure: OFFLINE });
+
+  assert.deepEqual([desk.state.audit.rows, desk.state.audit.failure], [[], null]);
+  loaded(desk, [1]);
+  assert.equal(desk.state.audit.rows.length, 1);
+});
+
+test("a page that fails leaves what is there, and can be asked for again", () => {
+  const desk = new Desk().dispatch({ type: "show", view: "audit" });
+  loaded(desk, [2], "c1").dispatch({ type: "more_audit" });
+  desk.dispatch({ type: "audit_failed", question: desk.state.audit.question, failure: OFFLINE });
+
+  assert.equal(desk.state.audit.rows.length, 1);
+  assert.ok(canContinue(desk.state));
+});
+
+test("the table does not grow without end", () => {
+  const desk = new Desk().dispatch({ type: "show", view: "audit" });
+  loaded(
+    desk,
+    Array.from({ length: MAX_ROWS }, (_, id) => id),
+    "c1",
+  );
+
+  assert.ok(!canContinue(desk.state));
+  assert.match(textOf(pageView(desk.state)), /Narrow the filter/);
+});
+
+test("a filter is asked for without what is empty, and local times as moments", () => {
+  const filter = { ...NO_FILTER, tool: " read_* ", since: "2026-11-22T10:00", until: "nonsense" };
+  const parameters = parametersOf(filter);
+
+  assert.deepEqual([...parameters.keys()], ["tool", "since"]);
+  assert.equal(parameters.get("tool"), "read_*");
+  assert.equal(new Date(parameters.get("since")).getTime(), new Date(2026, 10, 22, 10).getTime());
+});
+
+test("the export takes what the table shows", () => {
+  const desk = new Desk().dispatch({ type: "show", view: "audit" });
+  desk.dispatch({ type: "ask_audit", filter: { ...NO_FILTER, tool: "a&b=c" } });
+  const links = elements(pageView(desk.state)).filter(({ attributes }) => attributes.download !== undefined);
+
+  assert.deepEqual(
+    links.map(({ attributes }) => attributes.href),
+    ["jsonl", "csv"].map((format) => `/api/audit/export?tool=a%26b%3Dc&format=${format}`),
+  );
+});
+
+const APPROVAL = { id: "a1", tool: "send", shown: '{"to":"x"}', origin: "ask_human", created: "2026-11-22T10:00:00Z" };
+const remembering = (...ids) =>
+  new Desk()
+    .dispatch({ type: "show", view: "approvals" })
+    .dispatch({ type: "approvals_loaded", approvals: ids.map((id) => ({ ...APPROVAL, id })) });
+
+test("an approval is revoked after one more question, once", () => {
+  const desk = remembering("a1", "a2").dispatch({ type: "revoke" });
+  assert.ok(!desk.effects.some(({ type }) => type === "revoke"), "nobody was asked");
+  desk.dispatch({ type: "ask_revoke", id: "a1" });
+  assert.deepEqual(desk.focus, ["keep-a1"], "Enter alone revokes nothing");
+  desk.dispatch({ type: "keep_approval" }).dispatch({ type: "ask_revoke", id: "a1" });
+  desk.dispatch({ type: "revoke" }).dispatch({ type: "revoke" });
+  assert.equal(desk.effects.filter(({ type }) => type === "revoke").length, 1);
+
+  desk.dispatch({ type: "revoked", id: "a1" });
+  assert.deepEqual(
+    desk.state.remembered.approvals.map(({ id }) => id),
+    ["a2"],
+  );
+  assert.deepEqual(desk.focus, ["revoke-a2", "approvals-title"]);
+});
+
+test("one that is gone already is as good as revoked; one that could not be stays", () => {
+  const desk = remembering("a1", "a2");
+  const revoke = (id, failure) =>
+    desk
+      .dispatch({ type: "ask_revoke", id })
+      .dispatch({ type: "revoke" })
+      .dispatch({ type: "approvals_failed", failure });
+  revoke("a1", failureOf(404, { code: "approval_unknown", message: "gone" }));
+  assert.deepEqual([desk.state.remembered.approvals.length, desk.state.remembered.failure], [1, null]);
+
+  revoke("a2", OFFLINE);
+  assert.deepEqual([desk.state.remembered.approvals.length, desk.state.remembered.failure], [1, OFFLINE]);
+});
+
+test("a failure says what helps", () => {
+  const desk = remembering().dispatch({ type: "approvals_failed", failure: failureOf(401, null) });
+  const view = pageView(desk.state);
+
+  assert.match(textOf(view), /not logged in any more/);
+  assert.ok(elements(view).some(({ attributes }) => attributes.href === "/login"));
+  assert.deepEqual(failureOf(503, { code: "storage_unavailable", message: "the database is away" }), {
+    kind: "refused",
+    code: "storage_unavailable",
+    message: "The database is away.",
+    path: null,
+  });
+  assert.match(failureOf(502, undefined).message, /answers 502/);
+});
+
+test("empty lists say what to do", () => {
+  const desk = new Desk().dispatch({ type: "show", view: "audit" });
+  loaded(desk, []);
+  assert.match(textOf(pageView(desk.state)), /Add the handler audit_log/);
+  desk.dispatch({ type: "ask_audit", filter: { ...NO_FILTER, text: "x" } });
+  loaded(desk, []);
+  assert.match(textOf(pageView(desk.state)), /No entry fits/);
+  assert.match(textOf(pageView(remembering().state)), /None\./);
+});
+
+test("hostile text stays text in every place it can stand", () => {
+  const handler = {
+    type: HOSTILE,
+    filter: { tools: [HOSTILE], arguments: { [HOSTILE]: HOSTILE } },
+    config: { [HOSTILE]: HOSTILE },
+  };
+  const locked = { ...handler, locked: true };
+  const desk = new Desk({
+    document: { pre_tool_use: { handlers: [handler] } },
+    effective: { pre_tool_use: { handlers: [locked] } },
+  });
+  desk.dispatch({ type: "who", who: { user: HOSTILE, isOperator: true } });
+  desk.edit("mode", "pre_tool_use", { mode: "off" }).edit("mode", "pre_tool_use", { mode: "own" });
+  desk.edit("add", "pre_tool_use", { handlerType: HOSTILE });
+  desk
+    .change({ tool_skip: { handlers: [handler] } })
+    .dispatch({ type: "save" })
+    .dispatch({ type: "looked" });
+  const views = [pageView(desk.state)];
+  desk.dispatch({ type: "show", view: "audit" });
+  const row = entry(1, { tool: HOSTILE, message: HOSTILE, arguments: { [HOSTILE]: HOSTILE }, [HOSTILE]: HOSTILE });
+  desk.dispatch({ type: "audit_loaded", question: desk.state.audit.question, rows: [row], next: null });
+  views.push(pageView(desk.dispatch({ type: "toggle_entry", id: 1 }).state));
+  desk.dispatch({ type: "show", view: "approvals" });
+  const approval = { ...APPROVAL, tool: HOSTILE, shown: HOSTILE, origin: HOSTILE, created: HOSTILE };
+  views.push(pageView(desk.dispatch({ type: "approvals_loaded", approvals: [approval] }).state));
+
+  for (const view of views) {
+    assert.ok(textOf(view).includes(HOSTILE));
+    const tags = new Set(elements(view).map(({ tag }) => tag));
+    assert.ok(!tags.has("img") && !tags.has("script"));
+    const links = elements(view).map(({ attributes }) => String(attributes.href ?? "/"));
+    assert.ok(links.every((link) => /^[/#]/.test(link)));
+    assert.ok(elements(view).every(({ attributes }) => !Object.keys(attributes).some((name) => name.startsWith("on"))));
+  }
+});
+
+test("every button of every view means something", () => {
+  const desk = new Desk({ document: { pre_tool_use: { handlers: [CONFIRM] } } });
+  const views = [pageView(desk.state)];
+  desk.edit("add_argument", "pre_tool_use", { key: desk.handlers("pre_tool_use")[0].key });
+  desk.dispatch({ type: "choose_scope", scope: "operator" });
+  desk.change({}).dispatch({ type: "looked" });
+  views.push(pageView(desk.dispatch({ type: "policy_failed", failure: OFFLINE }).state));
+  desk.dispatch({ type: "show", view: "audit" });
+  views.push(pageView(loaded(desk, [1], "c").state));
+  views.push(pageView(remembering("a1").dispatch({ type: "ask_revoke", id: "a1" }).state));
+
+  const data = ({ attributes }) =>
+    Object.fromEntries(
+      Object.entries(attributes)
+        .filter(([name]) => name.startsWith("data-"))
+        .map(([name, value]) => [name.slice(5), value]),
+    );
+  for (const element of views.flatMap(elements)) {
+    const { action, field } = data(element);
+    if (action && action !== "clear-filter") assert.ok(clicked(data(element)), action);
+    if (field) assert.ok(entered(data(element), { value: "x", checked: true }), field);
+  }
+});
+
+test("a handler that is set up shows how; a wrong field is tied to its problem", () => {
+  const desk = new Desk({ document: { pre_tool_use: { handlers: [CONFIRM, { type: "gone" }] } } });
+  const view = pageView(desk.state);
+  const [first, second] = desk.handlers("pre_tool_use");
+  const details = elements(view).filter(({ tag }) => tag === "details");
+
+  assert.deepEqual(
+    details.map(({ attributes }) => attributes.open),
+    [true, false],
+  );
+  assert.equal(withId(view, `type-${second.key}`).attributes["aria-describedby"], `problem-type-${second.key}`);
+  assert.match(textOf(withId(view, `problem-type-${second.key}`)), /no handler `gone`/);
+  assert.equal(withId(view, `type-${first.key}`).attributes["aria-invalid"], null);
+});
+
+test("the fields of the filter begin anew with the view", () => {
+  const desk = new Desk().dispatch({ type: "show", view: "audit" });
+  desk.dispatch({ type: "ask_audit", filter: { ...NO_FILTER, tool: "send" } });
+  assert.equal(
+    reduce(desk.state, { type: "show", view: "audit" }).audit.filter.tool,
+    "send",
+    "trying again is the same",
+  );
+  desk.dispatch({ type: "show", view: "policy" }).dispatch({ type: "show", view: "audit" });
+
+  assert.equal(desk.state.audit.filter.tool, "");
+});

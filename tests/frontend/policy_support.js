@@ -1,0 +1,106 @@
+/** The policy page without browser: its events and effects, before a server that keeps documents and versions. */
+
+import { documentOf } from "../../frontend/js/policy/document.js";
+import { reduce } from "../../frontend/js/policy/reduce.js";
+import { initialState } from "../../frontend/js/policy/state.js";
+import { h } from "../../frontend/js/render/dom.js";
+
+export const KINDS = ["audit_log", "dangerous_confirmation", "security_scan"].map((name) => ({
+  name,
+  description: `What ${name} does.`,
+}));
+export const AUDIT = { type: "audit_log" };
+export const SCAN = { type: "security_scan" };
+export const CONFIRM = { type: "dangerous_confirmation", filter: { permissions: ["WRITE"] } };
+export const OFFLINE = { kind: "offline", code: "offline", message: "No server.", path: null };
+export const STALE = { kind: "refused", code: "version_stale", message: "Stale.", path: null };
+
+export class Desk {
+  constructor({ document = {}, effective = document, answers = true } = {}) {
+    this.stored = { document, version: 1 };
+    this.effective = effective;
+    this.answers = answers;
+    this.effects = [];
+    this.state = initialState();
+    this.dispatch({ type: "show", view: "policy" });
+  }
+
+  dispatch(event) {
+    this.state = reduce(this.state, event);
+    const { effects } = this.state;
+    this.effects.push(...effects);
+    if (this.answers) for (const effect of effects) this.answer(effect);
+    return this;
+  }
+
+  edit(edit, stage, more = {}) {
+    return this.dispatch({ type: "edit", edit: { edit, stage, ...more } });
+  }
+
+  answer(effect) {
+    if (effect.type === "load_policy") this.load(effect.scope);
+    if (effect.type !== "save_policy") return;
+    if (effect.etag !== this.etag) return this.dispatch({ type: "policy_failed", failure: STALE });
+    this.stored = { document: effect.document, version: this.stored.version + 1 };
+    this.effective = effect.document;
+    this.dispatch({
+      type: "policy_saved",
+      version: this.stored.version,
+      etag: this.etag,
+      document: effect.document,
+    });
+  }
+
+  load(scope = "user") {
+    const { effective, etag, stored } = this;
+    this.dispatch({ type: "policy_loaded", scope, kinds: KINDS, effective, document: stored.document, etag });
+  }
+
+  /** Somebody else has stored it. */
+  change(document) {
+    this.stored = { document, version: this.stored.version + 1 };
+    return this;
+  }
+
+  get etag() {
+    return `"u${this.stored.version}"`;
+  }
+
+  get editor() {
+    return this.state.editor;
+  }
+
+  get document() {
+    return documentOf(this.editor.draft).document;
+  }
+
+  handlers(stage) {
+    return this.editor.draft.stages[stage]?.handlers ?? [];
+  }
+
+  types(stage) {
+    return this.handlers(stage).map(({ type }) => type);
+  }
+
+  get focus() {
+    return this.effects.filter(({ type }) => type === "focus").at(-1)?.ids;
+  }
+}
+
+/** Every element of a description, parents first. */
+export function elements(described) {
+  return h("root", {}, described).children.flatMap(function walk(node) {
+    return [node, ...node.children.flatMap(walk)];
+  });
+}
+
+export function textOf(described) {
+  return elements(described)
+    .filter(({ tag }) => tag === "#text")
+    .map(({ attributes }) => attributes.text)
+    .join("");
+}
+
+export function withId(described, id) {
+  return elements(described).find(({ attributes }) => attributes.id === id);
+}
