@@ -8,8 +8,9 @@ messages from those of a hook.
 import json
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, Final
 
 from server.hooks.fields import Notes, ReplyUnusable, objects, read_fields, strings
@@ -55,7 +56,7 @@ _TOOL_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 def read_messages(items: list[Any], before: Sequence[Message], notes: Notes) -> list[Message]:
     """The list as the hook wants it; not yet known to be legal."""
     own = _Own(before)
-    return [own.take(item) or _message(item, notes) for item in objects(items, "request.messages")]
+    return [own.take(item) or _message(item, own, notes) for item in objects(items, "request.messages")]
 
 
 class _Own:
@@ -66,6 +67,11 @@ class _Own:
         self._shaped = [shape_message(message) for message in messages]
         self._next = 0  # the one that comes if nothing was put in or left out
         self._places: defaultdict[tuple[Any, Any], list[int]] | None = None  # of all, built once something was
+
+    @cached_property
+    def calls(self) -> dict[str, ToolCall]:
+        calls = (call for message in self._messages for call in message.get("tool_calls") or ())
+        return {c["id"]: ToolCall(c["id"], c["function"]["name"], c["function"]["arguments"]) for c in calls}
 
     def take(self, item: dict[str, Any]) -> Message | None:
         if item and self._next < len(self._shaped) and self._shaped[self._next] == item:
@@ -95,13 +101,13 @@ def _key(message: dict[str, Any]) -> tuple[Any, Any]:
     return (role, content) if isinstance(role, str) and isinstance(content, str) else ("", "")
 
 
-def _message(item: dict[str, Any], notes: Notes) -> Message:
+def _message(item: dict[str, Any], own: _Own, notes: Notes) -> Message:
     found = read_fields(item, _MESSAGE, notes, "request.messages", is_strict=False)
     message: Message = {"role": found.get("role", ""), "content": _content(found)}
-    if found.get("tool_calls"):
+    if found.get("tool_calls") and (calls := read_calls(found["tool_calls"], own.calls, notes)):
         message["tool_calls"] = [
             {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments or "{}"}}
-            for call in read_calls(found["tool_calls"], (), notes)
+            for call in calls
         ]
     return message | {key: found[key] for key in ("tool_call_id", "name") if key in found}
 
@@ -128,15 +134,20 @@ def _is_part(part: Any) -> bool:
     return False
 
 
-def read_calls(items: list[Any], before: Sequence[ToolCall], notes: Notes) -> tuple[ToolCall, ...]:
-    """What is left out of a call whose id was there before stays as it was."""
-    known = {call.id: call for call in before}
+def read_calls(items: list[Any], known: Mapping[str, ToolCall], notes: Notes) -> tuple[ToolCall, ...]:
+    """What is left out of a call that was there before, by its id, stays. A call without a name is left out and noted."""
     calls = []
     for item in objects(items, "tool_calls"):
         found = read_fields(item, _CALL, notes, "tool_calls", is_strict=False)
         function = read_fields(found.get("function", {}), _FUNCTION, notes, "tool_calls.function", is_strict=False)
         was = known.get(found.get("id", ""), ToolCall(found.get("id", ""), "", ""))
-        calls.append(ToolCall(was.id, function.get("name") or was.name, _arguments(function, was)))
+        name = function.get("name") or was.name
+        if name and (name == was.name or _TOOL_NAME.fullmatch(name)):
+            calls.append(ToolCall(was.id, name, _arguments(function, was)))
+        else:
+            notes.doubt(
+                f'a call in "tool_calls" has no "function.name" that models take: {name[:80]!r}; it is left out'
+            )
     return tuple(calls)
 
 
@@ -177,10 +188,11 @@ def is_answer(value: dict[str, Any]) -> bool:
 def read_answer(value: dict[str, Any], before: LlmAnswer, notes: Notes) -> LlmAnswer:
     found = read_fields(value, _ANSWER, notes, "response.response")
     calls = found.get("tool_calls")
+    known = {call.id: call for call in before.tool_calls}
     return replace(
         before,
         content=found.get("content", before.content),
-        tool_calls=before.tool_calls if calls is None else read_calls(calls, before.tool_calls, notes),
+        tool_calls=before.tool_calls if calls is None else read_calls(calls, known, notes),
         finish_reason=found.get("finish_reason", before.finish_reason),
     )
 

@@ -1,5 +1,6 @@
 """What replies mean: the reference's table of actions and stages, merging, dialects, keys in any case."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -21,7 +22,7 @@ from server.hooks.stages import (
     ToolRan,
     Verdict,
 )
-from server.llm.types import ToolCall, ToolSpec
+from server.llm.types import Message, ToolCall, ToolSpec
 from tests.hooks.fakes import FACTS
 
 ECHO = ToolSpec(name="echo", description="echo text", parameters={"type": "object"})
@@ -386,6 +387,30 @@ def test_an_echoed_call_keeps_the_name_and_arguments_that_it_leaves_out() -> Non
 
     assert isinstance(changed, LlmAnswer)
     assert changed.tool_calls == ANSWER.tool_calls
+
+
+def test_a_call_without_a_name_is_left_out_and_named() -> None:
+    reading = read(
+        "after_llm",
+        {"response": {"tool_calls": [{"id": "c7"}, {"id": "c8", "function": {"name": "no name"}}, {"id": "c1"}]}},
+    )
+
+    assert reading.result is None  # only the known one is left
+    assert "function.name" in reading.warnings[0]
+
+
+def test_calls_of_a_message_that_a_hook_wrote_anew_keep_what_it_leaves_out() -> None:
+    asked: dict[str, Any] = {"id": "c1", "type": "function", "function": {"name": "echo", "arguments": '{"text": "a"}'}}
+    before: list[Message] = [
+        {"role": "assistant", "content": "", "tool_calls": [asked]},
+        {"role": "tool", "tool_call_id": "c1", "content": "a"},
+    ]
+    shorter = [{"role": "assistant", "content": "Well.", "tool_calls": [{"id": "c1"}, {"id": "c2"}]}, before[1]]
+
+    changed = read_reply("before_llm", {"request": {"messages": shorter}}, replace(LLM, messages=before)).result
+
+    assert isinstance(changed, LlmCall)
+    assert changed.messages[0] == {"role": "assistant", "content": "Well.", "tool_calls": [asked]}
 
 
 def test_calls_may_be_dropped_and_written_with_arguments_as_an_object() -> None:
