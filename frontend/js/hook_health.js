@@ -9,7 +9,8 @@
  * @property {string} lastError
  * @property {number} restarts
  * @property {number | null} retryInS
- * @property {boolean | null} armed of a gate; null: it is none, or was not asked yet
+ * @property {readonly string[]} gates the stages at which it is one: what it does not let pass is denied
+ * @property {boolean} isArmed a gate that has shown that it answers
  * @property {string} armedReason
  * @property {number} calls
  * @property {number} failures
@@ -45,11 +46,12 @@ function asHealth(hook) {
   return {
     name: String(hook?.name),
     state: String(hook?.state),
-    modes: Array.isArray(hook?.modes) ? hook.modes.map(String) : [],
+    modes: textsOf(hook?.modes),
     lastError: String(hook?.last_error ?? ""),
     restarts: Number(hook?.restarts ?? 0),
     retryInS: numberOrNull(hook?.retry_in_s),
-    armed: typeof hook?.armed === "boolean" ? hook.armed : null,
+    gates: textsOf(hook?.gates),
+    isArmed: hook?.armed === true,
     armedReason: String(hook?.armed_reason ?? ""),
     calls: Number(hook?.calls ?? 0),
     failures: Number(hook?.failures ?? 0),
@@ -58,6 +60,11 @@ function asHealth(hook) {
     droppedEvents: Number(hook?.dropped_events ?? 0),
     warnings: [...countsOf(hook?.ignored, "ignored output: "), ...countsOf(hook?.warnings, "")],
   };
+}
+
+/** @param {unknown} values @returns {string[]} */
+function textsOf(values) {
+  return Array.isArray(values) ? values.map(String) : [];
 }
 
 /** @param {unknown} value */

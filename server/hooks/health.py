@@ -26,6 +26,8 @@ class HookHealth(Struct, frozen=True, kw_only=True):
     restarts: int
     retry_in_s: float | None
     """While it is down: until it is tried again."""
+    gates: list[str]
+    """The stages at which it is a gate: what it does not let pass, also because it is down, is denied."""
     armed: bool | None
     """Of a gate: whether it answered its canary call as a gate has to. None: no gate, or not yet asked."""
     armed_reason: str

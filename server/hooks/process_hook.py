@@ -12,7 +12,9 @@ from server.hooks import canary, process_settings
 from server.hooks.channel import HookCallFailed, Stage
 from server.hooks.health import HookHealth, State, Tally
 from server.hooks.process_life import Limits, ProcessLife
+from server.hooks.recording import Recording
 from server.hooks.restarts import Patience, Restarts
+from server.hooks.tap import Tap
 
 logger = logging.getLogger(__name__)
 
@@ -148,6 +150,7 @@ class ProcessHook:
             last_error=tally.last_error,
             restarts=tally.restarts,
             retry_in_s=None if retry_in_s is None else round(max(0.0, retry_in_s), 1),
+            gates=list(process_settings.gates(self._settings)),
             armed=self._armed,
             armed_reason=self._armed_reason,
             calls=tally.calls,
@@ -185,8 +188,28 @@ class ProcessHook:
 
     async def _live_once(self) -> float:
         """How long it lived, its hello answered; the reason of its end is noted."""
+        recording = self._begin_recording()
         try:
-            life = await ProcessLife.begin(self._name, self._settings, self._environ, self._terms.limits)
+            return await self._live_recorded(recording)
+        finally:
+            if recording is not None:
+                await asyncio.to_thread(recording.close)
+
+    def _begin_recording(self) -> Recording | None:
+        """A recording that cannot be is no reason to do without the hook."""
+        if (path := self._settings.record) is None:
+            return None
+        try:
+            recording = Recording(path, self._name, self._settings.command)
+        except OSError as error:
+            self.warn(f"its traffic is not recorded: {error}")
+            return None
+        self.warn(f"{path} records all that it is sent, what users say included")
+        return recording
+
+    async def _live_recorded(self, tap: Tap | None) -> float:
+        try:
+            life = await ProcessLife.begin(self._name, self._settings, self._environ, self._terms.limits, tap=tap)
         except (OSError, ValueError) as error:  # ValueError: a NUL in an argument
             self._tally.note(f'start process hook "{self._name}": start process hook: {error}')
             return 0.0

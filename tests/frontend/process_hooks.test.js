@@ -18,6 +18,7 @@ const HOOK = {
   last_error: "",
   restarts: 0,
   retry_in_s: null,
+  gates: ["approve_tool"],
   armed: true,
   armed_reason: "",
   calls: 3,

@@ -92,7 +92,7 @@ test("hostile text stays text in every place it can stand", () => {
     type: "attach",
     image: { id: HOSTILE, name: HOSTILE, url: "data:image/png;base64,AAAA", width: 1, height: 1 },
   });
-  const health = { name: HOSTILE, state: HOSTILE, modes: [HOSTILE], last_error: HOSTILE, armed: false };
+  const health = { name: HOSTILE, state: HOSTILE, modes: [HOSTILE], last_error: HOSTILE, gates: [HOSTILE] };
   const processes = [{ ...health, armed_reason: HOSTILE, warnings: { [HOSTILE]: 2 }, ignored: { [HOSTILE]: 1 } }];
   page.dispatch({ type: "hook_health", status: 200, body: { processes } });
   for (const event of ["hook_changed", "hook_failed"]) {

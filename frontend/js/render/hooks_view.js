@@ -27,15 +27,20 @@ export function hooksView({ hookHealth: { processes, problem } }) {
 
 /** @param {readonly HookHealth[]} processes */
 function gatesLine(processes) {
-  const gates = processes.filter(({ armed }) => armed !== null);
-  if (!gates.length) return h("p", { key: "gates" }, "No hook here is a gate, or none was asked yet.");
-  const open = gates.filter(({ armed }) => !armed).map(({ name }) => name);
-  if (!open.length) return h("p", { key: "gates", role: "status" }, `All gates are armed: ${namesOf(gates)}.`);
+  const gates = processes.filter((hook) => hook.gates.length > 0);
+  if (!gates.length)
+    return h("p", { key: "gates" }, "No hook here is a gate: when one fails, the turn goes on without it.");
+  const unarmed = gates.filter(({ isArmed }) => !isArmed);
+  if (!unarmed.length) return h("p", { key: "gates", role: "status" }, `All gates are armed: ${namesOf(gates)}.`);
   return h(
     "div",
     { class: "line line-warning", role: "status", key: "gates" },
     icon("alert"),
-    h("p", {}, `${open.length} of ${gates.length} gates not armed: ${open.join(", ")}.`),
+    h(
+      "p",
+      {},
+      `${unarmed.length} of ${gates.length} gates not armed: ${namesOf(unarmed)}. What they guard is denied meanwhile.`,
+    ),
   );
 }
 
@@ -57,7 +62,7 @@ function hookView(hook) {
       h("span", { class: `tag state-${state === "up" ? "up" : "other"}` }, stateText(hook)),
       armedTag(hook),
     ),
-    modes.length > 0 && h("p", { class: "fine" }, modes.join(", ")),
+    h("p", { class: "fine" }, hook.gates.length ? `gate at ${hook.gates.join(", ")}` : modes.join(", ")),
     h(
       "dl",
       { class: "figures" },
@@ -68,7 +73,7 @@ function hookView(hook) {
       figure("restarts", hook.restarts),
       hook.droppedEvents > 0 && figure("events dropped", hook.droppedEvents),
     ),
-    hook.armed === false && hook.armedReason && h("p", { class: "fine" }, `Not armed: ${hook.armedReason}`),
+    !hook.isArmed && hook.armedReason && h("p", { class: "fine" }, `Not armed: ${hook.armedReason}`),
     lastError && [
       h("h4", {}, state === "up" ? "Last error (it is up again)" : "Last error"),
       h("pre", { tabindex: "0" }, lastError),
@@ -83,9 +88,9 @@ function stateText({ state, retryInS }) {
 }
 
 /** @param {HookHealth} hook */
-function armedTag({ armed }) {
-  if (armed === null) return null;
-  return h("span", { class: armed ? "tag state-up" : "tag tag-warning" }, armed ? "armed" : "not armed");
+function armedTag({ gates, isArmed }) {
+  if (!gates.length) return null;
+  return h("span", { class: isArmed ? "tag state-up" : "tag tag-warning" }, isArmed ? "armed" : "not armed");
 }
 
 /** @param {string} label @param {string | number} value */
