@@ -233,6 +233,8 @@ class ProcessHook(Section, frozen=True, kw_only=True):
     event_method: Literal["hook.runtime_event", "hook.event"] = "hook.runtime_event"
     pair_stages: bool = False
     """True: one stage of a pair (before_x, after_x) turns on both, as the reference host does."""
+    record: Path | None = None
+    """A file to which all that the hook is sent, prints and complains of is appended, as JSON Lines."""
 
 
 class PolicyFilter(Section, frozen=True, kw_only=True):

@@ -28,6 +28,7 @@ _PATHS = (
     ("tools", "roots"),
     ("tools", "mcp", "*", "dir"),
     ("hooks", "processes", "*", "dir"),
+    ("hooks", "processes", "*", "record"),
     ("media", "dir"),
     ("security", "secret_file"),
     ("hooks", "custom_dir"),

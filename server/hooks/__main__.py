@@ -13,11 +13,11 @@ from server import config
 from server.config_file import load_config
 from server.errors import ConfigError
 from server.hooks import process_group, process_settings
-from server.hooks.authoring.recording import Recording, RecordingUnusable, read_recording
 from server.hooks.authoring.replay import Replayed, replay
 from server.hooks.authoring.report import Printer, as_json
 from server.hooks.authoring.trial import Plan, Trial
 from server.hooks.channel import STAGES
+from server.hooks.recording import Recording, RecordingUnusable, read_recording
 
 OK, PROBLEMS, USAGE = 0, 1, 2
 

@@ -11,6 +11,7 @@ import pytest
 from server.hooks.channel import HookCallFailed
 from server.hooks.process_hook import Terms
 from server.hooks.process_life import Limits
+from server.hooks.recording import read_recording
 from server.hooks.restarts import Patience
 from tests.hooks.stage import ENVIRON, TERMS, Stage, is_alive, leftovers, on_stage, settings
 
@@ -447,3 +448,28 @@ async def test_a_closed_guard_is_a_gate_at_each_of_its_stages_and_an_open_one_is
         assert stage.hook.health().armed_reason.startswith('after_tool: unsupported action "redact"')
     async with on_stage(settings("scripted", *replies, intercept=stages)) as stage:
         assert (stage.hook.health().armed, stage.hook.health().calls) == (None, 0)
+
+
+async def test_its_traffic_is_recorded_life_by_life_where_that_is_wanted(tmp_path: Path) -> None:
+    path = tmp_path / "traffic.jsonl"
+    hook = settings("scripted", "hook.before_tool=exit 3", record=path)
+    async with on_stage(hook) as stage:
+        await fails(stage)
+        await stage.until(lambda hook: hook.health().restarts == 1 and hook.state == "up")
+        assert f"{path} records all that it is sent, what users say included" in stage.hook.health().warnings
+
+    first, second = read_recording(path)
+    assert [(call.method, call.reply is not None) for call in first.exchanges] == [
+        ("hook.hello", True),
+        ("hook.before_tool", False),
+    ]
+    assert [call.method for call in second.exchanges] == ["hook.hello"]
+
+
+async def test_a_recording_that_cannot_be_costs_nothing_but_itself(tmp_path: Path) -> None:
+    hook = settings("scripted", "hook.before_tool={}", record=tmp_path / "not" / "there")
+    async with on_stage(hook) as stage:
+        assert await stage.call() == {}
+        [warning] = stage.hook.health().warnings
+
+    assert warning.startswith("its traffic is not recorded: ")

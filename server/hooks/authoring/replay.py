@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from server import config
-from server.hooks.authoring.recording import Exchange, RecordedLife
 from server.hooks.channel import HookCallFailed
 from server.hooks.process_life import Limits, ProcessLife
+from server.hooks.recording import Exchange, RecordedLife
 
 _MAX_DIFFERENCES: Final = 20  # of one reply
 _SHOWN_CHARACTERS: Final = 80

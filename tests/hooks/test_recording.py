@@ -1,4 +1,4 @@
-"""server/hooks/authoring/recording.py: a hook's traffic in a file, and back."""
+"""server/hooks/recording.py: a hook's traffic in a file, and back."""
 
 import json
 import stat
@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from server.hooks.authoring.recording import Exchange, Recording, RecordingUnusable, read_recording
 from server.hooks.lines import Overlong
+from server.hooks.recording import Exchange, Recording, RecordingUnusable, read_recording
 
 
 def written(path: Path) -> list[dict[str, Any]]:
