@@ -9,7 +9,7 @@ limit makes of it, each call has exactly one outcome, and the model reads it.
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Sequence
-from typing import Final
+from typing import Any, Final, TypeVar
 
 from server import config
 from server.hooks.layers import TurnHooks
@@ -21,6 +21,7 @@ from server.tools.registry import ToolRegistry, ToolShelf
 from server.tools.results import Results
 
 logger = logging.getLogger(__name__)
+T = TypeVar("T")
 
 MAX_CALLS_PER_BATCH: Final = 32
 MAX_AT_ONCE: Final = 8
@@ -60,7 +61,7 @@ class ToolExecutor:
         yielded = 0
         try:
             for course in courses:
-                refusal = await self._gates.pass_through(course)
+                refusal = await self._pass_gates(course, tasks)
                 work = self._run(course, room) if refusal is None else self._refuse(course, refusal)
                 tasks.append(asyncio.create_task(work, name=f"tool {course.call.name} {course.call.id}"))
             for task in tasks:
@@ -83,6 +84,20 @@ class ToolExecutor:
         course = Course(call)
         refusal = await self._gates.pass_through(course)
         return await (self._results.run(course) if refusal is None else self._refuse(course, refusal))
+
+    async def _pass_gates(self, course: Course, running: Sequence[asyncio.Task[ToolOutcome]]) -> ToolOutcome | None:
+        """A gate may wait for a human; a turn that ends under a call before this one does not wait for it."""
+        if self._hooks is None or not running:
+            return await self._gates.pass_through(course)
+        for task in running:
+            if task.done():
+                task.result()
+        passing = asyncio.create_task(self._gates.pass_through(course), name=f"gates of {course.call.name}")
+        try:
+            return await _settled(passing, [*running, passing])
+        finally:
+            passing.cancel()
+            await asyncio.gather(passing, return_exceptions=True)
 
     async def _run(self, course: Course, room: asyncio.Semaphore) -> ToolOutcome:
         async with room:
@@ -108,8 +123,8 @@ class ToolExecutor:
             logger.warning("the policy was not told of every call of a turn that was stopped")
 
 
-async def _settled(task: asyncio.Task[ToolOutcome], tasks: Sequence[asyncio.Task[ToolOutcome]]) -> ToolOutcome:
-    """This task's outcome; or, at once, what any of them raises: a hook may end the turn under them all."""
+async def _settled(task: asyncio.Task[T], tasks: Sequence[asyncio.Task[Any]]) -> T:
+    """This task's result; or, at once, what any of them raises: a hook may end the turn under them all."""
     while not task.done():
         running = [other for other in tasks if not other.done()]
         await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)

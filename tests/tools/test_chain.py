@@ -13,7 +13,7 @@ from server import config
 from server.errors import ToolError
 from server.hooks.layers import TurnHooks, TurnLayers
 from server.hooks.members import BuiltinMember
-from server.hooks.stages import LlmCall, Moment, ToolAnswer, ToolAsk, Verdict
+from server.hooks.stages import Abort, LlmCall, Moment, ToolAnswer, ToolAsk, ToolRan, Verdict
 from server.hooks.types import Invocation, Permission, ToolOutcome, TurnAborted
 from server.llm.types import ToolCall, ToolSpec
 from server.media.references import MediaError
@@ -501,6 +501,54 @@ async def test_an_abort_after_one_tool_does_not_wait_for_the_others() -> None:
         await batch(executor_for(layers_of(aborter), tool("count", run)), call(1), call(2, "c2"))
 
     assert aborted.value.rollback
+
+
+class Waiting:
+    """An approver who never answers to the call 2, and says when he was asked."""
+
+    def __init__(self) -> None:
+        self.asked = asyncio.Event()
+
+    async def approve_tool(self, ask: ToolAsk, at: Moment) -> Verdict:
+        if ask.arguments["n"] == 2:
+            self.asked.set()
+            await asyncio.Event().wait()
+        return Verdict(approved=True)
+
+
+async def test_an_abort_does_not_wait_for_the_gates_of_the_next_call_and_none_runs_after_it() -> None:
+    waiting, ran = Waiting(), list[int]()
+
+    class Aborter:
+        async def after_tool(self, result: ToolRan, at: Moment) -> Abort:
+            await waiting.asked.wait()
+            return Abort(reason="stop")
+
+    async def run(arguments: dict[str, Any]) -> str:
+        ran.append(arguments["n"])
+        return ""
+
+    members = [BuiltinMember(type(each).__name__, each, config.HookDefaults()) for each in (waiting, Aborter())]
+    executor = executor_for(layers_of(*members), tool("count", run))
+
+    with pytest.raises(TurnAborted, match="stop"):
+        await batch(executor, call(1), call(2, "c2"), call(3, "c3"))
+
+    assert ran == [1]
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
+async def test_a_batch_that_is_cancelled_while_a_later_call_is_judged_leaves_nothing() -> None:
+    waiting = Waiting()
+    executor = executor_for(layers_of(BuiltinMember("waiting", waiting, config.HookDefaults())))
+    running = asyncio.create_task(batch(executor, call(1), call(2, "c2")))
+    await waiting.asked.wait()
+
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+
+    assert asyncio.all_tasks() == {asyncio.current_task()}
 
 
 async def test_a_cancelled_batch_abandons_hooks_and_tells_policy() -> None:
