@@ -8,7 +8,7 @@ from server.errors import AuthError
 
 RESERVED: Final = re.compile(r"local|anonymous(@.*)?", re.DOTALL)
 """What we call those who are not logged in: nobody may log in as one of them."""
-_USER_ID: Final = re.compile(r"[^\x00-\x1f\x7f]{1,128}")
+_USER_ID: Final = re.compile(r"[^\x00-\x1f\x7f\ud800-\udfff]{1,128}")  # halves of surrogate pairs no database takes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +24,7 @@ class Identity:
 def checked_user_id(name: object) -> str:
     """Raises AuthError for what cannot be a user's name."""
     if not isinstance(name, str) or not _USER_ID.fullmatch(name):
-        raise AuthError("the token names no user: 1 to 128 characters, without control characters")
+        raise AuthError("the token names no user: 1 to 128 characters, none of them for control")
     if RESERVED.fullmatch(name):
         raise AuthError("the token's user has a name that stands for those who are not logged in")
     return name

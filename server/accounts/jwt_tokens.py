@@ -46,7 +46,7 @@ class JwtVerifier:
         return Identity(
             user_id=checked_user_id(_claim(claims, self._settings.user_claim)),
             is_operator=self._is_operator(claims),
-            expires_at_s=float(claims["exp"]) + self._settings.leeway_s,
+            expires_at_s=_ends_s(claims["exp"]) + self._settings.leeway_s,
         )
 
     def _read_header(self, token: str) -> tuple[str, str | None]:
@@ -94,6 +94,14 @@ class JwtVerifier:
         found, wanted = _claim(claims, self._settings.operator_claim), self._settings.operator_value
         # 1 == True in Python; it is not what was configured
         return any(type(entry) is type(wanted) and entry == wanted for entry in _entries(found))
+
+
+def _ends_s(exp: Any) -> float:
+    """PyJWT has checked that it is a number; of which any size may be signed."""
+    try:
+        return float(exp)
+    except OverflowError as error:
+        raise AuthError(_INVALID) from error
 
 
 def _entries(found: object) -> list[object]:

@@ -56,7 +56,7 @@ def test_nobody_is_called_like_those_who_are_not_logged_in(name: str) -> None:
         TokenTable([entry(name, ANNA)], [KEY])
 
 
-@pytest.mark.parametrize("name", ["", "a\nb", "a\n", "a\x00", "a\x7f", "x" * 129, None, 5, ["anna"], True])
+@pytest.mark.parametrize("name", ["", "a\nb", "a\n", "a\x00", "a\x7f", "a\ud800", "x" * 129, None, 5, ["anna"], True])
 def test_a_name_is_text_on_one_line(name: object) -> None:
     with pytest.raises(AuthError, match="names no user"):
         checked_user_id(name)
