@@ -13,7 +13,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
 
 from server.config import McpServer
-from server.tools.mcp_intake import Intake
+from server.tools.mcp_intake import Intake, shorten
 
 MAX_ANSWER_BYTES: Final = 8 << 20
 """Of one message: an answer in JSON, or one event."""
@@ -47,8 +47,11 @@ async def _filtered(inner: Transport) -> AsyncIterator[tuple[MemoryObjectReceive
         async def pump() -> None:
             async with passed_on:
                 async for message in incoming:
-                    if isinstance(message, Exception) or intake.admits(message.message, loop.time()):
-                        await passed_on.send(message)
+                    if not isinstance(message, Exception):
+                        if not intake.admits(message.message, loop.time()):
+                            continue
+                        shorten(message.message)
+                    await passed_on.send(message)
 
         tasks.start_soon(pump)
         async with admitted:

@@ -6,7 +6,7 @@ on costs a task. What is dropped is what nobody waits for.
 
 from typing import Final
 
-from mcp.types import JSONRPCMessage, JSONRPCNotification, JSONRPCRequest, RequestId
+from mcp.types import JSONRPCMessage, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse, RequestId
 
 from server.hooks.process_stderr import LogBudget
 
@@ -14,6 +14,9 @@ MAX_OPEN: Final = 32
 """Requests of a server that wait for it to read our answers."""
 MAX_ASKED: Final = 1024
 """Requests of ours that an answer is still taken for; the oldest of them were given up long ago."""
+
+MAX_ENTRIES: Final = 1024
+"""Of each list of an answer (tools, blocks of a result): the SDK looks at each of them with nobody else running."""
 
 _HEARD: Final = frozenset(
     ("notifications/tools/list_changed", "notifications/cancelled", "notifications/subscriptions/acknowledged")
@@ -65,3 +68,11 @@ class Intake:
             return False
         self._open += self._sees_sent
         return True
+
+
+def shorten(message: JSONRPCMessage) -> None:
+    """Cut the lists of an answer to MAX_ENTRIES each."""
+    if isinstance(message, JSONRPCResponse):
+        for name, value in message.result.items():
+            if isinstance(value, list) and len(value) > MAX_ENTRIES:
+                message.result[name] = value[:MAX_ENTRIES]

@@ -12,6 +12,7 @@ from aiohttp import web
 from server.config import McpServer
 from server.errors import ToolError
 from server.tools.mcp_http import MAX_ANSWER_BYTES
+from server.tools.mcp_intake import MAX_ENTRIES
 from tests.tools.mcp_scene import connected, says
 
 Call = Callable[[web.Request, Any], Awaitable[web.StreamResponse]]
@@ -74,6 +75,10 @@ async def fine(_request: web.Request, message: Any) -> web.StreamResponse:
 
 async def huge(_request: web.Request, message: Any) -> web.StreamResponse:
     return answer(message, result=says("x" * MAX_ANSWER_BYTES))
+
+
+async def many(_request: web.Request, message: Any) -> web.StreamResponse:
+    return answer(message, result={"content": [{"type": "text", "text": "x"}] * 3000})
 
 
 async def odd(_request: web.Request, _message: Any) -> web.StreamResponse:
@@ -148,3 +153,8 @@ async def test_a_server_that_no_longer_lets_us_in_is_lost_until_it_does() -> Non
         await scene.until(lambda: scene.told == ["mcp_server_lost", "mcp_server_back"])
 
         assert (await scene.call("s__fine")).for_llm == "fine"
+
+
+async def test_of_a_result_in_thousands_of_pieces_the_first_are_read() -> None:
+    async with serving(many=many) as fake, connected(McpServer(url=fake.url)) as scene:
+        assert len((await scene.call("s__many")).for_llm.splitlines()) == MAX_ENTRIES

@@ -16,6 +16,7 @@ import pytest
 from server.config import McpServer
 from server.errors import ToolError
 from server.tools.mcp_child import MAX_LINE_BYTES
+from server.tools.mcp_intake import MAX_ENTRIES
 from server.tools.mcp_server import MAX_CALLS
 from tests.support.mcp_server import PNG
 from tests.tools.mcp_scene import Scene, connected, official, says, scripted, with_results
@@ -227,6 +228,12 @@ async def test_a_line_beyond_the_limit_costs_its_call_only() -> None:
         call.cancel()
         await asyncio.gather(call, return_exceptions=True)
         assert (await scene.call("s__ok")).for_llm == "fine"
+
+
+async def test_of_a_result_in_thousands_of_pieces_the_first_are_read() -> None:
+    pieces = [{"type": "text", "text": str(number)} for number in range(3000)]
+    async with connected(scripted(with_results(many={"content": pieces}))) as scene:
+        assert (await scene.call("s__many")).for_llm.splitlines() == [str(number) for number in range(MAX_ENTRIES)]
 
 
 async def test_a_long_line_within_the_limit_arrives_whole() -> None:
