@@ -141,10 +141,11 @@ class TurnPolicy:
             if not isinstance(stand.handler, (AuditLogHandler, SecurityScan)):
                 outcome = await self._change(stand, call, outcome, phase)
         outcome, counts = await self._scan(call, outcome)
+        is_scanned = counts is not None
         for stand in stands:
             if isinstance(stand.handler, AuditLogHandler):
                 ctx = await self._context(call, phase, outcome)
-                ctx.metadata["redacted"] = counts
+                ctx.metadata |= {"redacted": counts, "is_scanned": is_scanned}
                 try:
                     await stand.call(ctx)
                 except HandlerFailed as error:
@@ -163,12 +164,15 @@ class TurnPolicy:
         text = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False, default=str)
         return replace(outcome, content=text)
 
-    async def _scan(self, call: Invocation, outcome: ToolOutcome) -> tuple[ToolOutcome, dict[str, int]]:
-        """What the model reads and what the user is shown; each scanned once, whatever number of scans is wanted."""
+    async def _scan(self, call: Invocation, outcome: ToolOutcome) -> tuple[ToolOutcome, dict[str, int] | None]:
+        """What the model reads and what the user is shown; each scanned once, whatever number of scans is wanted.
+
+        The counts are None where no scan is wanted.
+        """
         for stand in self._stages.scans:
             if await stand.filter.fits(call.name, _permission(call), call.arguments):
                 return await self._scanned(call, outcome)
-        return outcome, {}
+        return outcome, None
 
     async def _scanned(self, call: Invocation, outcome: ToolOutcome) -> tuple[ToolOutcome, dict[str, int]]:
         try:

@@ -1,12 +1,14 @@
 """audit_log: writes what becomes of every call. Fails open, and says so."""
 
-from typing import Protocol
+from typing import Final, Protocol
 
 from server import config
 from server.hooks.policy_types import ALLOW, CONTINUE, HookContext, HookResult
 from server.hooks.redaction.redact import redact_text
 from server.hooks.types import TurnFacts
 from server.storage.audit_entry import AuditEntry
+
+_EDGE_CHARS: Final = 4096
 
 
 class AuditSink(Protocol):
@@ -53,11 +55,17 @@ class AuditLogHandler:
         """Another handler of this stage refused, changed, or asked about the call. Never raises."""
         self._write(ctx, outcome, handler=handler, message=message, approval=approval)
 
+    def _summary(self, ctx: HookContext, text: str) -> str:
+        shown = self._settings.result_chars
+        if not text or not shown or ctx.metadata.get("is_scanned"):
+            return text[:shown]
+        # cut after the scan: a secret at the edge is whole when it is looked for
+        return redact_text(text[: shown + _EDGE_CHARS])[0][:shown]
+
     def _write(
         self, ctx: HookContext, outcome: str, *, handler: str = "audit_log", message: str = "", approval: str = ""
     ) -> None:
         text = ctx.result if isinstance(ctx.result, str) else ""
-        shown = self._settings.result_chars
         facts: TurnFacts = ctx.metadata["facts"]
         details = {"redacted": counts} if (counts := ctx.metadata.get("redacted")) else {}
         self._sink.append(
@@ -71,8 +79,7 @@ class AuditLogHandler:
                 tool=ctx.tool_name,
                 handler=handler,
                 arguments=ctx.shown_arguments if self._settings.arguments else None,
-                # cut after the scan: a secret at the edge is whole when it is looked for
-                result=redact_text(text[: shown + 4096])[0][:shown] if text and shown else "",
+                result=self._summary(ctx, text),
                 result_bytes=len(text.encode("utf-8", "replace")) if text else None,
                 duration_ms=ctx.metadata.get("duration_ms"),
                 approval=approval,

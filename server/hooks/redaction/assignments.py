@@ -17,7 +17,7 @@ _STEMS: Final = tuple(
     for stem in (
     "pass pwd pw psk secret token key cred auth cookie sess sid jwt pin puk cvv cvc otp tan code mnemonic seed magic "
     "signature license kennwort parol contrase senha wachtwoord haslo hasło sifre şifre losen lösen adgangskode sala "
-    "jelsz lozink sandi mdp khẩu пароль парол токен κωδικός סיסמה המרור 密码 密碼 口令 令牌 密钥 密鑰 秘钥 パスワード "
+    "jelsz lozink sandi mdp khẩu пароль парол токен κωδικός סיסמה סיסמא المرور 密码 密碼 口令 令牌 密钥 密鑰 秘钥 パスワード "
     "合言葉 暗証番号 비밀번호 암호 토큰 รหัสผ่าน 验证码 schlüssel schluessel clave clé chave remember webhook heslo "
     "geheimnis zugangs salt community"
     ).split()
@@ -27,7 +27,7 @@ _BACKWARDS: Final = re.compile(r"[\w.\-]*")
 _SECOND_WORD: Final = re.compile(r" (?:(?:word|code|phrase)(?![\w])|key(?=[:= ]))", re.IGNORECASE)
 _AFTER: Final = re.compile(r"[\w\-]{0,48}+(?:\.[\w\-]{1,32}+)*+")
 _FIRST_WORDS: Final = frozenset(
-    "api access secret private auth master encryption signing recovery seed pass de clé clave chave mật kata kod enable "
+    "wpa wpa2 wifi wlan network pin api access secret private auth master encryption signing recovery seed pass de clé clave chave mật kata kod enable "
     "refresh id bot session webhook client deploy security verification license pairing".split()
 )
 
@@ -36,11 +36,11 @@ _SEPARATOR: Final = re.compile(
     rf"""{_CLOSE}[ \t\u3000]*(?:
       (?P<assign>:=|=>|->|={{1,3}}|[:：＝]|%3D|%3A|\u2192)
     | (?P<is>\s(?:is|are|was|ist|lautet|sind|est|es|é|è|to|是|为|為|は|est\s:)[ :：]|是|为|は)
-    | (?P<argument>,[ ]?(?=[\"'`])|,\ do:\s*|\)?,\s*)
+    | (?P<argument>,[ ]?(?=[\"'`])|,\ do:\s*|\)?,\s*|\((?=[\"']))
     | (?P<element>(?<=[\"'`])\s+(?=[\"'`])|>)
     | (?P<space>[ \t])
     | (?P<line>[ \t]*\r?\n[ \t]*(?:-[ ]+|>[ ]+)?)
-    )[ \t\u3000]*""",
+    )[ \t\u3000]*(?:\\[nrt])*""",
     re.VERBOSE | re.IGNORECASE,
 )
 _LIST_FOLLOWS: Final = re.compile(r"\[?\s*(?:\r?\n[ \t]*-[ ]+|(?=[\"']))")
@@ -63,7 +63,11 @@ _QUOTED: Final = re.compile(
 )
 _BARE: Final = re.compile(r"[^\s\"'`,;<>{}|\\&\u3002\uff0c\uff1b)]{1,1024}+(?:[,;&|{}<>\\)][^\s\"'`<>]{0,256})?")
 _URL_BARE: Final = re.compile(r"(?:(?!%26)[^\s\"'`,;<>&#)]){1,1024}")
-_NO_VALUE_AFTER: Final = frozenset("./([?!;#+*")
+_FIRST_WITHOUT_SPACES: Final = "\u2e80"  # Chinese and Japanese write on without a space
+_NEVER_STRONG: Final = frozenset("auth cookie sess sid jwt magic signature license remember webhook salt".split())
+_SPACES: Final = frozenset(" \t\r\n,")
+_ASSIGNS: Final = frozenset("=:")
+_NO_VALUE_AFTER: Final = frozenset("./[?!;#+*")
 _ENDS_ELEMENT: Final = re.compile(r"[^<\n]{1,2048}</")
 _TO_THE_END: Final = re.compile(r"[^\r\n\"']{1,120}")
 _DIGITS: Final = re.compile(r"[\"']?(?P<v>\d{3,8}|\d{3}[- ]\d{3})(?![\w.:])")
@@ -81,8 +85,13 @@ def named_spans(page: Page) -> Iterator[Span]:
         for at in occurrences(lower, stem):
             if at < done:
                 continue
-            end = _AFTER.match(text, at + len(stem)).end()  # type: ignore[union-attr]  # it fits the empty text
-            if end in ends or text[end : end + 1] in _NO_VALUE_AFTER:
+            end = at + len(stem)
+            if stem_is_ascii or stem[0] < _FIRST_WITHOUT_SPACES:
+                end = _AFTER.match(text, end).end()  # type: ignore[union-attr]  # it fits the empty text
+            following = text[end : end + 1]
+            if end in ends or following in _NO_VALUE_AFTER:
+                continue
+            if stem in _NEVER_STRONG and following in _SPACES and text[end : end + 8].lstrip()[:1] not in _ASSIGNS:
                 continue
             ends.add(end)
             start, end = _whole_name(text, at, end)
@@ -198,7 +207,10 @@ def _one(text: str, at: int, strength: Strength, how: str, *, is_flag: bool) -> 
         if " " in whole and strength == "strong" and is_plausible_phrase(whole):
             yield Span(at, at + len(whole), "named")
             return
-    value = bare[0].rstrip(".,;:!?)]}") if how == "is" else bare[0].rstrip(",;)]}\\")
+    found = bare[0]
+    if how == "is" and found[0].isascii() and not found.isascii():
+        found = found[: next(i for i, letter in enumerate(found) if not letter.isascii())]
+    value = found.rstrip(".,;:!?)]}") if how == "is" else found.rstrip(",;)]}\\")
     if how in ("assign", "space", "line") and value.endswith((".", ":")):
         value = value[:-1]
     if _is_secret(value, strength, how, is_quoted=False, is_flag=is_flag):
@@ -229,7 +241,9 @@ def _is_secret(value: str, strength: Strength, how: str, *, is_quoted: bool, is_
         case "is":
             return is_plausible(value, is_quoted=is_quoted) and (is_quoted or _is_mixed(value, 6))
         case "line":
-            return not is_quoted and len(value) >= 8 and _is_mixed(value, 8) and is_random(value, at_least=12)
+            if is_quoted or not _is_mixed(value, 8):
+                return False
+            return is_random(value, at_least=12) or (_has_digit(value) and any(c in "!#?*%+~^§&" for c in value))
     if is_quoted:
         return is_plausible(value, is_quoted=True) and (_has_digit(value) or is_random(value))
     if is_flag:

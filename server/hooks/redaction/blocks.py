@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from server.hooks.redaction.plausible import is_placeholder, is_random
+from server.hooks.redaction.plausible import is_placeholder, is_plausible, is_random
 from server.hooks.redaction.spans import Page, Span, matches, occurrences
 
 _PEM_BEGIN: Final = re.compile(r"-----BEGIN (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----")
@@ -49,6 +49,10 @@ def _is_value(value: str) -> bool:
     return not is_placeholder(value)
 
 
+def _is_chosen(value: str) -> bool:
+    return is_plausible(value, is_quoted=True) and any(letter.isdigit() for letter in value)
+
+
 def _is_url_password(value: str) -> bool:
     return not is_placeholder(value) and value.lower() not in _EXAMPLES
 
@@ -84,7 +88,12 @@ _RULES: Final[tuple[tuple[str, str, re.Pattern[str], Check], ...]] = tuple(
         ("basic_auth", "asicAuth(", rf"asicAuth\(\s*{_Q}[^\"'`]{{1,128}}{_Q}\s*,\s*{_Q}(?P<s>[^\"'`]{{4,256}}){_Q}", _is_value),
         ("basic_auth", "asic_auth(", rf"asic_auth\(\s*{_Q}[^\"'`]{{1,128}}{_Q}\s*,\s*(?:Some\()?{_Q}(?P<s>[^\"'`]{{4,256}}){_Q}", _is_value),
         ("basic_auth", "auth=(", rf"auth=\(\s*{_Q}[^\"'`]{{1,128}}{_Q}\s*,\s*{_Q}(?P<s>[^\"'`]{{4,256}}){_Q}", _is_value),
-        ("login", ".login(", rf"\.login\(\s*{_Q}[^\"'`]{{1,128}}{_Q}\s*,\s*{_Q}(?P<s>[^\"'`]{{4,256}}){_Q}", _is_value),
+        ("login", "login(", rf"login\(\s*{_Q}[^\"'`]{{1,128}}{_Q}\s*,\s*{_Q}(?P<s>[^\"'`]{{4,256}}){_Q}", _is_chosen),
+        ("login", "auth(", rf"auth\(\s*{_Q}[^\"'`]{{1,128}}{_Q}\s*,\s*{_Q}(?P<s>[^\"'`]{{4,256}}){_Q}", _is_chosen),
+        ("login", "redentials(", rf"redentials\(\s*{_Q}[^\"'`]{{1,128}}{_Q}\s*,\s*{_Q}(?P<s>[^\"'`]{{4,256}}){_Q}", _is_chosen),
+        # postgresql.org, .pgpass
+        ("pgpass", ":5432:", r":5432:[^:\s]{1,64}:[^:\s]{1,64}:(?P<s>[^\s:]{4,128})(?=\s|\Z)", _is_value),
+        ("pgpass", ":*:", r":\*:[^:\s]{1,64}:(?P<s>[^\s:*]{4,128})(?=\s|\Z)", _is_value),
         ("secure_string", "ConvertTo-SecureString", rf"ConvertTo-SecureString\s+(?:-String\s+|-AsPlainText\s+|-Force\s+)*{_Q}?(?P<s>[^\"'`\s]{{4,256}})", _is_value),
         ("credential", "NetworkCredential(", rf"NetworkCredential\(\s*{_Q}[^\"'`]{{1,128}}{_Q}\s*,\s*{_Q}(?P<s>[^\"'`]{{4,256}}){_Q}", _is_value),
         # learn.microsoft.com: Entra client secrets hold `Q~` after a version digit
@@ -96,7 +105,7 @@ _RULES: Final[tuple[tuple[str, str, re.Pattern[str], Check], ...]] = tuple(
         ("mws_token", "amzn.mws.", r"amzn\.mws\.[a-f0-9-]{30,}", _always),
         ("aws_presigned", "X-Amz-", r"X-Amz-(?:Signature|Security-Token)=(?P<s>[\w%+/=-]{20,})", _always),
         # crypt(5), PHC strings, Django, LDAP
-        ("password_hash", "$", r"\$(?:2[abxy]?|apr1|argon2(?:id|i|d)|[156y]|gy|sha1|md5|scrypt|7|s0|s2|pbkdf2(?:-sha\d+)?|bcrypt-sha256|P|H|S|8|9|14)\$(?P<s>[^\s:\"',;|<>]{16,400})", _always),
+        ("password_hash", "$", r"\$(?:2[abxy]?|apr1|argon2(?:id|i|d)|[156y]|gy|sha1|md5|scrypt|7|s0|s2|pbkdf2(?:-sha\d+)?|bcrypt-sha256|P|H|S|8|9|14)\$(?P<s>[^\s:\"';|<>]{16,400})", _always),
         ("password_hash", "pbkdf2_sha", r"pbkdf2_sha\d+\$\d+\$(?P<s>[\w+/=.$-]{16,300})", _always),
         ("password_hash", "SHA}", r"SHA\d{0,3}}(?P<s>[A-Za-z0-9+/]{16,200}={0,2})", _always),
         ("password_hash", "SCRAM-SHA-", r"SCRAM-SHA-\d+\$(?P<s>[\w+/=:$]{30,400})", _always),

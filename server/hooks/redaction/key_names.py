@@ -27,7 +27,20 @@ _STRONG: Final = frozenset(
     # Chinese, Japanese, Korean, Thai: also as a part of a longer word, see below
     "密码 密碼 口令 令牌 密钥 密鑰 秘钥 パスワード 合言葉 暗証番号 비밀번호 암호 토큰 รหัสผ่าน".split()
 )
-_WITHIN: Final = ("密码", "密碼", "口令", "令牌", "密钥", "密鑰", "秘钥", "パスワード", "비밀번호", "암호", "รหัสผ")
+_WITHIN: Final = (
+    "密码",
+    "密碼",
+    "口令",
+    "令牌",
+    "密钥",
+    "密鑰",
+    "秘钥",
+    "パスワード",
+    "비밀번호",
+    "암호",
+    "รหัสผ่าน",
+    "المرور",
+)
 _PAIRS: Final = frozenset(
     # two words that are one name
     {
@@ -68,6 +81,8 @@ _PAIRS: Final = frozenset(
             ("key", "base"),
             ("remember", "me"),
             ("de", "passe"),
+            *(("security", "answer"), ("wlan", "schlussel"), ("wifi", "schlussel"), ("netzwerk", "schlussel")),
+            *(("wlan", "key"), ("wifi", "key"), ("network", "key")),
         ),
     }
 )
@@ -112,7 +127,9 @@ _ABOUT: Final = frozenset(
 @lru_cache(maxsize=4096)
 def strength_of(name: str) -> Strength | None:
     """None: nothing secret is promised."""
-    words = words_of(name)
+    if not name.isascii() and any(part in name for part in _WITHIN):
+        return "strong"
+    words = tuple(word for word in words_of(name) if not word.isdigit()) or words_of(name)
     if not words or len(words) > 12 or words[-1] in _NOT_AT_THE_END or words[0] in _ABOUT:
         return None
     if words[-1].isdigit() and len(words) > 1:
@@ -120,6 +137,8 @@ def strength_of(name: str) -> Strength | None:
     last = words[-1]
     if last == "token" and set(words) & _PLACES:
         return None
+    if last == "code" and len(words) > 1 and words[-2] in _CODES:
+        return "code"
     if last in _CODES and last not in _STRONG:
         return "code"
     if _is_strong(words):

@@ -1,7 +1,7 @@
 """Secrets by the words around them: commands' own flags, tables, codes in a message, keys that somebody points at."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Final
 
 from server.hooks.redaction.key_names import strength_of
@@ -13,9 +13,12 @@ _NOT_LINE: Final = r"[^\n|;&]{0,200}?\s"
 
 # (the word that must be there, what follows from it on); manuals of the programs
 _COMMANDS: Final = tuple(
-    (anchor, re.compile(shape))
+    (anchor.split("(")[0].split()[0], anchor, re.compile(shape))
     for anchor, shape in (
-        ("mysql", rf"mysql\w*{_NOT_LINE}-p{_V}"),
+        ("mysql", rf"mysql{_NOT_LINE}-p{_V}"),
+        ("mysqldump", rf"mysqldump{_NOT_LINE}-p{_V}"),
+        ("mysqladmin", rf"mysqladmin{_NOT_LINE}-p{_V}"),
+        ("mysqlimport", rf"mysqlimport{_NOT_LINE}-p{_V}"),
         ("mariadb", rf"mariadb\S*{_NOT_LINE}-p{_V}"),
         ("sshpass", rf"sshpass{_NOT_LINE}-p ?{_V}"),
         ("curl", rf"curl{_NOT_LINE}(?:-u|--user|--proxy-user|-U) ?[\"']?[^\s:\"']{{1,100}}:(?P<s>[^\s\"'|;&]{{4,256}})"),
@@ -26,15 +29,20 @@ _COMMANDS: Final = tuple(
         ("net use", r"net use [^\n]{0,120}/user:\S{1,64} (?P<s>[^\s/*]\S{3,100})"),
         ("net user", r"net user \S{1,64} (?P<s>[^\s/*]\S{3,100})"),
         ("redis-cli", rf"redis-cli{_NOT_LINE}-a {_V}"),
-        ("mongo", rf"mongo\w*{_NOT_LINE}-p {_V}"),
+        ("mongo", rf"mongo{_NOT_LINE}-p {_V}"),
+        ("mongosh", rf"mongosh{_NOT_LINE}-p {_V}"),
+        ("mongodump", rf"mongodump{_NOT_LINE}-p {_V}"),
         ("sqlcmd", rf"sqlcmd{_NOT_LINE}-P ?{_V}"),
         ("bcp ", rf"bcp {_NOT_LINE}-P ?{_V}"),
         ("docker login", rf"docker login{_NOT_LINE}-p ?{_V}"),
         ("podman login", rf"podman login{_NOT_LINE}-p ?{_V}"),
         ("az login", rf"az login{_NOT_LINE}-p {_V}"),
         ("oc login", rf"oc login{_NOT_LINE}-p {_V}"),
-        ("ldap", rf"ldap\w+{_NOT_LINE}-w {_V}"),
-        ("mosquitto", rf"mosquitto_\w+{_NOT_LINE}-P {_V}"),
+        ("ldapsearch", rf"ldapsearch{_NOT_LINE}-w {_V}"),
+        ("ldapmodify", rf"ldapmodify{_NOT_LINE}-w {_V}"),
+        ("ldapadd", rf"ldapadd{_NOT_LINE}-w {_V}"),
+        ("mosquitto_pub", rf"mosquitto_pub{_NOT_LINE}-P {_V}"),
+        ("mosquitto_sub", rf"mosquitto_sub{_NOT_LINE}-P {_V}"),
         ("ipmitool", rf"ipmitool{_NOT_LINE}-P {_V}"),
         ("lftp", rf"lftp{_NOT_LINE}-u ?[^\s,]{{1,64}},(?P<s>[^\s\"']{{4,128}})"),
         ("xfreerdp", r"xfreerdp[^\n]{0,200}? /p:(?P<s>\S{4,128})"),
@@ -56,7 +64,7 @@ _COMMANDS: Final = tuple(
         ("cmdkey", r"cmdkey[^\n]{0,160}?/pass:[\"']?(?P<s>[^\s\"']{4,128})"),
         ("schtasks", r"schtasks[^\n]{0,200}? /rp [\"']?(?P<s>[^\s\"']{4,128})"),
         ("psexec", r"psexec[^\n]{0,160}? -p [\"']?(?P<s>[^\s\"']{4,128})"),
-        ("impacket", r"impacket-\S+ \S{1,64}:(?P<s>[^\s@]{4,128})@"),
+        ("impacket-psexec", r"impacket-\S+ \S{1,64}:(?P<s>[^\s@]{4,128})@"),
         ("sudo -S", r"sudo -S"),
         ("chpasswd", r"chpasswd"),
         ("passwd --stdin", r"passwd --stdin"),
@@ -85,7 +93,9 @@ _ANYTHING: Final = frozenset(
 
 def command_spans(page: Page) -> Iterator[Span]:
     text = page.text
-    for anchor, shape in _COMMANDS:
+    for word, anchor, shape in _COMMANDS:
+        if word not in page.words:
+            continue
         for match in matches(text, anchor, shape):
             if anchor in _PIPES:
                 at = match.start()
@@ -138,9 +148,17 @@ _CODE_BEFORE: Final = re.compile(
     r"confirmation|authenti\w+|bestätigungs|sicherheits|验证|驗證|認証|인증)\w*[- ]?(?:code|pin|码|碼|コード|번호))",
     re.IGNORECASE,
 )
+_CODE_YOURS: Final = re.compile(
+    r"(?<![\w.:/#+-])(?P<s>\d{3}[ -]\d{3}|\d{4,8})(?=\s(?:is|ist|est|es|é|è)\s(?:your|the|ihr|dein|votre|ton|tu|su|il tuo|seu)\b[^\n]{0,24}(?:code|pin|otp|kode|código|codice))",
+    re.IGNORECASE,
+)
+_CODE_TO: Final = re.compile(
+    r"(?:code|pin|otp)\s(?P<s>\d{3}[ -]\d{3}|\d{4,8})(?=\s(?:to|for)\s(?:log|sign|verif|confirm|complete|authoriz|access|your))",
+    re.IGNORECASE,
+)
 _RECOVERY: Final = re.compile(
     r"(?:recovery|backup|rescue|emergency|scratch|wiederherstellungs|notfall|ersatz|secours|recuperación|recuperação|恢复|備用|备用|回復|リカバリー)"
-    r"[- ]?(?:codes?|keys?|schlüssel|códigos|码|代码|コード)[^\n:：]{0,80}[:：\n]",
+    r"[-_ ]?(?:codes?|keys?|schlüssel|códigos|码|代码|コード)[^\n:：]{0,80}[:：\n]",
     re.IGNORECASE,
 )
 _RECOVERY_WORDS: Final = (
@@ -160,6 +178,12 @@ _RECOVERY_WORDS: Final = (
     "回復",
     "リカバリー",
 )
+_SHORT_CODE_WORDS: Final = frozenset(("kode", "codigo", "otp", "pin", "tan"))
+_RECOVERY_FIRST: Final = frozenset(
+    f"{word}{end}"
+    for word in "recovery backup rescue emergency scratch wiederherstellungs notfall ersatz secours".split()
+    for end in ("", "-code", "-codes", "_code", "_codes", "code", "codes", "-key", "_key", "-keys", "_keys")
+)
 _RECOVERY_ITEM: Final = re.compile(
     r"[A-Za-z0-9]{3,12}(?:-[A-Za-z0-9]{3,12}){1,7}\Z|(?=[A-Za-z]*\d)[A-Za-z0-9]{5,16}\Z|\d{4}\Z"
 )
@@ -174,23 +198,30 @@ _SEED_WORDS: Final = ("seed", "mnemonic", "phrase", "wallet", "recovery word")
 
 def code_spans(page: Page) -> Iterator[Span]:
     text = page.text
-    for word in _CODE_WORDS:
+    has_code = _FOUR_DIGITS.search(text) is not None
+    for word in _CODE_WORDS if has_code else ():
+        if word in _SHORT_CODE_WORDS and word not in page.low_words:
+            continue
         for at in occurrences(page.lower, word):
             start, end = max(0, at - 64), at + len(word) + 40
             if not _FOUR_DIGITS.search(text, start, end):
                 continue
-            for shape in (_CODE_NEAR, _CODE_BEFORE):
+            for shape in (_CODE_NEAR, _CODE_BEFORE, _CODE_YOURS, _CODE_TO):
                 for match in shape.finditer(text, start, end):
                     if not text[match.end("s") : match.end("s") + 1].isdigit():
                         yield Span(match.start("s"), match.end("s"), "one_time_code")
     yield from _recovery_codes(page)
-    for word in _SEED_WORDS:
+    for word in (
+        _SEED_WORDS if any(part in page.lower for part in ("seed", "mnemonic", "phrase", "wallet", "recovery")) else ()
+    ):
         for at in occurrences(page.lower, word):
             if phrase := _SEED.match(text, at):
                 yield Span(phrase.start("s"), phrase.end("s"), "seed_phrase")
 
 
 def _recovery_codes(page: Page) -> Iterator[Span]:
+    if page.text.isascii() and not page.low_words & _RECOVERY_FIRST:
+        return
     for word in _RECOVERY_WORDS:
         done = 0
         for at in occurrences(page.lower, word):
@@ -198,7 +229,7 @@ def _recovery_codes(page: Page) -> Iterator[Span]:
                 continue
             items: list[Span] = []
             for token in _TOKEN.finditer(page.text, heading.end(), heading.end() + 800):
-                value = token[0].strip("\"'`.")
+                value = token[0].strip("\"'`.[]")
                 if _RECOVERY_ITEM.match(value):
                     begin = token.start() + token[0].index(value)
                     items.append(Span(begin, begin + len(value), "recovery_code"))
@@ -289,8 +320,18 @@ _MAIL_AND: Final = re.compile(
 )
 
 
+_USER_AND: Final = re.compile(r" / (?P<s>[^\s,;|<>\"'/]{6,64})(?=[\s,;|\"']|\Z)")
+_USER: Final = re.compile(
+    r"(?:^|[\s:=])(?:admin|root|user|guest|administrator|login|benutzer|deploy|service)\w{0,8}\Z", re.IGNORECASE
+)
+
+
 def pair_spans(page: Page) -> Iterator[Span]:
-    """`anna@example.org / secret`, as people send logins to each other."""
+    """`anna@example.org / secret` and `admin / secret`, as people send logins to each other."""
+    for match in matches(page.text, " / ", _USER_AND):
+        head = page.text[max(0, match.start() - 24) : match.start()]
+        if _USER.search(head) and is_plausible(match["s"], is_quoted=False) and any(c.isdigit() for c in match["s"]):
+            yield Span(match.start("s"), match.end("s"), "login")
     for match in matches(page.text, "@", _MAIL_AND):
         value = match["s"]
         if is_plausible(value, is_quoted=False) and any(c.isdigit() for c in value) and any(c.isalpha() for c in value):
@@ -302,30 +343,56 @@ def pair_spans(page: Page) -> Iterator[Span]:
 _CELL: Final = re.compile(r"[\w .\-/]{0,40}")
 
 
-_MOST_LINES: Final = 5000
-_COLUMN_WORDS: Final = ("pass", "pwd", "pw", "secret", "token", "key", "pin", "cred", "kennwort", "senha", "clave")
+_MOST_ROWS: Final = 5000
+_LONGEST_HEADER: Final = 400
+_COLUMN_WORDS: Final = (
+    "passw",
+    "passphrase",
+    "pwd",
+    "secret",
+    "token",
+    "pin",
+    "kennwort",
+    "senha",
+    "contrase",
+    "密码",
+    "密碼",
+    "パスワード",
+)
 
 
 def table_spans(page: Page) -> Iterator[Span]:
-    if not any(word in page.lower for word in _COLUMN_WORDS) and page.text.isascii():
-        return
-    lines = page.text.split("\n", _MOST_LINES)[:_MOST_LINES]
-    at = 0
-    header: tuple[str, list[int], int] | None = None
-    for line in lines:
-        if header is not None:
-            sign, columns, count = header
-            cells = line.split(sign)
-            if len(cells) == count and line.strip():
-                yield from _cells(cells, columns, at)
-            elif not set(line.strip()) <= set("|-+: ="):
-                header = None
-        if header is None and len(line) <= 400:
-            header = _header(line)
-        at += len(line) + 1
+    text = page.text
+    done = 0
+    for word in _COLUMN_WORDS:
+        for at in occurrences(page.lower, word):
+            start = text.rfind("\n", 0, at) + 1
+            end = text.find("\n", at)
+            if start < done or end < 0 or end - start > _LONGEST_HEADER:
+                continue
+            if (header := _header(text[start:end])) is not None:
+                done = yield from _rows(text, end + 1, header)
+
+
+def _rows(text: str, at: int, header: tuple[str, list[int], int]) -> Generator[Span, None, int]:
+    """The lines below a header, as long as they have as many cells; gives where they end."""
+    sign, columns, count = header
+    for _ in range(_MOST_ROWS):
+        end = text.find("\n", at)
+        line = text[at : end if end >= 0 else len(text)]
+        if line.count(sign) + 1 == count and line.strip():
+            yield from _cells(line.split(sign), columns, at)
+        elif not line or not set(line.strip()) <= set("|-+: ="):
+            break
+        if end < 0:
+            break
+        at = end + 1
+    return at
 
 
 def _header(line: str) -> tuple[str, list[int], int] | None:
+    if "(" in line or "=" in line:
+        return None  # code
     for sign in ("|", "\t", ",", ";"):
         if sign not in line:
             continue

@@ -116,6 +116,7 @@ buildkite_token       bkua_|bkct_|bkpat_            \\w{30,}                    
 circleci_token        CCIPAT_|CCIPRJ_               \\w{20,}                                       circleci.com
 launchdarkly_key      sdk-|api-                     [a-f0-9]{8}-[a-f0-9]{4}-4[a-f0-9]{3}-[a-f0-9]{4}-[a-f0-9]{12} docs.launchdarkly.com
 sourcegraph_token     sgp_|slk_|sgd_                [a-fA-F0-9_]{40,}                              sourcegraph.com
+vault_token           s.                            (?=[A-Za-z]*\\d)[A-Za-z0-9]{20,24}(?![\\w.-])               developer.hashicorp.com, before 1.10
 openshift_token       sha256~                       [\\w-]{40,}                                    docs.openshift.com
 matrix_token          syt_|mat_|mct_|mcr_           [\\w-]{20,}                                    matrix-org.github.io, Synapse
 mattermost_hook       zapier_                       [\\w]{30,}                                     zapier.com
