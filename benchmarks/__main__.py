@@ -13,13 +13,26 @@ from pathlib import Path
 
 import uvloop
 
-from benchmarks import hooks, idle, process_hooks, reload, tool_chain, turns, voice, voice_share
+from benchmarks import (
+    hooks,
+    idle,
+    policy_chain,
+    policy_corpora,
+    process_hooks,
+    reload,
+    tool_chain,
+    turns,
+    voice,
+    voice_share,
+)
 from benchmarks.figures import Figure, as_json, table
 
 SCENARIOS: dict[str, Callable[..., Awaitable[list[Figure]]]] = {
     "hooks": hooks.measure,
     "process_hooks": process_hooks.measure,
     "tool_chain": tool_chain.measure,
+    "policy_chain": policy_chain.measure,
+    "policy_corpora": policy_corpora.measure,
     "reload": reload.measure,
     "turns": turns.measure,
     "idle": idle.measure,

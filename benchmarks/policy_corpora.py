@@ -1,0 +1,139 @@
+"""How well the policy's rules tell dangerous calls and secrets: precision and recall on both halves of the corpora.
+
+The rules were shaped on the first half alone; the goals hold for the second. A
+full run prints every miss; `--quick` prints totals only, so that the second half
+can be measured without being looked at.
+"""
+
+import hashlib
+import json
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from math import sqrt
+from pathlib import Path
+from typing import Any
+
+from benchmarks.figures import Figure
+from server.hooks.danger.calls import judge_call
+from server.hooks.redaction.redact import redact, redact_result
+
+FOLDER = Path(__file__).parent.parent / "tests" / "corpora" / "policy"
+_Z = 1.96  # of the normal distribution, for 95 %
+_LEAK_CHARS = 12
+"""A run of so many characters of a secret that is still there is a miss."""
+
+Line = dict[str, Any]
+
+
+async def measure(*, is_quick: bool) -> list[Figure]:
+    calls = _figures("dangerous calls", "dangerous_calls", "harmless_calls", _is_asked_about, (0.95, 0.95), is_quick)
+    secrets = _figures("secrets", "secrets", "harmless_texts", _is_hit, (0.95, 0.97), is_quick)
+    return [*calls, *secrets]
+
+
+def _figures(
+    name: str, bad: str, good: str, hits: Callable[[Line], bool], goals: tuple[float, float], is_quick: bool
+) -> Iterator[Figure]:
+    for half, is_shaping in (("shaping half", True), ("held-out half", False)):
+        wanted = [line for line in _lines(bad) if _is_shaping(line) is is_shaping]
+        others = [line for line in _lines(good) if _is_shaping(line) is is_shaping]
+        missed = [line for line in wanted if not hits(line)]
+        wrong = [line for line in others if _is_false(line, hits)]
+        if not is_quick:
+            _print_misses(f"{name}, {half}", missed, wrong)
+        found = len(wanted) - len(missed)
+        for what, part, whole, goal in (
+            ("recall", found, len(wanted), goals[0]),
+            ("precision", found, found + len(wrong), goals[1]),
+        ):
+            yield _share(f"{name}, {half}: {what}", part, whole, None if is_shaping else goal)
+
+
+def _share(name: str, part: int, whole: int, goal: float | None) -> Figure:
+    low, high = wilson(part, whole)
+    share = part / whole if whole else 0.0
+    return Figure(
+        name=f"{name} {part}/{whole} (95 %: {low:.3f}-{high:.3f})",
+        unit="",
+        count=whole,
+        p50=share,
+        p95=low,
+        largest=high,
+        goal="" if goal is None else f"≥ {goal:g}",
+        is_met=None if goal is None else share >= goal,
+    )
+
+
+def wilson(part: int, whole: int) -> tuple[float, float]:
+    """The interval in which the share lies with 95 %, also near 0 and 1."""
+    if whole == 0:
+        return 0.0, 1.0
+    share = part / whole
+    middle = share + _Z * _Z / (2 * whole)
+    spread = _Z * sqrt(share * (1 - share) / whole + _Z * _Z / (4 * whole * whole))
+    scale = 1 + _Z * _Z / whole
+    return max(0.0, (middle - spread) / scale), min(1.0, (middle + spread) / scale)
+
+
+def _is_asked_about(line: Line) -> bool:
+    return judge_call(line["tool"], line["permission"], line["arguments"]) is not None
+
+
+def _is_hit(line: Line) -> bool:
+    """Every secret of the line is gone, and no long piece of it is left."""
+    left = list(_strings(_clean(line)))
+    return not any(_leaks(secret, text) for secret in line["secrets"] for text in left)
+
+
+def _is_false(line: Line, hits: Callable[[Line], bool]) -> bool:
+    if "tool" in line:
+        return hits(line)
+    return bool(_clean(line) != _content(line))
+
+
+def _clean(line: Line) -> Any:
+    content = _content(line)
+    return redact_result(content)[0] if isinstance(content, str) else redact(content)[0]
+
+
+def _content(line: Line) -> Any:
+    return line["text"] if "text" in line else line["value"]
+
+
+def _leaks(secret: str, text: str) -> bool:
+    if secret in text:
+        return True
+    return any(secret[at : at + _LEAK_CHARS] in text for at in range(len(secret) - _LEAK_CHARS + 1))
+
+
+def _strings(value: Any) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case list():
+            for item in value:
+                yield from _strings(item)
+        case dict():
+            for key, item in value.items():
+                yield key
+                yield from _strings(item)
+
+
+def _lines(corpus: str) -> list[Line]:
+    text = (FOLDER / f"{corpus}.jsonl").read_text("utf-8")
+    return [json.loads(line) for line in text.removesuffix("\n").split("\n")]
+
+
+def _is_shaping(line: Line) -> bool:
+    return int(hashlib.sha256(line["id"].encode()).hexdigest()[0], 16) % 2 == 0
+
+
+def _print_misses(name: str, missed: list[Line], wrong: list[Line]) -> None:
+    kinds = Counter(line.get("kind", "") for line in missed)
+    print(f"\n{name}: {len(missed)} missed {dict(kinds) if any(kinds) else ''}", file=sys.stderr)
+    for label, lines in (("missed", missed), ("false", wrong)):
+        for line in lines:
+            content = line.get("arguments", line.get("text", line.get("value")))
+            told = json.dumps(content, ensure_ascii=False)[:160]
+            print(f"  {label:6} {line['id']} {line.get('tool', line.get('kind', ''))} {told}", file=sys.stderr)
