@@ -186,10 +186,29 @@ class SpeechProvider(Section, frozen=True, kw_only=True):
     voice: str | None = None
 
 
+class Vad(Section, frozen=True, kw_only=True):
+    """When a voice counts, and when it has ended; server/speech/turn_taking.py goes by it."""
+
+    threshold: Annotated[float, Meta(ge=0.2, le=0.95)] = 0.5
+    """How sure the model must be of a voice."""
+    min_speech_ms: Annotated[int, Meta(ge=64, le=576)] = 160
+    """Voice that makes speech while the assistant is silent."""
+    barge_in_ms: Annotated[int, Meta(ge=64, le=576)] = 352
+    """The same while it speaks; then some of it must come from an open mouth, too."""
+    complete_ms: Annotated[int, Meta(ge=192, le=10_000)] = 352
+    """Silence that ends an utterance when what was said sounds complete."""
+    end_silence_ms: Annotated[int, Meta(ge=192, le=10_000)] = 640
+    """The same when nothing is known of what was said."""
+    unfinished_ms: Annotated[int, Meta(ge=192, le=10_000)] = 1280
+    """The same when it sounds unfinished."""
+    max_utterance_ms: Annotated[int, Meta(ge=1000, le=60_000)] = 60_000
+    """A longer one is ended there; what follows is a new utterance."""
+
+
 class Speech(Section, frozen=True, kw_only=True):
     stt: SpeechProvider = SpeechProvider()
     tts: SpeechProvider = SpeechProvider()
-    vad: dict[str, Any] = {}
+    vad: Vad = Vad()
 
 
 class Approval(Section, frozen=True, kw_only=True):

@@ -34,12 +34,6 @@ _PATHS = (
     ("hooks", "custom_dir"),
 )
 
-# The contract names these keys; a version that cannot honour them must not take them in silence:
-# an operator who configured a guard would believe that it stands.
-_NOT_YET = {
-    ("speech", "vad"): "settings for voice detection",
-}
-
 
 def load_config(path: Path | None, environ: Mapping[str, str]) -> Config:
     """Read `path` (None: `parley.yaml` of the working directory, if it is there) and the environment.
@@ -59,11 +53,7 @@ def load_config(path: Path | None, environ: Mapping[str, str]) -> Config:
         _resolve_secrets(layer, Path(), environ, secrets, ())
         _resolve_paths(layer, Path.cwd())
         _merge(tree, layer)
-    config = _convert(tree, secrets)
-    for (section, key), what in _NOT_YET.items():
-        if getattr(getattr(config, section), key):
-            raise ConfigError(f"{section}.{key}: this version has no {what} yet; remove the key")
-    return config
+    return _convert(tree, secrets)
 
 
 def data_dir_of(settings: Config, environ: Mapping[str, str]) -> Path:

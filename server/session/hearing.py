@@ -177,7 +177,11 @@ class Hearing:
         if self._listener is None:
             assert self._speech.detector is not None, "the session asks whether anything can be heard"
             self._listener = Listener(
-                self._speech.detector, self._notice, sample_rate=self._sample_rate, turn_detection=self._mode
+                self._speech.detector,
+                self._notice,
+                sample_rate=self._sample_rate,
+                turn_detection=self._mode,
+                config=self._speech.turn_taking,
             )
             self._tell_turn()
         return self._listener

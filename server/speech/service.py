@@ -4,10 +4,13 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping
 
+from msgspec import structs
+
 from server import config
 from server.errors import SpeechUnavailable
 from server.speech.stt import Recognizer, recognizer_of
 from server.speech.tts import Synthesizer, synthesizer_of
+from server.speech.turn_taking import TurnTakingConfig
 from server.speech.vad import VoiceDetector
 from server.wire.frames import SpeechPart, SpeechStatus
 
@@ -17,11 +20,18 @@ logger = logging.getLogger(__name__)
 class SpeechService:
     """`on_change` is called in the event loop when `status` has changed."""
 
-    def __init__(self, recognizer: Recognizer, synthesizer: Synthesizer, detector: VoiceDetector | None) -> None:
+    def __init__(
+        self,
+        recognizer: Recognizer,
+        synthesizer: Synthesizer,
+        detector: VoiceDetector | None,
+        turn_taking: TurnTakingConfig | None = None,
+    ) -> None:
         self.recognizer = recognizer
         self.synthesizer = synthesizer
         self.detector = detector
         """None where nothing is recognised anyway."""
+        self.turn_taking = turn_taking or TurnTakingConfig()
 
     @classmethod
     def build(
@@ -32,6 +42,7 @@ class SpeechService:
             recognizer_of(settings.stt, environ, on_change=on_change),
             synthesizer_of(settings.tts, environ, on_change=on_change),
             None if settings.stt.provider == "none" else VoiceDetector(on_change),
+            TurnTakingConfig(**structs.asdict(settings.vad)),
         )
 
     @property

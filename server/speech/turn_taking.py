@@ -7,10 +7,10 @@
 Time is counted in windows of 32 ms; nothing here waits, and no state grows.
 """
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
+from server.config import Vad
 from server.speech.audio import SILENCE_DBFS
 from server.speech.echo import EchoGate
 from server.speech.silero import WINDOW_MS
@@ -32,33 +32,23 @@ class Phase(Enum):
     PAUSING = "pausing"
 
 
-@dataclass(frozen=True, kw_only=True)
-class TurnTakingConfig:
-    """Speech is what `threshold` calls speech; once heard, `threshold - hysteresis` keeps it up."""
+class TurnTakingConfig(Vad, frozen=True, kw_only=True):
+    """Speech is what `threshold` calls speech; once heard, `threshold - hysteresis` keeps it up.
 
-    threshold: float = 0.5
+    What an operator may set stands in the configuration (`speech.vad`).
+    """
+
     hysteresis: float = 0.15
     onset_ms: int = 64
     """Voice in a row that makes DETECTED: the client pauses playback."""
     decide_ms: int = 576
     """From DETECTED to REJECTED or STARTED; the protocol promises 600."""
-    min_speech_ms: int = 160
-    """Voice that makes STARTED while the assistant is silent."""
-    barge_in_ms: int = 352
-    """The same while it speaks; then some of it must come from an open mouth, too."""
     min_bright_ms: int = 96
+    """Voice of an open mouth that a barge-in needs."""
     reject_silence_ms: int = 256
     """Silence after DETECTED that makes REJECTED."""
     pause_ms: int = 192
     """Silence that makes PAUSED: recognition starts on the chance that this was the end."""
-    complete_ms: int = 352
-    """Silence that makes STOPPED when what was said sounds complete."""
-    end_silence_ms: int = 640
-    """The same when nothing is known of what was said."""
-    unfinished_ms: int = 1280
-    """The same when it sounds unfinished."""
-    max_utterance_ms: int = 60_000
-    """A longer one is STOPPED there; what follows is a new utterance."""
 
 
 BRIGHT: Final = 0.02

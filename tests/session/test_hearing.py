@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from server.errors import SpeechTimeout
+from server.speech.turn_taking import TurnTakingConfig
 from server.wire.frames import SpeechPart
 from tests.session.fakes import SOUND, Desk, FakeAgent, Frame, Pause, kinds, say
 from tests.session.speech_fakes import FakeRecognizer, FakeSynthesizer, Held, hear, speech
@@ -188,6 +189,16 @@ async def test_a_short_sound_is_rejected() -> None:
     async with Talk() as talk:
         await talk.voice(0.1)
         await talk.silence()
+
+    assert talk.kinds() == ["speech_detected", "speech_rejected"]
+
+
+async def test_the_ears_go_by_what_the_operator_has_set() -> None:
+    async with Talk() as talk:
+        talk.services.speech.turn_taking = TurnTakingConfig(min_speech_ms=576)
+        await talk.voice(0.4)
+        await talk.silence()
+        await talk.until("speech_rejected")
 
     assert talk.kinds() == ["speech_detected", "speech_rejected"]
 

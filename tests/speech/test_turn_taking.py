@@ -111,6 +111,14 @@ def test_an_utterance_without_end_is_cut_and_goes_on_as_a_new_one() -> None:
     assert edges == [Edge.DETECTED, Edge.STARTED, Edge.STOPPED] * 2 + [Edge.DETECTED, Edge.STARTED]
 
 
+def test_an_operator_decides_how_long_a_silence_ends_an_utterance() -> None:
+    turns = TurnTaking(TurnTakingConfig(end_silence_ms=960))
+    voice(turns, 640)
+
+    assert silence(turns, 960 - WINDOW_MS) == [Edge.PAUSED]
+    assert silence(turns, WINDOW_MS) == [Edge.STOPPED]
+
+
 def test_a_cough_during_a_turn_only_pauses_it() -> None:
     turns = TurnTaking()
     turns.turn(is_running=True)
