@@ -151,7 +151,9 @@ class BuiltinMember:
         try:
             async with limit:
                 result: StageValue | Decision | None = await getattr(self._hook, stage)(own, at)
-        except Exception as error:  # the boundary to a hook
+        except (Exception, asyncio.CancelledError) as error:  # the boundary to a hook
+            if isinstance(error, asyncio.CancelledError) and is_cancelled():
+                raise
             if limit.expired():
                 raise HookCallFailed("timed_out", f'hook "{self.name}" {stage} timed out') from error
             logger.warning("hook %s failed at %s", self.name, stage, exc_info=True)
@@ -183,8 +185,19 @@ class BuiltinMember:
             try:
                 async with asyncio.timeout(self._defaults.observer_timeout_ms / 1000):
                     await self._hook.on_event(event)  # type: ignore[attr-defined]  # `kinds` is empty without it
-            except Exception as error:  # noqa: BLE001  # the boundary to a hook: its next event is delivered all the same
+            except (
+                Exception,
+                asyncio.CancelledError,
+            ) as error:  # the boundary: its next event is delivered all the same
+                if isinstance(error, asyncio.CancelledError) and is_cancelled():
+                    raise
                 self.warn(f"on_event failed: {type(error).__name__}")
+
+
+def is_cancelled() -> bool:
+    """Whether a CancelledError is meant for us: code that is not ours may let one out of a task of its own."""
+    task = asyncio.current_task()
+    return task is None or task.cancelling() > 0
 
 
 def _copied(value: Any) -> Any:

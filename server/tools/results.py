@@ -9,6 +9,7 @@ from typing import Final
 from server import config
 from server.errors import ToolError
 from server.hooks.layers import TurnHooks
+from server.hooks.members import is_cancelled
 from server.hooks.stages import ToolAnswer, ToolRan
 from server.hooks.types import Ending, ToolOutcome
 from server.media.references import MediaError
@@ -34,7 +35,7 @@ class Results:
         started_s = time.perf_counter()
         await self._tell_start(course)
         answer, ending = await self._answer(course)
-        duration_ms = _ms_since(started_s)
+        duration_ms = 0.0 if ending == "answered" else _ms_since(started_s)
         if self._has_after and ending != "answered":
             answer = await self._after_tool(course, answer, duration_ms)
         media, answer = await self._register(answer)
@@ -84,7 +85,9 @@ class Results:
                 result = await tool.run(course.arguments)
         except ToolError as error:
             return _failure(course, str(error)), "failed"
-        except Exception as error:  # the boundary to a tool's code
+        except (Exception, asyncio.CancelledError) as error:  # the boundary to a tool's code
+            if isinstance(error, asyncio.CancelledError) and is_cancelled():
+                raise
             if limit.expired():
                 return _failure(course, f"{tool.name} took longer than {limit_s:g} s and was stopped"), "failed"
             logger.warning("tool %s failed", tool.name, exc_info=True)

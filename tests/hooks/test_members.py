@@ -71,6 +71,9 @@ class Broken:
     async def after_llm(self, answer: LlmAnswer, at: Moment) -> None:
         await asyncio.Event().wait()
 
+    async def before_llm(self, call: LlmCall, at: Moment) -> None:
+        raise asyncio.CancelledError  # of something that it waited for and that another has cancelled
+
 
 async def test_what_a_hook_raises_stays_inside() -> None:
     with pytest.raises(HookCallFailed, match="ValueError") as caught:
@@ -78,6 +81,11 @@ async def test_what_a_hook_raises_stays_inside() -> None:
 
     assert caught.value.kind == "failed"
     assert "secret detail" not in str(caught.value)
+
+
+async def test_a_cancellation_of_the_hook_s_own_does_not_end_the_turn() -> None:
+    with pytest.raises(HookCallFailed, match="CancelledError"):
+        await member(Broken()).ask("before_llm", LlmCall(model="m", messages=[]), AT)
 
 
 async def test_what_no_hook_may_give_counts_as_failed() -> None:
@@ -139,6 +147,8 @@ class Watcher:
             await asyncio.Event().wait()
         if event.payload["n"] == "raise":
             raise ValueError
+        if event.payload["n"] == "leak":
+            raise asyncio.CancelledError
 
 
 async def test_an_observer_gets_its_events_in_order_whatever_it_makes_of_one() -> None:
@@ -147,14 +157,14 @@ async def test_an_observer_gets_its_events_in_order_whatever_it_makes_of_one() -
     events = Events([own], FACTS)
     running = asyncio.create_task(own.run())
 
-    for name in ("raise", "hang", "last"):
+    for name in ("raise", "leak", "hang", "last"):
         events.emit("agent.error", {"n": name})
     while "last" not in watcher.seen:
         watcher.news.clear()
         await watcher.news.wait()
 
     running.cancel()
-    assert watcher.seen == ["raise", "hang", "last"]
+    assert watcher.seen == ["raise", "leak", "hang", "last"]
 
 
 async def test_beyond_its_queue_the_newest_events_are_dropped_and_counted() -> None:

@@ -105,6 +105,18 @@ async def test_a_tool_that_crashes_tells_the_model_its_kind_of_error_and_the_log
     assert record.exc_info
 
 
+async def test_a_cancellation_of_the_tool_s_own_is_its_failure_and_not_the_end_of_the_turn() -> None:
+    async def leak(arguments: dict[str, Any]) -> str:
+        waited_for = asyncio.get_running_loop().create_future()
+        waited_for.cancel()
+        await waited_for
+        return ""
+
+    [outcome] = [outcome async for outcome in executor_for(leak).run_batch([call(1)])]
+
+    assert (outcome.content, outcome.ending) == ("count failed: CancelledError", "failed")
+
+
 async def test_a_tool_that_takes_too_long_is_stopped() -> None:
     stopped = asyncio.Event()
 
