@@ -118,9 +118,9 @@ class AgentClient:
             for chunk in turn.leftover_trace():
                 yield chunk
             raise
-        except ServerError as error:
+        except Exception as error:
             status = "error"
-            telling.failed("llm", str(error))
+            telling.failed("llm", str(error) if isinstance(error, ServerError) else type(error).__name__)
             raise
         finally:
             telling.turn_end(status)

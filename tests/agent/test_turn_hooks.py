@@ -389,6 +389,16 @@ async def test_observers_hear_of_retries_errors_and_how_a_turn_ended() -> None:
     assert watching.told[-1][1]["payload"]["Status"] == "error"
 
 
+async def test_observers_hear_of_a_defect_of_ours_as_an_error_without_its_words() -> None:
+    watching = FakeChannel(settings=config.ProcessHook(observe=["error", "turn_end"]))
+
+    with pytest.raises(ValueError, match="private"):
+        await play(agent_for(ScriptedModel([[ValueError("private")]])), options=with_hooks(watching))
+
+    failed, end = (params["payload"] for _, params in watching.told)
+    assert (failed, end["Status"]) == ({"Stage": "llm", "Message": "ValueError"}, "error")
+
+
 async def test_the_trace_shows_what_each_hook_changed_and_messages_it_wrote() -> None:
     model = ScriptedModel([say("Hello.")])
     options = with_hooks(hook("adder", before_llm=saying("psst"), after_llm=shouting), trace=True)
