@@ -7,7 +7,7 @@ from typing import Any, Final
 from server.hooks.layers import TurnHooks
 from server.hooks.pipeline import Answered, Denied, Edited
 from server.hooks.stages import ToolAsk
-from server.hooks.types import ToolOutcome
+from server.hooks.types import Permission, ToolOutcome
 from server.tools.arguments import parse_arguments
 from server.tools.course import Course
 from server.tools.registry import ToolRegistry
@@ -53,7 +53,8 @@ class Gates:
         if not isinstance(course.arguments, dict):
             return None  # nothing that hooks know; the next stage refuses it
         assert self._hooks is not None
-        match await self._hooks.pipeline.before_tool(ToolAsk(name=course.name, arguments=course.arguments)):
+        course.tool = self._registry.get(course.name)  # the model's; a hook may name another
+        match await self._hooks.pipeline.before_tool(self._asked(course)):
             case Denied(text=text):
                 return course.refused(text, "denied")
             case Answered() as answer:
@@ -128,9 +129,8 @@ class Gates:
     async def _ask(self, course: Course) -> ToolAsk:
         assert self._hooks is not None
         shown: Any = await self._hooks.conceal(course.arguments)
-        return ToolAsk(
-            name=course.name,
-            arguments=course.arguments,
-            permission="EXTERNAL" if course.tool is None else course.tool.permission,
-            shown=None if shown is course.arguments else shown,
-        )
+        return replace(self._asked(course), shown=None if shown is course.arguments else shown)
+
+    def _asked(self, course: Course) -> ToolAsk:
+        permission: Permission = "EXTERNAL" if course.tool is None else course.tool.permission
+        return ToolAsk(name=course.name, arguments=course.arguments, permission=permission)

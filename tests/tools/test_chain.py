@@ -147,6 +147,20 @@ async def test_calls_pass_the_gates_one_at_a_time_in_call_order_and_run_side_by_
 # --- refusals
 
 
+async def test_a_hook_in_this_process_knows_what_the_call_may_touch() -> None:
+    seen: list[Permission] = []
+
+    class Looking:
+        async def before_tool(self, ask: ToolAsk, at: Moment) -> None:
+            seen.append(ask.permission)
+
+    looking = BuiltinMember("looking", Looking(), config.HookDefaults())
+    executor = executor_for(layers_of(looking), tool("count", permission="READ"))
+    await batch(executor, call(), call(name="nobody's", call_id="c2"))
+
+    assert seen == ["READ", "EXTERNAL"]
+
+
 async def test_a_denied_call_never_runs_and_the_model_reads_why() -> None:
     ran: list[Any] = []
 
@@ -285,6 +299,17 @@ async def respond(
         await offer(turn, injected)
     registry = ToolRegistry([tool("count"), tool("other")])
     return await ToolExecutor(registry, config.Tools(), hooks=turn).run(made), policy
+
+
+async def test_observers_hear_of_an_answer_as_of_a_tool_that_took_no_time() -> None:
+    watching = observer("tool_exec_start", "tool_exec_end")
+    answering = hook(before_tool=RESPOND)
+
+    await executor_for(layers_of(watching, answering, respond_policy="any")).run(call())
+
+    (start, called), (end, ended) = events(watching)
+    assert (start, called) == ("agent.tool.exec_start", {"Tool": "count", "Arguments": {"n": 1}})
+    assert (end, ended["Duration"], ended["ForLLMLen"], ended["ForUserLen"]) == ("agent.tool.exec_end", 0, 2, 9)
 
 
 async def test_a_hook_answers_for_its_own_tool_without_anybody_s_leave() -> None:
