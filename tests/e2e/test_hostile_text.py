@@ -1,15 +1,18 @@
 """Text that would be markup elsewhere stays text: in a reply, a hook, a tool result, a skill's name, a title."""
 
+import base64
 import json
 import re
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from playwright.async_api import expect
 
 from tests.e2e.conftest import write_skill
 from tests.e2e.parley_page import ParleyPage
+from tests.hooks.serving import scripted
 from tests.support.openai_script import calls, text
 from tests.support.openai_server import OpenAIServer
 from tests.support.server_process import ServerProcess, endpoint
@@ -63,6 +66,45 @@ async def test_hostile_html_stays_text_everywhere(
             assert await page.tab.locator("img, #page script, #page b, iframe, object").count() == 0
         links = await page.tab.locator("main a:not(.skip)").evaluate_all("links => links.map(link => link.href)")
         assert links == []
+        assert await page.tab.evaluate("window.pwned") is None
+        await page.tab.close()
+
+
+async def test_hostile_words_and_files_of_hooks_stay_text_and_downloads(
+    new_page: Callable[[str], ParleyPage], model: OpenAIServer, tmp_path: Path
+) -> None:
+    drawing = b"<svg xmlns='http://www.w3.org/2000/svg' onload='window.pwned=1'><script>window.pwned=2</script></svg>"
+    page_of_its_own = HOSTILE.encode()
+    media = [
+        f"data:{kind};name={quote(HOSTILE)};base64,{base64.b64encode(data).decode()}"
+        for kind, data in (("image/svg+xml", drawing), ("text/html", page_of_its_own), ("image/png", page_of_its_own))
+    ]
+    answer = {"action": "respond", "result": {"for_llm": HOSTILE, "for_user": f"{HOSTILE} {LINKS}", "media": media}}
+    asking = {"enabled": True, "config": {"tools": ["*"], "message": f"{HOSTILE} {{tool}}"}}
+    settings = {
+        "agent": {"planning": False},
+        "hooks": {"processes": {"painter": scripted({"before_tool": answer})}, "builtins": {"ask_human": asking}},
+    }
+    model.queue(calls(("current_time", {"timezone": HOSTILE})), text("Done."))
+    async with ServerProcess(tmp_path, environ=endpoint(model.url), settings=settings) as server:
+        page = new_page(server.url)
+        await page.open()
+        await page.ask("Draw")
+        dialog = page.tab.get_by_role("alertdialog")
+        await expect(dialog).to_contain_text(HOSTILE)
+        await page.button("Allow").click()
+        await page.idle()
+
+        await expect(page.replies).to_contain_text(HOSTILE)
+        await expect(page.tab.locator("a.media-file")).to_have_count(len(media))
+        panel = await page.open_panel("Inspector")
+        for details in await panel.locator("details").all():
+            await details.evaluate("details => { details.open = true }")
+        await expect(panel).to_contain_text("painter")
+        assert await page.tab.locator("#page :is(img, script, b, iframe, object, svg script)").count() == 0
+        for link in await page.tab.locator("a.media-file").all():
+            async with page.tab.expect_download():
+                await link.click()
         assert await page.tab.evaluate("window.pwned") is None
         await page.tab.close()
 
