@@ -1,0 +1,93 @@
+"""docs/process-hooks.md: the JSON that it shows is what the code sends, and what the code understands."""
+
+import json
+import os
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from server.hooks.__main__ import OK, main
+from server.hooks.authoring.judging import judge
+from server.hooks.authoring.scenes import ORDER, events, scenes
+from server.hooks.channel import STAGES, Stage
+from server.hooks.event_kinds import ALIAS_OF, observed
+from server.hooks.events import EventMethod
+
+ROOT = Path(__file__).parent.parent.parent
+PAGE = (ROOT / "docs" / "process-hooks.md").read_text("utf-8")
+COMMON = ("meta", "channel", "chat_id", "context")
+SHOWN = {"after_llm": 1}  # of a stage's scenes, the one that the page shows; else the first
+OUTCOMES = {
+    "before_llm": ["changes the tools (adds get_weather)"],
+    "after_llm": ["changes content"],
+    "before_tool": ["changes the arguments", "responds: Zürich: sunny, 15 °C", "denies: notes are private"],
+    "approve_tool": ["approves", "refuses: the office is closed"],
+    "after_tool": ["changes the result"],
+}
+
+
+def blocks(heading: str) -> list[Any]:
+    """The JSON that stands under a heading."""
+    section = re.split(r"(?m)^#{2,3} ", PAGE.split(f"\n{heading}\n")[1])[0]
+    return [json.loads(text) for text in re.findall(r"(?s)```json\n(.*?)```", section)]
+
+
+def test_what_every_call_holds_is_what_is_sent() -> None:
+    params = scenes("before_llm")[0].params
+
+    assert blocks("## Methods") == [{key: params[key] for key in COMMON}]
+
+
+@pytest.mark.parametrize("stage", ORDER)
+def test_what_a_method_is_sent_and_may_answer_is_so(stage: Stage) -> None:
+    scene = scenes(stage)[SHOWN.get(stage, 0)]
+    sent, *replies = blocks(f"### `hook.{stage}`")
+
+    assert sent == {key: value for key, value in scene.params.items() if key not in COMMON}
+    judgements = [judge(scene, reply) for reply in replies]
+    assert [judgement.outcome for judgement in judgements] == OUTCOMES[stage]
+    assert [judgement.faults for judgement in judgements] == [[] for _ in replies]
+
+
+@pytest.mark.parametrize(("number", "method"), [(0, "hook.runtime_event"), (1, "hook.event")])
+def test_events_look_as_shown(number: int, method: EventMethod) -> None:
+    shown = blocks("## Events")[number]
+    [(_, sent)] = events(observed(["tool_exec_start"]), method)
+
+    assert shown == {
+        key: shown[key] if key in ("id", "time", "Time") else sent[key] for key in sent if key != "Context"
+    }
+
+
+def test_every_kind_that_is_sent_stands_in_the_table_with_its_fields() -> None:
+    rows = dict(re.findall(r"(?m)^\| `(agent\.[\w.]+)` \| (.*) \|$", PAGE))
+    sent = {kind: params["payload"] for kind, params in events(observed(["*"]), "hook.runtime_event")}
+    emitted = set(re.findall(r'emit\(\s*"([\w.]+)"', "".join(p.read_text("utf-8") for p in ROOT.glob("server/*/*.py"))))
+
+    assert rows.keys() == sent.keys() == emitted
+    for kind, row in rows.items():
+        assert set(re.findall(r"`([A-Z]\w+)`", row)) <= sent[kind].keys(), kind
+        assert kind in ALIAS_OF
+
+
+def test_the_hook_of_the_two_minutes_works(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    script = tmp_path / "shout.py"
+    script.write_text(PAGE.split("```python\n")[1].split("```")[0], "utf-8")
+
+    status = main(["test", "--intercept", "after_tool", "--", sys.executable, str(script)], os.environ)
+    assert (status, capsys.readouterr().out.splitlines()[-1]) == (OK, "no problems")
+
+
+def test_every_stage_has_its_heading() -> None:
+    assert all(f"### `hook.{stage}`" in PAGE for stage in STAGES)
+
+
+def test_links_inside_the_page_lead_to_its_headings() -> None:
+    headings = {
+        re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in re.findall(r"(?m)^#+ (.*)$", PAGE)
+    }
+
+    assert set(re.findall(r"\]\(#([\w-]+)\)", PAGE)) <= headings
