@@ -68,7 +68,8 @@ class Denied:
 class Edited:
     """A human has changed the arguments while approving."""
 
-    hook: str
+    editor: Member
+    """Who asked that human."""
     call: ToolAsk
 
 
@@ -148,21 +149,21 @@ class HookPipeline:
                     return Denied(hook=member.name, text=_because(DENIED, reason))
         return call
 
-    async def approve_tool(self, call: ToolAsk, *, editor: str | None = None) -> Edited | Denied | None:
+    async def approve_tool(self, call: ToolAsk, *, editor: Member | None = None) -> Edited | Denied | None:
         """None: approved by all. The first refusal wins.
 
         Edited comes back at once: the new arguments have to pass schema and
         policy, then everybody but the `editor` is asked about them.
         """
         for member in self._at_stage["approve_tool"]:
-            if member.name == editor:
+            if member is editor:
                 continue
             verdict = await self._consult(member, "approve_tool", call)
             if not isinstance(verdict, Verdict) or not verdict.approved:
                 reason = verdict.reason if isinstance(verdict, Verdict) else ""
                 return Denied(hook=member.name, text=_because(NOT_APPROVED, reason))
             if verdict.arguments is not None and verdict.arguments != call.arguments:
-                return Edited(hook=member.name, call=replace(call, arguments=verdict.arguments))
+                return Edited(editor=member, call=replace(call, arguments=verdict.arguments))
         return None
 
     async def after_tool(self, ran: ToolRan) -> ToolAnswer:

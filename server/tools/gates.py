@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from server.hooks.layers import TurnHooks
+from server.hooks.members import Member
 from server.hooks.pipeline import Answered, Denied, Edited
 from server.hooks.stages import ToolAsk
 from server.hooks.types import Permission, ToolOutcome
@@ -99,7 +100,7 @@ class Gates:
         if self._is_free(course):
             return None
         assert self._hooks is not None
-        editor: str | None = None
+        editor: Member | None = None
         for _ in range(MAX_EDITS + 1):
             if (outcome := await self._ask_policy(course)) is not None:
                 return outcome
@@ -108,7 +109,7 @@ class Gates:
                     return None
                 case Denied(text=text):
                     return course.refused(text, "denied")
-                case Edited(hook=editor, call=call):
+                case Edited(editor=editor, call=call):
                     course.arguments = call.arguments
             if course.tool is not None and (outcome := self._misfit(course)) is not None:
                 return outcome

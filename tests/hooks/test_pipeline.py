@@ -271,12 +271,21 @@ class Editor:
 
 
 async def test_edited_arguments_come_back_and_the_editor_is_not_asked_again() -> None:
-    pipeline = pipeline_of(builtin("editor", Editor()), hook(approve_tool={"approved": True}))
+    editor = builtin("editor", Editor())
+    pipeline = pipeline_of(editor, hook(approve_tool={"approved": True}))
 
     edited = await pipeline.approve_tool(ASK)
 
-    assert edited == Edited(hook="editor", call=ToolAsk(name="echo", arguments={"text": "edited"}))
-    assert await pipeline.approve_tool(edited.call, editor="editor") is None
+    assert edited == Edited(editor=editor, call=ToolAsk(name="echo", arguments={"text": "edited"}))
+    assert await pipeline.approve_tool(edited.call, editor=editor) is None
+
+
+async def test_another_hook_with_the_editor_s_name_is_asked_all_the_same() -> None:
+    editor, namesake = builtin("editor", Editor()), hook("editor", approve_tool={"approved": False})
+
+    result = await pipeline_of(editor, namesake).approve_tool(ASK, editor=editor)
+
+    assert isinstance(result, Denied)
 
 
 # --- limits in time
