@@ -79,7 +79,7 @@ class ModelCalls:
         self._said_trimmed = False
         self._said_unseen = False
         self._budget_tokens: int | None = None  # of this turn, once a call of it was too long
-        self._limit_tokens = 0  # what the last fitting had
+        self._limit_tokens: int  # what the last fitting had
 
     async def call(
         self, request: ModelRequest, *, round_number: int | None = None, planning: PlanningPrompt | None = None
