@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 
+from server.agent.agent_client import TurnOptions
 from server.agent.images import MAX_IMAGES, limit_images
 from server.errors import ImageRefused, ProviderProtocol
 from server.llm.types import Message
 from tests.agent.scene import agent_for, given, notices, play, texts
+from tests.hooks.fakes import hook, layers_of
 from tests.support.client import client
 from tests.support.openai_script import HttpError, text
 from tests.support.openai_server import OpenAIServer
@@ -119,6 +121,29 @@ async def test_a_model_that_refuses_an_image_is_asked_without_it_and_that_is_rem
     assert texts(first) == "Hm."
     assert [shown(model.messages(number)) for number in range(3)] == [["AA=="], [], []]
     assert notices(first) == notices(second) == ["image_unseen"]
+
+
+def adding(message: Message) -> TurnOptions:
+    """A hook puts this behind the messages of each call."""
+    add = hook(before_llm=lambda params: {"request": {"messages": [*params["messages"], message]}})
+    return TurnOptions(layers=layers_of(add))
+
+
+async def test_a_blind_model_is_not_shown_what_a_hook_adds_either() -> None:
+    model = ScriptedModel([say("Hm.")], sees_images=False)
+
+    await play(agent_for(model), enable_tools=False, options=adding(user(words("Look."), image())))
+
+    assert model.contents(0)[-1] == ("user", "Look.\n\n[image]")
+
+
+async def test_a_refused_image_is_told_of_though_a_hook_rewrote_the_call() -> None:
+    model = ScriptedModel([[ImageRefused("text only")], say("Hm.")])
+
+    chunks = await play(agent_for(model), messages=LOOK, enable_tools=False, options=adding(user(words("psst"))))
+
+    assert [shown(model.messages(number)) for number in range(2)] == [["AA=="], []]
+    assert notices(chunks) == ["image_unseen"]
 
 
 async def test_a_refusal_of_images_where_there_are_none_is_an_error() -> None:

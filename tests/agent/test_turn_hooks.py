@@ -349,6 +349,17 @@ async def test_the_model_sees_a_picture_of_a_result_behind_all_results() -> None
     assert [chunk.media.name for chunk in chunks if chunk.media] == ["a.png", "a.png"]
 
 
+async def test_a_model_that_sees_nothing_is_told_of_each_picture_and_the_user_once() -> None:
+    drawing = hook(before_tool={"action": "respond", "result": {"for_llm": "Drawn.", "media": ["data:x"]}})
+    model = ScriptedModel([call("alpha"), call("alpha"), say("Nice.")], sees_images=False)
+    layers = TurnLayers(facts=FACTS, members=layers_of(drawing).members, media=FakeStore())
+
+    chunks = await play(agent_for(model, planning=False), options=TurnOptions(layers=layers))
+
+    assert sum("[image]" in str(content) for _, content in model.contents(2)) == 2
+    assert notices(chunks) == ["image_unseen"]
+
+
 # --- what others are told
 
 
