@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 
-from server.hooks.lines import MAX_LINE_BYTES, Line, Overlong
+from server.hooks.lines import MAX_LINE_BYTES, MAX_PARTS, Line, Overlong, is_overfull
 
 Ignored = Literal["blank", "stray", "garbled", "overlong", "no_id", "request", "unknown_id", "duplicate", "late"]
 """Why a line counts for nothing: white space; not a JSON object; one that is no JSON-RPC reply; longer than the limit;
@@ -21,7 +21,7 @@ without an id, or 0 (what answers a notification); a call of the hook to us; an 
 reply; the reply to a call that was given up."""
 
 _MAX_ABANDONED: Final = 256  # calls whose late reply is still told from a second one
-_MAX_REPAIRED_BYTES: Final = 1 << 20  # the standard library's parser is slow
+_MAX_REPAIRED_BYTES: Final = 1 << 20  # the standard library's parser is slow, and so is replacing what is no UTF-8
 _FIRST_BYTES: Final = 256
 
 _HEAD = re.compile(rb'\s*\{\s*(?:"jsonrpc"\s*:\s*"[^"\\]*"\s*,\s*)?"id"\s*:\s*(\d{1,18})\s*[,}]', re.IGNORECASE)
@@ -164,21 +164,26 @@ def _no_object(line: bytes | bytearray) -> Ignored | None:
 
 
 def _decode(line: bytes | bytearray) -> Any:
-    """As msgspec does; bytes that are no UTF-8, and halves of surrogate pairs, become replacement characters."""
+    """As msgspec does; bytes that are no UTF-8, and halves of surrogate pairs, become replacement characters.
+
+    Raises ValueError where that would hold up everybody for too long.
+    """
+    if is_overfull(line):
+        raise ValueError(f"more than {MAX_PARTS} objects and lists")
     try:
         return _decoder.decode(line)
     except UnicodeDecodeError:
+        if len(line) > _MAX_REPAIRED_BYTES:
+            raise
         text = line.decode("utf-8", "replace").encode()
         return _repair(text) if _SURROGATE.search(text) else _decoder.decode(text)
     except msgspec.DecodeError:
-        if not _SURROGATE.search(line):
+        if len(line) > _MAX_REPAIRED_BYTES or not _SURROGATE.search(line):
             raise
         return _repair(line)
 
 
 def _repair(line: bytes | bytearray) -> Any:
-    if len(line) > _MAX_REPAIRED_BYTES:
-        raise ValueError("half a surrogate pair in a long line")
     value = json.loads(line, parse_constant=_refuse)
     return _decoder.decode(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
 

@@ -5,6 +5,8 @@ from typing import Final
 
 MAX_LINE_BYTES: Final = 16 << 20
 """Of a line without its end, in both directions."""
+MAX_PARTS: Final = 100_000
+"""Objects and lists of a line of JSON: nobody else runs while they are made."""
 
 _HEAD_BYTES: Final = 256
 
@@ -80,6 +82,11 @@ class Lines:
         head = bytes(self._held[:_HEAD_BYTES]) + self._cut[start : min(end, start + missing)]
         self._held = bytearray()
         return Overlong(head)
+
+
+def is_overfull(line: bytes | bytearray) -> bool:
+    """About more than MAX_PARTS; brackets inside of texts count, too."""
+    return len(line) > MAX_PARTS and line.count(b"{") + line.count(b"[") > MAX_PARTS
 
 
 def _chomp(line: bytes | bytearray) -> bytes | bytearray:

@@ -19,7 +19,7 @@ from mcp.shared.message import SessionMessage
 from mcp.types import jsonrpc
 
 from server.config import McpServer, ProcessHook
-from server.hooks.lines import Lines, Overlong
+from server.hooks.lines import MAX_PARTS, Lines, Overlong, is_overfull
 from server.hooks.process_group import MARK, Family, Orphans, adopt_orphans, look_around
 from server.hooks.process_settings import environment
 from server.hooks.process_stderr import LogBudget
@@ -137,6 +137,9 @@ def _parse(line: bytes | bytearray | Overlong, garbage: "_Garbage") -> jsonrpc.J
         garbage.note(f"a line of more than {MAX_LINE_BYTES >> 20} MiB", line.head)
         return None
     if not line.strip():
+        return None
+    if is_overfull(line):
+        garbage.note(f"a line of more than {MAX_PARTS} objects and lists", bytes(line[:200]))
         return None
     try:
         # msgspec reads the text: pydantic needs eight times as long, and a thread lets nobody else run meanwhile

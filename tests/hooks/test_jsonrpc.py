@@ -1,6 +1,7 @@
 """server/hooks/{lines,jsonrpc}.py: lines out, bytes in any cuts, and what a reply is."""
 
 import json
+import re
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
@@ -167,6 +168,25 @@ def test_what_is_read_as_a_reply(line: str, reply: Reply) -> None:
 
     assert calls.read(line.encode()) == reply
     assert not calls.ignored
+
+
+@pytest.mark.parametrize(
+    ("result", "why"),
+    [
+        (b"[" + b"{}," * 100_000 + b"{}]", "more than 100000 objects and lists"),
+        (b'"' + b"\xff" * (1 << 20) + b'"', "can't decode byte"),
+        (b'"\\ud800' + b"x" * (1 << 20) + b'"', "invalid escaped character|surrogate"),
+    ],
+)
+def test_a_long_line_that_would_take_long_to_read_costs_its_call(result: bytes, why: str) -> None:
+    calls = opened()
+
+    reply = calls.read(b'{"id":1,"result":' + result + b"}")
+
+    assert reply is not None
+    assert reply.error is not None
+    assert re.search(why, reply.error)
+    assert calls.ignored == {"garbled": 1}
 
 
 def test_bytes_that_are_no_utf8_become_replacement_characters() -> None:

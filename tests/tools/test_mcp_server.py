@@ -15,6 +15,7 @@ import pytest
 
 from server.config import McpServer
 from server.errors import ToolError
+from server.hooks.lines import MAX_PARTS
 from server.tools.mcp_child import MAX_LINE_BYTES
 from server.tools.mcp_intake import MAX_ENTRIES
 from server.tools.mcp_server import MAX_CALLS
@@ -213,11 +214,22 @@ async def test_an_answer_that_makes_no_sense_is_an_error_for_the_model(result: o
 
 async def test_garbage_between_the_lines_is_read_over(caplog: pytest.LogCaptureFixture) -> None:
     script = with_results(ok=says("fine"))
-    script["before"] = ["starting …", "", "{", "[1]", '"x"', "\x00\x01", '{"jsonrpc":"2.0"}', "[" * 5000]
+    script["before"] = [
+        "starting …",
+        "[" + "{}," * MAX_PARTS + "{}]",
+        "",
+        "{",
+        "[1]",
+        '"x"',
+        "\x00\x01",
+        '{"jsonrpc":"2.0"}',
+        "[" * 5000,
+    ]
     async with connected(scripted(script)) as scene:
         assert (await scene.call("s__ok")).for_llm == "fine"
 
     assert "MCP server s printed a line that is no JSON-RPC message: b'starting" in caplog.text
+    assert "MCP server s printed a line of more than 100000 objects and lists" in caplog.text
 
 
 async def test_a_line_beyond_the_limit_costs_its_call_only() -> None:
