@@ -31,6 +31,27 @@ _WHOLE: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
 _NESTED: Final = {"after_llm": "response", "after_tool": "result"}
 
 
+_INSIDE: Final[Mapping[str, tuple[tuple[str, ...], str]]] = {
+    "before_llm": (
+        ("model", "messages", "tools", "options"),
+        '{"action": "modify", "request": {"%s": …}}',
+    ),
+    "after_llm": (
+        ("content", "tool_calls", "message", "text"),
+        '{"action": "modify", "response": {"response": {"content": …}}}',
+    ),
+    "before_tool": (
+        ("tool", "arguments"),
+        '{"action": "modify", "call": {"%s": …}}',
+    ),
+    "after_tool": (
+        ("for_llm", "for_user", "is_error", "silent", "media", "content"),
+        '{"action": "modify", "result": {"result": {"for_llm": …}}}',
+    ),
+}
+"""What people put at the top of a reply, and where it belongs."""
+
+
 class Judgement(NamedTuple):
     outcome: str
     faults: list[Fault]
@@ -44,8 +65,9 @@ def judge(scene: Scene, result: Mapping[str, Any]) -> Judgement:
         reading = read_reply(scene.stage, result, scene.value)
     except ReplyUnusable as error:
         return Judgement("cannot be used", [Fault("problem", f"the reply cannot be used: {error}")])
-    faults = [Fault("problem", warning) for warning in reading.warnings]
-    faults += [Fault("hint", text) for text in _elsewhere(scene.stage, result)]
+    faults = [Fault("problem", text) for text in (*_misplaced(scene.stage, result), *reading.warnings)]
+    if not faults:
+        faults = [Fault("hint", text) for text in _elsewhere(scene.stage, result)]
     return Judgement(describe(scene.value, reading.result), faults, _added(scene.value, reading.result))
 
 
@@ -108,6 +130,14 @@ def _added(before: StageValue, after: StageValue | Decision | None) -> tuple[Too
         return ()
     known = {tool.name for tool in before.tools}
     return tuple(tool for tool in after.tools if tool.name not in known)
+
+
+def _misplaced(stage: str, result: Mapping[str, Any]) -> list[str]:
+    keys, place = _INSIDE.get(stage, ((), ""))
+    if stage == "before_tool" and result.get("action") == "respond":
+        keys, place = _INSIDE["after_tool"][0], '{"action": "respond", "result": {"%s": …}}'
+    found = [key for key in keys if key in result]
+    return [f"“{key}” stands in the wrong place: {place.replace('%s', key)}" for key in found]
 
 
 def _elsewhere(stage: str, result: Mapping[str, Any]) -> list[str]:

@@ -190,7 +190,10 @@ class Trial:
                 self._listener.give_up()
                 waited = min(limit_s, self._plan.wait_s)
                 more = f"; the server would wait {limit_s:g} s" if waited < limit_s else ""
-                return Fault("problem", f"no reply to {method} within {waited:g} s{more}")
+                choose = (
+                    "" if self._plan.is_chosen else "; if it is not meant for this, name its stages with --intercept"
+                )
+                return Fault("problem", f"no reply to {method} within {waited:g} s{more}{choose}")
             case "down":  # what became of it is told beside this
                 return Fault("problem", f"did not live to answer {method}")
         if self._plan.is_chosen or method == "hook.hello":

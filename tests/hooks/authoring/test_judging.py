@@ -54,12 +54,20 @@ def test_what_a_reply_does_is_said(stage: Stage, reply: dict[str, Any], outcome:
         ("before_tool", {"action": "respond"}, '"respond" came without a "result"'),
         ("after_llm", {"action": "redact"}, 'unsupported action "redact"'),
         ("after_tool", {"result": {"result": {"for_lm": "x"}}}, 'did you mean "for_llm"?'),
+        ("before_llm", {"tools": []}, '{"action": "modify", "request": {"tools": …}}'),
+        ("after_llm", {"content": "x"}, '"response": {"response": {"content": …}}'),
+        ("after_llm", {"response": {"choices": []}}, 'the change stands in "response.response"'),
+        ("before_tool", {"arguments": {}}, '"call": {"arguments": …}'),
+        ("before_tool", {"action": "respond", "for_llm": "x"}, '"result": {"for_llm": …}'),
+        ("after_tool", {"for_llm": "x"}, '"result": {"result": {"for_llm": …}}'),
+        ("after_tool", {"result": {"content": "x"}}, 'the change stands in "result.result"'),
     ],
 )
 def test_what_the_server_would_complain_of_is_a_problem(stage: Stage, reply: dict[str, Any], words: str) -> None:
     faults = judge(first(stage), reply).faults
 
-    assert words in " ".join(fault.text for fault in faults if fault.level == "problem")
+    assert words in " ".join(fault.text for fault in faults)
+    assert {fault.level for fault in faults} == {"problem"}
 
 
 @pytest.mark.parametrize(
