@@ -54,9 +54,21 @@ function told(frame) {
   return { type: "send", frame };
 }
 
-/** Whoever asked is gone, and nobody said yes. @param {State} state @returns {State} */
+/**
+ * Whoever asked is gone, and nobody said yes. Questions of other windows come again with the connection.
+ *
+ * @param {State} state
+ * @returns {State}
+ */
 export function unanswered(state) {
-  return state.approvals.length ? { ...state, approvals: [] } : state;
+  if (!state.approvals.length) return state;
+  const isLost = (/** @type {import("./state.js").Approval} */ approval) =>
+    approval.frame.turn_id !== undefined && !approval.isAnswered;
+  /** @type {State} */
+  const next = withEffects({ ...state, approvals: [] }, { type: "leave_approval" });
+  return state.approvals
+    .filter(isLost)
+    .reduce((told, { frame }) => withOutcome(told, { ...frame, approved: false, by: "disconnect" }, frame.tool), next);
 }
 
 /** @param {State} state @param {number} at @returns {State} */
@@ -127,7 +139,7 @@ const OUTCOMES = {
   disconnect: (tool) => `${tool} did not run: the connection was lost before an answer`,
 };
 
-/** @param {State} state @param {ApprovalResolved} frame @param {string} tool @returns {State} */
+/** @param {State} state @param {Pick<ApprovalResolved, "by" | "approved" | "turn_id">} frame @param {string} tool @returns {State} */
 function withOutcome(state, { by, approved, turn_id }, tool) {
   const line = OUTCOMES[by]?.(tool);
   if (!line) return state;

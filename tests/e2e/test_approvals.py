@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest_asyncio
 from playwright.async_api import expect
 
+from tests.e2e.cutting_proxy import CuttingProxy
 from tests.e2e.parley_page import ParleyPage
 from tests.support.openai_script import calls, text
 from tests.support.openai_server import OpenAIServer
@@ -117,3 +118,38 @@ async def test_stopping_the_turn_takes_the_question_away(page: ParleyPage, model
     await page.button("Stop the reply").click()
 
     await expect(page.tab.get_by_role("alertdialog")).to_have_count(0)
+
+
+async def test_silence_means_no_and_the_turn_says_so(
+    tmp_path: Path, new_page: Callable[[str], ParleyPage], model: OpenAIServer
+) -> None:
+    approver = {"enabled": True, "config": {"tools": ["current_time"], "timeout_s": 1.5}}
+    settings = {"agent": {"planning": False}, "hooks": {"builtins": {"ask_human": approver}}}
+    async with ServerProcess(tmp_path, environ=endpoint(model.url), settings=settings) as server:
+        page = new_page(server.url)
+        await page.open()
+        model.queue(calls(("current_time", ZONE)), text("Done."))
+        await page.ask("What time is it in Tokyo?")
+        await expect(page.tab.get_by_role("alertdialog")).to_be_visible()
+        await page.idle()
+
+        await expect(page.tab.get_by_role("alertdialog")).to_have_count(0)
+        await expect(page.tab.locator(".turn")).to_contain_text("current_time did not run: nobody answered in time.")
+        assert "Tokyo" not in last_result(model)
+
+
+async def test_a_lost_connection_takes_the_question_away_and_says_what_became_of_it(
+    new_page: Callable[[str], ParleyPage], asking: ServerProcess, model: OpenAIServer
+) -> None:
+    async with CuttingProxy(asking.url) as proxy:
+        page = new_page(proxy.url)
+        await page.open()
+        await ask_for_the_time(page, model)
+        proxy.cut()
+
+        await expect(page.tab.get_by_role("alertdialog")).to_have_count(0)
+        await expect(page.tab.locator(".turn")).to_contain_text("did not run: the connection was lost")
+        await page.reconnect()
+        await expect(page.button("Retry")).to_be_enabled()
+        await expect(page.tab.get_by_role("alertdialog")).to_have_count(0)
+        await page.tab.close()

@@ -179,3 +179,16 @@ test("a question that was answered before its turn to be heard is passed over, a
   page.dispatch({ type: "heard", turnId: "t1", index: 0, ms: 800, isOver: true });
   assert.equal(page.state.turn, null);
 });
+
+test("a lost connection means no, and the turn says so", () => {
+  const page = asked(t1.asks("a1"), t1.asks("a2", { tool: "send_mail", turn_id: undefined }));
+
+  page.lose();
+
+  assert.deepEqual(page.state.approvals, []);
+  assert.deepEqual(
+    page.state.views.t1.notices.map(({ message }) => message),
+    ["write_note did not run: the connection was lost before an answer."],
+  );
+  assert.deepEqual(page.state.notices, [], "another window's question comes again");
+});
