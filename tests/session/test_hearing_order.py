@@ -1,0 +1,106 @@
+"""server/session/hearing.py: whatever comes in whatever order."""
+
+import asyncio
+import random
+
+import pytest
+
+from server.errors import SpeechTimeout
+from tests.session.fakes import SOUND, FakeAgent, Frame, Pause, say
+from tests.session.speech_fakes import FakeRecognizer, Held
+from tests.session.talk import Talk, settle
+
+
+@pytest.mark.parametrize("seed", range(60))
+async def test_random_sessions_keep_the_order_that_the_protocol_promises(seed: int) -> None:
+    chance = random.Random(seed)
+    held = Held("slow words")
+    answers: list[str | Held | Exception] = [
+        "some words",
+        "",
+        held,
+        SpeechTimeout("slow"),
+        "What time is it?",
+        "and then",
+    ]
+    chance.shuffle(answers)
+    agent = FakeAgent([say("One. ", "Two, three. "), [*say("Long. "), Pause()], say("Four.")])
+    async with Talk(FakeRecognizer(*answers), agent) as talk:
+        for _ in range(chance.randrange(4, 25)):
+            await act(talk, chance)
+        held.resume.set()
+        talk.send("configure", turn_detection="server_vad")  # discards what is open
+        for number in range(40):
+            talk.history(f"u{number}")
+        await settle()
+        await talk.flushed()
+        await drained()
+        await talk.session.aclose()
+        await talk.flushed()
+
+    check_turns(talk.frames)
+    check_utterances(talk.frames)
+    assert talk.gate._running == 0
+    assert talk.synthesizer.open == 0
+
+
+async def act(talk: Talk, chance: random.Random) -> None:
+    match chance.randrange(12):
+        case 0 | 1:
+            await talk.voice(chance.choice([0.1, 0.3, 0.6]))
+        case 2 | 3:
+            await talk.silence(chance.choice([0.1, 0.3, 1.4]))
+        case 4:
+            await talk.utter()
+        case 5:
+            talk.chat()
+        case 6:
+            talk.send("interrupt")
+        case 7:
+            talk.history(f"u{chance.randrange(1, 5)}")
+        case 8:
+            talk.send("configure", turn_detection=chance.choice(["push_to_talk", "server_vad", "server_vad"]))
+        case 9:
+            talk.send(chance.choice(["speech_start", "speech_end", "speech_cancel"]))
+        case 10:
+            talk.send("configure", voice=chance.random() < 0.7)
+        case 11:
+            await settle()
+
+
+async def drained() -> None:
+    """Utterances that are over have been answered, or wait for a history no longer."""
+    while tasks := [task for task in asyncio.all_tasks() if task.get_name().startswith("utterance ")]:
+        await asyncio.wait(tasks)
+
+
+def check_turns(frames: list[Frame]) -> None:
+    open_turn: str | None = None
+    over: set[str] = set()
+    for frame in frames:
+        turn_id = frame.get("turn_id") if frame["type"] != "transcript" else None
+        assert turn_id not in over, frame
+        if frame["type"] == "turn_start":
+            assert open_turn is None
+            open_turn = turn_id
+        elif frame["type"] == "turn_end":
+            assert turn_id == open_turn
+            over.add(frame["turn_id"])
+            open_turn = None
+        elif turn_id is not None or frame["type"] == SOUND:
+            assert open_turn is not None, frame
+    assert open_turn is None
+
+
+def check_utterances(frames: list[Frame]) -> None:
+    told: dict[str, list[str]] = {}
+    for frame in frames:
+        if "utterance" in frame and (frame["type"] != "transcript" or frame["final"]):
+            told.setdefault(frame["utterance"], []).append(frame["type"])
+    for utterance, types in told.items():
+        if types[0] == "speech_detected":
+            assert types.pop(0)
+            if types == ["speech_rejected"]:
+                continue
+        assert types[0] == "speech_started", (utterance, types)
+        assert types[1:] in (["transcript"], ["speech_stopped", "transcript"]), (utterance, types)
