@@ -131,7 +131,7 @@ def _by_kind(tool: str, kind: str, given: Mapping[str, Any]) -> str | None:
             return judge_http(tool, given)
         case "words":
             return _as_order(given) or judge_http(tool, given)
-    return judge_http(tool, given) or _as_mongo(given) or _hidden_commands(given)
+    return judge_http(tool, given) or _as_mongo(given) or _hidden_commands(given) or _plain_commands(given)
 
 
 # --- command lines
@@ -222,6 +222,29 @@ def _one_line(key: str, value: str) -> str | None:
     if value.lstrip().startswith(("import ", "from ", "#!/usr/bin/env python", "#!/usr/bin/python")):
         return judge_python(value, RUNNER)
     return judge_shell(value)
+
+
+_TEXT_KEYS: Final = frozenset(
+    "text content contents body message query q title subject description pattern prompt note notes comment summary caption "
+    "old new search label tags name question answer topic reason old_string new_string find replace value items item".split()
+)
+_COMMAND: Final = re.compile(
+    r"\s*(?:sudo\s|rm\s+-|dd\s+if=|mkfs|shutdown\s|reboot\b|curl\s[^|]*\|\s*(?:ba|z)?sh|wget\s[^|]*\|\s*(?:ba|z)?sh|chmod\s+-R|chown\s+-R|git\s+push\s|git\s+reset\s|kubectl\s|docker\s|"
+    r"systemctl\s|kill(?:all)?\s|del\s+/|format\s+[A-Za-z]:|Remove-Item\s|iptables\s|userdel\s|find\s.*-delete|bash\s+-c|sh\s+-c|powershell\s)"
+)
+
+
+def _plain_commands(given: Mapping[str, Any]) -> str | None:
+    """Under whatever name: what is a command line beyond doubt, or SQL that says it is."""
+    for key, value in leaves(given):
+        for item in value if isinstance(value, list) else [value]:
+            if not isinstance(item, str):
+                continue
+            if key not in _TEXT_KEYS and _COMMAND.match(item) and (reason := judge_shell(item)):
+                return reason
+            if key in ("sql", "statement", "stmt", "ddl") and looks_like_sql(item) and (reason := judge_sql(item)):
+                return reason
+    return None
 
 
 def _hidden_commands(given: Mapping[str, Any]) -> str | None:

@@ -63,12 +63,28 @@ def judge_shell(text: str, depth: int = 0) -> str | None:
     if looks_like_windows(text) and (reason := judge_windows(text)):
         return reason
     commands = parse(text)
+    _fill_in(commands)
     pipe: list[Command] = []
     for command in commands:
         pipe = [*pipe, command] if command.reads_pipe else [command]
         if reason := _judge_command(command, pipe[:-1], depth):
             return reason
     return downloaded_then_run(commands)
+
+
+_VARIABLE: Final = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
+
+
+def _fill_in(commands: list[Command]) -> None:
+    """Put what the text itself assigns in the place of `$name`, which may be the whole command."""
+    known: dict[str, str] = {}
+    for command in commands:
+        if known and any("$" in word for word in command.words):
+            words = [_VARIABLE.sub(lambda m: known.get(m[1] or m[2], m[0])[:1000], word) for word in command.words]
+            command.words = [part for word in words[:1] for part in word.split()] + words[1:]
+        if command.words and all(_ASSIGNMENT.match(word) for word in command.words):
+            parts = [word.partition("=") for word in command.words if len(known) < 100 and "+=" not in word]
+            known.update((name, value) for name, _, value in parts)
 
 
 def judge_argv(words: Sequence[str], depth: int = 0) -> str | None:

@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 _SYSTEM: Final = re.compile(
-    r"(?:/(?:etc|boot|bin|sbin|lib|lib64|usr|sys|proc|root|System|Library|private/etc|srv|opt|var/(?!tmp|folders))(?:/|\Z)"
+    r"(?:/(?:etc|boot|bin|sbin|lib|lib64|usr|sys|proc|root|System|Library|private/etc|srv|opt|var(?!/tmp|/folders))(?:/|\Z)"
     r"|/(?:dev)/(?!null\Z|stdout\Z|stderr\Z|tty\Z|fd/|zero\Z|shm/|stdin\Z)"
     r"|/(?:Applications|Windows)(?:/|\Z)|/\Z|[A-Za-z]:[\\/]?\Z|[A-Za-z]:[\\/](?:Windows|Program Files|ProgramData|boot)"
     r"|%(?:SystemRoot|WINDIR|ProgramFiles)%|\\\\\.\\|HKLM|HKEY_LOCAL_MACHINE|\$env:(?:windir|SystemRoot))",

@@ -147,6 +147,7 @@ apt|apt-get|aptitude|dnf|yum|zypper|microdnf|tdnf|opkg|xbps-remove|eopkg|urpme|p
 dpkg|rpm|pacman|yay|paru -r|-P|--purge|--remove|-e|--erase|-R|-Rdd|-Rns|-Rs|-Rsc|-Rcns|-Rn|-Rc|--force-all|--force-depends|--nodeps|-Scc : removes programs
 dpkg --force-*|-i : forces packages
 apt|apt-get|dnf|yum|pacman --allow-downgrades|--allow-remove-essential|--force-yes|--allow-unauthenticated|--nogpgcheck|--allow-change-held-packages : forces packages
+pip|pip3|pipx|uv|npm|pnpm|yarn|bun install|add ~git+http*|http://*|https://* : runs a stranger's code
 npm|pnpm|yarn|cargo|gem|poetry|flit|hatch|uv|pdm|twine|dart|flutter|mvn|mvnw|gradle|gradlew|lerna|changeset|vsce|ovsx|snapcraft|pod|hex|mix|nuget|dotnet|luarocks|clojars|lein|sbt|conda|jsr|deno|goreleaser|semantic-release|np|wasm-pack|elm|spago|bun|rush|nx|docker-push|buf|modal|charmcraft publish|push|upload|release|deploy|trunk|dist-tag|owner|yank|unpublish|deprecate|publishToMavenLocal|hex.publish|access|transfer|lerna|workspaces|nuget : publishes to the world
 twine upload : publishes to the world
 dotnet nuget push|delete : publishes to the world

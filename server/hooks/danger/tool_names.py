@@ -8,7 +8,7 @@ from server.hooks.redaction.words import words_of
 Kind = Literal["shell", "sql", "redis", "code", "http", "words", "text", "other"]
 
 _SHELL: Final = frozenset(
-    "bash sh zsh shell exec execute command cmd terminal powershell pwsh spawn subprocess process ssh console run script batch container job task cron schedule scheduled make pod kubectl docker git npm helm terraform aws gcloud az cli adb".split()
+    "bash sh zsh shell exec execute command cmd terminal powershell pwsh spawn subprocess process ssh console run script batch container job task cron schedule scheduled make pod kubectl docker git npm helm terraform aws gcloud az cli adb comando ejecutar befehl ausfuhren ausfuehren commande executer esegui eseguire executar kommando polecenie komut komutu perintah".split()
 )
 _SQL: Final = frozenset(
     "sql postgres postgresql mysql mariadb sqlite sqlite3 db database oracle bigquery snowflake redshift duckdb clickhouse mssql athena presto trino cypher neo4j cassandra cql spanner supabase mongo mongodb".split()
@@ -50,6 +50,8 @@ def kind_of(tool: str) -> Kind:
         "convert",
     ):
         return "text"
+    if any(part in tool for part in ("命令", "コマンド", "команд", "명령")):
+        return "shell"
     if words & _REDIS:
         return "redis"
     if words & {"voice", "assistant", "agent", "intent", "delegate"}:
