@@ -4,7 +4,7 @@ python -m tests.support.mcp_raw SCRIPT: a JSON object with
   tools     the list, as it is sent
   before    lines printed before anything else
   results   name of a tool → its result; "hang", "exit", "deaf" (it reads no more, and stays), "flood" (100,000 requests
-            to us), {"raw": a line}, {"error": …}, {"long": characters} or {"spawn": seconds}
+            to us), {"raw": a line}, {"error": …}, {"long": characters}, {"parts": objects} or {"spawn": seconds}
 """
 
 import json
@@ -47,6 +47,8 @@ def call(message_id: Any, result: Any) -> None:
             threading.Thread(target=flood, daemon=True).start()
         case {"long": characters}:
             answer(message_id, result={"content": [{"type": "text", "text": "x" * characters}]})
+        case {"parts": count}:
+            answer(message_id, result={"content": [], "structuredContent": {"parts": [{}] * count}})
         case {"raw": line}:
             say(line)
         case {"error": error}:
