@@ -148,22 +148,25 @@ class Approvals:
             return False
 
     async def keep(self, opened: OpenQuestion, answer: Answer, facts: TurnFacts) -> bool:
-        """Remember a yes as its human wished. False: it could not be kept for good; it is for the conversation."""
+        """Remember a yes as its human wished. False: it could not be kept for good; it is for the conversation.
+
+        What is kept for good is kept in the store alone, so that revoking it there counts here too.
+        """
         question = opened.question
         arguments = _real(question) if answer.arguments is None else answer.arguments
+        is_for_good = opened.remember == "always" and self._keeps
+        if is_for_good:
+            try:
+                async with asyncio.timeout(STORE_S):
+                    store = self.desk.remembered
+                    await store.remember(facts.user_id, question.tool, arguments, origin=question.origin)
+                return True
+            except Exception:  # the boundary to the store: the answer counts all the same
+                logger.exception("an approval could not be remembered for good")
         self._remembered[facts.conversation, call_key(question.tool, arguments)] = None
         if len(self._remembered) > MAX_REMEMBERED:
             self._remembered.popitem(last=False)
-        if opened.remember == "conversation" or not self._keeps:
-            return True
-        try:
-            async with asyncio.timeout(STORE_S):
-                store = self.desk.remembered
-                await store.remember(facts.user_id, question.tool, arguments, origin=question.origin)
-        except Exception:  # the boundary to the store: the answer counts all the same
-            logger.exception("an approval could not be remembered for good")
-            return False
-        return True
+        return not is_for_good
 
 
 class TurnAsker:

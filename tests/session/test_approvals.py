@@ -431,6 +431,21 @@ async def test_what_is_remembered_for_good_counts_on_every_connection_of_the_use
     assert second.resolved() == [(True, "remembered"), (False, "user")]
 
 
+class RevokedAtOnce(ApprovalsInMemory):
+    async def find(self, user_id: str, tool: str, arguments: Any) -> bool:
+        return False
+
+
+async def test_what_is_revoked_is_asked_about_again_on_the_connection_that_had_approved_it() -> None:
+    async with Client([question(), question(), DONE], remembered=RevokedAtOnce()) as client:
+        client.chat()
+        client.answer((await client.asked())["id"], remember="always")
+        client.answer((await client.asked(2))["id"], approved=False)
+        await client.until("turn_end")
+
+    assert client.resolved() == [(True, "user"), (False, "user")]
+
+
 async def test_an_edited_call_is_remembered_as_it_was_approved() -> None:
     memory = ApprovalsInMemory()
     async with Client([question(), DONE], remembered=memory) as client:
