@@ -1,0 +1,435 @@
+"""Policy editor, audit log and remembered approvals, as operators and users meet them in a real browser."""
+
+import asyncio
+import csv
+import json
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from aiohttp import ClientSession
+from playwright.async_api import BrowserContext, Locator, Page, expect
+
+from tests.e2e.conftest import EXPECTED_ERRORS, LIMIT_MS
+from tests.e2e.parley_page import ParleyPage
+from tests.support.openai_script import Json, calls, text
+from tests.support.openai_server import OpenAIServer
+from tests.support.server_process import ServerProcess, endpoint
+
+ANNA = "annas-token-0123456789"
+OLGA = "olgas-token-0123456789"
+AUDIT = {"type": "audit_log"}
+HOSTILE = '<img src=x onerror="window.pwned=1"><script>window.pwned=2</script><b>&amp;"\''
+ZONE = {"timezone": "Asia/Tokyo"}
+GROUND = "getComputedStyle(document.body).backgroundColor"
+OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+
+Opened = Callable[..., Awaitable[Page]]
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def governed(tmp_path: Path, model: OpenAIServer) -> AsyncIterator[ServerProcess]:
+    settings = {"agent": {"planning": False}, "hooks": {"approval": {"timeout_s": 30}}}
+    async with ServerProcess(tmp_path, environ=endpoint(model.url), settings=settings) as server:
+        yield server
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def opened(context: BrowserContext, governed: ServerProcess) -> AsyncIterator[Opened]:
+    """Opens a view of the policy page; at the end none may have complained."""
+    complaints: list[str] = []
+
+    async def open_view(view: str, url: str = governed.url) -> Page:
+        tab = await context.new_page()
+        tab.on("pageerror", lambda error: complaints.append(str(error)))
+        tab.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+        await tab.goto(f"{url}/policy.html#/{view}")
+        return tab
+
+    yield open_view
+    assert [line for line in complaints if not EXPECTED_ERRORS.search(line)] == []
+
+
+async def store(server: ServerProcess, document: Json, scope: str = "user") -> None:
+    """As another program would."""
+    async with ClientSession() as http:
+        answer = await http.post(
+            f"{server.url}/api/hooks/config?scope={scope}", json=document, headers={"If-Match": "*"}
+        )
+        assert answer.status == 200, await answer.text()
+
+
+async def stored(server: ServerProcess, scope: str = "user") -> Any:
+    async with ClientSession() as http:
+        return await (await http.get(f"{server.url}/api/hooks/config?scope={scope}")).json()
+
+
+def stage(tab: Page, name: str) -> Locator:
+    return tab.locator(".stage", has=tab.get_by_text(name, exact=True))
+
+
+def handlers(tab: Page, name: str) -> Locator:
+    return stage(tab, name).locator("[data-handler]")
+
+
+async def types(tab: Page, name: str) -> list[str]:
+    fields = stage(tab, name).locator("select[data-field=type]")
+    return [str(value) for value in await fields.evaluate_all("fields => fields.map(field => field.value)")]
+
+
+async def add(tab: Page, name: str, kind: str) -> Locator:
+    """Returns the new handler."""
+    before = await handlers(tab, name).count()
+    await stage(tab, name).get_by_role("button", name="Add a handler").click()
+    await expect(handlers(tab, name)).to_have_count(before + 1)
+    await handlers(tab, name).last.locator("select").select_option(kind)
+    return handlers(tab, name).last
+
+
+async def save(tab: Page) -> None:
+    await tab.get_by_role("button", name="Save", exact=True).click()
+    await expect(tab.get_by_role("status")).to_contain_text("Saved: version")
+
+
+async def test_a_policy_that_is_saved_stops_the_next_dangerous_call(
+    opened: Opened, new_page: Callable[[str], ParleyPage], governed: ServerProcess, model: OpenAIServer
+) -> None:
+    tab = await opened("policy")
+    await stage(tab, "pre_tool_use").locator("select").select_option("As decided here")
+    handler = await add(tab, "pre_tool_use", "dangerous_confirmation")
+    await handler.locator("summary").click()
+    await handler.get_by_label("Settings").fill('{"always": ["current_time"]}')
+    await save(tab)
+
+    page = new_page(governed.url)
+    await page.open()
+    model.queue(calls(("current_time", ZONE)), text("Done."))
+    await page.ask("What time is it?")
+    await expect(page.tab.get_by_role("alertdialog", name="May current_time run?")).to_be_visible()
+    await page.button("Don't allow").click()
+    await page.idle()
+    result = next(m["content"] for m in reversed(model.requests[-1].messages) if m["role"] == "tool")
+    assert "Tokyo" not in str(result)
+
+
+async def test_handlers_are_ordered_with_the_keyboard_alone(opened: Opened, governed: ServerProcess) -> None:
+    await store(governed, {"post_tool_use": [AUDIT, {"type": "security_scan"}]})
+    tab = await opened("policy")
+    up = tab.get_by_role("button", name="Move up: security_scan")
+    await up.focus()
+    await tab.keyboard.press("Enter")
+    assert await types(tab, "post_tool_use") == ["security_scan", "audit_log"]
+    focused = await tab.evaluate("document.activeElement.getAttribute('aria-label')")
+    assert focused == "Move down: security_scan", "up has no further use; the focus is not lost"
+    await expect(tab.get_by_role("log")).to_contain_text("security_scan is number 1 of 2")
+    await tab.keyboard.press("Alt+ArrowDown")
+    assert await types(tab, "post_tool_use") == ["audit_log", "security_scan"]
+    await tab.keyboard.press("Alt+ArrowUp")
+
+    await tab.keyboard.press("Control+s")
+    await expect(tab.get_by_role("status")).to_contain_text("Saved: version 2")
+    assert [handler["type"] for handler in (await stored(governed))["post_tool_use"]["handlers"]] == [
+        "security_scan",
+        "audit_log",
+    ]
+
+
+async def test_filters_are_stored_as_they_are_filled_in(opened: Opened, governed: ServerProcess) -> None:
+    tab = await opened("policy")
+    await stage(tab, "tool_skip").locator("select").select_option("As decided here")
+    handler = await add(tab, "tool_skip", "audit_log")
+    await handler.locator("summary").click()
+    await handler.get_by_label("Tools").fill("read_*\nre:^a{1,2}$")
+    await handler.get_by_label("WRITE").check()
+    await handler.get_by_role("button", name="Add an argument").click()
+    await tab.keyboard.type("path")
+    await handler.get_by_label("What path has to fit").fill("*.env")
+    await save(tab)
+
+    [kept] = (await stored(governed))["tool_skip"]["handlers"]
+    assert kept["filter"] == {
+        "tools": ["read_*", "re:^a{1,2}$"],
+        "permissions": ["WRITE"],
+        "arguments": {"path": "*.env"},
+    }
+    await tab.reload()
+    await expect(handlers(tab, "tool_skip").get_by_label("Tools")).to_have_value("read_*\nre:^a{1,2}$")
+
+
+async def test_what_the_server_refuses_is_said_at_its_field_and_nothing_is_lost(opened: Opened) -> None:
+    tab = await opened("policy")
+    await stage(tab, "pre_tool_use").locator("select").select_option("As decided here")
+    handler = await add(tab, "pre_tool_use", "dangerous_confirmation")
+    await handler.locator("summary").click()
+    settings = handler.get_by_label("Settings")
+    await settings.fill("{")
+    await expect(handler.get_by_role("alert")).to_contain_text("not JSON yet")
+    await expect(tab.get_by_role("button", name="Save", exact=True)).to_be_disabled()
+    await settings.fill('{"colour": 1}')
+    await tab.get_by_role("button", name="Save", exact=True).click()
+
+    await expect(handler.get_by_role("alert")).to_contain_text("nknown key")
+    await expect(settings).to_have_attribute("aria-invalid", "true")
+    await expect(settings).to_have_value('{"colour": 1}')
+    await settings.fill("")
+    await save(tab)
+
+
+async def test_what_was_changed_elsewhere_is_compared_and_not_overwritten(
+    opened: Opened, governed: ServerProcess
+) -> None:
+    await store(governed, {"tool_error": [AUDIT]})
+    tab = await opened("policy")
+    await add(tab, "tool_error", "security_scan")
+    await store(governed, {"tool_error": [AUDIT], "tool_skip": [AUDIT]})
+    await tab.get_by_role("button", name="Save", exact=True).click()
+
+    await expect(tab.get_by_text("changed elsewhere since you read it")).to_be_visible()
+    assert "tool_skip" in await stored(governed)
+    assert await types(tab, "tool_error") == ["audit_log", "security_scan"], "the changes are kept"
+    await expect(tab.locator(".difference")).to_have_count(2)
+    await expect(tab.locator(".diff-mine").filter(has_text="security_scan")).to_be_visible()
+    await tab.get_by_role("button", name="Take what is stored for tool_skip").click()
+    await tab.get_by_role("button", name="Go on with mine").click()
+    await save(tab)
+
+    kept = await stored(governed)
+    assert sorted(kept) == ["tool_error", "tool_skip"]
+    assert len(kept["tool_error"]["handlers"]) == 2
+
+
+async def test_the_document_can_be_written_as_json(opened: Opened, governed: ServerProcess) -> None:
+    tab = await opened("policy")
+    await tab.get_by_role("button", name="JSON", exact=True).click()
+    field = tab.get_by_label("The policy document, as JSON")
+    await field.fill('{"tool_skip": [{"typ": "audit_log"}]}')
+    await expect(tab.locator("#problems")).to_contain_text("$.tool_skip[0].typ")
+    await field.fill('{"tool_skip": [{"type": "audit_log"}]}')
+    await save(tab)
+
+    assert (await stored(governed))["tool_skip"]["handlers"][0]["type"] == "audit_log"
+    await tab.get_by_role("button", name="Form", exact=True).click()
+    assert await types(tab, "tool_skip") == ["audit_log"]
+
+
+async def test_a_user_sees_what_the_operator_has_locked_and_only_operators_may_lock(
+    opened: Opened, tmp_path: Path, model: OpenAIServer
+) -> None:
+    people = [{"user": "anna", "token": ANNA}, {"user": "olga", "token": OLGA, "operator": True}]
+    hooks = {"pre_tool_use": [{**AUDIT, "locked": True}]}
+    settings = {"security": {"trust_loopback": False, "tokens": people}, "hooks": hooks}
+    folder = tmp_path / "people"
+    folder.mkdir()
+    async with ServerProcess(folder, environ=endpoint(model.url), settings=settings) as server:
+        tab = await opened("policy", server.url)
+        await tab.get_by_label("Access token").fill(OLGA)
+        await tab.get_by_role("button", name="Log in").click()
+        await expect(tab).to_have_url(f"{server.url}/policy.html#/policy")
+        await tab.get_by_label("The operator's").check()
+        await expect(stage(tab, "pre_tool_use").locator(".sketch")).to_contain_text("Locked in parley.yaml")
+        await stage(tab, "tool_skip").locator("select").select_option("As decided here")
+        handler = await add(tab, "tool_skip", "audit_log")
+        await handler.locator("summary").click()
+        await handler.get_by_role("switch", name="Locked").check()
+        await save(tab)
+        await tab.context.clear_cookies()
+
+        await tab.goto(f"{server.url}/policy.html#/policy")
+        await tab.reload()
+        await tab.get_by_label("Access token").fill(ANNA)
+        await tab.get_by_role("button", name="Log in").click()
+        for name in ("pre_tool_use", "tool_skip"):
+            await expect(stage(tab, name).locator(".sketch")).to_contain_text("Locked by the operator")
+        await expect(tab.get_by_text("Whose document")).to_have_count(0)
+        await stage(tab, "tool_skip").locator("select").select_option("Off")
+        await save(tab)
+        await expect(stage(tab, "tool_skip").locator(".sketch")).to_contain_text("Locked by the operator")
+
+        # the session ends meanwhile
+        await stage(tab, "tool_error").locator("select").select_option("As decided here")
+        await tab.context.clear_cookies()
+        await tab.get_by_role("button", name="Save", exact=True).click()
+        await expect(tab.get_by_role("alert").filter(has_text="not logged in any more")).to_be_visible()
+        async with tab.context.expect_page() as opening:
+            await tab.get_by_role("link", name="Log in").click()
+        login = await opening.value
+        await login.get_by_label("Access token").fill(ANNA)
+        await login.get_by_role("button", name="Log in").click()
+        await expect(login.get_by_role("button", name="Log out anna")).to_be_visible()
+        await login.close()
+        await save(tab)
+
+
+async def test_leaving_with_changes_asks_first(opened: Opened) -> None:
+    tab = await opened("policy")
+    asked: list[str] = []
+
+    async def stay(dialog: Any) -> None:
+        asked.append(dialog.type)
+        await dialog.dismiss()
+
+    tab.on("dialog", lambda dialog: asyncio.ensure_future(stay(dialog)))
+    await stage(tab, "pre_tool_use").locator("select").select_option("Off")
+    await tab.evaluate("setTimeout(() => location.reload())")
+    await expect(tab.get_by_text("Changes that are not saved.")).to_be_visible()
+    await tab.get_by_role("link", name="Audit log").click()
+    await tab.get_by_role("link", name="Tool policy").click()
+    await expect(tab.get_by_text("Changes that are not saved.")).to_be_visible()
+
+    await tab.get_by_label("The operator's").click()
+    await tab.get_by_role("button", name="Keep my changes").click()
+    await expect(tab.get_by_label("Mine")).to_be_checked()
+    await tab.get_by_role("button", name="Undo").click()
+    await expect(tab.get_by_role("button", name="Save", exact=True)).to_be_disabled()
+    assert asked == ["beforeunload"]
+
+
+async def fill_audit(server: ServerProcess, page: ParleyPage, model: OpenAIServer) -> None:
+    await store(server, {"pre_tool_use": [AUDIT], "post_tool_use": [AUDIT], "tool_error": [AUDIT]})
+    model.queue(calls(("current_time", {"timezone": HOSTILE})), calls(("current_time", ZONE)), text("Done."))
+    await page.ask_and_wait("What time is it?")
+
+
+async def test_the_audit_log_is_filtered_opened_and_exported(
+    opened: Opened,
+    new_page: Callable[[str], ParleyPage],
+    governed: ServerProcess,
+    model: OpenAIServer,
+    tmp_path: Path,
+) -> None:
+    page = new_page(governed.url)
+    await page.open()
+    await fill_audit(governed, page, model)
+    tab = await opened("audit")
+    rows = tab.locator("tr:has(> td[data-label])")
+    await expect(rows.filter(has_text="policy")).to_have_count(1)
+
+    await tab.get_by_label("Tool", exact=True).fill("current_*")
+    await tab.get_by_role("combobox", name="What").select_option("post_tool_use")
+    await tab.get_by_label("Text", exact=True).fill("tokyo")
+    await tab.keyboard.press("Enter")
+    await expect(rows).to_have_count(1)
+    await expect(tab.get_by_role("log")).to_contain_text("1 entry, newest first.")
+    await expect(tab.get_by_role("columnheader", name="Time")).to_have_attribute("aria-sort", "descending")
+    await rows.get_by_role("button", name="Details of post_tool_use current_time").click()
+    await expect(tab.locator(".details")).to_contain_text("Asia/Tokyo")
+    await expect(tab.locator(".details")).to_contain_text(re.compile("hash[0-9a-f]{64}"))
+
+    for name, suffix in (("JSON Lines", "jsonl"), ("CSV", "csv")):
+        async with tab.expect_download() as download:
+            await tab.get_by_role("link", name=f"Export as {name}").click()
+        file = tmp_path / suffix
+        await (await download.value).save_as(file)
+        assert (await download.value).suggested_filename.endswith(suffix)
+        read = file.read_text()
+        tools = (
+            [json.loads(line)["entry"]["tool"] for line in read.splitlines()]
+            if suffix == "jsonl"
+            else [row["tool"] for row in csv.DictReader(read.splitlines())]
+        )
+        assert tools == ["current_time"]
+
+    await tab.get_by_role("button", name="Clear").click()
+    await expect(tab.get_by_label("Tool", exact=True)).to_have_value("")
+    await expect(rows.filter(has_text="policy")).to_have_count(1)
+    for button in await rows.get_by_role("button").all():
+        await button.click()
+    await expect(tab.locator(".details", has_text=HOSTILE).first).to_be_visible()
+    assert await tab.locator("img, #policy script, #policy b").count() == 0
+    assert await tab.evaluate("window.pwned") is None
+
+
+async def test_older_entries_come_a_page_at_a_time(opened: Opened, governed: ServerProcess) -> None:
+    for _ in range(55):
+        await store(governed, {"tool_skip": [AUDIT]})
+    tab = await opened("audit")
+    rows = tab.locator("tr:has(> td[data-label])")
+    await expect(rows).to_have_count(50)
+    await tab.get_by_role("button", name="Show older ones").click()
+
+    await expect(rows).to_have_count(55)
+    await expect(tab.get_by_role("button", name="Show older ones")).to_have_count(0)
+    assert await tab.evaluate("document.activeElement.id") == await rows.nth(50).get_by_role("button").get_attribute(
+        "id"
+    )
+
+
+async def test_a_remembered_approval_is_revoked_and_the_call_is_asked_about_again(
+    opened: Opened, new_page: Callable[[str], ParleyPage], governed: ServerProcess, model: OpenAIServer
+) -> None:
+    confirm = {"type": "dangerous_confirmation", "config": {"always": ["current_time"]}}
+    await store(governed, {"pre_tool_use": [confirm]})
+    page = new_page(governed.url)
+    await page.open()
+    model.queue(calls(("current_time", ZONE)), text("Done."))
+    await page.ask("What time is it?")
+    await page.tab.get_by_label("If allowed, remember").select_option("always")
+    await page.button("Allow").click()
+    await page.idle()
+    tab = await opened("approvals")
+    entry = tab.locator(".remembered")
+    await expect(entry).to_contain_text("Asia/Tokyo")
+
+    await entry.get_by_role("button", name="Revoke current_time").click()
+    await tab.keyboard.press("Escape")
+    await expect(entry.get_by_role("button", name="Revoke current_time")).to_be_focused()
+    await tab.keyboard.press("Enter")
+    await entry.get_by_role("button", name="Revoke", exact=True).click()
+    await expect(entry).to_have_count(0)
+    await expect(tab.get_by_role("log")).to_contain_text("You will be asked about current_time again.")
+
+    model.queue(calls(("current_time", ZONE)), text("Done."))
+    await page.ask("And now?")
+    await expect(page.tab.get_by_role("alertdialog", name="May current_time run?")).to_be_visible()
+    await page.tab.keyboard.press("Escape")
+    await page.idle()
+
+
+async def test_a_server_that_is_away_is_said_and_tried_again(opened: Opened, governed: ServerProcess) -> None:
+    tab = await opened("policy")
+    await stage(tab, "tool_skip").locator("select").select_option("Off")
+    await tab.context.set_offline(True)
+    await tab.get_by_role("button", name="Save", exact=True).click()
+    await expect(tab.get_by_role("alert").filter(has_text="cannot be reached")).to_be_visible()
+    await tab.get_by_role("link", name="Audit log").click()
+    await expect(tab.get_by_role("alert").filter(has_text="cannot be reached")).to_be_visible()
+
+    await tab.context.set_offline(False)
+    await tab.get_by_role("button", name="Try again").click()
+    await expect(tab.get_by_role("alert")).to_have_count(0)
+    await tab.get_by_role("link", name="Tool policy").click()
+    await save(tab)
+    assert (await stored(governed))["tool_skip"]["enabled"] is False
+
+
+@pytest.mark.parametrize("view", ["policy", "audit", "approvals"])
+async def test_each_view_can_be_used_on_a_phone_and_in_the_dark(
+    opened: Opened, governed: ServerProcess, view: str
+) -> None:
+    long = {"type": "audit_log", "filter": {"tools": ["a" * 200], "arguments": {"b" * 100: "c" * 100}}}
+    await store(governed, {"pre_tool_use": [{**long, "locked": True}]}, "operator")
+    await store(governed, {"tool_skip": [long]})
+    tab = await opened(view)
+    await expect(tab.get_by_role("heading", level=2)).to_be_visible()
+    light = await tab.evaluate(GROUND)
+    await tab.emulate_media(color_scheme="dark")
+    assert await tab.evaluate(GROUND) != light
+    await tab.set_viewport_size({"width": 320, "height": 640})
+    if view == "policy":
+        await expect(handlers(tab, "tool_skip").get_by_label("Tools")).to_be_visible()
+    if view == "audit":
+        await expect(tab.get_by_role("table")).to_be_visible()
+        await tab.get_by_role("button", name=re.compile("Details")).first.click(timeout=LIMIT_MS)
+
+    assert await tab.evaluate(OVERFLOW) == 0
+
+
+async def test_the_settings_lead_to_the_policy_in_another_tab(page: ParleyPage) -> None:
+    panel = await page.open_panel("Settings")
+    async with page.context.expect_page() as opening:
+        await panel.get_by_role("link", name=re.compile("Tool policy")).click()
+
+    await expect((await opening.value).get_by_role("heading", name="Tool policy")).to_be_visible()
