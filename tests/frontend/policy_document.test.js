@@ -13,7 +13,7 @@ const FULL = {
       { type: "audit_log", filter: null, locked: true, config: {} },
       {
         type: "dangerous_confirmation",
-        filter: { tools: ["write_*", "send"], permissions: ["WRITE", "EXTERNAL"], arguments: { "path.name": "*.env" } },
+        filter: { tools: ["write_*", "re:^a{1,3}$"], permissions: ["WRITE", "EXTERNAL"], arguments: { "path.name": "*.env" } },
         config: { never: ["x"], deep: { a: [1, 2.5, null] } },
       },
     ],
@@ -48,7 +48,7 @@ test("what of the form cannot be sent is named with its place", () => {
   assert.deepEqual(problems({ config: "[1]" }), ["$.tool_error.handlers[0].config"]);
   assert.deepEqual(problems({ arguments: [row("")] }), ["$.tool_error.handlers[0].filter.arguments"]);
   assert.deepEqual(problems({ arguments: [row("a"), row(" a")] }), ["$.tool_error.handlers[0].filter.arguments"]);
-  assert.deepEqual(problems({ tools: " , a,, b ", config: " " }), []);
+  assert.deepEqual(problems({ tools: " \n a\n\n b ", config: " " }), []);
 });
 
 const MISTAKES = [

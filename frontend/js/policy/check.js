@@ -12,6 +12,7 @@ import { PERMISSIONS, STAGES, isObject, parsed } from "./document.js";
 const MAX_HANDLERS = 64;
 const MAX_TOOLS = 256;
 const MAX_ARGUMENTS = 64;
+const MAX_GLOB = 256;
 
 /**
  * A document as somebody writes it. Where its shape is wrong there is none.
@@ -77,19 +78,18 @@ function* filterProblems(filter, path) {
   yield* unknownKeys(filter, ["tools", "permissions", "arguments"], path);
   const { tools = null, permissions = null, arguments: wanted = null } = filter;
   if (tools !== null && !isListOfTexts(tools, MAX_TOOLS))
-    yield { path: `${path}.tools`, message: `has to be a list of 1 to ${MAX_TOOLS} names or globs` };
+    yield { path: `${path}.tools`, message: `has to be a list of 1 to ${MAX_TOOLS} names or globs, none empty or over ${MAX_GLOB} characters` };
   if (permissions !== null && !(isListOfTexts(permissions, 3) && permissions.every((p) => PERMISSIONS.includes(p))))
     yield { path: `${path}.permissions`, message: `has to be a list of ${PERMISSIONS.join(", ")}` };
   const isTexts = isObject(wanted) && isListOfTexts(Object.values(wanted), MAX_ARGUMENTS);
   if (wanted !== null && !isTexts)
-    yield { path: `${path}.arguments`, message: `has to be 1 to ${MAX_ARGUMENTS} times "name": "glob"` };
+    yield { path: `${path}.arguments`, message: `has to be 1 to ${MAX_ARGUMENTS} times "name": "glob", none empty` };
 }
 
 /** @param {unknown} value @param {number} most @returns {value is string[]} */
 function isListOfTexts(value, most) {
-  return (
-    Array.isArray(value) && value.length > 0 && value.length <= most && value.every((item) => typeof item === "string")
-  );
+  const isText = (/** @type {unknown} */ item) => typeof item === "string" && item.length > 0 && item.length <= MAX_GLOB;
+  return Array.isArray(value) && value.length > 0 && value.length <= most && value.every(isText);
 }
 
 /** @param {Record<string, unknown>} tree @param {string[]} known @param {string} path @returns {Generator<Problem>} */

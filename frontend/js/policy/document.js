@@ -10,7 +10,7 @@
  * @typedef {object} DraftHandler
  * @property {string} key tells it apart while it moves
  * @property {string} type
- * @property {string} tools globs, as they are typed: between commas
+ * @property {string} tools globs, as they are typed: one a line
  * @property {readonly string[]} permissions
  * @property {readonly {key: string, name: string, glob: string}[]} arguments
  * @property {string} config JSON; empty = nothing is set
@@ -48,7 +48,7 @@ export function handlerDraft({ type, filter, locked = false, config = {} }, key)
   return {
     key: key(),
     type,
-    tools: (filter?.tools ?? []).join(", "),
+    tools: (filter?.tools ?? []).join("\n"),
     permissions: filter?.permissions ?? [],
     arguments: fits.map(([name, glob]) => ({ key: key(), name, glob })),
     config: Object.keys(config).length ? JSON.stringify(config, null, 2) : "",
@@ -83,7 +83,7 @@ export function documentOf({ stages }) {
 function handlerOf(draft, path, problems) {
   /** @type {PolicyFilter} */
   const filter = {};
-  const tools = draft.tools.split(",").map((glob) => glob.trim()).filter(Boolean); // prettier-ignore
+  const tools = draft.tools.split("\n").map((glob) => glob.trim()).filter(Boolean); // prettier-ignore
   if (tools.length) filter.tools = tools;
   if (draft.permissions.length) filter.permissions = PERMISSIONS.filter((name) => draft.permissions.includes(name));
   if (draft.arguments.length) filter.arguments = argumentsOf(draft.arguments, path, problems);

@@ -37,13 +37,12 @@ export function toolsView(handler, place) {
       "label",
       { class: "entry", key: "tools" },
       h("span", {}, "Tools"),
-      h("input", {
+      h("textarea", {
         ...fieldAttributes("tools", handler.key, place),
-        type: "text",
-        value: handler.tools,
-        placeholder: "every tool, or names such as read_*, write_file",
-        autocomplete: "off",
+        rows: Math.min(8, handler.tools.split("\n").length),
+        placeholder: "every tool; or one name a line, such as read_*",
         spellcheck: "false",
+        value: handler.tools,
       }),
     ),
     problemView(handler, place, "tools"),
