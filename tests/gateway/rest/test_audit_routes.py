@@ -7,10 +7,14 @@ import json
 from urllib.parse import quote
 
 import pytest
-from aiohttp import ClientSession
+from aiohttp import ClientError, ClientSession, web
+from aiohttp.test_utils import TestServer
 
-from server.gateway.rest.audit_routes import MAX_EXPORTS
+from server.gateway.rest.audit_routes import MAX_EXPORTS, AuditRoutes
+from server.gateway.rest.bodies import AuditExportQuery
+from server.gateway.rest.operation import Call
 from server.hooks.stored_approvals import StoredApprovals
+from server.session.visitor import Visitor
 from server.storage.audit_entry import AuditEntry
 from tests.gateway.rest.conftest import Client
 from tests.support.parley import Parley
@@ -147,3 +151,27 @@ async def test_only_so_many_exports_run_at_once_and_one_that_is_left_makes_room(
             left = await operator.get("/api/audit/export?text=nothing")
             status = left.status
     assert status == 200
+
+
+async def test_who_does_not_read_an_export_gives_its_place_back(server: Parley) -> None:
+    await fill(server, *(AuditEntry(phase="p", arguments={"text": "x" * 16_000}) for _ in range(1500)))
+    routes = AuditRoutes(server.app.storage.database, slowest_piece_s=0.01)
+    export = next(operation for operation in routes.operations() if operation.answer is None)
+    over = asyncio.Event()
+
+    async def handle(request: web.Request) -> web.StreamResponse:
+        visitor = Visitor("127.0.0.1", is_local=True, is_operator=True)
+        try:
+            answer = await export.handle(Call(request, visitor, AuditExportQuery()))
+        finally:
+            over.set()
+        assert isinstance(answer, web.StreamResponse)
+        return answer
+
+    app = web.Application()
+    app.router.add_get("/", handle)
+    async with TestServer(app) as here, ClientSession() as http:
+        answer = await http.get(here.make_url("/"))
+        await asyncio.wait_for(over.wait(), 20)
+        with pytest.raises(ClientError):
+            await answer.read()
