@@ -46,15 +46,16 @@ def fit(conversation: Conversation, *, budget_tokens: int, messages: Sequence[Me
 def _old_turns(conversation: Conversation, messages: Sequence[Message]) -> list[list[Message]]:
     """The turns of the history, oldest first, each from its user message on; their hooks stay."""
     turns: list[list[Message]] = []
+    is_old = False
     for message in messages:
-        kind = conversation.origin(message).kind
+        kind, role = conversation.origin(message).kind, message["role"]
         if kind == "user":
             break
-        if kind != "history":
-            continue
-        if message["role"] == "user" or (not turns and message["role"] != "system"):
-            turns.append([])
-        if turns:
+        if role != "tool":  # a result goes or stays with its call, whichever of them a hook has written anew
+            is_old = kind == "history"
+            if is_old and (role == "user" or (not turns and role != "system")):
+                turns.append([])
+        if is_old and turns:
             turns[-1].append(message)
     return turns
 

@@ -11,9 +11,10 @@ from server.agent.agent_client import TurnOptions
 from server.agent.chunks import LLMChunk
 from server.config import Llm as LlmSettings
 from server.errors import ProviderUnreachable
+from server.hooks.channel import STAGES, Stage
 from server.hooks.layers import TurnLayers
 from server.hooks.types import Invocation, ToolOutcome, TurnAborted
-from server.llm.types import Finished, ToolCall
+from server.llm.types import Finished, Message, ToolCall
 from server.media.store import MediaItem
 from tests.agent.scene import QUESTION, agent_for, notices, play, texts, told, tool, traces
 from tests.hooks.fakes import FACTS, FakeChannel, at, guard_at, hook, layers_of
@@ -113,6 +114,30 @@ async def test_an_illegal_list_is_not_sent_and_the_hook_is_named() -> None:
 
     assert model.contents(0)[-1] == ("user", "What time is it?")
     assert "is the result of no open call" in broken.warnings[0]
+
+
+@pytest.mark.parametrize("edited", [2, 3], ids=["call", "result"])
+async def test_a_result_goes_with_its_call_where_a_hook_wrote_one_of_them_anew(edited: int) -> None:
+    asked = {"id": "c1", "type": "function", "function": {"name": "alpha", "arguments": "{}"}}
+    old: list[Message] = [
+        {"role": "user", "content": "Then? " * 117},
+        {"role": "assistant", "content": "", "tool_calls": [asked]},
+        {"role": "tool", "tool_call_id": "c1", "content": "long " * 40},
+        {"role": "assistant", "content": "So."},
+    ]
+
+    def edit(params: dict[str, Any]) -> Mapping[str, Any]:
+        params["messages"][edited]["content"] = "edited " * 80
+        return {"request": {"messages": params["messages"]}}
+
+    model = ScriptedModel([say("Hello.")], context_tokens=600)
+
+    chunks = await play(
+        agent_for(model), messages=[*old, *QUESTION], enable_tools=False, options=with_hooks(hook(before_llm=edit))
+    )
+
+    assert texts(chunks) == "Hello."
+    assert model.contents(0)[-1] == ("user", "What time is it?")
 
 
 async def test_tools_that_are_added_join_the_planning_prompt_by_name_and_the_rounds_in_full() -> None:
@@ -460,7 +485,8 @@ async def test_the_trace_shows_which_hook_ended_the_turn() -> None:
     assert (data["hook"], data["action"], data["changes"]) == ("judge", "abort_turn", {"reason": {"after": "enough"}})
 
 
-async def test_closing_the_turn_while_a_hook_is_asked_leaves_nothing_behind() -> None:
+@pytest.mark.parametrize("stage", STAGES)
+async def test_closing_the_turn_while_a_hook_is_asked_leaves_nothing_behind(stage: Stage) -> None:
     asked = asyncio.Event()
 
     class Silent(FakeChannel):
@@ -469,16 +495,16 @@ async def test_closing_the_turn_while_a_hook_is_asked_leaves_nothing_behind() ->
             await asyncio.Event().wait()
             raise AssertionError
 
-    silent = Silent(settings=config.ProcessHook(intercept=["before_llm"]))
-    model = ScriptedModel([say("never")])
-    playing = asyncio.create_task(play(agent_for(model), options=with_hooks(silent)))
+    silent = Silent(settings=config.ProcessHook(intercept=[stage]))
+    model = ScriptedModel([call("alpha")])
+    playing = asyncio.create_task(play(agent_for(model, planning=False), options=with_hooks(silent)))
     await asked.wait()
 
     playing.cancel()
     with pytest.raises(asyncio.CancelledError):
         await playing
 
-    assert model.requests == []
+    assert len(model.requests) == model.closed == (0 if stage == "before_llm" else 1)
     assert asyncio.all_tasks() == {asyncio.current_task()}
 
 
