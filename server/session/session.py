@@ -253,6 +253,7 @@ class Session:
         if turn_id in self._used_ids:
             raise FrameError("turn_id_reused", "this connection has had a turn of this id; make a new one", path="$.id")
         self._hearing.discard()
+        self._end_announced()
         if self._enter_gate():
             self._remember(turn_id)
             choices = self._choices
@@ -400,6 +401,23 @@ class Session:
         self._remember(turn_id)
         self._announced, self._is_announced_cut = turn_id, False
         return turn_id
+
+    def _end_announced(self) -> None:
+        """A `chat` came instead of the history: the client may wait for the turn that its transcript named."""
+        turn_id, self._announced = self._announced, None
+        if turn_id is None:
+            return
+        now_s = self._services.now_s
+        turn = Turn(
+            turn_id,
+            self._out.send,
+            send_sound=self._out.send_sound,
+            sign=self._services.sign,
+            received_s=now_s(),
+            clock=now_s,
+        )
+        turn.start("voice", [])
+        turn.end("interrupted")
 
     def _answer_words(self, turn_id: str, words: Words, history: list[wire.Message] | None) -> None:
         """Start the turn that a transcript has announced."""

@@ -14,8 +14,9 @@ const STEPS = {
   frame: (frame) => {
     world.deliver(frame);
     // the model of the test numbers its turns in every word
+    const record = world.turns.get(frame.turn_id); // none: the page has never taken that turn for its own
     const number = frame.type === "sentence" && /\d+/.exec(frame.text);
-    if (number) world.record(frame.turn_id).n = Number(number[0]);
+    if (record && number) record.n = Number(number[0]);
   },
   sound: ({ value, count }) => world.deliverSound(new Int16Array(count).fill(value)),
   event: (event) => world.dispatch(event),

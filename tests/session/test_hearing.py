@@ -256,13 +256,25 @@ async def test_a_chat_discards_words_that_wait_for_their_history() -> None:
         await talk.utter()
         await talk.until("transcript")
         talk.chat("typed", voice=False)
-        await talk.until("turn_end")
+        await talk.until("turn_end", 2)
         await talk.utter()
         talk.history("u2")
-        await talk.until("turn_end", 2)
+        await talk.until("turn_end", 3)
 
     assert [asked.messages[-1]["content"] for asked in talk.agent.asked] == ["typed", "hello there"]
-    assert [f["trigger"] for f in talk.frames if f["type"] == "turn_start"] == ["chat", "voice"]
+    assert [f["trigger"] for f in talk.frames if f["type"] == "turn_start"] == ["voice", "chat", "voice"]
+
+
+async def test_a_turn_that_a_transcript_named_ends_when_a_chat_comes_before_its_history() -> None:
+    async with Talk() as talk:
+        await talk.utter()
+        named = (await talk.until("transcript"))["turn_id"]
+        talk.chat("typed", voice=False)
+        await talk.until("turn_end", 2)
+
+    turns = [(f["type"], f["turn_id"]) for f in talk.frames if f["type"] in ("turn_start", "turn_end")]
+    assert turns[:2] == [("turn_start", named), ("turn_end", named)]
+    assert [f["reason"] for f in talk.frames if f["type"] == "turn_end"] == ["interrupted", "completed"]
 
 
 # ends
