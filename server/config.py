@@ -413,7 +413,7 @@ class Limits(Section, frozen=True, kw_only=True):
     connections: Count = 2000
     turns: Count = 200
     per_address: Count = 50
-    """Connections from one address; local requests are not counted."""
+    """Connections from one address, of IPv6 from one network of 64 bits; local requests are not counted."""
     per_user: Count = 20
     """Connections of one user; local requests without login are not counted."""
     turns_per_user: Count = 10

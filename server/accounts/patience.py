@@ -1,8 +1,9 @@
 """How long an address has to wait after wrong credentials. Pure: time comes in as an argument."""
 
-import ipaddress
 from collections import OrderedDict
 from typing import Final
+
+from server.accounts.addresses import network_of
 
 FREE_TRIES: Final = 5
 FIRST_WAIT_S: Final = 1.0
@@ -16,7 +17,7 @@ class Patience:
 
     A success in between changes nothing: who has one token could else guess at
     others for ever. Remembers the last MAX_ADDRESSES that failed; the oldest is forgotten for a
-    new one. Of IPv6 the network counts, as its hosts are made up at will.
+    new one.
     """
 
     def __init__(self) -> None:
@@ -27,25 +28,15 @@ class Patience:
 
     def wait_s(self, address: str, now_s: float) -> float:
         """0: the address may try."""
-        count, last_s = self._failures.get(_network(address), (0, 0.0))
+        count, last_s = self._failures.get(network_of(address), (0, 0.0))
         if count < FREE_TRIES or now_s - last_s >= FORGET_S:
             return 0.0
         doublings = min(count - FREE_TRIES, 16)
         return max(0.0, last_s + min(MAX_WAIT_S, FIRST_WAIT_S * 2.0**doublings) - now_s)
 
     def note_failure(self, address: str, now_s: float) -> None:
-        key = _network(address)
+        key = network_of(address)
         count, last_s = self._failures.pop(key, (0, 0.0))
         self._failures[key] = (1 if now_s - last_s >= FORGET_S else count + 1, now_s)
         if len(self._failures) > MAX_ADDRESSES:
             self._failures.popitem(last=False)
-
-
-def _network(address: str) -> str:
-    try:
-        parsed = ipaddress.ip_address(address)
-    except ValueError:
-        return address[:64]
-    if isinstance(parsed, ipaddress.IPv6Address) and parsed.ipv4_mapped is None:
-        return str(ipaddress.ip_network((parsed, 64), strict=False))
-    return str(parsed)

@@ -10,6 +10,7 @@ from typing import Final
 from aiohttp import web
 
 from server import config
+from server.accounts.addresses import network_of
 from server.gateway.auth import Doorkeeper
 from server.gateway.connection import Connection, ServerWebSocket
 from server.session.outbox import OutboxLimits
@@ -113,7 +114,7 @@ class WebSocketServer:
             return "draining"
         if self._admitted >= self._limits.connections:
             return "too many connections"
-        if not visitor.is_local and self._by_address[visitor.address] >= self._limits.per_address:
+        if not visitor.is_local and self._by_address[network_of(visitor.address)] >= self._limits.per_address:
             return "too many connections from this address"
         user = visitor.limit_key
         if visitor.is_logged_in and user is not None and self._by_user[user] >= self._limits.per_user:
@@ -122,7 +123,7 @@ class WebSocketServer:
 
     @contextmanager
     def _place(self, visitor: Visitor) -> Iterator[None]:
-        counts = ((self._by_address, visitor.address), (self._by_user, visitor.user_id))
+        counts = ((self._by_address, network_of(visitor.address)), (self._by_user, visitor.user_id))
         self._admitted += 1
         for counter, key in counts:
             counter[key] += 1
