@@ -85,9 +85,9 @@ def judge_own(tool: str, result: Mapping[str, Any]) -> list[Fault]:
 
 def slowness(ms: float, limit_s: float) -> list[Fault]:
     if ms > limit_s * 500:
-        return [Fault("problem", f"took {ms:.0f} ms of {limit_s * 1000:.0f} ms: too near to its limit")]
+        return [Fault("problem", f"took more than half of its limit of {limit_s * 1000:.0f} ms")]
     if ms > AUDIBLE_MS:
-        return [Fault("hint", f"took {ms:.0f} ms; in a spoken conversation more than {AUDIBLE_MS:.0f} ms is a pause")]
+        return [Fault("hint", f"took more than {AUDIBLE_MS:.0f} ms: in a spoken conversation that is a pause")]
     return []
 
 

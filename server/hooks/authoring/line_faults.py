@@ -74,7 +74,7 @@ def _of_message(message: dict[str, Any], line: Line, open_ids: Collection[int], 
         return Fault("problem", f'answered with "id": {json.dumps(call_id)}, {what}; send the id back as it came')
     if call_id not in open_ids:
         if 0 < call_id <= last_id:
-            return Fault("problem", f"answered call {call_id} twice, or too late: {shown(line)}")
+            return Fault("problem", "answered a call that it had answered already; answer each once")
         return Fault("problem", f'answered with "id": {call_id}, which no call has; send the id back as it came')
     return _of_reply(message)
 

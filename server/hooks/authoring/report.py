@@ -19,7 +19,8 @@ class Printer:
         self._has_colours = out.isatty() and not environ.get("NO_COLOR")
 
     def begin(self, plan: Plan) -> None:
-        self._print(f"{plan.name}: {' '.join(plan.hook.command)}  (modes: {', '.join(modes(plan.hook))})")
+        command = " ".join(" ".join(plan.hook.command).split())
+        self._print(f"{plan.name}: {command}  (modes: {', '.join(modes(plan.hook))})")
 
     def step(self, step: Step) -> None:
         word = "PROBLEM" if step.has_problem else "hint" if step.faults or step.again else "ok"

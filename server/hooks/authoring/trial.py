@@ -1,23 +1,22 @@
 """Plays a hook's whole life for it, through the code that serves it in the server, and watches what it prints."""
 
 import asyncio
-import json
-import re
 import statistics
 import time
-from collections import defaultdict, deque
+from collections import defaultdict
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
 from server import config
 from server.hooks import process_settings
 from server.hooks.authoring.judging import judge, judge_own, slowness
-from server.hooks.authoring.line_faults import Fault, fault, shown
+from server.hooks.authoring.line_faults import Fault
+from server.hooks.authoring.listener import Listener
 from server.hooks.authoring.scenes import ORDER, Scene, call_of, events, scenes
 from server.hooks.channel import HookCallFailed, Stage
 from server.hooks.event_kinds import observed
-from server.hooks.lines import Line, Overlong
 from server.hooks.members import limit_s
 from server.hooks.process_hook import PROTOCOL_VERSION
 from server.hooks.process_life import Limits, ProcessLife
@@ -26,10 +25,8 @@ from server.hooks.tap import Tap
 from server.llm.types import ToolSpec
 
 _LIMITS: Final = Limits()
-_ID: Final = re.compile(rb'\{"jsonrpc":"2\.0","id":(\d+),')
-_MAX_COMPLAINTS: Final = 10  # lines of standard error that are shown
-_MAX_FAULTS: Final = 20  # of one step
 _AT_ONCE: Final = 8
+_PATIENCE_S: Final = 2.0  # after that, a late reply is taken for one that was not flushed
 _QUIET_S: Final = 0.1  # after events: whoever answers them does so by then
 
 
@@ -73,7 +70,7 @@ class Trial:
         self._plan = plan
         self._environ = environ
         self._show = show
-        self._listener = _Listener(tap)
+        self._listener = Listener(tap)
         self._told = set[Fault]()
         self._added = dict[str, ToolSpec]()  # by name: the tools that the hook has brought along
         self._silent = set[Stage]()  # that have failed to reply
@@ -220,6 +217,9 @@ class Trial:
 
     async def _end_of_input(self, life: ProcessLife, ending: asyncio.Task[str]) -> None:
         step = Step(title="end of input", outcome="ends")
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_PATIENCE_S):
+                await self._listener.caught_up()
         self._listener.is_over = True
         life.close_input()
         began = time.perf_counter()
@@ -233,7 +233,7 @@ class Trial:
             step.ms = _since_ms(began)
             if ending.result().startswith(("exit status", "signal")):
                 step.faults.append(Fault("problem", f"ended with {self._last_words(ending.result())}"))
-        if self._listener.was_buffered:
+        if self._listener.was_buffered and ending.done():  # one that goes on is slow
             step.faults.append(
                 Fault("problem", "its replies came only now: flush standard output after each, or it will hang")
             )
@@ -261,67 +261,6 @@ class Trial:
         self._told.update(found)
         self.steps.append(step)
         self._show(step)
-
-
-class _Listener:
-    """A tap that judges each line as it comes."""
-
-    def __init__(self, other: Tap | None) -> None:
-        self._other = other
-        self._open = set[int]()
-        self._given_up = set[int]()
-        self._last_id = 0
-        self._faults: list[Fault] = []
-        self.complaints = deque[str](maxlen=_MAX_COMPLAINTS)
-        self.is_over = False
-        """Its input has ended."""
-        self.was_buffered = False
-
-    def give_up(self) -> None:
-        """Whoever is still open has timed out."""
-        self._given_up |= self._open
-
-    def take(self) -> list[Fault]:
-        faults, self._faults = self._faults, []
-        return faults
-
-    def sent(self, line: bytes | bytearray) -> None:
-        if match := _ID.match(line):
-            self._last_id = int(match[1])
-            self._open.add(self._last_id)
-        if self._other is not None:
-            self._other.sent(line)
-
-    def heard(self, line: Line) -> None:
-        if self._other is not None:
-            self._other.heard(line)
-        found = fault(line, open_ids=self._open, last_id=self._last_id)
-        call_id = _id_of(line)
-        if call_id in self._given_up and self.is_over:
-            self.was_buffered = True
-        elif call_id in self._given_up:
-            found = Fault("problem", f"answered too late: {shown(line)}")
-        if call_id is not None:
-            self._open.discard(call_id)
-        if found is not None and len(self._faults) < _MAX_FAULTS:
-            self._faults.append(found)
-
-    def complained(self, line: Line) -> None:
-        if self._other is not None:
-            self._other.complained(line)
-        if (text := shown(line, "")) != "":
-            self.complaints.append(text)
-
-
-def _id_of(line: Line) -> int | None:
-    if isinstance(line, Overlong):
-        return None
-    try:
-        message = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    call_id = message.get("id") if isinstance(message, dict) else None
-    return call_id if type(call_id) is int else None
 
 
 def _since_ms(began: float) -> float:

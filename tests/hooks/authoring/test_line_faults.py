@@ -36,7 +36,7 @@ def test_a_reply_and_an_empty_line_are_no_fault(line: str) -> None:
         ('{"jsonrpc": "2.0", "id": "2", "result": {}}', '"id": "2", a string; send the id back as it came'),
         ('{"jsonrpc": "2.0", "id": 2.0, "result": {}}', '"id": 2.0, a number with a point'),
         ('{"jsonrpc": "2.0", "id": true, "result": {}}', '"id": true, a boolean'),
-        ('{"jsonrpc": "2.0", "id": 1, "result": {}}', "answered call 1 twice, or too late"),
+        ('{"jsonrpc": "2.0", "id": 1, "result": {}}', "had answered already"),
         ('{"jsonrpc": "2.0", "id": 9, "result": {}}', '"id": 9, which no call has'),
         ('{"jsonrpc": "2.0", "result": {}}', "without the id of its call"),
         ('{"action": "continue"}', "the answer stands in “result”"),

@@ -160,3 +160,15 @@ class _Waker:
     def heard(self, line: object) -> None: ...
 
     def complained(self, line: object) -> None: ...
+
+
+async def test_a_slow_hook_is_not_taken_for_one_that_does_not_flush() -> None:
+    body = (
+        "import time\n"
+        'time.sleep(0.4 if m["method"] == "hook.before_tool" else 0)\n'
+        'print(json.dumps({"jsonrpc": "2.0", "id": i, "result": {}}), flush=True)'
+    )
+    trial = await tried(code(body, wait_s=0.2))
+
+    assert "within 0.2 s; the server would wait 5 s" in texts(trial)
+    assert "answered a call after its time was up" in texts(trial)
