@@ -227,11 +227,11 @@ async def test_one_address_may_not_take_every_place_unless_it_is_local(tmp_path:
 
 async def test_one_network_of_ipv6_counts_as_one_address(tmp_path: Path, model: OpenAIServer) -> None:
     settings = {"limits": {"per_address": 1}, "security": {"auth": "none"}, "proxies": ["127.0.0.1"]}
-    async with parley(tmp_path, model.url, settings) as server:
-        async with client(server.ws_url, additional_headers={"X-Forwarded-For": "2001:db8::1"}):
-            assert await refused(server.ws_url, **{"X-Forwarded-For": "2001:db8::2"}) == 503
-            async with client(server.ws_url, additional_headers={"X-Forwarded-For": "2001:db8:0:1::1"}):
-                pass
+    one, neighbour, far = ({"X-Forwarded-For": f"2001:db8:0:{host}"} for host in (":1", ":2", "1::1"))
+    async with parley(tmp_path, model.url, settings) as server, client(server.ws_url, additional_headers=one):
+        assert await refused(server.ws_url, **neighbour) == 503
+        async with client(server.ws_url, additional_headers=far):
+            pass
 
 
 async def test_a_plain_request_to_ws_is_told_what_it_is(server: Parley) -> None:
