@@ -107,6 +107,16 @@ test("the inspector shows what a hook changed in the call it belongs to", () => 
   assert.match(text, /tools removed.*read_file.*tools added.*get_weather/s);
 });
 
+test("of a long message only the lines that changed are marked", () => {
+  const message = (content) => ({ index: 0, role: "system", content });
+  const [before, after] = ["One.\nTwo \\n.\nThree.", "One.\nTwo \\n!\nThree."].map(message);
+  const view = inspected(traced({ changes: { messages: [{ index: 0, before, after }] } }));
+
+  const marked = elements(view).filter(({ attributes }) => /^diff-(added|removed)$/.test(attributes.class ?? ""));
+
+  assert.deepEqual(marked.map(textOf), ["− removed: Two \\\\n.\n", "+ added: Two \\\\n!\n"]);
+});
+
 test("a hook that failed, and one that ended the turn before a call was made, are shown", () => {
   const page = traced(
     { event: "hook_failed", kind: "timed_out", message: "no reply in 500 ms", effect: "deny_tool", ms: 501 },

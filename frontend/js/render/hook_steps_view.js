@@ -77,10 +77,11 @@ function sidesOf(change) {
   return { before: textOf(change?.before), after: textOf(change?.after) };
 }
 
-/** @param {unknown} value */
+/** Lines of a text inside stand as lines, so that they are compared one by one. @param {unknown} value @returns {string} */
 function textOf(value) {
   if (value === undefined || value === null) return "";
-  return Array.isArray(value) ? value.map(pretty).join("\n") : pretty(value);
+  if (Array.isArray(value)) return value.map(textOf).join("\n");
+  return typeof value === "string" ? value : pretty(value).replace(/\\(.)/g, (pair, it) => (it === "n" ? "\n" : pair));
 }
 
 /** @param {string} before @param {string} after */
