@@ -7,6 +7,7 @@ import asyncio
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from playwright.async_api import Browser, async_playwright, expect
 
@@ -19,6 +20,12 @@ from tests.support.server_process import ROOT, ServerProcess, endpoint
 DESK = {"width": 1280, "height": 800}
 PHONE = {"width": 390, "height": 780}
 
+
+def hook(*command: str, **more: Any) -> dict[str, Any]:
+    """One of the examples, as an entry of the configuration."""
+    return {"enabled": True, "command": list(command), "dir": str(ROOT / "examples" / "hooks"), **more}
+
+
 QUESTION = "Which skills are here, and what time is it in Tokyo?"
 ACKNOWLEDGEMENT = "<need_tool> Let me look at the clock and the skills folder."
 ANSWER = (
@@ -30,6 +37,15 @@ ANSWER = (
     "```\n\n"
     "Edit one, save it, and ask me again: the next answer will differ."
 )
+
+HOOKS = {
+    "processes": {
+        "weather": hook("python3", "weather.py", intercept=["before_llm", "before_tool"]),
+        "guard": hook("python3", "guard.py", intercept=["before_tool"], on_error="closed"),
+        "office_hours": hook("sh", "office_hours.sh", intercept=["approve_tool"], env={"OPENS": "0", "CLOSES": "24"}),
+    },
+    "builtins": {"ask_human": {"enabled": True, "config": {"tools": ["current_time"]}}},
+}
 
 
 def respond(request: Request) -> Answer:
@@ -56,7 +72,10 @@ async def main(folder: Path) -> None:
                 browser = await playwright.chromium.launch(executable_path=executable(), args=list(FLAGS))
                 await picture_desk(browser, server.url, folder)
                 await picture_phone(browser, server.url, folder)
-                await browser.close()
+            hooked = ServerProcess(Path(scratch), environ=endpoint(model.url), settings={**settings, "hooks": HOOKS})
+            async with hooked:
+                await picture_hooks(browser, hooked.url, folder)
+            await browser.close()
 
 
 async def opened(browser: Browser, url: str, *, size: dict[str, int], is_dark: bool) -> ParleyPage:
@@ -96,6 +115,19 @@ async def picture_desk(browser: Browser, url: str, folder: Path) -> None:
     page = await opened(browser, url, size=DESK, is_dark=True)
     await talk(page)
     await take(page, folder / "screenshot-dark.png")
+    await page.context.close()
+
+
+async def picture_hooks(browser: Browser, url: str, folder: Path) -> None:
+    page = await opened(browser, url, size=DESK, is_dark=False)
+    await page.ask(QUESTION)
+    await expect(page.tab.get_by_role("alertdialog")).to_be_visible()
+    await take(page, folder / "screenshot-approval.png")
+    await page.button("Allow").click()
+    await page.idle()
+    panel = await page.open_panel("Process hooks")
+    await expect(panel).to_contain_text("All gates are armed")
+    await take(page, folder / "screenshot-hooks.png")
     await page.context.close()
 
 
