@@ -13,7 +13,11 @@ const FULL = {
       { type: "audit_log", filter: null, locked: true, config: {} },
       {
         type: "dangerous_confirmation",
-        filter: { tools: ["write_*", "re:^a{1,3}$"], permissions: ["WRITE", "EXTERNAL"], arguments: { "path.name": "*.env" } },
+        filter: {
+          tools: ["write_*", "re:^a{1,3}$"],
+          permissions: ["WRITE", "EXTERNAL"],
+          arguments: { "path.name": "*.env" },
+        },
         config: { never: ["x"], deep: { a: [1, 2.5, null] } },
       },
     ],

@@ -196,6 +196,16 @@ test("changes are not lost to the other document without a word", () => {
   );
 });
 
+test("nothing of one user is left to the next who logs in", () => {
+  const desk = both().dispatch({ type: "who", who: { user: "anna", isOperator: true } });
+  desk.edit("mode", PRE, { mode: "off" }).dispatch({ type: "who", who: { user: "anna", isOperator: true } });
+  assert.ok(isDirty(desk.state));
+  desk.change({}).dispatch({ type: "who", who: { user: "bert", isOperator: false } });
+
+  assert.ok(!isDirty(desk.state));
+  assert.deepEqual(desk.document, {});
+});
+
 test("an answer about the document that was left comes too late", () => {
   const desk = both();
   desk.answers = false;

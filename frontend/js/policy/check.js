@@ -78,7 +78,10 @@ function* filterProblems(filter, path) {
   yield* unknownKeys(filter, ["tools", "permissions", "arguments"], path);
   const { tools = null, permissions = null, arguments: wanted = null } = filter;
   if (tools !== null && !isListOfTexts(tools, MAX_TOOLS))
-    yield { path: `${path}.tools`, message: `has to be a list of 1 to ${MAX_TOOLS} names or globs, none empty or over ${MAX_GLOB} characters` };
+    yield {
+      path: `${path}.tools`,
+      message: `has to be a list of 1 to ${MAX_TOOLS} names or globs, none empty or over ${MAX_GLOB} characters`,
+    };
   if (permissions !== null && !(isListOfTexts(permissions, 3) && permissions.every((p) => PERMISSIONS.includes(p))))
     yield { path: `${path}.permissions`, message: `has to be a list of ${PERMISSIONS.join(", ")}` };
   const isTexts = isObject(wanted) && isListOfTexts(Object.values(wanted), MAX_ARGUMENTS);
@@ -88,7 +91,8 @@ function* filterProblems(filter, path) {
 
 /** @param {unknown} value @param {number} most @returns {value is string[]} */
 function isListOfTexts(value, most) {
-  const isText = (/** @type {unknown} */ item) => typeof item === "string" && item.length > 0 && item.length <= MAX_GLOB;
+  const isText = (/** @type {unknown} */ item) =>
+    typeof item === "string" && item.length > 0 && item.length <= MAX_GLOB;
   return Array.isArray(value) && value.length > 0 && value.length <= most && value.every(isText);
 }
 

@@ -170,7 +170,11 @@ function listen() {
     else dispatch({ type: "save" });
   });
   document.addEventListener("keydown", pressed);
-  document.addEventListener("visibilitychange", () => !document.hidden && dispatch({ type: "looked" }));
+  document.addEventListener("visibilitychange", async () => {
+    if (document.hidden) return;
+    await askWho();
+    dispatch({ type: "looked" });
+  });
   window.addEventListener("online", () => dispatch({ type: "looked" }));
   window.addEventListener("hashchange", showFromAddress);
   window.addEventListener("beforeunload", (event) => isDirty(state) && event.preventDefault());

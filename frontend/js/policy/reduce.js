@@ -23,7 +23,7 @@
 import * as audit from "./reduce_audit.js";
 import * as editor from "./reduce_editor.js";
 import * as remembered from "./reduce_remembered.js";
-import { NO_FILTER } from "./state.js";
+import { NO_FILTER, initialState } from "./state.js";
 
 /** @param {State} before @param {Event} event @returns {State} */
 export function reduce(before, event) {
@@ -32,7 +32,7 @@ export function reduce(before, event) {
     case "show":
       return begun({ ...state, view: event.view }, before.view);
     case "who":
-      return { ...state, who: event.who };
+      return known(state, event.who);
     case "looked":
       return looked(state);
     case "load_policy":
@@ -105,6 +105,14 @@ function begun(state, before) {
     case "approvals":
       return remembered.loading(state);
   }
+}
+
+/** Somebody else has logged in in another tab: nothing of the one before is theirs. @param {State} state @param {import("./state.js").Who} who @returns {State} */
+function known(state, who) {
+  if (!state.who || state.who.user === who.user) return { ...state, who };
+  const fresh = initialState();
+  const audit = { ...fresh.audit, question: state.audit.question }; // an answer under way is not for them either
+  return begun({ ...fresh, who, audit, view: state.view }, state.view);
 }
 
 /** What others do shows without a reload; the audit log is left where it is being read. @param {State} state */

@@ -240,7 +240,10 @@ export function stageTaken(state, stage) {
     handlers: theirs.handlers.map((one) => ({ ...one, key: `t${draft.next}-${one.key}` })),
   };
   const next = withStage({ ...draft, next: draft.next + 1 }, stage, renamed);
-  const taken = withEditor(drafted(state, next, [...past, draft]), { text: text && pretty(documentOf(next).document) });
+  const taken = withEditor(drafted(state, next, [...past, draft]), {
+    text: text && pretty(documentOf(next).document),
+    textProblems: [],
+  });
   const isSettled = differing(documentOf(next).document, conflict.document).length === 0;
   return isSettled ? mineKept(taken) : taken;
 }

@@ -31,8 +31,8 @@ export function filterView({ audit, who }) {
       { class: "filter-actions" },
       h("button", { type: "submit", class: "button primary" }, icon("inspect"), "Show"),
       h("button", { type: "button", class: "button", "data-action": "clear-filter" }, "Clear"),
-      exportLink("JSON Lines", "jsonl", filter),
-      exportLink("CSV", "csv", filter),
+      exportLink("Export as JSON Lines", "jsonl", filter),
+      exportLink("Export as CSV", "csv", filter),
     ),
   );
 }
@@ -78,7 +78,6 @@ function exportLink(label, format, filter) {
       href: `/api/audit/export?${parameters}`,
       download: "",
       key: format,
-      "aria-label": `Export as ${label}`,
     },
     label,
   );
