@@ -103,7 +103,7 @@ def describe(before: StageValue, result: StageValue | Decision | None) -> str:
             return f"responds: {_short(answer.for_llm)}"
         case Verdict(approved=approved, reason=reason):
             return f"{'approves' if approved else 'refuses'}{_because(reason)}"
-    return "changes " + ", ".join(_changes(before, result))
+    return "changes " + (", ".join(_changes(before, result)) or "nothing")
 
 
 def _changes(before: StageValue, after: StageValue) -> list[str]:

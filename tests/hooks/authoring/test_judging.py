@@ -3,11 +3,22 @@
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from server.hooks.authoring.judging import judge, judge_own, slowness
 from server.hooks.authoring.scenes import ORDER, Scene, call_of, scenes
 from server.hooks.channel import STAGES, Stage
 from server.llm.types import ToolSpec
+
+KEYS = """action reason request response call result approved tool arguments for_llm content messages tools options model
+hook_result tool_calls function name role media allow args decision""".split()
+ACTIONS = ["continue", "modify", "respond", "deny_tool", "abort_turn", "hard_abort", "allow"]
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.sampled_from([*ACTIONS, ""]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=4),
+    max_leaves=10,
+)
 
 TOOL = {"type": "function", "function": {"name": "get_weather", "description": "", "parameters": {"type": "object"}}}
 
@@ -112,3 +123,11 @@ def test_every_stage_has_its_scenes() -> None:
         assert len(scenes(stage)) >= 4
         for scene in scenes(stage):
             assert scene.params["meta"]["TurnID"] == "turn-1"
+
+
+@given(st.sampled_from(ORDER), st.dictionaries(st.sampled_from(KEYS), VALUES, max_size=4))
+def test_every_reply_is_judged(stage: Stage, reply: dict[str, Any]) -> None:
+    for scene in scenes(stage)[:3]:
+        judgement = judge(scene, reply)
+        assert not judgement.outcome.endswith(" ")
+        assert all(fault.text for fault in judgement.faults)

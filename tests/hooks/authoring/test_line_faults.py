@@ -3,9 +3,21 @@
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from server.hooks.authoring.line_faults import Fault, fault, shown
+from server.hooks.authoring.listener import Listener
 from server.hooks.lines import Overlong
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["id", "result", "error", "method", "jsonrpc", "message", "code"]), inner)
+    ),
+    max_leaves=12,
+)
 
 REPLY = {"jsonrpc": "2.0", "id": 2, "result": {}}
 
@@ -85,3 +97,14 @@ def test_control_characters_of_a_hook_do_not_reach_the_terminal() -> None:
 
 def test_a_long_line_is_cut() -> None:
     assert len(shown(b"x" * 10_000)) < 130
+
+
+@given(st.binary(max_size=200) | JSON.map(lambda value: json.dumps(value).encode()))
+def test_nothing_that_a_hook_prints_upsets_the_listener(line: bytes) -> None:
+    listener = Listener()
+    listener.sent(b'{"jsonrpc":"2.0","id":2,"method":"hook.before_tool","params":{}}\n')
+    listener.give_up()
+    listener.heard(line)
+    listener.complained(line)
+
+    assert all(each.text for each in listener.take())
