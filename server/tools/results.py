@@ -58,7 +58,7 @@ class Results:
         """What every outcome passes, whatever it came from: policy, whose scan is last, then cut to size."""
         hooks = self._hooks
         if hooks is not None:
-            if course.name != course.call.name or course.arguments != course.given:
+            if outcome.ending in ("ran", "failed") and course.arguments != course.given:
                 outcome = replace(outcome, arguments=await hooks.conceal(course.arguments))
             if hooks.policy is not None:
                 outcome = await hooks.policy.after(course.invocation(), outcome)

@@ -126,6 +126,19 @@ async def test_arguments_that_ran_are_told_where_they_are_not_the_model_s() -> N
     assert (other.arguments, other.content) == ({"n": 2}, "n is 2")
 
 
+@pytest.mark.parametrize(
+    "reply",
+    [{"tool": "other"}, {"arguments": {"n": 13}}, {"arguments": {"n": "five"}}],
+    ids=["same arguments", "denied", "do not fit"],
+)
+async def test_arguments_that_did_not_run_or_are_the_model_s_are_not_told(reply: dict[str, Any]) -> None:
+    hooked = hook(before_tool={"call": reply}, approve_tool=lambda p: {"approved": p["arguments"]["n"] != 13})
+
+    outcome = await executor_for(layers_of(hooked)).run(call(1))
+
+    assert outcome.arguments is None
+
+
 async def test_calls_pass_the_gates_one_at_a_time_in_call_order_and_run_side_by_side() -> None:
     started: list[int] = []
     both = asyncio.Event()
