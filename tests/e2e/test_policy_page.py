@@ -191,7 +191,7 @@ async def test_what_was_changed_elsewhere_is_compared_and_not_overwritten(
     assert "tool_skip" in await stored(governed)
     assert await types(tab, "tool_error") == ["audit_log", "security_scan"], "the changes are kept"
     await expect(tab.locator(".difference")).to_have_count(2)
-    await expect(tab.locator(".diff-mine").filter(has_text="security_scan")).to_be_visible()
+    await expect(tab.locator(".diff-added").filter(has_text="security_scan")).to_be_visible()
     await tab.get_by_role("button", name="Take what is stored for tool_skip").click()
     await tab.get_by_role("button", name="Go on with mine").click()
     await save(tab)

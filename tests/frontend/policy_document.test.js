@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { checkDocument, placeOf, readDocument } from "../../frontend/js/policy/check.js";
-import { compareLines, differing } from "../../frontend/js/policy/compare.js";
+import { compare, differing } from "../../frontend/js/policy/compare.js";
 import { canonical, documentOf, draftOf } from "../../frontend/js/policy/document.js";
 import { AUDIT, CONFIRM, KINDS, SCAN } from "./policy_support.js";
 
@@ -116,18 +116,10 @@ test("documents are compared by stage, however they are written", () => {
   assert.deepEqual(differing(mine, theirs), ["tool_error", "tool_skip"]);
 });
 
-test("lines that both have stand once, the others where they belong", () => {
-  const lines = compareLines(["a", "b", "c"], ["a", "x", "c", "d"]);
+test("comparing shows what saving would remove of what is stored, and add", () => {
+  const lines = compare({ tool_skip: [AUDIT] }, { tool_skip: [SCAN] }, "tool_skip");
+  const changed = lines.filter(({ kind }) => kind !== "same").map(({ kind, text }) => `${kind} ${text.trim()}`);
 
-  assert.deepEqual(
-    lines.map(({ kind, text }) => `${kind} ${text}`),
-    ["same a", "theirs x", "mine b", "same c", "theirs d"],
-  );
-  assert.deepEqual(compareLines([], []), []);
-});
-
-test("very long documents are not compared line by line", () => {
-  const long = Array.from({ length: 600 }, (_, index) => String(index));
-
-  assert.equal(compareLines(long, long).length, 1200);
+  assert.deepEqual(changed, ['removed "type": "audit_log"', 'added "type": "security_scan"']);
+  assert.ok(compare({}, { tool_skip: [SCAN] }, "tool_skip").every(({ kind }) => kind === "added"));
 });

@@ -5,8 +5,8 @@ import { icon } from "../../render/icons.js";
 import { compare, differing } from "../compare.js";
 import { documentOf } from "../document.js";
 
-const SIGNS = { same: " ", mine: "+", theirs: "−" };
-const WORDS = { same: "", mine: "mine: ", theirs: "stored: " };
+const SIGNS = { same: " ", added: "+", removed: "−" };
+const WORDS = { same: "", added: "mine: ", removed: "stored: " };
 
 /** @param {State} state */
 export function conflictView({ editor }) {
@@ -49,7 +49,7 @@ export function conflictView({ editor }) {
         h(
           "pre",
           { tabindex: "0", "aria-label": `${stage}: − is stored, + is mine` },
-          compare(mine, theirs, stage).map(({ kind, text }, index) =>
+          compare(theirs, mine, stage).map(({ kind, text }, index) =>
             h(
               "span",
               { class: `diff diff-${kind}`, key: index },
