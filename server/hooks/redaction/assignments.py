@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from server.hooks.redaction.key_names import Strength, strength_of
-from server.hooks.redaction.plausible import is_placeholder, is_plausible, is_random
+from server.hooks.redaction.key_names import STRONG, Strength, strength_of
+from server.hooks.redaction.plausible import is_placeholder, is_plausible, is_random, is_word
 from server.hooks.redaction.spans import Page, Span, occurrences
 
 _STEMS: Final = tuple(
@@ -24,7 +24,7 @@ _STEMS: Final = tuple(
 )  # fmt: skip
 _LONGEST_NAME: Final = 64
 _BACKWARDS: Final = re.compile(r"[\w.\-]*")
-_SECOND_WORD: Final = re.compile(r" (?:(?:word|code|phrase)(?![\w])|key(?=[:= ]))", re.IGNORECASE)
+_SECOND_WORD: Final = re.compile(r" (?:(?:word|code|phrase|hash)(?![\w])|key(?=[:= ]))", re.IGNORECASE)
 _AFTER: Final = re.compile(r"[\w\-]{0,48}+(?:\.[\w\-]{1,32}+)*+")
 _FIRST_WORDS: Final = frozenset(
     "wpa wpa2 wifi wlan network pin api access secret private auth master encryption signing recovery seed pass de clé clave chave mật kata kod enable "
@@ -128,16 +128,19 @@ def _values(text: str, name_start: int, name_end: int, strength: Strength) -> It
     at = separator.end()
     if how == "argument" and separator["argument"].startswith(")"):
         return
-    if separator["element"] == ">" and not _ENDS_ELEMENT.match(text, at):
+    if (separator["element"] == ">" and text[name_end] != ">") or (
+        separator["element"] == ">" and not _ENDS_ELEMENT.match(text, at)
+    ):
         return  # no element's content
     if text[max(0, name_start - 1) : name_start] == ":" and "arn:" in text[max(0, name_start - 80) : name_start]:
         return
-    if strength == "weak" and how in ("space", "line") and text[name_start : name_start + 1] != "-":
+    is_hash = text[name_start:name_end].lower().endswith("hash")
+    if strength == "weak" and how in ("space", "line") and text[name_start : name_start + 1] != "-" and not is_hash:
         return
-    is_flag = text[max(0, name_start - 2) : name_start] == "--" or text[name_start : name_start + 1] == "-"
+    is_flag = is_hash or text[max(0, name_start - 2) : name_start] == "--" or text[name_start : name_start + 1] == "-"
     if strength == "code":
         digits = _DIGITS.match(text, at) if how in ("assign", "is", "space", "line") else None
-        if digits is not None and len(digits["v"]) >= 4:
+        if digits is not None and (len(digits["v"]) >= 4 or text[name_start:name_end].lower()[:2] == "cv"):
             yield Span(digits.start("v"), digits.end("v"), "code")
             return
         if how not in ("assign", "is"):
@@ -204,7 +207,10 @@ def _one(text: str, at: int, strength: Strength, how: str, *, is_flag: bool) -> 
         return
     if how in ("assign", "space", "line") and (line := _TO_THE_END.match(text, at)):
         whole = line[0].strip()
-        if " " in whole and strength == "strong" and is_plausible_phrase(whole):
+        if " " in whole and (
+            (strength in STRONG and is_plausible_phrase(whole))
+            or (strength == "password" and how == "assign" and is_word(whole))
+        ):
             yield Span(at, at + len(whole), "named")
             return
     found = bare[0]
@@ -229,13 +235,13 @@ def _is_in_url(text: str, at: int) -> bool:
 
 
 def _is_secret(value: str, strength: Strength, how: str, *, is_quoted: bool, is_flag: bool = False) -> bool:
-    if strength != "strong":
+    if strength not in STRONG:
         return (how in ("assign", "argument", "element", "is") and is_random(value)) or (
             is_flag and is_random(value, at_least=20)
         )
     match how:
         case "assign" | "element":
-            return is_plausible(value, is_quoted=is_quoted)
+            return is_plausible(value, is_quoted=is_quoted) or (strength == "password" and is_word(value))
         case "argument":
             return is_plausible(value, is_quoted=True) and (_has_digit(value) or is_random(value))
         case "is":
@@ -247,7 +253,7 @@ def _is_secret(value: str, strength: Strength, how: str, *, is_quoted: bool, is_
     if is_quoted:
         return is_plausible(value, is_quoted=True) and (_has_digit(value) or is_random(value))
     if is_flag:
-        return is_plausible(value, is_quoted=True)
+        return is_plausible(value, is_quoted=True) or (strength == "password" and is_word(value))
     return is_plausible(value, is_quoted=False) and _is_mixed(value, 8) and not value.endswith("=")
 
 

@@ -1,5 +1,6 @@
 """Which names promise a secret as their value.
 
+password: people choose it, so it may be a plain word.
 strong: what stands there is secret if it is not plainly something else.
 weak: only if it looks as if it came from a random generator.
 code: digits, such as a PIN.
@@ -10,8 +11,9 @@ from typing import Final, Literal
 
 from server.hooks.redaction.words import words_of
 
-Strength = Literal["strong", "weak", "code"]
+Strength = Literal["password", "strong", "weak", "code"]
 
+STRONG: Final = ("password", "strong")
 _STRONG: Final = frozenset(
     # English, and how programs shorten it
     "password passwords passwd passwrd passphrase passphrases passcode pwd pwds pw pass psk psw secret secrets "
@@ -82,12 +84,14 @@ _PAIRS: Final = frozenset(
             ("remember", "me"),
             ("de", "passe"),
             *(("security", "answer"), ("wlan", "schlussel"), ("wifi", "schlussel"), ("netzwerk", "schlussel")),
+            *((a, b) for a in ("recovery", "backup", "scratch", "emergency") for b in ("codes", "code", "key", "keys")),
+            *(("secret", "answer"), ("one", "time")),
             *(("wlan", "key"), ("wifi", "key"), ("network", "key")),
         ),
     }
 )
 _WEAK: Final = frozenset(
-    "key keys auth authorization sid sess session sessionid sessid phpsessid jsessionid cookie cookies bearer jwt magic "
+    "key keys pwhash passhash auth authorization sid sess session sessionid sessid phpsessid jsessionid cookie cookies bearer jwt magic "
     "sig signature code otp nonce connect remember clave cle chave schlussel 钥 キー tokens sas hash salt seed dsn "
     "webhook signing authenticity csrf csrftoken xsrf community ticket invite license licence b64 base64".split()
 )
@@ -112,6 +116,11 @@ _NOT_BEFORE_TOKEN: Final = frozenset(
     "next page previous prev continuation sync cursor pagination prompt completion total special max min num n input "
     "output cached reasoning js unknown pad eos bos sep mask stop start unexpected invalid change resume delta".split()
 )
+_CHOSEN: Final = frozenset(
+    "password passwords passwd pwd pw pass passphrase psk passwort passworter kennwort motdepasse mdp contrasena senha wachtwoord "
+    "haslo heslo sifre losenord passord adgangskode salasana jelszo lozinka sandi parola пароль dbpass userpass wifipass".split()
+)
+_HASHES: Final = frozenset("hash hashed hashes md md5 sha sha1 sha256 sha512 digest ntlm".split())
 _PLACES: Final = frozenset("next page previous prev continuation sync cursor pagination resume delta skip".split())
 _NOT_BEFORE_KEY: Final = frozenset(
     "public pub cache primary foreign partition sort row map object registry translation i18n hot short host page group "
@@ -128,13 +137,15 @@ _ABOUT: Final = frozenset(
 def strength_of(name: str) -> Strength | None:
     """None: nothing secret is promised."""
     if not name.isascii() and any(part in name for part in _WITHIN):
-        return "strong"
+        return "password"
     words = tuple(word for word in words_of(name) if not word.isdigit()) or words_of(name)
     if not words or len(words) > 12 or words[-1] in _NOT_AT_THE_END or words[0] in _ABOUT:
         return None
     if words[-1].isdigit() and len(words) > 1:
         words = words[:-1]
     last = words[-1]
+    if last in _HASHES and len(words) > 1 and _is_strong(words[:-1]):
+        return "weak"
     if last == "token" and set(words) & _PLACES:
         return None
     if last == "code" and len(words) > 1 and words[-2] in _CODES:
@@ -142,7 +153,9 @@ def strength_of(name: str) -> Strength | None:
     if last in _CODES and last not in _STRONG:
         return "code"
     if _is_strong(words):
-        return "weak" if last in ("token", "pat") and set(words) & _NOT_BEFORE_TOKEN else "strong"
+        if last in ("token", "pat") and set(words) & _NOT_BEFORE_TOKEN:
+            return "weak"
+        return "password" if last in _CHOSEN or words[-2:] == ("pass", "word") else "strong"
     if last in ("key", "keys") and set(words) & _NOT_BEFORE_KEY:
         return None
     if last in ("tokens", "session", "hash", "seed", "code", "tickets") and len(words) == 1:

@@ -132,13 +132,13 @@ def cookie_spans(page: Page) -> Iterator[Span]:
 # --- codes for one login
 
 _CODE_WORDS: Final = tuple(
-    "code kode codigo código codice код otp pin tan 验证码 驗證碼 認証コード 確認コード 인증번호 인증코드".split()
+    "one-time code kode codigo código codice код otp pin tan 验证码 驗證碼 認証コード 確認コード 인증번호 인증코드".split()
 )
 _FOUR_DIGITS: Final = re.compile(r"\d{4}|\d{3}[ -]\d{3}")
 _CODE_NEAR: Final = re.compile(
-    r"(?P<b>(?:verification|security|log-?in|sign-?in|one[- ]time|confirmation|authenti\w+|2fa|access|pairing|sms|"
+    r"(?P<b>(?:door|gate|alarm|lock|safe|entry|garage|voicemail|tür|haus|tor|tresor|verification|security|log-?in|sign-?in|one[- ]time|confirmation|authenti\w+|2fa|access|pairing|sms|"
     r"bestätigungs|verifizierungs|sicherheits|anmelde|einmal|vérification|verificación|verifica|verificação|проверки|подтверждения|"
-    r"your|ihr|dein|votre|tu|su|seu|vaš|ваш)[- ]?(?:code|kode|codigo|código|codice|код|passcode|pin|tan|otp)"
+    r"(?:your|ihr|dein|votre|tu|su|seu|vaš|ваш)(?: \w{2,16})?)[- ]?(?:code|kode|codigo|código|codice|код|passcode|password|passwort|pin|tan|otp)"
     r"|otp|验证码|驗證碼|認証コード|確認コード|인증번호)"
     r"[^\d\n]{0,24}(?P<s>\d{3}[ -]\d{3}|\d{4,8})(?![\w.:/-])",
     re.IGNORECASE,
@@ -157,11 +157,13 @@ _CODE_TO: Final = re.compile(
     re.IGNORECASE,
 )
 _RECOVERY: Final = re.compile(
-    r"(?:recovery|backup|rescue|emergency|scratch|wiederherstellungs|notfall|ersatz|secours|recuperación|recuperação|恢复|備用|备用|回復|リカバリー)"
-    r"[-_ ]?(?:codes?|keys?|schlüssel|códigos|码|代码|コード)[^\n:：]{0,80}[:：\n]",
+    r"(?:recovery|backup|one[- ]time|einmal|rescue|emergency|scratch|wiederherstellungs|notfall|ersatz|secours|recuperación|recuperação|恢复|備用|备用|回復|リカバリー)"
+    r"[-_ ]?(?:codes?|keys?|schlüssel|códigos|码|代码|コード)(?:[^\n:：]{0,80}[:：\n]|\s)",
     re.IGNORECASE,
 )
 _RECOVERY_WORDS: Final = (
+    "one-time",
+    "einmal",
     "recovery",
     "backup",
     "rescue",
@@ -181,7 +183,7 @@ _RECOVERY_WORDS: Final = (
 _SHORT_CODE_WORDS: Final = frozenset(("kode", "codigo", "otp", "pin", "tan"))
 _RECOVERY_FIRST: Final = frozenset(
     f"{word}{end}"
-    for word in "recovery backup rescue emergency scratch wiederherstellungs notfall ersatz secours".split()
+    for word in "one-time einmal recovery backup rescue emergency scratch wiederherstellungs notfall ersatz secours".split()
     for end in ("", "-code", "-codes", "_code", "_codes", "code", "codes", "-key", "_key", "-keys", "_keys")
 )
 _RECOVERY_ITEM: Final = re.compile(
@@ -190,10 +192,11 @@ _RECOVERY_ITEM: Final = re.compile(
 _BULLET: Final = re.compile(r"(?:[-*•#|]|\d{1,2}[.)]?|)\Z")
 _TOKEN: Final = re.compile(r"[^\s,;]+")
 _SEED: Final = re.compile(
-    r"(?:seed|mnemonic|phrase|wallet|recovery words?)[\"']?[^\n:=]{0,60}[:=][ \t\r\n\"'\[]{0,8}(?P<s>[a-z]{3,8}(?:[ ,\"']{1,4}[a-z]{3,8}){11,23})(?![a-z])",
+    r"(?:seed|mnemonic|phrase|wallet|words?|wörter)[\"']?[^\n:=]{0,60}?(?:[:=]|\bis\b)[ \t\r\n\"'\[]{0,8}"
+    r"(?P<s>(?:\d{1,2}[.):]\s?)?[a-z]{3,8}(?:[ ,\"'\r\n\t]{1,4}(?:\d{1,2}[.):]\s?)?[a-z]{3,8}){11,23})(?![a-z])",
     re.IGNORECASE,
 )
-_SEED_WORDS: Final = ("seed", "mnemonic", "phrase", "wallet", "recovery word")
+_SEED_WORDS: Final = ("seed", "mnemonic", "phrase", "wallet", "words:", "wörter:")
 
 
 def code_spans(page: Page) -> Iterator[Span]:
@@ -212,7 +215,9 @@ def code_spans(page: Page) -> Iterator[Span]:
                         yield Span(match.start("s"), match.end("s"), "one_time_code")
     yield from _recovery_codes(page)
     for word in (
-        _SEED_WORDS if any(part in page.lower for part in ("seed", "mnemonic", "phrase", "wallet", "recovery")) else ()
+        _SEED_WORDS
+        if any(part in page.lower for part in ("seed", "mnemonic", "phrase", "wallet", "words:", "wörter:"))
+        else ()
     ):
         for at in occurrences(page.lower, word):
             if phrase := _SEED.match(text, at):
@@ -399,7 +404,11 @@ def _header(line: str) -> tuple[str, list[int], int] | None:
         cells = line.split(sign)
         if len(cells) < 2 or not all(_CELL.fullmatch(cell.strip().strip("\"'")) for cell in cells):
             continue
-        columns = [i for i, cell in enumerate(cells) if strength_of(cell.strip().strip("\"'")) in ("strong", "code")]
+        columns = [
+            i
+            for i, cell in enumerate(cells)
+            if strength_of(cell.strip().strip("\"'")) in ("password", "strong", "code")
+        ]
         if columns:
             return sign, columns, len(cells)
     return None

@@ -73,7 +73,7 @@ def is_plausible(value: str, *, is_quoted: bool) -> bool:
         return False
     if is_quoted and "(" in value and _CODE.match(value) and value.endswith(")"):
         return False
-    if _APP_PASSWORD.match(value) or _WORDS.match(value):
+    if _GROUPS.match(value) or _APP_PASSWORD.match(value) or _WORDS.match(value):
         return True
     has_digit = any(letter.isdigit() for letter in value)
     if " " in value.strip():
@@ -81,6 +81,8 @@ def is_plausible(value: str, *, is_quoted: bool) -> bool:
     if has_digit:
         return not value.isdigit() or len(value) >= 6
     if _IDENTIFIER.match(value):  # letters alone: a word, a type, a name
+        if len(value) >= 20 and value.islower() and "_" not in value:
+            return True
         return len(value) >= 12 and "_" not in value and _changes(value) >= 0.45 * len(value)
     if value.isalpha():
         return False
@@ -91,12 +93,44 @@ def is_plausible(value: str, *, is_quoted: bool) -> bool:
     return is_quoted and value.count("-") >= 2 and len(value) >= 16
 
 
+_GROUPS: Final = re.compile(r"(?:[A-Z0-9]{4,8}-){3,11}[A-Z0-9]{4,8}\Z")
+_WORD: Final = re.compile(r"[^\W\d_A-Z]{6,30}\Z")
+_SAID_OF_PASSWORDS: Final = frozenset(
+    "required optional string number secret hidden masked redacted encrypted hashed plaintext invalid incorrect missing wrong "
+    "correct strong medium changed updated expired expires disabled enabled unknown default prompt generate generated random "
+    "inherit include password passwort passwords passwd username loginname example placeholder changeme stored salted bcrypt argon "
+    "argonid scrypt pbkdf protected needed mandatory erforderlich pflichtfeld notwendig obligatoire requis obligatorio requerido "
+    "getpass keyring keychain credential credentials authentication authenticated verification reset resetting policy manager "
+    "newpassword oldpassword userpassword confirmpassword currentpassword account settings forgotten recovery publickey keyboard "
+    "interactive granted denied accepted rejected failed success successful matched matches nothing anything something whatever "
+    "string bytes object undefined secretstr element control widget visible internal private public normal simple custom "
+    "unchanged deprecated ignored removed deleted minimum maximum characters letters digits length window dialog screen widget".split()
+)
+_BETWEEN_WORDS: Final = frozenset(
+    "for the and with not but from that this your are has have must can will may use leave empty none is of to in on at or an as be by if it no".split()
+)
+
+
+def is_word(value: str) -> bool:
+    """What people take as a password though it is a plain word, or several; nothing that is said of passwords."""
+    if _WORD.match(value):
+        return value not in _SAID_OF_PASSWORDS and not is_placeholder(value)
+    words = value.split(" ")
+    return (
+        3 <= len(words) <= 8
+        and all(len(word) >= 3 and word.isalpha() and word.islower() for word in words)
+        and not set(words) & (_SAID_OF_PASSWORDS | _BETWEEN_WORDS)
+    )
+
+
 def is_random(value: str, *, at_least: int = 16) -> bool:
     """Looks as if a generator had made it: one run, letters and digits mixed, not made of words."""
     if len(value) < at_least or " " in value or is_placeholder(value) or _PATH.match(value) or _DATE.match(value):
         return False
     if _CODE.match(value):
         return False
+    if _GROUPS.match(value):
+        return True
     digits = sum(letter.isdigit() for letter in value)
     if digits == 0 or digits == len(value):
         return len(value) >= 24 and digits == 0 and value.isalpha() and _changes(value) >= 8

@@ -146,6 +146,8 @@ def _read(table: str) -> dict[str, list[tuple[str, re.Pattern[str]]]]:
 
 
 _BY_START: Final = _read(_PROVIDERS)
+_BITLOCKER: Final = re.compile(r"\d{6}(?:-\d{6}){7}\Z")  # learn.microsoft.com, recovery passwords
+_BITLOCKER_CHARS: Final = 55
 _ESCAPES: Final = frozenset("nrt")
 _JWT: Final = re.compile(r"eyJ[\w-]{10,}\.(?:[\w-]{10,}(?:\.[\w-]{8,}){1,3}|eyJ[\w-]{10,}\.?)")  # RFC 7519 and 7516
 
@@ -161,6 +163,8 @@ def provider_spans(page: Page) -> Iterator[Span]:
             if match := pattern.match(text, start + skip):
                 yield Span(start + skip, match.end() - _full_stops(match[0]), kind)
                 break
+        if len(run) == _BITLOCKER_CHARS and _BITLOCKER.match(run):
+            yield Span(start, start + len(run), "recovery_key")
         if (at := run.find("eyJ")) >= 0 and (token := _JWT.match(text, start + at)):
             yield Span(token.start(), token.end(), "jwt")
 
