@@ -122,7 +122,7 @@ async def test_a_remembered_approval_is_listed_and_revoked_by_its_user(
 
     [shown] = (await anna.get("/api/approvals")).body["approvals"]
     assert (shown["tool"], shown["origin"]) == ("send", "ask_human")
-    assert json.loads(shown["shown"]) == {"to": "bert@example.org", "key": "ghp_…", "n": "1"}
+    assert json.loads(shown["shown"]) == {"to": "bert@example.org", "key": "[REDACTED]", "n": "1"}
     assert (await operator.get("/api/approvals")).body == {"approvals": []}
     for stranger in (bert, operator):
         refused = await stranger.delete(f"/api/approvals/{shown['id']}")
