@@ -1,5 +1,6 @@
 """The tools there are."""
 
+import json
 import socket
 from typing import Any
 
@@ -99,3 +100,19 @@ def test_what_a_schema_refers_to_elsewhere_is_never_fetched() -> None:
             elsewhere.accept()
     assert misfit is not None
     assert url in misfit
+
+
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        ({"pattern": "("}, "x"),
+        ({"type": "objekt"}, "x"),
+        ({"items": {"$ref": "#/properties/n"}}, json.loads("[" * 400 + "]" * 400)),
+    ],
+    ids=["no pattern", "no type", "nested too deep"],
+)
+def test_what_cannot_be_checked_does_not_fit(schema: dict[str, Any], value: Any) -> None:
+    misfit = tool("a", type="object", properties={"n": schema}).explain_misfit({"n": value})
+
+    assert misfit is not None
+    assert "cannot be checked" in misfit
