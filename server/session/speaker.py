@@ -29,6 +29,8 @@ MAX_QUEUED: Final = 64
 PATIENCE_S: Final = 60.0
 """A client that hears nothing more for so long gets the rest of the turn at once, that the turn may end."""
 _PACE_STEP_S: Final = 0.25
+_SOUND_MS: Final = 10_000
+_SOUND_MS_A_CHAR: Final = 500
 
 _QUEUED: Final = ("sentence", "hook", "tool_call", "tool_result", "media")
 
@@ -49,11 +51,16 @@ class _Job:
     """A sentence on its way through synthesis."""
 
     sentence: SpokenSentence
-    chunks: asyncio.Queue[SoundChunk | None] = field(default_factory=asyncio.Queue)  # bounded by the sentence's length
+    chunks: asyncio.Queue[SoundChunk | None] = field(default_factory=asyncio.Queue)  # holds `longest_ms` at most
     task: asyncio.Task[None] | None = None
     failure: SpeechError | None = None
     withdrawn: asyncio.Event = field(default_factory=asyncio.Event)
     """Nobody needs to hear it any more, or the rest of it."""
+
+    @property
+    def longest_ms(self) -> float:
+        """More sound than anybody needs for these words: who sends more does not end by himself."""
+        return _SOUND_MS + _SOUND_MS_A_CHAR * len(_words(self.sentence))
 
     def stop(self) -> None:
         assert self.task is not None, "it was begun"
@@ -144,10 +151,14 @@ class Speaker:
         return job
 
     async def _synthesize(self, job: _Job, voice: Voice) -> None:
+        left_ms = job.longest_ms
         await self._slots.acquire()  # given back when the sentence has been sent: what waits is bounded, too
         try:
             async with aclosing(voice.synthesizer.synthesize(_words(job.sentence), language=voice.language)) as chunks:
                 async for chunk in chunks:
+                    left_ms -= len(chunk.pcm) / 2 * 1000 / chunk.sample_rate
+                    if left_ms < 0:
+                        raise SpeechError("the voice sent far more sound than a sentence needs; the rest is left out")
                     job.chunks.put_nowait(chunk)
         except SpeechError as error:
             job.failure = error

@@ -15,7 +15,7 @@ from server.session.speaker import MAX_QUEUED, MAX_SYNTHESES, Speaker, Voice
 from server.session.turn import Turn
 from server.wire import frames as wire
 from tests.session.fakes import SOUND, Frame, Pause, call, hook, kinds, result
-from tests.session.speech_fakes import CHUNK, FakeSynthesizer
+from tests.session.speech_fakes import CHUNK, RATE, FakeSynthesizer
 
 SPOKEN = ["sentence", SOUND, SOUND, "sentence_end"]
 SILENT = ["sentence", "sentence_end"]
@@ -177,6 +177,18 @@ async def test_sentences_leave_in_order_however_their_sound_comes_and_at_most_fo
     assert [f["text"] for f in stage.frames if f["type"] == "sentence"] == [str(number) for number in range(10)]
     assert kinds(stage.frames) == SPOKEN * 10
     assert stage.synthesizer.most_open <= MAX_SYNTHESES == 4
+
+
+async def test_a_voice_that_does_not_end_is_ended() -> None:
+    second = bytes(2 * RATE)
+    stage = Stage(FakeSynthesizer({"One.": [second] * 100}))
+
+    said = await stage.say_all(sentence("One."), sentence("Two."))
+
+    assert said == ["sentence", *[SOUND] * 12, "sentence_end", "notice", *SPOKEN]
+    assert stage.frames[13]["duration_ms"] == 12_000
+    assert "more sound" in stage.frames[14]["message"]
+    assert stage.synthesizer.open == 0
 
 
 async def test_a_failure_leaves_the_text_and_one_notice_and_the_turn_goes_on() -> None:
