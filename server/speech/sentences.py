@@ -13,6 +13,7 @@ MAX_SENTENCE_CHARS: Final = 600
 
 _DECISIVE: Final = "。！？…\n"  # end a sentence whatever follows
 _STOPS: Final = frozenset(_DECISIVE + ".!?")
+_SLICE_CHARS: Final = 4096  # of a delta at once: each cut copies what is left of it
 _CLOSERS: Final = frozenset("\"'”’)]}»«」』）】》*_`~")  # belong to the sentence that they close
 _MAX_CLOSERS: Final = 16
 _FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})")
@@ -58,10 +59,11 @@ class SentenceSplitter:
 
     def feed(self, delta: str) -> list[str]:
         """The sentences that `delta` completes, often none."""
-        self._text += delta
         sentences = []
-        while (end := self._find_end()) is not None:
-            sentences.append(self._cut(end))
+        for at in range(0, len(delta), _SLICE_CHARS):
+            self._text += delta[at : at + _SLICE_CHARS]
+            while (end := self._find_end()) is not None:
+                sentences.append(self._cut(end))
         return sentences
 
     def flush(self) -> str | None:

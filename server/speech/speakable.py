@@ -6,13 +6,18 @@ from typing import Final
 _FENCE: Final = re.compile(r"^ {0,3}(`{3,}|~{3,})")
 _TABLE_ROW: Final = re.compile(r"^\s*\|.*\|?\s*$")
 _RULE: Final = re.compile(r"^\s*([-*_])(?:\s*\1){2,}\s*$")
-_IMAGE: Final = re.compile(r"!\[([^\]\n]*)\]\([^)\s]*(?:\s+\"[^\"]*\")?\)")
-_LINK: Final = re.compile(r"\[([^\]\n]+)\]\([^)\s]*(?:\s+\"[^\"]*\")?\)")
+# No part of a pattern can begin within another one's: hostile lines cost as little as others.
+_TARGET: Final = r"\([^()\s]*(?:\([^()\s]*\)[^()\s]*)?(?:\s+\"[^\"()]*\")?\)"
+_IMAGE: Final = re.compile(r"!\[([^\[\]\n]*)\]" + _TARGET)
+_LINK: Final = re.compile(r"\[([^\[\]\n]+)\]" + _TARGET)
 _ADDRESS: Final = re.compile(r"<?\b(?:https?://|www\.)[^\s<>\"'”’）】]*[^\s<>\"'”’）】.,;:!?)\]]>?", re.IGNORECASE)
-_HEADING: Final = re.compile(r"^\s{0,3}#{1,6}\s+(.*?)[\s#]*$")
+_HEADING: Final = re.compile(r"^\s{0,3}#{1,6}\s+")
 _BULLET: Final = re.compile(r"^(\s*)[-*+•]\s+(?:\[[ xX]\]\s+)?")
 _QUOTE: Final = re.compile(r"^\s*(?:>\s?)+")
 _EMPHASIS: Final = re.compile(r"(\*{1,3}|(?<!\w)_{1,3}|~~)(?=\S)(.+?)(?<=\S)\1(?!(?<=_)\w)")
+_MARKS: Final = re.compile(r"[*_~]+")
+_MAX_MARKS: Final = 48
+"""More of them in a line are no emphasis that anybody could follow: they are left out, not paired."""
 _CODE: Final = re.compile(r"`+([^`\n]+)`+")
 _ESCAPE: Final = re.compile(r"\\([\\`*_{}\[\]()#+\-.!|~>])")
 _EMOJI: Final = re.compile(
@@ -57,9 +62,14 @@ class SpokenText:
         if starts:
             if _TABLE_ROW.match(line) or _RULE.match(line):
                 return ""
-            line = _HEADING.sub(r"\1", _QUOTE.sub("", line))
+            line = _without_heading(_QUOTE.sub("", line))
             line = _BULLET.sub("", line)
         return _inline(line)
+
+
+def _without_heading(line: str) -> str:
+    found = _HEADING.match(line)
+    return line if found is None else line[found.end() :].rstrip("# \t")
 
 
 def _inline(line: str) -> str:
@@ -67,6 +77,8 @@ def _inline(line: str) -> str:
     line = _LINK.sub(r"\1", line)
     line = _ADDRESS.sub("", line)
     line = _CODE.sub(r"\1", line)
+    if sum(map(line.count, "*_~")) > _MAX_MARKS:
+        line = _MARKS.sub(" ", line)
     for _ in range(3):  # emphasis in emphasis
         line = _EMPHASIS.sub(r"\2", line)
     line = _ESCAPE.sub(r"\1", line)

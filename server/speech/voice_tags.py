@@ -5,7 +5,6 @@ what is tagged. At most seven characters are withheld to tell a tag from text.
 """
 
 from collections import deque
-from collections.abc import Iterator
 from typing import Final
 
 _TAGS: Final = {"<voice>": True, "</voice>": False}
@@ -22,8 +21,23 @@ class VoiceTags:
 
     def feed(self, delta: str) -> str:
         """The text to show, as far as it is certain."""
-        self._held += delta
-        return "".join(self._certain())
+        text = self._held + delta
+        shown: list[str] = []
+        at = 0
+        while at < len(text):
+            bracket = text.find("<", at)
+            at = self._take(text, at, len(text) if bracket < 0 else bracket, shown)
+            head = text[at : at + _LONGEST].lower()
+            tag = next((tag for tag in _TAGS if head.startswith(tag)), None)
+            if tag is not None:
+                self._is_voiced = _TAGS[tag]
+                at += len(tag)
+            elif any(tag.startswith(head) for tag in _TAGS):
+                break  # the end of the text, which may go on as a tag
+            else:
+                at = self._take(text, at, at + 1, shown)
+        self._held = text[at:]
+        return "".join(shown)
 
     def flush(self) -> str:
         """The reply is over: what was withheld was no tag."""
@@ -49,27 +63,17 @@ class VoiceTags:
         spoken = "".join(said)
         return None if len(spoken) == len(text) else spoken
 
-    def _certain(self) -> Iterator[str]:
-        while self._held:
-            before, bracket, rest = self._held.partition("<")
-            if before:
-                self._note(before)
-                yield before
-            self._held = bracket + rest
-            if not bracket:
-                return
-            head = self._held[:_LONGEST].lower()
-            tag = next((tag for tag in _TAGS if head.startswith(tag)), None)
-            if tag is not None:
-                self._is_voiced = _TAGS[tag]
-                self._held = self._held[len(tag) :]
-            elif any(tag.startswith(head) for tag in _TAGS):
-                return
-            else:
-                self._note("<")
-                yield "<"
-                self._held = self._held[1:]
+    def _take(self, text: str, start: int, end: int, shown: list[str]) -> int:
+        """That part is no tag; returns `end`."""
+        if start < end:
+            shown.append(text[start:end])
+            self._note(text[start:end])
+        return end
 
     def _note(self, text: str) -> None:
-        if text:
-            self._spans.append((len(text), self._is_voiced))
+        if not text:
+            return
+        length = 0
+        if self._spans and self._spans[-1][1] is self._is_voiced:
+            length, _ = self._spans.pop()
+        self._spans.append((length + len(text), self._is_voiced))

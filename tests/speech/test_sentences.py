@@ -181,3 +181,10 @@ def test_a_run_without_a_stop_is_cut_at_white_space() -> None:
 
 def test_a_run_without_white_space_is_cut_all_the_same() -> None:
     assert [len(sentence) for sentence in cut("x" * 1500)] == [600, 600, 300]
+
+
+def test_a_giant_delta_is_cut_as_many_small_ones_are() -> None:
+    reply = "Hello there you. How are (they)? " * 1000 + "x" * 5000
+    splitter = SentenceSplitter()
+
+    assert [*splitter.feed(reply), splitter.flush()] == cut(reply)

@@ -67,6 +67,16 @@ def test_a_withheld_bracket_is_given_out_as_soon_as_it_is_no_tag() -> None:
     assert tags.feed("x") == "<vx"
 
 
+def test_a_giant_delta_is_read_as_many_small_ones_are() -> None:
+    text = "<" * 3000 + "a<voice>b</voice>c<v" * 2000
+    whole, small = VoiceTags(), VoiceTags()
+
+    shown = whole.feed(text) + whole.flush()
+
+    assert shown == "".join(small.feed(character) for character in text) + small.flush()
+    assert whole.voiced(shown) == small.voiced(shown) == "<" * 3000 + "a" + "b" * 2000
+
+
 def test_a_new_reply_of_the_turn_is_said_until_it_holds_a_tag_of_its_own() -> None:
     tags = VoiceTags()
     first = tags.feed("<voice>One moment.</voice> Shown.") + tags.flush()
