@@ -44,7 +44,7 @@ class Tool:
             error = jsonschema.exceptions.best_match(self._validator.iter_errors(arguments))
         except Unresolvable as missing:
             return f"the tool's own schema refers to {missing.ref}, which is not in it: nothing fits"
-        except Exception as wrong:  # the boundary to a schema, which may be anybody's, and to how deep a model nests
+        except Exception as wrong:  # noqa: BLE001  # the boundary to a schema that may be anybody's, and to deep nesting
             return f"they cannot be checked against the tool's own schema ({type(wrong).__name__}): nothing fits"
         if error is None:
             return None
