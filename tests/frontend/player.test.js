@@ -201,6 +201,19 @@ test("the sound of a sentence goes to the audio thread in order", async () => {
   assert.deepEqual(kinds(await page.settled()), ["begin", "push", "end", "begin"]);
 });
 
+test("where there can be no sound, nothing is kept of what comes", async () => {
+  const page = playerPage({ addModule: () => Promise.reject(new Error("no worklet")) });
+  page.player.begin("t", 0, 22_050);
+  await page.settled();
+
+  page.player.begin("t", 1, 22_050);
+  page.player.push(new ArrayBuffer(4));
+
+  assert.deepEqual(page.failed, ["no worklet"]);
+  assert.equal(page.player.sentences.size, 0);
+  assert.equal(page.player.open, null);
+});
+
 test("sound that belongs to no open sentence is dropped", async () => {
   const page = playerPage();
   page.player.unlock();

@@ -33,6 +33,7 @@ export class Player {
     /** @type {Map<number, {turnId: string, index: number}>} */
     this.sentences = new Map();
     this.lastId = 0;
+    this.hasFailed = false; // nothing is taken any more: nobody would ever say that it was heard
   }
 
   /** To be called in a user's gesture at least once: browsers keep a page silent until then. */
@@ -61,6 +62,7 @@ export class Player {
 
   /** @param {string} turnId @param {number} index @param {number} rate */
   begin(turnId, index, rate) {
+    if (this.hasFailed) return;
     this.unlock();
     this.open = { turnId, index };
     this.lastId += 1;
@@ -120,6 +122,8 @@ export class Player {
       node.connect(context.destination);
       return node;
     } catch (error) {
+      this.hasFailed = true;
+      this.flush();
       this.onFailed(error instanceof Error ? error.message : String(error));
       return null;
     }
