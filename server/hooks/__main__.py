@@ -142,7 +142,10 @@ async def _test(options: argparse.Namespace, plan: Plan, environ: Mapping[str, s
     if options.record is not None:
         recording = Recording(options.record, plan.name, plan.hook.command)
     printer = Printer(sys.stdout, environ)
-    trial = Trial(plan, environ, show=(lambda _: None) if options.json else printer.step, tap=recording)
+    if options.json:
+        trial = Trial(plan, environ, show=lambda _: None, tap=recording)
+    else:
+        trial = Trial(plan, environ, show=printer.step, announce=printer.announce, tap=recording)
     try:
         if not options.json:
             printer.begin(plan)

@@ -12,17 +12,25 @@ _WIDTH: Final = 46
 
 
 class Printer:
-    """Prints steps as they come. Colours only where a person sees them, and NO_COLOR is not set."""
+    """Prints steps as they come. On a terminal also the one that is under way, and colours, unless NO_COLOR is set."""
 
     def __init__(self, out: TextIO, environ: Mapping[str, str]) -> None:
         self._out = out
-        self._has_colours = out.isatty() and not environ.get("NO_COLOR")
+        self._is_terminal = out.isatty()
+        self._has_colours = self._is_terminal and not environ.get("NO_COLOR")
 
     def begin(self, plan: Plan) -> None:
         command = " ".join(" ".join(plan.hook.command).split())
         self._print(f"{plan.name}: {command}  (modes: {', '.join(modes(plan.hook))})")
 
+    def announce(self, step: Step) -> None:
+        if self._is_terminal:
+            self._out.write(f"  …        {step.title}")
+            self._out.flush()
+
     def step(self, step: Step) -> None:
+        if self._is_terminal:
+            self._out.write("\r\x1b[K")  # over its announcement
         word = "PROBLEM" if step.has_problem else "hint" if step.faults or step.again else "ok"
         ms = "" if step.ms is None else f"{step.ms:.0f} ms"
         self._print(

@@ -65,11 +65,20 @@ class Plan:
 class Trial:
     """`run` once; `steps` is what was found, `times` how long the replies of each stage took, in ms."""
 
-    def __init__(self, plan: Plan, environ: Mapping[str, str], *, show: Callable[[Step], None], tap: Tap | None = None):
-        """`show` is called with each step when it is over; `tap` hears all that the trial hears."""
+    def __init__(
+        self,
+        plan: Plan,
+        environ: Mapping[str, str],
+        *,
+        show: Callable[[Step], None],
+        announce: Callable[[Step], None] | None = None,
+        tap: Tap | None = None,
+    ) -> None:
+        """`announce` is called with each step when it begins, `show` when it is over; `tap` hears all that we hear."""
         self._plan = plan
         self._environ = environ
         self._show = show
+        self._announce = announce
         self._listener = Listener(tap)
         self._told = set[Fault]()
         self._added = dict[str, ToolSpec]()  # by name: the tools that the hook has brought along
@@ -122,7 +131,7 @@ class Trial:
         """False: it is gone."""
         own = [call_of(tool) for tool in self._added.values()] if stage == "before_tool" else []
         for scene in [*scenes(stage), *own]:
-            step = Step(title=f"hook.{stage}: {scene.title}")
+            step = self._begin(f"hook.{stage}: {scene.title}")
             is_answered = await self._ask(life, scene, step)
             if not await self._is_alive(life, step):
                 return False
@@ -132,7 +141,7 @@ class Trial:
         return True
 
     async def _hello(self, life: ProcessLife) -> bool:
-        step = Step(title="hook.hello")
+        step = self._begin("hook.hello")
         modes = process_settings.modes(self._plan.hook)
         began = time.perf_counter()
         try:
@@ -152,7 +161,7 @@ class Trial:
         told = events(observed(hook.observe), hook.event_method)
         if not told:
             return True
-        step = Step(title=f"{len(told)} events as {hook.event_method}", outcome="are taken without an answer")
+        step = self._begin(f"{len(told)} events as {hook.event_method}", "are taken without an answer")
         for _, params in told:
             life.notify(hook.event_method, params)
         await asyncio.sleep(_QUIET_S)
@@ -203,7 +212,7 @@ class Trial:
         chosen = [scene for stage in ORDER if stage in asked for scene in scenes(stage)][:_AT_ONCE]
         if not chosen:
             return
-        step = Step(title=f"{len(chosen)} calls at once", outcome="each has its reply")
+        step = self._begin(f"{len(chosen)} calls at once", "each has its reply")
         began = time.perf_counter()
         wait_s = min(self._plan.limit_s(chosen[0].stage), self._plan.wait_s)
         calls = (life.request(f"hook.{scene.stage}", scene.params, wait_s) for scene in chosen)
@@ -216,7 +225,7 @@ class Trial:
         await self._is_alive(life, step)
 
     async def _end_of_input(self, life: ProcessLife, ending: asyncio.Task[str]) -> None:
-        step = Step(title="end of input", outcome="ends")
+        step = self._begin("end of input", "ends")
         with suppress(TimeoutError):
             async with asyncio.timeout(_PATIENCE_S):
                 await self._listener.caught_up()
@@ -253,6 +262,12 @@ class Trial:
         words = " / ".join(self._listener.complaints)
         how = why.partition(": ")[0] if why.startswith("exit") else why
         return f"{how}; its last words: {words}" if words else how
+
+    def _begin(self, title: str, outcome: str = "") -> Step:
+        step = Step(title=title, outcome=outcome)
+        if self._announce is not None:
+            self._announce(step)
+        return step
 
     def _end(self, step: Step) -> None:
         found = dict.fromkeys([*step.faults, *self._listener.take()])

@@ -102,3 +102,14 @@ def test_colours_are_for_people_who_want_them() -> None:
         shown.append("\x1b[32m" in out.getvalue())
 
     assert shown == [True, False, False]
+
+
+def test_the_step_under_way_is_shown_on_a_terminal_alone() -> None:
+    terminal, file = Terminal(), StringIO()
+    for out in (terminal, file):
+        printer = Printer(out, {"NO_COLOR": "1"})
+        printer.announce(Step(title="hook.hello"))
+        printer.step(Step(title="hook.hello", ms=3))
+
+    assert terminal.getvalue().startswith("  …        hook.hello\r\x1b[K  ok       hook.hello")
+    assert file.getvalue().startswith("  ok       hook.hello")
