@@ -152,6 +152,14 @@ async def test_an_abort_without_a_reason_names_the_hook() -> None:
         await pipeline_of(hook("a", after_llm={"action": "abort_turn"})).after_llm(ANSWER)
 
 
+async def test_a_reason_without_end_does_not_reach_the_client_whole() -> None:
+    with pytest.raises(TurnAborted) as aborted:
+        await pipeline_of(hook("a", before_tool={"action": "abort_turn", "reason": "no " * 10_000})).before_tool(ASK)
+
+    assert aborted.value.reason.endswith("… (30000 characters)")
+    assert len(aborted.value.reason) < 3000
+
+
 async def ask_at(pipeline: HookPipeline, stage: str) -> object:
     match stage:
         case "before_llm":
