@@ -149,7 +149,7 @@ class TurnPolicy:
                 try:
                     await stand.call(ctx)
                 except HandlerFailed as error:
-                    logger.error("the call %s is missing in the audit log: %s", call.id, error)  # noqa: TRY400
+                    logger.error("the call %s is missing in the audit log: %s", call.id, error)  # noqa: TRY400  # the text says all
         return outcome
 
     async def _change(self, stand: Any, call: Invocation, outcome: ToolOutcome, phase: HookType) -> ToolOutcome:
