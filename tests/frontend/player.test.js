@@ -327,3 +327,22 @@ test("a sentence that is passed over falls silent, and what stands behind it is 
   assert.equal(loud(render(core, 100)), sound(40).length);
   assert.deepEqual(core.report(), [{ id: 2, ms: 40, isOver: true }]);
 });
+
+test("of a sentence that is passed over nothing more is played or told, though its sound still comes", async () => {
+  const page = playerPage();
+  page.player.begin("t", 0, 22_050);
+  page.player.end();
+  page.player.begin("t", 1, 22_050);
+
+  page.player.skip("t", 1);
+  page.player.push(new ArrayBuffer(4));
+  page.player.end();
+  await page.settled();
+  page.node.tell({ id: 2, ms: 10, isOver: false }, { id: 1, ms: 5, isOver: true });
+
+  assert.deepEqual(kinds(page), ["begin", "end", "begin", "skip"]);
+  assert.deepEqual(
+    page.heard.map(({ index }) => index),
+    [0],
+  );
+});
