@@ -37,9 +37,9 @@ _PATH_KEYS: Final = frozenset(
 _CONTENT_KEYS: Final = ("content", "contents", "text", "data", "body", "new_content")
 _FORCING: Final = frozenset(
     "permanent permanently force overwrite recursive purge purge_disks hard hard_delete delete_extraneous delete_extra wipe skip_trash no_backup skip_backup autonomous-x no_confirm skip_confirmation "
-    "destroy erase truncate factory_reset delete_source remove_source mirror_delete cascade delete_after force_delete delete_all all-x allow_data_loss i_am_sure disable_safety ignore_safety clobber prune make_public public skip_final_snapshot replace_existing unsafe reset drop_existing if_exists_replace delete_missing delete_data kick discard_changes force_push rewrite_history no_undo irreversible".split()
+    "destroy erase truncate factory_reset delete_source remove_source mirror_delete cascade delete_after force_delete delete_all all-x allow_data_loss i_am_sure disable_safety ignore_safety clobber prune make_public public skip_final_snapshot replace_existing unsafe reset drop_existing if_exists_replace delete_missing delete_data kick discard_changes force_push rewrite_history no_undo irreversible replace is_admin is_superuser make_admin grant_admin".split()
 )
-_NEEDS_MORE: Final = frozenset("force recursive public prune reset all".split())
+_NEEDS_MORE: Final = frozenset("force recursive public prune reset all replace".split())
 _ACTIONS: Final = frozenset(
     "delete remove destroy drop erase wipe purge truncate terminate unlock disarm shutdown reboot restart poweroff kill stop reset factory_reset format uninstall revoke unlink rm ban publish pay transfer buy purchase dump_all refund sell disable deactivate empty clear_all delete_all remove_all overwrite force_push merge_to_main power_off turn_off-x halt open_door cancel_subscription close_account open_cover-x löschen supprimer eliminar borrar удалить 删除 削除 삭제 trash archive_all expel kick unsubscribe flush flushall flushdb mass_delete bulk_delete deleteone deletemany detonate withdraw rollback".split()
 )
@@ -337,6 +337,8 @@ def _as_code(tool: str, given: Mapping[str, Any]) -> str | None:
                 return reason
             continue
         language = str(given.get("language", "")).lower()
+        if words & {"bash", "shell", "sh", "zsh", "terminal"} and not language:
+            language = "bash"
         if language in ("bash", "sh", "shell", "zsh", "powershell", "cmd"):
             reason = judge_shell(value)
         elif language == "sql":
@@ -394,6 +396,8 @@ def _by_flags(tool: str, given: Mapping[str, Any]) -> str | None:
             return "stops something"
         if not isinstance(value, str):
             continue
+        if value.strip() in ("0.0.0.0/0", "::/0") and not set(words_of(tool)) & {"check", "describe"}:
+            return "opens something to everybody"
         lowered = value.strip().lower().replace("-", "_").replace(" ", "_")
         if name in _ACTION_KEYS and lowered in _ACTIONS and kind_of(tool) != "text":
             return f"`{key}` is {lowered[:40]}"

@@ -135,6 +135,8 @@ class _Python:
             return "deletes or changes many rows"
         if method == "write_text" or method == "write_bytes" or dotted == "open":
             return self._write(call, dotted)
+        if (reason := self._by_words(call, dotted, method)) is not None:
+            return reason
         if method in ("kill", "terminate") and "psutil" in ast.unparse(call.func):
             return "kills processes"
         if dotted in ("requests.post", "requests.put", "httpx.post", "urllib.request.urlopen") and re.search(
@@ -147,6 +149,26 @@ class _Python:
             return "opens a shell to another machine"
         if dotted in ("ctypes.windll.kernel32", "ctypes.CDLL") or "windll" in dotted:
             return "calls the system directly"
+        return None
+
+    def _by_words(self, call: ast.Call, dotted: str, method: str) -> str | None:
+        texts = [text for item in (*call.args, *(k.value for k in call.keywords)) if (text := _text(item)) is not None]
+        if dotted in ("os.rename", "os.replace", "shutil.move", "os.chmod", "shutil.copy", "shutil.copyfile") and any(
+            map(is_protected, texts)
+        ):
+            return "changes files of the system"
+        if method == "exec_command" and texts:
+            return self.runner.line(texts[0])
+        if method == "push" and {"--force", "-f", "--mirror", "--delete"} & set(texts):
+            return "overwrites what others have"
+        if method == "to_sql" and "replace" in texts:
+            return "replaces a table"
+        if method == "prune" or (method == "delete" and ".indices" in f".{dotted}"):
+            return "deletes many"
+        if method == "create" and dotted.startswith(("stripe.", "paypal", "braintree", "square.")):
+            return "spends money"
+        if method in ("kill", "terminate") and any(name.startswith("psutil") for name in self.names.values()):
+            return "kills processes"
         return None
 
     def _command(self, call: ast.Call) -> str | None:
@@ -259,7 +281,9 @@ _CALLS: Final = tuple(
         (r"\b(?:unlink|rmdir|rm|truncate|ftruncate)Sync\s*\(|\bfs(?:p|\.promises|Promises)?\.(?:unlink|rm|rmdir|truncate)\s*\(|\brimraf\b|\bfse?\.(?:remove|emptyDir)(?:Sync)?\s*\(|\bDeno\.(?:remove|kill|truncate)(?:Sync)?\s*\(|\bdel(?:Sync)?\s*\(\[|\bremoveSync\s*\(", "deletes files"),
         (r"\b(?:localStorage|sessionStorage|indexedDB|caches)\s*\.\s*(?:clear|deleteDatabase|delete)\s*\(|\bdocument\.cookie\s*=", "deletes what the browser keeps"),
         (r"\bprocess\.(?:kill|exit)\s*\(\s*(?!\s*[01]?\s*\))|\bDeno\.exit\b", "ends processes"),
-        (r"method\s*:\s*['\"]DELETE['\"]|\.method\s*=\s*['\"]DELETE|\baxios\.delete\s*\(|\b(?:client|http|api|octokit[\w.]*|request)\.(?:delete|del)\w*\s*\(", "deletes over HTTP"),
+        (r"(?:method|type)\s*:\s*['\"](?:DELETE|delete)['\"]|\.method\s*=\s*['\"]DELETE|\baxios\.delete\s*\(|\b(?:client|http|api|octokit[\w.]*|request)\.(?:delete|del)\w*\s*\(", "deletes over HTTP"),
+        (r"\)\.(?:rm|unlink|rmdir)\s*\(|\(delete-(?:file|directory)\b|^\s*Kill\s+[\"']|\bFile(?:Delete|Recycle|RemoveDir)\b", "deletes files"),
+        (r"\bprocess\.kill\s*\(|\bwhile\s*\(?\s*true\s*\)?\s*\{?[^}]{0,80}\bfork\s*\(", "ends or starts processes without end"),
         # MongoDB, Redis, ORMs
         (r"\.\s*(?:dropDatabase|deleteMany|remove|drop|dropIndexes|dropCollection|dropUser|shutdownServer|dropAllUsers|bulkWrite)\s*\(\s*(?:\{\s*\}|\)|\{\s*\}\s*,|\{\s*[\"']?_id)?", "?"),
         (r"\.(?:dropDatabase|dropCollection|drop_database|drop_collection|shutdownServer|flushall|flushdb|flushAll|flushDb|destroyAll|truncate|delete_all|destroy_all|drop_table|drop_all|dropSchema|dropAllTables|dropUser|dropIndexes)\b", "empties or drops"),
@@ -291,6 +315,12 @@ _RUNNERS: Final = re.compile(
 _SQL_CALL: Final = re.compile(
     r"(?:execute|query|exec|raw|run|prepare|Exec|Query|ExecContext|executeUpdate|executeQuery|createStatement|unsafe|sql|\$executeRaw\w*)\s*\(?\s*(?P<q>[\"'`])"
 )
+_WRITES: Final = re.compile(
+    r"(?:writeFile(?:Sync)?|createWriteStream|appendFile(?:Sync)?|file_put_contents|fopen|File\.write|WriteAllText|rename(?:Sync)?|copyFile(?:Sync)?)\s*\(\s*[\"']([^\"'\n]{1,300})[\"']"
+)
+_STRING_RUNS: Final = re.compile(
+    r"%x[(\[{]([^)\]}\n]{2,300})|[\"']([^\"'\n]{2,300})[\"']\s*\.(?:execute\(|!|lineStream)|\((?:uiop:)?(?:run-program|shell-command|call-process)\s+\"([^\"\n]{2,300})\"|exec_command\(\s*[\"']([^\"'\n]{2,300})[\"']"
+)
 _BACKTICKS: Final = re.compile(r"`([^`$\n]{3,300})`")
 _ARGUMENTS: Final = re.compile(r"[\"'`]((?:[^\"'`\\]|\\.){0,2000})[\"'`]")
 
@@ -315,6 +345,12 @@ def judge_code(code: str, runner: Runner) -> str | None:
             and looks_like_sql(text[1])
             and (reason := judge_sql(text[1]))
         ):
+            return reason
+    for match in _WRITES.finditer(plain):
+        if is_protected(match[1]):
+            return "writes where the system or the login is set up"
+    for match in _STRING_RUNS.finditer(plain):
+        if reason := runner.line(next(text for text in match.groups() if text)):
             return reason
     without = _STRINGS.sub(_keep_telling, plain)
     for shape, reason in _CALLS:
