@@ -34,6 +34,9 @@ _PATHS = (
     ("hooks", "custom_dir"),
 )
 
+_PUBLISHED = {("hooks", stage) for stage in ("pre_tool_use", "post_tool_use", "tool_error", "tool_skip")}
+"""What users are shown over REST: what is in force for them."""
+
 
 def load_config(path: Path | None, environ: Mapping[str, str]) -> Config:
     """Read `path` (None: `parley.yaml` of the working directory, if it is there) and the environment.
@@ -122,6 +125,11 @@ def _resolve_secrets(
     for key, value in list(entries):
         path = (*at, str(key))
         if isinstance(value, dict) and len(value) == 1 and next(iter(value)) in ("file", "env"):
+            if path[:2] in _PUBLISHED:
+                raise ConfigError(
+                    f"{'.'.join(path)}: every user may read the policy, so no secret can stand here; "
+                    "let the handler itself read it from the environment"
+                )
             node[key] = _read_secret(value, folder, environ, ".".join(path))
             secrets.add(".".join(path))
         else:

@@ -413,3 +413,13 @@ def test_a_token_may_stand_in_a_file_or_a_variable() -> None:
         ("b", f"{TOKEN}2", True),
     ]
     assert TOKEN not in repr(entries)
+
+
+@pytest.mark.parametrize("stage", ["pre_tool_use", "post_tool_use", "tool_error", "tool_skip"])
+def test_no_secret_can_stand_in_a_policy_that_every_user_may_read(stage: str) -> None:
+    handlers = f"{stage}: [{{type: notify, config: {{key: {{env: A}}}}}}]"
+    told = f"hooks.{stage}.0.config.key: every user may read the policy"
+
+    assert mistake(f"hooks: {{{handlers}}}", {"A": SECRET}).startswith(told)
+    variable = {f"PARLEY_HOOKS__{stage.upper()}": "[{type: notify, config: {key: {env: A}}}]", "A": SECRET}
+    assert mistake("", variable).startswith(told)
