@@ -73,6 +73,6 @@ for line in sys.stdin:
     message = json.loads(line)
     if message.get("id"):
         params = message["params"]
-        answer = {"approved": True} if message["method"] == "hook.approve_tool" else {}
+        answer: dict[str, object] = {"approved": True} if message["method"] == "hook.approve_tool" else {}
         fault = params.get("fault") or (params.get("arguments") or {}).get("timezone", "")
         misbehave(fault, message["id"], answer)
