@@ -11,6 +11,8 @@ from server.hooks.stages import LlmAnswer
 from server.speech.sentences import SentenceSplitter
 
 REPLY_SEPARATOR: Final = "\n\n"
+PIECE_CHARS: Final = 512
+"""Of a text that was held, or that a hook made long: what follows works on each piece at one go."""
 
 
 class StreamGate:
@@ -93,8 +95,9 @@ class StreamGate:
             return
         if not self._shown and self._has_spoken:
             yield LLMChunk(text=REPLY_SEPARATOR)
-        self._shown.append(text)
-        yield LLMChunk(text=text)
+        for start in range(0, len(text), PIECE_CHARS):
+            self._shown.append(text[start : start + PIECE_CHARS])
+            yield LLMChunk(text=self._shown[-1])
 
     def _end(self) -> list[LLMChunk]:
         return [LLMChunk(reply_end=True)] if self._shown else []

@@ -4,6 +4,7 @@ The text below follows the flow chart of the seed line by line: what is
 inserted, what is taken out again, and what the model reads in between.
 """
 
+import asyncio
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import aclosing
 from itertools import count
@@ -181,6 +182,7 @@ class AgentTurn:
             yield LLMChunk(held=True)
         for chunk in await gate.close(reply):
             yield chunk
+            await asyncio.sleep(0)  # what was held comes all at once: let others run in between
         for chunk in self._tracer.hook_reports(self._hooks):
             yield chunk
         self._has_spoken |= gate.has_shown

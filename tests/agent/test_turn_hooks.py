@@ -9,6 +9,7 @@ import pytest
 from server import config
 from server.agent.agent_client import TurnOptions
 from server.agent.chunks import LLMChunk
+from server.agent.stream_gate import PIECE_CHARS
 from server.config import Llm as LlmSettings
 from server.errors import ProviderUnreachable
 from server.hooks.channel import STAGES, Stage
@@ -227,6 +228,28 @@ async def test_how_much_of_a_reply_waits_for_the_hooks_is_the_gate_s_to_say(
     assert [chunk.text for chunk in chunks if chunk.text] == shown
     assert f"“{later}”" in model.contents(1)[-1][1]
     assert ("reply_changed_late" in notices(chunks)) is (stream_gate == "off")
+
+
+async def test_a_long_reply_that_was_held_comes_in_pieces_and_others_run_in_between() -> None:
+    long = "word " * 400
+    beats = 0
+
+    async def beat() -> None:
+        nonlocal beats
+        while True:
+            beats += 1
+            await asyncio.sleep(0)
+
+    beating = asyncio.create_task(beat())
+    options = with_hooks(hook(after_llm={}), stream_gate="full")
+    stream = agent_for(ScriptedModel([say(long)])).chat_stream(QUESTION, [], False, options=options)
+    pieces = [(chunk.text, beats) async for chunk in stream if chunk.text is not None]
+    beating.cancel()
+
+    texts_, at = zip(*pieces, strict=True)
+    assert "".join(texts_) == long
+    assert max(map(len, texts_)) == PIECE_CHARS
+    assert len(set(at)) == len(pieces) == 4
 
 
 async def test_without_a_hook_of_after_llm_nothing_waits() -> None:
