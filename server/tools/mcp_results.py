@@ -1,8 +1,8 @@
 """What an MCP tool gives → what the model reads and the user sees. Pure."""
 
-import json
 from typing import Any, Final
 
+import msgspec
 from mcp import types
 
 from server.hooks.stages import ToolAnswer
@@ -58,4 +58,4 @@ def _kind(mime_type: str) -> str:
 
 
 def _as_json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    return msgspec.json.encode(value).decode()
