@@ -82,8 +82,10 @@ async def types(tab: Page, name: str) -> list[str]:
 
 async def add(tab: Page, name: str, kind: str) -> Locator:
     """Returns the new handler."""
+    button = stage(tab, name).get_by_role("button", name="Add a handler")
+    await expect(button).to_be_visible()  # the policy is read
     before = await handlers(tab, name).count()
-    await stage(tab, name).get_by_role("button", name="Add a handler").click()
+    await button.click()
     await expect(handlers(tab, name)).to_have_count(before + 1)
     await handlers(tab, name).last.locator("select").select_option(kind)
     return handlers(tab, name).last
