@@ -68,6 +68,8 @@ _NEVER_STRONG: Final = frozenset("auth cookie sess sid jwt magic signature licen
 _SPACES: Final = frozenset(" \t\r\n,")
 _ASSIGNS: Final = frozenset("=:")
 _NO_VALUE_AFTER: Final = frozenset("./[?!;#+*")
+_INDENTED: Final = re.compile(r"\r?\n[ \t]+\S+[ \t]*(?:\r?\n|\Z)")
+_TWO_ON_A_LINE: Final = re.compile(r"[ \t]*[\w.-]{2,40}[ \t]+(?=\S*[\d!#$%&*+?@^~])\S{6,80}[ \t]*(?:\r?\n|\Z)")
 _ENDS_ELEMENT: Final = re.compile(r"[^<\n]{1,2048}</")
 _TO_THE_END: Final = re.compile(r"[^\r\n\"']{1,120}")
 _DIGITS: Final = re.compile(r"[\"']?(?P<v>\d{3,8}|\d{3}[- ]\d{3})(?![\w.:])")
@@ -134,10 +136,23 @@ def _values(text: str, name_start: int, name_end: int, strength: Strength) -> It
         return  # no element's content
     if text[max(0, name_start - 1) : name_start] == ":" and "arn:" in text[max(0, name_start - 80) : name_start]:
         return
+    whole = (
+        how in ("line", "space") and text[name_start - 1 : name_start] in ("", "\n", "\t", " ") and strength in STRONG
+    )
+    stands_alone = whole and (
+        _INDENTED.match(text, name_end)
+        if how == "line"
+        else _TWO_ON_A_LINE.match(text, text.rfind("\n", 0, name_start) + 1)
+    )
     is_hash = text[name_start:name_end].lower().endswith("hash")
     if strength == "weak" and how in ("space", "line") and text[name_start : name_start + 1] != "-" and not is_hash:
         return
-    is_flag = is_hash or text[max(0, name_start - 2) : name_start] == "--" or text[name_start : name_start + 1] == "-"
+    is_flag = (
+        is_hash
+        or bool(stands_alone)
+        or text[max(0, name_start - 2) : name_start] == "--"
+        or text[name_start : name_start + 1] == "-"
+    )
     if strength == "code":
         digits = _DIGITS.match(text, at) if how in ("assign", "is", "space", "line") else None
         if digits is not None and (len(digits["v"]) >= 4 or text[name_start:name_end].lower()[:2] == "cv"):
@@ -247,11 +262,16 @@ def _is_secret(value: str, strength: Strength, how: str, *, is_quoted: bool, is_
         case "is":
             return is_plausible(value, is_quoted=is_quoted) and (is_quoted or _is_mixed(value, 6))
         case "line":
-            if is_quoted or not _is_mixed(value, 8):
+            if is_quoted or not _is_mixed(value, 6):
                 return False
-            return is_random(value, at_least=12) or (_has_digit(value) and any(c in "!#?*%+~^§&" for c in value))
+            return (
+                is_random(value, at_least=12)
+                or is_flag
+                or (_has_digit(value) and any(c in "!#?*%+~^§&" for c in value))
+            )
     if is_quoted:
-        return is_plausible(value, is_quoted=True) and (_has_digit(value) or is_random(value))
+        is_told = _has_digit(value) or is_random(value) or any(sign in "!#$%&*+?@^~" for sign in value)
+        return is_plausible(value, is_quoted=True) and is_told
     if is_flag:
         return is_plausible(value, is_quoted=True) or (strength == "password" and is_word(value))
     return is_plausible(value, is_quoted=False) and _is_mixed(value, 8) and not value.endswith("=")

@@ -49,6 +49,12 @@ def _is_value(value: str) -> bool:
     return not is_placeholder(value)
 
 
+def _is_credential(value: str) -> bool:
+    """What follows Bearer and its like."""
+    has_digit = any(letter.isdigit() for letter in value)
+    return is_random(value, at_least=12) or (len(value) >= 16 and has_digit and not is_placeholder(value))
+
+
 def _is_chosen(value: str) -> bool:
     return is_plausible(value, is_quoted=True) and any(letter.isdigit() for letter in value)
 
@@ -81,8 +87,8 @@ _RULES: Final[tuple[tuple[str, str, re.Pattern[str], Check], ...]] = tuple(
         # core.telegram.org/bots/api: id, colon, 35 characters
         ("telegram_token", ":AA", r":AA[\w-]{30,}", _always),
         # RFC 7617, 6750 and what services put in their place
-        ("authorization", "uthorization", rf"uthorization{_Q}?\]?\s*[:=,]\s*{_Q}?\s*(?:[A-Za-z][\w-]{{1,20}} +)?(?P<s>[\w+/=.~:\-]{{8,2048}})", lambda v: is_random(v, at_least=12)),
-        ("bearer", "earer", rf"earer[ _]{{1,3}}(?:{_Q} ?[+.] ?{_Q})?(?P<s>[\w+/=.~\-]{{12,4096}})", lambda v: is_random(v, at_least=12)),
+        ("authorization", "uthorization", rf"uthorization{_Q}?\]?\s*[:=,]\s*{_Q}?\s*(?:[A-Za-z][\w-]{{1,20}} +)?(?P<s>[\w+/=.~:\-]{{8,2048}})", _is_credential),
+        ("bearer", "earer", rf"earer[ _]{{1,3}}(?:{_Q} ?[+.] ?{_Q})?(?P<s>[\w+/=.~\-]{{12,4096}})", _is_credential),
         ("basic_auth", "asic ", r"asic +(?P<s>[A-Za-z0-9+/]{10,2048}={0,2})(?![\w.-])", lambda v: is_random(v, at_least=10) or v.endswith("=")),
         ("bearer", "earer_auth(", rf"earer_auth\(\s*{_Q}(?P<s>[^\"'`\s]{{8,512}}){_Q}", _is_value),
         ("basic_auth", "asicAuth(", rf"asicAuth\(\s*{_Q}[^\"'`]{{1,128}}{_Q}\s*,\s*{_Q}(?P<s>[^\"'`]{{4,256}}){_Q}", _is_value),
@@ -117,7 +123,7 @@ _RULES: Final[tuple[tuple[str, str, re.Pattern[str], Check], ...]] = tuple(
         ("ssh_key", "b3BlbnNzaC1rZXktdjEA", r"b3BlbnNzaC1rZXktdjEA[A-Za-z0-9+/=\s\\]{40,16384}", _always),
         ("private_key", "LS0tLS1CRUdJTiB", r"LS0tLS1CRUdJTi(?:B[A-Za-z0-9+/]{0,20}?(?:UFJJVkFURS|QUklWQVRF|BSSVZBVE)[A-Za-z0-9+/]{20,}={0,2})", _always),
         # links that log in whoever has them
-        ("login_link", "/", r"/(?:reset|password-?reset|reset-password|verify|confirm|invite|invitation|magic|magic-link|login|activate|unlock|join|s|share)[-/](?:[a-z]{1,16}/)?(?P<s>[\w-]{22,256})(?=[\s\"'<>)?#]|\Z)", lambda v: is_random(v, at_least=22)),
+        ("login_link", "/", r"/(?:reset|password-?reset|reset-password|verify|confirm|invite|invitation|magic|magic-link|activate|unlock)[-/](?:[a-z]{1,16}/)?(?P<s>[\w-]{16,256})(?=[\s\"'<>)?#]|\Z)", lambda v: is_random(v, at_least=16)),
         ("snmp_community", "snmp-server community", r"snmp-server community (?P<s>\S{4,64})", lambda v: v not in ("public", "private")),
         ("snmp_community", "snmp", r"snmp(?:walk|get|set|bulkwalk)\b[^\n]{0,80}? -c (?P<s>\S{4,64})", lambda v: v not in ("public", "private")),
     )

@@ -22,8 +22,8 @@ _PLACEHOLDER: Final = re.compile(
     r"|process\.env|os\.environ|os\.getenv|getenv|ENV\[|System\.|Deno\.env|import\.meta|std::env",
 )
 _STANDS_FOR: Final = re.compile(
-    r"(?:^|[^a-z])(?:your|ihre?|dein|tu|su|votre|deine?|here|example|changeme|replace|insert|enter|placeholder|dummy|redacted|"
-    r"masked|fake|todo|some|goes|my[-_](?:token|secret|password|api|key)|sample|xxx+|paste|fill)(?:[^a-z]|$)",
+    r"^\W?(?:sk-|pk-|ghp_)?(?:your|my|ihre?|dein\w?|tu|su|votre|the|some|any|insert|enter|paste|replace|put|fill|example|sample|dummy|fake|placeholder|"
+    r"redacted|masked|todo|xxx+)(?:[-_ .:](?!\d)|(?-i:[A-Z])|\Z)|[-_ .](?:here|goes[-_ ]here|example|placeholder|redacted)\W?\Z|your[-_ ]|example\.(?:com|org|net)",
     re.IGNORECASE,
 )
 _PATH: Final = re.compile(
@@ -95,6 +95,11 @@ def is_plausible(value: str, *, is_quoted: bool) -> bool:
 
 _GROUPS: Final = re.compile(r"(?:[A-Z0-9]{4,8}-){3,11}[A-Z0-9]{4,8}\Z")
 _WORD: Final = re.compile(r"[^\W\d_A-Z]{6,30}\Z")
+_JOINED: Final = re.compile(r"[A-Za-z]{3,20}(?:[-_.][A-Za-z]{3,20}){1,5}\Z")
+_IN_NAMES: Final = frozenset(
+    "password passwd secret token key user name login auth path file config env var value field input text new old current "
+    "confirm repeat hash reset change get set type default require required with from the and not none your example case sensitive".split()
+)
 _SAID_OF_PASSWORDS: Final = frozenset(
     "required optional string number secret hidden masked redacted encrypted hashed plaintext invalid incorrect missing wrong "
     "correct strong medium changed updated expired expires disabled enabled unknown default prompt generate generated random "
@@ -115,6 +120,10 @@ def is_word(value: str) -> bool:
     """What people take as a password though it is a plain word, or several; nothing that is said of passwords."""
     if _WORD.match(value):
         return value not in _SAID_OF_PASSWORDS and not is_placeholder(value)
+    if _JOINED.match(value):
+        parts = re.split(r"[-_.]", value)
+        is_named = all(part[:1].isupper() for part in parts)
+        return (is_named or ("-" in value and len(parts) > 2)) and not {p.lower() for p in parts} & _IN_NAMES
     words = value.split(" ")
     return (
         3 <= len(words) <= 8
