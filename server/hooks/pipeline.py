@@ -119,7 +119,7 @@ class HookPipeline:
             result = await self._consult(member, "before_llm", call)
             if not isinstance(result, LlmCall):
                 continue
-            if result.messages is not call.messages and (problem := check(result.messages)):
+            if result.messages is not call.messages and (problem := _problem(check, result.messages)):
                 member.warn(f"before_llm: its change of the messages is discarded: {problem}")
                 result = replace(result, messages=call.messages)
             known = {tool.name for tool in call.tools}.union(registered)
@@ -231,6 +231,13 @@ class HookPipeline:
 
     async def _concealed(self, value: Any) -> Any:
         return value if self._conceal is None else await self._conceal(value)
+
+
+def _problem(check: Check, messages: Sequence[dict[str, Any]]) -> str | None:
+    try:
+        return check(messages)
+    except (AttributeError, KeyError, TypeError) as error:  # a hook in this process may have put anything into it
+        return f"they are no messages ({type(error).__name__}: {error})"
 
 
 async def _asked(member: Member, stage: Stage, value: StageValue, at: Moment) -> StageValue | Decision | None:

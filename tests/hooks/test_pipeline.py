@@ -1,10 +1,12 @@
 """Order, chaining, short circuits, and the reference's failure table."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from server import config
+from server.agent.messages import find_violation
 from server.hooks.channel import HookCallFailed
 from server.hooks.events import Events
 from server.hooks.members import BuiltinMember
@@ -327,6 +329,21 @@ async def test_a_list_of_messages_that_no_provider_would_take_is_put_back_and_th
 
 def offering(*names: str) -> dict[str, Any]:
     return {"request": {"tools": [{"type": "function", "function": {"name": name}} for name in names]}}
+
+
+@pytest.mark.parametrize(
+    "given", [{"content": "no role"}, {"role": "assistant", "tool_calls": [{}]}, "no object"], ids=str
+)
+async def test_what_is_no_message_at_all_is_put_back_too(given: Any) -> None:
+    class Careless:
+        async def before_llm(self, call: LlmCall, at: Moment) -> LlmCall:
+            return replace(call, messages=[*call.messages, given])
+
+    pipeline = pipeline_of(builtin("careless", Careless()))
+
+    result = await pipeline.before_llm(call(), registered=(), check=find_violation)
+
+    assert result.messages == call().messages
 
 
 async def test_a_tool_belongs_to_the_hook_that_added_it_and_no_other() -> None:
