@@ -42,7 +42,7 @@ def test_resources_are_read_shown_or_named() -> None:
 
 def test_structured_content_is_read_where_there_is_no_text() -> None:
     assert read(structuredContent={"ä": 1}).for_llm == '{"ä":1}'
-    assert read(image(), structuredContent={"a": 1}).for_llm == '[image]\n{"a": 1}'
+    assert read(image(), structuredContent={"a": 1}).for_llm == '[image]\n{"a":1}'
     assert read(text("1"), structuredContent={"a": 1}).for_llm == "1"
 
 
