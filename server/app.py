@@ -110,6 +110,7 @@ class App:
         self._readiness.set("skills", "ready")
         self._readiness.set("model", "loading")
         self._show_speech()
+        self._show_ears()
         self.hooks = HookHost(settings.hooks, environ, terms=hook_terms, on_change=self._show_hooks)
         self.storage = Storage(settings.storage, data_dir)
         self._lasting = AsyncExitStack()
@@ -322,6 +323,15 @@ class App:
         self._metrics.show("parley_storage_up", "1: the database served when it was last asked", lambda: database.is_up)
         self._metrics.show("parley_audit_queued", "Entries of the audit log to be written", lambda: audit.queued)
         self._metrics.show("parley_audit_lost", "Entries of the audit log lost since the start", lambda: audit.dropped)
+
+    def _show_ears(self) -> None:
+        if (detector := self._speech.detector) is None:
+            return
+        show = self._metrics.show
+        show("parley_vad_windows", "Windows of 32 ms that voice detection has judged", lambda: detector.windows)
+        show("parley_vad_skipped", "Of these, quieter than the energy floor", lambda: detector.skipped)
+        show("parley_vad_refused", "Windows that came faster than they could be judged", lambda: detector.refused)
+        show("parley_vad_busy_seconds", "CPU time of voice detection", lambda: detector.busy_s)
 
     def _show_speech(self) -> None:
         status = self._speech.status

@@ -129,11 +129,6 @@ class Listener:
         """Windows that are not judged yet."""
         return len(self._ends_ms)
 
-    @property
-    def refused_windows(self) -> int:
-        """Sound that came faster than it could be judged and was dropped, in windows of 32 ms."""
-        return self._stream.refused
-
     def configure(self, *, sample_rate: int, turn_detection: TurnDetection) -> None:
         """From now on; discards the utterance under way."""
         self.discard()
@@ -216,10 +211,8 @@ class Listener:
         self._pre_roll.clear()
 
     def _reopen(self) -> None:
-        refused = self._stream.refused
         self._stream.close()
         self._stream = self._detector.open(self._on_judged)
-        self._stream.refused = refused
 
     def _take(self, window: Samples, end_ms: float) -> None:
         if self._turn_detection == "push_to_talk":

@@ -67,6 +67,7 @@ class VadStream:
         """Take WINDOW samples; the answer comes to `on_judged`. False: too many wait, it is refused and counted."""
         if self.is_closed or len(self._waiting) >= MAX_WAITING:
             self.refused += 1
+            self._detector.refused += 1
             return False
         self._waiting.append(window)
         self._detector.enqueue(self)
@@ -96,6 +97,8 @@ class VoiceDetector:
         self.windows = 0
         self.skipped = 0
         """Of `windows`, those below the energy floor."""
+        self.refused = 0
+        """Came while too many of their stream waited, and were dropped."""
         self.busy_s = 0.0
         """CPU time of the thread."""
         self.failure: str | None = None

@@ -292,5 +292,5 @@ async def test_a_second_of_sound_at_once_is_heard_like_a_second_in_frames(detect
     await stopped.wait()
 
     assert room.kinds() == [Detected, Started, Paused, Stopped]
-    assert room.listener.refused_windows == 0
+    assert room.detector.refused == 0
     assert WINDOW == 512
