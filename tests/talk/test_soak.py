@@ -21,13 +21,11 @@ import psutil
 import pytest
 from websockets.asyncio.client import ClientConnection, connect
 
+from benchmarks.processes import running
 from server.speech.audio import SPEECH_RATE, samples_to_pcm16
 from tests.model.profile import IS_SOAK
-from tests.support.openai_script import text
-from tests.support.openai_server import OpenAIServer
 from tests.support.server_process import ServerProcess, endpoint
 from tests.support.speech_corpus import at_level, noise, spoken
-from tests.support.speech_server import speech_server
 
 CYCLES: Final = 5000 if IS_SOAK else 100
 AT_ONCE: Final = 5
@@ -78,17 +76,14 @@ class Watch:
 
 @asynccontextmanager
 async def listening(folder: Path) -> AsyncIterator[Watch]:
-    async with (
-        OpenAIServer(respond=lambda request: text("It is noon. ", "Anything else?")) as model,
-        speech_server(text="What time is it?", pieces=[bytes(9600)] * 2) as engines,
-    ):
+    async with running("-m", "benchmarks.voice_engines") as engines:
         speech = {
             f"PARLEY_SPEECH__{part}__{key}": value
             for part in ("STT", "TTS")
-            for key, value in (("PROVIDER", "openai"), ("BASE_URL", engines.base_url), ("MODEL", "scripted"))
+            for key, value in (("PROVIDER", "openai"), ("BASE_URL", engines.url), ("MODEL", "scripted"))
         }
         limits = {"limits": {"max_frames_per_s": 1_000_000}}
-        async with ServerProcess(folder, environ={**endpoint(model.url), **speech}, settings=limits) as server:
+        async with ServerProcess(folder, environ={**endpoint(engines.url), **speech}, settings=limits) as server:
             await until_it_hears(server.ws_url)
             yield Watch(server)
 
