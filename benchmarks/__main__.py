@@ -20,6 +20,7 @@ from benchmarks import (
     policy_corpora,
     process_hooks,
     reload,
+    talking,
     tool_chain,
     turns,
     voice,
@@ -38,6 +39,7 @@ SCENARIOS: dict[str, Callable[..., Awaitable[list[Figure]]]] = {
     "idle": idle.measure,
     "voice": voice.measure,
     "voice_share": voice_share.measure,
+    "talking": talking.measure,
 }
 
 
