@@ -34,7 +34,7 @@ TURN_S: Final = 8.0
 """Of sound in each turn of the long conversation."""
 SAMPLES: Final = 20
 _MESSAGE_BYTES: Final = 32_000
-_SLOPE_KB: Final = 1.0
+_SLOPE_KB: Final = 2.0
 """A cycle or turn; less is what allocators and caches of requests settle with."""
 
 
