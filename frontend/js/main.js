@@ -7,8 +7,8 @@
  */
 
 import { changed, clicked } from "./actions.js";
-import { picturesOf, readPicture } from "./image_intake.js";
-import { imageBudgetBytes, MAX_ATTACHED } from "./images.js";
+import { attach, listenForPictures } from "./attaching.js";
+import { imageBudgetBytes } from "./images.js";
 import { loadingStages } from "./loading.js";
 import { claim } from "./locks.js";
 import { reduce } from "./reduce.js";
@@ -83,6 +83,15 @@ const microphone = new Microphone({
   onLevel: page.showLevel,
   onLost: () => dispatch({ type: "microphone_off", problem: "The microphone was unplugged." }),
 });
+
+/** Where pictures of the user come in. */
+const intake = {
+  dispatch,
+  id: newId,
+  budgetBytes: () => imageBudgetBytes(state.server?.limits ?? null),
+  isOpen: () => !page.input().readOnly,
+  showDrop: page.showDrop,
+};
 
 /** @type {WakeLockSentinel | null} a phone that sleeps hears nothing */
 let wakeLock = null;
@@ -286,47 +295,6 @@ function send() {
   dispatch({ type: "submit", text: page.input().value, turnId: newId(), at: Date.now() });
 }
 
-/** Pictures that were picked, pasted or dropped, in their order. @param {readonly File[]} files */
-async function attach(files) {
-  const pictures = files.slice(0, MAX_ATTACHED + 1); // one too many is told of; more need not be read
-  if (!pictures.length || page.input().readOnly) return;
-  dispatch({ type: "reading_images", count: pictures.length });
-  for (const file of pictures) {
-    const as = { id: newId(), budgetBytes: imageBudgetBytes(state.server?.limits ?? null) };
-    dispatch({ type: "attach", image: await readPicture(file, as).catch(unread) });
-  }
-}
-
-/** @param {unknown} error */
-function unread(error) {
-  const message = error instanceof Error ? error.message : String(error);
-  dispatch({ type: "warn", code: "image_unreadable", message });
-  return null;
-}
-
-function listenForPictures() {
-  document.addEventListener("paste", (event) => {
-    const files = picturesOf(event.clipboardData?.files);
-    if (!files.length || event.clipboardData?.types.includes("text/plain")) return; // of a text, the picture is a copy
-    event.preventDefault();
-    void attach(files);
-  });
-  document.addEventListener("dragover", (event) => {
-    if (!event.dataTransfer?.types.includes("Files")) return;
-    event.preventDefault();
-    page.showDrop(true);
-  });
-  document.addEventListener("dragleave", (event) => event.relatedTarget === null && page.showDrop(false));
-  document.addEventListener("drop", (event) => {
-    page.showDrop(false);
-    if (!event.dataTransfer?.types.includes("Files")) return;
-    event.preventDefault(); // else the browser would leave the page for the file
-    const files = picturesOf(event.dataTransfer.files);
-    if (files.length) void attach(files);
-    else dispatch({ type: "warn", code: "image_unreadable", message: "Only pictures can be attached." });
-  });
-}
-
 /** @param {DOMStringMap} data */
 function answer({ action, id = "" }) {
   dispatch({ type: "answer_approval", id, approved: action === "allow", fields: page.approvalFields() });
@@ -394,7 +362,7 @@ function listenForTalk() {
 
 function listen() {
   listenForTalk();
-  listenForPictures();
+  listenForPictures(intake);
   document.addEventListener("click", ({ target }) => {
     const element =
       target instanceof Element ? /** @type {HTMLElement | null} */ (target.closest("[data-action]")) : null;
@@ -408,7 +376,7 @@ function listen() {
   });
   document.addEventListener("change", ({ target }) => {
     const field = /** @type {HTMLInputElement} */ (target);
-    if (field.id === "picker") return void attach(page.picked());
+    if (field.id === "picker") return void attach(page.picked(), intake);
     const event = changed(field.dataset, field);
     if (event) dispatch(event);
   });

@@ -1,0 +1,56 @@
+/**
+ * Pictures that the user picks, pastes or drops, on their way to the message field.
+ *
+ * @typedef {object} Intake
+ * @property {(event: import("./reduce.js").Event) => void} dispatch
+ * @property {() => string} id
+ * @property {() => number} budgetBytes of one picture
+ * @property {() => boolean} isOpen may anything be written here?
+ * @property {(isOver: boolean) => void} showDrop
+ */
+
+import { picturesOf, readPicture } from "./image_intake.js";
+import { MAX_ATTACHED } from "./images.js";
+
+/** One after the other, in their order. @param {readonly File[]} files @param {Intake} intake */
+export async function attach(files, { dispatch, id, budgetBytes, isOpen }) {
+  const pictures = files.slice(0, MAX_ATTACHED + 1); // one too many is told of; more need not be read
+  if (!pictures.length || !isOpen()) return;
+  dispatch({ type: "reading_images", count: pictures.length });
+  for (const file of pictures) {
+    const image = await readPicture(file, { id: id(), budgetBytes: budgetBytes() }).catch((error) => {
+      dispatch(unreadable(String(error?.message ?? error)));
+      return null;
+    });
+    dispatch({ type: "attach", image });
+  }
+}
+
+/** @param {Intake} intake */
+export function listenForPictures(intake) {
+  document.addEventListener("paste", (event) => {
+    const files = picturesOf(event.clipboardData?.files);
+    if (!files.length || event.clipboardData?.types.includes("text/plain")) return; // of a text, the picture is a copy
+    event.preventDefault();
+    void attach(files, intake);
+  });
+  document.addEventListener("dragover", (event) => {
+    if (!event.dataTransfer?.types.includes("Files")) return;
+    event.preventDefault();
+    intake.showDrop(true);
+  });
+  document.addEventListener("dragleave", (event) => event.relatedTarget === null && intake.showDrop(false));
+  document.addEventListener("drop", (event) => {
+    intake.showDrop(false);
+    if (!event.dataTransfer?.types.includes("Files")) return;
+    event.preventDefault(); // else the browser would leave the page for the file
+    const files = picturesOf(event.dataTransfer.files);
+    if (files.length) void attach(files, intake);
+    else intake.dispatch(unreadable("Only pictures can be attached."));
+  });
+}
+
+/** @param {string} message @returns {import("./reduce.js").Event} */
+function unreadable(message) {
+  return { type: "warn", code: "image_unreadable", message };
+}
