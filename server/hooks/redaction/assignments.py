@@ -81,7 +81,7 @@ def named_spans(page: Page) -> Iterator[Span]:
     is_ascii = text.isascii()
     ends: set[int] = set()
     for stem, stem_is_ascii in _STEMS:
-        if is_ascii and not stem_is_ascii:
+        if (is_ascii and not stem_is_ascii) or (stem_is_ascii and stem not in page.low_index):
             continue
         done = 0  # names inside a value that was taken out need no look
         for at in occurrences(lower, stem):

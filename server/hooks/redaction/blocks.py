@@ -139,9 +139,16 @@ _BEHIND: Final[dict[str, re.Pattern[str]]] = {
 }
 
 
+_WORD_OF: Final = {  # the longest part of an anchor that is one word, or a part of one
+    anchor: max(re.split(r"[^A-Za-z0-9_.~$-]+", anchor), key=len) for _, anchor, _, _ in _RULES
+}
+
+
 def form_spans(page: Page) -> Iterator[Span]:
     text = page.text
     for kind, anchor, shape, check in _RULES:
+        if _WORD_OF[anchor] not in page.index:
+            continue
         for match in matches(text, anchor, shape):
             if kind in _BEHIND and anchor != "://":
                 yield from _with_what_stands_before(text, kind, match)

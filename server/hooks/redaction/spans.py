@@ -71,6 +71,15 @@ class Page:
         return frozenset(self._tokens)
 
     @cached_property
+    def index(self) -> str:
+        """Each word once: where a part of a word is not in here, it is not in the text, and this is shorter."""
+        return " ".join(self.words)
+
+    @cached_property
+    def low_index(self) -> str:
+        return self.index.lower()
+
+    @cached_property
     def low_words(self) -> frozenset[str]:
         return frozenset(word.lower() for word in self.words)
 
