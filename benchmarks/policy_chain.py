@@ -7,8 +7,8 @@ from typing import Any
 from benchmarks.figures import Figure, figure
 from server import config
 from server.hooks.layers import TurnHooks, TurnLayers
-from server.hooks.policy import PolicyBook
-from server.hooks.policy_document import PolicyDocument, document_of
+from server.hooks.policy.document import PolicyDocument, document_of
+from server.hooks.policy.policy import PolicyBook
 from server.hooks.types import TurnFacts
 from server.llm.types import ToolCall, ToolSpec
 from server.storage.audit_entry import AuditEntry, body_of

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.figures import Figure
-from server.hooks.danger.calls import judge_call
-from server.hooks.redaction.redact import redact, redact_result
+from server.hooks.policy.danger.calls import judge_call
+from server.hooks.policy.redaction.redact import redact, redact_result
 
 FOLDER = Path(__file__).parent.parent / "tests" / "corpora" / "policy"
 _Z = 1.96  # of the normal distribution, for 95 %

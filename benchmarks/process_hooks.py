@@ -16,8 +16,8 @@ import msgspec
 
 from benchmarks.figures import Figure, figure
 from server.config import ProcessHook
-from server.hooks.process_hook import ProcessHook as Hook
-from server.hooks.process_pipes import PIPE_BYTES
+from server.hooks.process.pipes import PIPE_BYTES
+from server.hooks.process.process_hook import ProcessHook as Hook
 
 CHILD = """
 import sys

@@ -5,9 +5,9 @@ from typing import Any
 
 from benchmarks.figures import Figure, figure
 from server import config
+from server.hooks.interception.members import BuiltinMember
+from server.hooks.interception.stages import Moment, ToolAsk, ToolRan
 from server.hooks.layers import HookLayers, TurnHooks, TurnLayers
-from server.hooks.members import BuiltinMember
-from server.hooks.stages import Moment, ToolAsk, ToolRan
 from server.hooks.types import TurnFacts
 from server.llm.types import ToolCall, ToolSpec
 from server.tools.executor import ToolExecutor

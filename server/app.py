@@ -22,14 +22,14 @@ from server.gateway.readiness import Readiness
 from server.gateway.rest.policy_routes import HandlerCatalog
 from server.gateway.rest.rest_api import RestApi
 from server.gateway.websocket_server import WebSocketServer
-from server.hooks.config_store import PolicyStore
-from server.hooks.host import HookHost
+from server.hooks.approval.stored_approvals import StoredApprovals
 from server.hooks.layers import HookLayers
-from server.hooks.policy import PolicyBook
-from server.hooks.policy_document import document_of_config
-from server.hooks.policy_kinds import BUILTIN_KINDS
-from server.hooks.process_hook import Terms
-from server.hooks.stored_approvals import StoredApprovals
+from server.hooks.policy.config_store import PolicyStore
+from server.hooks.policy.document import document_of_config
+from server.hooks.policy.kinds import BUILTIN_KINDS
+from server.hooks.policy.policy import PolicyBook
+from server.hooks.process.host import HookHost
+from server.hooks.process.process_hook import Terms
 from server.llm.embedded import EmbeddedModel
 from server.llm.factory import create_model
 from server.llm.types import LanguageModel, ModelInfo
@@ -46,7 +46,7 @@ from server.speech.service import SpeechService
 from server.storage.storage import Storage
 from server.tools.builtin import build_registry
 from server.tools.executor import ToolExecutor
-from server.tools.mcp import McpServers
+from server.tools.mcp.servers import McpServers
 from server.tools.registry import ToolShelf
 from server.wire import frames as wire
 from skills_engine import Signer, SkillsLibrary, SkillsSnapshot

@@ -22,8 +22,8 @@ SLOW = (
     "gateway/test_process.py",
     "hooks/authoring/test_trial.py",
     "hooks/test_examples.py",
-    "hooks/test_host.py",
-    "hooks/test_process_hook.py",
+    "hooks/process/test_host.py",
+    "hooks/process/test_process_hook.py",
     "llm/test_embedded_process.py",
 )
 """Files that start the real server, the real model or real hooks anew for each test; `make check` leaves them out."""

@@ -6,8 +6,8 @@ from typing import Any
 
 from server import config
 from server.agent.messages import Conversation, Origin, find_violation
+from server.hooks.interception.stages import LlmCall
 from server.hooks.layers import TurnHooks
-from server.hooks.stages import LlmCall
 from server.llm.types import Message, ModelRequest, ToolSpec
 
 

@@ -12,12 +12,13 @@ import msgspec
 from server import config
 from server.config_file import load_config
 from server.errors import ConfigError
-from server.hooks import process_group, process_settings
 from server.hooks.authoring.replay import Replayed, replay
 from server.hooks.authoring.report import Printer, as_json
 from server.hooks.authoring.trial import Plan, Trial
 from server.hooks.channel import STAGES
-from server.hooks.recording import Recording, RecordingUnusable, read_recording
+from server.hooks.process import group as process_group
+from server.hooks.process import settings as process_settings
+from server.hooks.process.recording import Recording, RecordingUnusable, read_recording
 
 OK, PROBLEMS, USAGE = 0, 1, 2
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from server import config
-from server.hooks.builtins import BuiltinHooks
 from server.hooks.channel import HookChannel
-from server.hooks.events import Events
-from server.hooks.members import Member, ProcessMember
-from server.hooks.pipeline import HookPipeline
+from server.hooks.interception.builtins import BuiltinHooks
+from server.hooks.interception.events import Events
+from server.hooks.interception.members import Member, ProcessMember
+from server.hooks.interception.pipeline import HookPipeline
 from server.hooks.types import AskHuman, ToolPolicy, TurnFacts
 from server.media.store import MediaItem
 

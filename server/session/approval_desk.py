@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, Protocol
 
 from server import config
-from server.hooks.approvals import ApprovalsInMemory, RememberedApprovals
+from server.hooks.approval.approvals import ApprovalsInMemory, RememberedApprovals
 from server.hooks.types import Answer, AnsweredBy, Question, Remember
 
 MAX_OPEN: Final = 32

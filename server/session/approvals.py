@@ -10,7 +10,7 @@ from typing import Final
 from msgspec import UNSET
 
 from server.errors import FrameError
-from server.hooks.approvals import (
+from server.hooks.approval.approvals import (
     MAX_REASON_CHARS,
     call_key,
     canonical_json,

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from server.hooks.pipeline import Answered
+from server.hooks.interception.pipeline import Answered
 from server.hooks.types import Ending, Invocation, ToolManifest, ToolOutcome
 from server.llm.types import ToolCall
 from server.tools.registry import Tool

@@ -4,10 +4,10 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any, Final
 
+from server.hooks.interception.members import Member
+from server.hooks.interception.pipeline import Answered, Denied, Edited
+from server.hooks.interception.stages import ToolAsk
 from server.hooks.layers import TurnHooks
-from server.hooks.members import Member
-from server.hooks.pipeline import Answered, Denied, Edited
-from server.hooks.stages import ToolAsk
 from server.hooks.types import Permission, ToolOutcome
 from server.tools.arguments import parse_arguments
 from server.tools.course import Course

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import jsonschema
 from referencing.exceptions import Unresolvable
 
-from server.hooks.stages import ToolAnswer
+from server.hooks.interception.stages import ToolAnswer
 from server.llm.schemas import validator
 from server.llm.types import ToolSpec
 

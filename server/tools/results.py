@@ -8,9 +8,9 @@ from typing import Final
 
 from server import config
 from server.errors import ToolError
+from server.hooks.interception.members import is_cancelled
+from server.hooks.interception.stages import ToolAnswer, ToolRan
 from server.hooks.layers import TurnHooks
-from server.hooks.members import is_cancelled
-from server.hooks.stages import ToolAnswer, ToolRan
 from server.hooks.types import Ending, ToolOutcome
 from server.media.references import MediaError
 from server.media.store import MediaItem

@@ -7,10 +7,10 @@ from typing import Any
 
 from server import config
 from server.hooks.channel import HookCallFailed, Stage
-from server.hooks.events import Events
+from server.hooks.interception.events import Events
+from server.hooks.interception.members import Member, ProcessMember
+from server.hooks.interception.pipeline import HookPipeline
 from server.hooks.layers import TurnLayers
-from server.hooks.members import Member, ProcessMember
-from server.hooks.pipeline import HookPipeline
 from server.hooks.types import Answer, AskHuman, Question, TurnFacts
 
 FACTS = TurnFacts(session_id="s1", turn_id="t1", user_id="ann", conversation="c1", user_message="What time is it?")

@@ -12,10 +12,10 @@ from typing import Final
 import psutil
 
 from server.config import Hooks
-from server.hooks.host import HookHost
-from server.hooks.process_hook import ProcessHook, Terms
-from server.hooks.process_life import Limits
-from server.hooks.restarts import Patience
+from server.hooks.process.host import HookHost
+from server.hooks.process.life import Limits
+from server.hooks.process.process_hook import ProcessHook, Terms
+from server.hooks.process.restarts import Patience
 from tests.hooks.stage import settings, until
 
 FAULTS: Final = {

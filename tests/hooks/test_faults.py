@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from server.hooks.channel import HookCallFailed
-from server.hooks.host import HookHost
+from server.hooks.process.host import HookHost
 from tests.hooks.faults import FAULTS, TERMS, faulty, hooks_of, nothing_left, soak
 from tests.hooks.stage import ENVIRON
 from tests.support.client import client

@@ -13,8 +13,8 @@ import msgspec
 import pytest
 
 from server import config
-from server.hooks.host import HookHost
 from server.hooks.layers import HookLayers
+from server.hooks.process.host import HookHost
 from server.llm.types import ToolCall
 from server.tools.executor import ToolExecutor
 from server.tools.registry import ToolRegistry

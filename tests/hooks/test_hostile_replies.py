@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 from server.agent.messages import find_violation
 from server.hooks.channel import STAGES, Stage
-from server.hooks.fields import ReplyUnusable
-from server.hooks.replies import read_reply
-from server.hooks.shapes import params
-from server.hooks.stages import LlmAnswer, LlmCall, Moment, ToolAsk, ToolRan, Verdict
+from server.hooks.interception.fields import ReplyUnusable
+from server.hooks.interception.replies import read_reply
+from server.hooks.interception.shapes import params
+from server.hooks.interception.stages import LlmAnswer, LlmCall, Moment, ToolAsk, ToolRan, Verdict
 from tests.hooks.fakes import FACTS, hook, pipeline_of
-from tests.hooks.test_replies import VALUES
+from tests.hooks.interception.test_replies import VALUES
 
 KEYS = (
     "action reason request response call result approved allow decision args model messages tools options role content "

@@ -13,8 +13,8 @@ from server.hooks.__main__ import OK, main
 from server.hooks.authoring.judging import judge
 from server.hooks.authoring.scenes import ORDER, events, scenes
 from server.hooks.channel import STAGES, Stage
-from server.hooks.event_kinds import ALIAS_OF, observed
-from server.hooks.events import EventMethod
+from server.hooks.interception.event_kinds import ALIAS_OF, observed
+from server.hooks.interception.events import EventMethod
 
 ROOT = Path(__file__).parent.parent.parent
 PAGE = (ROOT / "docs" / "process-hooks.md").read_text("utf-8")

@@ -9,7 +9,7 @@ from typing import Any
 from server import config
 from server.agent.agent_client import TurnOptions
 from server.agent.chunks import LLMChunk
-from server.hooks.approvals import RememberedApprovals
+from server.hooks.approval.approvals import RememberedApprovals
 from server.hooks.types import Answer, AskHuman, Permission, Question, TurnFacts
 from server.llm.types import Message
 from server.session.approval_desk import ApprovalDesk

@@ -8,7 +8,7 @@ import pytest
 
 from server import config
 from server.agent.chunks import LLMChunk
-from server.hooks.approvals import ApprovalsInMemory
+from server.hooks.approval.approvals import ApprovalsInMemory
 from server.hooks.types import Answer
 from server.session.approval_desk import MAX_OPEN, ApprovalDesk
 from server.session.filler import Filler

@@ -10,7 +10,7 @@ import msgspec
 
 from server import config
 from server.app import App
-from server.hooks.process_hook import Terms
+from server.hooks.process.process_hook import Terms
 
 PRESET: dict[str, Any] = {
     "listen": {"port": 0},

@@ -9,9 +9,9 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from server.config import McpServer
-from server.hooks.restarts import Patience
-from server.hooks.stages import ToolAnswer
-from server.tools.mcp_server import McpConnection
+from server.hooks.interception.stages import ToolAnswer
+from server.hooks.process.restarts import Patience
+from server.tools.mcp.server import McpConnection
 from server.tools.registry import Tool
 
 LIMIT_S = 30.0

@@ -11,9 +11,9 @@ import pytest
 
 from server import config
 from server.errors import ToolError
+from server.hooks.interception.members import BuiltinMember
+from server.hooks.interception.stages import Abort, LlmCall, Moment, ToolAnswer, ToolAsk, ToolRan, Verdict
 from server.hooks.layers import TurnHooks, TurnLayers
-from server.hooks.members import BuiltinMember
-from server.hooks.stages import Abort, LlmCall, Moment, ToolAnswer, ToolAsk, ToolRan, Verdict
 from server.hooks.types import Invocation, Permission, ToolOutcome, TurnAborted
 from server.llm.types import ToolCall, ToolSpec
 from server.media.references import MediaError

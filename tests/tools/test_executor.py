@@ -9,7 +9,7 @@ import pytest
 
 from server.config import Tools as Settings
 from server.errors import ToolError
-from server.hooks.stages import ToolAnswer
+from server.hooks.interception.stages import ToolAnswer
 from server.hooks.types import ToolOutcome
 from server.llm.types import ToolCall, ToolSpec
 from server.tools.course import MAX_ERROR_BYTES, cut_to

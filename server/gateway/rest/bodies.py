@@ -5,8 +5,8 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
-from server.hooks.health import HookHealth
-from server.hooks.policy_document import PolicyBody
+from server.hooks.policy.document import PolicyBody
+from server.hooks.process.health import HookHealth
 from server.storage.approvals import RememberedApproval
 from server.storage.audit_query import MAX_PAGE
 

@@ -5,15 +5,15 @@ from typing import Final
 
 from server.gateway.rest.bodies import AvailableHandlers, HandlerInfo, PolicySaved, ScopeQuery, WrappedPolicy
 from server.gateway.rest.operation import Answer, Call, Operation, Refusal
-from server.hooks.config_store import PolicyStore, Scope
-from server.hooks.policy_document import (
+from server.hooks.policy.config_store import PolicyStore, Scope
+from server.hooks.policy.document import (
     HandlerKind,
     PolicyBody,
     PolicyDocument,
     read_document,
     without_locked,
 )
-from server.hooks.policy_stages import check_stages
+from server.hooks.policy.stages import check_stages
 from server.storage.audit_entry import AuditEntry
 from server.storage.audit_log import AuditLog
 

@@ -13,8 +13,8 @@ from server.gateway.rest.bodies import HookProcesses, OpenApi
 from server.gateway.rest.openapi import build_document
 from server.gateway.rest.operation import Answer, Call, Operation, handler_of
 from server.gateway.rest.policy_routes import HandlerCatalog, PolicyRoutes
-from server.hooks.config_store import PolicyStore
-from server.hooks.health import HookHealth
+from server.hooks.policy.config_store import PolicyStore
+from server.hooks.process.health import HookHealth
 from server.storage.storage import Storage
 
 DOCUMENT: Final = "/openapi.json"

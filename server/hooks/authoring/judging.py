@@ -5,9 +5,9 @@ from typing import Any, Final, NamedTuple
 
 from server.hooks.authoring.line_faults import Fault
 from server.hooks.authoring.scenes import Scene
-from server.hooks.fields import ReplyUnusable
-from server.hooks.replies import read_reply
-from server.hooks.stages import (
+from server.hooks.interception.fields import ReplyUnusable
+from server.hooks.interception.replies import read_reply
+from server.hooks.interception.stages import (
     Abort,
     Decision,
     Deny,

@@ -7,8 +7,8 @@ from collections import deque
 from typing import Final
 
 from server.hooks.authoring.line_faults import Fault, fault, shown
-from server.hooks.lines import Line, Overlong
-from server.hooks.tap import Tap
+from server.hooks.process.lines import Line, Overlong
+from server.hooks.process.tap import Tap
 
 _ID: Final = re.compile(rb'\{"jsonrpc":"2\.0","id":(\d+),')
 _MAX_COMPLAINTS: Final = 10  # lines of standard error that are shown

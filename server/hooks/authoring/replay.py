@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from server import config
 from server.hooks.channel import HookCallFailed
-from server.hooks.process_life import Limits, ProcessLife
-from server.hooks.recording import Exchange, RecordedLife
+from server.hooks.process.life import Limits, ProcessLife
+from server.hooks.process.recording import Exchange, RecordedLife
 
 _MAX_DIFFERENCES: Final = 20  # of one reply
 _SHOWN_CHARACTERS: Final = 80

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any, Final, TextIO
 
 from server.hooks.authoring.trial import Plan, Step, Trial
-from server.hooks.process_settings import modes
+from server.hooks.process.settings import modes
 
 _COLOURS: Final = {"ok": "32", "hint": "33", "PROBLEM": "31;1"}
 _WIDTH: Final = 46

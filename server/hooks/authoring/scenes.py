@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from server.hooks.channel import Stage
-from server.hooks.events import EventMethod, HookEvent, notification
-from server.hooks.shapes import TRACE_PATHS
-from server.hooks.shapes import params as shape
-from server.hooks.stages import LlmAnswer, LlmCall, Moment, StageValue, ToolAnswer, ToolAsk, ToolRan
+from server.hooks.interception.events import EventMethod, HookEvent, notification
+from server.hooks.interception.shapes import TRACE_PATHS
+from server.hooks.interception.shapes import params as shape
+from server.hooks.interception.stages import LlmAnswer, LlmCall, Moment, StageValue, ToolAnswer, ToolAsk, ToolRan
 from server.hooks.types import TurnFacts
 from server.llm.types import Message, ToolCall, ToolSpec, Usage
 

@@ -10,18 +10,18 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from server import config
-from server.hooks import process_settings
 from server.hooks.authoring.judging import judge, judge_own, slowness
 from server.hooks.authoring.line_faults import Fault
 from server.hooks.authoring.listener import Listener
 from server.hooks.authoring.scenes import ORDER, Scene, call_of, events, scenes
 from server.hooks.channel import HookCallFailed, Stage
-from server.hooks.event_kinds import observed
-from server.hooks.members import limit_s
-from server.hooks.process_hook import PROTOCOL_VERSION
-from server.hooks.process_life import Limits, ProcessLife
-from server.hooks.stages import ToolAsk
-from server.hooks.tap import Tap
+from server.hooks.interception.event_kinds import observed
+from server.hooks.interception.members import limit_s
+from server.hooks.interception.stages import ToolAsk
+from server.hooks.process import settings as process_settings
+from server.hooks.process.life import Limits, ProcessLife
+from server.hooks.process.process_hook import PROTOCOL_VERSION
+from server.hooks.process.tap import Tap
 from server.llm.types import ToolSpec
 
 _LIMITS: Final = Limits()

@@ -13,7 +13,7 @@ from aiohttp.test_utils import TestServer
 from server.gateway.rest.audit_routes import MAX_EXPORTS, AuditRoutes
 from server.gateway.rest.bodies import AuditExportQuery
 from server.gateway.rest.operation import Call
-from server.hooks.stored_approvals import StoredApprovals
+from server.hooks.approval.stored_approvals import StoredApprovals
 from server.session.visitor import Visitor
 from server.storage.audit_entry import AuditEntry
 from tests.gateway.rest.conftest import Client

@@ -10,7 +10,7 @@ import pytest
 from server import config
 from server.hooks.authoring.replay import Replayed, compare, replay
 from server.hooks.authoring.trial import Plan, Trial
-from server.hooks.recording import Exchange, RecordedLife, Recording, read_recording
+from server.hooks.process.recording import Exchange, RecordedLife, Recording, read_recording
 from tests.hooks.serving import CHILDREN
 
 

@@ -1,0 +1,273 @@
+"""The five stages of one turn: who is asked in which order, and what a failure means.
+
+A hook that fails is skipped and the next one gets what it would have got; an
+approver that fails denies, and so does a guard (`on_error: closed`). The first
+decision ends the chain. What one hook changed, the next one sees.
+"""
+
+import logging
+import time
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from server.hooks.channel import STAGES, HookCallFailed, Stage
+from server.hooks.interception.changes import action_of, changes, cut, trimmed
+from server.hooks.interception.events import Events
+from server.hooks.interception.members import Member
+from server.hooks.interception.stages import (
+    Abort,
+    Decision,
+    Deny,
+    LlmAnswer,
+    LlmCall,
+    Moment,
+    Respond,
+    StageValue,
+    ToolAnswer,
+    ToolAsk,
+    ToolRan,
+    Verdict,
+)
+from server.hooks.types import AskHuman, TurnAborted, TurnFacts
+
+logger = logging.getLogger(__name__)
+
+DENIED = "Tool execution denied by hook"
+NOT_APPROVED = "Tool execution denied by approval hook"
+
+Conceal = Callable[[Any], Awaitable[Any]]
+Check = Callable[[Sequence[dict[str, Any]]], str | None]
+"""Why no provider would take a list of messages; None: it would."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HookReport:
+    """What a hook did, for the inspector."""
+
+    event: Literal["hook_changed", "hook_failed"]
+    data: dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Answered:
+    """A hook gave the result in the tool's place."""
+
+    hook: str
+    answer: ToolAnswer
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Denied:
+    hook: str
+    text: str
+    """What the model reads."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Edited:
+    """A human has changed the arguments while approving."""
+
+    editor: Member
+    """Who asked that human."""
+    call: ToolAsk
+
+
+class HookPipeline:
+    """Built once per turn, over the hooks that the turn pinned."""
+
+    def __init__(
+        self,
+        members: Sequence[Member],
+        facts: TurnFacts,
+        *,
+        events: Events,
+        ask: AskHuman | None = None,
+        is_traced: bool = False,
+        conceal: Conceal | None = None,
+    ) -> None:
+        ordered = sorted(members, key=lambda member: member.order)
+        self._at_stage: dict[Stage, tuple[Member, ...]] = {
+            stage: tuple(member for member in ordered if stage in member.stages) for stage in STAGES
+        }
+        self._facts = facts
+        self._ask = ask
+        self._events = events
+        self._is_traced = is_traced
+        self._conceal = conceal
+        self._injected: dict[str, str] = {}  # tool → the hook that added it, for the whole turn
+        self._reports: list[HookReport] = []
+
+    def has(self, stage: Stage) -> bool:
+        return bool(self._at_stage[stage])
+
+    def take_reports(self) -> list[HookReport]:
+        """What hooks did since the last time; always empty without a trace."""
+        reports, self._reports = self._reports, []
+        return reports
+
+    def injector(self, tool: str) -> str | None:
+        """The hook whose own tool this is."""
+        return self._injected.get(tool)
+
+    async def before_llm(self, call: LlmCall, *, registered: Collection[str], check: Check) -> LlmCall:
+        """Raises TurnAborted. A list of messages that no provider would take is put back as it was.
+
+        `registered`: the tools that are no hook's, offered in this call or not.
+        """
+        for member in self._at_stage["before_llm"]:
+            result = await self._consult(member, "before_llm", call)
+            if not isinstance(result, LlmCall):
+                continue
+            if result.messages is not call.messages and (problem := _problem(check, result.messages)):
+                member.warn(f"before_llm: its change of the messages is discarded: {problem}")
+                result = replace(result, messages=call.messages)
+            known = {tool.name for tool in call.tools}.union(registered)
+            for tool in result.tools:
+                if tool.name not in known:
+                    self._injected.setdefault(tool.name, member.name)
+            call = result
+        return call
+
+    async def after_llm(self, answer: LlmAnswer) -> LlmAnswer:
+        """Raises TurnAborted."""
+        for member in self._at_stage["after_llm"]:
+            result = await self._consult(member, "after_llm", answer)
+            if isinstance(result, LlmAnswer):
+                answer = result
+        return answer
+
+    async def before_tool(self, call: ToolAsk) -> ToolAsk | Answered | Denied:
+        """Raises TurnAborted."""
+        for member in self._at_stage["before_tool"]:
+            match await self._consult(member, "before_tool", call):
+                case ToolAsk() as changed:
+                    call = changed
+                case Respond(answer=answer):
+                    return Answered(hook=member.name, answer=answer)
+                case Deny(reason=reason):
+                    return Denied(hook=member.name, text=_because(DENIED, reason))
+        return call
+
+    async def approve_tool(self, call: ToolAsk, *, editor: Member | None = None) -> Edited | Denied | None:
+        """None: approved by all. The first refusal wins.
+
+        Edited comes back at once: the new arguments have to pass schema and
+        policy, then everybody but the `editor` is asked about them.
+        """
+        for member in self._at_stage["approve_tool"]:
+            if member is editor:
+                continue
+            verdict = await self._consult(member, "approve_tool", call)
+            if not isinstance(verdict, Verdict) or not verdict.approved:
+                reason = verdict.reason if isinstance(verdict, Verdict) else ""
+                return Denied(hook=member.name, text=_because(NOT_APPROVED, reason))
+            if verdict.arguments is not None and verdict.arguments != call.arguments:
+                return Edited(editor=member, call=replace(call, arguments=verdict.arguments))
+        return None
+
+    async def after_tool(self, ran: ToolRan) -> ToolAnswer:
+        """Raises TurnAborted."""
+        for member in self._at_stage["after_tool"]:
+            result = await self._consult(member, "after_tool", ran)
+            if isinstance(result, ToolRan):
+                ran = replace(ran, answer=result.answer)
+        return ran.answer
+
+    async def _consult(self, member: Member, stage: Stage, value: StageValue) -> StageValue | Decision | None:
+        """Ask one hook. Raises TurnAborted where it ends the turn."""
+        started_s = time.perf_counter()
+        at = Moment(facts=self._facts, iteration=self._events.iteration, ask=self._ask)
+        try:
+            result = await _asked(member, stage, value, at)
+        except HookCallFailed as error:
+            fallback = _on_failure(member, stage, error, value)
+            await self._report_failure(member, stage, error, fallback, started_s)
+            result = fallback
+        else:
+            if result is not None and self._is_traced:
+                await self._report_change(member, stage, value, result, started_s)
+        if isinstance(result, Abort):
+            reason = str(cut(result.reason)) or f'the hook "{member.name}" ended the turn'
+            message = f"hook aborted turn during {stage}: {reason}"
+            self._events.emit("agent.error", {"Stage": f"hook.{stage}", "Message": message}, severity="error")
+            raise TurnAborted(reason, rollback=result.is_hard)
+        return result
+
+    async def _report_change(
+        self, member: Member, stage: Stage, value: StageValue, result: StageValue | Decision, started_s: float
+    ) -> None:
+        if isinstance(result, Verdict) and result.approved and result.arguments is None:
+            return
+        data = {
+            "stage": stage,
+            "hook": member.name,
+            "ms": _ms_since(started_s),
+            "action": action_of(result),
+            "changes": trimmed(await self._concealed(changes(value, result))),
+        }
+        self._reports.append(HookReport(event="hook_changed", data=data))
+
+    async def _report_failure(
+        self,
+        member: Member,
+        stage: Stage,
+        error: HookCallFailed,
+        fallback: StageValue | Decision | None,
+        started_s: float,
+    ) -> None:
+        effect = "skipped" if fallback is None else "withheld" if isinstance(fallback, ToolRan) else action_of(fallback)
+        logger.warning("hook %s at %s: %s (%s): %s", member.name, stage, error.kind, effect, error)
+        if self._is_traced:
+            data = {
+                "stage": stage,
+                "hook": member.name,
+                "ms": _ms_since(started_s),
+                "kind": error.kind,
+                "message": cut(str(error)),
+                "effect": effect,
+            }
+            self._reports.append(HookReport(event="hook_failed", data=data))
+
+    async def _concealed(self, value: Any) -> Any:
+        return value if self._conceal is None else await self._conceal(value)
+
+
+def _problem(check: Check, messages: Sequence[dict[str, Any]]) -> str | None:
+    try:
+        return check(messages)
+    except (AttributeError, KeyError, TypeError) as error:  # a hook in this process may have put anything into it
+        return f"they are no messages ({type(error).__name__}: {error})"
+
+
+async def _asked(member: Member, stage: Stage, value: StageValue, at: Moment) -> StageValue | Decision | None:
+    try:
+        return await member.ask(stage, value, at)
+    except HookCallFailed:
+        raise
+    except Exception as error:  # the boundary to a hook
+        logger.exception("hook %s could not be asked", member.name)
+        raise HookCallFailed("failed", f"{type(error).__name__}: {error}") from error
+
+
+def _on_failure(member: Member, stage: Stage, error: HookCallFailed, value: StageValue) -> StageValue | Decision | None:
+    """What a hook that could not be asked stands for: nothing, or no."""
+    ended = "timed out" if error.kind == "timed_out" else "failed"
+    if stage == "approve_tool":
+        return Verdict(approved=False, reason=f'tool approval hook "{member.name}" {ended}')
+    if not member.is_guard:
+        return None
+    text = f'hook "{member.name}" {ended}'
+    if stage == "before_tool":
+        return Deny(reason=text)
+    if isinstance(value, ToolRan):
+        return replace(value, answer=ToolAnswer(for_llm=f"The result is withheld: {text}", is_error=True))
+    return Abort(reason=text)
+
+
+def _because(text: str, reason: str) -> str:
+    return f"{text}: {reason}" if reason else text
+
+
+def _ms_since(started_s: float) -> float:
+    return round((time.perf_counter() - started_s) * 1000, 3)

@@ -1,0 +1,190 @@
+"""What a process hook's reply means at its stage. Pure.
+
+`continue`, `modify` and no action at all are one: whatever object the reply
+carries is applied. An action that is not known at the stage is named, and what
+came with it is ignored.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from typing import Any, Final
+
+from server.hooks.channel import Stage
+from server.hooks.interception.fields import Notes, read_fields
+from server.hooks.interception.rewrites import (
+    RESULT,
+    is_answer,
+    is_result,
+    read_answer,
+    read_messages,
+    read_result,
+    read_tools,
+)
+from server.hooks.interception.stages import (
+    Abort,
+    Decision,
+    Deny,
+    LlmAnswer,
+    LlmCall,
+    Respond,
+    StageValue,
+    ToolAnswer,
+    ToolAsk,
+    ToolRan,
+    Verdict,
+)
+
+_ACTIONS: Final = ("continue", "modify", "respond", "deny_tool", "abort_turn", "hard_abort")
+_AROUND: Final = {"meta": dict, "context": dict, "channel": str, "chat_id": str, "model": str}  # what hooks echo
+_HEAD: Final[Mapping[str, type]] = {"action": str, "reason": str}
+_ENVELOPES: Final[Mapping[Stage, Mapping[str, type]]] = {
+    "before_llm": {**_HEAD, "request": dict},
+    "after_llm": {**_HEAD, "response": dict},
+    "before_tool": {**_HEAD, "call": dict, "result": dict},
+    "after_tool": {**_HEAD, "result": dict},
+    "approve_tool": {"approved": bool, "reason": str},
+}
+_REQUEST: Final = {**_AROUND, "messages": list, "tools": list, "options": dict, "graceful_terminal": bool}
+_RESPONSE: Final = {**_AROUND, "response": dict}
+_CALL: Final = {**_AROUND, "tool": str, "arguments": dict, "hook_result": dict}
+_RAN: Final = {**_AROUND, "tool": str, "arguments": dict, "result": dict, "duration": object}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """What a reply means; `result` None = as it was."""
+
+    result: StageValue | Decision | None
+    action: str
+    warnings: list[str]
+    is_doubtful: bool
+    """It may have meant something else, say a denial in another host's words: a guard that must hold denies."""
+
+
+def read_reply(stage: Stage, reply: Mapping[str, Any], value: StageValue) -> Reading:
+    """Raises ReplyUnusable where a known field has the wrong type."""
+    notes = Notes(stage)
+    fields = read_fields(reply, _ENVELOPES[stage], notes)
+    action = fields.get("action", "")
+    result = _verdict(fields, notes) if stage == "approve_tool" else _act(stage, action, fields, value, notes)
+    return Reading(
+        result=None if result is value or (_is_small(value) and result == value) else result,
+        action=action or "continue",
+        warnings=notes.warnings,
+        is_doubtful=notes.is_doubtful,
+    )
+
+
+def _is_small(value: StageValue) -> bool:
+    """Whether comparing it costs nothing; a request is compared part by part as it is read."""
+    return not isinstance(value, LlmCall)
+
+
+def _verdict(fields: dict[str, Any], notes: Notes) -> Verdict:
+    if "approved" not in fields:
+        notes.doubt('"approved" is missing, which means no: answer {"approved": true} or {"approved": false}')
+    return Verdict(approved=fields.get("approved", False), reason=fields.get("reason", ""))
+
+
+def _act(
+    stage: Stage, action: str, fields: dict[str, Any], value: StageValue, notes: Notes
+) -> StageValue | Decision | None:
+    match action:
+        case "" | "continue" | "modify":
+            if action == "modify" and not any(item for key, item in fields.items() if key not in _HEAD):
+                notes.doubt(f'"modify" came without what it changes: {_wanted(stage)}')
+            return _apply(fields, value, notes)
+        case "abort_turn" | "hard_abort":
+            return Abort(reason=fields.get("reason", ""), is_hard=action == "hard_abort")
+        case "deny_tool" if stage == "before_tool":
+            return Deny(reason=fields.get("reason", ""))
+        case "respond" if stage == "before_tool":
+            assert isinstance(value, ToolAsk), "what before_tool is about"
+            return _respond(fields, value, notes)
+    similar = get_close_matches(action.lower(), _ACTIONS, 1)
+    hint = f'; did you mean "{similar[0]}"?' if similar and similar[0] != action else ""
+    notes.doubt(f'unsupported action "{action[:40]}" for stage {stage}; the reply is ignored{hint}')
+    return None
+
+
+def _wanted(stage: Stage) -> str:
+    key = next(key for key in _ENVELOPES[stage] if key not in _HEAD)
+    return f'{{"action": "modify", "{key}": {{…}}}}'
+
+
+def _apply(fields: dict[str, Any], value: StageValue, notes: Notes) -> StageValue:
+    match value:
+        case LlmCall():
+            return _request(fields["request"], value, notes) if "request" in fields else value
+        case LlmAnswer():
+            inner = _unwrap(fields, "response", _RESPONSE, is_answer, notes)
+            return value if inner is None else read_answer(inner, value, notes)
+        case ToolAsk():
+            return _call(fields, value, notes)
+        case ToolRan():
+            inner = _unwrap(fields, "result", _RAN, is_result, notes)
+            return value if inner is None else replace(value, answer=read_result(inner, value.answer, notes))
+
+
+def _request(given: dict[str, Any], value: LlmCall, notes: Notes) -> LlmCall:
+    found = read_fields(given, _REQUEST, notes, "request")
+    changed = value
+    if model := found.get("model"):
+        changed = replace(changed, model=model) if model != value.model else changed
+    if "messages" in found:
+        messages = read_messages(found["messages"], value.messages, notes)
+        if not messages:
+            notes.warn("the request came back without messages; they stay as they were")
+        elif len(messages) != len(value.messages) or any(
+            a is not b for a, b in zip(messages, value.messages, strict=True)
+        ):
+            changed = replace(changed, messages=messages)
+    if "tools" in found:
+        tools = read_tools(found["tools"], value.tools, notes)
+        changed = changed if tools == value.tools else replace(changed, tools=tools)
+    if "options" in found and (options := {**value.options, **found["options"]}) != value.options:
+        changed = replace(changed, options=options)
+    return changed
+
+
+def _unwrap(
+    fields: dict[str, Any],
+    key: str,
+    around: Mapping[str, type],
+    is_inner: Callable[[dict[str, Any]], bool],
+    notes: Notes,
+) -> dict[str, Any] | None:
+    """The object itself, whether the hook sent the whole of what it was sent or that object alone."""
+    if (outer := fields.get(key)) is None:
+        return None
+    inner = next((item for name, item in outer.items() if name.lower() == key), None)
+    if isinstance(inner, dict):
+        read_fields(outer, around, notes, key)
+        return inner
+    if is_inner(outer):
+        return {name: item for name, item in outer.items() if name.lower() not in around or name.lower() in RESULT}
+    if outer:
+        notes.doubt(f'"{key}" holds nothing that can be changed here; the change stands in "{key}.{key}"')
+    return None
+
+
+def _call(fields: dict[str, Any], value: ToolAsk, notes: Notes) -> ToolAsk:
+    found = read_fields(fields.get("call", {}), _CALL, notes, "call")
+    result = fields.get("result", found.get("hook_result"))
+    answer = value.answer if result is None else read_result(result, ToolAnswer(), notes)
+    name = found.get("tool") or value.name
+    arguments = found.get("arguments", value.arguments)
+    if (name, arguments, answer) == (value.name, value.arguments, value.answer):
+        return value
+    return replace(value, name=name, arguments=arguments, answer=answer)
+
+
+def _respond(fields: dict[str, Any], value: ToolAsk, notes: Notes) -> Respond | None:
+    answer = _call(fields, value, notes).answer
+    if answer is None:
+        notes.doubt('"respond" came without a "result"; the tool runs as if nothing had been said')
+        return None
+    if not answer.for_llm:
+        notes.warn('the result has no "for_llm": the model reads nothing')
+    return Respond(answer=answer)

@@ -1,0 +1,218 @@
+"""What hooks send back for messages, tools, calls and results, merged over what they were sent. Pure.
+
+A field that the hook leaves out keeps its value. A message or tool that comes
+back as it was sent is the very object it was, so that a turn can tell its own
+messages from those of a hook.
+"""
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, Final
+
+from server.hooks.interception.fields import Notes, ReplyUnusable, objects, read_fields, strings
+from server.hooks.interception.shapes import shape_message, shape_tool
+from server.hooks.interception.stages import LlmAnswer, ToolAnswer
+from server.llm.types import Message, ToolCall, ToolSpec
+
+_MESSAGE: Final = {
+    "role": str,
+    "content": object,
+    "media": list,
+    "tool_calls": list,
+    "tool_call_id": str,
+    "name": str,
+}
+_CALL: Final = {"id": str, "function": dict}
+_FUNCTION: Final = {"name": str, "arguments": object}
+_TOOL: Final = {"type": str, "function": dict}
+_TOOL_FUNCTION: Final = {"name": str, "description": str, "parameters": dict}
+_ANSWER: Final = {
+    "role": str,
+    "content": str,
+    "tool_calls": list,
+    "reasoning_content": str,
+    "reasoning": str,
+    "reasoning_details": object,
+    "finish_reason": str,
+    "usage": dict,
+}
+RESULT: Final = {
+    "for_llm": str,
+    "for_user": str,
+    "silent": bool,
+    "is_error": bool,
+    "async": bool,
+    "media": list,
+    "artifact_tags": list,
+    "response_handled": bool,
+}
+_TOOL_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+
+def read_messages(items: list[Any], before: Sequence[Message], notes: Notes) -> list[Message]:
+    """The list as the hook wants it; not yet known to be legal."""
+    own = _Own(before)
+    return [own.take(item) or _message(item, own, notes) for item in objects(items, "request.messages")]
+
+
+class _Own:
+    """The turn's messages, to be known again when they come back unchanged; each is given out once."""
+
+    def __init__(self, messages: Sequence[Message]) -> None:
+        self._messages = messages
+        self._shaped = [shape_message(message) for message in messages]
+        self._next = 0  # the one that comes if nothing was put in or left out
+        self._places: defaultdict[tuple[Any, Any], list[int]] | None = None  # of all, built once something was
+
+    @cached_property
+    def calls(self) -> dict[str, ToolCall]:
+        calls = (call for message in self._messages for call in message.get("tool_calls") or ())
+        return {c["id"]: ToolCall(c["id"], c["function"]["name"], c["function"]["arguments"]) for c in calls}
+
+    def take(self, item: dict[str, Any]) -> Message | None:
+        if item and self._next < len(self._shaped) and self._shaped[self._next] == item:
+            place = self._next
+        else:
+            found = self._find(item)
+            if found is None:
+                return None
+            place = found
+        self._next = place + 1
+        self._shaped[place] = {}
+        return self._messages[place]
+
+    def _find(self, item: dict[str, Any]) -> int | None:
+        if self._places is None:
+            self._places = defaultdict(list)
+            for place, shaped in reversed(list(enumerate(self._shaped))):
+                self._places[_key(shaped)].append(place)
+        waiting = self._places.get(_key(item), [])
+        while waiting and not self._shaped[waiting[-1]]:
+            waiting.pop()
+        return waiting.pop() if waiting and self._shaped[waiting[-1]] == item else None
+
+
+def _key(message: dict[str, Any]) -> tuple[Any, Any]:
+    role, content = message.get("role"), message.get("content")
+    return (role, content) if isinstance(role, str) and isinstance(content, str) else ("", "")
+
+
+def _message(item: dict[str, Any], own: _Own, notes: Notes) -> Message:
+    found = read_fields(item, _MESSAGE, notes, "request.messages", is_strict=False)
+    message: Message = {"role": found.get("role", ""), "content": _content(found)}
+    if found.get("tool_calls") and (calls := read_calls(found["tool_calls"], own.calls, notes)):
+        message["tool_calls"] = [
+            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments or "{}"}}
+            for call in calls
+        ]
+    return message | {key: found[key] for key in ("tool_call_id", "name") if key in found}
+
+
+def _content(found: dict[str, Any]) -> Any:
+    content = found.get("content", "")
+    if not isinstance(content, str) and not (isinstance(content, list) and all(map(_is_part, content))):
+        raise ReplyUnusable('"request.messages.content" has to be a string, or parts of text and of data: images')
+    pictures = [
+        url for url in strings(found.get("media", []), "request.messages.media") if url.startswith("data:image/")
+    ]
+    if not pictures:
+        return content
+    parts = [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
+    return [*parts, *({"type": "image_url", "image_url": {"url": url}} for url in pictures)]
+
+
+def _is_part(part: Any) -> bool:
+    match part:
+        case {"type": "text", "text": str()}:
+            return True
+        case {"type": "image_url", "image_url": {"url": str(url)}}:
+            return url.startswith("data:image/")
+    return False
+
+
+def read_calls(items: list[Any], known: Mapping[str, ToolCall], notes: Notes) -> tuple[ToolCall, ...]:
+    """What is left out of a call that was there before, by its id, stays. A call without a name is left out and noted."""
+    calls = []
+    for item in objects(items, "tool_calls"):
+        found = read_fields(item, _CALL, notes, "tool_calls", is_strict=False)
+        function = read_fields(found.get("function", {}), _FUNCTION, notes, "tool_calls.function", is_strict=False)
+        was = known.get(found.get("id", ""), ToolCall(found.get("id", ""), "", ""))
+        name = function.get("name") or was.name
+        if name and (name == was.name or _TOOL_NAME.fullmatch(name)):
+            calls.append(ToolCall(was.id, name, _arguments(function, was)))
+        else:
+            notes.doubt(
+                f'a call in "tool_calls" has no "function.name" that models take: {name[:80]!r}; it is left out'
+            )
+    return tuple(calls)
+
+
+def _arguments(function: dict[str, Any], was: ToolCall) -> str:
+    arguments = function.get("arguments", was.arguments)
+    return arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+
+
+def read_tools(items: list[Any], before: Sequence[ToolSpec], notes: Notes) -> list[ToolSpec]:
+    """The first of one name stands; a name that no model takes is left out and noted."""
+    known = {tool.name: tool for tool in before}
+    tools: dict[str, ToolSpec] = {}
+    for item in objects(items, "request.tools"):
+        outer = read_fields(item, _TOOL, notes, "request.tools", is_strict=False)
+        function = outer.get("function", item)  # some write a tool without its envelope
+        found = read_fields(function, _TOOL_FUNCTION, notes, "request.tools.function", is_strict=False)
+        name = found.get("name", "")
+        if not _TOOL_NAME.fullmatch(name):
+            notes.warn(f"a tool has no name that models take: {name[:80]!r}; use letters, digits, _ and -, at most 64")
+        elif name not in tools:
+            was = known.get(name)
+            tools[name] = was if was is not None and shape_tool(was) == item else _tool(name, found, was)
+    return list(tools.values())
+
+
+def _tool(name: str, found: dict[str, Any], was: ToolSpec | None) -> ToolSpec:
+    parameters = found.get("parameters") or (was.parameters if was else {"type": "object", "properties": {}})
+    return ToolSpec(
+        name=name, description=found.get("description", was.description if was else ""), parameters=parameters
+    )
+
+
+def is_answer(value: dict[str, Any]) -> bool:
+    """Whether an object is an answer itself, not the object around one."""
+    return any(key.lower() in ("content", "tool_calls", "finish_reason", "reasoning_content") for key in value)
+
+
+def read_answer(value: dict[str, Any], before: LlmAnswer, notes: Notes) -> LlmAnswer:
+    found = read_fields(value, _ANSWER, notes, "response.response")
+    calls = found.get("tool_calls")
+    known = {call.id: call for call in before.tool_calls}
+    return replace(
+        before,
+        content=found.get("content", before.content),
+        tool_calls=before.tool_calls if calls is None else read_calls(calls, known, notes),
+        finish_reason=found.get("finish_reason", before.finish_reason),
+    )
+
+
+def is_result(value: dict[str, Any]) -> bool:
+    """Whether an object is a result itself, not the object around one."""
+    return any(key.lower() in ("for_llm", "for_user", "is_error", "silent", "media") for key in value)
+
+
+def read_result(value: dict[str, Any], before: ToolAnswer, notes: Notes) -> ToolAnswer:
+    found = read_fields(value, RESULT, notes, "result")
+    return ToolAnswer(
+        for_llm=found.get("for_llm", before.for_llm),
+        for_user=found.get("for_user", before.for_user),
+        is_silent=found.get("silent", before.is_silent),
+        is_error=found.get("is_error", before.is_error),
+        is_async=found.get("async", before.is_async),
+        media=strings(found["media"], "result.media") if "media" in found else before.media,
+        artifact_tags=strings(found["artifact_tags"], "result.artifact_tags")
+        if "artifact_tags" in found
+        else before.artifact_tags,
+        is_handled=found.get("response_handled", before.is_handled),
+    )

@@ -1,0 +1,83 @@
+"""The command lines of services: nouns, verbs, and flags that say more than the verb."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from server.hooks.policy.danger.verbs import DESTRUCTIVE, EXPOSING, FLAG_VALUES, FLAGS, LOOKING, PUBLISHING
+
+
+def judge_verbs(rest: list[str]) -> str | None:
+    """For the tools of services, whose words are nouns and verbs."""
+    if any(w in ("--dry-run", "-WhatIf") or (w.startswith("--dry-run=") and not w.endswith("=none")) for w in rest):
+        return None
+    plain = list(_without_values(rest))[:4]
+    for at, word in enumerate(plain):
+        parts = re.split(r"[-:_./]", word.lower())
+        if word.lower() in EXPOSING or word.lower().endswith(("-iam-policy", "-iam-policy-binding")):
+            return "gives access away"
+        if parts[0] in LOOKING or word.lower() in LOOKING:
+            return _flags(rest)
+        if word in ("run", "exec"):
+            return _flags(rest) or mounts_the_host(rest)
+        if DESTRUCTIVE & set(parts) and (at < 3 or parts[0] in DESTRUCTIVE):
+            return "removes or stops something for good"
+        if PUBLISHING & set(parts[:1]) and at < 2:
+            return "puts something into the world"
+        if (
+            word.lower() in ("workflow", "secret", "secrets", "variable")
+            and plain[at + 1 : at + 2]
+            and plain[at + 1] in ("run", "set", "edit")
+        ):
+            return "changes what others run"
+        if word == "edit" and any(w.startswith("--visibility") for w in rest):
+            return "changes who can see it"
+    return _flags(rest)
+
+
+def mounts_the_host(rest: list[str]) -> str | None:
+    for word, following in zip(rest, [*rest[1:], ""], strict=True):
+        mount = (
+            following
+            if word in ("-v", "--volume", "--mount")
+            else word.partition("=")[2]
+            if word.startswith(("--volume=", "--mount=", "-v="))
+            else ""
+        )
+        if (
+            mount.startswith(("/:", "/etc", "/var/run/docker.sock", "/root", "/home:", "/usr"))
+            or "source=/," in mount
+            or "src=/," in mount
+        ):
+            return "reaches the host's files"
+        if word in ("--privileged", "--pid=host", "--cap-add=ALL", "--cap-add=SYS_ADMIN"):
+            return "has the host's rights"
+    return None
+
+
+def _flags(rest: list[str]) -> str | None:
+    for word, following in zip(rest, [*rest[1:], ""], strict=True):
+        if word in FLAGS or (word, following) in FLAG_VALUES or tuple(word.split("=", 1)) in FLAG_VALUES:
+            return "removes, exposes or stops something"
+        if word in ("-X", "--method", "--request") and following.upper() in ("DELETE", "PUT", "PATCH"):
+            return "changes something over HTTP"
+        if word.startswith("-X") and word[2:].upper() == "DELETE":
+            return "deletes over HTTP"
+    return None
+
+
+def _without_values(rest: list[str]) -> Iterator[str]:
+    """The words that are no flags and, as far as can be told, no flag's value."""
+    skip = False
+    for word in rest:
+        if skip:
+            skip = False
+        elif word.startswith("-"):
+            skip = "=" not in word and word in _VALUE_FLAGS
+        else:
+            yield word
+
+
+_VALUE_FLAGS: Final = frozenset(
+    "-n --namespace -f --file -p --profile --region --project -s -c --context --cluster --stack -g --resource-group -t --org --account --app -a --output -o --kubeconfig -H --host --repo -R --zone --subscription --cwd -C --config --chdir --dir --env -e -l --selector --kube-context --name".split()
+)

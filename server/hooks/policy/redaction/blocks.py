@@ -1,0 +1,168 @@
+"""Credentials with a form of their own: key blocks, tokens in three parts, URLs, headers, hashes of passwords.
+
+Each rule has a word without which it cannot fit; it is searched for first.
+All repetitions are bounded or possessive: no text takes more than linear time.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from server.hooks.policy.redaction.plausible import is_placeholder, is_plausible, is_random
+from server.hooks.policy.redaction.spans import Page, Span, matches, occurrences
+
+_PEM_BEGIN: Final = re.compile(r"-----BEGIN (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----")
+_PEM_END: Final = re.compile(r"-----END (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----")
+_PEM_BODY: Final = re.compile(r"(?:[A-Za-z0-9+/=\s\\\"',>|#*]|[nr\-:](?=[A-Za-z0-9+/=\s\\]))*+")
+_PEM_LEAST: Final = 24
+_PEM_LONGEST: Final = 32_768
+
+
+def pem_spans(page: Page) -> Iterator[Span]:
+    """The whole block; one whose end is missing (cut off) as far as it looks like one."""
+    text = page.text
+    done = 0
+    for at in occurrences(text, "-----BEGIN "):
+        begin = _PEM_BEGIN.match(text, at)
+        if begin is None or at < done:
+            continue
+        end = _PEM_END.search(text, begin.end(), begin.end() + _PEM_LONGEST)
+        other = text.find("-----BEGIN ", begin.end(), begin.end() + _PEM_LONGEST)
+        if end is not None and not 0 <= other < end.start():
+            stop, body = end.end(), text[begin.end() : end.start()]
+        else:
+            stop = _PEM_BODY.match(text, begin.end(), begin.end() + _PEM_LONGEST).end()  # type: ignore[union-attr]  # it fits the empty text
+            body = text[begin.end() : stop]
+        if sum(letter.isalnum() for letter in body[:400]) >= _PEM_LEAST and "." not in body[:_PEM_LEAST]:
+            done = stop
+            yield Span(at, stop, "private_key")
+
+
+Check = Callable[[str], bool]
+
+
+def _always(_value: str) -> bool:
+    return True
+
+
+def _is_value(value: str) -> bool:
+    return not is_placeholder(value)
+
+
+def _is_credential(value: str) -> bool:
+    """What follows Bearer and its like."""
+    has_digit = any(letter.isdigit() for letter in value)
+    return is_random(value, at_least=12) or (len(value) >= 16 and has_digit and not is_placeholder(value))
+
+
+def _is_chosen(value: str) -> bool:
+    return is_plausible(value, is_quoted=True) and any(letter.isdigit() for letter in value)
+
+
+def _is_url_password(value: str) -> bool:
+    return not is_placeholder(value) and value.lower() not in _EXAMPLES
+
+
+_EXAMPLES: Final = frozenset("password pass passwd pwd secret user username token x pw changeme example".split())
+
+_Q: Final = r"[\"'`]"
+
+# (kind, the word it cannot do without, what has to fit where the word begins or `before` characters earlier, check)
+_RULES: Final[tuple[tuple[str, str, re.Pattern[str], Check], ...]] = tuple(
+    (kind, anchor, re.compile(shape), check)
+    for kind, anchor, shape, check in (
+        # RFC 3986, 3.2.1: user information; the password may hold what it should have escaped
+        ("url_password", "://", r"://[^\s/@:\"'<>|]{0,128}:(?P<s>[^\s/\"'<>]{1,256})@(?=[\w.\-\[{%])", _is_url_password),
+        ("url_token", "://", r"://(?P<s>[^\s/@:\"'<>|]{20,256})(?::x-oauth-basic|:)?@", is_random),
+        ("url_password", "@tcp(", r"@tcp\(", _always),
+        # webhooks: the last part is the credential
+        ("slack_webhook", "hooks.slack.com/", r"hooks\.slack\.com/(?:services|workflows|triggers)/[\w/]{6,60}/(?P<s>\w{16,})", _always),
+        ("discord_webhook", "/api/webhooks/", r"/api/webhooks/\d{15,}/(?P<s>[\w-]{40,})", _always),
+        ("teams_webhook", ".office.com/", r"\.office\.com/webhook\S{0,100}?/IncomingWebhook/(?P<s>[\w/-]{30,})", _always),
+        ("zapier_webhook", "hooks.zapier.com/", r"hooks\.zapier\.com/hooks/catch/\d+/(?P<s>\w{5,})", _always),
+        ("make_webhook", ".make.com/", r"\.make\.com/(?P<s>[a-z0-9]{20,})", _always),
+        ("google_chat_webhook", "chat.googleapis.com/", r"chat\.googleapis\.com/\S{10,80}?[?&]key=(?P<s>[\w-]{20,})", _always),
+        ("ifttt_key", "maker.ifttt.com/", r"maker\.ifttt\.com/\S{5,80}/key/(?P<s>[\w-]{15,})", _always),
+        ("ntfy_token", "tk_", r"(?<![A-Za-z0-9_])tk_[a-z0-9]{29}(?![a-z0-9])", _always),
+        # core.telegram.org/bots/api: id, colon, 35 characters
+        ("telegram_token", ":AA", r":AA[\w-]{30,}", _always),
+        # RFC 7617, 6750 and what services put in their place
+        ("authorization", "uthorization", rf"uthorization{_Q}?\]?\s*[:=,]\s*{_Q}?\s*(?:[A-Za-z][\w-]{{1,20}} +)?(?P<s>[\w+/=.~:\-]{{8,2048}})", _is_credential),
+        ("bearer", "earer", rf"earer[ _]{{1,3}}(?:{_Q} ?[+.] ?{_Q})?(?P<s>[\w+/=.~\-]{{12,4096}})", _is_credential),
+        ("basic_auth", "asic ", r"asic +(?P<s>[A-Za-z0-9+/]{10,2048}={0,2})(?![\w.-])", lambda v: is_random(v, at_least=10) or v.endswith("=")),
+        ("bearer", "earer_auth(", rf"earer_auth\(\s*{_Q}(?P<s>[^\"'`\s]{{8,512}}){_Q}", _is_value),
+        ("basic_auth", "asicAuth(", rf"asicAuth\(\s*{_Q}[^\"'`]{{1,128}}{_Q}\s*,\s*{_Q}(?P<s>[^\"'`]{{4,256}}){_Q}", _is_value),
+        ("basic_auth", "asic_auth(", rf"asic_auth\(\s*{_Q}[^\"'`]{{1,128}}{_Q}\s*,\s*(?:Some\()?{_Q}(?P<s>[^\"'`]{{4,256}}){_Q}", _is_value),
+        ("basic_auth", "auth=(", rf"auth=\(\s*{_Q}[^\"'`]{{1,128}}{_Q}\s*,\s*{_Q}(?P<s>[^\"'`]{{4,256}}){_Q}", _is_value),
+        ("login", "login(", rf"login\(\s*{_Q}[^\"'`]{{1,128}}{_Q}\s*,\s*{_Q}(?P<s>[^\"'`]{{4,256}}){_Q}", _is_chosen),
+        ("login", "auth(", rf"auth\(\s*{_Q}[^\"'`]{{1,128}}{_Q}\s*,\s*{_Q}(?P<s>[^\"'`]{{4,256}}){_Q}", _is_chosen),
+        ("login", "redentials(", rf"redentials\(\s*{_Q}[^\"'`]{{1,128}}{_Q}\s*,\s*{_Q}(?P<s>[^\"'`]{{4,256}}){_Q}", _is_chosen),
+        # postgresql.org, .pgpass
+        ("pgpass", ":5432:", r":5432:[^:\s]{1,64}:[^:\s]{1,64}:(?P<s>[^\s:]{4,128})(?=\s|\Z)", _is_value),
+        ("pgpass", ":*:", r":\*:[^:\s]{1,64}:(?P<s>[^\s:*]{4,128})(?=\s|\Z)", _is_value),
+        ("secure_string", "ConvertTo-SecureString", rf"ConvertTo-SecureString\s+(?:-String\s+|-AsPlainText\s+|-Force\s+)*{_Q}?(?P<s>[^\"'`\s]{{4,256}})", _is_value),
+        ("credential", "NetworkCredential(", rf"NetworkCredential\(\s*{_Q}[^\"'`]{{1,128}}{_Q}\s*,\s*{_Q}(?P<s>[^\"'`]{{4,256}}){_Q}", _is_value),
+        # learn.microsoft.com: Entra client secrets hold `Q~` after a version digit
+        ("azure_client_secret", "Q~", r"Q~[\w.~-]{31,40}", _always),
+        ("azure_sas", "sig=", r"(?<=[?&;])sig=(?P<s>[\w%+/=-]{20,})", _always),
+        # developers.google.com: refresh tokens
+        ("refresh_token", "1//0", r"(?<![\w/])1//0[\w-]{20,}", _always),
+        ("mailchimp_key", "-us", r"-us\d{1,2}(?![\w])", _always),
+        ("mws_token", "amzn.mws.", r"amzn\.mws\.[a-f0-9-]{30,}", _always),
+        ("aws_presigned", "X-Amz-", r"X-Amz-(?:Signature|Security-Token)=(?P<s>[\w%+/=-]{20,})", _always),
+        # crypt(5), PHC strings, Django, LDAP
+        ("password_hash", "$", r"\$(?:2[abxy]?|apr1|argon2(?:id|i|d)|[156y]|gy|sha1|md5|scrypt|7|s0|s2|pbkdf2(?:-sha\d+)?|bcrypt-sha256|P|H|S|8|9|14)\$(?P<s>[^\s:\"';|<>]{16,400})", _always),
+        ("password_hash", "pbkdf2_sha", r"pbkdf2_sha\d+\$\d+\$(?P<s>[\w+/=.$-]{16,300})", _always),
+        ("password_hash", "SHA}", r"SHA\d{0,3}}(?P<s>[A-Za-z0-9+/]{16,200}={0,2})", _always),
+        ("password_hash", "SCRAM-SHA-", r"SCRAM-SHA-\d+\$(?P<s>[\w+/=:$]{30,400})", _always),
+        ("ntlm_hash", ":::", r":::", _always),
+        # the last lines of a PuTTY key file
+        ("private_key", "Private-Lines:", r"Private-Lines: ?\d+(?:\r?\n|\\n)+(?P<s>[A-Za-z0-9+/=\s\\]{16,8192}?)(?=(?:\r?\n|\\n)Private-|\Z)", _always),
+        ("private_key", "PrivateKey = ", r"PrivateKey = (?P<s>[A-Za-z0-9+/]{43}=)", _always),
+        ("private_key", "PresharedKey = ", r"PresharedKey = (?P<s>[A-Za-z0-9+/]{43}=)", _always),
+        ("ssh_key", "b3BlbnNzaC1rZXktdjEA", r"b3BlbnNzaC1rZXktdjEA[A-Za-z0-9+/=\s\\]{40,16384}", _always),
+        ("private_key", "LS0tLS1CRUdJTiB", r"LS0tLS1CRUdJTi(?:B[A-Za-z0-9+/]{0,20}?(?:UFJJVkFURS|QUklWQVRF|BSSVZBVE)[A-Za-z0-9+/]{20,}={0,2})", _always),
+        # links that log in whoever has them
+        ("login_link", "/", r"/(?:reset|password-?reset|reset-password|verify|confirm|invite|invitation|magic|magic-link|activate|unlock)[-/](?:[a-z]{1,16}/)?(?P<s>[\w-]{16,256})(?=[\s\"'<>)?#]|\Z)", lambda v: is_random(v, at_least=16)),
+        ("snmp_community", "snmp-server community", r"snmp-server community (?P<s>\S{4,64})", lambda v: v not in ("public", "private")),
+        ("snmp_community", "snmp", r"snmp(?:walk|get|set|bulkwalk)\b[^\n]{0,80}? -c (?P<s>\S{4,64})", lambda v: v not in ("public", "private")),
+    )
+)  # fmt: skip
+
+_BEHIND: Final[dict[str, re.Pattern[str]]] = {
+    # what the secret is when it stands before the anchor; looked for in the 200 characters before it
+    "telegram_token": re.compile(r"(?<!\d)\d{8,11}\Z"),
+    "azure_client_secret": re.compile(r"[\w.~-]{3}\d\Z"),
+    "mailchimp_key": re.compile(r"(?<![a-f0-9])[a-f0-9]{32}\Z"),
+    "ntlm_hash": re.compile(r"(?<=:)[a-fA-F0-9]{32}:[a-fA-F0-9]{32}\Z"),
+    "url_password": re.compile(r"[\w.-]{1,64}:(?P<s>[^\s/\"'<>]{1,128})\Z"),
+}
+
+
+_WORD_OF: Final = {  # the longest part of an anchor that is one word, or a part of one
+    anchor: max(re.split(r"[^A-Za-z0-9_.~$-]+", anchor), key=len) for _, anchor, _, _ in _RULES
+}
+
+
+def form_spans(page: Page) -> Iterator[Span]:
+    text = page.text
+    for kind, anchor, shape, check in _RULES:
+        if _WORD_OF[anchor] not in page.index:
+            continue
+        for match in matches(text, anchor, shape):
+            if kind in _BEHIND and anchor != "://":
+                yield from _with_what_stands_before(text, kind, match)
+                continue
+            group = "s" if "s" in shape.groupindex else 0
+            if check(match[group]):
+                yield Span(match.start(group), match.end(group), kind)
+
+
+def _with_what_stands_before(text: str, kind: str, match: re.Match[str]) -> Iterator[Span]:
+    at = match.start()
+    offset = max(0, at - 160)
+    behind = _BEHIND[kind].search(text, offset, at)
+    if behind is None:
+        return
+    start = behind.start("s") if "s" in behind.re.groupindex else behind.start()
+    yield Span(start, at if match.end() - at <= 5 else match.end(), kind)

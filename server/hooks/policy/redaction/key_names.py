@@ -1,0 +1,182 @@
+"""Which names promise a secret as their value.
+
+password: people choose it, so it may be a plain word.
+strong: what stands there is secret if it is not plainly something else.
+weak: only if it looks as if it came from a random generator.
+code: digits, such as a PIN.
+"""
+
+from functools import lru_cache
+from typing import Final, Literal
+
+from server.hooks.policy.redaction.words import words_of
+
+Strength = Literal["password", "strong", "weak", "code"]
+
+STRONG: Final = ("password", "strong")
+_STRONG: Final = frozenset(
+    # English, and how programs shorten it
+    "password passwords passwd passwrd passphrase passphrases passcode pwd pwds pw pass psk psw secret secrets "
+    "credential credentials creds apikey apikeys apitoken apisecret authtoken authkey accesstoken refreshtoken token "
+    "clientsecret privatekey secretkey accesskey masterkey userpass userpassword dbpass dbpassword dbpwd rootpw "
+    "mysqlpassword pgpassword sshpass keypass storepass bindpw bindpass wifipass mnemonic pat "
+    # German, French, Spanish, Portuguese, Italian, Dutch, Polish, Czech, Turkish, the Nordic languages, Indonesian
+    "passwort passworter kennwort kennworter losungswort zugangscode zugangsdaten geheimnis "
+    "motdepasse mdp contrasena contrasenas contrasenya senha senhas wachtwoord haslo heslo sifre parola parole "
+    "losenord passord adgangskode salasana jelszo lozinka sandi motpasse "
+    # Russian, Ukrainian, Greek, Hebrew, Arabic
+    "пароль пароли парола токен κωδικος סיסמה סיסמא المرور "
+    # Chinese, Japanese, Korean, Thai: also as a part of a longer word, see below
+    "密码 密碼 口令 令牌 密钥 密鑰 秘钥 パスワード 合言葉 暗証番号 비밀번호 암호 토큰 รหัสผ่าน".split()
+)
+_WITHIN: Final = (
+    "密码",
+    "密碼",
+    "口令",
+    "令牌",
+    "密钥",
+    "密鑰",
+    "秘钥",
+    "パスワード",
+    "비밀번호",
+    "암호",
+    "รหัสผ่าน",
+    "المرور",
+)
+_PAIRS: Final = frozenset(
+    # two words that are one name
+    {
+        *(
+            ("pass", "word"),
+            ("pass", "phrase"),
+            ("pass", "code"),
+            ("mat", "khau"),
+            ("kata", "sandi"),
+            ("kod", "dostepu"),
+        ),
+        *(
+            (a, "key")
+            for a in ("api", "access", "secret", "private", "master", "encryption", "signing", "auth", "account")
+        ),
+        *(
+            (a, "key")
+            for a in ("storage", "shared", "deploy", "admin", "app", "service", "license", "webhook", "session")
+        ),
+        *(
+            (a, "key")
+            for a in ("subscription", "function", "decryption", "crypt", "hmac", "jwt", "ssh", "wallet", "wpa")
+        ),
+        *(
+            ("seed", "phrase"),
+            ("recovery", "phrase"),
+            ("auth", "token"),
+            ("auth", "code"),
+            ("cle", "api"),
+            ("clave", "api"),
+        ),
+        *(
+            ("chave", "api"),
+            ("api", "schlussel"),
+            ("api", "钥"),
+            ("clef", "api"),
+            ("enable", "secret"),
+            ("key", "base"),
+            ("remember", "me"),
+            ("de", "passe"),
+            *(("security", "answer"), ("wlan", "schlussel"), ("wifi", "schlussel"), ("netzwerk", "schlussel")),
+            *((a, b) for a in ("recovery", "backup", "scratch", "emergency") for b in ("codes", "code", "key", "keys")),
+            *(("secret", "answer"), ("one", "time")),
+            *(("wlan", "key"), ("wifi", "key"), ("network", "key")),
+        ),
+    }
+)
+_WEAK: Final = frozenset(
+    "key keys pwhash passhash auth authorization sid sess session sessionid sessid phpsessid jsessionid cookie cookies bearer jwt magic "
+    "sig signature code otp nonce connect remember clave cle chave schlussel 钥 キー tokens sas hash salt seed dsn "
+    "webhook signing authenticity csrf csrftoken xsrf community ticket invite license licence b64 base64".split()
+)
+_CODES: Final = frozenset(
+    "pin puk pins cvv cvc cvv2 cvc2 otp totp tan mtan passcode 验证码 験証コード 暗証番号 인증번호".split()
+)
+
+_NOT_AT_THE_END: Final = frozenset(
+    # `password_<this>` is about a secret, not one
+    "required require requires needed min max minimum maximum length len policy policies hint hints count counts file "
+    "files filename path paths dir dirs directory folder name names id ids url uri urls uris type types typ header headers "
+    "field fields at date reset changed change expires expiry expired expiration expire exp ttl enabled disabled algorithm "
+    "algo alg size bits rotation days hours seconds minutes ms s strength label labels placeholder prompt format regex "
+    "pattern version ref refs reference arn limit limits budget usage used status state mode method methods authentication "
+    "remaining per second login only exists set manager store storage provider source env var vars variable variables "
+    "column index kind rules rule repeat confirmation text message error errors input output template description title "
+    "doc docs page help link endpoint server host port user username email role roles scope scopes audience issuer claim "
+    "claims prefix suffix map mapping list lists table class func function handler validator check checker checks parser "
+    "lexer stream bucket counter ring pair press press up down left right cost price total".split()
+)
+_NOT_BEFORE_TOKEN: Final = frozenset(
+    "next page previous prev continuation sync cursor pagination prompt completion total special max min num n input "
+    "output cached reasoning js unknown pad eos bos sep mask stop start unexpected invalid change resume delta".split()
+)
+_CHOSEN: Final = frozenset(
+    "password passwords passwd pwd pw pass passphrase psk passwort passworter kennwort motdepasse mdp contrasena senha wachtwoord "
+    "haslo heslo sifre losenord passord adgangskode salasana jelszo lozinka sandi parola пароль dbpass userpass wifipass".split()
+)
+_HASHES: Final = frozenset("hash hashed hashes md md5 sha sha1 sha256 sha512 digest ntlm".split())
+_PLACES: Final = frozenset("next page previous prev continuation sync cursor pagination resume delta skip".split())
+_NOT_BEFORE_KEY: Final = frozenset(
+    "public pub cache primary foreign partition sort row map object registry translation i18n hot short host page group "
+    "join lookup index dictionary dict json yaml hash range routing message event idempotency idempotence dedupe dedup "
+    "metric label any arrow enter escape shift ctrl control alt caps tab function home end delete backspace sort composite "
+    "candidate unique natural surrogate bucket etag lock mutex redis topic kafka config setting settings feature flag color".split()
+)
+_ABOUT: Final = frozenset(
+    "no has have is allow allows use uses with without show hide need needs forgot forgotten change verify".split()
+)
+
+
+@lru_cache(maxsize=4096)
+def strength_of(name: str) -> Strength | None:
+    """None: nothing secret is promised."""
+    if not name.isascii() and any(part in name for part in _WITHIN):
+        return "password"
+    words = tuple(word for word in words_of(name) if not word.isdigit()) or words_of(name)
+    if not words or len(words) > 12 or words[-1] in _NOT_AT_THE_END or words[0] in _ABOUT:
+        return None
+    if words[-1].isdigit() and len(words) > 1:
+        words = words[:-1]
+    last = words[-1]
+    if last in _HASHES and len(words) > 1 and _is_strong(words[:-1]):
+        return "weak"
+    if last == "token" and set(words) & _PLACES:
+        return None
+    if last == "code" and len(words) > 1 and words[-2] in _CODES:
+        return "code"
+    if last in _CODES and last not in _STRONG:
+        return "code"
+    if _is_strong(words):
+        if last in ("token", "pat") and set(words) & _NOT_BEFORE_TOKEN:
+            return "weak"
+        return "password" if last in _CHOSEN or words[-2:] == ("pass", "word") else "strong"
+    if last in ("key", "keys") and set(words) & _NOT_BEFORE_KEY:
+        return None
+    if last in ("tokens", "session", "hash", "seed", "code", "tickets") and len(words) == 1:
+        return "weak"
+    return "weak" if last in _WEAK else None
+
+
+def _is_strong(words: tuple[str, ...]) -> bool:
+    last = words[-1]
+    if last in _STRONG or any(part in last for part in _WITHIN):
+        return True
+    if len(words) > 1 and (words[-2], last) in _PAIRS:
+        return True
+    # mot de passe, secret_key_base, STRIPE_SECRET_LIVE, master_key_b64
+    joined = "".join(words)
+    if joined.endswith(("motdepasse", "secretkeybase", "masterkeyb64", "sharedaccesskey", "serviceaccountkey")):
+        return True
+    return len(words) > 1 and last in _ADORNMENTS and _is_strong(words[:-1])
+
+
+_ADORNMENTS: Final = frozenset(
+    "live test prod production dev staging stage b64 base64 hex raw plain plaintext value old new current default root "
+    "admin primary secondary base enc encrypted env b".split()
+)

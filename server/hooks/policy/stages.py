@@ -1,0 +1,149 @@
+"""A policy document made ready to work: each stage's handlers, built once, with their filters."""
+
+import asyncio
+import inspect
+import logging
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import msgspec
+
+from server import config
+from server.errors import PolicyError
+from server.hooks.policy.document import STAGES, HandlerKind, PolicyDocument, check_document
+from server.hooks.policy.filter import CallFilter
+from server.hooks.policy.handlers.audit_log import AuditLogHandler, AuditSettings, AuditSink
+from server.hooks.policy.handlers.custom import CustomHandler
+from server.hooks.policy.handlers.dangerous_confirmation import ConfirmationSettings, DangerousConfirmation
+from server.hooks.policy.handlers.security_scan import ScanSettings, SecurityScan
+from server.hooks.policy.types import METHODS, HookContext, HookResult, HookType
+from server.hooks.types import Answer, AskHuman, Question
+
+logger = logging.getLogger(__name__)
+
+
+class HandlerFailed(Exception):
+    """A handler gave no answer. The text names it and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stand:
+    """One handler in its place."""
+
+    name: str
+    handler: object
+    filter: CallFilter
+    limit_s: float | None
+    """None: it waits for humans, who have a limit of their own."""
+
+    async def call(self, ctx: HookContext) -> HookResult | None:
+        """None: it has nothing to say at this stage. Raises HandlerFailed and CancelledError."""
+        method = getattr(self.handler, METHODS[ctx.phase], None)
+        if method is None:
+            return None
+        limit = asyncio.timeout(self.limit_s)
+        if ctx.ask is not None and self.limit_s is not None:
+            ctx.ask = _Unhurried(ctx.ask, limit, self.limit_s)
+        try:
+            async with limit:
+                if inspect.iscoroutinefunction(method):
+                    result = await method(ctx)
+                else:
+                    result = await asyncio.to_thread(method, ctx)
+        except Exception as error:  # the boundary to a handler's code
+            if isinstance(error, TimeoutError) and limit.expired():
+                raise HandlerFailed(f"{self.name} took longer than {self.limit_s:g} s") from None
+            logger.warning("the policy handler %s failed at %s", self.name, ctx.phase.value, exc_info=True)
+            raise HandlerFailed(f"{self.name} failed: {type(error).__name__}") from error
+        if result is not None and not isinstance(result, HookResult):
+            raise HandlerFailed(f"{self.name} gave {type(result).__name__}; a HookResult or None is wanted")
+        return result
+
+
+class _Unhurried:
+    """The time a human takes does not count against a handler's."""
+
+    def __init__(self, ask: AskHuman, limit: asyncio.Timeout, limit_s: float) -> None:
+        self._ask = ask
+        self._limit = limit
+        self._limit_s = limit_s
+
+    async def ask(self, question: Question) -> Answer:
+        self._limit.reschedule(None)
+        try:
+            return await self._ask.ask(question)
+        finally:
+            self._limit.reschedule(asyncio.get_running_loop().time() + self._limit_s)
+
+
+class Missing:
+    """In the place of a handler that is not there any more: whatever it would have guarded stays guarded."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    async def pre_execute(self, ctx: HookContext) -> HookResult:  # noqa: ARG002  # the protocol's
+        raise LookupError(f"the policy handler {self._name} is not there")
+
+    post_execute = pre_execute
+
+
+class Stages:
+    """What a document says, at work. Handlers of one document are built once and shared by its turns."""
+
+    def __init__(
+        self, document: PolicyDocument, *, sink: AuditSink, custom: Mapping[str, CustomHandler], limit_s: float
+    ) -> None:
+        self._sink = sink
+        self._custom = custom
+        self._limit_s = limit_s
+        self._stands: dict[str, tuple[Stand, ...]] = {
+            name: tuple(self._stand(entry) for entry in stage.handlers) if stage.enabled else ()
+            for name, stage in document.stages()
+        }
+        # what takes secrets out of results does so whatever became of the call
+        self.scans = (*self._scans("post_tool_use"), *self._scans("tool_error"))
+
+    @property
+    def is_empty(self) -> bool:
+        return not any(self._stands.values())
+
+    def at(self, phase: HookType) -> tuple[Stand, ...]:
+        return self._stands.get(phase.value, ())
+
+    def _scans(self, stage: str) -> Iterator[Stand]:
+        return (stand for stand in self._stands.get(stage, ()) if isinstance(stand.handler, SecurityScan))
+
+    def _stand(self, entry: config.PolicyHandler) -> Stand:
+        handler: object
+        limit_s: float | None = self._limit_s
+        try:
+            wanted = CallFilter(entry.filter)
+            match entry.type:
+                case "audit_log":
+                    handler = AuditLogHandler(msgspec.convert(entry.config, AuditSettings), self._sink)
+                case "dangerous_confirmation":
+                    handler = DangerousConfirmation(msgspec.convert(entry.config, ConfirmationSettings))
+                    limit_s = None
+                case "security_scan":
+                    handler = SecurityScan(msgspec.convert(entry.config, ScanSettings))
+                case name:
+                    handler = self._custom[name].build(dict(entry.config))
+        except Exception:  # the boundary to a handler's code, and to documents of other versions
+            logger.warning(
+                "the policy handler %s cannot be set up: what it guards is refused", entry.type, exc_info=True
+            )
+            return Stand(entry.type, Missing(entry.type), CallFilter(None), limit_s)
+        return Stand(entry.type, handler, wanted, limit_s)
+
+
+def check_stages(document: PolicyDocument, kinds: Mapping[str, HandlerKind], *, may_lock: bool) -> None:
+    """As `check_document`, and that every filter can be used. Raises PolicyError."""
+    check_document(document, kinds, may_lock=may_lock)
+    for name in STAGES:
+        stage = document.stage(name)
+        for index, entry in enumerate(stage.handlers if stage else ()):
+            try:
+                CallFilter(entry.filter)
+            except ValueError as error:
+                raise PolicyError(str(error), path=f"$.{name}.handlers[{index}].filter") from None

@@ -1,0 +1,1 @@
+"""A hook in a child process: its lines, its life, its health."""

@@ -1,0 +1,284 @@
+"""One process of a hook, from its spawn to the end of everything that came of it."""
+
+import asyncio
+import secrets
+import signal
+import subprocess
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from server.config import ProcessHook
+from server.hooks.channel import HookCallFailed
+from server.hooks.process import group as process_group
+from server.hooks.process import settings as process_settings
+from server.hooks.process.exit import exit_text, watch_exit
+from server.hooks.process.group import Family
+from server.hooks.process.jsonrpc import Calls, Reply, notification
+from server.hooks.process.lines import Line, Lines
+from server.hooks.process.pipes import BacklogFull, PipeReader, PipeWriter
+from server.hooks.process.stderr import MAX_STDERR_LINE_BYTES, StderrLog
+from server.hooks.process.tap import Tap
+
+MAX_OPEN_CALLS: Final = 256
+MAX_WAITING_EVENTS: Final = 256
+"""Notifications that the child has not read; one more is dropped."""
+
+_MAX_EVENT_BACKLOG_BYTES: Final = 4 << 20  # a part of the pipe's, so that events never crowd out calls
+_KILL_WAIT_S: Final = 2.0  # a killed process that does not go hangs in the kernel
+
+
+Kind = Literal["failed", "timed_out", "down"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Limits:
+    """How long what a process owes us may take."""
+
+    hello_s: float = 5.0
+    canary_s: float = 5.0
+    last_words_s: float = 0.1
+    """What was written just before the exit may still be on its way, unless a child of the hook holds the pipe."""
+    eof_s: float = 1.0
+    """From the end of its input to SIGTERM."""
+    end_s: float = 2.0
+    """From the end of its input to SIGKILL."""
+
+
+class ProcessLife:
+    """`begin`, then `request` and `notify` from any task, until `ended`; `end` must be awaited, whatever happened."""
+
+    def __init__(
+        self, name: str, process: subprocess.Popen[bytes], mark: str, limits: Limits, tap: Tap | None = None
+    ) -> None:
+        """Takes the process over; `begin` is the way in."""
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        self._name = name
+        self._process = process
+        self._limits = limits
+        self._tap = tap
+        self._loop = asyncio.get_running_loop()
+        self.began = self._loop.time()
+        self.family = Family(process.pid, mark)
+        self.calls = Calls()
+        self.is_closing = False
+        self.on_odd_line: Callable[[str], None] | None = None
+        """Called with the reason when a line is ignored for a reason that is new in this life."""
+        self._reasons = 0
+        self._waiting = dict[int, tuple[str, asyncio.Future[Reply | HookCallFailed]]]()  # with the method
+        self._events = deque[int]()  # keys of notifications that may still wait in the pipe; negative, unlike calls'
+        self._last_event = 0
+        self._stderr = StderrLog(name)
+        self._exited: asyncio.Future[str] = self._loop.create_future()
+        self._spoke_last = asyncio.Event()
+        self._in = PipeWriter(process.stdin)
+        self._out = PipeReader(process.stdout, Lines(), self._take_line, self._spoke_last.set)
+        self._err = PipeReader(process.stderr, Lines(MAX_STDERR_LINE_BYTES), self._take_error)
+        watch_exit(process, self._loop, self._note_exit)
+
+    @classmethod
+    async def begin(
+        cls, name: str, hook: ProcessHook, environ: Mapping[str, str], limits: Limits, *, tap: Tap | None = None
+    ) -> "ProcessLife":
+        """Spawn it, without a shell and in a session of its own. Raises OSError; cancelled, it leaves no process."""
+        mark = secrets.token_hex(8)
+        environment = {**process_settings.environment(hook, environ), process_group.MARK: mark}
+        spawning = asyncio.create_task(asyncio.to_thread(_spawn, hook, environment), name=f"spawn process hook {name}")
+        try:
+            process = await asyncio.shield(spawning)
+        except asyncio.CancelledError:
+            await asyncio.wait([spawning])
+            if spawning.exception() is None:
+                await cls(name, spawning.result(), mark, limits).end()
+            raise
+        return cls(name, process, mark, limits, tap)
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def is_there(self) -> bool:
+        """Whether it can still answer."""
+        return not (self.is_closing or self._exited.done() or self._out.has_ended)
+
+    @property
+    def lived_s(self) -> float:
+        return self._loop.time() - self.began
+
+    # --- calls
+
+    async def request(self, method: str, params: Mapping[str, Any], limit_s: float) -> Any:
+        """The result of one call. Raises HookCallFailed; cancelled, the call is given up."""
+        call_id = self._send(method, params)
+        answer: asyncio.Future[Reply | HookCallFailed] = self._loop.create_future()
+        self._waiting[call_id] = method, answer
+        timer = self._loop.call_later(limit_s, self._time_out, call_id, limit_s)
+        try:
+            reply = await answer
+        finally:
+            timer.cancel()
+            if self._waiting.pop(call_id, None) is not None:
+                self._give_up(call_id)
+        if isinstance(reply, HookCallFailed):
+            raise reply
+        if reply.error is not None:
+            raise self._failure("failed", method, reply.error)
+        return reply.result
+
+    def notify(self, method: str, params: Mapping[str, Any]) -> bool:
+        """Send it, or put it behind what waits. False: dropped, for the child does not read (or is gone)."""
+        while self._events and not self._in.is_waiting(self._events[0]):
+            self._events.popleft()
+        is_full = len(self._events) >= MAX_WAITING_EVENTS or self._in.backlog_bytes > _MAX_EVENT_BACKLOG_BYTES
+        if self.is_closing or is_full:
+            return False
+        self._last_event -= 1
+        try:
+            line = notification(method, params)
+            self._in.send(self._last_event, line)
+        except (OSError, BacklogFull, TypeError, ValueError):
+            return False
+        if self._tap is not None:
+            self._tap.sent(line)
+        if self._in.is_waiting(self._last_event):
+            self._events.append(self._last_event)
+        return True
+
+    def _send(self, method: str, params: Mapping[str, Any]) -> int:
+        if self.is_closing:
+            raise HookCallFailed("down", f'process hook "{self._name}" is closed')
+        if not self.is_there:
+            raise self._failure("down", method, self._exit_text())
+        if len(self._waiting) >= MAX_OPEN_CALLS:
+            raise self._failure("timed_out", method, f"{MAX_OPEN_CALLS} calls wait for their replies already")
+        try:
+            call_id, line = self.calls.open(method, params)
+        except (TypeError, ValueError) as error:
+            raise self._failure("failed", method, f"its parameters cannot be sent: {error}") from error
+        try:
+            self._in.send(call_id, line)
+        except BacklogFull as error:
+            self.calls.abandon(call_id)
+            raise self._failure("timed_out", method, "it does not read its input") from error
+        except OSError as error:
+            self.calls.abandon(call_id)
+            raise self._failure("down", method, "it has closed its input") from error
+        if self._tap is not None:
+            self._tap.sent(line)
+        return call_id
+
+    def _time_out(self, call_id: int, limit_s: float) -> None:
+        self._fail(call_id, "timed_out", f"no reply within {limit_s * 1000:.0f} ms")
+        self._in.withdraw(call_id)
+
+    def _fail(self, call_id: int, kind: Kind, why: str) -> None:
+        self.calls.abandon(call_id)
+        method, answer = self._waiting.pop(call_id, ("", None))
+        if answer is not None and not answer.done():
+            answer.set_result(self._failure(kind, method, why))
+
+    def _give_up(self, call_id: int) -> None:
+        self.calls.abandon(call_id)
+        self._in.withdraw(call_id)
+
+    def _failure(self, kind: Kind, method: str, why: str) -> HookCallFailed:
+        return HookCallFailed(kind, f'process hook "{self._name}" {method} failed: {why}')
+
+    def _take_error(self, line: Line) -> bool:
+        if self._tap is not None:
+            self._tap.complained(line)
+        return self._stderr.take(line)
+
+    def _take_line(self, line: Line) -> bool:
+        if self._tap is not None:
+            self._tap.heard(line)
+        reply = self.calls.read(line)
+        if len(self.calls.ignored) != self._reasons:
+            self._reasons = len(self.calls.ignored)
+            if self.on_odd_line is not None:
+                self.on_odd_line(next(reversed(self.calls.ignored)))
+        if reply is None:
+            return False
+        _, answer = self._waiting.pop(reply.id, ("", None))
+        if answer is not None and not answer.done():
+            answer.set_result(reply)
+        return True
+
+    # --- its end
+
+    async def ended(self) -> str:
+        """Wait until it has exited or closed its output; the text says which. What was pending has failed then."""
+        speechless = asyncio.create_task(self._spoke_last.wait(), name=f"output of process hook {self._name}")
+        signs: list[asyncio.Future[Any]] = [self._exited, speechless]
+        try:
+            await asyncio.wait(signs, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(signs, timeout=self._limits.last_words_s)
+        finally:
+            speechless.cancel()
+            await asyncio.gather(speechless, return_exceptions=True)
+        last = self._stderr.last_line
+        why = f"{self._exit_text()}: {last}" if last else self._exit_text()
+        self._fail_all(why)
+        return why
+
+    def close_input(self) -> None:
+        """It sees the end of its input, and is given all the time it wants; further calls fail as `down`."""
+        self.is_closing = True
+        self._in.close()
+
+    def kill(self) -> None:
+        """For when there is no time to `end` it."""
+        if not self._exited.done():
+            self.family.signal_group(signal.SIGKILL)
+
+    def _exit_text(self) -> str:
+        return self._exited.result() if self._exited.done() else "it has closed its output"
+
+    async def end(self) -> None:
+        """Close its input, wait; SIGTERM to all that came of it, wait; SIGKILL. Pending calls fail at once.
+
+        Returns when nothing of it is left. Cancelled, it kills what it can reach at once.
+        """
+        self.is_closing = True
+        self._fail_all("it is closed")
+        self._in.close()
+        by = self._loop.time() + self._limits.end_s
+        try:
+            await asyncio.wait({self._exited}, timeout=self._limits.eof_s)
+            if not self._exited.done():
+                self._process.send_signal(signal.SIGTERM)
+            await self.family.end(by)
+            await asyncio.wait({self._exited}, timeout=max(0.0, by - self._loop.time()))
+        finally:
+            if not self._exited.done():
+                self._process.kill()
+            self._out.close()
+            self._err.close()
+        if not self._exited.done():
+            await asyncio.wait({self._exited}, timeout=_KILL_WAIT_S)
+            await self.family.end(self._loop.time())  # what it started while the others were ended
+
+    def _fail_all(self, why: str) -> None:
+        for call_id in list(self._waiting):
+            self._fail(call_id, "down", why)
+
+    def _note_exit(self) -> None:
+        if not self._exited.done():
+            self._exited.set_result(exit_text(self._process.returncode))
+
+
+def _spawn(hook: ProcessHook, environment: dict[str, str]) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        hook.command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=hook.dir,
+        env=environment,
+        bufsize=0,
+        start_new_session=True,
+    )

@@ -1,0 +1,301 @@
+"""A process hook: kept alive, asked, told, and judged by how it fares."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from server import config
+from server.hooks.channel import HookCallFailed, Stage
+from server.hooks.process import canary
+from server.hooks.process import settings as process_settings
+from server.hooks.process.health import HookHealth, State, Tally
+from server.hooks.process.life import Limits, ProcessLife
+from server.hooks.process.recording import Recording
+from server.hooks.process.restarts import Patience, Restarts
+from server.hooks.process.tap import Tap
+
+logger = logging.getLogger(__name__)
+
+PROTOCOL_VERSION: Final = 1
+
+_ODD_LINES: Final = {
+    "stray": "it prints something else than replies; what is not for us belongs on standard error",
+    "garbled": "it printed a line that is no JSON-RPC reply",
+    "overlong": "it printed a line of more than 16 MiB",
+    "no_id": "it answered without the `id` of the call, or answered a notification",
+    "request": "it sent a call of its own; a hook only answers",
+    "unknown_id": "it answered a call that was never made",
+    "duplicate": "it answered a call twice",
+    "late": "it answered a call after its time limit",
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Terms:
+    """What every hook is measured by."""
+
+    limits: Limits = field(default_factory=Limits)
+    patience: Patience = field(default_factory=Patience)
+
+
+class ProcessHook:
+    """A HookChannel. `start`, then calls from any task; `aclose` ends the process and all that came of it.
+
+    A process that ends is started again, after a wait that grows from one
+    short life to the next; calls meanwhile fail at once, as `down`.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        settings: config.ProcessHook,
+        environ: Mapping[str, str],
+        *,
+        terms: Terms | None = None,
+        on_change: Callable[[], None] | None = None,
+    ) -> None:
+        """`on_change` is called in the event loop when `health` has a new state."""
+        self._name = name
+        self._settings = settings
+        self._environ = environ
+        self._terms = terms or Terms()
+        self._on_change = on_change
+        self._tally = Tally()
+        self._restarts = Restarts(self._terms.patience)
+        self._state: State = "starting"
+        self._life: ProcessLife | None = None  # with its hello answered: the state is `up`
+        self._retry_at: float | None = None
+        self._settled = asyncio.Event()
+        self._armed: bool | None = None
+        self._armed_reason = ""
+        self._task: asyncio.Task[None] | None = None
+        self.is_retired = False
+        """Replaced by a reload: it serves the turns that began with it, but is not started again."""
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    def settings(self) -> config.ProcessHook:
+        return self._settings
+
+    @property
+    def state(self) -> State:
+        return self._state
+
+    @property
+    def life(self) -> ProcessLife | None:
+        """The process that is there now and has answered hook.hello."""
+        return self._life
+
+    def start(self) -> None:
+        """Returns at once; `settled` tells when it is up, or down. Needs a running loop."""
+        if self._task is None:
+            self._task = asyncio.create_task(self._live(), name=f"process hook {self._name}")
+            self._task.add_done_callback(log_defect)
+
+    @property
+    def is_settled(self) -> bool:
+        return self._settled.is_set()
+
+    async def settled(self) -> None:
+        """Wait until its first start has succeeded or failed, its canary calls included, or it was closed."""
+        await self._settled.wait()
+
+    async def aclose(self) -> None:
+        """Returns when nothing of it is left: after `limits.end_s`, or little more. May be called again."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait([self._task])
+        self._settled.set()  # it will not be up any more: a turn may wait for that since before a reload
+        self._become("closed")
+
+    async def request(self, method: str, params: Mapping[str, Any], *, limit_s: float) -> Mapping[str, Any]:
+        tally = self._tally
+        tally.calls += 1
+        if self._life is None:
+            tally.failures += 1  # why it is not there stays the last error
+            raise HookCallFailed("down", self._why_not_there())
+        began = time.perf_counter()
+        try:
+            result = await self._life.request(method, params, limit_s)
+            if result is not None and not isinstance(result, dict):
+                what = f"expected an object, got {type(result).__name__}"
+                raise HookCallFailed("failed", f'decode process hook "{self._name}" {method} result: {what}')
+        except HookCallFailed as error:
+            tally.failed(str(error))
+            raise
+        tally.answered((time.perf_counter() - began) * 1000)
+        return result or {}
+
+    def notify(self, method: str, params: Mapping[str, Any]) -> None:
+        if self._life is None or not self._life.notify(method, params):
+            self._tally.dropped_events += 1
+
+    def warn(self, text: str) -> None:
+        if self._tally.warn(text):
+            logger.warning('process hook "%s": %s', self._name, text)
+
+    def health(self) -> HookHealth:
+        life, tally = self._life, self._tally
+        retry_in_s = None if self._retry_at is None else self._retry_at - asyncio.get_running_loop().time()
+        return HookHealth(
+            name=self._name,
+            state=self._state,
+            modes=process_settings.modes(self._settings),
+            pid=None if life is None else life.pid,
+            last_error=tally.last_error,
+            restarts=tally.restarts,
+            retry_in_s=None if retry_in_s is None else round(max(0.0, retry_in_s), 1),
+            gates=list(process_settings.gates(self._settings)),
+            armed=self._armed,
+            armed_reason=self._armed_reason,
+            calls=tally.calls,
+            failures=tally.failures,
+            p50_ms=tally.took_ms(0.5),
+            p99_ms=tally.took_ms(0.99),
+            dropped_events=tally.dropped_events,
+            ignored=tally.all_ignored({} if life is None else life.calls.ignored),
+            warnings=dict(tally.warnings),
+        )
+
+    # --- from life to life
+
+    async def _live(self) -> None:
+        while True:
+            wait_s = self._note_end(await self._live_once())
+            await asyncio.sleep(wait_s)
+            if self.is_retired:
+                return
+            self._retry_at = None
+            self._tally.restarts += 1
+            self._become("starting")
+
+    def _note_end(self, lived_s: float) -> float:
+        """Of a life; how long to wait for the next."""
+        wait_s = 0.0 if self.is_retired else self._restarts.ended(lived_s)
+        self._retry_at = None if self.is_retired else asyncio.get_running_loop().time() + wait_s
+        self._state = "down"
+        self._settled.set()
+        self._tell()
+        what = "has ended under its last turns" if self.is_retired else f"is started again in {wait_s:g} s"
+        why = ", for it keeps ending" if self._restarts.is_open else ""
+        logger.warning('process hook "%s" is down: %s; it %s%s', self._name, self._tally.last_error, what, why)
+        return wait_s
+
+    async def _live_once(self) -> float:
+        """How long it lived, its hello answered; the reason of its end is noted."""
+        recording = self._begin_recording()
+        try:
+            return await self._live_recorded(recording)
+        finally:
+            if recording is not None:
+                await asyncio.to_thread(recording.close)
+
+    def _begin_recording(self) -> Recording | None:
+        """A recording that cannot be is no reason to do without the hook."""
+        if (path := self._settings.record) is None:
+            return None
+        try:
+            recording = Recording(path, self._name, self._settings.command)
+        except OSError as error:
+            self.warn(f"its traffic is not recorded: {error}")
+            return None
+        self.warn(f"{path} records all that it is sent, what users say included")
+        return recording
+
+    async def _live_recorded(self, tap: Tap | None) -> float:
+        try:
+            life = await ProcessLife.begin(self._name, self._settings, self._environ, self._terms.limits, tap=tap)
+        except (OSError, ValueError) as error:  # ValueError: a NUL in an argument
+            self._tally.note(f'start process hook "{self._name}": start process hook: {error}')
+            return 0.0
+        life.on_odd_line = self._note_odd_line
+        try:
+            ending = asyncio.create_task(life.ended(), name=f"end of process hook {self._name}")
+            try:
+                return await self._serve(life, ending)
+            finally:
+                ending.cancel()
+                await asyncio.gather(ending, return_exceptions=True)
+        finally:
+            self._life = None
+            self._armed, self._armed_reason = None, ""
+            await life.end()
+            self._tally.ignored.update(life.calls.ignored)
+
+    async def _serve(self, life: ProcessLife, ending: asyncio.Task[str]) -> float:
+        try:
+            await self._say_hello(life)
+        except HookCallFailed as error:
+            self._tally.note(f'start process hook "{self._name}": {error}')
+            return 0.0
+        self._life = life
+        self._become("up")
+        logger.info('process hook "%s" is up (pid %d)', self._name, life.pid)
+        await self._call_canaries()
+        self._settled.set()
+        self._tell()
+        self._tally.note(f'process hook "{self._name}" ended: {await ending}')
+        self._life = None
+        self._become("down")  # now, not when the last of what it started is gone
+        return life.lived_s
+
+    async def _say_hello(self, life: ProcessLife) -> None:
+        modes = process_settings.modes(self._settings)
+        hello = {"name": self._name, "version": PROTOCOL_VERSION, "modes": modes}
+        result = await life.request("hook.hello", hello, self._terms.limits.hello_s)
+        if result is not None and not isinstance(result, dict):
+            what = f"expected an object, got {type(result).__name__}"
+            raise HookCallFailed("failed", f'decode process hook "{self._name}" hook.hello result: {what}')
+
+    async def _call_canaries(self) -> None:
+        """A call for each stage at which it is a gate, one after the other, until one goes wrong; `canary_s` for all."""
+        if not (stages := process_settings.gates(self._settings)):
+            return
+        by = asyncio.get_running_loop().time() + self._terms.limits.canary_s
+        problem = None
+        for stage in stages:
+            if problem := await self._call_canary(stage, by - asyncio.get_running_loop().time()):
+                break
+        self._armed, self._armed_reason = problem is None, problem or ""
+        if problem and self._life is not None and self._life.is_there:
+            self.warn(f"the gate is not armed: {problem}")
+
+    async def _call_canary(self, stage: Stage, limit_s: float) -> str | None:
+        try:
+            result = await self.request(f"hook.{stage}", canary.params(stage), limit_s=max(0.0, limit_s))
+        except HookCallFailed as error:
+            return str(error)
+        return canary.problem(stage, result)
+
+    def _note_odd_line(self, reason: str) -> None:
+        if text := _ODD_LINES.get(reason):  # a blank line is no harm
+            self.warn(text)
+
+    def _why_not_there(self) -> str:
+        match self._state:
+            case "closed":
+                return f'process hook "{self._name}" is closed'
+            case "starting":
+                return f'process hook "{self._name}" is still starting'
+        return f'process hook "{self._name}" is down: {self._tally.last_error}'
+
+    def _become(self, state: State) -> None:
+        if self._state != state:
+            self._state = state
+            self._tell()
+
+    def _tell(self) -> None:
+        if self._on_change is not None:
+            self._on_change()
+
+
+def log_defect(task: asyncio.Task[None]) -> None:
+    """For tasks that end only when they are cancelled."""
+    if not task.cancelled() and (error := task.exception()) is not None:
+        logger.critical("%s has failed", task.get_name(), exc_info=error)

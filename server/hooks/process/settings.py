@@ -1,0 +1,87 @@
+"""What the settings of a process hook come to: stages, modes, events, its environment."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from server.config import Hooks, ProcessHook
+from server.errors import ConfigError
+from server.hooks.channel import STAGES, Stage
+from server.hooks.interception.event_kinds import UnknownEvent, observed
+
+_PAIRS: Final = (("before_llm", "after_llm"), ("before_tool", "after_tool"))
+
+_KEPT_VARIABLES: Final = ("PATH", "HOME", "LANG", "TZ", "TMPDIR")
+"""And LC_*. The server's environment holds API keys, which are none of a hook's business."""
+
+
+def enabled(settings: Hooks) -> dict[str, ProcessHook]:
+    """The hooks that shall run, in the order of asking: `priority`, then name. Raises ConfigError for a wrong one.
+
+    The others are not looked at.
+    """
+    if not settings.enabled:
+        return {}
+    chosen = {name: hook for name, hook in settings.processes.items() if hook.enabled}
+    for name, hook in chosen.items():
+        _check(name, hook)
+    return dict(sorted(chosen.items(), key=lambda item: (item[1].priority, item[0].encode())))
+
+
+def stages(hook: ProcessHook) -> frozenset[Stage]:
+    """Those that are sent to the hook; with `pair_stages` also the other one of a pair."""
+    wanted = set(hook.intercept)
+    if hook.pair_stages:
+        wanted.update(stage for pair in _PAIRS if not wanted.isdisjoint(pair) for stage in pair)
+    return frozenset(stage for stage in STAGES if stage in wanted)
+
+
+def modes(hook: ProcessHook) -> list[str]:
+    """What hook.hello tells of it, in this order."""
+    wanted = set(hook.intercept)
+    there = {
+        "observe": bool(observed(hook.observe)),
+        "llm": not wanted.isdisjoint(_PAIRS[0]),
+        "tool": not wanted.isdisjoint(_PAIRS[1]),
+        "approve": "approve_tool" in wanted,
+    }
+    return [mode for mode, is_there in there.items() if is_there]
+
+
+def gates(hook: ProcessHook) -> list[Stage]:
+    """The stages at which this hook can keep something from happening even by failing."""
+    closed = hook.on_error == "closed"
+    return [stage for stage in STAGES if stage in stages(hook) and (closed or stage == "approve_tool")]
+
+
+def environment(hook: ProcessHook, environ: Mapping[str, str]) -> dict[str, str]:
+    """As the child gets it: ours with `inherit_env`, else what a program needs; `env` over it.
+
+    PYTHONUNBUFFERED, because a hook that forgets to flush its reply would hang.
+    """
+    kept = {
+        name: value
+        for name, value in environ.items()
+        if hook.inherit_env or name in _KEPT_VARIABLES or name.startswith("LC_")
+    }
+    return {"PYTHONUNBUFFERED": "1", **kept, **hook.env}
+
+
+def _check(name: str, hook: ProcessHook) -> None:
+    if problem := _problem(hook):
+        raise ConfigError(f'configure process hook "{name}": {problem}')
+
+
+def _problem(hook: ProcessHook) -> str | None:
+    if hook.transport not in ("", "stdio"):
+        return f'unsupported transport "{hook.transport}"'
+    if not hook.command or not hook.command[0]:
+        return "command is required"
+    try:
+        kinds = observed(hook.observe)
+    except UnknownEvent as error:
+        return f'unsupported observe event "{error}"'
+    wanted = [stage for stage in hook.intercept if stage]
+    for stage in wanted:
+        if stage not in STAGES:
+            return f'unsupported intercept "{stage}"'
+    return None if kinds or wanted else "no hook modes enabled"

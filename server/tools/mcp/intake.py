@@ -1,0 +1,78 @@
+"""Which messages of an MCP server are passed on. No I/O: time comes in.
+
+A server may say as much as it likes, unasked, and each message that is passed
+on costs a task. What is dropped is what nobody waits for.
+"""
+
+from typing import Final
+
+from mcp.types import JSONRPCMessage, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse, RequestId
+
+from server.hooks.process.stderr import LogBudget
+
+MAX_OPEN: Final = 32
+"""Requests of a server that wait for it to read our answers."""
+MAX_ASKED: Final = 1024
+"""Requests of ours that an answer is still taken for; the oldest of them were given up long ago."""
+
+MAX_ENTRIES: Final = 1024
+"""Of each list of an answer (tools, blocks of a result): the SDK looks at each of them with nobody else running."""
+
+_HEARD: Final = frozenset(
+    ("notifications/tools/list_changed", "notifications/cancelled", "notifications/subscriptions/acknowledged")
+)
+"""Progress and log messages are for clients that show them."""
+
+
+class Intake:
+    """Of a flood of requests or notifications 50 are admitted, then 10 a second."""
+
+    def __init__(self, *, sees_sent: bool) -> None:
+        """`sees_sent`: it is told of all that we send, by the two notes below; else it counts nothing of that."""
+        self._sees_sent = sees_sent
+        self._requests = LogBudget()
+        self._notifications = LogBudget()
+        self._asked = dict[RequestId, None]()
+        self._open = 0
+
+    def admits(self, message: JSONRPCMessage, now_s: float) -> bool:
+        """False: drop it.
+
+        What is dropped of changes of the list is no loss: one was admitted less
+        than a tenth of a second before, and the list is read later than that.
+        """
+        if isinstance(message, JSONRPCNotification):
+            return message.method in _HEARD and self._notifications.spend(now_s)
+        if isinstance(message, JSONRPCRequest):
+            return self._admits_request(now_s)
+        if not self._sees_sent:
+            return True
+        if message.id is None or message.id not in self._asked:
+            return False
+        del self._asked[message.id]
+        return True
+
+    def note_sending(self, message: JSONRPCMessage) -> None:
+        if isinstance(message, JSONRPCRequest):
+            self._asked[message.id] = None
+            if len(self._asked) > MAX_ASKED:
+                del self._asked[next(iter(self._asked))]
+
+    def note_sent(self, message: JSONRPCMessage) -> None:
+        """The server has taken it."""
+        if not isinstance(message, JSONRPCRequest | JSONRPCNotification):
+            self._open -= 1
+
+    def _admits_request(self, now_s: float) -> bool:
+        if self._open >= MAX_OPEN or not self._requests.spend(now_s):
+            return False
+        self._open += self._sees_sent
+        return True
+
+
+def shorten(message: JSONRPCMessage) -> None:
+    """Cut the lists of an answer to MAX_ENTRIES each."""
+    if isinstance(message, JSONRPCResponse):
+        for name, value in message.result.items():
+            if isinstance(value, list) and len(value) > MAX_ENTRIES:
+                message.result[name] = value[:MAX_ENTRIES]

@@ -1,0 +1,306 @@
+"""One MCP server: connected, its tools on the shelf; lost, and tried again; for as long as we run."""
+
+import asyncio
+import logging
+import ssl
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
+from typing import Any, Final
+
+import httpx2
+from mcp import Client, types
+from mcp.client import IncomingMessage, Transport
+from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
+from mcp.shared.exceptions import MCPError
+
+from server import __version__
+from server.config import McpServer
+from server.errors import ToolError
+from server.hooks.interception.stages import ToolAnswer
+from server.hooks.process.restarts import Patience, Restarts
+from server.tools.mcp.catalog import MAX_TOOLS, Listed, Taken, take_tools
+from server.tools.mcp.child import CannotStart, run_child
+from server.tools.mcp.http import open_http
+from server.tools.mcp.results import read_result
+from server.tools.registry import Tool
+
+logger = logging.getLogger(__name__)
+
+START_LIMIT_S: Final = 60.0
+"""From the spawn to the list of tools; a package runner may have to download first."""
+MAX_CALLS: Final = 32
+"""At once, of all turns; one more is refused."""
+
+_LIST_LIMIT_S: Final = 10.0
+_BEAT_S: Final = 15.0
+_RELIST_AFTER_S: Final = 0.5  # changes in a row are read once
+_RELISTEN_S: Final = 30.0
+_MAX_PAGES: Final = 20
+_MAX_REASON_CHARS: Final = 300
+_LOST: Final = (types.CONNECTION_CLOSED, types.INVALID_REQUEST)  # the latter also says "Session terminated"
+
+Put = Callable[[list[Tool]], None]
+"""Takes all tools of the server, in place of those before."""
+Tell = Callable[[str, str], None]
+"""(notice code, message)."""
+
+
+class McpConnection:
+    """`run` it in a task of its own, and cancel that to end it; the tools it puts may be called from any task.
+
+    While it is lost its tools are gone, and a turn that still has them gets an
+    error for each call. It tries again after 0.5 s, doubled up to 30 s, and
+    once a minute after nine quick failures in a row.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        settings: McpServer,
+        environ: Mapping[str, str],
+        *,
+        default_timeout_s: float,
+        put: Put,
+        tell: Tell,
+        patience: Patience | None = None,
+        beat_s: float = _BEAT_S,
+    ) -> None:
+        self._name = name
+        self._settings = settings
+        self._environ = environ
+        self._timeout_s = settings.timeout_s or default_timeout_s
+        self._put = put
+        self._tell = tell
+        self._patience = patience or Patience(first_wait_s=0.5, longest_wait_s=30.0, max_quick=8)
+        self._beat_s = beat_s
+        self._client: Client | None = None  # while it is connected
+        self._changed = asyncio.Event()  # the list of tools may be another
+        self._doubted = asyncio.Event()  # a call failed as if the connection were gone
+        self._calls: set[asyncio.Task[types.CallToolResult]] = set()
+        self._is_missed = False  # a loss was told, and no return since
+
+    async def run(self) -> None:
+        """Until cancelled. What a server does wrong ends its connection, never this."""
+        loop = asyncio.get_running_loop()
+        restarts = Restarts(self._patience)
+        while True:
+            began_s = loop.time()
+            try:
+                await self._live()
+                reason = "it has ended"
+            except Exception as error:  # the boundary to a server's process, network and words
+                logger.debug("MCP server %s", self._name, exc_info=True)
+                reason = _explain(error)
+            self._lose(reason)
+            await asyncio.sleep(restarts.ended(loop.time() - began_s))
+
+    async def _live(self) -> None:
+        """One connection, from its beginning to its end."""
+        self._changed.clear()
+        self._doubted.clear()
+        over = asyncio.Event()
+        async with AsyncExitStack() as stack:
+            async with asyncio.timeout(START_LIMIT_S):
+                transport = await stack.enter_async_context(self._transport(over))
+                client = await stack.enter_async_context(
+                    Client(
+                        transport,
+                        client_info=types.Implementation(name="parley", version=__version__),
+                        message_handler=self._take_message,
+                        cache=None,
+                    )
+                )
+                await self._offer(client)
+            self._client = client
+            try:
+                await self._keep(client, over)
+            finally:
+                self._client = None
+                self._put([])
+
+    @asynccontextmanager
+    async def _transport(self, over: asyncio.Event) -> AsyncIterator[Transport]:
+        if self._settings.url is not None:
+            async with open_http(self._settings, read_s=self._timeout_s + _LIST_LIMIT_S) as transport:
+                yield transport
+        else:
+            yield run_child(self._name, self._settings, self._environ, on_end=over.set)
+
+    async def _keep(self, client: Client, over: asyncio.Event) -> None:
+        """Follow the list of tools until the connection is over. Raises what ended it."""
+        if self._is_missed:
+            self._is_missed = False
+            self._tell("mcp_server_back", f"the tools of the MCP server {self._name} are back")
+        duties = [
+            asyncio.create_task(over.wait(), name=f"mcp {self._name} end"),
+            asyncio.create_task(self._follow(client), name=f"mcp {self._name} list"),
+            asyncio.create_task(self._listen(client), name=f"mcp {self._name} subscription"),
+        ]
+        if self._settings.url is not None:
+            duties.append(asyncio.create_task(self._beat(client), name=f"mcp {self._name} beat"))
+        try:
+            done, _ = await asyncio.wait(duties, return_when=asyncio.FIRST_COMPLETED)
+            for duty in done:
+                duty.result()
+        finally:
+            for duty in duties:
+                duty.cancel()
+            await asyncio.gather(*duties, return_exceptions=True)
+
+    async def _offer(self, client: Client) -> None:
+        """Read the list of tools and put them on the shelf."""
+        listed = await self._list(client)
+        catalog = await asyncio.to_thread(take_tools, self._name, self._settings, listed)
+        for problem in catalog.left_out:
+            logger.warning("MCP server %s: left out %s", self._name, problem)
+        self._put([self._tool(taken) for taken in catalog.tools])
+        logger.info("MCP server %s: %d tools", self._name, len(catalog.tools))
+
+    async def _list(self, client: Client) -> list[Listed]:
+        listed: list[Listed] = []
+        cursor: str | None = None
+        for _ in range(_MAX_PAGES):
+            async with asyncio.timeout(_LIST_LIMIT_S):
+                page = await client.list_tools(cursor=cursor)
+            listed += [_read_tool(tool) for tool in page.tools]
+            cursor = page.next_cursor
+            if cursor is None or len(listed) > MAX_TOOLS * 8:
+                break
+        return listed
+
+    def _tool(self, taken: Taken) -> Tool:
+        return Tool(
+            spec=taken.spec,
+            run=partial(self._run_tool, taken.remote_name),
+            permission=taken.permission,
+            timeout_s=self._timeout_s,
+            schema=taken.checked,
+        )
+
+    # what keeps the list right
+
+    async def _take_message(self, message: IncomingMessage) -> None:
+        if isinstance(message, types.ToolListChangedNotification):
+            self._changed.set()
+
+    async def _follow(self, client: Client) -> None:
+        while True:
+            await self._changed.wait()
+            await asyncio.sleep(_RELIST_AFTER_S)
+            self._changed.clear()
+            try:
+                await self._offer(client)
+            except TimeoutError:
+                logger.warning("MCP server %s does not say what its tools are; they stay as they were", self._name)
+
+    async def _listen(self, client: Client) -> None:
+        """Newer servers tell changes only to who has subscribed; where that is not possible, this just waits."""
+        while True:
+            try:
+                async with asyncio.timeout(_LIST_LIMIT_S) as opening, client.listen(tools_list_changed=True) as events:
+                    opening.reschedule(None)
+                    async for _ in events:
+                        self._changed.set()
+            except ListenNotSupportedError:
+                await asyncio.Event().wait()
+            except (MCPError, SubscriptionLost, TimeoutError) as error:
+                logger.debug("MCP server %s: no subscription: %s", self._name, error)
+            await asyncio.sleep(_RELISTEN_S)
+            self._changed.set()  # what happened meanwhile was told to nobody
+
+    async def _beat(self, client: Client) -> None:
+        """Over HTTP nothing tells that a server is gone: ask now and then, and when a call has failed."""
+        while True:
+            try:
+                async with asyncio.timeout(self._beat_s):
+                    await self._doubted.wait()
+            except TimeoutError:
+                pass
+            self._doubted.clear()
+            await self._offer(client)
+
+    # calls
+
+    async def _run_tool(self, remote_name: str, arguments: dict[str, Any]) -> ToolAnswer:
+        """One call. Cancelling gives it up at once; the server is told, if it still listens."""
+        client = self._client
+        if client is None:
+            raise ToolError(f"the MCP server {self._name} is not there at the moment; go on without this tool")
+        if len(self._calls) >= MAX_CALLS:
+            raise ToolError(f"the MCP server {self._name} is busy with {MAX_CALLS} calls; try again later")
+        request = types.CallToolRequest(params=types.CallToolRequestParams(name=remote_name, arguments=arguments))
+        # not `call_tool`, which would check the result against a schema that may be hostile
+        call = asyncio.create_task(
+            client.session.send_request(request, types.CallToolResult), name=f"mcp {self._name} call"
+        )
+        self._calls.add(call)
+        call.add_done_callback(self._forget)
+        try:
+            return read_result(await asyncio.shield(call))  # giving up may take seconds where a server does not read
+        except MCPError as error:
+            if error.code in _LOST:
+                self._doubted.set()
+            raise ToolError(self._failed(error)) from error
+        except ValueError as error:  # of pydantic
+            raise ToolError(f"the MCP server {self._name} gave an answer that is no result of a tool") from error
+        finally:
+            call.cancel()
+
+    def _forget(self, call: asyncio.Task[types.CallToolResult]) -> None:
+        self._calls.discard(call)
+        if not call.cancelled():
+            call.exception()  # whoever waited has it
+
+    def _failed(self, error: MCPError) -> str:
+        if error.code == types.CONNECTION_CLOSED:
+            return f"the MCP server {self._name} went away during the call; what it did until then is not known"
+        return f"the MCP server {self._name} refused the call: {_short(error.message)}"
+
+    def _lose(self, reason: str) -> None:
+        if not self._is_missed:
+            self._is_missed = True
+            self._tell("mcp_server_lost", f"the tools of the MCP server {self._name} are gone until it is back")
+            logger.warning("MCP server %s is lost: %s", self._name, reason)
+        else:
+            logger.info("MCP server %s is still lost: %s", self._name, reason)
+
+    async def aclose(self) -> None:
+        """Wait for calls that were given up, a moment; after `run` has ended."""
+        for call in self._calls:
+            call.cancel()
+        if self._calls:
+            await asyncio.wait(self._calls, timeout=1.0)
+
+
+def _read_tool(tool: types.Tool) -> Listed:
+    hints = tool.annotations
+    return Listed(
+        name=tool.name,
+        description=tool.description or tool.title or "",
+        schema=tool.input_schema,
+        is_read_only=bool(hints and hints.read_only_hint),
+    )
+
+
+def _explain(error: BaseException) -> str:
+    """For the log. Of a group, its first cause."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    match error:
+        case CannotStart():
+            return str(error)
+        case TimeoutError():
+            return f"it did not say what its tools are within {START_LIMIT_S:g} s"
+        case httpx2.ConnectError():
+            return "nobody answers at its url"
+        case httpx2.HTTPStatusError():
+            return f"it answered HTTP {error.response.status_code}: check url and headers"
+        case ssl.SSLError():
+            return f"TLS: {error.reason}"
+    return _short(f"{type(error).__name__}: {error}")
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _MAX_REASON_CHARS else line[: _MAX_REASON_CHARS - 1] + "…"

@@ -1,7 +1,0 @@
-"""Makes every result loud: plain functions, run in a thread."""
-
-from server.hooks.policy_types import HookAction, HookContext, HookResult
-
-
-def post_execute(ctx: HookContext) -> HookResult:
-    return HookResult(action=HookAction.MODIFY_RESULT, modified_result=str(ctx.result).upper())

@@ -1,0 +1,75 @@
+"""What observers are told, and who is told what."""
+
+from server import config
+from server.hooks.interception.events import Events
+from tests.hooks.fakes import FACTS, FakeChannel, member
+
+
+def observer(*observe: str, method: str = "hook.runtime_event") -> FakeChannel:
+    settings = config.ProcessHook(observe=list(observe), event_method=method)  # type: ignore[arg-type]  # one of two
+    return FakeChannel(settings=settings)
+
+
+def events_of(*channels: FakeChannel) -> Events:
+    return Events([member(channel) for channel in channels], FACTS)
+
+
+def test_an_event_goes_to_those_who_observe_its_kind_under_any_of_its_names() -> None:
+    old, new, everything, other, none = (
+        observer("tool_exec_start"),
+        observer("agent.tool.exec_start"),
+        observer("*"),
+        observer("turn_end"),
+        observer(),
+    )
+    events_of(old, new, everything, other, none).emit("agent.tool.exec_start", {"Tool": "echo"})
+
+    assert [len(channel.told) for channel in (old, new, everything, other, none)] == [1, 1, 1, 0, 0]
+
+
+def test_nothing_is_wanted_where_nobody_observes() -> None:
+    assert not events_of(observer("turn_end")).wants("agent.error")
+    assert events_of(observer("turn_end")).wants("agent.turn.end")
+    assert not events_of().wants("agent.error")
+
+
+def test_the_envelope_is_the_reference_s() -> None:
+    channel = observer("*")
+    events = events_of(channel)
+    events.iteration = 2
+
+    events.emit("agent.error", {"Stage": "llm", "Message": "no"}, trace_path="turn.x", severity="error")
+
+    [(method, sent)] = channel.told
+    assert method == "hook.runtime_event"
+    assert sent.pop("id").startswith("evt-")
+    assert len(sent.pop("time")) == len("2026-11-22T01:52:29.594457413Z")
+    assert sent == {
+        "kind": "agent.error",
+        "source": {"component": "agent", "name": "parley"},
+        "scope": {
+            "agent_id": "parley",
+            "session_key": "s1",
+            "turn_id": "t1",
+            "channel": "parley",
+            "chat_id": "c1",
+            "chat_type": "direct",
+            "sender_id": "ann",
+        },
+        "correlation": {"trace_id": "turn.x"},
+        "severity": "error",
+        "payload": {"Stage": "llm", "Message": "no"},
+        "attrs": {"agent_source": "runTurn", "iteration": 2},
+    }
+
+
+def test_an_older_hook_gets_the_older_envelope_with_a_kind_that_is_a_string() -> None:
+    channel = observer("*", method="hook.event")
+
+    events_of(channel).emit("agent.turn.end", {"Status": "completed"})
+
+    [(method, sent)] = channel.told
+    assert method == "hook.event"
+    assert (sent["Kind"], sent["Payload"]) == ("turn_end", {"Status": "completed"})
+    assert sent["Meta"]["TurnID"] == "t1"
+    assert sent.keys() == {"Kind", "Time", "Meta", "Context", "Payload"}

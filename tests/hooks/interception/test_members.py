@@ -1,0 +1,177 @@
+"""In-process hooks: their own copies, their own limits, and nothing of theirs gets out."""
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from server import config
+from server.hooks.channel import HookCallFailed
+from server.hooks.interception.event_kinds import KINDS
+from server.hooks.interception.events import Events, HookEvent
+from server.hooks.interception.members import MAX_QUEUED_EVENTS, BuiltinMember
+from server.hooks.interception.stages import LlmAnswer, LlmCall, Moment, ToolAsk, ToolRan, Verdict
+from server.hooks.types import Answer, Question
+from tests.hooks.fakes import FACTS, FakeHuman
+
+AT = Moment(facts=FACTS)
+QUICK = config.HookDefaults(interceptor_timeout_ms=20, approval_timeout_ms=20, observer_timeout_ms=20)
+ASK = ToolAsk(name="echo", arguments={"list": [1]})
+
+
+def member(
+    hook: object, defaults: config.HookDefaults | None = None, *, kinds: frozenset[str] = KINDS
+) -> BuiltinMember:
+    return BuiltinMember("own", hook, defaults or config.HookDefaults(), kinds=kinds)
+
+
+class Spoiler:
+    async def before_tool(self, call: ToolAsk, at: Moment) -> None:
+        call.arguments["list"].append(2)
+
+
+async def test_a_hook_that_writes_into_what_it_was_given_changes_nothing() -> None:
+    assert await member(Spoiler()).ask("before_tool", ASK, AT) is None
+    assert ASK.arguments == {"list": [1]}
+
+
+def test_a_hook_is_asked_at_the_stages_whose_methods_it_has() -> None:
+    assert member(Spoiler()).stages == {"before_tool"}
+    assert member(Spoiler()).kinds == frozenset()
+
+
+class Inserter:
+    """Edits the list it was given in place, and gives it back."""
+
+    async def before_llm(self, call: LlmCall, at: Moment) -> LlmCall:
+        call.messages.insert(1, {"role": "user", "content": "new"})
+        call.messages[2]["content"] = "changed"
+        return call
+
+
+async def test_messages_that_a_hook_left_alone_are_the_turn_s_own_again() -> None:
+    messages: list[dict[str, Any]] = [{"role": "system", "content": "a"}, {"role": "user", "content": "b"}]
+
+    result = await member(Inserter()).ask("before_llm", LlmCall(model="m", messages=messages), AT)
+
+    assert isinstance(result, LlmCall)
+    assert result.messages[0] is messages[0]
+    assert [message["content"] for message in result.messages] == ["a", "new", "changed"]
+    assert messages[1]["content"] == "b"
+
+
+class Broken:
+    async def before_tool(self, call: ToolAsk, at: Moment) -> None:
+        raise ValueError("secret detail")
+
+    async def after_tool(self, ran: ToolRan, at: Moment) -> Any:
+        return "something else"
+
+    async def after_llm(self, answer: LlmAnswer, at: Moment) -> None:
+        await asyncio.Event().wait()
+
+    async def before_llm(self, call: LlmCall, at: Moment) -> None:
+        raise asyncio.CancelledError  # of something that it waited for and that another has cancelled
+
+
+async def test_what_a_hook_raises_stays_inside() -> None:
+    with pytest.raises(HookCallFailed, match="ValueError") as caught:
+        await member(Broken()).ask("before_tool", ASK, AT)
+
+    assert caught.value.kind == "failed"
+    assert "secret detail" not in str(caught.value)
+
+
+async def test_a_cancellation_of_the_hook_s_own_does_not_end_the_turn() -> None:
+    with pytest.raises(HookCallFailed, match="CancelledError"):
+        await member(Broken()).ask("before_llm", LlmCall(model="m", messages=[]), AT)
+
+
+async def test_what_no_hook_may_give_counts_as_failed() -> None:
+    with pytest.raises(HookCallFailed, match="gave str at after_tool"):
+        await member(Broken()).ask("after_tool", ASK, AT)
+
+
+async def test_a_hook_that_takes_too_long_is_left() -> None:
+    with pytest.raises(HookCallFailed) as caught:
+        await member(Broken(), QUICK).ask("after_llm", LlmAnswer(model="m", content=""), AT)
+
+    assert caught.value.kind == "timed_out"
+
+
+async def test_cancelling_a_hook_is_no_failure_of_it() -> None:
+    asking = asyncio.create_task(member(Broken()).ask("after_llm", LlmAnswer(model="m", content=""), AT))
+    await asyncio.sleep(0)
+
+    asking.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+
+
+class Polite:
+    async def approve_tool(self, call: ToolAsk, at: Moment) -> Verdict:
+        assert at.ask is not None
+        answer = await at.ask.ask(Question(tool=call.name, arguments={}, message="", origin="polite"))
+        return Verdict(approved=answer.approved)
+
+
+class SlowHuman(FakeHuman):
+    async def ask(self, question: Question) -> Answer:
+        loop = asyncio.get_running_loop()
+        done = loop.create_future()
+        loop.call_later(0.06, done.set_result, None)
+        await done
+        return await super().ask(question)
+
+
+async def test_the_time_that_a_human_takes_is_not_the_hook_s() -> None:
+    at = replace(AT, ask=SlowHuman([Answer(approved=True, by="user")]))
+
+    assert await member(Polite(), QUICK).ask("approve_tool", ASK, at) == Verdict(approved=True)
+
+
+# --- events
+
+
+class Watcher:
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+        self.news = asyncio.Event()
+
+    async def on_event(self, event: HookEvent) -> None:
+        self.seen.append(event.payload["n"])
+        self.news.set()
+        if event.payload["n"] == "hang":
+            await asyncio.Event().wait()
+        if event.payload["n"] == "raise":
+            raise ValueError
+        if event.payload["n"] == "leak":
+            raise asyncio.CancelledError
+
+
+async def test_an_observer_gets_its_events_in_order_whatever_it_makes_of_one() -> None:
+    watcher = Watcher()
+    own = member(watcher, QUICK)
+    events = Events([own], FACTS)
+    running = asyncio.create_task(own.run())
+
+    for name in ("raise", "leak", "hang", "last"):
+        events.emit("agent.error", {"n": name})
+    while "last" not in watcher.seen:
+        watcher.news.clear()
+        await watcher.news.wait()
+
+    running.cancel()
+    assert watcher.seen == ["raise", "leak", "hang", "last"]
+
+
+async def test_beyond_its_queue_the_newest_events_are_dropped_and_counted() -> None:
+    own = member(Watcher())
+    events = Events([own], FACTS)
+
+    for _ in range(MAX_QUEUED_EVENTS + 3):
+        events.emit("agent.error", {"n": "x"})
+
+    assert own.dropped_events == 3

@@ -1,0 +1,92 @@
+"""server/hooks/process/settings.py: what the settings of a process hook come to, and what is wrong with them."""
+
+from typing import Any
+
+import pytest
+
+from server.config import Hooks, ProcessHook
+from server.errors import ConfigError
+from server.hooks.process.settings import enabled, environment, gates, modes, stages
+
+COMMAND = ["python3", "hook.py"]
+
+
+def hook(**settings: Any) -> ProcessHook:
+    return ProcessHook(**{"enabled": True, "command": COMMAND, "intercept": ["before_tool"], **settings})
+
+
+@pytest.mark.parametrize(
+    ("settings", "problem"),
+    [
+        ({"transport": "http", "command": []}, 'unsupported transport "http"'),
+        ({"command": [], "observe": ["x"]}, "command is required"),
+        ({"command": [""]}, "command is required"),
+        ({"observe": ["agent.*"], "intercept": ["x"]}, 'unsupported observe event "agent.*"'),
+        ({"intercept": ["before_tool", "Before_LLM"]}, 'unsupported intercept "Before_LLM"'),
+        ({"intercept": []}, "no hook modes enabled"),
+        ({"intercept": [""]}, "no hook modes enabled"),
+    ],
+)
+def test_a_wrong_entry_is_named_in_the_words_of_the_reference(settings: dict[str, Any], problem: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        enabled(Hooks(processes={"guard": hook(**settings)}))
+
+    assert str(caught.value) == f'configure process hook "guard": {problem}'
+
+
+def test_what_is_not_enabled_is_not_looked_at() -> None:
+    wrong = hook(transport="http")
+
+    assert enabled(Hooks(processes={"x": hook(enabled=False, transport="http")})) == {}
+    assert enabled(Hooks(enabled=False, processes={"x": wrong})) == {}
+
+
+def test_an_empty_transport_is_stdio() -> None:
+    assert list(enabled(Hooks(processes={"x": hook(transport="")}))) == ["x"]
+
+
+def test_lower_priority_is_asked_first_then_names_count_byte_by_byte() -> None:
+    hooks = {"b": hook(), "é": hook(), "a": hook(priority=1), "z": hook(priority=-1), "B": hook()}
+
+    assert list(enabled(Hooks(processes=hooks))) == ["z", "B", "b", "é", "a"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({"observe": ["*"], "intercept": ["approve_tool", "after_tool", "before_llm"]}, "observe llm tool approve"),
+        ({"intercept": ["after_llm"]}, "llm"),
+        ({"intercept": ["before_tool"]}, "tool"),
+        ({"observe": ["turn_end"], "intercept": []}, "observe"),
+        ({"intercept": ["approve_tool"]}, "approve"),
+    ],
+)
+def test_modes_follow_from_what_is_configured(settings: dict[str, Any], expected: str) -> None:
+    assert modes(hook(**settings)) == expected.split()
+
+
+def test_only_configured_stages_are_sent_unless_pairs_are_asked_for() -> None:
+    assert stages(hook(intercept=["before_tool", ""])) == {"before_tool"}
+    assert stages(hook(intercept=["after_llm", "approve_tool"], pair_stages=True)) == {
+        "before_llm",
+        "after_llm",
+        "approve_tool",
+    }
+
+
+def test_approvers_are_gates_and_so_is_all_of_a_closed_hook() -> None:
+    assert gates(hook(intercept=["approve_tool", "before_tool"])) == ["approve_tool"]
+    assert gates(hook(intercept=["approve_tool", "before_tool"], on_error="closed")) == ["before_tool", "approve_tool"]
+    assert gates(hook(intercept=["before_tool"])) == []
+
+
+def test_a_hook_gets_no_keys_of_ours_unless_it_is_asked_for() -> None:
+    ours = {"PATH": "/bin", "OPENAI_API_KEY": "sk-1", "LC_TIME": "C", "PYTHONPATH": "/x"}
+
+    assert environment(hook(env={"PATH": "/opt", "MODE": "x"}), ours) == {
+        "PYTHONUNBUFFERED": "1",
+        "PATH": "/opt",
+        "LC_TIME": "C",
+        "MODE": "x",
+    }
+    assert environment(hook(inherit_env=True), ours) == {"PYTHONUNBUFFERED": "1", **ours}

@@ -1,0 +1,237 @@
+"""Foreign tools become ours, whatever their server writes."""
+
+import re
+from typing import Any
+
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from server.config import McpServer
+from server.llm.types import ToolSpec
+from server.tools.mcp.catalog import (
+    MAX_DESCRIPTION_CHARS,
+    MAX_NAME_CHARS,
+    MAX_SCHEMA_BYTES,
+    MAX_TOOLS,
+    Catalog,
+    Listed,
+    plain_schema,
+    take_tools,
+    told_schema,
+)
+from server.tools.registry import Tool
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=10,
+)
+KEYWORDS = st.sampled_from(
+    [
+        "type",
+        "properties",
+        "required",
+        "items",
+        "enum",
+        "minimum",
+        "maxLength",
+        "additionalProperties",
+        "$ref",
+        "pattern",
+    ]
+)
+SCHEMAS = st.recursive(
+    JSON, lambda inner: st.dictionaries(KEYWORDS | st.text(max_size=3), inner, max_size=4), max_leaves=12
+)
+
+
+def take(*tools: Listed, **settings: Any) -> Catalog:
+    return take_tools("srv", McpServer(command="x", **settings), tools)
+
+
+def names(*remote: str) -> list[str]:
+    return [taken.spec.name for taken in take(*(Listed(name=name) for name in remote)).tools]
+
+
+def test_a_tool_is_called_after_its_server_and_itself() -> None:
+    [taken] = take(Listed(name="read-file", description="Reads.", schema={"type": "object"})).tools
+
+    assert taken.spec == ToolSpec(
+        name="srv__read-file", description="Reads.", parameters={"type": "object", "properties": {}}
+    )
+    assert (taken.remote_name, taken.permission) == ("read-file", "EXTERNAL")
+
+
+def test_names_that_no_provider_takes_are_made_fit_and_stay_apart() -> None:
+    fit = names("a.b", "a/b", "a b", "grüße", "x" * 100, "x" * 101)
+
+    assert fit[0] == "srv__a_b"
+    assert re.fullmatch(r"srv__a_b_[0-9a-f]{6}", fit[1])
+    assert len(set(fit)) == len(fit)
+    assert all(len(name) <= MAX_NAME_CHARS for name in fit)
+
+
+def test_a_name_does_not_depend_on_what_stands_beside_it_if_it_is_its_own() -> None:
+    assert names("x" * 100) == names("y", "x" * 100)[1:]
+
+
+def test_of_two_tools_with_one_name_the_first_is_taken() -> None:
+    catalog = take(Listed(name="a", description="1"), Listed(name="a", description="2"))
+
+    assert [taken.spec.description for taken in catalog.tools] == ["1"]
+
+
+@given(st.lists(st.text(), max_size=8))
+def test_every_name_can_be_sent_and_is_one_of_its_kind(remote: list[str]) -> None:
+    fit = names(*remote)
+
+    assert len(set(fit)) == len(fit)
+    assert all(re.fullmatch(r"srv__[A-Za-z0-9_-]{0,59}", name) for name in fit)
+
+
+def test_only_the_tools_that_are_wanted_are_taken() -> None:
+    catalog = take(Listed(name="read_a"), Listed(name="write_a"), Listed(name="list"), tools=["read_*", "list"])
+
+    assert [taken.remote_name for taken in catalog.tools] == ["read_a", "list"]
+    assert take(Listed(name="a"), tools=[]).tools == ()
+
+
+def test_of_too_many_tools_the_rest_is_left_out_and_told() -> None:
+    catalog = take(*(Listed(name=str(number)) for number in range(MAX_TOOLS + 2)))
+
+    assert len(catalog.tools) == MAX_TOOLS
+    assert catalog.left_out == ("all but 128 tools; choose with tools.mcp.srv.tools",)
+
+
+@pytest.mark.parametrize(
+    ("tool", "problem"),
+    [
+        (Listed(name=" "), "it has no name"),
+        (Listed(name="a", schema={"type": "string"}), "its arguments are no object"),
+        (Listed(name="a", schema={"properties": []}), "its properties are no object"),
+        (Listed(name="a", schema={"description": "x" * MAX_SCHEMA_BYTES}), "its schema is larger than 32 KiB"),
+    ],
+)
+def test_a_tool_that_cannot_be_taken_costs_itself_only(tool: Listed, problem: str) -> None:
+    catalog = take(tool, Listed(name="fine"))
+
+    assert [taken.remote_name for taken in catalog.tools] == ["fine"]
+    assert catalog.left_out == (f"{tool.name!r}: {problem}",)
+
+
+def test_a_description_is_bounded_and_hides_nothing() -> None:
+    [long, sly] = take(
+        Listed(name="a", description="x" * 9000), Listed(name="b", description="a\u202eb\x1b[2J\u200bc\n\td")
+    ).tools
+
+    assert len(long.spec.description) == MAX_DESCRIPTION_CHARS
+    assert sly.spec.description == "ab[2Jc\n\td"
+
+
+@pytest.mark.parametrize(
+    ("settings", "permission"),
+    [
+        ({}, "EXTERNAL"),
+        ({"permission": "WRITE"}, "WRITE"),
+        ({"trust_hints": True}, "READ"),
+        ({"permissions": {"l*": "WRITE", "look": "READ"}, "trust_hints": True}, "WRITE"),
+        ({"permissions": {"other": "READ"}}, "EXTERNAL"),
+    ],
+)
+def test_the_operator_says_what_a_tool_may_touch(settings: dict[str, Any], permission: str) -> None:
+    [taken] = take(Listed(name="look", is_read_only=True), **settings).tools
+
+    assert taken.permission == permission
+
+
+def test_a_hint_counts_only_where_it_is_given() -> None:
+    [taken] = take(Listed(name="look"), trust_hints=True).tools
+
+    assert taken.permission == "EXTERNAL"
+
+
+def test_a_model_is_told_what_every_provider_takes() -> None:
+    schema = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "type": "object",
+        "anyOf": [{"required": ["a"]}, {"required": ["b"]}],
+        "properties": {
+            "a": {"type": "string", "pattern": "^a+$"},
+            "b": {"$ref": "#/$defs/b", "description": "B"},
+            "c": {"$ref": "https://example.org/c"},
+            "pattern": {"type": "string"},
+        },
+        "$defs": {"b": {"anyOf": [{"type": "integer"}, {"type": "null"}]}},
+        "required": ["a"],
+    }
+
+    assert told_schema(schema) == {
+        "type": "object",
+        "properties": {
+            "a": {"type": "string"},
+            "b": {"$ref": "#/$defs/b", "description": "B"},
+            "c": {},
+            "pattern": {"type": "string"},
+        },
+        "$defs": {"b": {"anyOf": [{"type": "integer"}, {"type": "null"}]}},
+        "required": ["a"],
+    }
+
+
+HOSTILE: dict[str, Any] = {
+    "type": "object",
+    "$ref": "http://169.254.169.254/latest",
+    "properties": {
+        "a": {"type": "string", "pattern": "(a+)+$", "maxLength": 5},
+        "b": {"$ref": "#"},
+        "c": {"anyOf": [{"$ref": "#/$defs/x"}] * 50},
+        "d": {"type": "list of things"},
+        "e": {"type": "array", "items": {"type": "integer", "minimum": 1}, "minItems": -1, "maxItems": True},
+    },
+    "$defs": {"x": {"allOf": [{"$ref": "#/$defs/x"}] * 2}},
+    "required": ["a", 5],
+    "additionalProperties": False,
+}
+
+
+def test_of_a_schema_the_plain_part_is_checked_here() -> None:
+    assert plain_schema(HOSTILE) == {
+        "type": "object",
+        "properties": {
+            "a": {"type": "string", "maxLength": 5},
+            "b": {},
+            "c": {},
+            "d": {},
+            "e": {"type": "array", "items": {"type": "integer", "minimum": 1}},
+        },
+    }
+
+
+@given(SCHEMAS, JSON)
+def test_checking_never_fails_whatever_the_schema(schema: Any, arguments: Any) -> None:
+    plain = plain_schema(schema)
+
+    jsonschema.Draft202012Validator.check_schema(plain)
+    list(jsonschema.Draft202012Validator(plain).iter_errors(arguments))
+
+
+async def run(arguments: dict[str, Any]) -> str:
+    return ""
+
+
+def test_a_hostile_schema_cannot_hold_the_server_up() -> None:
+    [taken] = take(Listed(name="a", schema=HOSTILE)).tools
+    tool = Tool(spec=taken.spec, run=run, schema=taken.checked)
+
+    assert tool.explain_misfit({"a": "a" * 40 + "!"}) is not None
+    assert tool.explain_misfit({"a": "aa!", "c": 1, "other": 2}) is None
+
+
+def test_a_schema_nested_without_end_is_checked_so_far() -> None:
+    schema: dict[str, Any] = {}
+    for _ in range(500):
+        schema = {"type": "array", "items": schema}
+
+    assert str(plain_schema(schema)).count("items") <= 17

@@ -1,0 +1,160 @@
+"""MCP servers over HTTP that do not behave."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from server.config import McpServer
+from server.errors import ToolError
+from server.tools.mcp.http import MAX_ANSWER_BYTES
+from server.tools.mcp.intake import MAX_ENTRIES
+from tests.tools.mcp_scene import connected, says
+
+Call = Callable[[web.Request, Any], Awaitable[web.StreamResponse]]
+
+
+def answer(message: Any, **fields: Any) -> web.Response:
+    return web.json_response({"jsonrpc": "2.0", "id": message["id"], **fields})
+
+
+class Scripted:
+    """Answers in JSON, as the protocol of 2025-06-18 allows; each tool is a function of the request."""
+
+    def __init__(self, **tools: Call) -> None:
+        self.tools = tools
+        self.headers: list[str | None] = []
+        self.status = 200
+        self.url = ""
+
+    async def handle(self, request: web.Request) -> web.StreamResponse:
+        self.headers.append(request.headers.get("X-Key"))
+        if self.status != 200:
+            return web.Response(status=self.status, text="<html>no</html>", content_type="text/html")
+        if request.method != "POST":
+            return web.Response(status=405)
+        message = await request.json()
+        match message["method"]:
+            case "initialize":
+                info = {"name": "fake", "version": "1"}
+                result = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": info}
+                return answer(message, result=result)
+            case "tools/list":
+                tools = [{"name": name, "inputSchema": {"type": "object"}} for name in self.tools]
+                return answer(message, result={"tools": tools})
+            case "tools/call":
+                return await self.tools[message["params"]["name"]](request, message)
+            case _ if "id" in message:
+                return answer(message, error={"code": -32601, "message": "Method not found"})
+        return web.Response(status=202)
+
+
+@asynccontextmanager
+async def serving(**tools: Call) -> AsyncIterator[Scripted]:
+    fake = Scripted(**tools)
+    app = web.Application()
+    app.router.add_route("*", "/mcp", fake.handle)
+    runner = web.AppRunner(app, shutdown_timeout=0.1)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    fake.url = f"http://127.0.0.1:{runner.addresses[0][1]}/mcp"
+    try:
+        yield fake
+    finally:
+        await runner.cleanup()
+
+
+async def fine(_request: web.Request, message: Any) -> web.StreamResponse:
+    return answer(message, result=says("fine"))
+
+
+async def huge(_request: web.Request, message: Any) -> web.StreamResponse:
+    return answer(message, result=says("x" * MAX_ANSWER_BYTES))
+
+
+async def many(_request: web.Request, message: Any) -> web.StreamResponse:
+    return answer(message, result={"content": [{"type": "text", "text": "x"}] * 3000})
+
+
+async def odd(_request: web.Request, _message: Any) -> web.StreamResponse:
+    return web.Response(text="<html>hello</html>", content_type="text/html")
+
+
+async def hang(_request: web.Request, _message: Any) -> web.StreamResponse:
+    await asyncio.Event().wait()
+    return web.Response()
+
+
+async def flood(request: web.Request, message: Any) -> web.StreamResponse:
+    """Requests of its own, without end, before the answer."""
+    response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+    await response.prepare(request)
+    for number in range(2000):
+        ping = json.dumps({"jsonrpc": "2.0", "id": f"theirs-{number}", "method": "ping"})
+        await response.write(f"event: message\ndata: {ping}\n\n".encode())
+    last = json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": says("done")})
+    await response.write(f"event: message\ndata: {last}\n\n".encode())
+    return response
+
+
+async def test_what_the_operator_wrote_into_the_headers_is_sent() -> None:
+    async with serving(fine=fine) as fake, connected(McpServer(url=fake.url, headers={"X-Key": "k"})) as scene:
+        assert (await scene.call("s__fine")).for_llm == "fine"
+        assert set(fake.headers) == {"k"}
+
+
+async def test_an_answer_beyond_the_limit_costs_its_call_only() -> None:
+    async with serving(huge=huge, fine=fine) as fake, connected(McpServer(url=fake.url)) as scene:
+        with pytest.raises(
+            ToolError, match="refused the call: Failed to parse JSON response: an answer of more than 8 MiB"
+        ):
+            await scene.call("s__huge")
+
+        assert (await scene.call("s__fine")).for_llm == "fine"
+        assert scene.told == []
+
+
+async def test_an_answer_that_is_no_answer_costs_its_call_only() -> None:
+    async with serving(odd=odd, fine=fine) as fake, connected(McpServer(url=fake.url)) as scene:
+        with pytest.raises(ToolError, match="Unexpected content type: text/html"):
+            await scene.call("s__odd")
+
+        assert (await scene.call("s__fine")).for_llm == "fine"
+
+
+async def test_a_call_that_hangs_is_given_up_and_costs_no_other() -> None:
+    async with serving(hang=hang, fine=fine) as fake, connected(McpServer(url=fake.url)) as scene:
+        hanging = asyncio.create_task(scene.call("s__hang"))
+        assert (await scene.call("s__fine")).for_llm == "fine"
+
+        hanging.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await hanging
+        assert (await scene.call("s__fine")).for_llm == "fine"
+
+
+async def test_a_flood_of_requests_before_an_answer_is_thinned() -> None:
+    async with serving(flood=flood) as fake, connected(McpServer(url=fake.url)) as scene:
+        assert (await scene.call("s__flood")).for_llm == "done"
+
+        assert len(fake.headers) < 200
+
+
+async def test_a_server_that_no_longer_lets_us_in_is_lost_until_it_does() -> None:
+    async with serving(fine=fine) as fake, connected(McpServer(url=fake.url), beat_s=0.05) as scene:
+        fake.status = 401
+        await scene.until(lambda: scene.told == ["mcp_server_lost"])
+        fake.status = 200
+        await scene.until(lambda: scene.told == ["mcp_server_lost", "mcp_server_back"])
+
+        assert (await scene.call("s__fine")).for_llm == "fine"
+
+
+async def test_of_a_result_in_thousands_of_pieces_the_first_are_read() -> None:
+    async with serving(many=many) as fake, connected(McpServer(url=fake.url)) as scene:
+        assert len((await scene.call("s__many")).for_llm.splitlines()) == MAX_ENTRIES

@@ -1,0 +1,315 @@
+"""Connections to real MCP servers: their tools, and what becomes of them when the server does not behave."""
+
+import asyncio
+import logging
+import os
+import signal
+import socket
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import psutil
+import pytest
+
+from server.config import McpServer
+from server.errors import ToolError
+from server.hooks.process.lines import MAX_PARTS
+from server.tools.mcp.child import MAX_LINE_BYTES
+from server.tools.mcp.intake import MAX_ENTRIES
+from server.tools.mcp.server import MAX_CALLS
+from tests.support.mcp_server import PNG
+from tests.tools.mcp_scene import Scene, connected, official, says, scripted, with_results
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def child_of_ours() -> psutil.Process:
+    [child] = [p for p in psutil.Process().children() if "tests.support.mcp_raw" in p.cmdline()]
+    return child
+
+
+class Waker(logging.Handler):
+    def __init__(self, scene: Scene) -> None:
+        super().__init__()
+        self._scene = scene
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._scene.wake()
+
+
+@asynccontextmanager
+async def http_server(port: int) -> AsyncIterator[asyncio.subprocess.Process]:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "tests.support.mcp_server", str(port), stderr=asyncio.subprocess.DEVNULL
+    )
+    try:
+        yield process
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.wait()
+
+
+# --- what a server gives ------------------------------------------------------------------------------------------
+
+
+async def test_the_tools_of_a_server_over_stdio_can_be_called(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "secret")
+    async with connected(official(env={"GREETING": "hello"}, permissions={"add": "READ"})) as scene:
+        assert scene.tools["s__add"].permission == "READ"
+        assert scene.tools["s__die"].permission == "EXTERNAL"
+        assert scene.tools["s__add"].explain_misfit({"a": 1}) == "'b' is a required property"
+        assert (await scene.call("s__add", a=1, b=2)).for_llm == "3"
+
+        failed = await scene.call("s__fail", text="no")
+        assert (failed.is_error, "fail" in failed.for_llm) == (True, True)
+
+        assert (await scene.call("s__variable", name="GREETING")).for_llm == "hello"
+        assert (await scene.call("s__variable", name="OPENAI_API_KEY")).for_llm == "(not set)"
+
+        picture = await scene.call("s__picture")
+        assert picture.for_llm == "here it is\n[image]"
+        assert picture.media[0].startswith("data:image/png;base64,")
+        assert len(picture.media[0]) > len(PNG)
+
+        await scene.call("s__grow", name="new")
+        await scene.until(lambda: "s__new" in scene.tools)
+        assert (await scene.call("s__new")).for_llm == "new"
+
+
+async def test_the_tools_of_a_server_over_http_can_be_called_and_it_may_go_and_come_back() -> None:
+    port = free_port()
+    settings = McpServer(url=f"http://127.0.0.1:{port}/mcp", headers={"X-Key": "k"})
+    async with connected(settings, waits=False, beat_s=0.2) as scene:
+        await scene.until(lambda: scene.told == ["mcp_server_lost"])
+        async with http_server(port):
+            await scene.until(lambda: "s__add" in scene.tools and len(scene.told) == 2)
+            assert (await scene.call("s__add", a=1, b=2)).for_llm == "3"
+            await scene.call("s__grow", name="new")
+            await scene.until(lambda: "s__new" in scene.tools)
+
+            with pytest.raises(ToolError, match="went away during the call"):
+                await scene.call("s__die")
+            await scene.until(lambda: not scene.tools)
+        async with http_server(port):
+            await scene.until(lambda: "s__add" in scene.tools and len(scene.told) == 4)
+            assert (await scene.call("s__add", a=2, b=2)).for_llm == "4"
+
+    assert scene.told == ["mcp_server_lost", "mcp_server_back"] * 2
+
+
+async def test_a_server_of_an_older_protocol_is_understood() -> None:
+    async with connected(scripted(with_results(a=says("hi")))) as scene:
+        assert (await scene.call("s__a")).for_llm == "hi"
+        assert scene.told == []
+
+
+async def test_a_change_of_the_list_is_followed_in_the_older_protocol_too(tmp_path: Path) -> None:
+    changed = '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'
+    async with connected(scripted(with_results(a={"raw": changed}))) as scene:
+        before = scene.tools["s__a"]
+        call = asyncio.create_task(scene.call("s__a"))
+
+        await scene.until(lambda: scene.tools.get("s__a") not in (None, before))
+
+        call.cancel()
+        await asyncio.gather(call, return_exceptions=True)
+
+
+# --- what a server does wrong -------------------------------------------------------------------------------------
+
+
+async def test_a_server_that_dies_in_mid_call_costs_the_call_and_comes_back() -> None:
+    script = with_results(die="exit", ok=says("fine"))
+    async with connected(scripted(script)) as scene:
+        old = scene.tools["s__ok"]
+
+        with pytest.raises(ToolError, match="the MCP server s went away during the call"):
+            await scene.call("s__die")
+
+        await scene.until(lambda: scene.told == ["mcp_server_lost", "mcp_server_back"])
+        assert (await scene.call("s__ok")).for_llm == "fine"
+        assert await old.run({})  # a turn that still has the tool of before is served by the server of now
+
+
+async def test_a_tool_of_a_server_that_is_gone_says_so() -> None:
+    async with connected(scripted(with_results(ok=says("fine")))) as scene:
+        tool = scene.tools["s__ok"]
+
+    with pytest.raises(ToolError, match="the MCP server s is not there at the moment"):
+        await tool.run({})
+
+
+async def test_a_server_killed_from_outside_comes_back() -> None:
+    script = with_results(where={"spawn": 0}, ok=says("fine"))
+    async with connected(scripted(script)) as scene:
+        child = child_of_ours()
+        os.kill(child.pid, signal.SIGKILL)
+
+        await scene.until(lambda: scene.told == ["mcp_server_lost", "mcp_server_back"])
+        assert (await scene.call("s__ok")).for_llm == "fine"
+
+
+async def test_a_call_that_hangs_is_given_up_at_once_and_costs_no_other() -> None:
+    async with connected(scripted(with_results(hang="hang", ok=says("fine")))) as scene:
+        hanging = asyncio.create_task(scene.call("s__hang"))
+        assert (await scene.call("s__ok")).for_llm == "fine"
+
+        hanging.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await hanging
+
+        assert (await scene.call("s__ok")).for_llm == "fine"
+        assert scene.told == []
+
+
+async def test_so_many_calls_wait_for_a_server_and_no_more() -> None:
+    async with connected(scripted(with_results(hang="hang"))) as scene:
+        waiting = [asyncio.create_task(scene.call("s__hang")) for _ in range(MAX_CALLS)]
+        await asyncio.sleep(0)
+
+        with pytest.raises(ToolError, match=f"busy with {MAX_CALLS} calls"):
+            await scene.call("s__hang")
+
+        for call in waiting:
+            call.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
+
+
+async def test_a_server_that_does_not_read_cannot_hold_a_call_that_is_given_up() -> None:
+    script = with_results(hang="hang")
+    async with connected(scripted(script)) as scene:
+        child = child_of_ours()
+        child.suspend()
+        calls = [asyncio.create_task(scene.call("s__hang", text="x" * 200_000)) for _ in range(4)]
+        await asyncio.sleep(0)
+
+        for call in calls:
+            call.cancel()
+        async with asyncio.timeout(2):
+            await asyncio.gather(*calls, return_exceptions=True)
+
+
+@pytest.mark.parametrize(
+    ("result", "problem"),
+    [
+        ({"error": {"code": -32602, "message": "no such\ntool"}}, "refused the call: no such tool"),
+        ({"content": "text"}, "an answer that is no result of a tool"),
+        ({"content": [{"type": "hologram"}]}, "an answer that is no result of a tool"),
+        ({}, "an answer that is no result of a tool"),
+    ],
+)
+async def test_an_answer_that_makes_no_sense_is_an_error_for_the_model(result: object, problem: str) -> None:
+    async with connected(scripted(with_results(odd=result))) as scene:
+        with pytest.raises(ToolError, match=problem):
+            await scene.call("s__odd")
+
+
+async def test_garbage_between_the_lines_is_read_over(caplog: pytest.LogCaptureFixture) -> None:
+    script = with_results(ok=says("fine"))
+    script["before"] = ["starting …", "", "{", "[1]", '"x"', "\x00\x01", '{"jsonrpc":"2.0"}', "[" * 5000]
+    async with connected(scripted(script)) as scene:
+        assert (await scene.call("s__ok")).for_llm == "fine"
+
+    assert "MCP server s printed a line that is no JSON-RPC message: b'starting" in caplog.text
+
+
+@pytest.mark.parametrize("result", [{"long": MAX_LINE_BYTES}, {"parts": MAX_PARTS}])
+async def test_a_line_beyond_the_limit_costs_its_call_only(result: object) -> None:
+    async with connected(scripted(with_results(long=result, ok=says("fine")))) as scene:
+        call = asyncio.create_task(scene.call("s__long"))
+
+        assert (await scene.call("s__ok")).for_llm == "fine"
+        assert not call.done()
+        call.cancel()
+        await asyncio.gather(call, return_exceptions=True)
+        assert (await scene.call("s__ok")).for_llm == "fine"
+
+
+async def test_of_a_result_in_thousands_of_pieces_the_first_are_read() -> None:
+    pieces = [{"type": "text", "text": str(number)} for number in range(3000)]
+    async with connected(scripted(with_results(many={"content": pieces}))) as scene:
+        assert (await scene.call("s__many")).for_llm.splitlines() == [str(number) for number in range(MAX_ENTRIES)]
+
+
+async def test_a_long_line_within_the_limit_arrives_whole() -> None:
+    async with connected(scripted(with_results(long={"long": 3_000_000}))) as scene:
+        assert len((await scene.call("s__long")).for_llm) == 3_000_000
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        McpServer(command="no-such-program-anywhere"),
+        McpServer(command=sys.executable, args=["-c", "print('bye')"]),
+        McpServer(command=sys.executable, args=["-c", "pass"], dir=Path("/no/such/folder")),
+        McpServer(url="http://127.0.0.1:9/mcp"),
+        McpServer(url="http://no-such-host.invalid/mcp"),
+    ],
+    ids=["no program", "ends at once", "no folder", "refused", "unknown host"],
+)
+async def test_a_server_that_cannot_be_had_is_told_once_and_tried_again(
+    settings: McpServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "server.tools.mcp.server")
+    async with connected(settings, waits=False) as scene:
+        waker = Waker(scene)
+        logging.getLogger("server.tools.mcp.server").addHandler(waker)
+        await scene.until(lambda: "still lost" in caplog.text)
+        logging.getLogger("server.tools.mcp.server").removeHandler(waker)
+
+    assert scene.told == ["mcp_server_lost"]
+
+
+async def test_nothing_of_a_server_is_left_not_even_what_left_its_group() -> None:
+    async with connected(scripted(with_results(start={"spawn": 600}))) as scene:
+        grandchild = psutil.Process(int((await scene.call("s__start")).for_llm))
+        child = child_of_ours()
+        assert grandchild.is_running()
+
+    assert not child.is_running()
+    assert not grandchild.is_running() or grandchild.status() == psutil.STATUS_ZOMBIE
+
+
+async def test_deaths_leave_no_descriptor_no_process_and_no_task_behind() -> None:
+    async with connected(scripted(with_results(die="exit"))) as scene:
+        before: tuple[int, int] | None = None
+        for number in range(12):
+            with pytest.raises(ToolError):
+                await scene.call("s__die")
+            await scene.until(lambda: scene.told[2 * number + 1 :] == ["mcp_server_back"])  # noqa: B023  # awaited here
+            child_of_ours()  # there is one, and only one
+            after = psutil.Process().num_fds(), len(asyncio.all_tasks())
+            before = before or after
+            assert after == before
+
+
+async def test_a_flood_of_requests_makes_no_flood_of_tasks() -> None:
+    async with connected(scripted(with_results(flood="flood", ok=says("fine")))) as scene:
+        assert (await scene.call("s__ok")).for_llm == "fine"
+        flooding = asyncio.create_task(scene.call("s__flood"))
+
+        answer = await scene.call("s__ok")
+
+        assert answer.for_llm == "fine"
+        assert len(asyncio.all_tasks()) < 100
+        flooding.cancel()
+        await asyncio.gather(flooding, return_exceptions=True)
+
+
+async def test_a_server_that_does_not_want_to_end_is_killed() -> None:
+    async with connected(scripted(with_results(deaf="deaf"))) as scene:
+        child = child_of_ours()
+        call = asyncio.create_task(scene.call("s__deaf"))
+        await asyncio.sleep(0)
+
+    with pytest.raises(ToolError):
+        await call
+    assert not child.is_running()
