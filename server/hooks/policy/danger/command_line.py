@@ -5,6 +5,14 @@ from collections.abc import Sequence
 from typing import Final
 
 from server.hooks.policy.danger.code import Runner, judge_code, judge_python
+from server.hooks.policy.danger.command_words import (
+    HARMLESS_FLAGS,
+    INTERPRETERS,
+    PRINTERS,
+    SQL_CLIENTS,
+    SQL_FLAGS,
+    WRAPPERS,
+)
 from server.hooks.policy.danger.paths import is_private, is_protected, is_scratch
 from server.hooks.policy.danger.programs import VERBS, fits, rules_for
 from server.hooks.policy.danger.services import judge_verbs, mounts_the_host
@@ -23,31 +31,6 @@ from server.hooks.policy.danger.transfers import (
 )
 from server.hooks.policy.danger.windows import judge_windows, looks_like_windows
 
-_HARMLESS_FLAGS: Final = frozenset(
-    "--help --version --dry-run --dryrun --simulate --just-print --no-act --what-if --whatif --dry-run=client --dry-run=server "
-    "--dry-run=true --dry --pretend --noop --check-only -WhatIf --list --usage /? -help --plan --preview".split()
-)
-_PRINTERS: Final = frozenset(
-    "echo printf cat man which whereis type apropos info help whatis command-not-found say espeak espeak-ng notify-send grep egrep fgrep rg ag ack zgrep head tail less more wc diff cmp test [ [[ true false : ls stat file basename dirname readlink realpath shellcheck tldr cheat logger figlet cowsay git-grep locate".split()
-)
-_INTERPRETERS: Final = {
-    "python": "-c", "python2": "-c", "python3": "-c", "pypy3": "-c", "ipython": "-c", "node": "-e", "nodejs": "-e", "deno": "eval", "bun": "-e", "perl": "-e",
-    "ruby": "-e", "php": "-r", "lua": "-e", "Rscript": "-e", "osascript": "-e", "groovy": "-e", "elixir": "-e", "julia": "-e", "tclsh": "-c", "awk": "", "gawk": "",
-}  # fmt: skip
-_SQL_CLIENTS: Final = frozenset(
-    "mysql mariadb psql sqlite3 sqlite sqlcmd cqlsh clickhouse-client clickhouse duckdb usql cockroach snowsql bq beeline hive trino presto isql".split()
-)
-_SQL_FLAGS: Final = frozenset("-e --execute -c --command -q -Q --query -cmd --sql -s".split())
-# wrapper → its flags that take a value, and how many words of its own come before the command
-_WRAPPERS: Final[dict[str, tuple[str, int]]] = {
-    "sudo": ("ughpCrtTDRU", 0), "doas": ("uC", 0), "env": ("uCS", 0), "nohup": ("", 0), "nice": ("n", 0), "ionice": ("cnp", 0),
-    "time": ("fo", 0), "timeout": ("ks", 1), "gtimeout": ("ks", 1), "stdbuf": ("ioe", 0), "setsid": ("", 0), "chroot": ("", 1), "unshare": ("", 0), "nsenter": ("tSG", 0),
-    "xargs": ("adEeIiLlnPs", 0), "command": ("", 0), "builtin": ("", 0), "exec": ("a", 0), "strace": ("eopsu", 0), "ltrace": ("eopsu", 0),
-    "flock": ("wE", 1), "chronic": ("", 0), "caffeinate": ("tw", 0), "systemd-run": ("puGtEM", 0), "watch": ("nd", 0), "script": ("", 0), "proot": ("rbw", 0),
-    "busybox": ("", 0), "toybox": ("", 0), "parallel": ("jaI", 0), "fakeroot": ("", 0), "firejail": ("", 0), "pkexec": ("u", 0), "gosu": ("", 1), "runuser": ("u", 0), "su-exec": ("", 1),
-    "taskset": ("cp", 1), "chrt": ("", 1), "torsocks": ("", 0), "proxychains": ("", 0), "proxychains4": ("f", 0), "dbus-run-session": ("", 0), "xvfb-run": ("", 0), "rlwrap": ("", 0), "unbuffer": ("", 0), "ts": ("", 0),
-    "entr": ("", 0), "wsl": ("du", 0), "wsl.exe": ("du", 0), "npx": ("p", 0), "bunx": ("", 0), "uvx": ("", 0), "aws-vault": ("", 2), "op-run": ("", 0), "dotenv": ("ef", 0), "direnv": ("", 2), "hyperfine": ("wrmn", 0), "lsof-x": ("", 0), "eatmydata": ("", 0), "setarch": ("", 1), "choom": ("np", 0), "prlimit": ("", 0), "sg": ("", 1), "at-now": ("", 0), "then": ("", 0), "do": ("", 0), "else": ("", 0), "if": ("", 0), "elif": ("", 0), "while": ("", 0), "until": ("", 0), "!": ("", 0), "{": ("", 0), "trap-x": ("", 0), "coproc": ("", 0), "nix-shell": ("pI", 0), "start": ("", 0), "stdin": ("", 0), "sem": ("j", 0), "rush": ("j", 0),
-}  # fmt: skip
 _ASSIGNMENT: Final = re.compile(r"[A-Za-z_]\w*\+?=")
 _FORK_BOMB: Final = re.compile(r"([\w:.@%]+)\s*\(\)\s*\{[^}]*\1\s*\|\s*&?\s*\1")
 
@@ -112,7 +95,7 @@ def _redirects(command: Command) -> str | None:
     for redirect in command.redirects:
         target = redirect.target
         if ">" not in redirect.sign or not target:
-            if redirect.sign == "<" and name in (_SQL_CLIENTS | SHELLS):
+            if redirect.sign == "<" and name in (SQL_CLIENTS | SHELLS):
                 return "runs a file unseen"
             continue
         if target.startswith(("/dev/tcp/", "/dev/udp/")):
@@ -161,11 +144,11 @@ def _judge_words(words: list[str], command: Command, feeders: list[Command], dep
         return None
     if (reason := _runs_another(name, rest, command, feeders, depth)) is not None:
         return reason or None
-    if _HARMLESS_FLAGS & set(rest) and not (name in ("git", "systemctl", "sudo") and "--list" in rest):
+    if HARMLESS_FLAGS & set(rest) and not (name in ("git", "systemctl", "sudo") and "--list" in rest):
         return None
     if name in ("make", "gmake", "ninja", "just"):
         return _make(rest, depth)
-    if name in _PRINTERS:
+    if name in PRINTERS:
         return None
     if (name in ("rsync", "git") and rest[:1] == ["-n"]) or (
         name == "rsync" and any(re.fullmatch(r"-[a-zA-Z]*n[a-zA-Z]*", w) for w in rest)
@@ -283,11 +266,11 @@ def _runs_another(name: str, rest: list[str], command: Command, feeders: list[Co
         return _in_container(name, rest, depth)
     if name in ("powershell", "powershell.exe", "pwsh", "pwsh.exe", "cmd", "cmd.exe"):
         return judge_windows(" ".join([name, *rest])) or ""
-    if name in _SQL_CLIENTS and (reason := _sql_client(name, rest, command, feeders)):
+    if name in SQL_CLIENTS and (reason := _sql_client(name, rest, command, feeders)):
         return reason
     if name in ("mongosh", "mongo") and (code := _after(rest, "--eval")):
         return judge_code(code, RUNNER) or ""
-    if name in _INTERPRETERS and (reason := _interpreter(name, rest, command, feeders)) is not None:
+    if name in INTERPRETERS and (reason := _interpreter(name, rest, command, feeders)) is not None:
         return reason
     if name == "trap" and len(rest) > 1:
         return judge_shell(rest[0], depth + 1) or ""
@@ -306,13 +289,13 @@ def _runs_another(name: str, rest: list[str], command: Command, feeders: list[Co
         )
     if name in ("npx", "bunx") and rest[:1] and (rest[0].startswith(("http", "github:", "git+"))):
         return "runs a stranger's code"
-    if name in _WRAPPERS:
+    if name in WRAPPERS:
         return _wrapped(name, rest, command, feeders, depth)
     return None
 
 
 def _wrapped(name: str, rest: list[str], command: Command, feeders: list[Command], depth: int) -> str:
-    with_value, own = _WRAPPERS[name]
+    with_value, own = WRAPPERS[name]
     words = list(rest)
     if name == "env" and "-S" in words:
         return judge_shell(_after(words, "-S"), depth + 1) or ""
@@ -508,7 +491,7 @@ def _in_container(name: str, rest: list[str], depth: int) -> str | None:
                 "--entrypoint",
             ):
                 continue
-            if program_of(words[at]) in _PRINTERS:
+            if program_of(words[at]) in PRINTERS:
                 break
             if program_of(words[at]) in SHELLS | {
                 "rm",
@@ -558,7 +541,7 @@ def _in_container(name: str, rest: list[str], depth: int) -> str | None:
 def _sql_client(name: str, rest: list[str], command: Command, feeders: list[Command]) -> str | None:
     texts = [r.target for r in command.redirects if r.sign in ("<<<", "<<")]
     for at, word in enumerate(rest):
-        if word in _SQL_FLAGS and at + 1 < len(rest):
+        if word in SQL_FLAGS and at + 1 < len(rest):
             texts.append(rest[at + 1])
         elif word.startswith(("--execute=", "--command=", "--query=", "-e", "-c")) and len(word) > 3:
             texts.append(word.partition("=")[2] or word[2:])
@@ -586,7 +569,7 @@ def _sql_client(name: str, rest: list[str], command: Command, feeders: list[Comm
 
 
 def _interpreter(name: str, rest: list[str], command: Command, feeders: list[Command]) -> str | None:
-    flag = _INTERPRETERS[name]
+    flag = INTERPRETERS[name]
     judge = judge_python if name.startswith(("python", "pypy", "ipython")) else judge_code
     if name in ("awk", "gawk"):
         return judge_code(rest[0], RUNNER) if rest and "system(" in rest[0] else None
