@@ -71,11 +71,16 @@ def hooks_of(stage: str, version: str = "") -> Hooks:
 @asynccontextmanager
 async def nothing_left() -> AsyncIterator[None]:
     """No process, descriptor or task more than before."""
-    tasks, descriptors = asyncio.all_tasks(), _descriptors()
+    tasks, descriptors, processes = asyncio.all_tasks(), _descriptors(), _processes()
     yield
     await until(lambda: asyncio.all_tasks() <= tasks)
-    assert psutil.Process().children(recursive=True) == []
+    assert _processes() <= processes
     assert _descriptors() <= descriptors
+
+
+def _processes() -> set[psutil.Process]:
+    """Descendants; a database or a browser of other tests may be among them."""
+    return set(psutil.Process().children(recursive=True))
 
 
 def _descriptors() -> int:

@@ -87,6 +87,15 @@ def is_alive(pid: int) -> bool:
         return False
 
 
+_others: set[psutil.Process] = set()
+
+
+def remember_others() -> None:
+    """Before a test: a database or a browser that other tests share is nothing that this one leaves behind."""
+    _others.clear()
+    _others.update(psutil.Process().children(recursive=True))
+
+
 def leftovers() -> list[psutil.Process]:
-    """Children of this process, dead ones included."""
-    return psutil.Process().children(recursive=True)
+    """Descendants of this process that the test has begun, dead ones included."""
+    return [child for child in psutil.Process().children(recursive=True) if child not in _others]

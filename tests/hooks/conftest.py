@@ -1,0 +1,10 @@
+"""What every test of hooks begins with."""
+
+import pytest
+
+from tests.hooks.stage import remember_others
+
+
+@pytest.fixture(autouse=True)
+def _know_the_others() -> None:
+    remember_others()
