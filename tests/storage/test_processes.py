@@ -43,7 +43,7 @@ def server(folder: Path, storage: config.Storage, environ: Mapping[str, str] | N
 
 
 def handlers(note: str) -> dict[str, Any]:
-    return {"tool_skip": [{"type": "audit_log", "config": {"note": note}}]}
+    return {"tool_skip": [{"type": "audit_log", "filter": {"tools": [note]}}]}
 
 
 class User:
@@ -58,7 +58,7 @@ class User:
 
     def write(self, url: str) -> bool:
         self._count += 1
-        note = f"{self.name} {self._count}"
+        note = f"{self.name}-{self._count}"
         try:
             answer = self._session.post(url + CONFIG, json=handlers(note), headers={"If-Match": "*"}, timeout=LIMIT_S)
         except requests.RequestException:
@@ -70,7 +70,7 @@ class User:
     def read(self, url: str) -> tuple[int, str | None]:
         answer = self._session.get(f"{url}{CONFIG}?scope=user", timeout=LIMIT_S)
         document = answer.json()
-        note = document["tool_skip"]["handlers"][0]["config"]["note"] if document else None
+        note = document["tool_skip"]["handlers"][0]["filter"]["tools"][0] if document else None
         return int(answer.headers["ETag"].strip('"u')), note
 
     def close(self) -> None:
@@ -166,7 +166,7 @@ def test_while_the_database_is_away_what_is_in_force_stays_and_writes_are_refuse
         assert anna.write(running.url)
         postgres.stop()
         try:
-            assert anna.read(running.url) == (1, "anna 1")
+            assert anna.read(running.url) == (1, "anna-1")
             for path in (CONFIG, "/api/audit", "/api/approvals"):
                 answer = requests.request(
                     "POST" if path == CONFIG else "GET",
