@@ -182,8 +182,8 @@ class Worker:
                 pass  # it is shut down
             elif self.status.state == "ready":
                 self._become("loading", f"{self.name} broke down and is starting again")
-            elif process.returncode == EXIT_LOAD_FAILED:
-                self._is_ready.set()  # who waits for it reads `status`
+            elif self.status.state == "missing" or process.returncode == EXIT_LOAD_FAILED:
+                self._is_ready.set()  # who waits for it reads `status`; a slow end may have become a kill
             self._fail_all(SpeechUnavailable(f"{self.name} broke down in mid-work; it is starting again"))
         return self._was_ready
 
