@@ -20,7 +20,7 @@ if [ -d node_modules/typescript ]; then
 fi
 if [ "${1:-}" = fast ]; then
     step "node tests" scripts/node-tests.sh
-    step "fast tests" .venv/bin/pytest -q -m "not slow and not soak and not browser"
+    step "fast tests" .venv/bin/pytest -q -n 2 --dist loadfile -m "not slow and not soak and not browser"
 fi
 
 if [ ${#failed[@]} -gt 0 ]; then
