@@ -6,9 +6,11 @@ from typing import Final
 
 from server.hooks.policy.danger.code import Runner, judge_code, judge_python
 from server.hooks.policy.danger.command_words import (
+    CONTAINER_FLAGS,
     HARMLESS_FLAGS,
     INTERPRETERS,
     PRINTERS,
+    PROGRAMS_IN_CONTAINERS,
     SQL_CLIENTS,
     SQL_FLAGS,
     WRAPPERS,
@@ -33,6 +35,9 @@ from server.hooks.policy.danger.windows import judge_windows, looks_like_windows
 
 _ASSIGNMENT: Final = re.compile(r"[A-Za-z_]\w*\+?=")
 _FORK_BOMB: Final = re.compile(r"([\w:.@%]+)\s*\(\)\s*\{[^}]*\1\s*\|\s*&?\s*\1")
+
+
+_BEGINNERS: Final = SHELLS | PROGRAMS_IN_CONTAINERS
 
 
 def judge_shell(text: str, depth: int = 0) -> str | None:
@@ -475,52 +480,11 @@ def _in_container(name: str, rest: list[str], depth: int) -> str | None:
         for at in range(len(words)):  # the command begins somewhere behind options and the image's name
             if words[at].startswith("-") or at == 0:
                 continue
-            if words[at - 1] in (
-                "-e",
-                "--env",
-                "--name",
-                "-w",
-                "--workdir",
-                "-u",
-                "--user",
-                "-v",
-                "--volume",
-                "-p",
-                "--publish",
-                "--network",
-                "--entrypoint",
-            ):
+            if words[at - 1] in CONTAINER_FLAGS:
                 continue
             if program_of(words[at]) in PRINTERS:
                 break
-            if program_of(words[at]) in SHELLS | {
-                "rm",
-                "dd",
-                "mkfs",
-                "kill",
-                "shutdown",
-                "psql",
-                "mysql",
-                "redis-cli",
-                "mongosh",
-                "sqlite3",
-                "dropdb",
-                "python",
-                "python3",
-                "find",
-                "curl",
-                "sudo",
-                "env",
-                "artisan",
-                "rails",
-                "php",
-                "manage.py",
-                "truncate",
-                "chmod",
-                "chown",
-                "mysqladmin",
-                "unlink",
-            } and (reason := _judge_words(words[at:], Command(), [], depth + 1)):
+            if program_of(words[at]) in _BEGINNERS and (reason := _judge_words(words[at:], Command(), [], depth + 1)):
                 return reason
         return ""
     if name == "gcloud" and "--command" in " ".join(rest):

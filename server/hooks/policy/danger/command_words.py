@@ -27,3 +27,10 @@ WRAPPERS: Final[dict[str, tuple[str, int]]] = {
     "taskset": ("cp", 1), "chrt": ("", 1), "torsocks": ("", 0), "proxychains": ("", 0), "proxychains4": ("f", 0), "dbus-run-session": ("", 0), "xvfb-run": ("", 0), "rlwrap": ("", 0), "unbuffer": ("", 0), "ts": ("", 0),
     "entr": ("", 0), "wsl": ("du", 0), "wsl.exe": ("du", 0), "npx": ("p", 0), "bunx": ("", 0), "uvx": ("", 0), "aws-vault": ("", 2), "op-run": ("", 0), "dotenv": ("ef", 0), "direnv": ("", 2), "hyperfine": ("wrmn", 0), "eatmydata": ("", 0), "setarch": ("", 1), "choom": ("np", 0), "prlimit": ("", 0), "sg": ("", 1), "then": ("", 0), "do": ("", 0), "else": ("", 0), "if": ("", 0), "elif": ("", 0), "while": ("", 0), "until": ("", 0), "!": ("", 0), "{": ("", 0), "coproc": ("", 0), "nix-shell": ("pI", 0), "start": ("", 0), "sem": ("j", 0), "rush": ("j", 0),
 }  # fmt: skip
+# of docker run and exec: flags that take a value, and programs by which the command is told from the image's name
+CONTAINER_FLAGS: Final = frozenset(
+    "-e --env --name -w --workdir -u --user -v --volume -p --publish --network --entrypoint".split()
+)
+PROGRAMS_IN_CONTAINERS: Final = frozenset(
+    "rm dd mkfs kill shutdown psql mysql redis-cli mongosh sqlite3 dropdb python python3 find curl sudo env artisan rails php manage.py truncate chmod chown mysqladmin unlink".split()
+)
