@@ -143,6 +143,10 @@ class ParleyPage:
     def lines(self) -> Locator:
         return self.tab.locator(".line")
 
+    def line(self, text: str) -> Locator:
+        """The line that says this; what the server still loads may have a line of its own."""
+        return self.lines.filter(has_text=text)
+
     async def stored(self) -> list[Json]:
         records: list[Json] = await self.tab.evaluate(STORED)
         return records

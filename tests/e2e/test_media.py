@@ -135,7 +135,7 @@ async def test_a_file_that_is_no_picture_is_refused_in_words_and_the_text_stays(
         await page.button("Attach a picture").click()
     await (await chooser.value).set_files({"name": "a.png", "mimeType": "image/png", "buffer": b"no picture"})
 
-    await expect(page.lines).to_contain_text("cannot read a.png as a picture")
+    await expect(page.line("cannot read a.png as a picture")).to_be_visible()
     await expect(page.input).to_have_value("My words")
     await expect(page.button("Send")).to_be_enabled()
 
@@ -204,7 +204,7 @@ async def test_a_turn_that_a_hook_takes_back_leaves_only_its_text_and_pictures_i
         await page.ask("Do it")
         await page.idle()
 
-        await expect(page.lines).to_contain_text("Not here.")
+        await expect(page.line("Not here.")).to_be_visible()
         await expect(page.turns).to_have_count(0)
         await expect(page.input).to_have_value("Do it")
         await expect(page.button("Remove cat.png")).to_be_visible()

@@ -24,7 +24,7 @@ async def test_a_server_that_restarts_is_found_again_and_the_conversation_goes_o
         port = first.url.rsplit(":", 1)[1]
         first.signal(signal.SIGKILL)
         first.wait()
-        await expect(page.lines.first).to_contain_text("No connection to the server")
+        await expect(page.line("No connection to the server")).to_be_visible()
         await expect(page.button("Send")).to_be_disabled()
 
     again = ServerProcess(tmp_path, environ=endpoint(model.url), settings=settings, arguments=("--port", port))

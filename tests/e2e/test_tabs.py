@@ -19,7 +19,7 @@ async def test_the_second_tab_reads_along_and_takes_over_when_the_first_closes(
     await first.ask_and_wait("First")
     await second.open(await first.tab.evaluate("location.hash"))
 
-    await expect(second.lines.first).to_contain_text("open in another tab")
+    await expect(second.line("open in another tab")).to_be_visible()
     await expect(second.input).not_to_be_editable()
     await expect(second.replies).to_contain_text("One.")
 
