@@ -4,15 +4,15 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from server.hooks.policy.danger.code import judge_code, judge_python
-from server.hooks.policy.danger.command_line import RUNNER, judge_argv, judge_shell
+from server.hooks.policy.danger.code.other import judge_code, judge_python
+from server.hooks.policy.danger.commands.line import RUNNER, judge_argv, judge_shell
 from server.hooks.policy.danger.http_calls import judge_http
 from server.hooks.policy.danger.leaves import leaves
+from server.hooks.policy.danger.names.judge import judge_name, kind_of
 from server.hooks.policy.danger.outside import by_audience, by_home, by_money
 from server.hooks.policy.danger.paths import is_private, is_protected, is_scratch
 from server.hooks.policy.danger.spoken import judge_order
 from server.hooks.policy.danger.sql import judge_sql, looks_like_sql
-from server.hooks.policy.danger.tool_names import judge_name, kind_of
 from server.hooks.policy.danger.verbs import DESTRUCTIVE
 from server.hooks.policy.redaction.words import words_of
 from server.hooks.types import Permission

@@ -3,8 +3,8 @@
 import re
 from typing import Final
 
+from server.hooks.policy.danger.commands.shell import Command, parse
 from server.hooks.policy.danger.paths import is_private, is_protected
-from server.hooks.policy.danger.shell import Command, parse
 
 SHELLS: Final = frozenset("sh bash zsh dash ksh ash fish csh tcsh mksh rbash busybox-sh".split())
 

@@ -4,23 +4,11 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from server.hooks.policy.danger.code import Runner, judge_code, judge_python
-from server.hooks.policy.danger.command_words import (
-    CONTAINER_FLAGS,
-    HARMLESS_FLAGS,
-    INTERPRETERS,
-    PRINTERS,
-    PROGRAMS_IN_CONTAINERS,
-    SQL_CLIENTS,
-    SQL_FLAGS,
-    WRAPPERS,
-)
-from server.hooks.policy.danger.paths import is_private, is_protected, is_scratch
-from server.hooks.policy.danger.programs import VERBS, fits, rules_for
-from server.hooks.policy.danger.services import judge_verbs, mounts_the_host
-from server.hooks.policy.danger.shell import MAX_CHARS, MAX_DEPTH, Command, parse, unescape
-from server.hooks.policy.danger.sql import judge_sql
-from server.hooks.policy.danger.transfers import (
+from server.hooks.policy.danger.code.other import Runner, judge_code, judge_python
+from server.hooks.policy.danger.commands.programs import VERBS, fits, rules_for
+from server.hooks.policy.danger.commands.services import judge_verbs, mounts_the_host
+from server.hooks.policy.danger.commands.shell import MAX_CHARS, MAX_DEPTH, Command, parse, unescape
+from server.hooks.policy.danger.commands.transfers import (
     DOWNLOADERS,
     SHELLS,
     downloaded_then_run,
@@ -31,7 +19,19 @@ from server.hooks.policy.danger.transfers import (
     sends,
     serves,
 )
-from server.hooks.policy.danger.windows import judge_windows, looks_like_windows
+from server.hooks.policy.danger.commands.windows import judge_windows, looks_like_windows
+from server.hooks.policy.danger.commands.words import (
+    CONTAINER_FLAGS,
+    HARMLESS_FLAGS,
+    INTERPRETERS,
+    PRINTERS,
+    PROGRAMS_IN_CONTAINERS,
+    SQL_CLIENTS,
+    SQL_FLAGS,
+    WRAPPERS,
+)
+from server.hooks.policy.danger.paths import is_private, is_protected, is_scratch
+from server.hooks.policy.danger.sql import judge_sql
 
 _ASSIGNMENT: Final = re.compile(r"[A-Za-z_]\w*\+?=")
 _FORK_BOMB: Final = re.compile(r"([\w:.@%]+)\s*\(\)\s*\{[^}]*\1\s*\|\s*&?\s*\1")

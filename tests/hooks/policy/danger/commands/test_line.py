@@ -2,7 +2,7 @@
 
 import pytest
 
-from server.hooks.policy.danger.command_line import judge_argv, judge_shell
+from server.hooks.policy.danger.commands.line import judge_argv, judge_shell
 
 ASKED = r"""
 rm -r -f x

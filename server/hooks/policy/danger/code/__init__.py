@@ -1,0 +1,1 @@
+"""What programs as text would do."""

@@ -1,0 +1,1 @@
+"""What command lines would run."""
