@@ -1,0 +1,100 @@
+"""What a client may send as text. An unknown `type` is refused by the decoder, unknown fields are ignored."""
+
+from typing import Annotated, Any, Literal, get_args
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from server.wire.messages import Message
+
+# `$` also matches before a final newline; the look-ahead closes that gap, in Python and in ECMAScript.
+_ID = r"^[A-Za-z0-9_-]{1,64}$(?!\n)"
+TurnId = Annotated[str, Meta(pattern=_ID, description="1 to 64 of A-Z a-z 0-9 _ -")]
+ConversationId = Annotated[str, Meta(min_length=1, max_length=64)]
+SkillName = Annotated[str, Meta(max_length=128)]
+SkillNames = Annotated[list[SkillName], Meta(max_length=1000)]
+SampleRate = Annotated[int, Meta(ge=8000, le=48000)]
+Milliseconds = Annotated[float, Meta(ge=0, le=86_400_000)]
+
+
+class ClientFrame(Struct, tag_field="type", kw_only=True):
+    """Base of all that a client may send as text."""
+
+
+class InputFormat(Struct, kw_only=True):
+    format: Literal["pcm16"] = "pcm16"
+    sample_rate: SampleRate = 16_000
+
+
+class OutputFormat(Struct, kw_only=True):
+    format: Literal["pcm16"] = "pcm16"
+    max_ahead_ms: Annotated[int, Meta(ge=0, le=600_000)] = 30_000
+
+
+class Configure(ClientFrame, tag="configure", kw_only=True):
+    """For the rest of the connection; fields left out keep their value."""
+
+    voice: bool | UnsetType = UNSET
+    turn_detection: Literal["server_vad", "push_to_talk"] | UnsetType = UNSET
+    input: InputFormat | UnsetType = UNSET
+    output: OutputFormat | UnsetType = UNSET
+    skills: SkillNames | UnsetType | None = UNSET
+    enable_tools: bool | UnsetType = UNSET
+    language: Annotated[str, Meta(min_length=1, max_length=64)] | UnsetType | None = UNSET
+    conversation: ConversationId | UnsetType | None = UNSET
+    trace: bool | UnsetType = UNSET
+
+
+class Chat(ClientFrame, tag="chat", kw_only=True):
+    """Starts a turn; `messages` is the whole history, the new user message last."""
+
+    messages: list[Message]
+    id: TurnId | UnsetType = UNSET
+    skills: SkillNames | UnsetType | None = UNSET
+    enable_tools: bool | UnsetType = UNSET
+    voice: bool | UnsetType = UNSET
+
+
+class History(ClientFrame, tag="history", kw_only=True):
+    utterance: str
+    messages: list[Message]
+
+
+class SpeechStart(ClientFrame, tag="speech_start", kw_only=True):
+    pass
+
+
+class SpeechEnd(ClientFrame, tag="speech_end", kw_only=True):
+    pass
+
+
+class SpeechCancel(ClientFrame, tag="speech_cancel", kw_only=True):
+    pass
+
+
+class Interrupt(ClientFrame, tag="interrupt", kw_only=True):
+    turn_id: TurnId | None = None
+
+
+class Playback(ClientFrame, tag="playback", kw_only=True):
+    turn_id: TurnId
+    index: Annotated[int, Meta(ge=0, le=1_000_000)]
+    ms: Milliseconds
+    state: Literal["started", "playing", "stopped"]
+
+
+class Approval(ClientFrame, tag="approval", kw_only=True):
+    id: Annotated[str, Meta(min_length=1, max_length=256)]
+    approved: bool
+    reason: str | None = None
+    arguments: dict[str, Any] | None = None
+    remember: Literal["no", "conversation", "always"] = "no"
+
+
+class Ping(ClientFrame, tag="ping", kw_only=True):
+    t: Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)] | float | Annotated[str, Meta(max_length=256)] | None = None
+
+
+AnyClientFrame = (
+    Configure | Chat | History | SpeechStart | SpeechEnd | SpeechCancel | Interrupt | Playback | Approval | Ping
+)
+CLIENT_FRAMES: tuple[type[ClientFrame], ...] = get_args(AnyClientFrame)
