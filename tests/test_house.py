@@ -28,7 +28,7 @@ FLOORS = [
     {"server.tools"},
     {"server.hooks"},
     {"server.llm", "server.speech"},
-    {"server.metrics", "server.media", "server.accounts", "server.log", "server.signals"},
+    {"server.metrics", "server.media", "server.accounts", "server.log", "server.signals", "server.openai_client"},
     {"server.wire", "server.config_file", "server.storage"},
     {"server.config"},
     {"server.errors"},

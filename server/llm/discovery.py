@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from server.errors import ModelMissing, ProviderUnreachable
 from server.llm.endpoint import Endpoint
 from server.llm.models_list import Listing, pick_model, read_listing, read_props
+from server.openai_client import Refused, Unreachable
 
 logger = logging.getLogger(__name__)
 
@@ -74,16 +75,13 @@ class Discovery:
 
     async def _fetch(self, path: str) -> bytes | None:
         """The body; b"{}" where the endpoint answered with an error, None where it did not answer."""
-        import httpx2
-        import openai
-
         try:
             async with asyncio.timeout(LISTING_TIMEOUT_S):
                 return await self._get(path)
-        except openai.APIStatusError as error:
-            logger.info("%s refused %s (HTTP %d)", self._endpoint.host, path, error.status_code)
+        except Refused as error:
+            logger.info("%s refused %s (HTTP %d)", self._endpoint.host, path, error.status)
             return b"{}"  # it answered: asking again would not help
-        except (openai.OpenAIError, httpx2.HTTPError, TimeoutError) as error:
+        except (Unreachable, TimeoutError) as error:
             logger.info("%s did not answer %s (%s)", self._endpoint.host, path, type(error).__name__)
             return None
 

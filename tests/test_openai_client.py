@@ -1,0 +1,148 @@
+"""The client against a small HTTP server: what it sends, and what it makes of what comes back."""
+
+import json
+import socket
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from aiohttp import web
+
+from server.openai_client import MAX_REFUSAL_BYTES, OpenAIClient, Refused, Unreachable
+
+Connect = Callable[..., OpenAIClient]
+
+
+@dataclass
+class Echo:
+    """Answers with what it was sent; `/v1/refuse` with 418 and a long body."""
+
+    url: str = ""
+    requests: list[web.BaseRequest] = field(default_factory=list)
+    connections: set[object] = field(default_factory=set)
+
+    async def answer(self, request: web.BaseRequest) -> web.StreamResponse:
+        self.requests.append(request)
+        self.connections.add(request.transport)
+        if request.path == "/v1/refuse":
+            return web.Response(status=418, body=b"x" * (3 * MAX_REFUSAL_BYTES), headers={"Retry-After": "7"})
+        if request.path == "/v1/cut":
+            response = web.StreamResponse(headers={"Content-Length": "1000"})
+            await response.prepare(request)
+            await response.write(b"half")
+            assert request.transport is not None
+            request.transport.close()
+            return response
+        return web.Response(body=await request.read(), content_type="application/octet-stream")
+
+
+@pytest_asyncio.fixture
+async def echo() -> AsyncIterator[Echo]:
+    echo = Echo()
+    runner = web.ServerRunner(web.Server(echo.answer))
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    host, port = runner.addresses[0]
+    echo.url = f"http://{host}:{port}/v1"
+    yield echo
+    await runner.cleanup()
+
+
+@pytest_asyncio.fixture
+async def connect(echo: Echo) -> AsyncIterator[Connect]:
+    clients: list[OpenAIClient] = []
+
+    def open_(base_url: str | None = None, **changes: Any) -> OpenAIClient:
+        settings: dict[str, Any] = {
+            "api_key": "sk-1",
+            "connect_timeout_s": 5,
+            "keepalive_s": 60,
+            "max_connections": 10,
+        } | changes
+        clients.append(OpenAIClient(base_url or echo.url, uses_proxies=False, **settings))
+        return clients[-1]
+
+    yield open_
+    for client in clients:
+        await client.aclose()
+
+
+async def test_json_goes_out_with_the_key_and_the_body_of_a_success_comes_back(connect: Connect, echo: Echo) -> None:
+    body = await connect().post("/completions", {"prompt": "Grüße"})
+
+    assert json.loads(body) == {"prompt": "Grüße"}
+    [request] = echo.requests
+    assert (request.method, request.path) == ("POST", "/v1/completions")
+    assert request.headers["Authorization"] == "Bearer sk-1"
+    assert request.headers["Content-Type"] == "application/json"
+
+
+async def test_without_a_key_none_is_sent(connect: Connect, echo: Echo) -> None:
+    await connect(api_key=None).get("/models")
+
+    assert "Authorization" not in echo.requests[0].headers
+
+
+async def test_organisation_and_project_come_from_the_environment(
+    connect: Connect, echo: Echo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_ORG_ID", "org-1")
+    monkeypatch.setenv("OPENAI_PROJECT_ID", "proj-1")
+
+    await connect().post("/completions", {})
+
+    assert echo.requests[0].headers["OpenAI-Organization"] == "org-1"
+    assert echo.requests[0].headers["OpenAI-Project"] == "proj-1"
+
+
+async def test_a_whole_address_is_asked_as_it_is(connect: Connect, echo: Echo) -> None:
+    await connect().get(echo.url.removesuffix("/v1") + "/props")
+
+    assert echo.requests[0].path == "/props"
+
+
+async def test_a_file_goes_out_as_a_form(connect: Connect, echo: Echo) -> None:
+    body = await connect().upload("/audio/transcriptions", {"model": "m"}, ("speech.wav", b"RIFF", "audio/wav"))
+
+    assert echo.requests[0].headers["Content-Type"].startswith("multipart/form-data; boundary=")
+    assert b'name="model"\r\n\r\nm\r\n' in body
+    assert b'name="file"; filename="speech.wav"\r\nContent-Type: audio/wav\r\n\r\nRIFF\r\n' in body
+
+
+async def test_a_connection_serves_one_call_after_the_other(connect: Connect, echo: Echo) -> None:
+    client = connect()
+    for _ in range(3):
+        await client.post("/completions", {})
+
+    assert len(echo.connections) == 1
+
+
+async def test_without_keepalive_each_call_has_its_own_connection(connect: Connect, echo: Echo) -> None:
+    client = connect(keepalive_s=0)
+    for _ in range(3):
+        await client.post("/completions", {})
+
+    assert len(echo.connections) == 3
+
+
+async def test_a_refusal_tells_status_and_headers_and_the_beginning_of_its_body(connect: Connect) -> None:
+    with pytest.raises(Refused) as caught:
+        async with connect().stream("/refuse", {}):
+            pass
+
+    assert (caught.value.status, caught.value.headers["retry-after"]) == (418, "7")
+    assert caught.value.body == b"x" * MAX_REFUSAL_BYTES
+
+
+async def test_where_nobody_listens_the_reason_is_told(connect: Connect) -> None:
+    with socket.socket() as deaf, pytest.raises(Unreachable, match=r"(?i)connect"):
+        deaf.bind(("127.0.0.1", 0))
+        await connect(f"http://127.0.0.1:{deaf.getsockname()[1]}/v1").get("/models")
+
+
+async def test_an_answer_that_breaks_off_is_none(connect: Connect) -> None:
+    with pytest.raises(Unreachable):
+        await connect().get("/cut")
