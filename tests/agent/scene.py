@@ -61,11 +61,12 @@ def agent_for(
     *,
     planning: bool = True,
     max_rounds: int = 8,
+    system_prompt: str = SYSTEM[1],
     llm: LlmSettings | None = None,
 ) -> AgentClient:
     """With the tools `alpha` and `beta`, if none are given."""
     registry = ToolRegistry([tool("alpha"), tool("beta")] if tools is None else tools)
-    settings = AgentSettings(planning=planning, max_rounds=max_rounds, system_prompt=SYSTEM[1])
+    settings = AgentSettings(planning=planning, max_rounds=max_rounds, system_prompt=system_prompt)
     executor = ToolExecutor(registry, ToolsSettings(timeout_s=5))
     return AgentClient(model, executor, config=settings, llm=llm or LlmSettings(late_system="native"))
 

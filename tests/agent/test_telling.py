@@ -12,6 +12,7 @@ from server.errors import ContextTooLong, ImageRefused, ProviderUnreachable
 from server.hooks.layers import TurnLayers
 from server.hooks.types import TurnAborted
 from server.llm.types import Message
+from tests.agent.hooked import PLANNED, with_hooks
 from tests.agent.scene import QUESTION, agent_for, play, tool
 from tests.hooks.fakes import FACTS, FakeChannel, hook, members_of
 from tests.support.scripted_model import ScriptedModel, call, say
@@ -155,3 +156,50 @@ async def test_it_is_said_when_the_next_thing_waits_for_hooks(gate: config.Strea
     told = ["held" if chunk.held else "request" for chunk in chunks if chunk.held or chunk.model_request]
     assert told == (["held", "request"] if gate == "off" else ["held", "request", "held"])
     assert [params["model"] for _, params, _ in asked.asked] == ["scripted", "scripted"]
+
+
+async def test_observers_hear_of_a_turn_in_the_reference_s_order() -> None:
+    watching = FakeChannel(settings=config.ProcessHook(observe=["*"]))
+    model = ScriptedModel([say(PLANNED), call("alpha"), say("Done.")])
+
+    await play(agent_for(model), options=with_hooks(watching))
+
+    assert [params["kind"].removeprefix("agent.") for _, params in watching.told] == [
+        "turn.start",
+        "llm.request",
+        "llm.response",
+        "llm.request",
+        "llm.response",
+        "tool.exec_start",
+        "tool.exec_end",
+        "llm.request",
+        "llm.response",
+        "turn.end",
+    ]
+    start, request, end = watching.told[0][1], watching.told[3][1], watching.told[-1][1]
+    assert start["payload"] == {"UserMessage": "What time is it?", "MediaCount": 0}
+    assert request["payload"]["ToolsCount"] == 2
+    assert (end["payload"]["Status"], end["payload"]["FinalContent"]) == ("completed", "Done.")
+    assert end["payload"]["ToolExecutions"] == [{"name": "alpha", "success": True}]
+
+
+async def test_observers_hear_of_retries_errors_and_how_a_turn_ended() -> None:
+    watching = FakeChannel(settings=config.ProcessHook(observe=["llm_retry", "error", "turn_end"]))
+    model = ScriptedModel([[ProviderUnreachable("gone", retry_after_ms=1)]] * 3)
+
+    with pytest.raises(ProviderUnreachable):
+        await play(agent_for(model), enable_tools=False, options=with_hooks(watching))
+
+    kinds = [params["kind"] for _, params in watching.told]
+    assert kinds == ["agent.llm.retry", "agent.llm.retry", "agent.error", "agent.turn.end"]
+    assert watching.told[-1][1]["payload"]["Status"] == "error"
+
+
+async def test_observers_hear_of_a_defect_of_ours_as_an_error_without_its_words() -> None:
+    watching = FakeChannel(settings=config.ProcessHook(observe=["error", "turn_end"]))
+
+    with pytest.raises(ValueError, match="private"):
+        await play(agent_for(ScriptedModel([[ValueError("private")]])), options=with_hooks(watching))
+
+    failed, end = (params["payload"] for _, params in watching.told)
+    assert (failed, end["Status"]) == ({"Stage": "llm", "Message": "ValueError"}, "error")
