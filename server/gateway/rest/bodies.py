@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
-from server.hooks.policy.document import PolicyBody
+from server.hooks.policy.document import PolicyBody, PolicyStageName
 from server.hooks.process.health import HookHealth
 from server.storage.approvals import RememberedApproval
 from server.storage.audit_query import MAX_PAGE
@@ -46,6 +46,8 @@ class ScopeQuery(Struct, frozen=True, forbid_unknown_fields=True):
 class HandlerInfo(Struct, frozen=True, kw_only=True):
     name: str
     description: str
+    stages: list[PolicyStageName]
+    """Where it can stand."""
 
 
 class AvailableHandlers(Struct, frozen=True, kw_only=True):

@@ -164,4 +164,4 @@ def _quoted(tag: str) -> str:
 
 
 def _infos(kinds: tuple[HandlerKind, ...]) -> list[HandlerInfo]:
-    return [HandlerInfo(name=kind.name, description=kind.description) for kind in kinds]
+    return [HandlerInfo(name=kind.name, description=kind.description, stages=list(kind.stages)) for kind in kinds]

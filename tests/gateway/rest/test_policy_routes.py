@@ -175,7 +175,16 @@ async def test_the_handlers_that_come_along_are_listed(anna: Client) -> None:
     assert {name: type(value) for name, value in answer.body.items()} == {"builtin": list, "custom": list}
     names = [handler["name"] for handler in answer.body["builtin"]]
     assert names == ["audit_log", "dangerous_confirmation", "security_scan"]
-    assert all(set(handler) == {"name", "description"} for handler in answer.body["builtin"])
+    assert all(set(handler) == {"name", "description", "stages"} for handler in answer.body["builtin"])
+
+
+async def test_a_handler_is_listed_with_the_stages_at_which_a_document_may_name_it(anna: Client) -> None:
+    available = (await anna.get("/api/hooks/available")).body["builtin"]
+
+    for handler in available:
+        for stage in ("pre_tool_use", "post_tool_use", "tool_error", "tool_skip"):
+            answer = await anna.post(CONFIG, {stage: [{"type": handler["name"]}]}, tag="*")
+            assert (answer.status == 200) == (stage in handler["stages"]), (handler["name"], stage)
 
 
 async def test_a_change_of_the_policy_is_in_the_audit_log(server: Parley, operator: Client) -> None:

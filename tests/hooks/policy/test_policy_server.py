@@ -256,7 +256,8 @@ async def test_a_handler_of_the_operators_own_is_listed_and_works(tmp_path: Path
             available = await answer.json()
         frames = await scene.turn(calls(("shell", {"command": "ls prod"})), text("No."))
 
-    assert {"name": "no_prod", "description": "Refuses calls that name production."} in available["custom"]
+    [listed] = [handler for handler in available["custom"] if handler["name"] == "no_prod"]
+    assert listed["description"] == "Refuses calls that name production."
     assert only(frames, "tool_result")["content"] == "Not in production."
     assert tools.ran == []
 
