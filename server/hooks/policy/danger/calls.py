@@ -4,7 +4,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from server.hooks.policy.danger.code.other import judge_code, judge_python
+from server.hooks.policy.danger.code.other import judge_code
+from server.hooks.policy.danger.code.python import judge_python
 from server.hooks.policy.danger.commands.line import RUNNER, judge_argv, judge_shell
 from server.hooks.policy.danger.http_calls import judge_http
 from server.hooks.policy.danger.leaves import leaves

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from server.hooks.policy.danger.commands.words import followed
 from server.hooks.policy.danger.verbs import DESTRUCTIVE, EXPOSING, FLAG_VALUES, FLAGS, LOOKING, PUBLISHING
 
 
@@ -36,7 +37,7 @@ def judge_verbs(rest: list[str]) -> str | None:
 
 
 def mounts_the_host(rest: list[str]) -> str | None:
-    for word, following in zip(rest, [*rest[1:], ""], strict=True):
+    for word, following in followed(rest):
         mount = (
             following
             if word in ("-v", "--volume", "--mount")
@@ -56,7 +57,7 @@ def mounts_the_host(rest: list[str]) -> str | None:
 
 
 def _flags(rest: list[str]) -> str | None:
-    for word, following in zip(rest, [*rest[1:], ""], strict=True):
+    for word, following in followed(rest):
         if word in FLAGS or (word, following) in FLAG_VALUES or tuple(word.split("=", 1)) in FLAG_VALUES:
             return "removes, exposes or stops something"
         if word in ("-X", "--method", "--request") and following.upper() in ("DELETE", "PUT", "PATCH"):

@@ -1,0 +1,62 @@
+"""What calls of Python do, by their dotted names, whatever they were imported as, or by the method alone."""
+
+from typing import Final
+
+
+def _by_name(reasons: dict[str, str]) -> dict[str, str]:
+    return {name: reason for reason, names in reasons.items() for name in names.split()}
+
+
+CALLS: Final = _by_name(
+    {
+        "deletes files": "os.remove os.unlink os.rmdir os.removedirs send2trash.send2trash",
+        "deletes folders": "shutil.rmtree",
+        "cuts files": "os.truncate os.ftruncate",
+        "overwrites files": "os.replace",
+        "gives files away": "os.chown",
+        "kills processes": "os.kill os.killpg psutil.Process.kill",
+        "starts processes without end": "os.fork",
+        "stops the machine": "os.reboot",
+        "becomes another user": "os.setuid",
+        "deletes over HTTP": "requests.delete httpx.delete session.delete",
+        "runs what a text holds": "pickle.loads marshal.loads",
+        "sends mail": "smtplib.SMTP smtplib.SMTP_SSL",
+        "opens a shell": "pty.spawn",
+        "changes the registry": "winreg.DeleteKey winreg.SetValueEx",
+        "runs a program": "os.execv",
+    }
+)
+METHODS: Final = _by_name(
+    {
+        "deletes files": "unlink",
+        "deletes folders": "rmtree rmdir removedirs",
+        "deletes many": "delete_many delete_objects",
+        "drops a database": "drop_database",
+        "drops a collection": "drop_collection",
+        "drops a table": "drop_table drop_all",
+        "empties a database": "flushall flushdb",
+        "deletes what a service keeps": "delete_bucket delete_object delete_table delete_stack delete_repo delete_index "
+        "delete_db_instance delete_collection delete_user delete_function delete_cluster delete_namespaced_pod delete_namespace",
+        "stops machines": "terminate_instances stop_instances",
+        "kills processes": "killpg",
+        "sends a message": "send_message",
+        "sends mail": "sendmail",
+    }
+)
+SHELLS: Final = frozenset(
+    "os.system os.popen subprocess.run subprocess.call subprocess.Popen subprocess.check_call subprocess.check_output "
+    "subprocess.getoutput subprocess.getstatusoutput commands.getoutput asyncio.create_subprocess_shell "
+    "asyncio.create_subprocess_exec os.execvp os.execv os.execl os.execlp os.spawnlp os.spawnvp pexpect.spawn pexpect.run "
+    "sh.bash invoke.run plumbum.local get_ipython.system fabric.run".split()
+)
+"""They run a command line, or a list of arguments."""
+SHELL_METHODS: Final = ("getoutput", "check_output")
+HIDING: Final = ("exec", "eval", "compile", "__import__")
+DECODERS: Final = ("base64.b64decode", "bytes.fromhex", "codecs.decode")
+MOVERS: Final = ("os.rename", "os.replace", "shutil.move", "os.chmod", "shutil.copy", "shutil.copyfile")
+SQL_METHODS: Final = ("execute", "executescript", "executemany", "raw", "text", "query", "read_sql", "run")
+CLIENTS: Final = ("requests", "httpx", "session", "client", "s3", "bucket", "repo", "queryset", "ec2")
+"""Names of what a `delete()` without more takes something away from."""
+POSTING: Final = ("requests.post", "requests.put", "httpx.post", "urllib.request.urlopen")
+PAYING: Final = ("stripe.", "paypal", "braintree", "square.")
+FORCING: Final = frozenset(("--force", "-f", "--mirror", "--delete"))

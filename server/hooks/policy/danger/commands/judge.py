@@ -1,0 +1,51 @@
+"""Judges one program of a command line: what it runs, whether its flags make it harmless, then what its words say."""
+
+from itertools import chain
+from typing import Final
+
+from server.hooks.policy.danger.commands.harmless import only_looks
+from server.hooks.policy.danger.commands.make import MAKERS, by_make
+from server.hooks.policy.danger.commands.programs import by_rules
+from server.hooks.policy.danger.commands.running import (
+    containers,
+    interpreters,
+    jobs,
+    remote,
+    shells,
+    sql_clients,
+    wrappers,
+)
+from server.hooks.policy.danger.commands.senders import by_sender
+from server.hooks.policy.danger.commands.step import Judge, Step
+from server.hooks.policy.danger.commands.system_files import by_system_files
+
+
+def judge_step(step: Step) -> str | None:
+    for judge in _RUNNING.get(step.name, ()):
+        if (reason := judge(step)) is not None:
+            return reason or None
+    if step.name in MAKERS and not only_looks(step):
+        return by_make(step)
+    if only_looks(step):
+        return None
+    return by_rules(step) or by_system_files(step) or by_sender(step)
+
+
+def _by_program(*tables: dict[str, Judge]) -> dict[str, list[Judge]]:
+    judges: dict[str, list[Judge]] = {}
+    for program, judge in chain.from_iterable(table.items() for table in tables):
+        judges.setdefault(program, []).append(judge)
+    return judges
+
+
+# programs that run others; where a program stands twice, the first answer counts
+_RUNNING: Final = _by_program(
+    shells.JUDGES,
+    remote.JUDGES,
+    containers.JUDGES,
+    sql_clients.JUDGES,
+    interpreters.JUDGES,
+    jobs.JUDGES,
+    wrappers.ASKING,
+    wrappers.JUDGES,
+)

@@ -1,0 +1,67 @@
+"""Programs that delete, overwrite or open up files."""
+
+from typing import Final
+
+RULES: Final = """
+deletes files:
+    rm|unlink|shred|srm|wipe|scrub|rimraf|trash-empty|rmdir|gshred|grm|sfill
+    trash|trash-put|rip|trash-rm
+    gio trash
+overwrites without asking:
+    mv -f|--force
+moves into nothing:
+    mv ~/dev/null
+overwrites without asking:
+    cp -f|--force|--remove-destination
+empties a file:
+    cp ~/dev/null
+replaces what is there:
+    ln -f|--force|-sf|-sfn
+cuts a file:
+    truncate -s|--size|-r|--reference
+deletes what the source has not:
+    rsync --delete|--delete-after|--delete-before|--delete-during|--delete-delay|--delete-excluded|
+        --remove-source-files|--del|--force
+deletes remote files:
+    rclone sync|delete|purge|deletefile|cleanup|move|rmdirs|dedupe
+overwrites or deletes files:
+    tar --overwrite|--remove-files|--unlink-first|--recursive-unlink|--delete
+unpacks over the system:
+    tar -x|--extract ~/|/etc*|/usr*
+overwrites without asking:
+    unzip -o
+    7z|7za|7zr -aoa|-sdel
+deletes from an archive:
+    7z|7za|7zr d
+deletes files:
+    zip -m|-d|--move|--delete
+overwrites without asking:
+    unrar -o+|-y
+overwrites newer files:
+    cpio -u|--unconditional
+writes to a device or over a file:
+    dd ~of=* !of=/dev/null
+writes to the system:
+    tee ~/dev/*|/etc/*|/boot/*|/proc/*|/sys/*|/usr/*|*/.ssh/*|*/.bashrc|*/.profile|*/.zshrc !/dev/null|/dev/stderr|
+        /dev/stdout|/dev/tty
+changes the system's files:
+    sponge|ed|ex ~/etc/*
+    sed|perl|ruby|gsed -i|--in-place ~/etc/*|/usr/*|/boot/*|*/.ssh/*|/var/*
+deletes what it finds:
+    find -delete
+punches holes into a file:
+    fallocate -p|--punch-hole|-c|--collapse-range|-z
+writes to a device:
+    split|csplit ~/dev/sd*
+changes rights of a whole tree:
+    chmod -R|--recursive
+rights for nobody or for all:
+    chmod ~000|0000|777|0777|a+w|o+w|a+rwx|ugo+rwx|666|0666|+s|u+s|g+s|4???|2???|6???|o+rwx|a=|a-rwx|u-r*|-r
+changes the system's rights:
+    chmod ~/|/etc*|/usr*|/bin*|/boot*|/var*
+gives files away:
+    chown|chgrp
+changes protection of files:
+    chattr|setfacl|chflags|icacls -R|-i|+i|-b|--remove-all|-m|--modify|-x
+    chattr|setfattr|chflags
+"""

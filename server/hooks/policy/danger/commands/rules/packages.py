@@ -1,0 +1,40 @@
+"""Programs that remove, publish or install packages."""
+
+from typing import Final
+
+RULES: Final = """
+removes programs:
+    apt|apt-get|aptitude|dnf|yum|zypper|microdnf|tdnf|opkg|xbps-remove|eopkg|urpme|pkg|pkgin|port|brew|snap|flatpak|
+        choco|chocolatey|winget|scoop|nix-env|guix|apk|emerge|conda|mamba|micromamba|pip|pip3|uv|pipx|npm|pnpm|yarn|gem|
+        cargo|composer|dotnet|mise|asdf|sdk|rustup|nvm|volta|poetry|pdm|rye|bundle|cpan|luarocks|opam|stack|cabal|ghcup|
+        helm-plugin|pkg_delete|pkgutil|mas|softwareupdate|fnm|pyenv|rbenv|jenv|bun|deno|code|cursor|codium remove|purge|
+        autoremove|erase|uninstall|rm|del|delete|unmerge|--purge|dist-upgrade|full-upgrade|system-upgrade|autopurge|
+        downgrade|--uninstall|--uninstall-extension|zap|implode|--unmerge|-C|--depclean|unpublish|yank|deprecate|
+        --forget
+    dpkg|rpm|pacman|yay|paru -r|-P|--purge|--remove|-e|--erase|-R|-Rdd|-Rns|-Rs|-Rsc|-Rcns|-Rn|-Rc|--force-all|
+        --force-depends|--nodeps|-Scc
+forces packages:
+    dpkg --force-*|-i
+    apt|apt-get|dnf|yum|pacman --allow-downgrades|--allow-remove-essential|--force-yes|--allow-unauthenticated|
+        --nogpgcheck|--allow-change-held-packages
+runs a stranger's code:
+    pip|pip3|pipx|uv|npm|pnpm|yarn|bun install|add ~git+http*|http://*|https://*
+publishes to the world:
+    npm|pnpm|yarn|cargo|gem|poetry|flit|hatch|uv|pdm|twine|dart|flutter|mvn|mvnw|gradle|gradlew|lerna|changeset|
+        vsce|ovsx|snapcraft|pod|hex|mix|nuget|dotnet|luarocks|clojars|lein|sbt|conda|jsr|deno|goreleaser|
+        semantic-release|np|wasm-pack|elm|spago|bun|rush|nx|docker-push|buf|modal|charmcraft publish|push|upload|
+        release|deploy|trunk|dist-tag|owner|yank|unpublish|deprecate|publishToMavenLocal|hex.publish|access|transfer|
+        lerna|workspaces|nuget
+    twine upload
+    dotnet nuget push|delete
+runs what cannot be taken back:
+    npm|pnpm|yarn run|exec|npx publish|release|deploy|release:prod|deploy:prod|db:reset|db:drop|deploy:production|
+        nuke|destroy|purge|reset
+changes an account:
+    npm|pnpm|yarn|bun token|access|owner|team|org|profile|hook|star|adduser|logout create|revoke|grant|rm|add|
+        destroy|set
+removes an environment:
+    conda|mamba env remove
+installs from a stranger:
+    pip|pip3|npm|yarn install --index-url|--extra-index-url|--registry|-i|--trusted-host
+"""

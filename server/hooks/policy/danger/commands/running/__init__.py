@@ -1,0 +1,1 @@
+"""Programs that run others: what they run is judged."""

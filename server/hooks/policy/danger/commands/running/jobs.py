@@ -1,0 +1,68 @@
+"""Programs that run a command later, again, or for each of many: traps, timetables, find, terminals, git."""
+
+from typing import Final
+
+from server.hooks.policy.danger.commands.step import HARMLESS, Judge, Step
+from server.hooks.policy.danger.commands.windows import judge_windows
+
+_FIND_RUNS: Final = frozenset("-exec -execdir -ok -okdir".split())
+_FD_RUNS: Final = frozenset("-x -X --exec --exec-batch".split())
+
+
+def _by_find(step: Step) -> str | None:
+    starts = _FIND_RUNS if step.name == "find" else _FD_RUNS
+    for at, word in enumerate(step.rest):
+        if word == "-delete":
+            return "deletes what it finds"
+        if word in ("-fprint", "-fls") and step.name == "find":
+            return None
+        if word in starts:
+            inner = step.rest[at + 1 :]
+            stop = next((i for i, w in enumerate(inner) if w in (";", "+", "\\;")), len(inner))
+            if reason := step.nested.words(inner[:stop]):
+                return reason
+    return HARMLESS
+
+
+def _by_trap(step: Step) -> str | None:
+    return (step.nested.line(step.rest[0]) or HARMLESS) if len(step.rest) > 1 else None
+
+
+def _by_crontab(step: Step) -> str | None:
+    return "schedules commands" if any(feeder.words[1:] for feeder in step.feeders) else None
+
+
+def _by_at(step: Step) -> str | None:
+    reasons = (step.nested.line(" ".join(feeder.words[1:])) for feeder in step.feeders)
+    return next((reason for reason in reasons if reason), None)
+
+
+def _by_git(step: Step) -> str | None:
+    match step.rest:
+        case ["bisect", "run", *inner]:
+            return step.nested.words(inner, step.command) or HARMLESS
+        case ["submodule", "foreach", *inner]:
+            return step.nested.line(" ".join(inner)) or HARMLESS
+    return None
+
+
+def _by_terminal(step: Step) -> str:
+    for word in step.rest:
+        if " " in word and (reason := step.nested.line(word)):
+            return reason
+    return "kills sessions" if any(word.startswith("kill-") for word in step.rest) else HARMLESS
+
+
+def _by_windows(step: Step) -> str:
+    return judge_windows(" ".join([step.name, *step.rest])) or HARMLESS
+
+
+JUDGES: Final[dict[str, Judge]] = {
+    **dict.fromkeys(("find", "fd", "fdfind"), _by_find),
+    **dict.fromkeys(("powershell", "powershell.exe", "pwsh", "pwsh.exe", "cmd", "cmd.exe"), _by_windows),
+    **dict.fromkeys(("at", "batch"), _by_at),
+    **dict.fromkeys(("tmux", "screen", "zellij"), _by_terminal),
+    "trap": _by_trap,
+    "crontab": _by_crontab,
+    "git": _by_git,
+}

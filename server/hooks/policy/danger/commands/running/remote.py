@@ -1,0 +1,21 @@
+"""Programs that run a command on another machine."""
+
+from typing import Final
+
+from server.hooks.policy.danger.commands.step import HARMLESS, Judge, Step
+
+_WITH_VALUE: Final = frozenset("bcDEeFIiJLlmOopQRSWw")
+
+
+def _by_ssh(step: Step) -> str:
+    words = list(step.rest)
+    while words and words[0].startswith("-"):
+        word = words.pop(0)
+        if word[1:2] in ("R", "L", "D", "w") or "R" in word[1:3]:
+            return "opens a tunnel"
+        if len(word) == 2 and word[1] in _WITH_VALUE and words:
+            words.pop(0)
+    return step.nested.line(" ".join(words[1:])) or HARMLESS
+
+
+JUDGES: Final[dict[str, Judge]] = dict.fromkeys(("ssh", "rsh", "mosh", "plink", "autossh"), _by_ssh)

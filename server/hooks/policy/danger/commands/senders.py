@@ -1,0 +1,40 @@
+"""Programs that send to other machines: what they send, and whom they show files to."""
+
+import re
+from typing import Final
+
+from server.hooks.policy.danger.commands.http_clients import http_client
+from server.hooks.policy.danger.commands.step import Step
+from server.hooks.policy.danger.commands.transfers import DOWNLOADERS, is_private_reader, reads_private
+from server.hooks.policy.danger.paths import is_private
+
+_COPIERS: Final = frozenset(
+    "scp rsync sftp rclone croc wormhole magic-wormhole ftp nc ncat netcat curlftpfs gh aws gsutil mail mailx mutt".split()
+)
+_SOCKETS: Final = frozenset("nc ncat netcat telnet socat openssl".split())
+_ASKING_NAMES: Final = frozenset("ping dig nslookup host".split())
+_SERVERS: Final = frozenset("python python3 php ruby busybox npx http-server serve darkhttpd caddy".split())
+_EVERYTHING: Final = re.compile(r"(?:--directory|-d)[ =](?:/|~|\$HOME)(?:\s|\Z)|--bind[ =]0\.0\.0\.0|-b 0\.0\.0\.0")
+
+
+def by_sender(step: Step) -> str | None:
+    name, rest = step.name, step.rest
+    if not rest:
+        return None
+    if name in DOWNLOADERS:
+        return http_client(name, rest, step.feeders)
+    if name in _COPIERS and (any(map(is_private, rest)) or any(map(is_private_reader, step.feeders))):
+        return "sends away what is private"
+    if name in _SOCKETS and (step.feeders or any(redirect.sign == "<" for redirect in step.command.redirects)):
+        return "sends data to another machine"
+    if name in _ASKING_NAMES and any("$(" in word or "`" in word for word in rest):
+        return "leaks data through DNS" if any(map(reads_private, step.command.inner)) else None
+    if name in _SERVERS and _serves_everything(name, " ".join(rest)):
+        return "shows files to the network"
+    return None
+
+
+def _serves_everything(name: str, text: str) -> bool:
+    if any(server in text for server in ("http.server", "SimpleHTTPServer", "pyftpdlib")):
+        return bool(_EVERYTHING.search(text))
+    return name != "python" and "0.0.0.0" in text and " -S " in f" {text} "
