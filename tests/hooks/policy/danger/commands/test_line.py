@@ -585,6 +585,11 @@ def test_words_that_no_program_runs_ask_nothing(words: list[str]) -> None:
     assert judge_argv(words) is None
 
 
+@pytest.mark.parametrize("program", ["aws", "kubectl", "gcloud", "terraform", "curl", "git", "sudo", "docker", "psql"])
+def test_a_program_without_arguments_asks_nothing(program: str) -> None:
+    assert judge_shell(program) is None
+
+
 def test_commands_nested_without_end_are_asked_about() -> None:
     line = "true"
     for _ in range(12):
