@@ -11,7 +11,7 @@ from sqlalchemy.exc import ProgrammingError
 
 from server.config_file import data_dir_of, load_config
 from server.errors import ConfigError, StorageError
-from server.storage.audit_query import verify
+from server.storage.audit_verify import verify
 from server.storage.database import Database
 
 _LONGEST_S = 3600.0
@@ -51,18 +51,19 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
 async def _verify(database: Database) -> int:
     """Writes nothing, not even tables."""
     try:
-        days, problems = await verify(database)
+        found = await verify(database)
     except ProgrammingError as error:
         raise ConfigError("storage.url: there is no audit log in this database; is it the server's?") from error
     finally:
         await database.aclose()
-    for day in days:
+    for day in found.days:
         state = "closed" if day.is_closed else "open"
         print(f"{day.replica} {day.day} {state} {day.entries} entries, last hash {day.last_hash}")
-    for problem in problems:
+    for problem in found.problems:
         print(f"BROKEN {problem}")
-    print(f"{len(days)} days, {sum(day.entries for day in days)} entries: {'BROKEN' if problems else 'as written'}")
-    return 1 if problems else 0
+    entries = sum(day.entries for day in found.days)
+    print(f"{len(found.days)} days, {entries} entries: {'BROKEN' if found.problems else 'as written'}")
+    return 1 if found.problems else 0
 
 
 if __name__ == "__main__":

@@ -49,23 +49,36 @@ def next_hash(before: str, number: int, body: str) -> str:
     return _hash("entry", before, str(number), body)
 
 
-def check_day(day: Day, links: Iterable[Link]) -> Iterator[str]:
-    """What is wrong with the day, in words; nothing = it is as it was written. Stops at the first break."""
-    where = f"{day.replica} {day.day}"
-    last, count = day_hash(day.replica, day.day, day.previous), 0
-    for link in links:
-        if link.number != count + 1:
-            yield f"{where}: entry {count + 1} is missing or out of place (found {link.number})"
-            return
-        if next_hash(last, link.number, link.body) != link.hash:
-            yield f"{where}: entry {link.number} is not what was written, or does not follow the entry before"
-            return
-        if wrong := _differing(link):
-            yield f"{where}: entry {link.number}: the column {wrong} does not tell what the entry says"
-            return
-        last, count = link.hash, count + 1
-    if count != day.entries or last != day.last_hash:
-        yield f"{where}: ends with entry {count}, but {day.entries} were written"
+class DayCheck:
+    """A day's entries, given piece by piece in their order: `feed` them, then `end`. Each says what is wrong, in words.
+
+    After a first answer nothing that follows tells anything.
+    """
+
+    def __init__(self, day: Day) -> None:
+        self._where = f"{day.replica} {day.day}"
+        self._last = day_hash(day.replica, day.day, day.previous)
+        self.count = 0
+        """Entries that are as they were written."""
+
+    def feed(self, links: Iterable[Link]) -> str | None:
+        for link in links:
+            if link.number != self.count + 1:
+                return f"{self._where}: entry {self.count + 1} is missing or out of place (found {link.number})"
+            if next_hash(self._last, link.number, link.body) != link.hash:
+                return (
+                    f"{self._where}: entry {link.number} is not what was written, or does not follow the entry before"
+                )
+            if wrong := _differing(link):
+                return f"{self._where}: entry {link.number}: the column {wrong} does not tell what the entry says"
+            self._last, self.count = link.hash, self.count + 1
+        return None
+
+    def end(self, entries: int, last_hash: str) -> str | None:
+        """As the day's own row says by now: a day of today grows while it is read."""
+        if self.count == entries and self._last == last_hash:
+            return None
+        return f"{self._where}: ends with entry {self.count}, but {entries} were written"
 
 
 def check_days(days: Iterable[Day]) -> Iterator[str]:

@@ -3,17 +3,15 @@
 import base64
 import json
 from collections.abc import AsyncGenerator, Sequence
-from functools import partial
 from typing import Annotated, Any, Final
 
 import msgspec
 import sqlalchemy as sa
 from msgspec import Meta, Struct
 
-from server.storage.audit_chain import Day, Link, check_day, check_days
 from server.storage.audit_entry import AuditRecord, rfc3339
 from server.storage.database import Database
-from server.storage.schema import audit, audit_days
+from server.storage.schema import audit
 from server.storage.texts import storable
 
 MAX_PAGE: Final = 500
@@ -68,15 +66,6 @@ async def read_all(database: Database, wanted: AuditFilter) -> AsyncGenerator[li
         if page.next is None:
             return
         cursor = page.next
-
-
-async def verify(database: Database) -> tuple[list[Day], list[str]]:
-    """The days of the log, and what is wrong with them. Reads all of it; days being pruned are left out."""
-    days = await database.read(_days)
-    problems = [*check_days(days), *await database.read(_strays)]
-    for day in days:
-        problems += await database.read(partial(_check, day))
-    return days, problems
 
 
 def _page(rows: Sequence[sa.Row[Any]], size: int) -> AuditPage:
@@ -140,36 +129,6 @@ def _read_cursor(cursor: str) -> tuple[int, int]:
     if not all(0 <= number < 1 << 63 for number in place):
         raise BadCursor("not a cursor of ours; take `next` of the page before")
     return place
-
-
-def _days(connection: sa.Connection) -> list[Day]:
-    statement = sa.select(audit_days).where(audit_days.c.pruned_us.is_(None))
-    rows = connection.execute(statement.order_by(audit_days.c.replica, audit_days.c.day))
-    return [
-        Day(row.replica, row.day, row.previous, row.entries, row.last_hash, is_closed=row.closed_us is not None)
-        for row in rows
-    ]
-
-
-def _check(day: Day, connection: sa.Connection) -> list[str]:
-    """One view of the day's row and its entries, which may be growing."""
-    if connection.dialect.name == "postgresql":
-        connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
-    is_it = (audit_days.c.replica == day.replica) & (audit_days.c.day == day.day) & audit_days.c.pruned_us.is_(None)
-    now = connection.execute(sa.select(audit_days.c.entries, audit_days.c.last_hash).where(is_it)).first()
-    if now is None:
-        return []
-    day = Day(day.replica, day.day, day.previous, now.entries, now.last_hash, day.is_closed)
-    its = sa.select(audit).where((audit.c.replica == day.replica) & (audit.c.day == day.day)).order_by(audit.c.number)
-    with connection.execution_options(stream_results=True, yield_per=MAX_PAGE).execute(its) as rows:
-        return list(check_day(day, (Link(row.number, row.body, row.hash, row._asdict()) for row in rows)))
-
-
-def _strays(connection: sa.Connection) -> list[str]:
-    is_its = (audit_days.c.replica == audit.c.replica) & (audit_days.c.day == audit.c.day)
-    of_no_day = sa.select(audit.c.replica, audit.c.day).where(~sa.exists().where(is_its)).distinct()
-    rows = connection.execute(of_no_day.order_by(audit.c.replica, audit.c.day))
-    return [f"{row.replica} {row.day}: there are entries, but the day's own row is missing" for row in rows]
 
 
 def entry_of(record: AuditRecord) -> dict[str, Any]:

@@ -1,0 +1,70 @@
+"""Is the audit log what was written? Reads all of it, a page at a time, beside whoever writes it."""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+import sqlalchemy as sa
+
+from server.storage.audit_chain import Day, DayCheck, Link, check_days
+from server.storage.database import Database
+from server.storage.schema import audit, audit_days
+
+_PAGE: Final = 100  # entries hashed in a thread with nobody else running: a millisecond
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    days: list[Day]
+    """By replica, then by day; those that are being pruned are left out."""
+    problems: list[str]
+    """In words. The first of each day: what follows a break tells nothing."""
+
+
+async def verify(database: Database) -> Verification:
+    """Writes nothing. Raises StorageError; cancelled, it stops at the end of a page."""
+    days = await database.read(_days)
+    problems = [*check_days(days), *await database.read(_strays)]
+    problems += [problem for day in days if (problem := await _check(database, day)) is not None]
+    return Verification(days, problems)
+
+
+async def _check(database: Database, day: Day) -> str | None:
+    check = DayCheck(day)
+    is_over, problem = False, None
+    while not is_over:
+        is_over, problem = await database.read(partial(_check_page, day, check))
+    return problem
+
+
+def _days(connection: sa.Connection) -> list[Day]:
+    statement = sa.select(audit_days).where(audit_days.c.pruned_us.is_(None))
+    rows = connection.execute(statement.order_by(audit_days.c.replica, audit_days.c.day))
+    return [
+        Day(row.replica, row.day, row.previous, row.entries, row.last_hash, is_closed=row.closed_us is not None)
+        for row in rows
+    ]
+
+
+def _check_page(day: Day, check: DayCheck, connection: sa.Connection) -> tuple[bool, str | None]:
+    """Whether that was all, and what is wrong. One view of the day's row and of its entries, which may be growing."""
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+    is_it = (audit_days.c.replica == day.replica) & (audit_days.c.day == day.day) & audit_days.c.pruned_us.is_(None)
+    row = connection.execute(sa.select(audit_days.c.entries, audit_days.c.last_hash).where(is_it)).first()
+    if row is None:  # pruned meanwhile
+        return True, None
+    its = sa.select(audit).where((audit.c.replica == day.replica) & (audit.c.day == day.day))
+    if check.count:  # else also what somebody has put before the first
+        its = its.where(audit.c.number > check.count)
+    rows = connection.execute(its.order_by(audit.c.number).limit(_PAGE)).all()
+    if problem := check.feed(Link(entry.number, entry.body, entry.hash, entry._asdict()) for entry in rows):
+        return True, problem
+    return (True, check.end(row.entries, row.last_hash)) if len(rows) < _PAGE else (False, None)
+
+
+def _strays(connection: sa.Connection) -> list[str]:
+    is_its = (audit_days.c.replica == audit.c.replica) & (audit_days.c.day == audit.c.day)
+    of_no_day = sa.select(audit.c.replica, audit.c.day).where(~sa.exists().where(is_its)).distinct()
+    rows = connection.execute(of_no_day.order_by(audit.c.replica, audit.c.day))
+    return [f"{row.replica} {row.day}: there are entries, but the day's own row is missing" for row in rows]
