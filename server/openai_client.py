@@ -4,8 +4,9 @@ Its request builder is left out: it takes three quarters of a call's time, and a
 (docs/decisions/0005). Nothing is tried again here.
 """
 
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -101,7 +102,7 @@ class OpenAIClient:
 
     async def _body(self, method: str, path: str, **parts: Any) -> bytes:
         async with self._answer(method, path, **parts) as response:
-            with _unreachable():
+            with _broken_off():
                 return await response.aread()
 
     @asynccontextmanager
@@ -109,7 +110,7 @@ class OpenAIClient:
         import httpx2
 
         url = path if "://" in path else self._base_url + path
-        with _unreachable():
+        with _broken_off():
             request = httpx2.Request(method, url, extensions=self._extensions, **parts)
             response = await self._http.send(request, stream=True)
         try:
@@ -120,8 +121,17 @@ class OpenAIClient:
             await response.aclose()
 
 
+async def pieces_of(response: "httpx2.Response") -> AsyncGenerator[bytes, None]:
+    """The body as it comes; Unreachable where it breaks off."""
+    with _broken_off():
+        async with aclosing(response.aiter_bytes()) as pieces:
+            async for piece in pieces:
+                yield piece
+
+
 @contextmanager
-def _unreachable() -> Iterator[None]:
+def _broken_off() -> Iterator[None]:
+    """What keeps an answer from coming, or ends it before its end, as Unreachable."""
     import aiohttp
     import httpx2
 
@@ -134,9 +144,35 @@ def _unreachable() -> Iterator[None]:
 
 async def _beginning(response: "httpx2.Response") -> bytes:
     body = b""
-    with suppress(Unreachable), _unreachable():  # what came of it will do
-        async for piece in response.aiter_bytes():
-            body += piece
-            if len(body) >= MAX_REFUSAL_BYTES:
-                break
+    with suppress(Unreachable):  # what came of it will do
+        async with aclosing(pieces_of(response)) as pieces:
+            async for piece in pieces:
+                body += piece
+                if len(body) >= MAX_REFUSAL_BYTES:
+                    break
     return body[:MAX_REFUSAL_BYTES]
+
+
+def error_details(body: bytes) -> dict[str, Any]:
+    """The error object of a refusal's body: under `error`, or the body itself; {} where there is none."""
+    try:
+        parsed = json.loads(body)
+    except ValueError:
+        return {}
+    if isinstance(parsed, list) and parsed:  # Google's
+        parsed = parsed[0]
+    if not isinstance(parsed, dict):
+        return {}
+    inner = parsed.get("error", parsed)
+    return inner if isinstance(inner, dict) else {"message": str(inner)}
+
+
+def error_message(body: bytes) -> str:
+    """What a refusal's body says, for people; it may hold secrets."""
+    details = error_details(body)
+    for key in ("message", "detail", "error"):
+        if value := details.get(key):
+            return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    if body.lstrip()[:1] == b"<":
+        return "an HTML page, no answer of an OpenAI-compatible server"
+    return body[:1000].decode(errors="replace").strip() or "(it said nothing)"

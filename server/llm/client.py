@@ -7,7 +7,7 @@ import asyncio
 import logging
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -24,7 +24,7 @@ from server.llm.refusals import error_event, refusal
 from server.llm.reply import ReplyReader
 from server.llm.sse import Reader, SseReader, StreamError, WholeReader, parse_chunk
 from server.llm.types import LateSystem, Message, ModelEvent, ModelInfo, ModelRequest, ToolSpec
-from server.openai_client import OpenAIClient, Refused, Unreachable
+from server.openai_client import OpenAIClient, Refused, Unreachable, pieces_of
 
 if TYPE_CHECKING:  # loaded with the first call
     import httpx2
@@ -111,7 +111,7 @@ class OpenAICompatible:
             self._responses.add(response)
             stack.callback(self._responses.discard, response)
             reader = self._reader_of(response)
-            pieces = response.aiter_bytes()
+            pieces = await stack.enter_async_context(aclosing(pieces_of(response)))
             while not reader.is_done:
                 data = await self._read(pieces, deadline, has_begun=reply.has_begun)
                 if data is None:
@@ -181,9 +181,6 @@ class OpenAICompatible:
 
     async def _read(self, pieces: AsyncGenerator[bytes, None], deadline: float, *, has_begun: bool) -> bytes | None:
         """The next bytes, None at the end; waits no longer than the deadline."""
-        import aiohttp
-        import httpx2
-
         try:
             async with asyncio.timeout_at(deadline):
                 return await anext(pieces, None)
@@ -194,7 +191,7 @@ class OpenAICompatible:
                 f"{self._endpoint.host} stopped in mid-reply: nothing for {self._endpoint.idle_timeout_s:g} s "
                 "(llm.idle_timeout_s)"
             ) from error
-        except (httpx2.HTTPError, aiohttp.ClientError) as error:
+        except Unreachable as error:
             raise self._cut_off() from error
 
     def _events(self, data: Iterable[bytes], reply: ReplyReader) -> list[ModelEvent]:
@@ -270,11 +267,9 @@ def tools_json(tools: Sequence[ToolSpec]) -> list[dict[str, Any]]:
 
 
 async def _skip_tail(pieces: AsyncGenerator[bytes, None]) -> None:
-    import httpx2
-
     try:
         async with asyncio.timeout(_TAIL_TIMEOUT_S):
             async for _ in pieces:
                 pass
-    except (TimeoutError, httpx2.HTTPError):
+    except (TimeoutError, Unreachable):
         pass  # the reply is whole; only the connection is not kept

@@ -24,6 +24,7 @@ from server.errors import (
     ProviderUnreachable,
     RoleRefused,
 )
+from server.openai_client import error_details, error_message
 
 MAX_SAID_CHARS = 300
 MAX_RETRY_AFTER_MS = 3_600_000
@@ -79,8 +80,8 @@ class Where:
 
 def refusal(where: Where, status: int, headers: Mapping[str, str], body: bytes, *, now_s: float) -> ProviderError:
     """The error for an answer that is not a success. `now_s`: Unix time, for a Retry-After that is a date."""
-    details = _details(body)
-    said = said_by(where, _message(details, body))
+    details = error_details(body)
+    said = said_by(where, error_message(body))
     text = f"{json.dumps(details, ensure_ascii=False)[:4000]} {said}"
     wait_ms = retry_after_ms(headers, now_s=now_s)
     if status not in _NOT_FOR_THE_CONTENT and _IMAGES.search(text):
@@ -161,26 +162,3 @@ def _rate_limited(where: Where, text: str, said: str, wait_ms: int | None) -> Pr
         return used_up
     when = f"; try again in {wait_ms / 1000:g} s" if wait_ms else ""
     return ProviderRateLimited(f"{where.host} is rate-limiting: {said}{when}", retry_after_ms=wait_ms)
-
-
-def _details(body: bytes) -> dict[str, Any]:
-    """The error object of a body: under `error`, or the body itself; {} where there is none."""
-    try:
-        parsed = json.loads(body)
-    except ValueError:
-        return {}
-    if isinstance(parsed, list) and parsed:  # Google's
-        parsed = parsed[0]
-    if not isinstance(parsed, dict):
-        return {}
-    inner = parsed.get("error", parsed)
-    return inner if isinstance(inner, dict) else {"message": str(inner)}
-
-
-def _message(details: Mapping[str, Any], body: bytes) -> str:
-    for key in ("message", "detail", "error"):
-        if value := details.get(key):
-            return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    if body.lstrip()[:1] == b"<":
-        return "an HTML page, no answer of a model server"
-    return body[:1000].decode(errors="replace").strip() or "(it said nothing)"

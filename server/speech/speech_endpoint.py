@@ -1,20 +1,16 @@
-"""An OpenAI-compatible server for speech: its address, its client, and what its errors mean.
-
-The openai package is loaded with the first call.
-"""
+"""An OpenAI-compatible server for speech: its address, its client, and what its errors mean."""
 
 import asyncio
 import ipaddress
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import urlsplit
 
 from server.config import SpeechProvider
 from server.errors import ConfigError, SpeechBusy, SpeechError, SpeechTimeout, SpeechUnavailable
-
-if TYPE_CHECKING:
-    import openai
+from server.openai_client import OpenAIClient, Refused, error_message
+from server.wire.frames import SpeechPart
 
 OPENAI_URL: Final = "https://api.openai.com/v1"
 CONNECT_TIMEOUT_S: Final = 5.0
@@ -42,40 +38,25 @@ class SpeechEndpoint:
     def is_openai(self) -> bool:
         return urlsplit(self.base_url).hostname == "api.openai.com"
 
-    def client(self) -> "openai.AsyncOpenAI":
-        """Opens nothing yet; whoever made it closes it."""
-        import httpx2
-        import openai
-
-        return openai.AsyncOpenAI(
-            base_url=self.base_url,
-            api_key=self.api_key or "none",
-            max_retries=0,  # who waits for a voice does not wait for three
-            http_client=openai.DefaultAioHttpClient(
-                limits=httpx2.Limits(max_connections=_MAX_CONNECTIONS, keepalive_expiry=_KEEPALIVE_S),
-                timeout=httpx2.Timeout(None, connect=CONNECT_TIMEOUT_S, pool=CONNECT_TIMEOUT_S),
-                trust_env=not _is_loopback(urlsplit(self.base_url).hostname or ""),
-            ),
+    def client(self) -> OpenAIClient:
+        """Whoever made it closes it. Nothing is tried again: who waits for a voice does not wait for three."""
+        return OpenAIClient(
+            self.base_url,
+            api_key=self.api_key,
+            connect_timeout_s=CONNECT_TIMEOUT_S,
+            keepalive_s=_KEEPALIVE_S,
+            max_connections=_MAX_CONNECTIONS,
+            uses_proxies=not _is_loopback(urlsplit(self.base_url).hostname or ""),
         )
 
-    def headers(self) -> "dict[str, str | openai.Omit]":
-        """A server without a key gets none."""
-        import openai
-
-        return {} if self.api_key else {"Authorization": openai.Omit()}
-
     def error(self, error: Exception) -> SpeechError:
-        """What an exception of the openai package or of its transport means here."""
-        import openai
-
-        if isinstance(error, openai.APIStatusError):
-            return self._refusal(error.status_code, error.message)
-        # An APITimeoutError is none of ours: the transport calls a refused connection so.
+        """What a TimeoutError, a Refused or an Unreachable means here."""
+        if isinstance(error, Refused):
+            return self._refusal(error.status, error_message(error.body))
         if isinstance(error, TimeoutError):
             return SpeechTimeout(f"{self.host} said nothing in time ({self.section})")
-        reason = str(error.__cause__ or error) or type(error.__cause__ or error).__name__
         return SpeechUnavailable(
-            f"no answer from {self.host}: is it running, and is {self.section}.base_url right? ({self._clean(reason)})"
+            f"no answer from {self.host}: is it running, and is {self.section}.base_url right? ({self._clean(str(error))})"
         )
 
     def _refusal(self, status: int, message: str) -> SpeechError:
@@ -102,6 +83,34 @@ class SpeechEndpoint:
         return " ".join(said.split())[:_MAX_SAID_CHARS]
 
 
+class EndpointEngine:
+    """What a recogniser and a synthesiser behind an endpoint share: they are ready at once, and connect when asked."""
+
+    def __init__(self, endpoint: SpeechEndpoint, *, timeout_s: float) -> None:
+        self._endpoint = endpoint
+        self._timeout_s = timeout_s
+        self._client: OpenAIClient | None = None
+
+    languages: list[str] = []  # noqa: RUF012  a constant that the protocols show as a list
+
+    @property
+    def status(self) -> SpeechPart:
+        return SpeechPart(state="ready", name=f"{self._endpoint.model} at {self._endpoint.host}")
+
+    async def start(self) -> None:
+        await asyncio.to_thread(self._connected)  # imports, before somebody waits for them
+
+    async def aclose(self) -> None:
+        client, self._client = self._client, None
+        if client is not None:
+            await client.aclose()
+
+    def _connected(self) -> OpenAIClient:
+        if self._client is None:
+            self._client = self._endpoint.client()
+        return self._client
+
+
 def speech_endpoint(
     section: str, config: SpeechProvider, environ: Mapping[str, str], *, model: str, voice: str = ""
 ) -> SpeechEndpoint:
@@ -120,11 +129,6 @@ def speech_endpoint(
         voice=config.voice or voice,
         api_key=key or None,
     )
-
-
-async def import_openai() -> None:
-    """0.8 s, before somebody waits for it."""
-    await asyncio.to_thread(__import__, "openai")
 
 
 def _is_loopback(hostname: str) -> bool:

@@ -6,17 +6,17 @@ import re
 import wave
 from collections.abc import Callable, Mapping
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
+
+import msgspec
 
 from server.config import SpeechProvider
 from server.errors import SpeechUnavailable
+from server.openai_client import Refused, Unreachable
 from server.speech.audio import SPEECH_RATE
-from server.speech.speech_endpoint import SpeechEndpoint, import_openai, speech_endpoint
+from server.speech.speech_endpoint import EndpointEngine, SpeechEndpoint, speech_endpoint
 from server.speech.worker import Worker, command_of
 from server.wire.frames import SpeechPart
-
-if TYPE_CHECKING:
-    import openai
 
 OnChange = Callable[[], None]
 OnPartial = Callable[[str], None]
@@ -25,6 +25,10 @@ RECOGNITION_TIMEOUT_S: Final = 20.0
 
 _OLD_SPELLING: Final = re.compile(r"\b(to)-(day|morrow|night)\b", re.IGNORECASE)
 _SOUNDS: Final = re.compile(r"[\[(](?:[A-Z _]+|[a-z ]*(?:music|noise|silence|blank|applause|laughter)[a-z _]*)[\])]")
+
+
+class _Transcription(msgspec.Struct):
+    text: str
 
 
 class Recognizer(Protocol):
@@ -98,62 +102,50 @@ class EmbeddedRecognizer:
         return normalized(text)
 
 
-class OpenAIRecognizer:
+class OpenAIRecognizer(EndpointEngine):
     """Any OpenAI-compatible `/audio/transcriptions`. OpenAI's own newer models stream partial words."""
 
     def __init__(self, endpoint: SpeechEndpoint, *, timeout_s: float = RECOGNITION_TIMEOUT_S) -> None:
-        self._endpoint = endpoint
-        self._timeout_s = timeout_s
-        self._client: openai.AsyncOpenAI | None = None
-
-    languages: list[str] = []  # noqa: RUF012  a constant that Recognizer shows as a list
-
-    @property
-    def status(self) -> SpeechPart:
-        return SpeechPart(state="ready", name=f"{self._endpoint.model} at {self._endpoint.host}")
-
-    async def start(self) -> None:
-        await import_openai()
-
-    async def aclose(self) -> None:
-        client, self._client = self._client, None
-        if client is not None:
-            await client.close()
+        super().__init__(endpoint, timeout_s=timeout_s)
 
     async def recognize(self, audio: bytes, *, language: str | None = None, on_partial: OnPartial | None = None) -> str:
-        import httpx2
-        import openai
-
-        if self._client is None:
-            self._client = self._endpoint.client()
-        request: dict[str, Any] = {"model": self._endpoint.model, "file": ("speech.wav", wav_of(audio), "audio/wav")}
+        fields = {"model": self._endpoint.model, "response_format": "json"}
         if language:
-            request["language"] = language.split("-")[0].lower()
+            fields["language"] = language.split("-")[0].lower()
+        file = ("speech.wav", wav_of(audio), "audio/wav")
         does_stream = self._endpoint.is_openai and self._endpoint.model.startswith("gpt-")
         try:
             async with asyncio.timeout(self._timeout_s):
                 if does_stream:
-                    return normalized(await self._stream(self._client, request, on_partial))
-                answer = await self._client.audio.transcriptions.create(
-                    **request, response_format="json", extra_headers=self._endpoint.headers()
-                )
-        except (openai.OpenAIError, httpx2.HTTPError, TimeoutError) as error:
+                    return normalized(await self._stream(fields, file, on_partial))
+                answer = await self._connected().upload("/audio/transcriptions", fields, file)
+        except (Refused, Unreachable, TimeoutError) as error:
             raise self._endpoint.error(error) from error
-        if not isinstance(text := getattr(answer, "text", None), str):
-            raise SpeechUnavailable(f"{self._endpoint.host} sent no transcription: check speech.stt.base_url")
-        return normalized(text)
+        try:
+            return normalized(msgspec.json.decode(answer, type=_Transcription).text)
+        except msgspec.MsgspecError as error:
+            raise SpeechUnavailable(
+                f"{self._endpoint.host} sent no transcription: check speech.stt.base_url"
+            ) from error
 
-    async def _stream(self, client: "openai.AsyncOpenAI", request: dict[str, Any], on_partial: OnPartial | None) -> str:
+    async def _stream(self, fields: dict[str, Any], file: tuple[str, bytes, str], on_partial: OnPartial | None) -> str:
+        import openai
+
         text = ""
-        events = await client.audio.transcriptions.create(**request, stream=True)
-        async with aclosing(events):
-            async for event in events:
-                if event.type == "transcript.text.delta":
-                    text += event.delta
-                    if on_partial is not None:
-                        on_partial(text)
-                elif event.type == "transcript.text.done":
-                    text = event.text
+        try:
+            events = await self._connected().package.audio.transcriptions.create(**fields, file=file, stream=True)
+            async with aclosing(events):
+                async for event in events:
+                    if event.type == "transcript.text.delta":
+                        text += event.delta
+                        if on_partial is not None:
+                            on_partial(text)
+                    elif event.type == "transcript.text.done":
+                        text = event.text
+        except openai.APIStatusError as error:
+            raise Refused(error.status_code, error.response.headers, error.response.content) from error
+        except openai.OpenAIError as error:
+            raise Unreachable(str(error.__cause__ or error)) from error
         return text
 
 

@@ -4,16 +4,14 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
 from server.config import SpeechProvider
 from server.errors import SpeechTimeout, SpeechUnavailable
-from server.speech.speech_endpoint import SpeechEndpoint, import_openai, speech_endpoint
+from server.openai_client import Refused, Unreachable, pieces_of
+from server.speech.speech_endpoint import EndpointEngine, SpeechEndpoint, speech_endpoint
 from server.speech.worker import Worker, command_of
 from server.wire.frames import SpeechPart
-
-if TYPE_CHECKING:
-    import openai
 
 OnChange = Callable[[], None]
 
@@ -119,31 +117,15 @@ class EmbeddedSynthesizer:
                     yield SoundChunk(pcm[at : at + MAX_CHUNK_BYTES], header["sample_rate"])
 
 
-class OpenAISynthesizer:
+class OpenAISynthesizer(EndpointEngine):
     """Any OpenAI-compatible `/audio/speech`, streamed as PCM; a WAV that comes instead is understood."""
 
     def __init__(self, endpoint: SpeechEndpoint, *, timeout_s: float = FIRST_SOUND_TIMEOUT_S) -> None:
-        self._endpoint = endpoint
-        self._timeout_s = timeout_s
-        self._client: openai.AsyncOpenAI | None = None
-
-    languages: list[str] = []  # noqa: RUF012  a constant that Synthesizer shows as a list
+        super().__init__(endpoint, timeout_s=timeout_s)
 
     @property
     def sample_rate(self) -> int | None:
         return _OPENAI_RATE
-
-    @property
-    def status(self) -> SpeechPart:
-        return SpeechPart(state="ready", name=f"{self._endpoint.model} at {self._endpoint.host}")
-
-    async def start(self) -> None:
-        await import_openai()
-
-    async def aclose(self) -> None:
-        client, self._client = self._client, None
-        if client is not None:
-            await client.close()
 
     async def synthesize(self, text: str, *, language: str | None = None) -> AsyncGenerator[SoundChunk, None]:
         _check(text)
@@ -159,22 +141,16 @@ class OpenAISynthesizer:
             raise SpeechUnavailable(f"{self._endpoint.host} sent no sound: check speech.tts.model and speech.tts.voice")
 
     async def _open(self, stack: AsyncExitStack, text: str) -> AsyncGenerator[bytes, None]:
-        import httpx2
-        import openai
-
-        if self._client is None:
-            self._client = self._endpoint.client()
-        manager = self._client.audio.speech.with_streaming_response.create(
-            model=self._endpoint.model,
-            voice=self._endpoint.voice,
-            input=text,
-            response_format="pcm",
-            extra_headers=self._endpoint.headers(),
-        )
+        request = {
+            "model": self._endpoint.model,
+            "voice": self._endpoint.voice,
+            "input": text,
+            "response_format": "pcm",
+        }
         try:
             async with asyncio.timeout(self._timeout_s):
-                response = await stack.enter_async_context(manager)
-        except (openai.OpenAIError, httpx2.HTTPError, TimeoutError) as error:
+                response = await stack.enter_async_context(self._connected().stream("/audio/speech", request))
+        except (Refused, Unreachable, TimeoutError) as error:
             raise self._endpoint.error(error) from error
         kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind.startswith("text/") or kind == "application/json" or kind in ("audio/mpeg", "audio/ogg", "audio/opus"):
@@ -182,19 +158,15 @@ class OpenAISynthesizer:
                 f"{self._endpoint.host} sent {kind} where PCM was asked for: "
                 "check that speech.tts.base_url is an OpenAI-compatible speech server"
             )
-        pieces: AsyncGenerator[bytes, None] = response.http_response.aiter_bytes()
-        return await stack.enter_async_context(aclosing(pieces))
+        return await stack.enter_async_context(aclosing(pieces_of(response)))
 
     async def _read(self, pieces: AsyncGenerator[bytes, None]) -> bytes | None:
-        import aiohttp
-        import httpx2
-
         try:
             async with asyncio.timeout(self._timeout_s):
                 return await anext(pieces, None)
         except TimeoutError as error:
             raise SpeechTimeout(f"{self._endpoint.host} stopped in mid-sentence") from error
-        except (httpx2.HTTPError, aiohttp.ClientError) as error:
+        except Unreachable as error:
             raise self._endpoint.error(error) from error
 
 
