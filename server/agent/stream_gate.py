@@ -1,7 +1,6 @@
 """Between a reply and the user: how much of it waits for the hooks that may change it (`hooks.stream_gate`)."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Final
 
 from server.agent.chunks import LLMChunk, NoticeGiven
@@ -77,16 +76,21 @@ class StreamGate:
         return chunks
 
     async def _changed(self, sentence: str) -> str:
-        """White space around a sentence is no hook's business."""
+        """White space around a sentence is no hook's business; it goes where the words go."""
         assert self._hooks is not None
         words = sentence.strip()
         answer = LlmAnswer(model=self._model, content=words, finish_reason="")
         changed = (await self._hooks.pipeline.after_llm(answer)).content
-        return changed if changed == "" else sentence.replace(words, changed, 1)
+        return sentence.replace(words, changed) if changed else ""
 
     def _answer(self, text: str, reply: Reply) -> LlmAnswer:
-        answer = LlmAnswer(model=self._model, content=text, tool_calls=reply.calls, usage=reply.usage)
-        return replace(answer, finish_reason=reply.finish_reason)
+        return LlmAnswer(
+            model=self._model,
+            content=text,
+            tool_calls=reply.calls,
+            finish_reason=reply.finish_reason,
+            usage=reply.usage,
+        )
 
     def _show(self, text: str) -> Iterator[LLMChunk]:
         if not self._shown:

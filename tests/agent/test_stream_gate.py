@@ -1,15 +1,18 @@
 """How much of a reply waits for after_llm, and what that makes of it."""
 
 import asyncio
+from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
 from server import config
+from server.agent.chunks import NoticeGiven
 from server.agent.stream_gate import PIECE_CHARS
 from server.errors import ProviderUnreachable
 from tests.agent.hooked import shouting, with_hooks
-from tests.agent.scene import QUESTION, agent_for, notices, play, texts, told
-from tests.hooks.fakes import hook
+from tests.agent.scene import QUESTION, agent_for, given, notices, play, texts, told
+from tests.hooks.fakes import Reply, hook
 from tests.support.scripted_model import ScriptedModel, call, say
 
 
@@ -71,8 +74,43 @@ async def test_in_a_gate_of_sentences_each_is_asked_about_once_and_the_calls_wit
 
     await play(agent_for(model, planning=False), options=with_hooks(seen, stream_gate="sentence"))
 
-    asked = [(p["response"]["content"], len(p["response"]["tool_calls"])) for _, p, _ in seen.asked]
-    assert asked == [("One.", 0), ("Two.", 0), ("Th", 1), ("End.", 0)]
+    answers = [params["response"] for _, params, _ in seen.asked]
+    assert [(answer["content"], len(answer["tool_calls"]), answer["finish_reason"]) for answer in answers] == [
+        ("One.", 0, ""),
+        ("Two.", 0, ""),
+        ("Th", 1, "tool_calls"),
+        ("End.", 0, "stop"),
+    ]
+    assert ["usage" in answer for answer in answers] == [False, False, True, True]
+    assert {params["model"] for _, params, _ in seen.asked} == {"scripted"}
+
+
+async def test_in_a_gate_of_sentences_white_space_is_kept_and_goes_with_a_sentence_that_is_dropped() -> None:
+    def edit(params: dict[str, Any]) -> Mapping[str, Any]:
+        sentence = params["response"]["content"]
+        return {"response": {"content": {"One.": "1.", "Two.": ""}.get(sentence, sentence)}}
+
+    model = ScriptedModel([say("One.\n\nTwo. Three.\nFour. Five.")])
+
+    chunks = await play(
+        agent_for(model), enable_tools=False, options=with_hooks(hook(after_llm=edit), stream_gate="sentence")
+    )
+
+    assert texts(chunks) == "1. Three.\nFour. Five."
+
+
+@pytest.mark.parametrize("is_changed", [False, True])
+async def test_a_change_that_comes_too_late_to_be_said_is_told(is_changed: bool) -> None:
+    answer: Reply = shouting if is_changed else {}
+    chunks = await play(
+        agent_for(ScriptedModel([say("Noon.")])),
+        enable_tools=False,
+        options=with_hooks(hook(after_llm=answer), stream_gate="off"),
+    )
+
+    text = "a hook changed a reply that was said already; only what follows knows the change"
+    assert given(chunks) == ([NoticeGiven("reply_changed_late", "info", text)] if is_changed else [])
+    assert told(chunks)[-1 - is_changed] == ("reply_end",)
 
 
 async def test_a_hook_may_change_and_drop_the_calls_of_a_reply() -> None:
