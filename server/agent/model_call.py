@@ -100,8 +100,7 @@ class ModelCalls:
             name = self._model.info.name
             rewritten = await self._rewriter.rewrite(request, shown.messages, model=name, planning=planning)
             request = rewritten.request
-            if rewritten.messages is not None:
-                given = Fitted(rewritten.messages, shown.left_out)
+            given = Fitted(rewritten.messages, shown.left_out)
             for chunk in self._tracer.hook_reports(self._hooks):
                 yield chunk
         attempt = 0

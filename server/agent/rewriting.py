@@ -22,8 +22,8 @@ class PlanningPrompt:
 @dataclass(frozen=True, kw_only=True)
 class Rewritten:
     request: ModelRequest
-    messages: list[Message] | None = None
-    """In place of the conversation, for this call; None: as it stands."""
+    messages: list[Message]
+    """In place of the conversation, for this call."""
 
 
 class Rewriter:
@@ -52,7 +52,7 @@ class Rewriter:
         tools = self._registered if planning is not None else request.tools
         call = LlmCall(model=model, messages=list(messages), tools=list(tools), options=self._options)
         result = await self._hooks.pipeline.before_llm(call, registered=self._names, check=find_violation)
-        given = None if result.messages is call.messages else result.messages
+        given = result.messages
         changes: dict[str, Any] = {"options": _differing(self._options, result.options)}
         if result.model != model:
             changes["model"] = result.model
@@ -60,10 +60,10 @@ class Rewriter:
             names = [tool.name for tool in result.tools]
             changes["tool_names"] = names
             if names != [tool.name for tool in tools]:
-                given = _with_prompt(given or call.messages, planning, names)
+                given = _with_prompt(given, planning, names)
         elif request.purpose != "direct":  # there no tools are wanted
             changes["tools"] = tuple(result.tools)
-        for message in given or ():
+        for message in given:
             if not self._conversation.knows(message):
                 self._conversation.mark(message, Origin(kind="process_hook"))
         return Rewritten(request=replace(request, **changes), messages=given)

@@ -140,10 +140,12 @@ async def test_a_hook_may_bring_the_only_tools_there_are() -> None:
 
 
 async def test_where_tools_are_off_a_hook_cannot_turn_them_on() -> None:
+    own = hook(before_llm=adding("mine"))
     model = ScriptedModel([say("Hello.")])
 
-    await play(agent_for(model), enable_tools=False, options=with_hooks(hook(before_llm=adding("mine"))))
+    await play(agent_for(model), enable_tools=False, options=with_hooks(own))
 
+    assert own.params("before_llm")["tools"] == []
     assert model.requests[0].tools == ()
 
 

@@ -3,9 +3,10 @@
 import pytest
 
 from server.agent.chunks import LLMChunk
+from server.errors import ProviderUnreachable
 from server.hooks.types import TurnAborted
 from tests.agent.hooked import saying, shouting, with_hooks
-from tests.agent.scene import QUESTION, agent_for, play, traces
+from tests.agent.scene import QUESTION, agent_for, listed, play, traces
 from tests.hooks.fakes import hook
 from tests.support.scripted_model import ScriptedModel, say
 
@@ -35,3 +36,13 @@ async def test_the_trace_shows_which_hook_ended_the_turn() -> None:
 
     [(_, data)] = traces(chunks, "hook_changed")
     assert (data["hook"], data["action"], data["changes"]) == ("judge", "abort_turn", {"reason": {"after": "enough"}})
+
+
+async def test_a_message_that_a_hook_wrote_is_shown_once_however_often_the_call_is_tried() -> None:
+    model = ScriptedModel([[ProviderUnreachable("gone", retry_after_ms=1)], say("Hello.")])
+    options = with_hooks(hook(before_llm=saying("psst")), trace=True)
+
+    chunks = await play(agent_for(model), enable_tools=False, options=options)
+
+    assert [message["content"] for message in listed(chunks)] == ["You are a test.", "What time is it?", "psst"]
+    assert [data["messages"] for _, data in traces(chunks, "model_call")] == [["m0", "m1", "m2"]] * 2
