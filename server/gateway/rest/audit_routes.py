@@ -1,4 +1,4 @@
-"""`/api/audit` and `/api/audit/export`: what happened to tool calls."""
+"""`/api/audit`, its export and its verification: what happened to tool calls."""
 
 import asyncio
 import contextlib
@@ -17,10 +17,11 @@ from aiohttp import web
 from msgspec.structs import replace
 
 from server.errors import StorageError
-from server.gateway.rest.bodies import AuditExportQuery, AuditPageQuery, AuditQuery
+from server.gateway.rest.bodies import AuditExportQuery, AuditPageQuery, AuditQuery, AuditVerification
 from server.gateway.rest.operation import Answer, Call, Operation, Refusal
 from server.storage.audit_entry import AuditRecord
 from server.storage.audit_query import AuditFilter, AuditPage, BadCursor, entry_of, read_all, read_page
+from server.storage.audit_verify import verify
 from server.storage.database import Database
 
 logger = logging.getLogger(__name__)
@@ -45,6 +46,7 @@ class AuditRoutes:
         self._database = database
         self._slowest_piece_s = slowest_piece_s
         self._exports = 0
+        self._is_verifying = False
 
     def operations(self) -> tuple[Operation, ...]:
         return (
@@ -65,6 +67,15 @@ class AuditRoutes:
                 answer=None,
                 content_types=("application/jsonl", "text/csv"),
                 refusals=(429,),
+            ),
+            Operation(
+                method="GET",
+                path="/api/audit/verification",
+                summary="Whether the log is what was written; reads all of it",
+                handle=self._verify,
+                answer=AuditVerification,
+                refusals=(429,),
+                operators_only=True,
             ),
         )
 
@@ -105,6 +116,16 @@ class AuditRoutes:
                 return response
         finally:
             self._exports -= 1
+
+    async def _verify(self, _call: Call) -> Answer:
+        if self._is_verifying:
+            raise Refusal(429, "verification_busy", "the log is being verified; try again later", Retry_After="10")
+        self._is_verifying = True
+        try:
+            found = await verify(self._database)
+        finally:
+            self._is_verifying = False
+        return Answer(AuditVerification(is_whole=not found.problems, problems=found.problems, days=found.days))
 
     async def _send(self, response: web.StreamResponse, data: bytes) -> None:
         """Raises TimeoutError for a reader that does not read."""

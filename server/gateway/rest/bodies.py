@@ -8,6 +8,7 @@ from msgspec import Meta, Struct
 from server.hooks.policy.document import PolicyBody, PolicyStageName
 from server.hooks.process.health import HookHealth
 from server.storage.approvals import RememberedApproval
+from server.storage.audit_chain import Day
 from server.storage.audit_query import MAX_PAGE
 
 Name = Annotated[str, Meta(max_length=256)]
@@ -83,6 +84,14 @@ class AuditPageQuery(AuditQuery, frozen=True, kw_only=True, forbid_unknown_field
 
 class AuditExportQuery(AuditQuery, frozen=True, kw_only=True, forbid_unknown_fields=True):
     format: Literal["jsonl", "csv"] = "jsonl"
+
+
+class AuditVerification(Struct, frozen=True, kw_only=True):
+    is_whole: bool
+    """Nothing was found to be wrong. What cannot be found this way, docs/operations.md says."""
+    problems: list[str]
+    days: list[Day]
+    """By replica, then by day."""
 
 
 class ApprovalList(Struct, frozen=True, kw_only=True):

@@ -4,9 +4,11 @@ import asyncio
 import csv
 import io
 import json
+import threading
 from urllib.parse import quote
 
 import pytest
+import sqlalchemy as sa
 from aiohttp import ClientError, ClientSession, web
 from aiohttp.test_utils import TestServer
 
@@ -16,6 +18,7 @@ from server.gateway.rest.operation import Call
 from server.hooks.approval.stored_approvals import StoredApprovals
 from server.session.visitor import Visitor
 from server.storage.audit_entry import AuditEntry
+from server.storage.schema import audit
 from tests.gateway.rest.conftest import Client
 from tests.support.parley import Parley
 
@@ -130,6 +133,39 @@ async def test_a_remembered_approval_is_listed_and_revoked_by_its_user(
     assert (await anna.delete(f"/api/approvals/{shown['id']}")).body == {"status": "ok"}
     assert not await approvals.find("anna", "send", call)
     assert (await anna.delete(f"/api/approvals/{shown['id']}")).status == 404
+
+
+async def test_an_operator_learns_whether_the_log_is_what_was_written(
+    server: Parley, operator: Client, anna: Client
+) -> None:
+    path = "/api/audit/verification"
+    await fill(server, *(AuditEntry(phase="p", tool=f"t{i}") for i in range(250)))
+
+    good = (await operator.get(path)).body
+    assert (good["is_whole"], good["problems"]) == (True, [])
+    assert [(day["entries"], day["is_closed"]) for day in good["days"]] == [(250, False)]
+    edit = sa.update(audit).where(audit.c.number == 201).values(tool="other")
+    await server.app.storage.database.write(lambda connection: connection.execute(edit))
+    bad = (await operator.get(path)).body
+    assert bad["is_whole"] is False
+    assert ["entry 201: the column tool does not tell" in problem for problem in bad["problems"]] == [True]
+    refused = await anna.get(path)
+    assert (refused.status, refused.code) == (403, "operators_only")
+
+
+async def test_the_log_is_verified_once_at_a_time(server: Parley, operator: Client) -> None:
+    database, release = server.app.storage.database, threading.Event()
+    busy = [asyncio.create_task(database.read(lambda _: release.wait(30))) for _ in range(4)]  # all its threads
+    both = [asyncio.create_task(operator.get("/api/audit/verification")) for _ in range(2)]
+
+    done, waiting = await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+    release.set()
+
+    [refused] = done
+    assert (refused.result().status, refused.result().code) == (429, "verification_busy")
+    assert [(await verified).status for verified in waiting] == [200]
+    assert (await operator.get("/api/audit/verification")).status == 200
+    assert all(await asyncio.gather(*busy))
 
 
 async def test_only_so_many_exports_run_at_once_and_one_that_is_left_makes_room(

@@ -45,6 +45,7 @@ async def test_every_operation_is_documented_with_its_refusals(server: Parley, o
         ("/api/hooks/processes", "get"),
         ("/api/audit", "get"),
         ("/api/audit/export", "get"),
+        ("/api/audit/verification", "get"),
         ("/api/approvals", "get"),
         ("/api/approvals/{id}", "delete"),
         ("/openapi.json", "get"),
