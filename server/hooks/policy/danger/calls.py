@@ -9,7 +9,8 @@ from server.hooks.policy.danger.code.python import judge_python
 from server.hooks.policy.danger.commands.line import RUNNER, judge_argv, judge_shell
 from server.hooks.policy.danger.http_calls import judge_http
 from server.hooks.policy.danger.leaves import leaves
-from server.hooks.policy.danger.names.judge import judge_name, kind_of
+from server.hooks.policy.danger.names.judge import judge_name
+from server.hooks.policy.danger.names.kinds import kind_of
 from server.hooks.policy.danger.outside import by_audience, by_home, by_money
 from server.hooks.policy.danger.paths import is_private, is_protected, is_scratch
 from server.hooks.policy.danger.spoken import judge_order

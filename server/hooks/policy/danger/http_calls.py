@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from server.hooks.policy.danger.names.judge import kind_of
+from server.hooks.policy.danger.names.kinds import kind_of
 
 _DANGEROUS_URL: Final = re.compile(
     r"[/_?&=.](?:delete|remove|destroy|shutdown|reboot|restart|reset|factory[-_]?reset|_delete_by_query|unsubscribe|logout_all|wipe|format|erase|purge|transfer|pay|checkout|cancel|close|disable|revoke|unlock|terminate|drop|flush)(?:[/?&=.]|$)",
