@@ -1,7 +1,7 @@
 """What observers are told of a turn, in the reference host's words; without observers nothing is built."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from server.agent.fitting import has_image
@@ -17,10 +17,11 @@ _SEVERITIES: dict[Status, Literal["info", "warn", "error"]] = {"completed": "inf
 class Telling:
     """The events of one turn that are the agent's; those of tool calls are their chain's."""
 
-    def __init__(self, hooks: TurnHooks | None) -> None:
+    def __init__(self, hooks: TurnHooks | None, *, clock_s: Callable[[], float] = time.perf_counter) -> None:
         self._events = None if hooks is None else hooks.events
         self._question = "" if hooks is None else hooks.facts.user_message
-        self._started_s = time.perf_counter()
+        self._clock_s = clock_s
+        self._started_s = clock_s()
         self._final = ""
         self._ran: list[ToolOutcome] = []
 
@@ -46,7 +47,7 @@ class Telling:
             "Status": status,
             "Workspace": "",
             "Iterations": self._events.iteration,
-            "Duration": int((time.perf_counter() - self._started_s) * 1_000_000_000),
+            "Duration": int((self._clock_s() - self._started_s) * 1_000_000_000),
             "FinalContentLen": len(self._final),
             "UserMessage": self._question,
             "FinalContent": self._final,

@@ -8,14 +8,22 @@ import pytest
 
 from server import config
 from server.agent.agent_client import TurnOptions
+from server.agent.reply import Reply
+from server.agent.telling import Telling
 from server.errors import ContextTooLong, ImageRefused, ProviderUnreachable
-from server.hooks.layers import TurnLayers
-from server.hooks.types import TurnAborted
-from server.llm.types import Message
+from server.hooks.layers import TurnHooks, TurnLayers
+from server.hooks.types import ToolOutcome, TurnAborted
+from server.llm.types import Message, ModelRequest, ReasoningDelta, ToolCall
 from tests.agent.hooked import PLANNED, with_hooks
 from tests.agent.scene import QUESTION, agent_for, play, tool
-from tests.hooks.fakes import FACTS, FakeChannel, hook, members_of
+from tests.hooks.fakes import FACTS, FakeChannel, hook, layers_of, members_of
 from tests.support.scripted_model import ScriptedModel, call, say
+
+
+def observed(*kinds: str) -> tuple[FakeChannel, TurnHooks]:
+    """A turn's hooks, observers of these kinds, and what they are told."""
+    channel = FakeChannel("observer", settings=config.ProcessHook(observe=list(kinds)))
+    return channel, layers_of(channel).begin(is_traced=False)
 
 
 class Observer:
@@ -203,3 +211,120 @@ async def test_observers_hear_of_a_defect_of_ours_as_an_error_without_its_words(
 
     failed, end = (params["payload"] for _, params in watching.told)
     assert (failed, end["Status"]) == ({"Stage": "llm", "Message": "ValueError"}, "error")
+
+
+def test_the_end_of_a_turn_is_told_to_the_letter() -> None:
+    ticks = iter([2.0, 3.5])
+    channel, hooks = observed("turn_end")
+    telling = Telling(hooks, clock_s=lambda: next(ticks))
+    reply = Reply()
+    telling.turn_start("asked", [])
+    for content in ("Let me look.", ""):
+        reply.content = content
+        telling.llm_response(reply)
+    telling.begin_round(3)
+    for outcome in [
+        ToolOutcome(id="c1", name="beta", content="x" * 300, is_error=True),
+        ToolOutcome(id="c2", name="alpha", content="fine"),
+        ToolOutcome(id="c3", name="beta", content="fine"),
+    ]:
+        telling.tool_ran(outcome)
+
+    telling.turn_end("completed")
+
+    [(_, event)] = channel.told
+    assert (event["kind"], event["correlation"]) == ("agent.turn.end", {"trace_id": "turn"})
+    assert event["payload"] == {
+        "Status": "completed",
+        "Workspace": "",
+        "Iterations": 3,
+        "Duration": 1_500_000_000,
+        "FinalContentLen": 12,
+        "UserMessage": "What time is it?",
+        "FinalContent": "Let me look.",
+        "ActiveSkills": None,
+        "AttemptedSkills": None,
+        "FinalSuccessfulPath": None,
+        "SkillContextSnapshots": None,
+        "ToolKinds": ["alpha", "beta"],
+        "ToolExecutions": [
+            {"name": "beta", "success": False, "error_summary": "x" * 200},
+            {"name": "alpha", "success": True},
+            {"name": "beta", "success": True},
+        ],
+    }
+
+
+def test_a_turn_in_which_nothing_was_said_and_nothing_ran_ends_so() -> None:
+    channel, hooks = observed("turn_end")
+
+    Telling(hooks).turn_end("completed")
+
+    [(_, event)] = channel.told
+    facts = event["payload"]
+    assert (facts["FinalContent"], facts["ToolKinds"], facts["ToolExecutions"]) == ("", None, None)
+    assert facts["UserMessage"] == "What time is it?"
+
+
+def test_a_turn_without_messages_starts_too() -> None:
+    channel, hooks = observed("turn_start")
+
+    Telling(hooks).turn_start("asked", [])
+
+    [(_, event)] = channel.told
+    assert (event["kind"], event["correlation"]) == ("agent.turn.start", {"trace_id": "turn"})
+    assert event["payload"] == {"UserMessage": "What time is it?", "MediaCount": 0}
+
+
+def test_a_call_that_a_hook_rewrote_is_told_as_it_is_sent() -> None:
+    channel, hooks = observed("llm_request")
+    request = ModelRequest(
+        messages=QUESTION, model="other", options={"max_tokens": 5, "temperature": 1}, tools=[tool("alpha").spec]
+    )
+
+    Telling(hooks).llm_request(request, model="scripted", max_tokens=9, options={"temperature": 0, "max_tokens": 7})
+
+    [(_, event)] = channel.told
+    assert (event["kind"], event["correlation"]) == ("agent.llm.request", {"trace_id": "turn.llm.request"})
+    payload = {"Model": "other", "MessagesCount": 1, "ToolsCount": 1, "MaxTokens": 5, "Temperature": 1}
+    assert event["payload"] == payload
+
+
+def test_what_nobody_has_set_is_told_as_zero() -> None:
+    channel, hooks = observed("llm_request")
+
+    Telling(hooks).llm_request(ModelRequest(messages=()), model="scripted", max_tokens=None, options={})
+
+    payload = {"Model": "scripted", "MessagesCount": 0, "ToolsCount": 0, "MaxTokens": 0, "Temperature": 0}
+    assert [event["payload"] for _, event in channel.told] == [payload]
+
+
+def test_an_answer_is_told_by_its_size() -> None:
+    channel, hooks = observed("llm_response")
+    reply = Reply()
+    for delta in (ReasoningDelta("Hm."), ToolCall("c1", "alpha", "{}"), ToolCall("c2", "alpha", "{}")):
+        list(reply.read(delta))
+    reply.content = "Let me look."
+
+    Telling(hooks).llm_response(reply)
+
+    [(_, event)] = channel.told
+    assert (event["kind"], event["severity"]) == ("agent.llm.response", "info")
+    assert event["correlation"] == {"trace_id": "turn.llm.response"}
+    assert event["payload"] == {"ContentLen": 12, "ToolCalls": 2, "HasReasoning": True}
+
+
+def test_a_retry_and_what_is_left_out_belong_to_their_traces() -> None:
+    channel, hooks = observed("llm_retry", "context_compress", "error")
+    telling = Telling(hooks)
+
+    telling.llm_retry(attempt=2, most=3, code="busy", error="wait", wait_s=0.25)
+    telling.compressed(dropped=1, remaining=2, is_retry=False)
+    telling.failed("llm", "gone")
+
+    assert [(event["kind"], event["correlation"]["trace_id"]) for _, event in channel.told] == [
+        ("agent.llm.retry", "turn.llm.retry"),
+        ("agent.context.compress", "turn"),
+        ("agent.error", "turn"),
+    ]
+    assert channel.told[0][1]["payload"]["Backoff"] == 250_000_000
