@@ -11,9 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-import numpy as np
-
-from server.speech.audio import SILENCE_DBFS, SPEECH_RATE, Resampler, Samples, pcm16_to_samples, samples_to_pcm16
+from server.speech.audio import SILENCE_DBFS, SPEECH_RATE, Resampler, pcm16_to_samples, samples_to_pcm16
 from server.speech.silero import WINDOW, WINDOW_MS
 from server.speech.turn_taking import Edge, Phase, TurnTaking, TurnTakingConfig
 from server.speech.vad import Judged, VoiceDetector
@@ -23,6 +21,7 @@ PRE_ROLL_MS: Final = 300
 
 TurnDetection = Literal["server_vad", "push_to_talk"]
 
+_WINDOW_BYTES: Final = 2 * WINDOW
 _SHORTEST_PRESS_MS: Final = 160  # a shorter one is a slip of the finger
 _WATCH_S: Final = 0.1
 _MISSING_MAYBE_S: Final = 0.35  # sound that does not come: so long until the silence counts, undecided
@@ -109,14 +108,14 @@ class Listener:
         self._count = 0  # of utterances
         self._audio_ms = 0.0  # microphone sound so far
         pre_roll = math.ceil(PRE_ROLL_MS / WINDOW_MS) + math.ceil(self._turns.config.onset_ms / WINDOW_MS)
-        self._pre_roll: deque[Samples] = deque(maxlen=pre_roll)
+        self._pre_roll: deque[bytes] = deque(maxlen=pre_roll)  # windows, as all sound here: PCM16 at 16 kHz
         self._audio = bytearray()  # of the utterance under way; at most max_utterance_ms and the pre-roll
         self._pause: bytes | None = None  # its audio at the last Paused, None while speaking
         self._voice_ms = 0.0  # where the utterance's voice began
         self._key_ms: float | None = None  # where the key went down; None while it is up
         self._watch: asyncio.TimerHandle | None = None
         self._judged_s = 0.0  # loop time of the last judgement
-        self._rest: Samples  # less than a window
+        self._rest = bytearray()  # less than a window
         self._set_input(sample_rate, turn_detection)
 
     @property
@@ -137,13 +136,13 @@ class Listener:
 
     def feed(self, pcm: bytes | bytearray | memoryview) -> None:
         """The next frame, whole samples. What follows from it comes as events, in server_vad mode a moment later."""
-        self._rest = np.concatenate((self._rest, self._resampler.feed(pcm16_to_samples(pcm))))
+        self._rest += pcm if self._resampler is None else _resampled(pcm, self._resampler)
         self._audio_ms += len(pcm) * 500 / self._sample_rate
-        whole = self._rest.size - self._rest.size % WINDOW
-        for at in range(0, whole, WINDOW):
-            end_ms = self._audio_ms - (self._rest.size - at - WINDOW) * 1000 / SPEECH_RATE
-            self._take(self._rest[at : at + WINDOW], end_ms)
-        self._rest = self._rest[whole:]
+        whole = len(self._rest) - len(self._rest) % _WINDOW_BYTES
+        for at in range(0, whole, _WINDOW_BYTES):
+            end_ms = self._audio_ms - (len(self._rest) - at - _WINDOW_BYTES) * 500 / SPEECH_RATE
+            self._take(bytes(self._rest[at : at + _WINDOW_BYTES]), end_ms)
+        del self._rest[:whole]
 
     def discard(self) -> None:
         """Drop the utterance under way: Rejected before Started, Discarded after it, nothing if there is none."""
@@ -192,8 +191,8 @@ class Listener:
         if pressed_ms < _SHORTEST_PRESS_MS:
             self.discard()
             return
-        self._audio += samples_to_pcm16(self._rest)
-        self._rest = self._rest[:0]
+        self._audio += self._rest
+        self._rest.clear()
         self._stop(self._audio_ms, silence_ms=0.0)
 
     def key_cancel(self) -> None:
@@ -205,8 +204,8 @@ class Listener:
     def _set_input(self, sample_rate: int, turn_detection: TurnDetection) -> None:
         self._sample_rate = sample_rate
         self._turn_detection = turn_detection
-        self._resampler = Resampler(sample_rate)
-        self._rest = np.zeros(0, dtype=np.float32)
+        self._resampler = None if sample_rate == SPEECH_RATE else Resampler(sample_rate)
+        self._rest.clear()
         self._ends_ms: deque[float] = deque()  # of the windows that are being judged
         self._pre_roll.clear()
 
@@ -214,17 +213,17 @@ class Listener:
         self._stream.close()
         self._stream = self._detector.open(self._on_judged)
 
-    def _take(self, window: Samples, end_ms: float) -> None:
+    def _take(self, window: bytes, end_ms: float) -> None:
         if self._turn_detection == "push_to_talk":
             self._take_pressed(window)
         elif self._stream.feed(window):
             self._ends_ms.append(end_ms)
 
-    def _take_pressed(self, window: Samples) -> None:
+    def _take_pressed(self, window: bytes) -> None:
         if self._key_ms is None:
             self._pre_roll.append(window)
             return
-        self._audio += samples_to_pcm16(window)
+        self._audio += window
         if self._audio_ms - self._key_ms >= self._turns.config.max_utterance_ms:
             self._stop(self._audio_ms, silence_ms=0.0)
 
@@ -232,9 +231,9 @@ class Listener:
         end_ms = self._ends_ms.popleft()
         self._judged_s = asyncio.get_running_loop().time()
         if self._turns.is_open:
-            self._audio += samples_to_pcm16(judged.window)
+            self._audio += judged.pcm
         else:
-            self._pre_roll.append(judged.window)
+            self._pre_roll.append(judged.pcm)
         self._act(self._turns.feed(judged.probability, judged.level_dbfs, judged.brightness), end_ms)
 
     def _act(self, edge: Edge | None, end_ms: float) -> None:
@@ -264,7 +263,7 @@ class Listener:
     def _open_utterance(self, voice_ms: float) -> None:
         self._count += 1
         self._voice_ms = max(0.0, voice_ms)
-        self._audio = bytearray().join(samples_to_pcm16(window) for window in self._pre_roll)
+        self._audio = bytearray().join(self._pre_roll)
         self._pre_roll.clear()
         self._pause = None
 
@@ -281,8 +280,8 @@ class Listener:
     def _keep_as_pre_roll(self) -> None:
         """A voice that was rejected may go on: its sound belongs to what comes next."""
         assert self._pre_roll.maxlen is not None
-        tail = pcm16_to_samples(self._audio[-self._pre_roll.maxlen * WINDOW * 2 :])
-        self._pre_roll.extend(tail[at : at + WINDOW] for at in range(0, tail.size, WINDOW))
+        tail = bytes(self._audio[-self._pre_roll.maxlen * _WINDOW_BYTES :])
+        self._pre_roll.extend(tail[at : at + _WINDOW_BYTES] for at in range(0, len(tail), _WINDOW_BYTES))
 
     def _forget(self) -> None:
         self._audio = bytearray()
@@ -306,3 +305,7 @@ class Listener:
             self._act(self._turns.feed(0.0, SILENCE_DBFS, 0.0), self._audio_ms)
             if not self._turns.is_open:
                 return
+
+
+def _resampled(pcm: bytes | bytearray | memoryview, resampler: Resampler) -> bytes:
+    return samples_to_pcm16(resampler.feed(pcm16_to_samples(pcm)))

@@ -11,14 +11,14 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from server.errors import SpeechUnavailable
-from server.speech.audio import SILENCE_DBFS, Samples
+from server.speech.audio import SILENCE_DBFS, Samples, pcm16_to_samples
 from server.speech.silero import CONTEXT, WINDOW, SileroModel, new_state
 from server.wire.frames import SpeechPart
 
@@ -34,13 +34,14 @@ MAX_BATCH: Final = 64
 _FEW_STREAMS: Final = 8  # so many gain nothing by being batched: each is judged at once
 _GATHER_S: Final = 0.016  # for more, how long windows are gathered
 _FORGET_AFTER: Final = 8  # windows of silence (256 ms) after which the model starts afresh
+_CONTEXT_BYTES: Final = 2 * CONTEXT
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """One window and what is known of it."""
+    """One window (PCM16, 16 kHz) and what is known of it."""
 
-    window: Samples
+    pcm: bytes = field(repr=False)
     probability: float
     level_dbfs: float
     brightness: float
@@ -55,21 +56,24 @@ class VadStream:
     def __init__(self, detector: "VoiceDetector", on_judged: OnJudged) -> None:
         self._detector = detector
         self._on_judged = on_judged
-        self._waiting: deque[Samples] = deque()
+        self._waiting: deque[bytes] = deque()
         self.is_queued = False  # in the detector's queue, or being judged
         self.is_closed = False
         self.refused = 0
         self._state = new_state()
-        self._context = np.zeros(CONTEXT, dtype=np.float32)
+        self._context = bytes(_CONTEXT_BYTES)  # the end of the window before
         self._silent = 0  # windows in a row below the floor
 
-    def feed(self, window: Samples) -> bool:
-        """Take WINDOW samples; the answer comes to `on_judged`. False: too many wait, it is refused and counted."""
+    def feed(self, pcm: bytes) -> bool:
+        """Take WINDOW samples of PCM16 at 16 kHz; the answer comes to `on_judged`.
+
+        False: too many wait, it is refused and counted.
+        """
         if self.is_closed or len(self._waiting) >= MAX_WAITING:
             self.refused += 1
             self._detector.refused += 1
             return False
-        self._waiting.append(window)
+        self._waiting.append(pcm)
         self._detector.enqueue(self)
         return True
 
@@ -175,32 +179,27 @@ class VoiceDetector:
         return [stream for stream in batch if not stream.is_closed]
 
     def _judge(self, batch: Sequence[VadStream]) -> list[tuple[VadStream, Judged]]:
-        taken = [(stream, window) for stream in batch if (window := _next_window(stream)) is not None]
+        taken = [(stream, pcm) for stream in batch if (pcm := _next_window(stream)) is not None]
         if not taken:
             return []
-        windows = np.stack([window for _, window in taken])
-        levels, brightnesses = _levels(windows)
+        rows = pcm16_to_samples(b"".join(stream._context + pcm for stream, pcm in taken))
+        rows = rows.reshape(len(taken), CONTEXT + WINDOW)
+        levels, brightnesses = _levels(rows[:, CONTEXT:])
         is_loud = levels > FLOOR_DBFS
         probabilities = np.zeros(len(taken), dtype=np.float32)
         loud = np.flatnonzero(is_loud)
         if loud.size:
-            probabilities[loud] = self._ask([taken[row][0] for row in loud], windows[loud])
-        for (stream, window), heard in zip(taken, is_loud, strict=True):
-            _remember(stream, window, is_silent=not heard)
+            probabilities[loud] = self._ask([taken[row][0] for row in loud], rows[loud])
+        for (stream, pcm), heard in zip(taken, is_loud, strict=True):
+            _remember(stream, pcm, is_silent=not heard)
         self.windows += len(taken)
         self.skipped += len(taken) - int(loud.size)
         self.busy_s = time.thread_time()
-        return [
-            (stream, Judged(window, float(p), float(level), float(bright)))
-            for (stream, window), p, level, bright in zip(taken, probabilities, levels, brightnesses, strict=True)
-        ]
+        found = zip(taken, probabilities.tolist(), levels.tolist(), brightnesses.tolist(), strict=True)
+        return [(stream, Judged(pcm, p, level, bright)) for (stream, pcm), p, level, bright in found]
 
-    def _ask(self, streams: Sequence[VadStream], windows: Samples) -> NDArray[np.float32]:
+    def _ask(self, streams: Sequence[VadStream], rows: Samples) -> NDArray[np.float32]:
         assert self._model is not None
-        rows = np.empty((len(streams), CONTEXT + WINDOW), dtype=np.float32)
-        rows[:, CONTEXT:] = windows
-        for row, stream in zip(rows, streams, strict=True):
-            row[:CONTEXT] = stream._context
         probabilities, states = self._model.judge(rows, np.stack([stream._state for stream in streams], axis=1))
         for index, stream in enumerate(streams):
             stream._state = states[:, index].copy()  # a view would keep the whole batch alive
@@ -233,7 +232,7 @@ class VoiceDetector:
             self._on_change()
 
 
-def _next_window(stream: VadStream) -> Samples | None:
+def _next_window(stream: VadStream) -> bytes | None:
     try:
         return stream._waiting.popleft()
     except IndexError:
@@ -249,8 +248,8 @@ def _levels(windows: Samples) -> tuple[NDArray[np.float32], NDArray[np.float32]]
     return levels, np.einsum("ij,ij->i", steps, steps) / np.maximum(power, 1e-9)
 
 
-def _remember(stream: VadStream, window: Samples, *, is_silent: bool) -> None:
-    stream._context = window[-CONTEXT:]
+def _remember(stream: VadStream, pcm: bytes, *, is_silent: bool) -> None:
+    stream._context = pcm[-_CONTEXT_BYTES:]
     stream._silent = stream._silent + 1 if is_silent else 0
     if stream._silent == _FORGET_AFTER:
         stream._state = new_state()

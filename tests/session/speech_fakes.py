@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from server.speech.audio import SILENCE_DBFS, Samples, samples_to_pcm16
+from server.speech.audio import SILENCE_DBFS, pcm16_to_samples, samples_to_pcm16
 from server.speech.service import SpeechService
 from server.speech.stt import OnPartial, Recognizer
 from server.speech.tts import SoundChunk, Synthesizer
@@ -23,9 +23,9 @@ CHUNK = b"\1\0" * 1600
 class LoudStream(VadStream):
     """What is loud is a voice; the answer comes with the next turn of the event loop."""
 
-    def feed(self, window: Samples) -> bool:
-        is_voice = bool(np.abs(window).mean() > 0.05)
-        judged = Judged(window, float(is_voice), -20.0 if is_voice else SILENCE_DBFS, float(is_voice))
+    def feed(self, pcm: bytes) -> bool:
+        is_voice = bool(np.abs(pcm16_to_samples(pcm)).mean() > 0.05)
+        judged = Judged(pcm, float(is_voice), -20.0 if is_voice else SILENCE_DBFS, float(is_voice))
         asyncio.get_running_loop().call_soon(self._answer, judged)
         return True
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from server.speech.audio import Samples, brightness, level_dbfs
+from server.speech.audio import Samples, brightness, level_dbfs, pcm16_to_samples, samples_to_pcm16
 from server.speech.silero import CONTEXT, WINDOW, SileroModel, new_state
 from server.speech.vad import MAX_BATCH, MAX_WAITING, Judged, VadStream, VoiceDetector
 
@@ -28,8 +28,8 @@ class CountingModel(SileroModel):
         return states[0, :, 0] / np.float32(1000), states + np.float32(1)
 
 
-def window(value: float = 0.5) -> Samples:
-    return np.full(WINDOW, value, np.float32)
+def window(value: float = 0.5) -> bytes:
+    return samples_to_pcm16(np.full(WINDOW, value, np.float32))
 
 
 class Ears:
@@ -63,7 +63,7 @@ async def test_each_stream_has_a_state_of_its_own_and_keeps_its_order() -> None:
     for count, ear in enumerate(ears):
         judged = await ear.wait_for(5 + count)
         assert [round(j.probability * 1000) for j in judged] == list(range(5 + count))
-        assert [round(float(j.window[0]), 2) for j in judged] == [round(0.1 + n / 100, 2) for n in range(5 + count)]
+        assert [j.pcm for j in judged] == [window(0.1 + number / 100) for number in range(5 + count)]
     await detector.aclose()
 
 
@@ -98,7 +98,9 @@ async def test_silence_is_not_asked_about_and_ends_what_the_model_remembers() ->
     assert model.batches == [1, 1]
     assert [j.probability for j in judged] == [0.0] * 10, "the second one begins from a new state"
     assert detector.skipped == 8
-    assert np.all(model.contexts[1] == np.float32(0.0001)), "the context is what was heard last, silence too"
+    assert np.all(model.contexts[1] == pcm16_to_samples(window(0.0001))[:CONTEXT]), (
+        "the context is what was heard last, silence too"
+    )
     await detector.aclose()
 
 
@@ -108,7 +110,7 @@ async def test_loudness_and_brightness_come_with_the_judgement() -> None:
     ears = Ears(detector)
     sound = np.random.default_rng(1).normal(0, 0.1, WINDOW).astype(np.float32)
 
-    ears.stream.feed(sound)
+    ears.stream.feed(samples_to_pcm16(sound))
 
     [judged] = await ears.wait_for(1)
     assert judged.level_dbfs == pytest.approx(level_dbfs(sound), abs=0.01)
