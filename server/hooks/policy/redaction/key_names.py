@@ -43,53 +43,26 @@ _WITHIN: Final = (
     "รหัสผ่าน",
     "المرور",
 )
+_BEFORE_KEY: Final = tuple(
+    "api access secret private master encryption signing auth account storage shared deploy admin app service license webhook session subscription "
+    "function decryption crypt hmac jwt ssh wallet wpa wlan wifi network".split()
+)
 _PAIRS: Final = frozenset(
     # two words that are one name
     {
+        *((first, "key") for first in _BEFORE_KEY),
+        *((first, last) for first in ("recovery", "backup", "scratch", "emergency") for last in ("code", "codes", "key", "keys")),
         *(
-            ("pass", "word"),
-            ("pass", "phrase"),
-            ("pass", "code"),
-            ("mat", "khau"),
-            ("kata", "sandi"),
-            ("kod", "dostepu"),
-        ),
-        *(
-            (a, "key")
-            for a in ("api", "access", "secret", "private", "master", "encryption", "signing", "auth", "account")
-        ),
-        *(
-            (a, "key")
-            for a in ("storage", "shared", "deploy", "admin", "app", "service", "license", "webhook", "session")
-        ),
-        *(
-            (a, "key")
-            for a in ("subscription", "function", "decryption", "crypt", "hmac", "jwt", "ssh", "wallet", "wpa")
-        ),
-        *(
-            ("seed", "phrase"),
-            ("recovery", "phrase"),
-            ("auth", "token"),
-            ("auth", "code"),
-            ("cle", "api"),
-            ("clave", "api"),
-        ),
-        *(
-            ("chave", "api"),
-            ("api", "schlussel"),
-            ("api", "钥"),
-            ("clef", "api"),
-            ("enable", "secret"),
-            ("key", "base"),
-            ("remember", "me"),
-            ("de", "passe"),
-            *(("security", "answer"), ("wlan", "schlussel"), ("wifi", "schlussel"), ("netzwerk", "schlussel")),
-            *((a, b) for a in ("recovery", "backup", "scratch", "emergency") for b in ("codes", "code", "key", "keys")),
-            *(("secret", "answer"), ("one", "time")),
-            *(("wlan", "key"), ("wifi", "key"), ("network", "key")),
+            tuple(pair.split())
+            for pair in (
+                "pass word,pass phrase,pass code,seed phrase,recovery phrase,auth token,auth code,enable secret,key base,remember me,"
+                "security answer,secret answer,one time,mat khau,kata sandi,kod dostepu,de passe,cle api,clef api,clave api,chave api,"
+                "api schlussel,api 钥,wlan schlussel,wifi schlussel,netzwerk schlussel"
+            ).split(",")
         ),
     }
-)
+)  # fmt: skip
+SECOND_WORDS: Final = frozenset(pair[1] for pair in _PAIRS)
 _WEAK: Final = frozenset(
     "key keys pwhash passhash auth authorization sid sess session sessionid sessid phpsessid jsessionid cookie cookies bearer jwt magic "
     "sig signature code otp nonce connect remember clave cle chave schlussel 钥 キー tokens sas hash salt seed dsn "

@@ -2,14 +2,17 @@
 
 import json
 from collections import Counter
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from server.hooks.policy.redaction.key_names import STRONG, strength_of
 from server.hooks.policy.redaction.plausible import is_plausible, is_random, is_word
-from server.hooks.policy.redaction.scan import secrets_in
-from server.hooks.policy.redaction.spans import REDACTED, replaced
+from server.hooks.policy.redaction.scan import secrets_in, secrets_in_each
+from server.hooks.policy.redaction.spans import REDACTED, Span, replaced
 
 _DEEPEST: Final = 64
+_LEAST_KEY: Final = 12
+"""Characters of a key that may itself be a secret."""
 _JWK_PRIVATE: Final = frozenset("d p q dp dq qi k".split())
 _LABELS: Final = frozenset("name key k field label id title variable header param type column feld".split())
 _VALUES: Final = frozenset("value val v content default text data plaintext wert inhalt valor $t _text #text".split())
@@ -19,7 +22,9 @@ _ROWS: Final = ("rows", "data", "values", "records", "items")
 
 def redact(value: Any) -> tuple[Any, Counter[str]]:
     """`value` without its secrets, and how many of each kind were taken out; the same object where there were none."""
-    walk = _Walk()
+    if isinstance(value, str):
+        return redact_text(value)
+    walk = _Walk(secrets_in_each(_texts(value)))
     clean = walk.of(value, 0)
     return clean, walk.counts
 
@@ -31,15 +36,33 @@ def redact_text(text: str) -> tuple[str, Counter[str]]:
     return replaced(text, spans), Counter(span.kind for span in spans)
 
 
+def _texts(value: Any, depth: int = 0) -> Iterator[str]:
+    """Every text that `_Walk` asks about."""
+    if isinstance(value, str):
+        yield value
+    elif depth > _DEEPEST:
+        return
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            if isinstance(key, str) and len(key) >= _LEAST_KEY:
+                yield key
+            yield from _texts(item, depth + 1)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _texts(item, depth + 1)
+
+
 class _Walk:
-    def __init__(self) -> None:
+    def __init__(self, found: Mapping[str, list[Span]]) -> None:
+        self._found = found
         self.counts: Counter[str] = Counter()
 
     def of(self, value: Any, depth: int) -> Any:
         if isinstance(value, str):
-            text, counts = redact_text(value)
-            self.counts += counts
-            return text
+            if (spans := self._found.get(value)) is None:
+                return value
+            self.counts.update(span.kind for span in spans)
+            return replaced(value, spans)
         if depth > _DEEPEST:
             self.counts["too_deep"] += 1
             return REDACTED
@@ -54,7 +77,7 @@ class _Walk:
         is_changed = False
         around = _Around(given)
         for key, value in given.items():
-            new_key = self.of(key, depth + 1) if isinstance(key, str) and len(key) >= 12 else key
+            new_key = self.of(key, depth + 1) if isinstance(key, str) and len(key) >= _LEAST_KEY else key
             new = self._beside(around, key, value, depth)
             if new is None and isinstance(key, str):
                 new = self._named(key, value, depth)

@@ -79,6 +79,19 @@ def test_a_structure_without_secrets_is_the_same_object() -> None:
     assert redact(given)[0] is given
 
 
+def test_each_text_of_a_structure_is_read_by_itself() -> None:
+    given = ["the password is", "Tundra-4417!x", "-----BEGIN PRIVATE KEY-----", "MIIE" * 20]
+
+    assert redact(given)[0] == given
+
+
+def test_the_same_text_goes_wherever_it_stands() -> None:
+    clean, counts = redact({"a": f"password={RANDOM}", "b": ["fine", f"password={RANDOM}"]})
+
+    assert clean == {"a": f"password={REDACTED}", "b": ["fine", f"password={REDACTED}"]}
+    assert counts == {"named": 2}
+
+
 def test_keys_that_are_secrets_go_and_none_is_lost() -> None:
     clean, _ = redact({GITHUB: 1, GITHUB[:-1] + "9": 2})
 

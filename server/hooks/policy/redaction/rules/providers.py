@@ -8,7 +8,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from server.hooks.policy.redaction.spans import Page, Span
+from server.hooks.policy.redaction.page import Page
+from server.hooks.policy.redaction.spans import Span
 
 _PROVIDERS: Final = """
 # kind                mark                          what follows the mark                          source
@@ -133,33 +134,39 @@ ngrok_token           cr_                           [A-Za-z0-9_]{40,}           
 """
 
 
-def _read(table: str) -> dict[str, list[tuple[str, re.Pattern[str]]]]:
+def _read(table: str) -> dict[str, list[tuple[str, str, re.Pattern[str]]]]:
     """By the first two characters of the mark."""
-    found: dict[str, list[tuple[str, re.Pattern[str]]]] = {}
+    found: dict[str, list[tuple[str, str, re.Pattern[str]]]] = {}
     for line in table.strip().splitlines():
         if line.startswith("#"):
             continue
         kind, marks, shape, _source = line.split(None, 3)
         for mark in marks.split("|"):
-            found.setdefault(mark[:2], []).append((kind, re.compile(re.escape(mark) + f"(?:{shape})")))
+            found.setdefault(mark[:2], []).append((mark, kind, re.compile(re.escape(mark) + f"(?:{shape})")))
     return found
 
 
 _BY_START: Final = _read(_PROVIDERS)
+_MARKS: Final = {start: tuple(mark for mark, _, _ in marks) for start, marks in _BY_START.items()}
 _BITLOCKER: Final = re.compile(r"\d{6}(?:-\d{6}){7}\Z")  # learn.microsoft.com, recovery passwords
 _BITLOCKER_CHARS: Final = 55
 _ESCAPES: Final = frozenset("nrt")
 _JWT: Final = re.compile(r"eyJ[\w-]{10,}\.(?:[\w-]{10,}(?:\.[\w-]{8,}){1,3}|eyJ[\w-]{10,}\.?)")  # RFC 7519 and 7516
 
 
+_EDGE: Final = "_-.~$"
+
+
 def provider_spans(page: Page) -> Iterator[Span]:
+    wanted = {word for word in page.long_words if _may_be_one(word)}
+    if not wanted:
+        return
     text = page.text
-    for start, run in page.runs:
-        skip = (
-            1 if run[0] in _ESCAPES and text[max(0, start - 1) : start] == "\\" else 0
-        )  # the n of an escaped line break
-        skip += len(run) - skip - len(run[skip:].lstrip("_-.~$"))
-        for kind, pattern in _BY_START.get(run[skip : skip + 2], ()):
+    for start, run in page.places(wanted):
+        # the n of an escaped line break is none of the mark
+        skip = 1 if run[0] in _ESCAPES and text[max(0, start - 1) : start] == "\\" else 0
+        skip += len(run) - skip - len(run[skip:].lstrip(_EDGE))
+        for _, kind, pattern in _BY_START.get(run[skip : skip + 2], ()):
             if match := pattern.match(text, start + skip):
                 yield Span(start + skip, match.end() - _full_stops(match[0]), kind)
                 break
@@ -167,6 +174,20 @@ def provider_spans(page: Page) -> Iterator[Span]:
             yield Span(start, start + len(run), "recovery_key")
         if (at := run.find("eyJ")) >= 0 and (token := _JWT.match(text, start + at)):
             yield Span(token.start(), token.end(), "jwt")
+
+
+def _may_be_one(word: str) -> bool:
+    return (
+        _begins_with_mark(word.lstrip(_EDGE))
+        or (word[0] in _ESCAPES and _begins_with_mark(word[1:].lstrip(_EDGE)))
+        or "eyJ" in word
+        or len(word) == _BITLOCKER_CHARS
+    )
+
+
+def _begins_with_mark(word: str) -> bool:
+    marks = _MARKS.get(word[:2])
+    return marks is not None and word.startswith(tuple(mark[: len(word)] for mark in marks))
 
 
 def _full_stops(value: str) -> int:

@@ -8,8 +8,9 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from server.hooks.policy.redaction.page import Page, matches, occurrences
 from server.hooks.policy.redaction.plausible import is_placeholder, is_plausible, is_random
-from server.hooks.policy.redaction.spans import Page, Span, matches, occurrences
+from server.hooks.policy.redaction.spans import Span
 
 _PEM_BEGIN: Final = re.compile(r"-----BEGIN (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----")
 _PEM_END: Final = re.compile(r"-----END (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----")
@@ -22,7 +23,7 @@ def pem_spans(page: Page) -> Iterator[Span]:
     """The whole block; one whose end is missing (cut off) as far as it looks like one."""
     text = page.text
     done = 0
-    for at in occurrences(text, "-----BEGIN "):
+    for at in occurrences(text, "-----BEGIN ") if "-----begin" in page.low_index else ():
         begin = _PEM_BEGIN.match(text, at)
         if begin is None or at < done:
             continue

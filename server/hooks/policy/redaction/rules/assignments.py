@@ -1,0 +1,210 @@
+"""`name = value` in all the ways that texts write it: INI, .env, YAML, JSON, code, headers, flags, prose.
+
+A name was found; what stands around it is read by patterns that look at a bounded stretch only.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from server.hooks.policy.redaction.key_names import STRONG, Strength
+from server.hooks.policy.redaction.page import Page
+from server.hooks.policy.redaction.plausible import is_plausible, is_word
+from server.hooks.policy.redaction.rules.names import Name
+from server.hooks.policy.redaction.rules.values import How, is_secret
+from server.hooks.policy.redaction.spans import Span
+
+_CLOSE: Final = r"(?:\\{0,3}[\"'`\]]){0,3}\*{0,2}"
+_SEPARATOR: Final = re.compile(
+    rf"""{_CLOSE}[ \t\u3000]*(?:
+      (?P<assign>:=|=>|->|={{1,3}}|[:：＝]|%3D|%3A|\u2192)
+    | (?P<is>\s(?:is|are|was|ist|lautet|sind|est|es|é|è|to|是|为|為|は|est\s:)[ :：]|是|为|は)
+    | (?P<argument>,[ ]?(?=[\"'`])|,\ do:\s*|,\s*|\((?=[\"']))
+    | (?P<element>(?<=[\"'`])\s+(?=[\"'`])|>(?=[^<\n]{{1,2048}}</))
+    | (?P<space>[ \t])
+    | (?P<line>[ \t]*\r?\n[ \t]*(?:-[ ]+|>[ ]+)?)
+    )[ \t\u3000]*(?:\\[nrt])*""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_LIST_FOLLOWS: Final = re.compile(r"\[?\s*(?:\r?\n[ \t]*-[ ]+|(?=[\"']))")
+_LIST_ITEM: Final = re.compile(r"[ \t]*\r?\n[ \t]*-[ ]+|\s*,\s*(?=[\"'])")
+_MOST_ITEMS: Final = 64
+_WRAPPED: Final = re.compile(
+    r"\{[^{}]{0,160}?\\{0,3}[\"']?(?:value|default|plaintext|plain)\\{0,3}[\"']?\s*[:=]\s*(?=\\{0,3}[\"'])",
+    re.IGNORECASE,
+)
+_VALUE_KEY: Final = re.compile(
+    r"\\{0,3}[\"'],?\s{0,40}(?:<[/\w]+>\s*)*[\{<,]?\s*\\{0,3}[\"']?(?:value|string)\\{0,3}[\"']?\s*[:=>]\s*|\s*\n\s*value: *",
+    re.IGNORECASE,
+)
+_PREFIXES: Final = re.compile(
+    r"(?:String|str|bytes|SecretStr|Some|Secret)\(\s*(?=[\"'])|(?:base64:|hex:|0x)(?=[\"'A-Za-z0-9+/])|[ubrf$@](?=[\"'])|(?:\w{1,24}: ?)?(?:&(?:'static )?str|String|str|string|char \*)\s*=\s*|Bearer |Basic |Token |token ",
+    re.IGNORECASE,
+)
+_TYPE: Final = re.compile(r"[\w.\[\]<>| ]{1,40}\s=\s?(?=[\"'])")
+_SCHEME: Final = re.compile(r"base64:|(?:Bearer|Basic|[Tt]oken) ")
+_QUOTED: Final = re.compile(
+    r"\\{0,3}([\"'`\u201c\u201e\u2018\u00ab])(?P<v>(?:(?!\\{0,3}\1)[^\r\n\u201d]){0,2048})\\{0,3}[\"'`\u201d\u201c\u2019\u00bb]"
+)
+_BARE: Final = re.compile(r"[^\s\"'`,;<>{}|\\&\u3002\uff0c\uff1b)]{1,1024}+(?:[,;&|{}<>\\)][^\s\"'`<>]{0,256})?")
+_URL_BARE: Final = re.compile(r"(?:(?!%26)[^\s\"'`,;<>&#)]){1,1024}")
+_TO_THE_END: Final = re.compile(r"[^\r\n\"']{1,120}")
+_DIGITS: Final = re.compile(r"[\"']?(?P<v>\d{3,8}|\d{3}[- ]\d{3})(?![\w.:])")
+_INDENTED: Final = re.compile(r"\r?\n[ \t]+\S+[ \t]*(?:\r?\n|\Z)")
+_TWO_ON_A_LINE: Final = re.compile(r"[ \t]*[\w.-]{2,40}[ \t]+(?=\S*[\d!#$%&*+?@^~])\S{6,80}[ \t]*(?:\r?\n|\Z)")
+
+
+class _Place(NamedTuple):
+    """Where the value of a name begins, and what leads to it."""
+
+    at: int
+    how: How
+    sign: str
+    is_told: bool
+    """That this is a value is plain: behind a flag, alone on the next line."""
+
+
+def named_spans(page: Page, names: Sequence[Name]) -> Iterator[Span]:
+    done = 0  # names inside a value that was taken out need no look
+    for name in names:
+        if name.start >= done:
+            for span in _values(page.text, name):
+                done = span.end
+                yield span
+
+
+def _values(text: str, name: Name) -> Iterator[Span]:
+    place = _place(text, name)
+    if place is None:
+        return
+    strength, at, how = name.strength, place.at, place.how
+    if strength == "code":
+        if (digits := _code(text, name, place)) is not None:
+            yield digits
+            return
+        if how not in ("assign", "is"):
+            return
+        strength = "weak"
+    if how == "assign":
+        if wrapped := _WRAPPED.match(text, at):
+            at = wrapped.end()
+        if listing := _LIST_FOLLOWS.match(text, at):
+            yield from _list(text, listing.end(), strength)
+            if "\n" in listing[0] or text[at : at + 1] == "[":
+                return
+        at = _behind_its_type(text, at, name, place)
+    elif prefix := _PREFIXES.match(text, at):
+        at = prefix.end()
+    yield from _one(text, at, strength, place)
+    if how != "argument" and (row := _VALUE_KEY.match(text, name.end)):  # {"name": "DB_PASSWORD", "value": …}
+        yield from _one(text, row.end(), strength, _Place(row.end(), "assign", "", is_told=False))
+
+
+def _place(text: str, name: Name) -> _Place | None:
+    separator = _SEPARATOR.match(text, name.end)
+    if separator is None or not separator.lastgroup:
+        return None
+    how: How = separator.lastgroup  # type: ignore[assignment]  # the groups are named so
+    sign = separator[how]
+    if how == "element" and sign == ">" and text[name.end] != ">":
+        return None
+    before = text[max(0, name.start - 1) : name.start]
+    if before == ":" and "arn:" in text[max(0, name.start - 80) : name.start]:
+        return None
+    is_hash = text[name.end - 4 : name.end].lower() == "hash"
+    is_told = is_hash or before == "-"
+    if how in ("line", "space"):
+        if name.strength == "weak" and not is_told:
+            return None
+        if name.strength in STRONG and before in ("", "\n", "\t", " "):
+            is_told |= bool(
+                _INDENTED.match(text, name.end)
+                if how == "line"
+                else _TWO_ON_A_LINE.match(text, text.rfind("\n", 0, name.start) + 1)
+            )
+    return _Place(separator.end(), how, sign, is_told)
+
+
+def _code(text: str, name: Name, place: _Place) -> Span | None:
+    if place.how not in ("assign", "is", "space", "line"):
+        return None
+    digits = _DIGITS.match(text, place.at)
+    if digits is None or (len(digits["v"]) < 4 and text[name.start : name.start + 2].lower() != "cv"):
+        return None
+    return Span(digits.start("v"), digits.end("v"), "code")
+
+
+def _behind_its_type(text: str, at: int, name: Name, place: _Place) -> int:
+    """`token: str = "…"`, `password = SecretStr("…")`, `"DB_PASSWORD": {"value": "…"`."""
+    if prefix := _PREFIXES.match(text, at):
+        return prefix.end()
+    if place.sign == ":" and (typed := _TYPE.match(text, at)):
+        return typed.end()
+    if text[max(0, name.start - 1) : name.start] in "\"'" and (row := _VALUE_KEY.match(text, at)):
+        return row.end()
+    return at
+
+
+def _list(text: str, at: int, strength: Strength) -> Iterator[Span]:
+    for _ in range(_MOST_ITEMS):
+        span = next(_one(text, at, strength, _Place(at, "assign", "", is_told=False)), None)
+        if span is not None:
+            yield span
+            at = span.end + (text[span.end : span.end + 1] in tuple("\"'`"))
+        elif item := _QUOTED.match(text, at) or _BARE.match(text, at):
+            at = item.end()
+        else:
+            return
+        following = _LIST_ITEM.match(text, at)
+        if following is None:
+            return
+        at = following.end()
+
+
+def _one(text: str, at: int, strength: Strength, place: _Place) -> Iterator[Span]:
+    """The value that begins at `at`, if it is secret."""
+    if quoted := _QUOTED.match(text, at):
+        value, start = quoted["v"], quoted.start("v")
+        if scheme := _SCHEME.match(value):
+            value, start = value[scheme.end() :], start + scheme.end()
+        if is_secret(value, strength, place.how, is_quoted=True, is_told=place.is_told):
+            yield Span(start, start + len(value), "named")
+    elif place.how != "argument":
+        end = _phrase_end(text, at, strength, place.how) or _bare_end(text, at, strength, place)
+        if end is not None:
+            yield Span(at, end, "named")
+
+
+def _phrase_end(text: str, at: int, strength: Strength, how: How) -> int | None:
+    """Of a value that has spaces: four times four letters as app passwords are shown, words of a wallet, a sentence."""
+    if how not in ("assign", "space", "line") or strength not in STRONG or not (line := _TO_THE_END.match(text, at)):
+        return None
+    whole = line[0].strip()
+    if " " not in whole:
+        return None
+    is_letters = not any(letter.isdigit() for letter in whole) and is_plausible(whole, is_quoted=True)
+    is_chosen = strength == "password" and how == "assign" and is_word(whole)
+    return at + len(whole) if is_letters or is_chosen else None
+
+
+def _bare_end(text: str, at: int, strength: Strength, place: _Place) -> int | None:
+    is_in_url = place.sign in ("%3D", "%3d", "%3A", "%3a") or (place.how == "assign" and _is_in_url(text, at))
+    bare = (_URL_BARE if is_in_url else _BARE).match(text, at)
+    if bare is None:
+        return None
+    value = bare[0]
+    if place.how == "is":
+        if value[0].isascii() and not value.isascii():
+            value = value[: next(i for i, letter in enumerate(value) if not letter.isascii())]
+        value = value.rstrip(".,;:!?)]}")
+    else:
+        value = value.rstrip(",;)]}\\")
+        if place.how != "element":
+            value = value.removesuffix(".").removesuffix(":")
+    return at + len(value) if is_secret(value, strength, place.how, is_quoted=False, is_told=place.is_told) else None
+
+
+def _is_in_url(text: str, at: int) -> bool:
+    head = text[max(0, at - 200) : at]
+    head = head[max(head.rfind(c) for c in " \t\r\n\"'<>") + 1 :]
+    return "?" in head or "&" in head or "://" in head

@@ -1,0 +1,66 @@
+"""Codes for one login, as messages tell them: `Your code is 123456`."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from server.hooks.policy.redaction.page import Page, occurrences
+from server.hooks.policy.redaction.spans import Span
+
+_ENDS: Final = ("code", "codice")
+"""Of words in messages that tell one: Sicherheitscode, one-time-code."""
+_WHOLE: Final = frozenset("kode codigo otp pin tan one-time".split())
+_FOREIGN: Final = tuple("código код 验证码 驗證碼 認証コード 確認コード 인증번호 인증코드".split())
+_BEFORE_CHARS: Final = 64
+_BEHIND_CHARS: Final = 56
+_FOUR_DIGITS: Final = re.compile(r"\d{4}|\d{3}[ -]\d{3}")
+_CODE_NEAR: Final = re.compile(
+    r"(?P<b>(?:door|gate|alarm|lock|safe|entry|garage|voicemail|tür|haus|tor|tresor|verification|security|log-?in|sign-?in|one[- ]time|confirmation|authenti\w+|2fa|access|pairing|sms|"
+    r"bestätigungs|verifizierungs|sicherheits|anmelde|einmal|vérification|verificación|verifica|verificação|проверки|подтверждения|"
+    r"(?:your|ihr|dein|votre|tu|su|seu|vaš|ваш)(?: \w{2,16})?)[- ]?(?:code|kode|codigo|código|codice|код|passcode|password|passwort|pin|tan|otp)"
+    r"|otp|验证码|驗證碼|認証コード|確認コード|인증번호)"
+    r"[^\d\n]{0,24}(?P<s>\d{3}[ -]\d{3}|\d{4,8})(?![\w.:/-])",
+    re.IGNORECASE,
+)
+_CODE_BEFORE: Final = re.compile(
+    r"(?<![\w.:/#+-])(?:[A-Z]-)?(?P<s>\d{3}[ -]\d{3}|\d{4,8})(?=[^\d\n]{1,40}?(?:verification|security|log-?in|one[- ]time|"
+    r"confirmation|authenti\w+|bestätigungs|sicherheits|验证|驗證|認証|인증)\w*[- ]?(?:code|pin|码|碼|コード|번호))",
+    re.IGNORECASE,
+)
+_CODE_YOURS: Final = re.compile(
+    r"(?<![\w.:/#+-])(?P<s>\d{3}[ -]\d{3}|\d{4,8})(?=\s(?:is|ist|est|es|é|è)\s(?:your|the|ihr|dein|votre|ton|tu|su|il tuo|seu)\b[^\n]{0,24}(?:code|pin|otp|kode|código|codice))",
+    re.IGNORECASE,
+)
+_CODE_TO: Final = re.compile(
+    r"(?:code|pin|otp)\s(?P<s>\d{3}[ -]\d{3}|\d{4,8})(?=\s(?:to|for)\s(?:log|sign|verif|confirm|complete|authoriz|access|your))",
+    re.IGNORECASE,
+)
+_SHAPES: Final = (_CODE_NEAR, _CODE_BEFORE, _CODE_YOURS, _CODE_TO)
+
+
+def code_spans(page: Page) -> Iterator[Span]:
+    text = page.text
+    for at in _anchors(page):
+        start, end = max(0, at - _BEFORE_CHARS), at + _BEHIND_CHARS
+        if not _FOUR_DIGITS.search(text, start, end):
+            continue
+        for shape in _SHAPES:
+            for match in shape.finditer(text, start, end):
+                if not text[match.end("s") : match.end("s") + 1].isdigit():
+                    yield Span(match.start("s"), match.end("s"), "one_time_code")
+
+
+def _anchors(page: Page) -> Iterator[int]:
+    """Where a word stands that may mean such a code."""
+    wanted = {word for end in _ENDS if end in page.low_index for word in page.words_with(end) if _is_code_word(word)}
+    wanted |= {word for word in _WHOLE & page.low_words for word in page.words_with(word) if _is_code_word(word)}
+    if wanted:
+        yield from (at for at, _ in page.places(wanted))
+    for word in _FOREIGN:
+        if page.may_hold(word):
+            yield from occurrences(page.lower, word)
+
+
+def _is_code_word(word: str) -> bool:
+    low = word.lower().rstrip(".")
+    return low in _WHOLE or low.endswith(_ENDS)

@@ -1,0 +1,115 @@
+"""Passwords that programs take on their command line: each program's own flags."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from server.hooks.policy.redaction.page import Page, matches
+from server.hooks.policy.redaction.plausible import is_placeholder, is_plausible
+from server.hooks.policy.redaction.spans import Span
+
+_V: Final = r"[\"']?(?P<s>[^\s\"'|;&]{4,256})"
+_NOT_LINE: Final = r"[^\n|;&]{0,200}?\s"
+
+# (the word that must be there, what follows from it on); manuals of the programs
+_COMMANDS: Final = tuple(
+    (anchor.split("(")[0].split()[0], anchor, re.compile(shape))
+    for anchor, shape in (
+        ("mysql", rf"mysql{_NOT_LINE}-p{_V}"),
+        ("mysqldump", rf"mysqldump{_NOT_LINE}-p{_V}"),
+        ("mysqladmin", rf"mysqladmin{_NOT_LINE}-p{_V}"),
+        ("mysqlimport", rf"mysqlimport{_NOT_LINE}-p{_V}"),
+        ("mariadb", rf"mariadb\S*{_NOT_LINE}-p{_V}"),
+        ("sshpass", rf"sshpass{_NOT_LINE}-p ?{_V}"),
+        ("curl", rf"curl{_NOT_LINE}(?:-u|--user|--proxy-user|-U) ?[\"']?[^\s:\"']{{1,100}}:(?P<s>[^\s\"'|;&]{{4,256}})"),
+        ("http ", rf"http {_NOT_LINE}(?:-a|--auth) ?[\"']?[^\s:\"']{{1,100}}:(?P<s>[^\s\"'|;&]{{4,256}})"),
+        ("smbclient", rf"smbclient{_NOT_LINE}-U ?[\"']?[^\s%\"']{{1,100}}%(?P<s>[^\s\"']{{4,128}})"),
+        ("rpcclient", rf"rpcclient{_NOT_LINE}-U ?[\"']?[^\s%\"']{{1,100}}%(?P<s>[^\s\"']{{4,128}})"),
+        ("net use", r"net use (?:\S{1,8}: )?\S{3,100} (?P<s>[^\s/*]\S{3,100})(?= /user)"),
+        ("net use", r"net use [^\n]{0,120}/user:\S{1,64} (?P<s>[^\s/*]\S{3,100})"),
+        ("net user", r"net user \S{1,64} (?P<s>[^\s/*]\S{3,100})"),
+        ("redis-cli", rf"redis-cli{_NOT_LINE}-a {_V}"),
+        ("mongo", rf"mongo{_NOT_LINE}-p {_V}"),
+        ("mongosh", rf"mongosh{_NOT_LINE}-p {_V}"),
+        ("mongodump", rf"mongodump{_NOT_LINE}-p {_V}"),
+        ("sqlcmd", rf"sqlcmd{_NOT_LINE}-P ?{_V}"),
+        ("bcp ", rf"bcp {_NOT_LINE}-P ?{_V}"),
+        ("docker login", rf"docker login{_NOT_LINE}-p ?{_V}"),
+        ("podman login", rf"podman login{_NOT_LINE}-p ?{_V}"),
+        ("az login", rf"az login{_NOT_LINE}-p {_V}"),
+        ("oc login", rf"oc login{_NOT_LINE}-p {_V}"),
+        ("ldapsearch", rf"ldapsearch{_NOT_LINE}-w {_V}"),
+        ("ldapmodify", rf"ldapmodify{_NOT_LINE}-w {_V}"),
+        ("ldapadd", rf"ldapadd{_NOT_LINE}-w {_V}"),
+        ("mosquitto_pub", rf"mosquitto_pub{_NOT_LINE}-P {_V}"),
+        ("mosquitto_sub", rf"mosquitto_sub{_NOT_LINE}-P {_V}"),
+        ("ipmitool", rf"ipmitool{_NOT_LINE}-P {_V}"),
+        ("lftp", rf"lftp{_NOT_LINE}-u ?[^\s,]{{1,64}},(?P<s>[^\s\"']{{4,128}})"),
+        ("xfreerdp", r"xfreerdp[^\n]{0,200}? /p:(?P<s>\S{4,128})"),
+        ("wget", rf"wget{_NOT_LINE}--(?:http-|ftp-)?password[= ]{_V}"),
+        ("7z", r"7z[a]? [^\n|;]{0,160}? ?-p(?P<s>[^\s-]\S{3,128})"),
+        ("unzip", rf"unzip{_NOT_LINE}-P {_V}"),
+        ("zip ", rf"zip {_NOT_LINE}-P {_V}"),
+        ("unrar", rf"unrar{_NOT_LINE}-p{_V}"),
+        ("qpdf", rf"qpdf{_NOT_LINE}--(?:password=|encrypt ){_V}"),
+        ("htpasswd", r"htpasswd -\w*b\w* (?:\S{1,100} )?\S{1,64} (?P<s>\S{4,128})"),
+        ("openssl", rf"openssl{_NOT_LINE}-(?:pass|passin|passout) pass:{_V}"),
+        ("openssl", rf"openssl{_NOT_LINE}-(?:k|K|hmac) {_V}"),
+        ("keytool", rf"keytool{_NOT_LINE}-\w*pass {_V}"),
+        ("gpg ", rf"gpg {_NOT_LINE}--passphrase {_V}"),
+        ("nmcli", rf"nmcli{_NOT_LINE}(?:password|wifi-sec\.psk) {_V}"),
+        ("wpa_passphrase", r"wpa_passphrase [\"']?[^\s\"']{1,64}[\"']? [\"']?(?P<s>[^\s\"']{8,64})"),
+        ("networksetup", r"networksetup -setairportnetwork \S+ [\"']?[^\s\"']{1,64}[\"']? [\"']?(?P<s>[^\s\"']{8,64})"),
+        ("security add-", rf"security add-\S+-password{_NOT_LINE}-w {_V}"),
+        ("cmdkey", r"cmdkey[^\n]{0,160}?/pass:[\"']?(?P<s>[^\s\"']{4,128})"),
+        ("schtasks", r"schtasks[^\n]{0,200}? /rp [\"']?(?P<s>[^\s\"']{4,128})"),
+        ("psexec", r"psexec[^\n]{0,160}? -p [\"']?(?P<s>[^\s\"']{4,128})"),
+        ("impacket-psexec", r"impacket-\S+ \S{1,64}:(?P<s>[^\s@]{4,128})@"),
+        ("sudo -S", r"sudo -S"),
+        ("chpasswd", r"chpasswd"),
+        ("passwd --stdin", r"passwd --stdin"),
+        ("--password-stdin", r"--password-stdin"),
+        ("IDENTIFIED BY", r"IDENTIFIED (?:WITH \S{1,40} )?(?:BY|AS) (?:PASSWORD )?[\"'](?P<s>[^\"']{4,128})"),
+        ("identified by", r"identified (?:with \S{1,40} )?(?:by|as) (?:password )?[\"'](?P<s>[^\"']{4,128})"),
+        ("SET PASSWORD", r"SET PASSWORD[^\n=]{0,80}= ?(?:PASSWORD\()?[\"'](?P<s>[^\"']{4,128})"),
+        ("PASSWORD(", r"PASSWORD\([\"'](?P<s>[^\"']{4,128})"),
+        ("requirepass", r"requirepass [\"']?(?P<s>[^\s\"']{4,128})"),
+        ("masterauth", r"masterauth [\"']?(?P<s>[^\s\"']{4,128})"),
+        ("AUTH ", r"AUTH (?:\S{1,64} )?[\"']?(?P<s>[^\s\"']{8,128})(?=[\"'\s]|\Z)"),
+        ("PASS ", r"PASS (?P<s>[^\s:]{4,128})(?=\s|\Z)"),
+        ("IDENTIFY ", r"IDENTIFY (?:\S{1,32} )?(?P<s>[^\s]{6,128})"),
+        ("add-authtoken", r"add-authtoken (?P<s>\S{16,128})"),
+        ("secret set", r"secret set [^\n]{0,80}?(?:-b|--body) ?[\"']?(?P<s>[^\s\"']{4,256})"),
+    )
+)  # fmt: skip
+_PIPED: Final = re.compile(
+    r"(?:echo|printf)\s+(?:-n\s+|-e\s+|'%s(?:\\n)?'\s+)?[\"']?(?:[\w.-]{1,64}:)?(?P<s>[^\s\"'|:$][^\s\"'|]{3,200})[\"']?\s*\|\s*[\w ./-]{0,80}\Z"
+)
+_PIPES: Final = frozenset({"sudo -S", "chpasswd", "passwd --stdin", "--password-stdin"})
+_ANYTHING: Final = frozenset(
+    {"IDENTIFIED BY", "identified by", "net use", "SET PASSWORD", "PASSWORD(", "curl", "mysql"}
+)
+
+
+_BY_WORD: Final[dict[str, list[tuple[str, re.Pattern[str]]]]] = {}
+for _word, _anchor, _shape in _COMMANDS:
+    _BY_WORD.setdefault(_word, []).append((_anchor, _shape))
+
+
+def command_spans(page: Page) -> Iterator[Span]:
+    for word in _BY_WORD.keys() & page.words:
+        for anchor, shape in _BY_WORD[word]:
+            for match in matches(page.text, anchor, shape):
+                yield from _piped(page.text, match.start()) if anchor in _PIPES else _given(anchor, match)
+
+
+def _piped(text: str, at: int) -> Iterator[Span]:
+    """`echo secret | sudo -S …`"""
+    if (piped := _PIPED.search(text, max(0, at - 300), at)) and not is_placeholder(piped["s"]):
+        yield Span(piped.start("s"), piped.end("s"), "command_password")
+
+
+def _given(anchor: str, match: re.Match[str]) -> Iterator[Span]:
+    value = match["s"]
+    if not is_placeholder(value) if anchor in _ANYTHING else is_plausible(value, is_quoted=True):
+        yield Span(match.start("s"), match.end("s"), "command_password")

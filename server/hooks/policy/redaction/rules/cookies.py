@@ -1,0 +1,32 @@
+"""Cookies that hold a session."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from server.hooks.policy.redaction.page import Page, occurrences
+from server.hooks.policy.redaction.plausible import is_random
+from server.hooks.policy.redaction.spans import Span
+
+_COOKIE_HEADER: Final = re.compile(r"cookie[\"']?\s*[:=\u2192]>?\s*[\"']?(?P<s>[^\r\n]{8,4096})", re.IGNORECASE)
+_COOKIE_FLAG: Final = re.compile(r"(?:-b|--cookie) [\"'](?P<s>[^\"'\n]{8,4096})")
+_COOKIE: Final = re.compile(r"(?P<n>[\w.%\-]{1,64})=(?P<v>[^;\s\"',]{12,2048})")
+_NO_SESSION: Final = re.compile(
+    r"_?(?:ga|gid|gat|fbp|fbc|gcl|utm|hj|ajs|mp|amplitude|optimizely|_utm|consent|locale|lang|theme|ab|tz|path|domain|expires)",
+    re.IGNORECASE,
+)
+
+
+def cookie_spans(page: Page) -> Iterator[Span]:
+    for word, anchor, shape in (("cookie", "cookie", _COOKIE_HEADER), ("-b", "-b ", _COOKIE_FLAG)):
+        if word not in page.low_index:
+            continue
+        done = 0
+        for at in occurrences(page.lower, anchor):
+            if at < done or (header := shape.match(page.text, at)) is None:
+                continue
+            done = header.end()
+            for cookie in _COOKIE.finditer(page.text, header.start("s"), header.end("s")):
+                value = cookie["v"]
+                if not _NO_SESSION.match(cookie["n"]) and is_random(value, at_least=16) and not value.startswith("GA1"):
+                    yield Span(cookie.start("v"), cookie.end("v"), "cookie")

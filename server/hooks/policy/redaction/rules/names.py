@@ -1,0 +1,122 @@
+"""Where a text names a secret: words such as `DB_PASSWORD`, `client-secret`, `API key`, `Kennwort`, `密码`."""
+
+import re
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from server.hooks.policy.redaction.key_names import SECOND_WORDS, Strength, strength_of
+from server.hooks.policy.redaction.page import Page, occurrences
+
+# The parts by which names are found; whether such a name promises a secret is for `strength_of` to say.
+_STEMS: Final = tuple(
+    "pass pwd pw psk secret token key cred auth cookie sess sid jwt pin puk cvv cvc otp tan code mnemonic seed magic "
+    "signature license kennwort parol senha wachtwoord heslo sifre losen adgangskode sala jelszo lozink sandi mdp "
+    "schluessel clave chave remember webhook geheimnis zugangs salt community contrasen".split()
+)
+_FOREIGN_STEMS: Final = tuple(
+    "passwört contraseñ jelszó hasło şifre lösen khẩu пароль парол токен κωδικός סיסמה סיסמא المرور 密码 密碼 口令 令牌 密钥 密鑰 秘钥 "
+    "パスワード 合言葉 暗証番号 비밀번호 암호 토큰 รหัสผ่าน 验证码 schlüssel clé".split()
+)
+_FIRST_WITHOUT_SPACES: Final = "\u2e80"  # Chinese and Japanese write on without a space
+_LONGEST: Final = 64
+_BACKWARDS: Final = re.compile(r"[\w.\-]*")
+_AFTER: Final = re.compile(r"[\w\-]{0,48}+(?:\.[\w\-]{1,32}+)*+")
+_FIRST_WORDS: Final = frozenset(
+    "wpa wpa2 wifi wlan network pin api access secret private auth master encryption signing recovery seed pass de clé clave chave mật kata kod enable "
+    "refresh id bot session webhook client deploy security verification license pairing".split()
+)
+_SECOND_WORD: Final = re.compile(r" (?:(?:word|code|phrase|hash)(?![\w])|key(?=[:= ]))", re.IGNORECASE)
+_ESCAPES: Final = frozenset("nrt")
+_EDGE: Final = ".-~$"
+_NO_VALUE_AFTER: Final = frozenset("./[?!;#+*")
+_BLANKS: Final = frozenset(" \t\r\n,")
+_ASSIGNS: Final = frozenset("=:")
+
+
+class Name(NamedTuple):
+    start: int
+    end: int
+    strength: Strength
+
+
+def names_in(page: Page) -> tuple[Name, ...]:
+    """In order; without most of those that no value can follow."""
+    if page.is_ascii:
+        return tuple(_names(page))
+    found = {name.end: name for name in (*_names(page), *_foreign_names(page))}
+    return tuple(found[end] for end in sorted(found))
+
+
+def _names(page: Page) -> Iterator[Name]:
+    wanted = {
+        word: _needs_sign(word)
+        for stem in _STEMS
+        if stem in page.low_index
+        for word in page.words_with(stem)
+        if _may_name(word)
+    }
+    if not wanted:
+        return
+    text = page.text
+    for at, word in page.places(wanted):
+        end = at + len(word)
+        following = text[end : end + 1]
+        if following in _NO_VALUE_AFTER or (wanted[word] and following in _BLANKS and not _follows_sign(text, end)):
+            continue
+        name = _widened(text, at + len(word) - len(word.lstrip(_EDGE)), at + len(word.rstrip(_EDGE)))
+        if name is not None:
+            yield name
+
+
+def _may_name(word: str) -> bool:
+    if len(word) > _LONGEST:
+        return False
+    plain = word.strip(_EDGE)
+    return (
+        strength_of(plain) is not None
+        or plain.lower() in SECOND_WORDS
+        or (plain[:1] in _ESCAPES and strength_of(plain[1:]) is not None)
+    )
+
+
+def _needs_sign(word: str) -> bool:
+    """A word such as `session`, whose value stands behind `=` or `:` or is none."""
+    plain = word.strip(_EDGE).lower()
+    is_flag = word[0] == "-" or plain.endswith("hash")
+    return strength_of(plain) == "weak" and not is_flag and plain not in SECOND_WORDS
+
+
+def _follows_sign(text: str, at: int) -> bool:
+    return text[at : at + 8].lstrip()[:1] in _ASSIGNS or _SECOND_WORD.match(text, at) is not None
+
+
+def _foreign_names(page: Page) -> Iterator[Name]:
+    for stem in _FOREIGN_STEMS:
+        if not page.may_hold(stem):
+            continue
+        for at in occurrences(page.lower, stem):
+            end = at + len(stem)
+            if stem[0] < _FIRST_WITHOUT_SPACES:
+                end = _AFTER.match(page.text, end).end()  # type: ignore[union-attr]  # it fits the empty text
+            if name := _widened(page.text, at, end):
+                yield name
+
+
+def _widened(text: str, start: int, end: int) -> Name | None:
+    """The whole name of which a word was found, also where it is written as two words."""
+    if text[end : end + 1] > "\x7f" and text[end - 1] < _FIRST_WITHOUT_SPACES:
+        end = _AFTER.match(text, end).end()  # type: ignore[union-attr]  # it fits the empty text
+    if (start and text[start - 1] > "\x7f") or text[start] > "\x7f":
+        before = _BACKWARDS.match(text[max(0, start - _LONGEST) : start][::-1])
+        start -= before.end() if before else 0
+    if start and text[start - 1] == "\\" and text[start] in _ESCAPES and end > start + 1:
+        start += 1  # an escaped line break before the name
+    if start > 1 and text[start - 1] in " -":
+        first = text[max(0, start - 16) : start - 1]
+        first = first[max(first.rfind(" "), first.rfind("\n"), first.rfind('"')) + 1 :]
+        if first.lower() in _FIRST_WORDS:
+            start -= len(first) + 1
+    if text[end : end + 1] == " " and (second := _SECOND_WORD.match(text, end)):
+        end = second.end()
+    strength = strength_of(text[start:end].strip(" .-")) if end - start <= _LONGEST else None
+    return None if strength is None else Name(start, end, strength)

@@ -1,0 +1,105 @@
+"""Secrets without a name of their own: a generated key near the word for one, a login told as a pair."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from server.hooks.policy.redaction.page import Page, matches
+from server.hooks.policy.redaction.plausible import is_plausible, is_random
+from server.hooks.policy.redaction.spans import Span
+
+_LONG_WORDS: Final = (
+    "key",
+    "token",
+    "secret",
+    "password",
+    "credential",
+    "passwor",
+    "schlüssel",
+    "api:",
+    "密钥",
+    "令牌",
+    "clé",
+    "clave",
+)
+_PUBLIC: Final = (
+    "public key",
+    "ssh-",
+    "aaaa",
+    "page_token",
+    "pagetoken",
+    "next",
+    "cursor",
+    "sha",
+    "nonce",
+    "tracking",
+    "request",
+    "etag",
+    "verification=",
+    "kid",
+    "key id",
+    "key_id",
+    "token id",
+    "fingerprint",
+    "integrity",
+    "public_key",
+    "publickey",
+    "cid=",
+    "price_",
+    "p=mi",
+)
+
+
+_LONG_ENOUGH: Final = range(28, 129)
+_EDGE: Final = ".~$-"
+_IN_A_PATH: Final = frozenset("/+=@%#?&\\")
+
+
+def pointed_spans(page: Page) -> Iterator[Span]:
+    text = page.text
+    wanted = {word for word in page.long_words if _is_generated(word.rstrip(_EDGE))}
+    if not wanted:
+        return
+    for at, word in page.places(wanted):
+        end = at + len(word.rstrip(_EDGE))
+        if text[max(0, at - 1) : at] in _IN_A_PATH or text[end : end + 1] in _IN_A_PATH:
+            continue
+        first = max(page.text.rfind("\n", 0, at) + 1, at - 60)
+        last = text.find("\n", end, end + 60)
+        near = f"{page.lower[first:at]} {page.lower[end : last if last >= 0 else end + 60]}"
+        if any(word in near for word in _LONG_WORDS) and not any(word in near for word in _PUBLIC):
+            yield Span(at, end, "named")
+
+
+def _is_generated(value: str) -> bool:
+    return (
+        len(value) in _LONG_ENOUGH
+        and any(c.isdigit() for c in value)
+        and not value.islower()
+        and not value.isupper()
+        and "." not in value
+        and is_random(value, at_least=28)
+    )
+
+
+_MAIL_AND: Final = re.compile(
+    r"@[\w-]{1,63}+(?:\.[\w-]{1,63}+){1,4}+(?:\s{1,3}/\s{1,3}|:(?!//)|\s\|\s)(?P<s>[^\s,;|<>\"'/]{6,64})(?=[\s,;|\"']|\Z)"
+)
+
+
+_USER_AND: Final = re.compile(r" / (?P<s>[^\s,;|<>\"'/]{6,64})(?=[\s,;|\"']|\Z)")
+_USER: Final = re.compile(
+    r"(?:^|[\s:=])(?:admin|root|user|guest|administrator|login|benutzer|deploy|service)\w{0,8}\Z", re.IGNORECASE
+)
+
+
+def pair_spans(page: Page) -> Iterator[Span]:
+    """`anna@example.org / secret` and `admin / secret`, as people send logins to each other."""
+    for match in matches(page.text, " / ", _USER_AND):
+        head = page.text[max(0, match.start() - 24) : match.start()]
+        if _USER.search(head) and is_plausible(match["s"], is_quoted=False) and any(c.isdigit() for c in match["s"]):
+            yield Span(match.start("s"), match.end("s"), "login")
+    for match in matches(page.text, "@", _MAIL_AND):
+        value = match["s"]
+        if is_plausible(value, is_quoted=False) and any(c.isdigit() for c in value) and any(c.isalpha() for c in value):
+            yield Span(match.start("s"), match.end("s"), "login")

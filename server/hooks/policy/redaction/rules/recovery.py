@@ -1,0 +1,70 @@
+"""What restores an account or a wallet: lists of recovery codes, the words of a seed phrase."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from server.hooks.policy.redaction.page import Page, occurrences
+from server.hooks.policy.redaction.spans import Span
+
+_RECOVERY: Final = re.compile(
+    r"(?:recovery|backup|one[- ]time|einmal|rescue|emergency|scratch|wiederherstellungs|notfall|ersatz|secours|recuperación|recuperação|恢复|備用|备用|回復|リカバリー)"
+    r"[-_ ]?(?:codes?|keys?|schlüssel|códigos|码|代码|コード)(?:[^\n:：]{0,80}[:：\n]|\s)",
+    re.IGNORECASE,
+)
+_RECOVERY_WORDS: Final = tuple(
+    "one-time einmal recovery backup rescue emergency scratch wiederherst notfall ersatz secours recupera 恢复 備用 备用 回復 リカバリー".split()
+)
+_FIRST_WORDS: Final = frozenset(
+    f"{word}{end}"
+    for word in "one-time einmal recovery backup rescue emergency scratch wiederherstellungs notfall ersatz secours".split()
+    for end in ("", "-code", "-codes", "_code", "_codes", "code", "codes", "-key", "_key", "-keys", "_keys")
+)
+_RECOVERY_ITEM: Final = re.compile(
+    r"[A-Za-z0-9]{3,12}(?:-[A-Za-z0-9]{3,12}){1,7}\Z|(?=[A-Za-z]*\d)[A-Za-z0-9]{5,16}\Z|\d{4}\Z"
+)
+_BULLET: Final = re.compile(r"(?:[-*•#|]|\d{1,2}[.)]?|)\Z")
+_TOKEN: Final = re.compile(r"[^\s,;]+")
+_SEED: Final = re.compile(
+    r"(?:seed|mnemonic|phrase|wallet|words?|wörter)[\"']?[^\n:=]{0,60}?(?:[:=]|\bis\b)[ \t\r\n\"'\[]{0,8}"
+    r"(?P<s>(?:\d{1,2}[.):]\s?)?[a-z]{3,8}(?:[ ,\"'\r\n\t]{1,4}(?:\d{1,2}[.):]\s?)?[a-z]{3,8}){11,23})(?![a-z])",
+    re.IGNORECASE,
+)
+_SEED_WORDS: Final = ("seed", "mnemonic", "phrase", "wallet", "words:", "wörter:")
+_LONGEST_LIST: Final = 800
+
+
+def recovery_code_spans(page: Page) -> Iterator[Span]:
+    if page.is_ascii and not page.low_words & _FIRST_WORDS:
+        return
+    for word in _RECOVERY_WORDS:
+        if not page.may_hold(word):
+            continue
+        done = 0
+        for at in occurrences(page.lower, word):
+            if at >= done and (heading := _RECOVERY.match(page.text, at)):
+                items = list(_items(page.text, heading.end()))
+                done = items[-1].end if items else heading.end()
+                with_digits = sum(any(c.isdigit() for c in page.text[item.start : item.end]) for item in items)
+                if len(items) >= 2 and with_digits * 2 >= len(items):
+                    yield from items
+
+
+def _items(text: str, at: int) -> Iterator[Span]:
+    """What looks like a code, up to the first word that does not."""
+    for token in _TOKEN.finditer(text, at, at + _LONGEST_LIST):
+        value = token[0].strip("\"'`.[]")
+        if _RECOVERY_ITEM.match(value):
+            begin = token.start() + token[0].index(value)
+            yield Span(begin, begin + len(value), "recovery_code")
+        elif not _BULLET.match(value):
+            return
+
+
+def seed_phrase_spans(page: Page) -> Iterator[Span]:
+    for word in _SEED_WORDS:
+        if not page.may_hold(word.rstrip(":")):
+            continue
+        for at in occurrences(page.lower, word):
+            if phrase := _SEED.match(page.text, at):
+                yield Span(phrase.start("s"), phrase.end("s"), "seed_phrase")

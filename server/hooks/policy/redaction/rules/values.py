@@ -1,0 +1,57 @@
+"""Is what follows the name of a secret one? The weaker the tie between them, the more it has to look like one."""
+
+from typing import Literal
+
+from server.hooks.policy.redaction.key_names import STRONG, Strength
+from server.hooks.policy.redaction.plausible import is_placeholder, is_plausible, is_random, is_word
+
+How = Literal["assign", "is", "argument", "element", "space", "line"]
+"""What stands between a name and its value: a sign, a verb, a comma, a tag, a space, a line break."""
+
+_SIGNS = frozenset("!#$%&*+?@^~")
+
+
+def is_secret(value: str, strength: Strength, how: How, *, is_quoted: bool, is_told: bool) -> bool:
+    """`is_told`: that a value follows is plain, as behind a command's flag."""
+    if strength not in STRONG:
+        return (how in ("assign", "argument", "element", "is") and is_random(value)) or (
+            is_told and is_random(value, at_least=20)
+        )
+    match how:
+        case "assign" | "element":
+            return is_plausible(value, is_quoted=is_quoted) or (strength == "password" and is_word(value))
+        case "argument":
+            return is_plausible(value, is_quoted=True) and (_has_digit(value) or is_random(value))
+        case "is":
+            return is_plausible(value, is_quoted=is_quoted) and (is_quoted or _is_mixed(value, 6))
+        case "line":
+            return not is_quoted and _is_mixed(value, 6) and (is_told or _is_striking(value))
+        case "space":
+            return _is_behind_a_space(value, strength, is_quoted=is_quoted, is_told=is_told)
+
+
+def _is_behind_a_space(value: str, strength: Strength, *, is_quoted: bool, is_told: bool) -> bool:
+    if is_quoted:
+        is_odd = _has_digit(value) or is_random(value) or not _SIGNS.isdisjoint(value)
+        return is_plausible(value, is_quoted=True) and is_odd
+    if is_told:
+        return is_plausible(value, is_quoted=True) or (strength == "password" and is_word(value))
+    return is_plausible(value, is_quoted=False) and _is_mixed(value, 8) and not value.endswith("=")
+
+
+def _is_striking(value: str) -> bool:
+    return is_random(value, at_least=12) or (_has_digit(value) and any(sign in "!#?*%+~^§&" for sign in value))
+
+
+def _has_digit(value: str) -> bool:
+    return any(letter.isdigit() for letter in value)
+
+
+def _is_mixed(value: str, at_least: int) -> bool:
+    """Letters and digits, or letters and signs that no word has."""
+    if len(value) < at_least or is_placeholder(value) or "@" in value or value[:1] in "([{-":
+        return False
+    if value.isalpha():
+        return is_plausible(value, is_quoted=False)  # a generator's letters
+    has_letter = any(letter.isalpha() for letter in value)
+    return has_letter and (_has_digit(value) or any(sign in "!#?*%+~^§" for sign in value[:-1]))

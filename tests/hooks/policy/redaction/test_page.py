@@ -1,0 +1,42 @@
+"""What stands where in a text, found by its distinct words."""
+
+import pytest
+
+from server.hooks.policy.redaction.page import Page
+
+
+def test_words_are_parted_by_signs_and_held_together_by_dashes() -> None:
+    page = Page('{"db-password": "x_1", y=z.w}')
+
+    assert page.words == {"db-password", "x_1", "y", "z.w"}
+
+
+def test_letters_that_are_not_ascii_part_words_and_keep_places() -> None:
+    page = Page("密码token\U0001f511key İx")
+
+    assert page.places({"token", "key"}) == [(2, "token"), (8, "key")]
+    assert len(page.lower) == len(page.text)
+
+
+@pytest.mark.parametrize("others", [0, 20])
+def test_places_are_those_of_whole_words_in_order(others: int) -> None:
+    page = Page("key monkey key-2 key,key token")
+
+    assert page.places({"key", "token", *(f"absent{n}" for n in range(others))}) == [
+        (0, "key"),
+        (17, "key"),
+        (21, "key"),
+        (25, "token"),
+    ]
+
+
+def test_words_with_a_part_are_given_as_they_are_written() -> None:
+    assert set(Page("dbPassword PASSWORD pass other").words_with("pass")) == {"dbPassword", "PASSWORD", "pass"}
+
+
+def test_what_is_in_no_word_may_not_be_held() -> None:
+    page = Page("Das Paßwort")
+
+    assert page.may_hold("ßw")
+    assert not page.may_hold("пароль")
+    assert not page.may_hold("token")
