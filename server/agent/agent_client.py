@@ -103,9 +103,11 @@ class AgentClient:
         telling = Telling(turn_hooks)
         conversation = Conversation(self.system_prompt(options), messages)
         executor = self._executor.pinned(turn_hooks)
-        turn = self._turn(conversation, hooks, options, executor, turn_hooks, telling)
-        may_add_tools = turn_hooks is not None and turn_hooks.pipeline.has("before_llm")
-        has_tools = enable_tools and (bool(executor.registry.specs) or may_add_tools)
+        rewriter = None
+        if turn_hooks is not None and turn_hooks.pipeline.has("before_llm"):
+            rewriter = Rewriter(turn_hooks, conversation, self._llm, executor.registry.specs)
+        turn = self._turn(conversation, hooks, options, executor, turn_hooks, rewriter, telling)
+        has_tools = enable_tools and (bool(executor.registry.specs) or rewriter is not None)
         telling.turn_start(conversation.question, messages)
         status: Status = "aborted"
         try:
@@ -132,10 +134,10 @@ class AgentClient:
         options: TurnOptions,
         executor: ToolExecutor,
         turn_hooks: TurnHooks | None,
+        rewriter: Rewriter | None,
         telling: Telling,
     ) -> AgentTurn:
         tracer = Tracer(conversation, hooks, is_on=options.trace)
-        specs = executor.registry.specs
         return AgentTurn(
             prompts=self.prompts,
             conversation=conversation,
@@ -146,11 +148,11 @@ class AgentClient:
                 self._memory,
                 conversation=conversation,
                 tracer=tracer,
-                rewriter=Rewriter(turn_hooks, conversation, self._llm, specs),
+                rewriter=rewriter,
                 telling=telling,
                 hooks=turn_hooks,
             ),
-            tools=specs,
+            tools=executor.registry.specs,
             tool_use=ToolUse(executor, conversation, hooks=turn_hooks, tracer=tracer, telling=telling),
             tracer=tracer,
             telling=telling,

@@ -10,6 +10,7 @@ import time
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import aclosing
 from dataclasses import dataclass, replace
+from itertools import count
 
 from server import config
 from server.agent.chunks import LLMChunk, NoticeGiven
@@ -92,20 +93,14 @@ class ModelCalls:
         generator closes the provider's stream.
         """
         given: Fitted | None = None
-        if self._rewriter is not None and self._rewriter.is_needed:
+        if self._rewriter is not None:
             yield LLMChunk(held=True)
             for chunk in self._limit_images(None):
                 yield chunk
-            shown = await self._fit(request)
-            name = self._model.info.name
-            rewritten = await self._rewriter.rewrite(request, shown.messages, model=name, planning=planning)
-            request = rewritten.request
-            given = Fitted(rewritten.messages, shown.left_out)
+            request, given = await self._rewrite(self._rewriter, request, planning)
             for chunk in self._tracer.hook_reports(self._hooks):
                 yield chunk
-        attempt = 0
-        while True:
-            attempt += 1
+        for attempt in count(1):
             for chunk in self._limit_images(given):
                 yield chunk
             fitted = self._fitting(await self._fit(request, given))
@@ -114,20 +109,15 @@ class ModelCalls:
             sent = replace(request, messages=messages, question=self._conversation.question)
             for chunk in self._tracer.before_call(sent, fitted, mode=mode, round_number=round_number, attempt=attempt):
                 yield chunk
-            if fitted.left_out and not self._said_trimmed:
-                self._said_trimmed = True
-                yield _trimmed_notice(len(fitted.left_out))
-            if fitted.left_out:
-                dropped, remaining = len(fitted.left_out), len(fitted.messages)
-                self._telling.compressed(dropped=dropped, remaining=remaining, is_retry=attempt > 1)
-            self._tell_request(sent)
-            yield LLMChunk(model_request=True)
+            for chunk in self._announce(sent, fitted, attempt):
+                yield chunk
             is_answered = False
             try:
                 async with aclosing(self._timed(sent)) as events:
                     async for event in events:
                         is_answered = True
                         yield event
+                return
             except ProviderError as error:
                 if is_answered:
                     raise
@@ -138,8 +128,29 @@ class ModelCalls:
                     attempt=attempt, most=MAX_ATTEMPTS, code=error.code, error=str(error), wait_s=wait_s
                 )
                 await asyncio.sleep(wait_s)
-            else:
-                return
+
+    async def _rewrite(
+        self, rewriter: Rewriter, request: ModelRequest, planning: PlanningPrompt | None
+    ) -> tuple[ModelRequest, Fitted]:
+        shown = await self._fit(request)
+        rewritten = await rewriter.rewrite(request, shown.messages, model=self._model.info.name, planning=planning)
+        return rewritten.request, Fitted(rewritten.messages, shown.left_out)
+
+    def _announce(self, sent: ModelRequest, fitted: Fitted, attempt: int) -> Iterator[LLMChunk]:
+        """What user and observers are told before the call is made."""
+        if fitted.left_out:
+            dropped, remaining = len(fitted.left_out), len(fitted.messages)
+            if not self._said_trimmed:
+                self._said_trimmed = True
+                yield _trimmed_notice(dropped)
+            self._telling.compressed(dropped=dropped, remaining=remaining, is_retry=attempt > 1)
+        self._telling.llm_request(
+            sent,
+            model=self._model.info.name,
+            max_tokens=self._settings.max_tokens,
+            options=self._settings.options,
+        )
+        yield LLMChunk(model_request=True)
 
     async def _timed(self, request: ModelRequest) -> AsyncGenerator[ModelEvent | LLMChunk, None]:
         started_s = self._clock_s()
@@ -153,14 +164,6 @@ class ModelCalls:
                 if isinstance(event, Finished):
                     for chunk in self._tracer.after_call(event, first_token_ms=first_token_ms, total_ms=elapsed_ms):
                         yield chunk
-
-    def _tell_request(self, request: ModelRequest) -> None:
-        self._telling.llm_request(
-            request,
-            model=self._model.info.name,
-            max_tokens=self._settings.max_tokens,
-            options=self._settings.options,
-        )
 
     async def _fit(self, request: ModelRequest, given: Fitted | None = None) -> Fitted:
         """`given`: in place of the conversation, what a hook made of it. Whether it fits, the caller has to look."""

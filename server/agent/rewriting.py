@@ -27,12 +27,12 @@ class Rewritten:
 
 
 class Rewriter:
-    """Asks the hooks of one turn; `None` for hooks costs nothing."""
+    """Asks the hooks of one turn."""
 
     def __init__(
-        self, hooks: TurnHooks | None, conversation: Conversation, settings: config.Llm, registered: Sequence[ToolSpec]
+        self, hooks: TurnHooks, conversation: Conversation, settings: config.Llm, registered: Sequence[ToolSpec]
     ) -> None:
-        self._hooks = hooks if hooks is not None and hooks.pipeline.has("before_llm") else None
+        self._hooks = hooks
         self._conversation = conversation
         self._options = dict(settings.options)
         if settings.max_tokens:
@@ -40,15 +40,10 @@ class Rewriter:
         self._registered = tuple(registered)
         self._names = frozenset(tool.name for tool in registered)
 
-    @property
-    def is_needed(self) -> bool:
-        return self._hooks is not None
-
     async def rewrite(
         self, request: ModelRequest, messages: Sequence[Message], *, model: str, planning: PlanningPrompt | None
     ) -> Rewritten:
         """Raises TurnAborted. A planning call shows hooks the tools of the rounds to come, though it carries none."""
-        assert self._hooks is not None
         tools = self._registered if planning is not None else request.tools
         call = LlmCall(model=model, messages=list(messages), tools=list(tools), options=self._options)
         result = await self._hooks.pipeline.before_llm(call, registered=self._names, check=find_violation)
