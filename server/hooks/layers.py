@@ -9,7 +9,7 @@ from server import config
 from server.hooks.channel import HookChannel
 from server.hooks.interception.builtins import BuiltinHooks
 from server.hooks.interception.events import Events
-from server.hooks.interception.members import Member, ProcessMember
+from server.hooks.interception.members import BuiltinHealth, Member, ProcessMember
 from server.hooks.interception.pipeline import HookPipeline
 from server.hooks.types import AskHuman, ToolPolicy, TurnFacts
 from server.media.store import MediaItem
@@ -104,6 +104,10 @@ class HookLayers:
     async def run(self) -> None:
         """Deliver events to the builtins, until cancelled."""
         await self._builtins.run()
+
+    def builtin_health(self) -> list[BuiltinHealth]:
+        """How the builtins fare now."""
+        return self._builtins.health()
 
     def reload(self, settings: config.Hooks) -> None:
         """From the next turn on. The builtins stay as they were built."""

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
+from server.hooks.interception.members import BuiltinHealth
 from server.hooks.policy.document import PolicyBody, PolicyStageName
 from server.hooks.process.health import HookHealth
 from server.storage.approvals import RememberedApproval
@@ -58,6 +59,7 @@ class AvailableHandlers(Struct, frozen=True, kw_only=True):
 
 class HookProcesses(Struct, frozen=True, kw_only=True):
     processes: list[HookHealth]
+    builtins: list[BuiltinHealth]
 
 
 class AuditQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

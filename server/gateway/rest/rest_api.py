@@ -13,6 +13,7 @@ from server.gateway.rest.bodies import HookProcesses, OpenApi
 from server.gateway.rest.openapi import build_document
 from server.gateway.rest.operation import Answer, Call, Operation, handler_of
 from server.gateway.rest.policy_routes import HandlerCatalog, PolicyRoutes
+from server.hooks.interception.members import BuiltinHealth
 from server.hooks.policy.config_store import PolicyStore
 from server.hooks.process.health import HookHealth
 from server.storage.storage import Storage
@@ -28,17 +29,19 @@ class RestApi:
         storage: Storage,
         policies: PolicyStore,
         catalog: HandlerCatalog,
-        health: Callable[[], Sequence[HookHealth]],
+        processes: Callable[[], Sequence[HookHealth]],
+        builtins: Callable[[], Sequence[BuiltinHealth]],
     ) -> None:
-        """`health`: of the process hooks, now."""
+        """`processes`, `builtins`: how the hooks of either kind fare now."""
         self._doorkeeper = doorkeeper
-        self._health = health
+        self._processes = processes
+        self._builtins = builtins
         self.operations: tuple[Operation, ...] = (
             *PolicyRoutes(policies, catalog, storage.audit).operations(),
             Operation(
                 method="GET",
                 path="/api/hooks/processes",
-                summary="How the process hooks fare",
+                summary="How process hooks and builtin hooks fare",
                 handle=self._show_processes,
                 answer=HookProcesses,
                 operators_only=True,
@@ -57,7 +60,7 @@ class RestApi:
         self._rest = router.add_route("*", "/api/{rest:.*}", self._refuse_unknown).resource
 
     async def _show_processes(self, _call: Call) -> Answer:
-        return Answer(HookProcesses(processes=list(self._health())))
+        return Answer(HookProcesses(processes=list(self._processes()), builtins=list(self._builtins())))
 
     async def _show_document(self, _call: Call) -> Answer:
         return Answer(self._document)

@@ -10,7 +10,7 @@ from server import config
 from server.errors import ConfigError
 from server.hooks.interception.ask_human import AskHumanApprover
 from server.hooks.interception.event_kinds import KINDS
-from server.hooks.interception.members import BuiltinMember
+from server.hooks.interception.members import BuiltinHealth, BuiltinMember
 
 Factory = Callable[[Any], object]
 """From the `config` of the entry (None: not given) to the hook. Raises ConfigError or msgspec.ValidationError."""
@@ -30,6 +30,10 @@ class BuiltinHooks:
                 for name, entry in sorted(settings.builtins.items())
                 if entry.enabled
             )
+
+    def health(self) -> list[BuiltinHealth]:
+        """In the order of their names."""
+        return [member.health() for member in self.members]
 
     async def run(self) -> None:
         """Until cancelled."""

@@ -2,10 +2,12 @@
 
 import asyncio
 import logging
-from collections import Counter
+import time
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any, Final, Protocol
+
+from msgspec import Struct
 
 from server import config
 from server.hooks.channel import STAGES, HookCallFailed, HookChannel, Stage
@@ -28,6 +30,7 @@ from server.hooks.interception.stages import (
     Verdict,
 )
 from server.hooks.process.settings import stages
+from server.hooks.tally import Tally
 from server.hooks.types import Answer, AskHuman, Question
 from server.llm.types import Message, ToolSpec
 
@@ -116,6 +119,22 @@ class ProcessMember:
         self._channel.warn(text)
 
 
+class BuiltinHealth(Struct, frozen=True, kw_only=True):
+    """How a hook in this process fares, as its operator reads it."""
+
+    name: str
+    stages: list[Stage]
+    last_error: str
+    calls: int
+    failures: int
+    p50_ms: float | None
+    """Of the calls it answered, without the time that humans took."""
+    p99_ms: float | None
+    dropped_events: int
+    warnings: dict[str, int]
+    """What its author should know, and how often it happened."""
+
+
 class BuiltinMember:
     """A hook in this process: any object with some of the methods of interfaces.py.
 
@@ -134,18 +153,44 @@ class BuiltinMember:
         self._hook = hook
         self._defaults = defaults
         self._events: asyncio.Queue[HookEvent] = asyncio.Queue(MAX_QUEUED_EVENTS)
-        self._warned: Counter[str] = Counter()
+        self._tally = Tally()
         self.name = name
         self.order = (0, priority, name.encode())
         self.stages = frozenset(stage for stage in STAGES if callable(getattr(hook, stage, None)))
         self.kinds = kinds if callable(getattr(hook, "on_event", None)) else frozenset()
         self.is_guard = bool(getattr(hook, "is_guard", False))
-        self.dropped_events = 0
+
+    def health(self) -> BuiltinHealth:
+        tally = self._tally
+        return BuiltinHealth(
+            name=self.name,
+            stages=[stage for stage in STAGES if stage in self.stages],
+            last_error=tally.last_error,
+            calls=tally.calls,
+            failures=tally.failures,
+            p50_ms=tally.took_ms(0.5),
+            p99_ms=tally.took_ms(0.99),
+            dropped_events=tally.dropped_events,
+            warnings=dict(tally.warnings),
+        )
 
     async def ask(self, stage: Stage, value: StageValue, at: Moment) -> StageValue | Decision | None:
+        self._tally.calls += 1
+        began_s = time.perf_counter()
         limit = asyncio.timeout(limit_s(stage, self._defaults))
-        if at.ask is not None:
-            at = replace(at, ask=_Patient(at.ask, limit))
+        human = None if at.ask is None else _Patient(at.ask, limit)
+        try:
+            result = await self._ask(stage, value, replace(at, ask=human), limit)
+        except HookCallFailed as error:
+            self._tally.failed(str(error))
+            raise
+        waited_s = 0.0 if human is None else human.waited_s
+        self._tally.answered((time.perf_counter() - began_s - waited_s) * 1000)
+        return result
+
+    async def _ask(
+        self, stage: Stage, value: StageValue, at: Moment, limit: asyncio.Timeout
+    ) -> StageValue | Decision | None:
         own = replace(value, **{field.name: _copied(getattr(value, field.name)) for field in fields(value)})
         copies = list(own.messages) if isinstance(own, LlmCall) else []  # as it was given: the hook may edit in place
         try:
@@ -170,12 +215,11 @@ class BuiltinMember:
         try:
             self._events.put_nowait(event)
         except asyncio.QueueFull:
-            self.dropped_events += 1
+            self._tally.dropped_events += 1
             self.warn("its queue of events is full; the newest are dropped")
 
     def warn(self, text: str) -> None:
-        self._warned[text] += 1
-        if self._warned[text] == 1:
+        if self._tally.warn(text):
             logger.warning("hook %s: %s", self.name, text)
 
     async def run(self) -> None:
@@ -191,7 +235,8 @@ class BuiltinMember:
             ) as error:  # the boundary: its next event is delivered all the same
                 if isinstance(error, asyncio.CancelledError) and is_cancelled():
                     raise
-                self.warn(f"on_event failed: {type(error).__name__}")
+                self._tally.note(f"on_event failed: {type(error).__name__}")
+                self.warn(self._tally.last_error)
 
 
 def is_cancelled() -> bool:
@@ -227,14 +272,17 @@ class _Patient:
     def __init__(self, ask: AskHuman, limit: asyncio.Timeout) -> None:
         self._ask = ask
         self._limit = limit
+        self.waited_s = 0.0
 
     async def ask(self, question: Question) -> Answer:
         loop = asyncio.get_running_loop()
         when = self._limit.when()
-        left_s = 0.0 if when is None else when - loop.time()
+        began_s = loop.time()
+        left_s = 0.0 if when is None else when - began_s
         self._limit.reschedule(None)
         try:
             return await self._ask.ask(question)
         finally:
+            self.waited_s += loop.time() - began_s
             if not self._limit.expired():
                 self._limit.reschedule(loop.time() + left_s)

@@ -89,7 +89,7 @@ async def test_nobody_gets_in_without_login(server: Parley) -> None:
 
 
 async def test_the_health_of_process_hooks_is_for_operators(operator: Client, anna: Client) -> None:
-    assert (await operator.get("/api/hooks/processes")).body == {"processes": []}
+    assert (await operator.get("/api/hooks/processes")).body == {"processes": [], "builtins": []}
     refused = await anna.get("/api/hooks/processes")
     assert (refused.status, refused.code) == (403, "operators_only")
 
@@ -110,5 +110,16 @@ async def test_a_hook_that_is_down_shows_in_its_health(tmp_path: Path, model: Op
 
         [health] = answer.body["processes"]
         assert (health["name"], health["state"] in ("starting", "down")) == ("gone", True)
+        document = (await client.get("/openapi.json")).body
+        schema_of(document, "/api/hooks/processes", "get", 200).validate(answer.body)
+
+
+async def test_a_builtin_hook_shows_in_the_health_of_the_hooks(tmp_path: Path, model: OpenAIServer) -> None:
+    async with parley(tmp_path, model.url, {"hooks": {"builtins": {"ask_human": {"enabled": True}}}}) as server:
+        client = Client(server)
+        answer = await client.get("/api/hooks/processes")
+
+        [health] = answer.body["builtins"]
+        assert (health["name"], health["stages"], health["calls"]) == ("ask_human", ["approve_tool"], 0)
         document = (await client.get("/openapi.json")).body
         schema_of(document, "/api/hooks/processes", "get", 200).validate(answer.body)

@@ -1,6 +1,7 @@
 """In-process hooks: their own copies, their own limits, and nothing of theirs gets out."""
 
 import asyncio
+import time
 from dataclasses import replace
 from typing import Any
 
@@ -118,11 +119,15 @@ class Polite:
 
 
 class SlowHuman(FakeHuman):
+    took_ms = 0.0
+
     async def ask(self, question: Question) -> Answer:
         loop = asyncio.get_running_loop()
+        began_s = time.perf_counter()
         done = loop.create_future()
         loop.call_later(0.06, done.set_result, None)
         await done
+        self.took_ms += (time.perf_counter() - began_s) * 1000
         return await super().ask(question)
 
 
@@ -174,4 +179,39 @@ async def test_beyond_its_queue_the_newest_events_are_dropped_and_counted() -> N
     for _ in range(MAX_QUEUED_EVENTS + 3):
         events.emit("agent.error", {"n": "x"})
 
-    assert own.dropped_events == 3
+    assert own.health().dropped_events == 3
+
+
+# --- health
+
+
+class Moody(Polite):
+    async def before_tool(self, call: ToolAsk, at: Moment) -> None:
+        if call.name == "bad":
+            raise ValueError
+
+
+async def test_its_health_counts_calls_and_names_the_last_failure() -> None:
+    own = member(Moody())
+    assert own.health().p99_ms is None
+
+    await own.ask("before_tool", ASK, AT)
+    with pytest.raises(HookCallFailed):
+        await own.ask("before_tool", replace(ASK, name="bad"), AT)
+
+    health = own.health()
+    assert (health.name, health.stages) == ("own", ["before_tool", "approve_tool"])
+    assert (health.calls, health.failures) == (2, 1)
+    assert health.last_error == 'hook "own" before_tool failed: ValueError'
+    assert health.p50_ms is not None
+
+
+async def test_its_durations_are_without_the_time_that_a_human_takes() -> None:
+    own, human = member(Moody()), SlowHuman([Answer(approved=True, by="user")])
+    began_s = time.perf_counter()
+
+    await own.ask("approve_tool", ASK, replace(AT, ask=human))
+
+    all_ms, took_ms = (time.perf_counter() - began_s) * 1000, own.health().p99_ms
+    assert took_ms is not None
+    assert took_ms <= all_ms - human.took_ms + 0.01

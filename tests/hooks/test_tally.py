@@ -1,6 +1,6 @@
-"""server/hooks/process/health.py: the counts behind what an operator reads."""
+"""server/hooks/tally.py: the counts behind what an operator reads."""
 
-from server.hooks.process.health import Tally
+from server.hooks.tally import Tally
 
 
 def test_percentiles_are_of_the_latest_calls() -> None:
