@@ -1,6 +1,8 @@
 """What a SQL text would do. Comments, literals and quoted names are set aside first; no dialect is parsed."""
 
 import re
+from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Final
 
 _TOKENS: Final = re.compile(
@@ -29,14 +31,13 @@ _ALWAYS: Final = {
     "deny": "takes rights away",
     "flashback": "turns a table back",
     "reset": "resets settings",
-    "vacuum_full": "",
     "dbcc": "repairs or shrinks",
     "lock": "locks tables",
     "flush": "flushes",
-    "handler": "",
     "bulk": "reads files of the server",
     "rename": "renames tables",
 }
+"""First words, and what they do whatever stands behind them."""
 _FUNCTIONS: Final = frozenset(
     "xp_cmdshell sp_configure pg_terminate_backend pg_cancel_backend pg_read_file pg_write_file lo_export lo_import load_file "
     "sys_exec sys_eval load_extension dblink_exec pg_ls_dir pg_reload_conf pg_switch_wal sp_oacreate sp_executesql utl_http "
@@ -51,14 +52,28 @@ _STATEMENTS: Final = frozenset(
 )
 
 
+_LOOKING: Final = ("show", "describe", "desc", "help", "list")
+_OPENING: Final = frozenset("begin start commit rollback savepoint end use declare".split())
+"""Another statement may follow without a semicolon."""
+_SETTINGS: Final = frozenset(
+    "global password persist foreign_key_checks sql_log_bin sql_safe_updates row_security session_replication_role role".split()
+)
+_PRAGMAS: Final = frozenset("writable_schema journal_mode synchronous foreign_keys integrity".split())
+_ACCOUNTS: Final = frozenset("user role login system database server default group policy".split())
+_ALTERING: Final = frozenset("drop truncate disable owner rename modify discard exchange detach nologging".split())
+_DESTRUCTIVE_PARTS: Final = ("delete", "drop", "purge", "truncate", "reset", "wipe", "clear", "remove")
+
+Token = tuple[str, str]  # its kind, and its text in small letters
+
+
 def looks_like_sql(text: str) -> bool:
-    first = next((t for kind, t in _tokens(text) if kind == "word"), "")
+    first = next((word for kind, word in _tokens(text) if kind == "word"), "")
     return first in _STATEMENTS
 
 
 def judge_sql(text: str) -> str | None:
     """Why somebody should be asked; None: it looks, or changes what its WHERE names."""
-    statement: list[tuple[str, str]] = []
+    statement: list[Token] = []
     for token in [*_tokens(text), ("sign", ";")]:
         if token == ("sign", ";"):
             if reason := _judge(statement):
@@ -69,77 +84,25 @@ def judge_sql(text: str) -> str | None:
     return None
 
 
-def _tokens(text: str) -> list[tuple[str, str]]:
-    out: list[tuple[str, str]] = []
-    for match in _TOKENS.finditer(text):
-        kind = match.lastgroup or ""
-        if kind in ("comment", "hint"):
-            continue
-        out.append((kind, match[0].lower()))
-        if len(out) >= MAX_TOKENS:
-            break
-    return out
+def _tokens(text: str) -> Iterator[Token]:
+    """Without comments; at most MAX_TOKENS."""
+    matches = (match for match in _TOKENS.finditer(text) if match.lastgroup not in ("comment", "hint"))
+    return ((match.lastgroup or "", match[0].lower()) for match in islice(matches, MAX_TOKENS))
 
 
-def _judge(tokens: list[tuple[str, str]]) -> str | None:
+def _judge(tokens: list[Token]) -> str | None:
     words = [text for kind, text in tokens if kind == "word"]
-    if not words or words[0] in ("show", "describe", "desc", "help", "list"):
+    if not words or words[0] in _LOOKING or (words[0] == "explain" and "analyze" not in words[:3]):
         return None
-    if words[0] == "explain" and "analyze" not in words[:3]:
+    first = _first(words)
+    if first is None:
         return None
-    first = words[0]
-    if first in ("begin", "start", "commit", "rollback", "savepoint", "end", "use", "declare") and len(words) > 1:
-        inner = next(
-            (i for i, w in enumerate(words[1:], 1) if w in _STATEMENTS and w not in ("begin", "start", "set", "use")),
-            None,
-        )
-        if inner is None or first in ("use", "rollback", "commit"):
-            return None
-        first = words[inner]
-    if _ALWAYS.get(first):
-        return _ALWAYS[first]
-    if any(name in words for name in _FUNCTIONS):
+    if reason := _ALWAYS.get(first):
+        return reason
+    if not _FUNCTIONS.isdisjoint(words):
         return "calls a function that reaches beyond the tables"
-    if first in ("exec", "execute", "call", "do"):
-        return "runs a procedure" if first != "call" or any(_is_bad(w) for w in words) else None
-    if first == "alter":
-        return _alter(words)
-    if first == "create":
-        return _create(words)
-    if first == "set":
-        return (
-            "changes the server's settings"
-            if {
-                "global",
-                "password",
-                "persist",
-                "foreign_key_checks",
-                "sql_log_bin",
-                "sql_safe_updates",
-                "row_security",
-                "session_replication_role",
-                "role",
-            }
-            & set(words[:4])
-            else None
-        )
-    if first == "pragma":
-        return (
-            "changes the file's safety"
-            if any(t == "=" for _, t in tokens)
-            and {"writable_schema", "journal_mode", "synchronous", "foreign_keys", "integrity"} & set(words)
-            else None
-        )
-    if first == "copy":
-        return (
-            "runs a program or reads a file of the server"
-            if "program" in words
-            or ("from" in words and "stdin" not in words)
-            or ("to" in words and "stdout" not in words)
-            else None
-        )
-    if first in ("load", "unload", "import", "export"):
-        return "moves files of the server" if "data" in words or "infile" in words or first != "load" else None
+    if judge := _BY_STATEMENT.get(first):
+        return judge(words, tokens)
     if first == "replace" and "into" in words[:2]:
         return "overwrites rows" if "select" in words else None
     if "outfile" in words or "dumpfile" in words:
@@ -151,20 +114,49 @@ def _judge(tokens: list[tuple[str, str]]) -> str | None:
     return _rows(tokens, words)
 
 
-def _alter(words: list[str]) -> str | None:
+def _first(words: list[str]) -> str | None:
+    """The word that says what is done; None: nothing is."""
+    if words[0] not in _OPENING or len(words) == 1:
+        return words[0]
+    inner = (word for word in words[1:] if word in _STATEMENTS and word not in ("begin", "start", "set", "use"))
+    return next(inner, None) if words[0] not in ("use", "rollback", "commit") else None
+
+
+def _procedure(words: list[str], _tokens: list[Token]) -> str | None:
+    is_harmless = words[0] == "call" and not any(part in word for word in words for part in _DESTRUCTIVE_PARTS)
+    return None if is_harmless else "runs a procedure"
+
+
+def _set(words: list[str], _tokens: list[Token]) -> str | None:
+    return "changes the server's settings" if _SETTINGS & set(words[:4]) else None
+
+
+def _pragma(words: list[str], tokens: list[Token]) -> str | None:
+    return "changes the file's safety" if ("sign", "=") in tokens and _PRAGMAS & set(words) else None
+
+
+def _copy(words: list[str], _tokens: list[Token]) -> str | None:
+    reads, writes = "from" in words and "stdin" not in words, "to" in words and "stdout" not in words
+    return "runs a program or reads a file of the server" if "program" in words or reads or writes else None
+
+
+def _move(words: list[str], _tokens: list[Token]) -> str | None:
+    is_harmless = words[0] == "load" and not {"data", "infile"} & set(words)
+    return None if is_harmless else "moves files of the server"
+
+
+def _alter(words: list[str], _tokens: list[Token]) -> str | None:
     kind = words[1] if len(words) > 1 else ""
-    if kind in ("user", "role", "login", "system", "database", "server", "default", "group", "policy"):
+    if kind in _ACCOUNTS:
         return "changes accounts or the server"
-    if {"drop", "truncate", "disable", "owner", "rename", "modify", "discard", "exchange", "detach", "nologging"} & set(
-        words
-    ):
+    if _ALTERING & set(words):
         return "changes a table for good"
     if {"type", "set"} <= set(words) and "data" in words:
         return "changes a column's type"
     return None
 
 
-def _create(words: list[str]) -> str | None:
+def _create(words: list[str], _tokens: list[Token]) -> str | None:
     head = words[1:6]
     if {"user", "role", "login", "extension", "server", "directory"} & set(head[:3]):
         return "makes an account or reaches outside"
@@ -175,53 +167,61 @@ def _create(words: list[str]) -> str | None:
     return None
 
 
-def _rows(tokens: list[tuple[str, str]], words: list[str]) -> str | None:
-    texts = [text for _, text in tokens]
+Judge = Callable[[list[str], list[Token]], str | None]
+_BY_STATEMENT: Final[dict[str, Judge]] = {
+    **dict.fromkeys(("exec", "execute", "call", "do"), _procedure),
+    **dict.fromkeys(("load", "unload", "import", "export"), _move),
+    "alter": _alter,
+    "create": _create,
+    "set": _set,
+    "pragma": _pragma,
+    "copy": _copy,
+}
+
+
+# --- rows: DELETE and UPDATE without a real WHERE
+
+
+def _rows(tokens: list[Token], words: list[str]) -> str | None:
     if "merge" in words[:1] and "delete" in words:
         return "deletes rows"
     if "detach" in words and "delete" in words:
         return "empties a graph"
     if words[0] == "match" and ("delete" in words or "remove" in words):
         return "deletes from a graph"
-    for index, (kind, text) in enumerate(tokens):
-        if kind != "word" or text not in ("delete", "update"):
-            continue
-        before = texts[index - 1] if index else ""
-        following = texts[index + 1] if index + 1 < len(texts) else ""
-        if before in ("on", ".", "for", "for_", "key", "after", "before", "or") or following in (",", "=", ")", "."):
-            continue
-        if (
-            text == "delete"
-            and following not in ("from", "top", "low_priority", "quick", "ignore")
-            and words[0] != "delete"
-        ):
-            continue
-        if text == "update" and "set" not in texts[index:]:
-            continue
-        if not _has_real_where(tokens[index:]):
-            return "deletes every row" if text == "delete" else "changes every row"
+    texts = ["", *(text for _, text in tokens), ""]
+    for at, token in enumerate(tokens):
+        if token in _CHANGES and _is_statement(texts, at, words[0]) and not _has_real_where(tokens, at):
+            return _CHANGES[token]
     return None
 
 
-def _has_real_where(tokens: list[tuple[str, str]]) -> bool:
-    """A WHERE that compares a column with something."""
-    places = [i for i, token in enumerate(tokens) if token == ("word", "where")]
-    if not places:
+def _is_statement(texts: list[str], at: int, first: str) -> bool:
+    """Rather than `ON DELETE`, a column of that name, or `FOR UPDATE`. `texts` has one before the first token."""
+    before, verb, following = texts[at : at + 3]
+    if before in _NO_VERB_BEHIND or following in (",", "=", ")", "."):
         return False
-    condition = tokens[places[0] + 1 :]
-    text = " ".join(t for _, t in condition)
-    if _TAUTOLOGY.search(text):
-        return False
-    return any(
-        kind in ("word", "name") and value not in ("true", "not", "null", "is", "and", "or", "exists", "select")
-        for kind, value in condition
-    )
+    if verb == "update":
+        return "set" in texts[at : at + _MAX_CLAUSE]
+    return first == "delete" or following in ("from", "top", "low_priority", "quick", "ignore")
 
 
+def _has_real_where(tokens: list[Token], at: int) -> bool:
+    """A WHERE behind it that compares a column with something."""
+    clause = tokens[at : at + _MAX_CLAUSE]
+    if _WHERE not in clause:
+        return False
+    condition = clause[clause.index(_WHERE) + 1 :]
+    if _TAUTOLOGY.search(" ".join(text for _, text in condition)):
+        return False
+    return any(kind in ("word", "name") and text not in _NO_COLUMNS for kind, text in condition)
+
+
+_CHANGES: Final = {("word", "delete"): "deletes every row", ("word", "update"): "changes every row"}
+_NO_VERB_BEHIND: Final = ("on", ".", "for", "for_", "key", "after", "before", "or")
+_WHERE: Final = ("word", "where")
+_NO_COLUMNS: Final = ("true", "not", "null", "is", "and", "or", "exists", "select")
+_MAX_CLAUSE: Final = 1000
 _TAUTOLOGY: Final = re.compile(
     r"(?:^|\bor )\(? ?(?:(\d+|'[^']*') = \1|true|not false|1|(\w+) = \2|\w+ (?:> = 0|> 0|> - 1|! = 0|< > 0|is not null|like '%'|= \w+\.\w+ \|\|)|\d+ < \d+) ?\)?(?:$| or\b| returning| limit)"
 )
-
-
-def _is_bad(word: str) -> bool:
-    return any(part in word for part in ("delete", "drop", "purge", "truncate", "reset", "wipe", "clear", "remove"))

@@ -4,7 +4,11 @@ Only what is asked for counts: questions about deleting, and what was deleted, d
 """
 
 import re
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
+
+from server.hooks.policy.danger.arguments import keys
+from server.hooks.policy.danger.leaves import leaves
 
 _ORDERS: Final = tuple(
     (re.compile(shape, re.IGNORECASE), reason)
@@ -62,8 +66,21 @@ _QUESTIONS: Final = re.compile(
 _THEN: Final = re.compile(r"\b(?:and|then|und|dann|et|puis|y|luego|e poi)\b|然后|并|そして|и затем", re.IGNORECASE)
 
 
+_MAX_CHARS: Final = 4000
+
+
+def by_orders(given: Mapping[str, Any], *, only_foreign: bool = False) -> str | None:
+    """`only_foreign`: what begins with a plain letter may be a command line, and is left to others."""
+    for key, value in leaves(given):
+        if not isinstance(value, str) or (only_foreign and value.strip()[:1].isascii()):
+            continue
+        if (key in keys.ORDERS or len(given) == 1) and (reason := judge_order(value)):
+            return reason
+    return None
+
+
 def judge_order(text: str) -> str | None:
-    text = text[:4000]
+    text = text[:_MAX_CHARS]
     if _QUESTIONS.match(text) and not _THEN.search(text):
         return None
     for shape, reason in _ORDERS:

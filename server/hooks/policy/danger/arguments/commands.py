@@ -1,0 +1,120 @@
+"""Arguments that are command lines, or lists of a program and its arguments."""
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from server.hooks.policy.danger.arguments import keys
+from server.hooks.policy.danger.code.python import judge_python
+from server.hooks.policy.danger.commands.line import RUNNER, judge_argv, judge_shell
+from server.hooks.policy.danger.leaves import leaves
+from server.hooks.policy.danger.sql import judge_sql, looks_like_sql
+from server.hooks.policy.redaction.words import words_of
+
+_NAMING: Final = ("kubectl", "docker", "npm", "helm", "terraform", "aws", "gcloud", "az", "adb", "git")
+"""Programs whose tools take the arguments alone."""
+_BEHIND: Final = ("args", "command", "arguments", "cmd")
+_TAKING_LINES: Final = frozenset("sh bash zsh echo python python3 node cmd powershell git grep printf".split())
+"""Programs among whose arguments one may look like a command line."""
+_SQL_STARTS: Final = frozenset("select insert update delete drop truncate alter create grant".split())
+_PYTHON_STARTS: Final = ("import ", "from ", "#!/usr/bin/env python", "#!/usr/bin/python")
+_BEYOND_DOUBT: Final = re.compile(
+    r"\s*(?:sudo\s|rm\s+-|dd\s+if=|mkfs|shutdown\s|reboot\b|curl\s[^|]*\|\s*(?:ba|z)?sh|wget\s[^|]*\|\s*(?:ba|z)?sh|chmod\s+-R|chown\s+-R"
+    r"|git\s+push\s|git\s+reset\s|kubectl\s|docker\s|systemctl\s|kill(?:all)?\s|del\s+/|format\s+[A-Za-z]:|Remove-Item\s|iptables\s|userdel\s"
+    r"|find\s.*-delete|bash\s+-c|sh\s+-c|powershell\s)"
+)
+
+
+def by_commands(tool: str, given: Mapping[str, Any]) -> str | None:
+    """For tools that run commands."""
+    argv = _program_and_arguments(given) or _named_by_tool(tool, given)
+    if argv:
+        return judge_argv(argv)
+    for key, value in leaves(given):
+        if key not in keys.NO_COMMANDS and (reason := _judge(key, value)):
+            return reason
+    if isinstance(given.get("target"), str) and "make" in words_of(tool):
+        return judge_argv(["make", given["target"]])
+    return None
+
+
+def by_hidden_commands(given: Mapping[str, Any]) -> str | None:
+    """For any tool: under a name that promises a command, or a command line beyond doubt, or SQL that says it is."""
+    for key, value in leaves(given):
+        if key in keys.COMMANDS and (reason := _promised(value)):
+            return reason
+    for key, value in leaves(given):
+        for item in value if isinstance(value, list) else [value]:
+            if isinstance(item, str) and (reason := _beyond_doubt(key, item)):
+                return reason
+    return None
+
+
+def _program_and_arguments(given: Mapping[str, Any]) -> list[str] | None:
+    for program in keys.PROGRAMS:
+        for arguments in keys.ARGUMENTS:
+            first, rest = given.get(program), given.get(arguments)
+            if isinstance(first, str) and isinstance(rest, list):
+                head = first.split() if " " in first and "/" not in first else [first]
+                return [*head, *map(str, rest)]
+    return None
+
+
+def _named_by_tool(tool: str, given: Mapping[str, Any]) -> list[str] | None:
+    """`git` with `args`: the tool's name is the program."""
+    words = words_of(tool)
+    if "git" in words and isinstance(given.get("args"), (list, str)):
+        return ["git", *_words(given["args"])]
+    behind = next((given[key] for key in _BEHIND if isinstance(given.get(key), (list, str))), None)
+    for program in _NAMING:
+        if program in words and behind:
+            first = str(behind[0] if isinstance(behind, list) else behind.split(" ")[0])
+            if first != program:
+                return [program, *_words(behind)]
+    return None
+
+
+def _words(given: list[Any] | str) -> list[str]:
+    return given.split() if isinstance(given, str) else list(map(str, given))
+
+
+def _judge(key: str, value: Any) -> str | None:
+    if isinstance(value, str):
+        return _line(key, value)
+    return _list(value) if _is_texts(value) else None
+
+
+def _line(key: str, value: str) -> str | None:
+    if key == "code":
+        return judge_sql(value) if looks_like_sql(value) else judge_shell(value)
+    if looks_like_sql(value) and value.split(None, 1)[0].lower() in _SQL_STARTS:
+        return judge_sql(value)
+    if value.lstrip().startswith(_PYTHON_STARTS):
+        return judge_python(value, RUNNER)
+    return judge_shell(value)
+
+
+def _list(value: list[str]) -> str | None:
+    """Either arguments, or command lines, or what may be both."""
+    is_argv = bool(value) and " " not in value[0].strip()
+    if is_argv and (reason := judge_argv(value)):
+        return reason
+    if is_argv and len(value) > 1 and (value[0] in _TAKING_LINES or not any(" " in item for item in value)):
+        return None
+    return next((reason for line in value if (reason := judge_shell(line))), None)
+
+
+def _promised(value: Any) -> str | None:
+    if isinstance(value, str):
+        return judge_shell(value) if " " in value else None
+    return _list(value) if value and _is_texts(value) else None
+
+
+def _beyond_doubt(key: str, text: str) -> str | None:
+    if key not in keys.TEXTS and _BEYOND_DOUBT.match(text) and (reason := judge_shell(text)):
+        return reason
+    return judge_sql(text) if key in keys.SAID_TO_BE_SQL and looks_like_sql(text) else None
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)

@@ -1,0 +1,68 @@
+"""Arguments that are statements of a database: SQL, Redis, MongoDB."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from server.hooks.policy.danger.arguments import keys
+from server.hooks.policy.danger.code.other import judge_code
+from server.hooks.policy.danger.commands.line import RUNNER
+from server.hooks.policy.danger.leaves import leaves
+from server.hooks.policy.danger.sql import judge_sql, looks_like_sql
+
+_PROGRAMS: Final = ("command", "script", "code", "query")
+_REDIS_KEYS: Final = ("argv", "command", "args", "cmd", "query", "commands", "line", "input")
+_REDIS: Final = frozenset(
+    "flushall flushdb shutdown del unlink config debug slaveof replicaof script eval evalsha rename renamenx move migrate "
+    "restore swapdb cluster acl failover getdel function module bgrewriteaof save client reset xtrim ltrim spop expire "
+    "pexpire expireat delete_all flush_all".split()
+)
+_REDIS_LOOKS: Final = frozenset(
+    "get list info help getname id exists usage whoami cat count nodes keyslot no-evict".split()
+)
+"""Behind such a command: it only looks."""
+_MONGO: Final = frozenset(
+    "dropdatabase drop delete deletemany remove dropuser droprole dropindexes shutdown dropallusersfromdatabase "
+    "renamecollection fsync compact setparameter grantrolestouser createuser updateuser replsetstepdown".split()
+)
+
+
+def by_sql(given: Mapping[str, Any]) -> str | None:
+    for key, value in leaves(given):
+        for text in value if isinstance(value, list) else [value]:
+            if isinstance(text, str) and (reason := _statement(key, text)):
+                return reason
+    return None
+
+
+def _statement(key: str, text: str) -> str | None:
+    is_sql = looks_like_sql(text)
+    if (is_sql or key in keys.SQL) and (reason := judge_sql(text)):
+        return reason
+    return judge_code(text, RUNNER) if key in _PROGRAMS and not is_sql else None
+
+
+def by_redis(given: Mapping[str, Any]) -> str | None:
+    for key, value in leaves(given):
+        words = value if isinstance(value, list) else value.split() if isinstance(value, str) else []
+        if key not in _REDIS_KEYS or not words:
+            continue
+        beside = given.get("args")
+        more = [*words[1:2], *(beside[:1] if isinstance(beside, list) else [])]
+        second = str(more[0]).lower() if more else ""
+        if str(words[0]).lower() in _REDIS and second not in _REDIS_LOOKS:
+            return "deletes keys or changes the server"
+    return None
+
+
+def by_mongo(given: Mapping[str, Any]) -> str | None:
+    command = given.get("command") or given.get("operation") or given.get("cmd")
+    if not isinstance(command, Mapping):
+        return None
+    verb = next((str(key).lower() for key in command if str(key).lower() in _MONGO), None)
+    if verb is None or (verb == "delete" and _names_what(command.get("deletes"))):
+        return None
+    return "drops or deletes"
+
+
+def _names_what(deletes: Any) -> bool:
+    return isinstance(deletes, list) and all(isinstance(one, Mapping) and one.get("q") for one in deletes)

@@ -1,0 +1,85 @@
+"""Single arguments that say more than the tool: switches, actions, who may see and do what."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from server.hooks.policy.danger.leaves import leaves
+from server.hooks.policy.danger.names.kinds import kind_of
+from server.hooks.policy.danger.verbs import DESTRUCTIVE
+from server.hooks.policy.redaction.words import words_of
+
+_DRY: Final = (
+    "dry_run dryRun dryrun simulate preview validate_only whatif what_if plan_only check_only draft is_draft noop explain"
+).split()
+_FORCING: Final = frozenset(
+    "permanent permanently force overwrite recursive purge purge_disks hard hard_delete delete_extraneous delete_extra wipe "
+    "skip_trash no_backup skip_backup no_confirm skip_confirmation destroy erase truncate factory_reset delete_source "
+    "remove_source mirror_delete cascade delete_after force_delete delete_all allow_data_loss i_am_sure disable_safety "
+    "ignore_safety clobber prune make_public public skip_final_snapshot replace_existing unsafe reset drop_existing "
+    "if_exists_replace delete_missing delete_data kick discard_changes force_push rewrite_history no_undo irreversible replace "
+    "is_admin is_superuser make_admin grant_admin".split()
+)
+_NEEDS_MORE: Final = frozenset("force recursive public prune reset all replace".split())
+"""They only say something about a tool that acts."""
+_ACTION_KEYS: Final = frozenset(
+    "action operation op method verb mode service task event command intent type function request cmd mutation_type procedure "
+    "transition".split()
+)
+_ACTIONS: Final = frozenset(
+    "delete remove destroy drop erase wipe purge truncate terminate unlock disarm shutdown reboot restart poweroff kill stop "
+    "reset factory_reset format uninstall revoke unlink rm ban publish pay transfer buy purchase dump_all refund sell disable "
+    "deactivate empty clear_all delete_all remove_all overwrite force_push merge_to_main power_off halt open_door "
+    "cancel_subscription close_account trash archive_all expel kick unsubscribe flush flushall flushdb mass_delete "
+    "bulk_delete deleteone deletemany detonate withdraw rollback "
+    "löschen supprimer eliminar borrar удалить 删除 削除 삭제".split()
+)
+_ACTING: Final = DESTRUCTIVE | frozenset(
+    "set sync move copy write push update upload apply extract unzip install migrate save replace rename put deploy restore "
+    "create bulk manage run chmod permissions share execute import edit unpack clone backup post configure clean cleanup".split()
+)
+_COMPARING: Final = frozenset("plan preview diff compare".split())
+_COUNTS: Final = frozenset("replicas desired_count desired_capacity num_nodes instances".split())
+_OVERWRITE_KEYS: Final = ("overwrite", "on_conflict", "if_exists", "conflict", "existing")
+_OVERWRITES: Final = ("all", "overwrite", "replace", "always", "yes", "true", "force")
+_SIGHT_KEYS: Final = ("visibility", "access", "acl", "sharing", "privacy", "audience")
+_EVERYBODY: Final = frozenset(
+    "public public_read everyone anyone world anyone_with_link anyone_with_the_link public_read_write all".split()
+)
+_RIGHTS_KEYS: Final = ("role", "permission", "permissions", "access_level", "level")
+_RIGHTS: Final = frozenset("admin owner administrator root superuser maintainer write_all full_control".split())
+_GIVING: Final = ("invite", "add", "set", "update", "create", "share", "change")
+
+
+def is_dry(given: Mapping[str, Any]) -> bool:
+    """The call says that it only tries."""
+    return any(given.get(key) is True for key in _DRY)
+
+
+def by_flags(tool: str, given: Mapping[str, Any]) -> str | None:
+    words = words_of(tool)
+    if _COMPARING & set(words):
+        return None
+    for key, value in leaves(given):
+        name = "_".join(words_of(key))
+        if value is True and name in _FORCING and (name not in _NEEDS_MORE or _ACTING & set(words)):
+            return f"`{key}` is on"
+        if value == 0 and value is not False and name in _COUNTS and (_ACTING | {"scale"}) & set(words):
+            return "stops something"
+        if isinstance(value, str) and (reason := _by_value(tool, words, key, name, value.strip().lower())):
+            return reason
+    return None
+
+
+def _by_value(tool: str, words: tuple[str, ...], key: str, name: str, value: str) -> str | None:
+    if value in ("0.0.0.0/0", "::/0") and not {"check", "describe"} & set(words):
+        return "opens something to everybody"
+    plain = value.replace("-", "_").replace(" ", "_")
+    if name in _ACTION_KEYS and plain in _ACTIONS and kind_of(tool) != "text":
+        return f"`{key}` is {plain}"
+    if name in _OVERWRITE_KEYS and plain in _OVERWRITES:
+        return "overwrites"
+    if name in _SIGHT_KEYS and plain in _EVERYBODY:
+        return "shows to everybody"
+    if name in _RIGHTS_KEYS and plain in _RIGHTS and (_ACTING & set(words) or words[0] in _GIVING):
+        return "gives rights away"
+    return None

@@ -1,0 +1,59 @@
+"""Things of a house: locks that open, guards that go off, heat without anybody there."""
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from server.hooks.policy.danger.leaves import leaves
+from server.hooks.policy.redaction.words import words_of
+
+_STATES: Final = ("off", "on", "open", "unlock", "disarm")
+"""Said by the tool's name, where no argument does."""
+_STATE_KEYS: Final = ("service", "action", "state", "command", "value")
+_DEVICE_KEYS: Final = ("domain", "entity_id", "entity", "device", "target", "zone", "device_id", "appliance", "name")
+_HEAT_KEYS: Final = ("temperature_c", "temperature", "target_temperature", "degrees", "celsius")
+_HOT_C: Final = 40
+
+
+def _words(words: str) -> re.Pattern[str]:
+    return re.compile(words.replace(" ", "|"), re.IGNORECASE)
+
+
+_HEATING: Final = _words("thermostat heating climate boiler sauna")
+_GUARDED: Final = _words(
+    "alarm lock door gate garage camera siren security smoke valve oven stove freezer fridge heater pump"
+)
+_LOCKS: Final = _words("lock door gate garage cover")
+_GUARDS: Final = _words("alarm camera siren security smoke freezer fridge")
+_HAZARDS: Final = _words("oven stove heater valve gas siren")
+_OPENING: Final = frozenset("unlock open unlocked disarm alarm_disarm open_cover disarmed unlatch".split())
+_OFF: Final = frozenset("off turn_off disable disabled stop mute".split())
+_ON: Final = frozenset("on turn_on start preheat open".split())
+
+
+def by_home(tool: str, given: Mapping[str, Any]) -> str | None:
+    what = " ".join(str(given.get(key, "")) for key in _DEVICE_KEYS) + " " + tool
+    if _HEATING.search(what) and _is_hot(given):
+        return "heat without anybody there"
+    if not _GUARDED.search(what):
+        return None
+    state = _state(tool, given)
+    is_unlatched = state in ("turn_off", "off", "0", "false") and "light" not in what and _LOCKS.search(what)
+    if state in _OPENING or is_unlatched:
+        return "opens the house"
+    if state in _OFF and _GUARDS.search(what) and "clock" not in what and "set_alarm" not in what:
+        return "switches a guard off"
+    return "heat, gas or water without anybody there" if state in _ON and _HAZARDS.search(what) else None
+
+
+def _state(tool: str, given: Mapping[str, Any]) -> str:
+    told = next((given[key] for key in _STATE_KEYS if given.get(key)), None)
+    named = next((state for state in _STATES if state in words_of(tool)), "")
+    return str(told or named).lower()
+
+
+def _is_hot(given: Mapping[str, Any]) -> bool:
+    if "_f" in " ".join(given):  # Fahrenheit
+        return False
+    heats = (value for key, value in leaves(given) if key in _HEAT_KEYS and isinstance(value, (int, float)))
+    return next(heats, 0) >= _HOT_C

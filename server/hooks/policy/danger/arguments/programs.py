@@ -1,0 +1,53 @@
+"""Arguments that are programs: the language is told, or seen."""
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from server.hooks.policy.danger.arguments import keys
+from server.hooks.policy.danger.code.other import judge_code
+from server.hooks.policy.danger.code.python import judge_python
+from server.hooks.policy.danger.commands.line import RUNNER, judge_shell
+from server.hooks.policy.danger.leaves import leaves
+from server.hooks.policy.danger.sql import judge_sql
+from server.hooks.policy.redaction.words import words_of
+
+_SHELLS: Final = frozenset("bash shell sh zsh terminal".split())
+_SHELL_LANGUAGES: Final = ("bash", "sh", "shell", "zsh", "powershell", "cmd")
+_PYTHONS: Final = frozenset("python python3 ipython jupyter notebook".split())
+_PYTHON: Final = re.compile(r"^\s*(?:import \w|from \w+ import|def \w+\(|print\()", re.MULTILINE)
+_R_CALLS: Final = re.compile(r"\b(?:unlink|file\.remove|system2?)\(")
+
+
+def by_code(tool: str, given: Mapping[str, Any]) -> str | None:
+    words = frozenset(words_of(tool))
+    language = str(given.get("language", "")).lower()
+    if words & _SHELLS and not language:
+        language = "bash"
+    for key, value in leaves(given):
+        if isinstance(value, list):
+            reasons = (judge_code(item, RUNNER) for item in value if isinstance(item, str))
+            reason = next((reason for reason in reasons if reason), None)
+        elif isinstance(value, str) and key not in keys.NO_CODE:
+            reason = _program(value, language, words)
+        else:
+            reason = None
+        if reason:
+            return reason
+    return None
+
+
+def _program(text: str, language: str, words: frozenset[str]) -> str | None:
+    if language in _SHELL_LANGUAGES:
+        return judge_shell(text)
+    if language == "sql":
+        return judge_sql(text)
+    if language.startswith("py") or words & _PYTHONS or (not language and _is_python(text)):
+        return judge_python(text, RUNNER)
+    if reason := judge_code(text, RUNNER):
+        return reason
+    return "deletes files" if "r" in words and _R_CALLS.search(text) else None
+
+
+def _is_python(code: str) -> bool:
+    return bool(_PYTHON.search(code)) and "{" not in code.split("\n", maxsplit=1)[0]
