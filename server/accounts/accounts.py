@@ -5,9 +5,9 @@ import time
 from collections.abc import Callable, Sequence
 
 from server import config
+from server.accounts.failed_attempts import FailedAttempts
 from server.accounts.identity import Identity
 from server.accounts.jwt_tokens import JwtVerifier
-from server.accounts.patience import Patience
 from server.accounts.sessions import Sessions
 from server.accounts.tokens import TokenTable
 from server.errors import AuthError, CredentialExpired, KeysUnavailable, TooManyAttempts
@@ -28,7 +28,7 @@ class Accounts:
         self._tokens = TokenTable(security.tokens, keys)
         self._jwt = JwtVerifier.build(security.jwt)
         self._sessions = Sessions(keys, self._tokens, lasts_s=security.session_s, now=now)
-        self._patience = Patience()
+        self._failed = FailedAttempts()
         self._clock = clock
 
     @property
@@ -38,7 +38,7 @@ class Accounts:
 
     async def by_token(self, token: str, address: str) -> Identity:
         """Raises AuthError: a wrong token, too many of them from `address`, or a provider that does not answer."""
-        wait_s = self._patience.wait_s(address, self._clock())
+        wait_s = self._failed.wait_s(address, self._clock())
         if wait_s > 0:
             text = f"too many wrong tokens from your address; try again in {math.ceil(wait_s)} s"
             raise TooManyAttempts(text, retry_after_s=wait_s)
@@ -47,7 +47,7 @@ class Accounts:
         except (KeysUnavailable, CredentialExpired):
             raise
         except AuthError:
-            self._patience.note_failure(address, self._clock())
+            self._failed.note_failure(address, self._clock())
             raise
 
     def by_session(self, value: str) -> Identity | None:

@@ -6,7 +6,7 @@ import pytest
 
 from server import config
 from server.accounts.accounts import Accounts
-from server.accounts.patience import FREE_TRIES
+from server.accounts.failed_attempts import FREE_TRIES
 from server.config import Secret
 from server.errors import AuthError, CredentialExpired, TooManyAttempts
 from tests.accounts.keys import ELLIPTIC, pem, token

@@ -12,7 +12,7 @@ FORGET_S: Final = 900.0
 MAX_ADDRESSES: Final = 10_000
 
 
-class Patience:
+class FailedAttempts:
     """After FREE_TRIES failures each further one doubles the wait, up to MAX_WAIT_S.
 
     A success in between changes nothing: who has one token could else guess at
