@@ -1,4 +1,4 @@
-"""The corpora of the tool policy are whole: they parse, their labels hold, their halves are even."""
+"""The two sets of corpora for the tool policy are whole: they parse, their labels hold, their halves are even."""
 
 import hashlib
 import json
@@ -9,19 +9,21 @@ from typing import Any
 
 import pytest
 
-FOLDER = Path(__file__).parent / "policy"
+HERE = Path(__file__).parent
+SETS = ("policy", "policy_two")
 CALLS = ("dangerous_calls", "harmless_calls")
 RESULTS = ("secrets", "harmless_texts")
 LABELS = {"dangerous_calls": "dangerous", "harmless_calls": "harmless", "harmless_texts": "harmless"}
 PERMISSIONS = {"dangerous_calls": {"WRITE", "EXTERNAL"}, "harmless_calls": {"READ", "WRITE", "EXTERNAL"}}
 LEAST_LINES = 330
 
+each_set = pytest.mark.parametrize("folder", SETS)
 each_corpus = pytest.mark.parametrize("corpus", [*CALLS, *RESULTS])
 
 
 @cache
-def lines(corpus: str) -> list[dict[str, Any]]:
-    text = (FOLDER / f"{corpus}.jsonl").read_text("utf-8")
+def lines(folder: str, corpus: str) -> list[dict[str, Any]]:
+    text = (HERE / folder / f"{corpus}.jsonl").read_text("utf-8")
     return [json.loads(line) for line in text.removesuffix("\n").split("\n")]
 
 
@@ -49,39 +51,53 @@ def strings(value: object) -> Iterator[str]:
                 yield from strings(item)
 
 
+@each_set
 @each_corpus
-def test_a_corpus_is_large_enough_to_say_something(corpus: str) -> None:
-    assert len(lines(corpus)) >= LEAST_LINES
+def test_a_corpus_is_large_enough_to_say_something(folder: str, corpus: str) -> None:
+    assert len(lines(folder, corpus)) >= LEAST_LINES
 
 
+@each_set
 @each_corpus
-def test_the_halves_are_roughly_equal(corpus: str) -> None:
-    share = sum(map(is_shaping, lines(corpus))) / len(lines(corpus))
+def test_the_halves_are_roughly_equal(folder: str, corpus: str) -> None:
+    share = sum(map(is_shaping, lines(folder, corpus))) / len(lines(folder, corpus))
 
     assert 0.42 <= share <= 0.58
 
 
+@each_set
 @each_corpus
-def test_the_readme_tells_how_many_lines_a_corpus_has(corpus: str) -> None:
-    assert f"| `{corpus}.jsonl` | {len(lines(corpus))} |" in (FOLDER / "README.md").read_text("utf-8")
+def test_the_readme_tells_how_many_lines_a_corpus_has(folder: str, corpus: str) -> None:
+    readme = (HERE / folder / "README.md").read_text("utf-8")
+
+    assert f"| `{corpus}.jsonl` | {len(lines(folder, corpus))} |" in readme
 
 
 def test_no_id_stands_twice() -> None:
-    ids = [line["id"] for corpus in (*CALLS, *RESULTS) for line in lines(corpus)]
+    ids = [line["id"] for folder in SETS for corpus in (*CALLS, *RESULTS) for line in lines(folder, corpus)]
 
     assert len(ids) == len(set(ids))
 
 
+@each_set
 @pytest.mark.parametrize("corpora", [CALLS, RESULTS])
-def test_no_line_stands_twice_and_none_has_two_labels(corpora: tuple[str, ...]) -> None:
-    seen = [content(line) for corpus in corpora for line in lines(corpus)]
+def test_no_line_stands_twice_in_a_set(folder: str, corpora: tuple[str, ...]) -> None:
+    seen = [content(line) for corpus in corpora for line in lines(folder, corpus)]
 
     assert len(seen) == len(set(seen))
 
 
+@pytest.mark.parametrize("corpora", [CALLS, RESULTS])
+def test_no_line_has_two_labels(corpora: tuple[str, str]) -> None:
+    guarded, harmless = ({content(line) for folder in SETS for line in lines(folder, corpus)} for corpus in corpora)
+
+    assert not guarded & harmless
+
+
+@each_set
 @pytest.mark.parametrize("corpus", CALLS)
-def test_a_call_has_a_tool_a_permission_arguments_and_a_reason(corpus: str) -> None:
-    for line in lines(corpus):
+def test_a_call_has_a_tool_a_permission_arguments_and_a_reason(folder: str, corpus: str) -> None:
+    for line in lines(folder, corpus):
         assert set(line) == {"id", "tool", "permission", "arguments", "label", "why"}, line
         assert line["label"] == LABELS[corpus], line
         assert line["permission"] in PERMISSIONS[corpus], line
@@ -90,15 +106,17 @@ def test_a_call_has_a_tool_a_permission_arguments_and_a_reason(corpus: str) -> N
         assert line["why"], line
 
 
-def test_a_harmless_result_has_one_content_and_its_label() -> None:
-    for line in lines("harmless_texts"):
+@each_set
+def test_a_harmless_result_has_one_content_and_its_label(folder: str) -> None:
+    for line in lines(folder, "harmless_texts"):
         assert set(line) in ({"id", "text", "label"}, {"id", "value", "label"}), line
         assert line["label"] == LABELS["harmless_texts"], line
         assert isinstance(line.get("text", ""), str), line
 
 
-def test_each_secret_stands_in_its_result() -> None:
-    for line in lines("secrets"):
+@each_set
+def test_each_secret_stands_in_its_result(folder: str) -> None:
+    for line in lines(folder, "secrets"):
         assert set(line) in ({"id", "text", "secrets", "kind"}, {"id", "value", "secrets", "kind"}), line
         assert isinstance(line.get("text", ""), str), line
         assert line["kind"], line
@@ -108,10 +126,11 @@ def test_each_secret_stands_in_its_result() -> None:
         assert not missing, f"{line['id']}: {missing} is not in its result"
 
 
-def test_no_harmless_result_holds_a_known_secret() -> None:
-    known = {secret for line in lines("secrets") for secret in line["secrets"]}
+@each_set
+def test_no_harmless_result_holds_a_known_secret(folder: str) -> None:
+    known = {secret for line in lines(folder, "secrets") for secret in line["secrets"]}
     told = "\n".join(
-        string for line in lines("harmless_texts") for string in strings(line.get("text", line.get("value")))
+        string for line in lines(folder, "harmless_texts") for string in strings(line.get("text", line.get("value")))
     )
 
     assert not [secret for secret in known if secret in told]
