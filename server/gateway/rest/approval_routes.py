@@ -5,7 +5,6 @@ from typing import Final
 from server.gateway.rest.bodies import ApprovalList, Done
 from server.gateway.rest.operation import Answer, Call, Operation, Refusal
 from server.storage.approvals import ApprovalTable
-from server.storage.audit_entry import AuditEntry
 from server.storage.audit_log import AuditLog
 
 PATH: Final = "/api/approvals"
@@ -44,14 +43,5 @@ class ApprovalRoutes:
         approval_id = call.request.match_info["id"]
         if not await self._table.remove(call.visitor.user_id, approval_id):
             raise Refusal(404, "approval_unknown", "you have approved nothing under this id; it may be revoked already")
-        self._audit.append(
-            AuditEntry(
-                phase="approval",
-                outcome="revoked",
-                user=call.visitor.user_id,
-                address=call.visitor.address,
-                handler="rest",
-                details={"approval": approval_id[:64]},
-            )
-        )
+        self._audit.append(call.entry("approval", "revoked", details={"approval": approval_id[:64]}))
         return Answer(Done())

@@ -15,6 +15,7 @@ from server.errors import PolicyError, StorageError
 from server.gateway.answers import refuse
 from server.gateway.auth import Doorkeeper
 from server.session.visitor import Visitor
+from server.storage.audit_entry import AuditEntry
 
 logger = logging.getLogger(__name__)
 
@@ -45,6 +46,18 @@ class Call:
     visitor: Visitor
     query: Any
     """An instance of the operation's `query`."""
+
+    def entry(self, phase: str, outcome: str, *, message: str = "", details: dict[str, Any]) -> AuditEntry:
+        """For the audit log: what whoever calls has changed."""
+        return AuditEntry(
+            phase=phase,
+            outcome=outcome,
+            user=self.visitor.user_id,
+            address=self.visitor.address,
+            handler="rest",
+            message=message,
+            details=details,
+        )
 
 
 @dataclass(frozen=True, slots=True)

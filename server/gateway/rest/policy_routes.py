@@ -114,7 +114,7 @@ class PolicyRoutes:
                 "somebody has changed it since you read it; read it again and repeat your change",
                 ETag=_quoted(self._tag(call.query.scope, user)),
             )
-        self._note(call, scope, saved.version, own)
+        self._audit.append(_entry(call, scope, saved.version, own))
         return Answer(PolicySaved(version=saved.version), {"ETag": _quoted(self._tag(call.query.scope, user))})
 
     async def _list(self, _call: Call) -> Answer:
@@ -133,30 +133,19 @@ class PolicyRoutes:
         given = {tag.strip() for tag in wanted.split(",")}
         return "*" in given or _quoted(self._tag(scope, user)) in given
 
-    def _note(self, call: Call, scope: Scope, version: int, document: PolicyDocument) -> None:
-        self._audit.append(
-            AuditEntry(
-                phase="policy",
-                outcome="stored",
-                user=call.visitor.user_id,
-                address=call.visitor.address,
-                handler="rest",
-                message=f"the {scope}'s policy is version {version}",
-                details={
-                    "scope": scope,
-                    "version": version,
-                    "stages": {
-                        name: [handler.type for handler in stage.handlers] if stage.enabled else "off"
-                        for name, stage in document.stages()
-                    },
-                },
-            )
-        )
-
 
 def _require_operator(call: Call) -> None:
     if not call.visitor.is_operator:
         raise Refusal(403, "operators_only", "the operator's document is for operators; leave `scope` out for your own")
+
+
+def _entry(call: Call, scope: Scope, version: int, document: PolicyDocument) -> AuditEntry:
+    stages = {
+        name: [handler.type for handler in stage.handlers] if stage.enabled else "off"
+        for name, stage in document.stages()
+    }
+    details = {"scope": scope, "version": version, "stages": stages}
+    return call.entry("policy", "stored", message=f"the {scope}'s policy is version {version}", details=details)
 
 
 def _quoted(tag: str) -> str:
