@@ -90,15 +90,20 @@ class EndpointEngine:
         self._endpoint = endpoint
         self._timeout_s = timeout_s
         self._client: OpenAIClient | None = None
+        self._status = SpeechPart(state="ready", name=f"{endpoint.model} at {endpoint.host}")
 
     languages: list[str] = []  # noqa: RUF012  a constant that the protocols show as a list
 
     @property
     def status(self) -> SpeechPart:
-        return SpeechPart(state="ready", name=f"{self._endpoint.model} at {self._endpoint.host}")
+        return self._status  # asked for with every frame of sound
 
     async def start(self) -> None:
-        await asyncio.to_thread(self._connected)  # imports, before somebody waits for them
+        client = await asyncio.to_thread(self._endpoint.client)  # imports, before somebody waits for them
+        if self._client is None:
+            self._client = client
+        else:  # somebody did not wait
+            await client.aclose()
 
     async def aclose(self) -> None:
         client, self._client = self._client, None

@@ -1,5 +1,7 @@
 """Recognition: what each provider makes of an utterance, and of trouble."""
 
+import asyncio
+import gc
 import io
 import sys
 import wave
@@ -47,6 +49,20 @@ async def test_the_embedded_recogniser_gives_the_words_of_its_worker() -> None:
     assert made.languages == ["en", "zh"]
     assert made.status.state == "ready"
     await made.aclose()
+
+
+async def test_an_endpoint_that_is_asked_while_it_starts_leaves_no_connection_open() -> None:
+    async with speech_server(text="Hello.") as server:
+        made = recognizer(server)
+        starting = asyncio.create_task(made.start())
+        await asyncio.sleep(0)
+
+        assert await made.recognize(b"\1\2" * 8000) == "Hello."
+        await starting
+        assert await made.recognize(b"\1\2" * 8000) == "Hello."
+        await made.aclose()
+
+    gc.collect()  # what is left open warns now, and warnings are errors
 
 
 async def test_an_openai_endpoint_gets_a_wav_and_gives_words() -> None:
