@@ -1,99 +1,22 @@
-"""Policy editor, audit log and remembered approvals, as operators and users meet them in a real browser."""
+"""The policy editor, as operators and users meet it in a real browser."""
 
-import asyncio
-import csv
-import json
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-import pytest_asyncio
-from aiohttp import ClientSession
-from playwright.async_api import BrowserContext, Locator, Page, expect
+from playwright.async_api import expect
 
-from tests.e2e.conftest import EXPECTED_ERRORS, LIMIT_MS
 from tests.e2e.parley_page import ParleyPage
-from tests.support.openai_script import Json, calls, text
+from tests.e2e.policy.policy_page import AUDIT, ZONE, Opened, add, handlers, save, stage, store, stored, types
+from tests.support.openai_script import calls, text
 from tests.support.openai_server import OpenAIServer
 from tests.support.server_process import ServerProcess, endpoint
 
 ANNA = "annas-token-0123456789"
 OLGA = "olgas-token-0123456789"
-AUDIT = {"type": "audit_log"}
-HOSTILE = '<img src=x onerror="window.pwned=1"><script>window.pwned=2</script><b>&amp;"\''
-ZONE = {"timezone": "Asia/Tokyo"}
 GROUND = "getComputedStyle(document.body).backgroundColor"
 OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-
-Opened = Callable[..., Awaitable[Page]]
-
-
-@pytest_asyncio.fixture(loop_scope="session")
-async def governed(tmp_path: Path, model: OpenAIServer) -> AsyncIterator[ServerProcess]:
-    settings = {"agent": {"planning": False}, "hooks": {"approval": {"timeout_s": 30}}}
-    async with ServerProcess(tmp_path, environ=endpoint(model.url), settings=settings) as server:
-        yield server
-
-
-@pytest_asyncio.fixture(loop_scope="session")
-async def opened(context: BrowserContext, governed: ServerProcess) -> AsyncIterator[Opened]:
-    """Opens a view of the policy page; at the end none may have complained."""
-    complaints: list[str] = []
-
-    async def open_view(view: str, url: str = governed.url) -> Page:
-        tab = await context.new_page()
-        tab.on("pageerror", lambda error: complaints.append(str(error)))
-        tab.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
-        await tab.goto(f"{url}/policy.html#/{view}")
-        return tab
-
-    yield open_view
-    assert [line for line in complaints if not EXPECTED_ERRORS.search(line)] == []
-
-
-async def store(server: ServerProcess, document: Json, scope: str = "user") -> None:
-    """As another program would."""
-    async with ClientSession() as http:
-        answer = await http.post(
-            f"{server.url}/api/hooks/config?scope={scope}", json=document, headers={"If-Match": "*"}
-        )
-        assert answer.status == 200, await answer.text()
-
-
-async def stored(server: ServerProcess, scope: str = "user") -> Any:
-    async with ClientSession() as http:
-        return await (await http.get(f"{server.url}/api/hooks/config?scope={scope}")).json()
-
-
-def stage(tab: Page, name: str) -> Locator:
-    return tab.locator(".stage", has=tab.get_by_text(name, exact=True))
-
-
-def handlers(tab: Page, name: str) -> Locator:
-    return stage(tab, name).locator("[data-handler]")
-
-
-async def types(tab: Page, name: str) -> list[str]:
-    fields = stage(tab, name).locator("select[data-field=type]")
-    return [str(value) for value in await fields.evaluate_all("fields => fields.map(field => field.value)")]
-
-
-async def add(tab: Page, name: str, kind: str) -> Locator:
-    """Returns the new handler."""
-    button = stage(tab, name).get_by_role("button", name="Add a handler")
-    await expect(button).to_be_visible()  # the policy is read
-    before = await handlers(tab, name).count()
-    await button.click()
-    await expect(handlers(tab, name)).to_have_count(before + 1)
-    await handlers(tab, name).last.locator("select").select_option(kind)
-    return handlers(tab, name).last
-
-
-async def save(tab: Page) -> None:
-    await tab.get_by_role("button", name="Save", exact=True).click()
-    await expect(tab.get_by_role("status")).to_contain_text("Saved: version")
 
 
 async def test_a_policy_that_is_saved_stops_the_next_dangerous_call(
@@ -132,7 +55,7 @@ async def test_handlers_are_ordered_with_the_keyboard_alone(opened: Opened, gove
     await tab.keyboard.press("Alt+ArrowUp")
 
     await tab.keyboard.press("Control+s")
-    await expect(tab.get_by_role("status")).to_contain_text("Saved: version 2")
+    await expect(tab.get_by_role("status")).to_contain_text("Saved: version")
     assert [handler["type"] for handler in (await stored(governed))["post_tool_use"]["handlers"]] == [
         "security_scan",
         "audit_log",
@@ -267,15 +190,12 @@ async def test_a_user_sees_what_the_operator_has_locked_and_only_operators_may_l
 
 async def test_leaving_with_changes_asks_first(opened: Opened) -> None:
     tab = await opened("policy")
-    asked: list[str] = []
-
-    async def stay(dialog: Any) -> None:
-        asked.append(dialog.type)
-        await dialog.dismiss()
-
-    tab.on("dialog", lambda dialog: asyncio.ensure_future(stay(dialog)))
     await stage(tab, "pre_tool_use").locator("select").select_option("Off")
-    await tab.evaluate("setTimeout(() => location.reload())")
+    async with tab.expect_event("dialog") as asked:
+        await tab.evaluate("setTimeout(() => location.reload())")
+    dialog = await asked.value
+    assert dialog.type == "beforeunload"
+    await dialog.dismiss()
     await expect(tab.get_by_text("Changes that are not saved.")).to_be_visible()
     await tab.get_by_role("link", name="Audit log").click()
     await tab.get_by_role("link", name="Tool policy").click()
@@ -286,108 +206,6 @@ async def test_leaving_with_changes_asks_first(opened: Opened) -> None:
     await expect(tab.get_by_label("Mine")).to_be_checked()
     await tab.get_by_role("button", name="Undo").click()
     await expect(tab.get_by_role("button", name="Save", exact=True)).to_be_disabled()
-    assert asked == ["beforeunload"]
-
-
-async def fill_audit(server: ServerProcess, page: ParleyPage, model: OpenAIServer) -> None:
-    await store(server, {"pre_tool_use": [AUDIT], "post_tool_use": [AUDIT], "tool_error": [AUDIT]})
-    model.queue(calls(("current_time", {"timezone": HOSTILE})), calls(("current_time", ZONE)), text("Done."))
-    await page.ask_and_wait("What time is it?")
-
-
-async def test_the_audit_log_is_filtered_opened_and_exported(
-    opened: Opened,
-    new_page: Callable[[str], ParleyPage],
-    governed: ServerProcess,
-    model: OpenAIServer,
-    tmp_path: Path,
-) -> None:
-    page = new_page(governed.url)
-    await page.open()
-    await fill_audit(governed, page, model)
-    tab = await opened("audit")
-    rows = tab.locator("tr:has(> td[data-label])")
-    await expect(rows.filter(has_text="policy")).to_have_count(1)
-
-    await tab.get_by_label("Tool", exact=True).fill("current_*")
-    await tab.get_by_role("combobox", name="What").select_option("post_tool_use")
-    await tab.get_by_label("Text", exact=True).fill("tokyo")
-    await tab.keyboard.press("Enter")
-    await expect(rows).to_have_count(1)
-    await expect(tab.get_by_role("log")).to_contain_text("1 entry, newest first.")
-    await expect(tab.get_by_role("columnheader", name="Time")).to_have_attribute("aria-sort", "descending")
-    await rows.get_by_role("button", name="Details of post_tool_use current_time").click()
-    await expect(tab.locator(".details")).to_contain_text("Asia/Tokyo")
-    await expect(tab.locator(".details")).to_contain_text(re.compile("hash[0-9a-f]{64}"))
-
-    for name, suffix in (("JSON Lines", "jsonl"), ("CSV", "csv")):
-        async with tab.expect_download() as download:
-            await tab.get_by_role("link", name=f"Export as {name}").click()
-        file = tmp_path / suffix
-        await (await download.value).save_as(file)
-        assert (await download.value).suggested_filename.endswith(suffix)
-        read = file.read_text()
-        tools = (
-            [json.loads(line)["entry"]["tool"] for line in read.splitlines()]
-            if suffix == "jsonl"
-            else [row["tool"] for row in csv.DictReader(read.splitlines())]
-        )
-        assert tools == ["current_time"]
-
-    await tab.get_by_role("button", name="Clear").click()
-    await expect(tab.get_by_label("Tool", exact=True)).to_have_value("")
-    await expect(rows.filter(has_text="policy")).to_have_count(1)
-    for button in await rows.get_by_role("button").all():
-        await button.click()
-    await expect(tab.locator(".details", has_text=HOSTILE).first).to_be_visible()
-    assert await tab.locator("img, #policy script, #policy b").count() == 0
-    assert await tab.evaluate("window.pwned") is None
-
-
-async def test_older_entries_come_a_page_at_a_time(opened: Opened, governed: ServerProcess) -> None:
-    for _ in range(55):
-        await store(governed, {"tool_skip": [AUDIT]})
-    tab = await opened("audit")
-    rows = tab.locator("tr:has(> td[data-label])")
-    await expect(rows).to_have_count(50)
-    await tab.get_by_role("button", name="Show older ones").click()
-
-    await expect(rows).to_have_count(55)
-    await expect(tab.get_by_role("button", name="Show older ones")).to_have_count(0)
-    assert await tab.evaluate("document.activeElement.id") == await rows.nth(50).get_by_role("button").get_attribute(
-        "id"
-    )
-
-
-async def test_a_remembered_approval_is_revoked_and_the_call_is_asked_about_again(
-    opened: Opened, new_page: Callable[[str], ParleyPage], governed: ServerProcess, model: OpenAIServer
-) -> None:
-    confirm = {"type": "dangerous_confirmation", "config": {"always": ["current_time"]}}
-    await store(governed, {"pre_tool_use": [confirm]})
-    page = new_page(governed.url)
-    await page.open()
-    model.queue(calls(("current_time", ZONE)), text("Done."))
-    await page.ask("What time is it?")
-    await page.tab.get_by_label("If allowed, remember").select_option("always")
-    await page.button("Allow").click()
-    await page.idle()
-    tab = await opened("approvals")
-    entry = tab.locator(".remembered")
-    await expect(entry).to_contain_text("Asia/Tokyo")
-
-    await entry.get_by_role("button", name="Revoke current_time").click()
-    await tab.keyboard.press("Escape")
-    await expect(entry.get_by_role("button", name="Revoke current_time")).to_be_focused()
-    await tab.keyboard.press("Enter")
-    await entry.get_by_role("button", name="Revoke", exact=True).click()
-    await expect(entry).to_have_count(0)
-    await expect(tab.get_by_role("log")).to_contain_text("You will be asked about current_time again.")
-
-    model.queue(calls(("current_time", ZONE)), text("Done."))
-    await page.ask("And now?")
-    await expect(page.tab.get_by_role("alertdialog", name="May current_time run?")).to_be_visible()
-    await page.tab.keyboard.press("Escape")
-    await page.idle()
 
 
 async def test_a_server_that_is_away_is_said_and_tried_again(opened: Opened, governed: ServerProcess) -> None:
@@ -412,7 +230,7 @@ async def test_each_view_can_be_used_on_a_phone_and_in_the_dark(
     opened: Opened, governed: ServerProcess, view: str
 ) -> None:
     long = {"type": "audit_log", "filter": {"tools": ["a" * 200], "arguments": {"b" * 100: "c" * 100}}}
-    await store(governed, {"pre_tool_use": [{**long, "locked": True}]}, "operator")
+    await store(governed, {"pre_tool_use": [{**long, "locked": True}]}, scope="operator")
     await store(governed, {"tool_skip": [long]})
     tab = await opened(view)
     await expect(tab.get_by_role("heading", level=2)).to_be_visible()
@@ -424,7 +242,7 @@ async def test_each_view_can_be_used_on_a_phone_and_in_the_dark(
         await expect(handlers(tab, "tool_skip").get_by_label("Tools")).to_be_visible()
     if view == "audit":
         await expect(tab.get_by_role("table")).to_be_visible()
-        await tab.get_by_role("button", name=re.compile("Details")).first.click(timeout=LIMIT_MS)
+        await tab.get_by_role("button", name=re.compile("Details")).first.click()
 
     assert await tab.evaluate(OVERFLOW) == 0
 

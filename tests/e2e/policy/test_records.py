@@ -1,0 +1,125 @@
+"""The audit log and the remembered approvals, as users meet them in a real browser."""
+
+import csv
+import json
+import re
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import pytest_asyncio
+from playwright.async_api import expect
+
+from tests.e2e.parley_page import ParleyPage
+from tests.e2e.policy.conftest import SETTINGS
+from tests.e2e.policy.policy_page import AUDIT, ZONE, Opened, audited, store
+from tests.support.openai_script import calls, text
+from tests.support.openai_server import OpenAIServer
+from tests.support.server_process import ServerProcess, endpoint
+
+HOSTILE = '<img src=x onerror="window.pwned=1"><script>window.pwned=2</script><b>&amp;"\''
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def fresh(tmp_path: Path, model: OpenAIServer) -> AsyncIterator[ServerProcess]:
+    """With an audit log of its own."""
+    async with ServerProcess(tmp_path, environ=endpoint(model.url), settings=SETTINGS) as server:
+        yield server
+
+
+async def fill_audit(server: ServerProcess, page: ParleyPage, model: OpenAIServer) -> None:
+    await store(server, {"pre_tool_use": [AUDIT], "post_tool_use": [AUDIT], "tool_error": [AUDIT]})
+    model.queue(calls(("current_time", {"timezone": HOSTILE})), calls(("current_time", ZONE)), text("Done."))
+    await page.ask_and_wait("What time is it?")
+    await audited(server, 4)
+
+
+async def test_the_audit_log_is_filtered_opened_and_exported(
+    opened: Opened,
+    new_page: Callable[[str], ParleyPage],
+    fresh: ServerProcess,
+    model: OpenAIServer,
+    tmp_path: Path,
+) -> None:
+    page = new_page(fresh.url)
+    await page.open()
+    await fill_audit(fresh, page, model)
+    tab = await opened("audit", fresh.url)
+    rows = tab.locator("tr:has(> td[data-label])")
+    await expect(rows.filter(has_text="policy")).to_have_count(1)
+
+    await tab.get_by_label("Tool", exact=True).fill("current_*")
+    await tab.get_by_role("combobox", name="What").select_option("post_tool_use")
+    await tab.get_by_label("Text", exact=True).fill("tokyo")
+    await tab.keyboard.press("Enter")
+    await expect(rows).to_have_count(1)
+    await expect(tab.get_by_role("log")).to_contain_text("1 entry, newest first.")
+    await expect(tab.get_by_role("columnheader", name="Time")).to_have_attribute("aria-sort", "descending")
+    await rows.get_by_role("button", name="Details of post_tool_use current_time").click()
+    await expect(tab.locator(".details")).to_contain_text("Asia/Tokyo")
+    await expect(tab.locator(".details")).to_contain_text(re.compile("hash[0-9a-f]{64}"))
+
+    for name, suffix in (("JSON Lines", "jsonl"), ("CSV", "csv")):
+        async with tab.expect_download() as download:
+            await tab.get_by_role("link", name=f"Export as {name}").click()
+        file = tmp_path / suffix
+        await (await download.value).save_as(file)
+        assert (await download.value).suggested_filename.endswith(suffix)
+        read = file.read_text()
+        tools = (
+            [json.loads(line)["entry"]["tool"] for line in read.splitlines()]
+            if suffix == "jsonl"
+            else [row["tool"] for row in csv.DictReader(read.splitlines())]
+        )
+        assert tools == ["current_time"]
+
+    await tab.get_by_role("button", name="Clear").click()
+    await expect(tab.get_by_label("Tool", exact=True)).to_have_value("")
+    await expect(rows.filter(has_text="policy")).to_have_count(1)
+    for button in await rows.get_by_role("button").all():
+        await button.click()
+    await expect(tab.locator(".details", has_text=HOSTILE).first).to_be_visible()
+    assert await tab.locator("img, #policy script, #policy b").count() == 0
+    assert await tab.evaluate("window.pwned") is None
+
+
+async def test_older_entries_come_a_page_at_a_time(opened: Opened, fresh: ServerProcess) -> None:
+    await store(fresh, *[{"tool_skip": [AUDIT]}] * 55)
+    tab = await opened("audit", fresh.url)
+    rows = tab.locator("tr:has(> td[data-label])")
+    await expect(rows).to_have_count(50)
+    await tab.get_by_role("button", name="Show older ones").click()
+
+    await expect(rows).to_have_count(55)
+    await expect(tab.get_by_role("button", name="Show older ones")).to_have_count(0)
+    await expect(rows.nth(50).get_by_role("button")).to_be_focused()
+
+
+async def test_a_remembered_approval_is_revoked_and_the_call_is_asked_about_again(
+    opened: Opened, new_page: Callable[[str], ParleyPage], governed: ServerProcess, model: OpenAIServer
+) -> None:
+    confirm = {"type": "dangerous_confirmation", "config": {"always": ["current_time"]}}
+    await store(governed, {"pre_tool_use": [confirm]})
+    page = new_page(governed.url)
+    await page.open()
+    model.queue(calls(("current_time", ZONE)), text("Done."))
+    await page.ask("What time is it?")
+    await page.tab.get_by_label("If allowed, remember").select_option("always")
+    await page.button("Allow").click()
+    await page.idle()
+    tab = await opened("approvals")
+    entry = tab.locator(".remembered")
+    await expect(entry).to_contain_text("Asia/Tokyo")
+
+    await entry.get_by_role("button", name="Revoke current_time").click()
+    await tab.keyboard.press("Escape")
+    await expect(entry.get_by_role("button", name="Revoke current_time")).to_be_focused()
+    await tab.keyboard.press("Enter")
+    await entry.get_by_role("button", name="Revoke", exact=True).click()
+    await expect(entry).to_have_count(0)
+    await expect(tab.get_by_role("log")).to_contain_text("You will be asked about current_time again.")
+
+    model.queue(calls(("current_time", ZONE)), text("Done."))
+    await page.ask("And now?")
+    await expect(page.tab.get_by_role("alertdialog", name="May current_time run?")).to_be_visible()
+    await page.tab.keyboard.press("Escape")
+    await page.idle()
