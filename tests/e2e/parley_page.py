@@ -2,10 +2,15 @@
 
 import asyncio
 import json
+from collections.abc import Callable
+from typing import Final
 
 from playwright.async_api import BrowserContext, Locator, Page, WebSocket, expect
 
 from tests.support.openai_script import Json
+
+LIMIT_S: Final = 30.0
+"""Waiting ends as soon as it may; the limit is for machines that are busy with other things."""
 
 # Read behind the page's back, so that what is stored is known and not only what is shown.
 STORED = """async () => {
@@ -27,8 +32,10 @@ class ParleyPage:
         """The `chat` frames that went out."""
         self.frames: list[Json] = []
         """What came in, but for traces."""
-        self._waiting: list[tuple[int, asyncio.Future[None]]] = []
-        self._received = 0
+        self.received = 0
+        """Messages that came in, traces and sound among them."""
+        self._arrival = asyncio.Event()
+        self._connections = 1  # that it must have had by now
         self._page: Page | None = None
 
     @property
@@ -55,7 +62,8 @@ class ParleyPage:
     def _came(self, payload: bytes | str) -> None:
         if isinstance(payload, str) and not payload.startswith('{"type":"trace"'):
             self.frames.append(json.loads(payload))
-        self._count()
+        self.received += 1
+        self._arrival.set()
 
     def _sent(self, payload: bytes | str) -> None:
         if isinstance(payload, bytes):
@@ -64,20 +72,16 @@ class ParleyPage:
         if frame["type"] == "chat":
             self.chats.append(frame)
 
-    def _count(self) -> None:
-        self._received += 1
-        for at, reached in self._waiting:
-            if self._received >= at and not reached.done():
-                reached.set_result(None)
+    def count(self, kind: str) -> int:
+        """Frames of that type that have come in."""
+        return sum(frame["type"] == kind for frame in self.frames)
 
-    def after_frames(self, count: int) -> asyncio.Future[None]:
-        """Done when so many more frames have come in."""
-        reached = asyncio.get_running_loop().create_future()
-        self._waiting = [(at, other) for at, other in self._waiting if not other.done()]
-        self._waiting.append((self._received + count, reached))
-        if count == 0:
-            reached.set_result(None)
-        return reached
+    async def until(self, is_so: Callable[[], bool], *, limit_s: float = LIMIT_S) -> None:
+        """Asked anew whenever something has come in."""
+        async with asyncio.timeout(limit_s):
+            while not is_so():
+                self._arrival.clear()
+                await self._arrival.wait()
 
     async def close(self) -> None:
         await self.tab.close()
@@ -117,8 +121,10 @@ class ParleyPage:
         await self.button(item).click()
 
     async def reconnect(self) -> None:
-        """What the browser says when the network is back."""
+        """What the browser says when the network is back: once for each connection lost. Returns when there is another."""
+        self._connections += 1
         await self.tab.evaluate("dispatchEvent(new Event('online'))")
+        await self.until(lambda: self.count("ready") >= self._connections)
         await expect(self.button("Send")).to_be_enabled()
 
     async def clear(self) -> None:

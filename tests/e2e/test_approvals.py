@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
+import pytest
 import pytest_asyncio
 from playwright.async_api import expect
 
@@ -15,14 +16,15 @@ from tests.support.server_process import ServerProcess, endpoint
 ZONE = {"timezone": "Asia/Tokyo"}
 
 
-@pytest_asyncio.fixture(loop_scope="session")
-async def asking(tmp_path: Path, model: OpenAIServer) -> AsyncIterator[ServerProcess]:
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def asking(tmp_path_factory: pytest.TempPathFactory, lasting_model: OpenAIServer) -> AsyncIterator[ServerProcess]:
     approver = {"enabled": True, "config": {"tools": ["current_time"], "message": "May {tool} run now?"}}
     settings = {
         "agent": {"planning": False},
-        "hooks": {"builtins": {"ask_human": approver}, "approval": {"timeout_s": 30}},
+        "hooks": {"builtins": {"ask_human": approver}, "approval": {"timeout_s": 120}},
     }
-    async with ServerProcess(tmp_path, environ=endpoint(model.url), settings=settings) as server:
+    folder = tmp_path_factory.mktemp("asking")
+    async with ServerProcess(folder, environ=endpoint(lasting_model.url), settings=settings) as server:
         yield server
 
 
@@ -45,7 +47,7 @@ def last_result(model: OpenAIServer) -> str:
 
 async def test_a_tool_runs_when_it_was_allowed_with_the_keyboard_alone(page: ParleyPage, model: OpenAIServer) -> None:
     await ask_for_the_time(page, model)
-    assert await page.tab.evaluate("document.activeElement.id") == "approval", "no button has the focus by itself"
+    await expect(page.tab.get_by_role("alertdialog")).to_be_focused()  # and none of its buttons
     await page.tab.keyboard.press("Enter")
     await expect(page.tab.get_by_role("alertdialog")).to_be_visible()
 
@@ -54,7 +56,7 @@ async def test_a_tool_runs_when_it_was_allowed_with_the_keyboard_alone(page: Par
     await page.idle()
 
     await expect(page.tab.get_by_role("alertdialog")).to_have_count(0)
-    assert await page.tab.evaluate("document.activeElement.id") == "input", "the user can go on writing"
+    await expect(page.input).to_be_focused()  # the user can go on writing
     assert "Tokyo" in last_result(model)
 
 
@@ -117,22 +119,22 @@ async def test_stopping_the_turn_takes_the_question_away(page: ParleyPage, model
     await ask_for_the_time(page, model)
     await page.button("Stop the reply").click()
 
+    await page.idle()
     await expect(page.tab.get_by_role("alertdialog")).to_have_count(0)
 
 
 async def test_silence_means_no_and_the_turn_says_so(
     tmp_path: Path, new_page: Callable[[str], ParleyPage], model: OpenAIServer
 ) -> None:
-    approver = {"enabled": True, "config": {"tools": ["current_time"], "timeout_s": 1.5}}
+    approver = {"enabled": True, "config": {"tools": ["current_time"], "timeout_s": 0.5}}
     settings = {"agent": {"planning": False}, "hooks": {"builtins": {"ask_human": approver}}}
     async with ServerProcess(tmp_path, environ=endpoint(model.url), settings=settings) as server:
         page = new_page(server.url)
         await page.open()
         model.queue(calls(("current_time", ZONE)), text("Done."))
-        await page.ask("What time is it in Tokyo?")
-        await expect(page.tab.get_by_role("alertdialog")).to_be_visible()
-        await page.idle()
+        await page.ask_and_wait("What time is it in Tokyo?")
 
+        assert page.count("approval_request") == 1
         await expect(page.tab.get_by_role("alertdialog")).to_have_count(0)
         await expect(page.tab.locator(".turn")).to_contain_text("current_time did not run: nobody answered in time.")
         assert "Tokyo" not in last_result(model)

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
+import pytest
 import pytest_asyncio
 from playwright.async_api import BrowserContext, Page, expect
 
@@ -15,9 +16,12 @@ ANNA = "annas-token-0123456789"
 SETTINGS = {"security": {"trust_loopback": False, "tokens": [{"user": "anna", "token": ANNA}]}}
 
 
-@pytest_asyncio.fixture(loop_scope="session")
-async def guarded(tmp_path: Path, model: OpenAIServer) -> AsyncIterator[ServerProcess]:
-    async with ServerProcess(tmp_path, environ=endpoint(model.url), settings=SETTINGS) as server:
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def guarded(
+    tmp_path_factory: pytest.TempPathFactory, lasting_model: OpenAIServer
+) -> AsyncIterator[ServerProcess]:
+    folder = tmp_path_factory.mktemp("guarded")
+    async with ServerProcess(folder, environ=endpoint(lasting_model.url), settings=SETTINGS) as server:
         yield server
 
 
@@ -34,7 +38,7 @@ async def test_one_logs_in_once_and_comes_back_to_the_conversation(
     page = new_page(guarded.url)
     await page.open("#talk1", arrives=False)
     await expect(page.tab).to_have_url(f"{guarded.url}/login#talk1")
-    assert await page.tab.evaluate("document.activeElement.id") == "token", "nothing needs to be clicked first"
+    await expect(page.tab.get_by_label("Access token")).to_be_focused()  # nothing needs to be clicked first
 
     await log_in(page.tab, "wrong-token-0123456789")
     await expect(page.tab.get_by_role("alert")).to_have_text("The token is not known here.")
@@ -137,6 +141,7 @@ async def test_the_login_page_can_be_used_on_a_phone_and_in_the_dark(
     overflow = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
     assert await page.tab.evaluate(overflow) == 0
 
+    await expect(page.tab.get_by_label("Access token")).to_be_focused()
     await page.tab.keyboard.type(ANNA)
     await page.tab.keyboard.press("Enter")
 

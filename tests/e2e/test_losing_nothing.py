@@ -89,9 +89,9 @@ async def test_a_reload_in_mid_turn_loses_nothing(new_page: Callable[[], ParleyP
 
     for number in range(POINTS):
         asked.append(f"question {number}")
-        reached = page.after_frames(dice.randint(0, 40))
+        last, ended = page.received + dice.randint(0, 40), page.count("turn_end")
         await page.ask(asked[-1])
-        await reached
+        await page.until(lambda: page.received >= last or page.count("turn_end") > ended)  # noqa: B023  # awaited here
         await page.tab.reload()
         await expect(page.button("Send")).to_be_enabled()
         await assert_nothing_lost(page, asked)

@@ -1,8 +1,8 @@
 """Process hooks on the page: how they fare, and what they changed."""
 
 from collections.abc import AsyncIterator, Callable
-from pathlib import Path
 
+import pytest
 import pytest_asyncio
 from playwright.async_api import expect
 
@@ -21,10 +21,11 @@ PROCESSES = {
 }
 
 
-@pytest_asyncio.fixture(loop_scope="session")
-async def hooked(tmp_path: Path, model: OpenAIServer) -> AsyncIterator[ServerProcess]:
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def hooked(tmp_path_factory: pytest.TempPathFactory, lasting_model: OpenAIServer) -> AsyncIterator[ServerProcess]:
     settings = {"agent": {"planning": False}, "hooks": {"processes": PROCESSES}}
-    async with ServerProcess(tmp_path, environ=endpoint(model.url), settings=settings) as server:
+    folder = tmp_path_factory.mktemp("hooked")
+    async with ServerProcess(folder, environ=endpoint(lasting_model.url), settings=settings) as server:
         yield server
 
 

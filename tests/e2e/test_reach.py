@@ -98,7 +98,9 @@ async def test_a_phone_shows_everything_within_its_width(
     chromium: Browser, server: ServerProcess, model: OpenAIServer
 ) -> None:
     model.say("A long word: " + "x" * 200 + "\n\n```\n" + "y" * 300 + "\n```\n")
-    context = await chromium.new_context(viewport={"width": 320, "height": 640}, has_touch=True, is_mobile=True)
+    context = await chromium.new_context(
+        viewport={"width": 320, "height": 640}, has_touch=True, is_mobile=True, reduced_motion="reduce"
+    )
     page = ParleyPage(context, server.url)
     await page.open()
     await expect(page.tab.locator(".suggestion").last).to_be_visible()

@@ -134,12 +134,7 @@ class Talk:
 
     async def frame(self, kind: str) -> None:
         """Returns once one of that type has come."""
-        async with asyncio.timeout(SPEECH_LIMIT_MS / 1000):
-            while True:
-                more = self.page.after_frames(1)
-                if any(frame["type"] == kind for frame in self.page.frames):
-                    return
-                await more
+        await self.page.until(lambda: self.page.count(kind) > 0, limit_s=SPEECH_LIMIT_MS / 1000)
 
     async def answered(self, count: int) -> None:
         """The reply to the `count`-th question has been heard to its end."""
