@@ -1,8 +1,8 @@
 """Whether a tool call is one to ask about: its permission class first, then what its name and arguments say."""
 
-from collections.abc import Mapping
 from typing import Any
 
+from server.hooks.policy.danger.arguments.call import Call, call_of
 from server.hooks.policy.danger.arguments.commands import by_commands, by_hidden_commands
 from server.hooks.policy.danger.arguments.databases import by_mongo, by_redis, by_sql
 from server.hooks.policy.danger.arguments.flags import by_flags, is_dry
@@ -22,38 +22,33 @@ def judge_call(tool: str, permission: Permission, arguments: Any) -> str | None:
     """Why a careful person would want to be asked first; None: nothing speaks for it. READ never asks."""
     if permission == "READ":
         return None
-    given = arguments if isinstance(arguments, Mapping) else {"input": arguments}
-    if is_dry(given):
+    call = call_of(tool, arguments)
+    if is_dry(call.given):
         return None
     if reason := judge_name(tool):
         return reason
     kind = kind_of(tool)
     if kind == "text":
-        return by_paths(tool, given) if writes(tool) else None
+        return by_paths(call) if writes(call) else None
     return (
-        _by_kind(tool, kind, given)
-        or by_flags(tool, given)
-        or by_paths(tool, given)
-        or by_people(tool, given)
-        or by_home(tool, given)
-        or by_money(tool, given)
+        _by_kind(kind, call) or by_flags(call) or by_paths(call) or by_people(call) or by_home(call) or by_money(call)
     )
 
 
-def _by_kind(tool: str, kind: Kind, given: Mapping[str, Any]) -> str | None:
+def _by_kind(kind: Kind, call: Call) -> str | None:
     match kind:
-        case "shell" if isinstance(given.get("code"), str):
-            return by_code(tool, given)
+        case "shell" if isinstance(call.given.get("code"), str):
+            return by_code(call)
         case "shell":
-            return by_commands(tool, given) or by_orders(given, only_foreign=True)
+            return by_commands(call) or by_orders(call, only_foreign=True)
         case "sql":
-            return by_sql(given) or by_mongo(given) or by_http(tool, given)
+            return by_sql(call) or by_mongo(call) or by_http(call)
         case "redis":
-            return by_redis(given) or by_commands(tool, given)
+            return by_redis(call) or by_commands(call)
         case "code":
-            return by_code(tool, given)
+            return by_code(call)
         case "http":
-            return by_http(tool, given)
+            return by_http(call)
         case "words":
-            return by_orders(given) or by_http(tool, given)
-    return by_http(tool, given) or by_mongo(given) or by_hidden_commands(given)
+            return by_orders(call) or by_http(call)
+    return by_http(call) or by_mongo(call) or by_hidden_commands(call)

@@ -5,11 +5,10 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from server.hooks.policy.danger.arguments import keys
+from server.hooks.policy.danger.arguments.call import Call
 from server.hooks.policy.danger.code.python import judge_python
 from server.hooks.policy.danger.commands.line import RUNNER, judge_argv, judge_shell
-from server.hooks.policy.danger.leaves import leaves
 from server.hooks.policy.danger.sql import judge_sql, looks_like_sql
-from server.hooks.policy.redaction.words import words_of
 
 _NAMING: Final = ("kubectl", "docker", "npm", "helm", "terraform", "aws", "gcloud", "az", "adb", "git")
 """Programs whose tools take the arguments alone."""
@@ -25,44 +24,38 @@ _BEYOND_DOUBT: Final = re.compile(
 )
 
 
-def by_commands(tool: str, given: Mapping[str, Any]) -> str | None:
+def by_commands(call: Call) -> str | None:
     """For tools that run commands."""
-    argv = _program_and_arguments(given) or _named_by_tool(tool, given)
+    argv = _program_and_arguments(call.given) or _named_by_tool(call)
     if argv:
         return judge_argv(argv)
-    for key, value in leaves(given):
+    for key, value in call.leaves:
         if key not in keys.NO_COMMANDS and (reason := _judge(key, value)):
             return reason
-    if isinstance(given.get("target"), str) and "make" in words_of(tool):
-        return judge_argv(["make", given["target"]])
-    return None
+    target = call.given.get("target")
+    return judge_argv(["make", target]) if isinstance(target, str) and "make" in call.words else None
 
 
-def by_hidden_commands(given: Mapping[str, Any]) -> str | None:
+def by_hidden_commands(call: Call) -> str | None:
     """For any tool: under a name that promises a command, or a command line beyond doubt, or SQL that says it is."""
-    for key, value in leaves(given):
+    for key, value in call.leaves:
         if key in keys.COMMANDS and (reason := _promised(value)):
             return reason
-    for key, value in leaves(given):
-        for item in value if isinstance(value, list) else [value]:
-            if isinstance(item, str) and (reason := _beyond_doubt(key, item)):
-                return reason
-    return None
+    return next((reason for key, text in call.texts() if (reason := _beyond_doubt(key, text))), None)
 
 
 def _program_and_arguments(given: Mapping[str, Any]) -> list[str] | None:
-    for program in keys.PROGRAMS:
-        for arguments in keys.ARGUMENTS:
-            first, rest = given.get(program), given.get(arguments)
-            if isinstance(first, str) and isinstance(rest, list):
-                head = first.split() if " " in first and "/" not in first else [first]
-                return [*head, *map(str, rest)]
-    return None
+    rest = next((given[key] for key in keys.ARGUMENTS if isinstance(given.get(key), list)), None)
+    first = next((given[key] for key in keys.PROGRAMS if isinstance(given.get(key), str)), None)
+    if rest is None or first is None:
+        return None
+    head = first.split() if " " in first and "/" not in first else [first]
+    return [*head, *map(str, rest)]
 
 
-def _named_by_tool(tool: str, given: Mapping[str, Any]) -> list[str] | None:
+def _named_by_tool(call: Call) -> list[str] | None:
     """`git` with `args`: the tool's name is the program."""
-    words = words_of(tool)
+    words, given = call.words, call.given
     if "git" in words and isinstance(given.get("args"), (list, str)):
         return ["git", *_words(given["args"])]
     behind = next((given[key] for key in _BEHIND if isinstance(given.get(key), (list, str))), None)

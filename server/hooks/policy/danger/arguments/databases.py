@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from server.hooks.policy.danger.arguments import keys
+from server.hooks.policy.danger.arguments.call import Call
 from server.hooks.policy.danger.code.other import judge_code
 from server.hooks.policy.danger.commands.line import RUNNER
-from server.hooks.policy.danger.leaves import leaves
 from server.hooks.policy.danger.sql import judge_sql, looks_like_sql
 
 _PROGRAMS: Final = ("command", "script", "code", "query")
@@ -26,12 +26,8 @@ _MONGO: Final = frozenset(
 )
 
 
-def by_sql(given: Mapping[str, Any]) -> str | None:
-    for key, value in leaves(given):
-        for text in value if isinstance(value, list) else [value]:
-            if isinstance(text, str) and (reason := _statement(key, text)):
-                return reason
-    return None
+def by_sql(call: Call) -> str | None:
+    return next((reason for key, text in call.texts() if (reason := _statement(key, text))), None)
 
 
 def _statement(key: str, text: str) -> str | None:
@@ -41,12 +37,12 @@ def _statement(key: str, text: str) -> str | None:
     return judge_code(text, RUNNER) if key in _PROGRAMS and not is_sql else None
 
 
-def by_redis(given: Mapping[str, Any]) -> str | None:
-    for key, value in leaves(given):
+def by_redis(call: Call) -> str | None:
+    for key, value in call.leaves:
         words = value if isinstance(value, list) else value.split() if isinstance(value, str) else []
         if key not in _REDIS_KEYS or not words:
             continue
-        beside = given.get("args")
+        beside = call.given.get("args")
         more = [*words[1:2], *(beside[:1] if isinstance(beside, list) else [])]
         second = str(more[0]).lower() if more else ""
         if str(words[0]).lower() in _REDIS and second not in _REDIS_LOOKS:
@@ -54,7 +50,8 @@ def by_redis(given: Mapping[str, Any]) -> str | None:
     return None
 
 
-def by_mongo(given: Mapping[str, Any]) -> str | None:
+def by_mongo(call: Call) -> str | None:
+    given = call.given
     command = given.get("command") or given.get("operation") or given.get("cmd")
     if not isinstance(command, Mapping):
         return None

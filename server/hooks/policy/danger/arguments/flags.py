@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from server.hooks.policy.danger.leaves import leaves
+from server.hooks.policy.danger.arguments.call import Call
 from server.hooks.policy.danger.names.kinds import kind_of
 from server.hooks.policy.danger.verbs import DESTRUCTIVE
 from server.hooks.policy.redaction.words import words_of
@@ -55,26 +55,27 @@ def is_dry(given: Mapping[str, Any]) -> bool:
     return any(given.get(key) is True for key in _DRY)
 
 
-def by_flags(tool: str, given: Mapping[str, Any]) -> str | None:
-    words = words_of(tool)
+def by_flags(call: Call) -> str | None:
+    words = call.words
     if _COMPARING & set(words):
         return None
-    for key, value in leaves(given):
+    for key, value in call.leaves:
         name = "_".join(words_of(key))
         if value is True and name in _FORCING and (name not in _NEEDS_MORE or _ACTING & set(words)):
             return f"`{key}` is on"
         if value == 0 and value is not False and name in _COUNTS and (_ACTING | {"scale"}) & set(words):
             return "stops something"
-        if isinstance(value, str) and (reason := _by_value(tool, words, key, name, value.strip().lower())):
+        if isinstance(value, str) and (reason := _by_value(call, key, name, value.strip().lower())):
             return reason
     return None
 
 
-def _by_value(tool: str, words: tuple[str, ...], key: str, name: str, value: str) -> str | None:
+def _by_value(call: Call, key: str, name: str, value: str) -> str | None:
+    words = call.words
     if value in ("0.0.0.0/0", "::/0") and not {"check", "describe"} & set(words):
         return "opens something to everybody"
     plain = value.replace("-", "_").replace(" ", "_")
-    if name in _ACTION_KEYS and plain in _ACTIONS and kind_of(tool) != "text":
+    if name in _ACTION_KEYS and plain in _ACTIONS and kind_of(call.tool) != "text":
         return f"`{key}` is {plain}"
     if name in _OVERWRITE_KEYS and plain in _OVERWRITES:
         return "overwrites"

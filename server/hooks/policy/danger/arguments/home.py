@@ -1,11 +1,9 @@
 """Things of a house: locks that open, guards that go off, heat without anybody there."""
 
 import re
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
-from server.hooks.policy.danger.leaves import leaves
-from server.hooks.policy.redaction.words import words_of
+from server.hooks.policy.danger.arguments.call import Call
 
 _STATES: Final = ("off", "on", "open", "unlock", "disarm")
 """Said by the tool's name, where no argument does."""
@@ -31,13 +29,13 @@ _OFF: Final = frozenset("off turn_off disable disabled stop mute".split())
 _ON: Final = frozenset("on turn_on start preheat open".split())
 
 
-def by_home(tool: str, given: Mapping[str, Any]) -> str | None:
-    what = " ".join(str(given.get(key, "")) for key in _DEVICE_KEYS) + " " + tool
-    if _HEATING.search(what) and _is_hot(given):
+def by_home(call: Call) -> str | None:
+    what = " ".join(str(call.given.get(key, "")) for key in _DEVICE_KEYS) + " " + call.tool
+    if _HEATING.search(what) and _is_hot(call):
         return "heat without anybody there"
     if not _GUARDED.search(what):
         return None
-    state = _state(tool, given)
+    state = _state(call)
     is_unlatched = state in ("turn_off", "off", "0", "false") and "light" not in what and _LOCKS.search(what)
     if state in _OPENING or is_unlatched:
         return "opens the house"
@@ -46,14 +44,14 @@ def by_home(tool: str, given: Mapping[str, Any]) -> str | None:
     return "heat, gas or water without anybody there" if state in _ON and _HAZARDS.search(what) else None
 
 
-def _state(tool: str, given: Mapping[str, Any]) -> str:
-    told = next((given[key] for key in _STATE_KEYS if given.get(key)), None)
-    named = next((state for state in _STATES if state in words_of(tool)), "")
+def _state(call: Call) -> str:
+    told = next((call.given[key] for key in _STATE_KEYS if call.given.get(key)), None)
+    named = next((state for state in _STATES if state in call.words), "")
     return str(told or named).lower()
 
 
-def _is_hot(given: Mapping[str, Any]) -> bool:
-    if "_f" in " ".join(given):  # Fahrenheit
+def _is_hot(call: Call) -> bool:
+    if "_f" in " ".join(call.given):  # Fahrenheit
         return False
-    heats = (value for key, value in leaves(given) if key in _HEAT_KEYS and isinstance(value, (int, float)))
+    heats = (value for key, value in call.leaves if key in _HEAT_KEYS and isinstance(value, (int, float)))
     return next(heats, 0) >= _HOT_C

@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from server.hooks.policy.danger.arguments.call import Call
 from server.hooks.policy.danger.names.kinds import kind_of
 
 _METHOD_KEYS: Final = ("method", "verb", "http_method", "httpMethod")
@@ -51,7 +52,8 @@ _SWITCHING_OFF: Final = re.compile(
 )
 
 
-def by_http(tool: str, given: Mapping[str, Any]) -> str | None:
+def by_http(call: Call) -> str | None:
+    given = call.given
     method = _first_text(given, _METHOD_KEYS).upper()
     url = _first_text(given, _URL_KEYS)
     body = _body(given)
@@ -59,7 +61,7 @@ def by_http(tool: str, given: Mapping[str, Any]) -> str | None:
         return "deletes over HTTP"
     if _MUTATION.search(body.replace("\\n", "\n")):
         return "deletes over GraphQL"
-    if (method or kind_of(tool) == "http") and _acts(method, url):
+    if (method or kind_of(call.tool) == "http") and _acts(method, url):
         return "does something for good over HTTP"
     return _changes(method, url, body) if method in _CHANGING else None
 

@@ -1,12 +1,10 @@
 """Forms and buttons that pay."""
 
 import re
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
+from server.hooks.policy.danger.arguments.call import Call
 from server.hooks.policy.danger.arguments.orders import judge_order
-from server.hooks.policy.danger.leaves import leaves
-from server.hooks.policy.redaction.words import words_of
 
 _CLICKING: Final = frozenset("submit click press tap confirm form".split())
 _PAYING: Final = re.compile(
@@ -16,14 +14,10 @@ _PAYING: Final = re.compile(
 _MAX_LABEL_CHARS: Final = 200
 
 
-def by_money(tool: str, given: Mapping[str, Any]) -> str | None:
-    if not _CLICKING & set(words_of(tool)):
+def by_money(call: Call) -> str | None:
+    if _CLICKING.isdisjoint(call.words) or not any(_is_button(text) for _, text in call.texts()):
         return None
-    for _, value in leaves(given):
-        for item in value if isinstance(value, list) else [value]:
-            if isinstance(item, str) and _is_button(item):
-                return "spends money or cannot be taken back"
-    return None
+    return "spends money or cannot be taken back"
 
 
 def _is_button(text: str) -> bool:

@@ -4,11 +4,10 @@ Only what is asked for counts: questions about deleting, and what was deleted, d
 """
 
 import re
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from server.hooks.policy.danger.arguments import keys
-from server.hooks.policy.danger.leaves import leaves
+from server.hooks.policy.danger.arguments.call import Call
 
 _ORDERS: Final = tuple(
     (re.compile(shape, re.IGNORECASE), reason)
@@ -69,12 +68,12 @@ _THEN: Final = re.compile(r"\b(?:and|then|und|dann|et|puis|y|luego|e poi)\b|ç„¶å
 _MAX_CHARS: Final = 4000
 
 
-def by_orders(given: Mapping[str, Any], *, only_foreign: bool = False) -> str | None:
+def by_orders(call: Call, *, only_foreign: bool = False) -> str | None:
     """`only_foreign`: what begins with a plain letter may be a command line, and is left to others."""
-    for key, value in leaves(given):
+    for key, value in call.leaves:
         if not isinstance(value, str) or (only_foreign and value.strip()[:1].isascii()):
             continue
-        if (key in keys.ORDERS or len(given) == 1) and (reason := judge_order(value)):
+        if (key in keys.ORDERS or len(call.given) == 1) and (reason := judge_order(value)):
             return reason
     return None
 

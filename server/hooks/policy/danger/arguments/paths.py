@@ -4,14 +4,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from server.hooks.policy.danger.arguments import keys
-from server.hooks.policy.danger.leaves import leaves
+from server.hooks.policy.danger.arguments.call import Call
 from server.hooks.policy.danger.paths import is_private, is_protected, is_scratch
-from server.hooks.policy.redaction.words import words_of
 
 _SENDING: Final = frozenset("upload send share attach post publish email transfer paste".split())
 _WRITING: Final = frozenset(
-    "write append edit create save put patch update upload download move copy rename extract unzip unpack replace symlink "
-    "link insert install touch overwrite store export chmod permissions set modify".split()
+    "write append edit create save put patch update upload download move copy rename e?xtract unzip unpack replace symlink "
+    "link insert install touch overwrite store e?xport chmod permissions set modify".split()
 )
 _REPLACING: Final = frozenset("write overwrite save replace put".split())
 _KEEPING: Final = frozenset("append create".split())
@@ -22,37 +21,31 @@ _FILES: Final = ("path", "file", "filename", "file_path")
 _MAX_PATH_CHARS: Final = 300
 
 
-def writes(tool: str) -> bool:
-    return bool(_WRITING & set(words_of(tool)))
+def writes(call: Call) -> bool:
+    return not _WRITING.isdisjoint(call.words)
 
 
-def by_paths(tool: str, given: Mapping[str, Any]) -> str | None:
-    words = frozenset(words_of(tool))
-    if words & _SENDING and any(map(is_private, _paths(given))):
+def by_paths(call: Call) -> str | None:
+    words = frozenset(call.words)
+    if words & _SENDING and any(map(is_private, _paths(call))):
         return "a private file leaves"
-    if not writes(tool):
+    if not writes(call):
         return None
-    if any(is_protected(path) for path in _written(given, is_moved=bool(words & {"move", "rename"}))):
+    if any(is_protected(path) for path in _written(call, is_moved=bool(words & {"move", "rename"}))):
         return "writes where the system or the login is set up"
-    return "empties a file" if words & _REPLACING and not words & _KEEPING and _is_emptied(given) else None
+    return "empties a file" if words & _REPLACING and not words & _KEEPING and _is_emptied(call.given) else None
 
 
-def _paths(given: Mapping[str, Any]) -> Iterator[str]:
+def _paths(call: Call) -> Iterator[str]:
     """Texts that look like one."""
-    for _, value in leaves(given):
-        for item in value if isinstance(value, list) else [value]:
-            if (
-                isinstance(item, str)
-                and any(sign in item for sign in "/.\\")
-                and len(item) < _MAX_PATH_CHARS
-                and " " not in item.strip()
-                and "://" not in item
-            ):
-                yield item
+    for _, text in call.texts():
+        is_path = len(text) < _MAX_PATH_CHARS and any(sign in text for sign in "/.\\")
+        if is_path and " " not in text.strip() and "://" not in text:
+            yield text
 
 
-def _written(given: Mapping[str, Any], *, is_moved: bool) -> Iterator[str]:
-    for key, value in leaves(given):
+def _written(call: Call, *, is_moved: bool) -> Iterator[str]:
+    for key, value in call.leaves:
         if key not in keys.PATHS or not isinstance(value, str) or "://" in value:
             continue
         if key in _SOURCES and not is_moved:

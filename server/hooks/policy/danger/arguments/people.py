@@ -1,11 +1,9 @@
 """Messages, posts and calls: whom they reach, and what they say."""
 
 import re
-from collections.abc import Mapping
 from typing import Any, Final
 
-from server.hooks.policy.danger.leaves import leaves
-from server.hooks.policy.redaction.words import words_of
+from server.hooks.policy.danger.arguments.call import Call
 
 _LOOKING: Final = frozenset("draft drafts label search read list".split())
 _SPEAKING: Final = frozenset(
@@ -45,16 +43,16 @@ _DEAR_NUMBER: Final = re.compile(
 _BETWEEN_DIGITS: Final = re.compile(r"[\s()/-]")
 
 
-def by_people(tool: str, given: Mapping[str, Any]) -> str | None:
-    words = frozenset(words_of(tool))
+def by_people(call: Call) -> str | None:
+    words = frozenset(call.words)
     if words & _LOOKING or not words & _SPEAKING:
         return None
-    if words & _POSTING and any(key in _NETWORK_KEYS and _is_network(value) for key, value in leaves(given)):
+    if words & _POSTING and any(key in _NETWORK_KEYS and _is_network(value) for key, value in call.leaves):
         return "speaks in public"
-    if words & _CALLING and any(_is_dear(value) for _, value in leaves(given)):
+    if words & _CALLING and any(_is_dear(value) for _, value in call.leaves):
         return "calls for help, or at a price"
     is_mail = bool(words & _MAILING)
-    return next((reason for key, value in leaves(given) if (reason := _reaches(key, value, is_mail=is_mail))), None)
+    return next((reason for key, value in call.leaves if (reason := _reaches(key, value, is_mail=is_mail))), None)
 
 
 def _is_network(value: Any) -> bool:

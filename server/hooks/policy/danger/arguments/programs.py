@@ -1,16 +1,14 @@
 """Arguments that are programs: the language is told, or seen."""
 
 import re
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from server.hooks.policy.danger.arguments import keys
+from server.hooks.policy.danger.arguments.call import Call
 from server.hooks.policy.danger.code.other import judge_code
 from server.hooks.policy.danger.code.python import judge_python
 from server.hooks.policy.danger.commands.line import RUNNER, judge_shell
-from server.hooks.policy.danger.leaves import leaves
 from server.hooks.policy.danger.sql import judge_sql
-from server.hooks.policy.redaction.words import words_of
 
 _SHELLS: Final = frozenset("bash shell sh zsh terminal".split())
 _SHELL_LANGUAGES: Final = ("bash", "sh", "shell", "zsh", "powershell", "cmd")
@@ -19,12 +17,12 @@ _PYTHON: Final = re.compile(r"^\s*(?:import \w|from \w+ import|def \w+\(|print\(
 _R_CALLS: Final = re.compile(r"\b(?:unlink|file\.remove|system2?)\(")
 
 
-def by_code(tool: str, given: Mapping[str, Any]) -> str | None:
-    words = frozenset(words_of(tool))
-    language = str(given.get("language", "")).lower()
+def by_code(call: Call) -> str | None:
+    words = frozenset(call.words)
+    language = str(call.given.get("language", "")).lower()
     if words & _SHELLS and not language:
         language = "bash"
-    for key, value in leaves(given):
+    for key, value in call.leaves:
         if isinstance(value, list):
             reasons = (judge_code(item, RUNNER) for item in value if isinstance(item, str))
             reason = next((reason for reason in reasons if reason), None)
