@@ -1,10 +1,11 @@
 """A policy document made ready to work: each stage's handlers, built once, with their filters."""
 
 import asyncio
-import inspect
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from inspect import iscoroutinefunction
+from typing import Any
 
 import msgspec
 
@@ -26,6 +27,9 @@ class HandlerFailed(Exception):
     """A handler gave no answer. The text names it and why."""
 
 
+_Method = Callable[[HookContext], Any]
+
+
 @dataclass(frozen=True, slots=True)
 class Stand:
     """One handler in its place."""
@@ -34,30 +38,40 @@ class Stand:
     handler: object
     filter: CallFilter
     limit_s: float | None
-    """None: it waits for humans, who have a limit of their own."""
+    """None: it never waits, or for humans, who have a limit of their own."""
 
     async def call(self, ctx: HookContext) -> HookResult | None:
         """None: it has nothing to say at this stage. Raises HandlerFailed and CancelledError."""
         method = getattr(self.handler, METHODS[ctx.phase], None)
         if method is None:
             return None
-        limit = asyncio.timeout(self.limit_s)
-        if ctx.ask is not None and self.limit_s is not None:
-            ctx.ask = _Unhurried(ctx.ask, limit, self.limit_s)
         try:
-            async with limit:
-                if inspect.iscoroutinefunction(method):
-                    result = await method(ctx)
-                else:
-                    result = await asyncio.to_thread(method, ctx)
+            result = await (_answer(method, ctx) if self.limit_s is None else self._in_time(method, ctx, self.limit_s))
+        except HandlerFailed:
+            raise
         except Exception as error:  # the boundary to a handler's code
-            if isinstance(error, TimeoutError) and limit.expired():
-                raise HandlerFailed(f"{self.name} took longer than {self.limit_s:g} s") from None
             logger.warning("the policy handler %s failed at %s", self.name, ctx.phase.value, exc_info=True)
             raise HandlerFailed(f"{self.name} failed: {type(error).__name__}") from error
         if result is not None and not isinstance(result, HookResult):
             raise HandlerFailed(f"{self.name} gave {type(result).__name__}; a HookResult or None is wanted")
         return result
+
+    async def _in_time(self, method: _Method, ctx: HookContext, limit_s: float) -> object:
+        limit = asyncio.timeout(limit_s)
+        if ctx.ask is not None:
+            ctx.ask = _Unhurried(ctx.ask, limit, limit_s)
+        try:
+            async with limit:
+                return await _answer(method, ctx)
+        except TimeoutError:
+            if limit.expired():
+                raise HandlerFailed(f"{self.name} took longer than {limit_s:g} s") from None
+            raise
+
+
+async def _answer(method: _Method, ctx: HookContext) -> object:
+    answer = method(ctx) if iscoroutinefunction(method) else asyncio.to_thread(method, ctx)
+    return await answer
 
 
 class _Unhurried:
@@ -122,6 +136,7 @@ class Stages:
             match entry.type:
                 case "audit_log":
                     handler = AuditLogHandler(msgspec.convert(entry.config, AuditSettings), self._sink)
+                    limit_s = None
                 case "dangerous_confirmation":
                     handler = DangerousConfirmation(msgspec.convert(entry.config, ConfirmationSettings))
                     limit_s = None
