@@ -294,6 +294,7 @@ def _count(messages: list[Message]) -> int:
         ([], None),
         ([calls("a", "b"), result("b"), result("a"), USER], None),
         ([{**USER, "_hook": "mood"}], "message 0 holds a bookkeeping key"),
+        ([result("a")], "message 0 is the result of no open call"),
         ([USER, result("a")], "message 1 is the result of no open call"),
         ([calls("a"), result("a"), result("a")], "message 2 is the result of no open call"),
         ([calls("a"), result("b")], "message 1 is the result of no open call"),
