@@ -14,6 +14,7 @@ from server.app import serve
 from server.config import Config
 from server.config_file import load_config
 from server.errors import ConfigError
+from server.garbage import freeze_when_loaded
 
 _EPILOG = """\
 Every setting has a default; docs/configuration.md lists them. Any of them can be
@@ -32,11 +33,20 @@ def main(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
         settings = _read(options, environ)
         log.set_up(settings.log)
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-            runner.run(serve(settings, environ, _announce, lambda: _read(options, environ)))
+            runner.run(_serve(settings, environ, lambda: _read(options, environ)))
     except ConfigError as error:
         print(f"parley: {error}", file=sys.stderr)
         return 2
     return 0
+
+
+async def _serve(settings: Config, environ: Mapping[str, str], read_again: Callable[[], Config]) -> None:
+    freezing = asyncio.create_task(freeze_when_loaded(), name="garbage")
+    try:
+        await serve(settings, environ, _announce, read_again)
+    finally:
+        freezing.cancel()
+        await asyncio.wait([freezing])
 
 
 def _parse(arguments: Sequence[str]) -> argparse.Namespace:

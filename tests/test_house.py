@@ -31,7 +31,7 @@ FLOORS = [
     {"server.metrics", "server.media", "server.accounts", "server.log", "server.signals", "server.openai_client"},
     {"server.wire", "server.config_file", "server.storage"},
     {"server.config"},
-    {"server.errors"},
+    {"server.errors", "server.garbage"},
     {"skills_engine"},
 ]
 
