@@ -16,7 +16,7 @@ from server.hooks.process.host import HookHost
 from server.hooks.process.life import Limits
 from server.hooks.process.process_hook import ProcessHook, Terms
 from server.hooks.process.restarts import Patience
-from tests.hooks.stage import settings, until
+from tests.hooks.stage import leftovers, settings, until
 
 FAULTS: Final = {
     "none": "answered",
@@ -50,7 +50,12 @@ async def soak(host: HookHost, hooks: HooksOf, turns: int, one_turn: OneTurn) ->
         await one_turn(host, fault)
         if fault == "hang":
             await host.reload(hooks(str(number)))
-        await until(lambda: (life := faulty(host).life) is not None and life.is_there)
+        await until(lambda: is_up(faulty(host)))
+
+
+def is_up(hook: ProcessHook) -> bool:
+    """It may be gone already, and the hook not yet have noticed."""
+    return hook.state == "up" and hook.process is not None and hook.process.is_there
 
 
 def faulty(host: HookHost) -> ProcessHook:
@@ -71,16 +76,11 @@ def hooks_of(stage: str, version: str = "") -> Hooks:
 @asynccontextmanager
 async def nothing_left() -> AsyncIterator[None]:
     """No process, descriptor or task more than before."""
-    tasks, descriptors, processes = asyncio.all_tasks(), _descriptors(), _processes()
+    tasks, descriptors = asyncio.all_tasks(), _descriptors()
     yield
     await until(lambda: asyncio.all_tasks() <= tasks)
-    assert _processes() <= processes
+    assert leftovers() == []
     assert _descriptors() <= descriptors
-
-
-def _processes() -> set[psutil.Process]:
-    """Descendants; a database or a browser of other tests may be among them."""
-    return set(psutil.Process().children(recursive=True))
 
 
 def _descriptors() -> int:

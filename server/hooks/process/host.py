@@ -52,6 +52,7 @@ class HookHost:
         self._terms = terms or Terms()
         self._on_change = on_change
         self._hooks: Sequence[ProcessHook] = ()
+        self._begun = set[ProcessHook]()  # and not ended: besides `_hooks` those that a reload brings or has replaced
         self._wanted = process_settings.enabled(settings)
         self._leases = Counter[ProcessHook]()
         self._retired = dict[ProcessHook, asyncio.Task[None] | None]()  # with the task that ends it, once it is free
@@ -112,7 +113,7 @@ class HookHost:
                 is_taken = not self._is_closed
             finally:
                 if not is_taken:  # cancelled, or closed meanwhile: nobody else knows of the new ones
-                    await _all(hook.aclose() for hook in hooks if hook.name not in kept)
+                    await _all(self._end(hook) for hook in hooks if hook.name not in kept)
             if is_taken:
                 self._hooks = hooks
                 for name in before.keys() - kept.keys():
@@ -127,16 +128,16 @@ class HookHost:
 
     def kill(self) -> None:
         """End at once what can be reached without waiting: each hook with its process group."""
-        for hook in (*self._hooks, *self._retired):
-            if hook.life is not None:
-                hook.life.kill()
+        for hook in self._begun:
+            if hook.process is not None:
+                hook.process.kill()
 
     async def aclose(self) -> None:
         """End all, side by side, leased or not; within the time that the end of one may take."""
         self._is_closed = True
         ending = [task for task in self._retired.values() if task is not None]
         leased = [hook for hook, task in self._retired.items() if task is None]
-        await _all(hook.aclose() for hook in (*self._hooks, *leased))
+        await _all(self._end(hook) for hook in (*self._hooks, *leased))
         await asyncio.gather(*ending, return_exceptions=True)
         if self._watch is not None:
             self._watch.cancel()
@@ -159,6 +160,7 @@ class HookHost:
             if (hook := kept.get(name)) is None:
                 hook = ProcessHook(name, settings, self._environ, terms=self._terms, on_change=self._on_change)
                 hook.start()
+                self._begun.add(hook)
             hooks.append(hook)
         return hooks
 
@@ -169,13 +171,17 @@ class HookHost:
 
     def _end_if_free(self, hook: ProcessHook) -> None:
         if self._leases[hook] == 0 and self._retired.get(hook, self) is None and not self._is_closed:
-            task = asyncio.create_task(self._end(hook), name=f"end of process hook {hook.name}")
+            task = asyncio.create_task(self._end_retired(hook), name=f"end of process hook {hook.name}")
             self._retired[hook] = task
+
+    async def _end_retired(self, hook: ProcessHook) -> None:
+        await self._end(hook)
+        self._retired.pop(hook, None)
+        self._leases.pop(hook, None)
 
     async def _end(self, hook: ProcessHook) -> None:
         await hook.aclose()
-        self._retired.pop(hook, None)
-        self._leases.pop(hook, None)
+        self._begun.discard(hook)
 
     async def _watch_families(self) -> None:
         """Know what hooks started before it can hide, and reap what nobody else will."""
@@ -184,7 +190,7 @@ class HookHost:
             await self._look()
 
     async def _look(self) -> None:
-        lives = [life for hook in (*self._hooks, *self._retired) if (life := hook.life) is not None]
+        lives = [life for hook in self._begun if (life := hook.process) is not None]
         around = await asyncio.to_thread(process_group.look_around)
         for life in lives:
             await asyncio.to_thread(life.family.members, around)

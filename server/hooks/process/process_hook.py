@@ -67,7 +67,8 @@ class ProcessHook:
         self._tally = Tally()
         self._restarts = Restarts(self._terms.patience)
         self._state: State = "starting"
-        self._life: ProcessLife | None = None  # with its hello answered: the state is `up`
+        self._process: ProcessLife | None = None  # until nothing of it is left
+        self._life: ProcessLife | None = None  # the same, while the state is `up`: its hello is answered
         self._retry_at: float | None = None
         self._settled = asyncio.Event()
         self._armed: bool | None = None
@@ -89,9 +90,9 @@ class ProcessHook:
         return self._state
 
     @property
-    def life(self) -> ProcessLife | None:
-        """The process that is there now and has answered hook.hello."""
-        return self._life
+    def process(self) -> ProcessLife | None:
+        """What is there now: also before it has answered hook.hello, and while it is being ended."""
+        return self._process
 
     def start(self) -> None:
         """Returns at once; `settled` tells when it is up, or down. Needs a running loop."""
@@ -216,6 +217,7 @@ class ProcessHook:
             self._tally.note(f'start process hook "{self._name}": start process hook: {error}')
             return 0.0
         life.on_odd_line = self._note_odd_line
+        self._process = life
         try:
             ending = asyncio.create_task(life.ended(), name=f"end of process hook {self._name}")
             try:
@@ -227,6 +229,7 @@ class ProcessHook:
             self._life = None
             self._armed, self._armed_reason = None, ""
             await life.end()
+            self._process = None
             self._tally.ignored.update(life.calls.ignored)
 
     async def _serve(self, life: ProcessLife, ending: asyncio.Task[str]) -> float:

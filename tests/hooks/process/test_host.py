@@ -2,6 +2,8 @@
 
 import asyncio
 import logging
+import sys
+from dataclasses import replace
 
 import pytest
 
@@ -174,6 +176,28 @@ async def test_a_hook_killed_with_its_grandchildren_around_leaves_none_of_them()
         await until(lambda: hook.health().restarts == 1 and hook.state == "up")
 
         assert not any(map(is_alive, pids))
+
+
+async def test_killing_reaches_hooks_that_have_not_answered_yet() -> None:
+    """At the start, and those that a reload brings."""
+    mute = settings("", command=[sys.executable, "-c", "import time; time.sleep(600)"])
+    patient = Terms(limits=replace(TERMS.limits, hello_s=600), patience=ONE_LIFE.patience)
+    host = HookHost(Hooks(processes={"x": mute}), ENVIRON, terms=patient)
+    host.start()
+    reloading = asyncio.create_task(host.reload(Hooks(processes={"x": mute, "y": mute})))
+    try:
+        await until(lambda: len(leftovers()) == 2)
+        begun = leftovers()
+
+        def are_killed() -> bool:
+            host.kill()
+            return not any(is_alive(process.pid) for process in begun)
+
+        await until(are_killed)
+    finally:
+        reloading.cancel()
+        await asyncio.gather(reloading, return_exceptions=True)
+        await host.aclose()
 
 
 async def test_a_change_of_state_is_told() -> None:
