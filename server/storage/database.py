@@ -33,8 +33,8 @@ KEEPALIVE: Final[dict[str, Any]] = {
 }
 """For libpq: a network that swallows everything is a broken connection after some seconds."""
 _THREADS: Final = 4
-_WAITING: Final = 256
-"""Transactions that may wait for a thread; beyond it a caller is refused."""
+_PENDING: Final = 256
+"""Transactions that wait for a thread or run in one; beyond it a caller is refused."""
 _CONNECT_S: Final = 5
 _SQLITE_STEPS: Final = 100_000
 """Of its virtual machine, some milliseconds, between two looks at the clock."""
@@ -69,7 +69,7 @@ class Database:
         self._statement_s = statement_s
         self._engine = _engine(self.url, lock_wait_s, statement_s)
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="storage")
-        self._waiting = 0
+        self._pending = 0  # those whose caller has gone included: they have their place in the queue still
         self._retry_at = 0.0  # while it is down: before this moment nobody waits for it again
         self._retry_s = _RETRY_FROM_S
         self.is_up = False
@@ -91,7 +91,7 @@ class Database:
     async def write(self, transaction: Transaction[Result]) -> Result:
         """When this returns, what was written survives the end of the process, whatever ends it.
 
-        Cancelled, the transaction may still be committed.
+        Cancelled, the transaction is still tried.
         """
         return await self._run(transaction, self._engine.execution_options(parley_writes=True))
 
@@ -108,15 +108,15 @@ class Database:
     async def _run(self, transaction: Transaction[Result], engine: sa.Engine) -> Result:
         if self._clock() < self._retry_at:
             raise StorageError(f"{self._name} does not answer; it is tried again by itself")
-        if self._waiting >= _WAITING:
+        if self._pending >= _PENDING:
             raise StorageError(f"{self._name} is busy; try again in a moment")
-        self._waiting += 1
+        self._pending += 1
         work = asyncio.get_running_loop().run_in_executor(
             self._threads, _transact, engine, transaction, self._statement_s
         )
         work.add_done_callback(self._note_done)
         try:
-            result = await work
+            result = await asyncio.shield(work)  # what is cancelled here would run on, uncounted
         except (OperationalError, InterfaceError, PoolTimeout) as error:
             if _reason(error) not in _TOO_SLOW:
                 self._note_down()
@@ -130,9 +130,8 @@ class Database:
         return result
 
     def _note_done(self, work: "asyncio.Future[Any]") -> None:
-        self._waiting -= 1
-        if not work.cancelled():
-            work.exception()  # looked at, even where whoever asked has gone
+        self._pending -= 1
+        work.exception()  # looked at, even where whoever asked has gone
 
     def _note_down(self) -> None:
         self.is_up = False

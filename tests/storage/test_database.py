@@ -2,6 +2,7 @@
 
 import asyncio
 import sqlite3
+import threading
 from pathlib import Path
 
 import pytest
@@ -141,8 +142,6 @@ async def test_a_file_that_somebody_keeps_locked_is_told_and_loses_nothing(tmp_p
 
 
 async def test_more_than_can_wait_are_refused(tmp_path: Path) -> None:
-    import threading
-
     database = Database(config.Storage(), tmp_path)
     await database.start()
     gate = threading.Event()
@@ -157,10 +156,26 @@ async def test_more_than_can_wait_are_refused(tmp_path: Path) -> None:
     await database.aclose()
 
 
+async def test_callers_that_leave_make_no_room_before_their_transactions_are_over(tmp_path: Path) -> None:
+    database = Database(config.Storage(), tmp_path)
+    await database.start()
+    gate = threading.Event()
+    waiting = [asyncio.create_task(database.read(lambda _: gate.wait())) for _ in range(256)]
+    await asyncio.sleep(0)
+    for task in waiting:
+        task.cancel()
+    await asyncio.gather(*waiting, return_exceptions=True)
+
+    with pytest.raises(StorageError, match="is busy"):
+        await database.read(count)
+    gate.set()
+    await database.aclose()
+
+
 async def test_what_takes_too_long_is_broken_off_and_the_database_serves_on(
     settings: config.Storage, folder: Path
 ) -> None:
-    database = Database(settings, folder, statement_s=0.3)
+    database = Database(settings, folder, statement_s=1)
     await database.start()
     endless = (
         "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000000000) SELECT max(i) FROM n"
