@@ -1,7 +1,7 @@
 """An agent that asks a human in mid turn, and clients that are asked."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Coroutine, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,7 +17,10 @@ from server.session.chat_handler import ChatHandler, TurnRequest
 from server.session.outbox import Outbox
 from server.session.turn import Turn
 from skills_engine import HookInfo
+from tests.model.virtual_loop import VirtualLoop
 from tests.session.fakes import Desk, FakeAgent, Frame, Pause
+
+DONE = LLMChunk(text="Done.")
 
 _REQUEST: ContextVar[TurnRequest] = ContextVar("request")
 
@@ -114,3 +117,8 @@ class Client(Desk):
 
     def resolved(self) -> list[tuple[bool, str]]:
         return [(frame["approved"], frame["by"]) for frame in self.of("approval_resolved")]
+
+
+def in_virtual_time(work: Coroutine[Any, Any, None]) -> None:
+    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+        runner.run(work)

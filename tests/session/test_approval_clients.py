@@ -1,0 +1,122 @@
+"""Who is shown a question, and who may answer it: every client of its user, and nobody else."""
+
+from server.hooks.types import Answer
+from server.session.approval_desk import MAX_OPEN, ApprovalDesk
+from server.session.visitor import Visitor
+from tests.session.asking import DONE, AskStep, Client, question
+from tests.session.fakes import kinds
+
+
+async def test_another_client_of_the_user_may_answer_and_the_first_answer_wins() -> None:
+    desk = ApprovalDesk()
+    async with (
+        Client([question(), DONE], desk=desk) as asking,
+        Client(desk=desk) as phone,
+        Client(desk=desk) as third,
+    ):
+        for each in (asking, phone, third):
+            each.session.greet()
+        asking.chat(id="t1")
+        request = await phone.asked()
+        phone.answer(request["id"], remember="conversation")
+        third.answer(request["id"], approved=False)
+        await asking.until("turn_end")
+        for each in (phone, third):
+            await each.flushed()
+
+    assert "turn_id" not in request
+    assert (request["id"], request["tool"]) == (asking.of("approval_request")[0]["id"], "read_file")
+    assert (asking.resolved(), phone.resolved(), third.resolved()) == (
+        [(True, "other_client")],
+        [(True, "user")],
+        [(True, "other_client")],
+    )
+    assert [f["code"] for f in third.of("notice")] == ["approval_unknown"]
+    assert not [f for each in (phone, third) for f in each.frames if "turn_id" in f]
+    assert asking.agent.answers == [Answer(approved=True, by="other_client")]
+
+
+async def test_a_client_that_comes_later_is_shown_what_is_open_after_its_ready() -> None:
+    desk = ApprovalDesk()
+    async with Client([question(), DONE], desk=desk) as asking, Client(desk=desk) as late:
+        asking.chat()
+        request = await asking.asked()
+        late.session.greet()
+        frames = await late.flushed()
+        late.answer(request["id"], approved=False)
+        await asking.until("turn_end")
+
+    assert kinds(frames) == ["ready", "approval_request"]
+    assert asking.resolved() == [(False, "other_client")]
+
+
+async def test_a_client_that_has_left_is_shown_no_more() -> None:
+    desk = ApprovalDesk()
+    async with Client([question(), DONE], desk=desk) as asking, Client(desk=desk) as other:
+        other.session.greet()
+        asking.chat()
+        request = await other.asked()
+        await other.session.aclose()
+        other.answer(request["id"])
+        await asking.flushed()
+        asking.answer(request["id"], approved=False)
+        await asking.until("turn_end")
+
+    assert other.resolved() == []
+
+
+async def test_another_user_neither_sees_nor_answers_the_question() -> None:
+    desk = ApprovalDesk()
+    ann, bob = (Visitor("10.0.0.1", is_local=False, user_id=name) for name in ("ann", "bob"))
+    async with Client([question(), DONE], desk=desk, visitor=ann) as asking, Client(desk=desk, visitor=bob) as other:
+        other.session.greet()
+        asking.chat()
+        request = await asking.asked()
+        other.answer(request["id"])
+        frames = await other.flushed()
+        asking.answer(request["id"], approved=False)
+        await asking.until("turn_end")
+
+    assert kinds(frames) == ["ready", "notice"]
+    assert frames[1]["code"] == "approval_unknown"
+    assert asking.resolved() == [(False, "user")]
+
+
+async def test_strangers_behind_one_address_are_not_one_user() -> None:
+    desk = ApprovalDesk()
+    stranger = Visitor("10.0.0.1", is_local=False, user_id="anonymous@10.0.0.1")
+    plans: list[AskStep] = [question(), DONE]
+    async with (
+        Client(plans, desk=desk, visitor=stranger) as asking,
+        Client(plans, desk=desk, visitor=stranger) as other,
+    ):
+        other.session.greet()
+        asking.chat()
+        request = await asking.asked()
+        other.answer(request["id"])
+        asking.answer(request["id"], remember="always")
+        await asking.until("turn_end")
+        other.chat()
+        await other.asked()
+
+    assert kinds(other.frames)[:4] == ["ready", "notice", "turn_start", "approval_request"]
+    assert not await desk.remembered.find(stranger.user_id, "read_file", {"path": "a"})
+
+
+async def test_a_user_has_a_bounded_number_of_open_questions() -> None:
+    desk = ApprovalDesk()
+    async with Client([question(), DONE], desk=desk) as last:
+        asking = [Client([question()], desk=desk) for _ in range(MAX_OPEN)]
+        for each in asking:
+            await each.__aenter__()
+            each.chat()
+            await each.asked()
+        last.chat()
+        await last.until("turn_end")
+        for each in asking:
+            await each.__aexit__()
+
+    assert last.of("approval_request") == []
+    assert [f["code"] for f in last.of("notice")] == ["approvals_full"]
+    assert [(a.approved, a.outcome) for a in last.agent.answers] == [(False, "cancelled")]
+    assert desk._open == {}
