@@ -3,7 +3,7 @@
 import asyncio
 import sys
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +76,7 @@ async def until(is_so: Callable[[], bool]) -> None:
     """For what no event tells: the loop goes round until it is so."""
     async with asyncio.timeout(20):
         while not is_so():  # noqa: ASYNC110  # other processes have no event to wait for
-            await asyncio.sleep(0)
+            await asyncio.sleep(0.005)  # it needs the processor, too
 
 
 def is_alive(pid: int) -> bool:
@@ -93,9 +93,13 @@ _others: set[psutil.Process] = set()
 def remember_others() -> None:
     """Before a test: a database or a browser that other tests share is nothing that this one leaves behind."""
     _others.clear()
-    _others.update(psutil.Process().children(recursive=True))
+    _others.update(psutil.Process().children())
 
 
 def leftovers() -> list[psutil.Process]:
     """Descendants of this process that the test has begun, dead ones included."""
-    return [child for child in psutil.Process().children(recursive=True) if child not in _others]
+    begun = [child for child in psutil.Process().children() if child not in _others]
+    for child in begun:
+        with suppress(psutil.NoSuchProcess):
+            begun += child.children()
+    return begun

@@ -44,7 +44,7 @@ GATES = {"approver": ("approve_tool", "open"), "guard": ("before_tool", "closed"
 
 
 def gate(stage: str, on_error: str, what: str | dict[str, Any], **more: Any) -> dict[str, Any]:
-    return scripted({stage: what}, on_error=on_error, timeout_ms=300, **more)
+    return scripted({stage: what}, **{"on_error": on_error, "timeout_ms": 300, **more})
 
 
 async def try_tool(scene: Scene) -> str:
@@ -102,7 +102,7 @@ async def test_a_gate_that_never_starts_denies(stage: str, on_error: str, way: s
 @pytest.mark.parametrize(("stage", "on_error"), GATES.values(), ids=GATES)
 async def test_a_gate_that_lets_pass_lets_pass(tmp_path: Path, stage: str, on_error: str) -> None:
     reply = {"approved": True} if stage == "approve_tool" else {"action": "continue"}
-    async with serving(tmp_path, {"gate": gate(stage, on_error, reply)}) as scene:
+    async with serving(tmp_path, {"gate": gate(stage, on_error, reply, timeout_ms=20_000)}) as scene:
         assert "Asia/Tokyo" in await try_tool(scene)
 
 
@@ -115,7 +115,8 @@ async def test_an_interceptor_that_is_no_gate_is_skipped_whatever_becomes_of_it(
 async def test_a_reload_that_breaks_a_gate_closes_it_and_one_that_mends_it_opens_it(
     tmp_path: Path, stage: str, on_error: str
 ) -> None:
-    good = gate(stage, on_error, {"approved": True} if stage == "approve_tool" else {"action": "continue"})
+    reply = {"approved": True} if stage == "approve_tool" else {"action": "continue"}
+    good = gate(stage, on_error, reply, timeout_ms=20_000)
     async with serving(tmp_path, {"gate": good}) as scene:
         assert "Asia/Tokyo" in await try_tool(scene)
 
