@@ -14,10 +14,12 @@ from server.agent.agent_client import AgentClient, TurnOptions
 from server.config_file import data_dir_of
 from server.errors import ConfigError
 from server.gateway.auth import Doorkeeper
+from server.gateway.gauges import show_storage, show_voice_detection
 from server.gateway.http_api import HttpApi
 from server.gateway.http_server import HttpServer
 from server.gateway.login import LoginRoutes
 from server.gateway.media_route import MediaRoute
+from server.gateway.news import News
 from server.gateway.readiness import Readiness
 from server.gateway.rest.policy_routes import HandlerCatalog
 from server.gateway.rest.rest_api import RestApi
@@ -59,7 +61,6 @@ _RETRY_FROM_S: Final = 2.0
 _RETRY_TO_S: Final = 60.0
 _OPEN_FILES: Final = 10_240
 _NAME_WAIT_S: Final = 3.0
-_MAX_NOTICES: Final = 64
 
 Announce = Callable[[str], None]
 
@@ -101,28 +102,27 @@ class App:
         self._data_dir = data_dir
         self._model = model
         self._skills = skills
-        self._skills_changed = asyncio.Event()
-        self._speech_changed = asyncio.Event()
-        self._speech = SpeechService.build(settings.speech, environ, on_change=self._speech_changed.set)
+        self._news = News()
+        self._speech = SpeechService.build(settings.speech, environ, on_change=self._note_speech)
         self._tasks: list[asyncio.Task[None]] = []
         self._metrics = Metrics()
         self._readiness = Readiness()
         self._readiness.set("skills", "ready")
         self._readiness.set("model", "loading")
         self._show_speech()
-        self._show_ears()
+        if self._speech.detector is not None:
+            show_voice_detection(self._metrics, self._speech.detector)
         self.hooks = HookHost(settings.hooks, environ, terms=hook_terms, on_change=self._show_hooks)
         self.storage = Storage(settings.storage, data_dir)
         self._lasting = AsyncExitStack()
         self.policies = PolicyStore(self.storage.documents, document_of_config(settings.hooks))
         self._policy_book = PolicyBook(self.policies, self.storage.audit, settings.hooks)
         self._policy_book.check(self.policies.operator_yaml)
-        self._show_storage()
+        show_storage(self._metrics, self.storage)
         self._tools = build_registry(settings.tools, settings.skills.dir)
         self.media = _build_media(settings, data_dir, signer)
         self.shelf = ToolShelf(self._tools)
         self._mcp = McpServers(settings.tools, self.shelf, environ, tell=self._note_mcp)
-        self._mcp_notices: asyncio.Queue[wire.Notice] = asyncio.Queue(_MAX_NOTICES)
         executor = ToolExecutor(self.shelf, settings.tools)
         self._layers = HookLayers(
             settings.hooks, processes=self.hooks, policies=self._policy_book.for_turn, media=self.media
@@ -131,24 +131,7 @@ class App:
         accounts = Accounts(settings.security, signer.derived_keys("session cookies"))
         doorkeeper = Doorkeeper(settings.listen, settings.security, settings.proxies, accounts)
         self.sockets = WebSocketServer(self._build_services(signer), doorkeeper, settings.limits)
-        self._http = HttpServer(
-            settings.listen,
-            doorkeeper=doorkeeper,
-            sockets=self.sockets,
-            api=HttpApi(doorkeeper, self._readiness, self._metrics),
-            login=LoginRoutes(doorkeeper, accounts, FRONTEND),
-            media=MediaRoute(self.media, doorkeeper),
-            rest=RestApi(
-                doorkeeper,
-                storage=self.storage,
-                policies=self.policies,
-                catalog=HandlerCatalog(BUILTIN_KINDS, custom=self._policy_book.custom_kinds),
-                processes=self.hooks.health,
-                builtins=self._layers.builtin_health,
-            ),
-            metrics=self._metrics,
-            frontend=FRONTEND,
-        )
+        self._http = self._build_http(doorkeeper, accounts)
 
     @classmethod
     async def build(
@@ -185,12 +168,10 @@ class App:
             self.begin(self._load_model(), "model start")
             self.begin(self._announce_rest(announce), "announcements")
             self.begin(self._skills.watch(self._note_skills), "skills")
-            self.begin(self._tell_skills(), "skills frames")
-            self.begin(self._tell_speech(), "speech frames")
+            self.begin(self._news.run(self.sockets.tell_all), "news")
             self.begin(self._speech.start(), "speech start")
             self.begin(self.sockets.beat(), "heartbeat")
             self.begin(self._mcp.start(), "mcp start")
-            self.begin(self._tell_mcp(), "mcp notices")
             self.begin(self._metrics.watch_loop(), "event loop watch")
             self.begin(self._layers.run(), "events of builtin hooks")
             self.begin(self.media.sweep_regularly(), "media sweep")
@@ -261,6 +242,26 @@ class App:
             desk=ApprovalDesk(settings.hooks.approval, StoredApprovals(self.storage.approvals)),
         )
 
+    def _build_http(self, doorkeeper: Doorkeeper, accounts: Accounts) -> HttpServer:
+        return HttpServer(
+            self._settings.listen,
+            doorkeeper=doorkeeper,
+            sockets=self.sockets,
+            api=HttpApi(doorkeeper, self._readiness, self._metrics),
+            login=LoginRoutes(doorkeeper, accounts, FRONTEND),
+            media=MediaRoute(self.media, doorkeeper),
+            rest=RestApi(
+                doorkeeper,
+                storage=self.storage,
+                policies=self.policies,
+                catalog=HandlerCatalog(BUILTIN_KINDS, custom=self._policy_book.custom_kinds),
+                processes=self.hooks.health,
+                builtins=self._layers.builtin_health,
+            ),
+            metrics=self._metrics,
+            frontend=FRONTEND,
+        )
+
     async def _load_model(self) -> None:
         """Until it is loaded once. A turn that comes meanwhile waits; after a failure it is told why."""
         wait_s = _RETRY_FROM_S
@@ -298,41 +299,17 @@ class App:
         announce(describe(self._model.info))
         announce(f"data: {self._data_dir}")
 
-    def _note_skills(self, _snapshot: SkillsSnapshot) -> None:
-        self._skills_changed.set()
+    def _note_skills(self, snapshot: SkillsSnapshot) -> None:
+        self._news.tell("skills", lambda session: session.tell_skills(snapshot))
 
     def _note_mcp(self, code: str, message: str) -> None:
-        try:
-            self._mcp_notices.put_nowait(_mcp_notice(code, message))
-        except asyncio.QueueFull:
-            logger.warning("too many notices wait: %s", message)
+        notice = _mcp_notice(code, message)
+        self._news.tell(message, lambda session: session.tell_notice(notice))
 
-    async def _tell_mcp(self) -> None:
-        while True:
-            await self.sockets.tell_notice(await self._mcp_notices.get())
-
-    async def _tell_speech(self) -> None:
-        """Tell clients and /readyz what of the speech engines is there."""
-        while True:
-            await self._speech_changed.wait()
-            self._speech_changed.clear()
-            self._show_speech()
-            await self.sockets.tell_speech(self._speech.status)
-
-    def _show_storage(self) -> None:
-        database, audit = self.storage.database, self.storage.audit
-        self._metrics.show("parley_storage_up", "1: the database served when it was last asked", lambda: database.is_up)
-        self._metrics.show("parley_audit_queued", "Entries of the audit log to be written", lambda: audit.queued)
-        self._metrics.show("parley_audit_lost", "Entries of the audit log lost since the start", lambda: audit.dropped)
-
-    def _show_ears(self) -> None:
-        if (detector := self._speech.detector) is None:
-            return
-        show = self._metrics.show
-        show("parley_vad_windows", "Windows of 32 ms that voice detection has judged", lambda: detector.windows)
-        show("parley_vad_skipped", "Of these, quieter than the energy floor", lambda: detector.skipped)
-        show("parley_vad_refused", "Windows that came faster than they could be judged", lambda: detector.refused)
-        show("parley_vad_busy_seconds", "CPU time of voice detection", lambda: detector.busy_s)
+    def _note_speech(self) -> None:
+        self._show_speech()
+        status = self._speech.status
+        self._news.tell("speech", lambda session: session.tell_speech(status))
 
     def _show_speech(self) -> None:
         status = self._speech.status
@@ -349,13 +326,6 @@ class App:
             self._readiness.set("process hooks", "missing", f"not up: {', '.join(not_up)}")
         else:
             self._readiness.set("process hooks", "ready", f"{len(health)} up")
-
-    async def _tell_skills(self) -> None:
-        """Tell clients of the latest snapshot; those that it overtook are not sent."""
-        while True:
-            await self._skills_changed.wait()
-            self._skills_changed.clear()
-            await self.sockets.tell_skills(self._skills.current)
 
 
 def _build_media(settings: config.Config, data_dir: Path, signer: Signer) -> MediaStore:

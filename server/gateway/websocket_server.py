@@ -16,8 +16,7 @@ from server.gateway.connection import Connection, ServerWebSocket
 from server.session.outbox import OutboxLimits
 from server.session.session import Services, Session
 from server.session.visitor import Visitor
-from server.wire.frames import PROTOCOL, Notice, SpeechStatus
-from skills_engine import SkillsSnapshot
+from server.wire.frames import PROTOCOL
 
 logger = logging.getLogger(__name__)
 
@@ -136,19 +135,8 @@ class WebSocketServer:
                 if not counter[key]:
                     del counter[key]
 
-    async def tell_skills(self, snapshot: SkillsSnapshot) -> None:
-        """Send the `skills` frame to every open connection."""
-        await self._tell_all(lambda session: session.tell_skills(snapshot))
-
-    async def tell_speech(self, status: SpeechStatus) -> None:
-        """Send the `speech` frame to every open connection."""
-        await self._tell_all(lambda session: session.tell_speech(status))
-
-    async def tell_notice(self, notice: Notice) -> None:
-        """Send a `notice` to every open connection."""
-        await self._tell_all(lambda session: session.tell_notice(notice))
-
-    async def _tell_all(self, tell: Callable[[Session], None]) -> None:
+    async def tell_all(self, tell: Callable[[Session], None]) -> None:
+        """Call it for each connection that is open now; others get their turn in between."""
         for number, connection in enumerate(list(self._connections)):
             tell(connection.session)
             if number % _BATCH == _BATCH - 1:
