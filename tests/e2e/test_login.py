@@ -10,6 +10,7 @@ from playwright.async_api import BrowserContext, Page, expect
 from tests.e2e.parley_page import ParleyPage
 from tests.support.openai_script import Gate, text
 from tests.support.openai_server import OpenAIServer
+from tests.support.ports import lasting_port
 from tests.support.server_process import ServerProcess, endpoint
 
 ANNA = "annas-token-0123456789"
@@ -92,18 +93,17 @@ async def test_who_is_not_logged_in_any_more_is_asked_again_and_loses_nothing(
 ) -> None:
     model.queue(text("I was saying ", Gate()))
     settings = {**SETTINGS, "listen": {"drain_s": 0}}
-    process = ServerProcess(tmp_path, environ=endpoint(model.url), settings=settings)
+    process = ServerProcess(
+        tmp_path, environ=endpoint(model.url), settings=settings, arguments=("--port", str(lasting_port()))
+    )
     async with process as server:
         page = new_page(server.url)
         await page.open(arrives=False)
         await log_in(page.tab)
         await page.ask("Tell me")
         await expect(page.replies).to_contain_text("I was saying")
-        port = server.url.rpartition(":")[2]
     await context.clear_cookies()
-    (tmp_path / "server.log").unlink()
-    again = ServerProcess(tmp_path, environ=endpoint(model.url), settings=SETTINGS, arguments=("--port", port))
-    async with again:
+    async with process:  # again
         await page.tab.evaluate("dispatchEvent(new Event('online'))")
         await expect(page.tab.get_by_label("Access token")).to_be_visible()
         await log_in(page.tab)

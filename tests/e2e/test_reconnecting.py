@@ -8,6 +8,7 @@ from playwright.async_api import expect
 
 from tests.e2e.parley_page import ParleyPage
 from tests.support.openai_server import OpenAIServer
+from tests.support.ports import lasting_port
 from tests.support.server_process import ServerProcess, endpoint
 
 
@@ -17,18 +18,19 @@ async def test_a_server_that_restarts_is_found_again_and_the_conversation_goes_o
     settings = {"skills": {"dir": str(skills)}}
     model.say("One.")
     model.say("Two.")
-    async with ServerProcess(tmp_path, environ=endpoint(model.url), settings=settings) as first:
+    process = ServerProcess(
+        tmp_path, environ=endpoint(model.url), settings=settings, arguments=("--port", str(lasting_port()))
+    )
+    async with process as first:
         page = new_page(first.url)
         await page.open()
         await page.ask_and_wait("First")
-        port = first.url.rsplit(":", 1)[1]
         first.signal(signal.SIGKILL)
         first.wait()
         await expect(page.line("No connection to the server")).to_be_visible()
         await expect(page.button("Send")).to_be_disabled()
 
-    again = ServerProcess(tmp_path, environ=endpoint(model.url), settings=settings, arguments=("--port", port))
-    async with again:
+    async with process:  # again
         await page.reconnect()
         await expect(page.lines).to_have_text([])
         await page.ask_and_wait("Second")

@@ -8,6 +8,7 @@ from playwright.async_api import expect
 from tests.e2e.parley_page import ParleyPage
 from tests.support.openai_script import Gate, text
 from tests.support.openai_server import OpenAIServer
+from tests.support.ports import lasting_port
 from tests.support.server_process import ServerProcess, endpoint
 
 TONE = "The text of calm/tone."
@@ -25,16 +26,17 @@ async def test_hooks_that_do_not_verify_can_be_left_out(
     }
     for answer in ("One.", "Two.", "Three."):
         model.say(answer)
-    async with ServerProcess(tmp_path, environ=endpoint(model.url), settings=settings) as first:
+    process = ServerProcess(
+        tmp_path, environ=endpoint(model.url), settings=settings, arguments=("--port", str(lasting_port()))
+    )
+    async with process as first:
         page = new_page(first.url)
         await page.open()
         await page.ask_and_wait("First")
         await page.ask_and_wait("Second")
-        port = first.url.rsplit(":", 1)[1]
 
     secret.write_text("another secret, so nothing signed before verifies\n")
-    again = ServerProcess(tmp_path, environ=endpoint(model.url), settings=settings, arguments=("--port", port))
-    async with again:
+    async with process:  # again
         await page.reconnect()
         await page.ask_and_wait("Third")
         await expect(page.tab.get_by_role("alert")).to_contain_text("does not verify")

@@ -1,4 +1,4 @@
-"""A PostgreSQL of the tests' own: on a free port, in a folder of its own, as a user without rights.
+"""A PostgreSQL of the tests' own: on a port of its own, in a folder of its own, as a user without rights.
 
 Its programs are found in POSTGRES_BIN, in PATH, or where Debian puts them. Its
 commits do not wait for the disk: what is tested is that our process may die, not
@@ -9,7 +9,6 @@ import os
 import pwd
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 from pathlib import Path
@@ -18,6 +17,8 @@ from typing import Self
 
 import psycopg
 from psycopg import sql
+
+from tests.support.ports import lasting_port
 
 _START_LIMIT_S = 60
 
@@ -38,7 +39,7 @@ class Postgres:
         self._user = _unprivileged()
         self._process: subprocess.Popen[bytes] | None = None
         self._databases = 0
-        self.port = _free_port()
+        self.port = lasting_port()
 
     def __enter__(self) -> Self:
         try:
@@ -121,10 +122,3 @@ def _unprivileged() -> str | None:
         return None
     known = {entry.pw_name for entry in pwd.getpwall()}
     return "postgres" if "postgres" in known else "nobody"
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

@@ -26,8 +26,8 @@ from typing import Any, Self
 import yaml
 
 ROOT = Path(__file__).parent.parent.parent
-START_LIMIT_S = 30.0
-STOP_LIMIT_S = 20.0
+START_LIMIT_S = 60.0
+STOP_LIMIT_S = 30.0
 
 
 def endpoint(url: str, *, model: str = "scripted") -> dict[str, str]:
@@ -60,7 +60,7 @@ class ServerProcess:
         self.lines: list[str] = []
         self.url = ""
         self._process: subprocess.Popen[str] | None = None
-        self._arrivals: queue.Queue[str | None] = queue.Queue()
+        self._arrivals = queue.Queue[str | None]()
         self._reader: threading.Thread | None = None
 
     @property
@@ -73,7 +73,8 @@ class ServerProcess:
         return self._process.pid
 
     def start(self) -> None:
-        """Returns when it listens; raises AssertionError with its log if it ends before."""
+        """Returns when it listens; raises AssertionError with its log if it ends before. Once stopped, it may be started again."""
+        self._arrivals = queue.Queue()
         arguments = [sys.executable, "-m", "server", *self.arguments]
         if self.settings is not None:
             file = self.folder / "parley.yaml"
