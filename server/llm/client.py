@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from server.errors import (
-    ProviderError,
     ProviderProtocol,
     ProviderTimeout,
     ProviderUnreachable,
@@ -47,8 +46,7 @@ class _Completion(msgspec.Struct):
 class OpenAICompatible:
     """A model behind an HTTP address; see `LanguageModel` for the contract.
 
-    `start` does not fail where the endpoint is down: the first call says so, and a
-    later one works. It opens nothing before `start` or the first call; `aclose`
+    `start` may fail, or be left out: a later call does what it would have done. It opens nothing before `start` or the first call; `aclose`
     breaks what is still open.
     """
 
@@ -75,12 +73,9 @@ class OpenAICompatible:
         return "native" if self._endpoint.is_openai else None
 
     async def start(self) -> None:
-        """Load the client and look what the endpoint offers; an endpoint that is down is logged, not raised."""
+        """Load the client and find the model's name. Raises ProviderError where that cannot be found out now."""
         await asyncio.to_thread(self._connected)  # 0.8 s of imports, and certificates to read
-        try:
-            await self._discovery.model()
-        except ProviderError as error:
-            logger.warning("no model yet: %s", error)
+        await self._discovery.model()
 
     async def aclose(self) -> None:
         """Close every connection; a stream under way fails with ProviderUnreachable."""

@@ -12,20 +12,23 @@ from server.openai_client import Refused, Unreachable
 logger = logging.getLogger(__name__)
 
 LISTING_TIMEOUT_S = 3.0
-LISTING_PAUSE_S = 30.0
-"""Between two tries to list an endpoint that did not answer; meanwhile callers do not wait again."""
+LISTING_PAUSE_S = 5.0
+"""Between two tries; meanwhile callers do not wait again."""
 
 
 class Discovery:
-    """Asks at most once at a time, until the endpoint has answered once.
+    """Asks at most once at a time, until the endpoint has answered and there is a model to talk to.
 
-    `get` fetches a path below the base URL, or a whole URL, and raises whatever it
-    likes where that fails.
+    `get` fetches a path below the base URL, or a whole URL, and raises Refused or
+    Unreachable where that fails.
     """
 
-    def __init__(self, endpoint: Endpoint, get: Callable[[str], Awaitable[bytes]]) -> None:
+    def __init__(
+        self, endpoint: Endpoint, get: Callable[[str], Awaitable[bytes]], *, pause_s: float = LISTING_PAUSE_S
+    ) -> None:
         self._endpoint = endpoint
         self._get = get
+        self._pause_s = pause_s
         self._model = endpoint.model
         self._listing: Listing | None = None  # None until the endpoint has answered
         self._lock = asyncio.Lock()
@@ -55,9 +58,10 @@ class Discovery:
     async def _list(self) -> Listing | None:
         loop = asyncio.get_running_loop()
         async with self._lock:
-            if self._listing is None and loop.time() >= self._next_try_s:
-                self._listing = await self._ask()
-                self._next_try_s = loop.time() + LISTING_PAUSE_S
+            is_settled = self._listing is not None and self._model is not None
+            if not is_settled and loop.time() >= self._next_try_s:
+                self._listing = await self._ask() or self._listing
+                self._next_try_s = loop.time() + self._pause_s
         return self._listing
 
     async def _ask(self) -> Listing | None:

@@ -359,7 +359,8 @@ async def test_the_only_model_listed_answers_where_none_is_named() -> None:
 async def test_several_models_and_no_choice_names_what_there_is() -> None:
     async with OpenAIServer(models=[{"id": "a"}, {"id": "b"}]) as server:
         model = client_of(server, model=None)
-        await model.start()  # says so in the log, and does not fail
+        with pytest.raises(ModelMissing):
+            await model.start()
         error = await fail(model)
         await model.aclose()
 
@@ -395,7 +396,8 @@ async def test_an_endpoint_that_is_down_has_no_size_and_raises_nothing() -> None
     async with OpenAIServer() as server:
         model = client_of(server, model=None)
         await server.stop()
-        await model.start()
+        with pytest.raises(ProviderUnreachable, match="is it running"):
+            await model.start()
         size = await model.context_tokens()
         error = await fail(model)
         await model.aclose()
