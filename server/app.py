@@ -264,7 +264,7 @@ class App:
 
     async def _load_model(self) -> None:
         """Until it is loaded once. A turn that comes meanwhile waits; after a failure it is told why."""
-        wait_s = _RETRY_FROM_S
+        wait_s, told = _RETRY_FROM_S, self._model.info
         while True:
             try:
                 await self._model.start()
@@ -276,6 +276,8 @@ class App:
                 wait_s = min(_RETRY_TO_S, 2 * wait_s)
             else:
                 self._readiness.set("model", "ready", self._model.info.name)
+                if self._model.info != told:
+                    self._news.tell("model", lambda session: session.tell_model())
                 return
 
     async def _settled(self) -> None:

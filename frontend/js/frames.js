@@ -35,6 +35,7 @@
  * @typedef {{type: "ready", protocol: string, session_id: string, server: string, skills: SkillItem[], model: ModelItem,
  *   speech?: SpeechStatus, limits: Limits, user?: {name: string, is_operator: boolean, is_logged_in: boolean}}} Ready
  * @typedef {{type: "speech"} & SpeechStatus} Speech
+ * @typedef {{type: "model"} & ModelItem} Model
  * @typedef {{type: "speech_detected", utterance: string, audio_ms: number}} SpeechDetected
  * @typedef {{type: "speech_rejected", utterance: string}} SpeechRejected
  * @typedef {{type: "speech_started", utterance: string, audio_ms: number}} SpeechStarted
@@ -68,7 +69,7 @@
  *
  * @typedef {Sentence | SentenceEnd | Hook | ToolCall | ToolResult | Media | TurnEnd} QueuedFrame handled in playback order
  * @typedef {Speech | SpeechDetected | SpeechRejected | SpeechStarted | SpeechStopped | Transcript} SpeechFrame
- * @typedef {SpeechFrame | ApprovalRequest | ApprovalResolved | Ready | Skills | TurnStart | Text | Reasoning | Notice | Trace | ErrorFrame | Pong} ImmediateFrame
+ * @typedef {SpeechFrame | ApprovalRequest | ApprovalResolved | Ready | Model | Skills | TurnStart | Text | Reasoning | Notice | Trace | ErrorFrame | Pong} ImmediateFrame
  *   handled on arrival
  * @typedef {QueuedFrame | ImmediateFrame} ServerFrame
  *

@@ -33,6 +33,10 @@ export function received(state, frame, at) {
       return spoken(state, frame, at);
     case "ready":
       return connected(state, frame);
+    case "model": {
+      const { name, host, location } = frame;
+      return state.server ? { ...state, server: { ...state.server, model: { name, host, location } } } : state;
+    }
     case "skills":
       return { ...state, skills: frame.skills, diagnostics: frame.diagnostics };
     case "turn_start":

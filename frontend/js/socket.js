@@ -30,6 +30,7 @@ const MAX_UNSENT_BYTES = 256 << 10;
 const KNOWN = {
   ready: true,
   speech: true,
+  model: true,
   skills: true,
   speech_detected: true,
   speech_rejected: true,

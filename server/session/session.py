@@ -146,6 +146,9 @@ class Session:
     def tell_speech(self, status: wire.SpeechStatus) -> None:
         self._out.send(wire.Speech(**msgspec.structs.asdict(status)))
 
+    def tell_model(self) -> None:
+        self._out.send(wire.Model(**msgspec.structs.asdict(greeting.model_item(self._services.model()))))
+
     def tell_notice(self, notice: wire.Notice) -> None:
         self._out.send(notice)
 

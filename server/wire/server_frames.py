@@ -95,6 +95,14 @@ class Speech(ServerFrame, tag="speech", frozen=True, kw_only=True):
     output_sample_rate: int | None = None
 
 
+class Model(ServerFrame, tag="model", frozen=True, kw_only=True):
+    """As `ready.model`: its name may be found out only later."""
+
+    name: str
+    host: str
+    location: Literal["local", "cloud"]
+
+
 class Skills(ServerFrame, tag="skills", frozen=True, kw_only=True):
     skills: list[SkillItem]
     diagnostics: list[DiagnosticItem]
@@ -313,6 +321,7 @@ class Pong(ServerFrame, tag="pong", frozen=True, kw_only=True):
 AnyServerFrame = (
     Ready
     | Speech
+    | Model
     | Skills
     | SpeechDetected
     | SpeechRejected

@@ -81,6 +81,31 @@ async def test_a_model_that_cannot_start_says_why_and_turns_ask_it_all_the_same(
         assert await stage_of_model(server) == (503, "failed", "no memory left")
 
 
+class NamedLater(SlowModel):
+    """An endpoint that tells its model's name once it is there."""
+
+    @property
+    def info(self) -> ModelInfo:
+        return ModelInfo(name="qwen3" if self.loaded.is_set() else "not named", host="127.0.0.1:1", location="local")
+
+
+async def test_whoever_came_before_the_model_had_its_name_is_told_of_it(tmp_path: Path) -> None:
+    model = NamedLater()
+    async with serving(tmp_path, model) as server, client(server.ws_url) as me:
+        assert me.frames[0]["model"]["name"] == "not named"
+
+        model.loaded.set()
+
+        assert await me.until("model") == {
+            "type": "model",
+            "name": "qwen3",
+            "host": "127.0.0.1:1",
+            "location": "local",
+        }
+        async with client(server.ws_url) as other:
+            assert other.frames[0]["model"]["name"] == "qwen3"
+
+
 async def test_stopping_while_the_model_loads_leaves_nothing_behind(tmp_path: Path) -> None:
     before = asyncio.all_tasks()
     model = SlowModel()
