@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, aclosing, nullcontext
 from dataclasses import dataclass, field
 from typing import Final, Protocol
@@ -17,7 +17,7 @@ from server.hooks.types import AskHuman, TurnAborted, TurnFacts
 from server.llm.types import Message
 from server.session.filler import Filler
 from server.session.outbox import Closed, Outbox
-from server.session.results import Narrator, TTSResult
+from server.session.results import Narrator, TTSResult, in_pieces
 from server.session.speaker import Speaker, Voice
 from server.session.turn import Turn, code_of
 from server.session.turn_clock import TurnClock
@@ -145,7 +145,6 @@ class ChatHandler:
         self, turn: Turn, request: TurnRequest, outbox: Outbox, speaker: Speaker, narrator: Narrator
     ) -> "_Failure | None":
         """`max_turn_s` is the agent's time: while the voice says what is written, it stands still."""
-        loop = asyncio.get_running_loop()
         clock = request.clock
         filler = Filler(self._filler, turn)
         try:
@@ -156,12 +155,11 @@ class ChatHandler:
                 async for chunk in chunks:
                     turn.note(chunk)
                     filler.note(chunk)
-                    said_s = loop.time()
-                    for result in narrator.tell(chunk):
-                        await speaker.say(result)
-                    if (waited_s := loop.time() - said_s) > _SHORT_WAIT_S:
-                        clock.give_back(waited_s)
-                    await outbox.room()
+                    for piece in in_pieces(chunk):
+                        await self._tell(narrator.tell(piece), speaker, clock)
+                        await outbox.room()
+                        if piece is not chunk:
+                            await asyncio.sleep(0)  # nothing of the above need have waited
         except (ProviderError, TurnError) as error:
             logger.warning("turn failed: %s: %s", error.code, error)
             return _Failure(code_of(error), str(error), error.retry_after_ms)
@@ -176,6 +174,14 @@ class ChatHandler:
         finally:
             filler.close()
         return None
+
+    async def _tell(self, results: Iterable[TTSResult], speaker: Speaker, clock: TurnClock) -> None:
+        loop = asyncio.get_running_loop()
+        began_s = loop.time()
+        for result in results:
+            await speaker.say(result)
+        if (waited_s := loop.time() - began_s) > _SHORT_WAIT_S:
+            clock.give_back(waited_s)
 
     async def _stream(self, turn: Turn, request: TurnRequest) -> AsyncGenerator[LLMChunk, None]:
         admitted = admit(request.messages, policy=request.policy, verify=self._verify)

@@ -2,12 +2,16 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
 from server.agent.chunks import LLMChunk, NoticeGiven, ToolFinished, ToolStarted, TraceEvent
 from server.media.store import MediaItem
 from server.speech.sentences import SentenceSplitter
 from server.speech.speakable import SpokenText
 from server.speech.voice_tags import VoiceTags
+
+MAX_TOLD_CHARS: Final = 256
+"""Of a text at once: the most hostile take 2 ms to be made sentences of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +43,15 @@ class TTSResult:
     notice: NoticeGiven | None = None
     reasoning: str | None = None
     trace: TraceEvent | None = None
+
+
+def in_pieces(chunk: LLMChunk) -> Iterator[LLMChunk]:
+    """A long text as many short ones, each of which is soon told."""
+    if chunk.text is None or len(chunk.text) <= MAX_TOLD_CHARS:
+        yield chunk
+        return
+    for at in range(0, len(chunk.text), MAX_TOLD_CHARS):
+        yield LLMChunk(text=chunk.text[at : at + MAX_TOLD_CHARS])
 
 
 class Narrator:

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from itertools import pairwise
 
 import pytest
 
@@ -62,6 +63,22 @@ async def test_everything_of_a_turn_keeps_its_order() -> None:
     assert [f["text"] for f in desk.frames if f["type"] == "sentence"] == ["Let me look", "\n\nDone"]
     assert desk.frames[1]["sig"] == "sig of s/first"
     assert [f["turn_id"] for f in desk.frames if f["type"] == "notice"] == [desk.frames[0]["turn_id"]]
+
+
+async def test_a_huge_piece_of_a_reply_lets_others_run_while_it_is_told() -> None:
+    text = "（a。" * 6_000
+    rounds: list[int] = []
+    async with Desk(FakeAgent([say(text)])) as desk:
+        desk.chat()
+        await desk.until("turn_start")
+        while not any(frame["type"] == "turn_end" for frame in desk.frames):
+            rounds.append(len(desk.frames))
+            await asyncio.sleep(0)
+
+    for type_, key in (("text", "delta"), ("sentence", "text")):
+        assert "".join(frame[key] for frame in desk.frames if frame["type"] == type_) == text
+    assert max(after - before for before, after in pairwise(rounds)) < 500
+    assert desk.frames[-1]["reason"] == "completed"
 
 
 async def test_a_provider_that_breaks_off_ends_the_turn_with_what_was_said() -> None:
