@@ -21,10 +21,6 @@ class PlaybackClock:
         self._reports = False  # the client sends `playback`: its word counts, not our clock
         self.first_audible_s: float | None = None
 
-    @property
-    def sent_ms(self) -> float:
-        return self._sent_ms
-
     def begin_sentence(self) -> None:
         self._starts_ms.append(self._sent_ms)
 
