@@ -12,7 +12,7 @@ SKILL_MD = """\
 # The name is the folder's. The description is all that the model knows of this
 # skill until it reads the rest: say what it is good for, in a few words.
 name: {name}
-description: Answers with a pirate's greeting.
+description: "Answers with a pirate's greeting."
 ---
 
 # {title}

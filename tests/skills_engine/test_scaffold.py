@@ -36,6 +36,15 @@ def test_its_page_says_how_to_go_on(tmp_path: Path) -> None:
     assert f"python -m skills_engine simulate {folder} -->" in page
 
 
+def test_its_description_may_be_written_over_with_any_sentence(tmp_path: Path) -> None:
+    page = new_skill("tutor", tmp_path) / "SKILL.md"
+    page.write_text(page.read_text().replace("Answers with a pirate's greeting.", "Greets: it says #1."))
+
+    snapshot = load_snapshot(tmp_path)
+    assert snapshot.diagnostics == ()
+    assert [skill.description for skill in snapshot.skills] == ["Greets: it says #1."]
+
+
 def test_its_hooks_json_points_an_editor_to_the_schema(tmp_path: Path) -> None:
     folder = new_skill("tutor", tmp_path)
 
