@@ -98,7 +98,8 @@ def render(result: Play) -> str:
     blocks = []
     for number, call in enumerate(result.calls, start=1):
         blocks.append("\n".join([f"call {number}: {call.title}", *map(_render_line, call.lines)]))
-    blocks += [f"not fired: {hook.skill}/{hook.name} ({hook.timing})" for hook in result.not_fired]
+    if result.not_fired:
+        blocks.append("\n".join(f"not fired: {hook.skill}/{hook.name} ({hook.timing})" for hook in result.not_fired))
     return "\n\n".join(blocks)
 
 

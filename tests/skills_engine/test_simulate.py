@@ -102,7 +102,12 @@ def test_a_filter_that_names_another_tool_does_not_fire() -> None:
 
 
 def test_a_play_can_be_read() -> None:
-    hooks = [hook("after_user_input", persistent=True), hook("before_planning", role="user"), hook("after_tool_call")]
+    hooks = [
+        hook("after_user_input", persistent=True),
+        hook("before_planning", role="user"),
+        hook("before_first_agent"),
+        hook("after_tool_call"),
+    ]
 
     assert render(play(hooks, text="Hi ä")) == (
         "call 1: planning\n"
@@ -112,6 +117,7 @@ def test_a_play_can_be_read() -> None:
         '  + user      [tutor/before_planning, before_planning] "<before_planningä>"\n'
         "    system    (the planning prompt)\n"
         "\n"
+        "not fired: tutor/before_first_agent (before_first_agent)\n"
         "not fired: tutor/after_tool_call (after_tool_call)"
     )
     assert render(play(hooks, rounds=[["a"]])).count("\n\ncall ") == 2
