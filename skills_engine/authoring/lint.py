@@ -17,6 +17,7 @@ LONG_BODY_LINES = 500
 _LOOP = ("before_first_agent", "before_each_agent", "after_tool_call")
 _COMMAND = re.compile(r"!`[^`\n]+`")
 _VARIABLE = re.compile(r"\$\{CLAUDE_\w+\}|\$ARGUMENTS\b")
+_PATTERN = re.compile(r"[^\w.-]")
 _COPIES = {
     "after_user_input": "a copy a turn",
     "before_planning": "a copy a turn",
@@ -46,7 +47,7 @@ def lint_skill(folder: Path) -> list[Diagnostic]:
         hooks = read_hooks(folder)
         found += _body_advice(loaded.skill)
         found += _hooks_advice(hooks, folder.name)
-        found += _orphans(folder, hooks)
+        found += _misplaced(folder) or _orphans(folder, hooks)
     return found
 
 
@@ -82,6 +83,10 @@ def _hooks_advice(hooks: HooksFile, skill: str) -> list[Diagnostic]:
 def _hook_advice(hook: HookInfo, place: str, report: Report) -> None:
     if hook.timing in _LOOP:
         report.info(f"{place}.timing", f"{hook.timing} never fires in a turn that needs no tools")
+    for name in sorted(hook.tool_filter or ()):
+        if _PATTERN.search(name):
+            message = f"{name} fits no tool: names are compared letter by letter, so list each one"
+            report.warning(f"{place}.tool_filter", message)
     if hook.persistent:
         _persistent_advice(hook, f"{place}.persistent", report)
     if len(hook.content) > LONG_HOOK_CHARS:
@@ -106,6 +111,13 @@ def _left_literal(text: str) -> Iterator[str]:
         yield f"holds {match[0]}, which stays as it is written: no command is run"
     if match := _VARIABLE.search(text):
         yield f"holds {match[0]}, which stays as it is written: nothing is filled in"
+
+
+def _misplaced(folder: Path) -> list[Diagnostic]:
+    """A hooks.json that is not read, since it lies beside SKILL.md."""
+    if not (folder / "hooks.json").is_file() or (folder / HOOKS_JSON).exists():
+        return []
+    return [Diagnostic("error", folder.name, "hooks.json", "", f"is not read here: move it to {HOOKS_JSON}")]
 
 
 def _orphans(folder: Path, hooks: HooksFile) -> list[Diagnostic]:

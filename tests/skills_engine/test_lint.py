@@ -98,6 +98,18 @@ def test_an_empty_tool_filter_is_an_error(tmp_path: Path) -> None:
     assert hooks_found(folder)[0] == ("error", "$.hooks[0].tool_filter", message)
 
 
+@pytest.mark.rule("L1-02")
+@pytest.mark.parametrize(
+    ("name", "is_said"),
+    [("read_*", True), ("files__?", True), ("read_file, search_text", True), ("read_file", False), ("a.b-c", False)],
+)
+def test_a_pattern_in_a_tool_filter_is_said(tmp_path: Path, name: str, is_said: bool) -> None:
+    folder = make_skill(tmp_path, "tutor", entry(timing="after_tool_call", tool_filter=[name]))
+
+    message = f"{name} fits no tool: names are compared letter by letter, so list each one"
+    assert (("warning", "$.hooks[0].tool_filter", message) in hooks_found(folder)) is is_said
+
+
 @pytest.mark.parametrize(("length", "is_said"), [(2000, False), (2001, True)])
 def test_a_long_text_is_said(tmp_path: Path, length: int, is_said: bool) -> None:
     folder = make_skill(tmp_path, "tutor", entry())
@@ -167,6 +179,20 @@ def test_texts_without_hooks_json_are_said(tmp_path: Path) -> None:
     (folder / "hooks" / "a.md").write_text("x")
 
     assert [(severity, file) for severity, file, *_ in found(folder)] == [("warning", "hooks/a.md")]
+
+
+def test_a_hooks_json_beside_skill_md_is_an_error_and_its_texts_are_no_orphans(tmp_path: Path) -> None:
+    folder = make_skill(tmp_path, "tutor", entry())
+    (folder / "hooks" / "hooks.json").rename(folder / "hooks.json")
+
+    assert found(folder) == [("error", "hooks.json", "", "is not read here: move it to hooks/hooks.json")]
+
+
+def test_a_hooks_json_in_both_places_is_fine(tmp_path: Path) -> None:
+    folder = make_skill(tmp_path, "tutor", entry())
+    (folder / "hooks.json").write_text("{}")
+
+    assert found(folder) == []
 
 
 def test_a_broken_hooks_json_does_not_orphan_its_texts(tmp_path: Path) -> None:
