@@ -15,6 +15,7 @@ from skills_engine.authoring.simulate import play, render
 from skills_engine.diagnostics import Diagnostic
 from skills_engine.hooks_config import HookInfo, read_hooks
 from skills_engine.library import load_snapshot
+from skills_engine.skills_folder import list_skills
 
 OK, FAILED, USAGE = 0, 1, 2
 
@@ -70,6 +71,8 @@ def _parser() -> argparse.ArgumentParser:
 
 def _folder(text: str) -> Path:
     path = Path(text)
+    if path.is_file():
+        raise argparse.ArgumentTypeError(f"{text} is a file: give the folder of the skill, or of many")
     if not path.is_dir():
         raise argparse.ArgumentTypeError(f"no such folder: {text}")
     return path
@@ -81,6 +84,8 @@ def _tool_names(text: str) -> list[str]:
 
 def _lint(arguments: argparse.Namespace) -> int:
     by_folder = lint(arguments.path)
+    if not by_folder:
+        return _no_skills(arguments.path)
     found = [(folder, diagnostic) for folder, diagnostics in by_folder.items() for diagnostic in diagnostics]
     errors = sum(diagnostic.severity == "error" for _, diagnostic in found)
     warnings = sum(diagnostic.severity == "warning" for _, diagnostic in found)
@@ -91,6 +96,13 @@ def _lint(arguments: argparse.Namespace) -> int:
             print(_line(folder, diagnostic))
         print(f"{_count(len(by_folder), 'folder')} checked: {_count(errors, 'error')}, {_count(warnings, 'warning')}")
     return FAILED if errors or (arguments.strict and warnings) else OK
+
+
+def _no_skills(path: Path) -> int:
+    print(
+        f"error: {path} holds no skills: give the folder of a skill, with SKILL.md in it, or of many", file=sys.stderr
+    )
+    return USAGE
 
 
 def _line(folder: Path, diagnostic: Diagnostic) -> str:
@@ -114,6 +126,8 @@ def _new(arguments: argparse.Namespace) -> int:
 
 
 def _simulate(arguments: argparse.Namespace) -> int:
+    if not is_skill_folder(arguments.path) and not list_skills(arguments.path, None)[0]:
+        return _no_skills(arguments.path)
     rounds = [] if arguments.no_need else arguments.round or [["read_file"]]
     hooks = _hooks_of(arguments.path)
     print(render(play(hooks, text=arguments.text, rounds=rounds, tools=not arguments.no_tools)))

@@ -62,6 +62,20 @@ def test_a_wrong_command_is_2(arguments: list[str], capsys: pytest.CaptureFixtur
     assert capsys.readouterr().err.startswith("usage: ")
 
 
+@pytest.mark.parametrize("command", ["lint", "simulate"])
+def test_a_place_without_skills_is_2(tmp_path: Path, command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    hooks = make_skill(tmp_path, "tutor", entry()) / "hooks"
+
+    assert main([command, str(hooks)]) == 2
+    assert capsys.readouterr() == (
+        "",
+        f"error: {hooks} holds no skills: give the folder of a skill, with SKILL.md in it, or of many\n",
+    )
+    with pytest.raises(SystemExit):
+        main([command, str(hooks / "hooks.json")])
+    assert f"{hooks}/hooks.json is a file: give the folder of the skill, or of many" in capsys.readouterr().err
+
+
 def test_clean_skills_are_0(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     make_skill(tmp_path, "a", entry())
     make_skill(tmp_path, "b")
