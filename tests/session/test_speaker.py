@@ -1,6 +1,7 @@
 """server/session/speaker.py"""
 
 import asyncio
+import math
 import time
 
 import msgspec
@@ -95,7 +96,7 @@ async def test_a_sentence_opens_its_sound_follows_and_its_end_tells_how_long_it_
         (" One.", None),
         (" Two.", "Second."),
     ]
-    assert stage.clock.sent_ms == 400
+    assert stage.clock.heard_ms(math.inf) == 400
 
 
 async def test_without_a_voice_sentences_leave_at_once_as_text() -> None:
@@ -247,7 +248,7 @@ async def test_nothing_is_sent_after_the_end_of_the_turn() -> None:
         await stage.speaker.finish()
 
     assert kinds(stage.frames)[-1] == "turn_end"
-    assert stage.clock.sent_ms == 100
+    assert stage.clock.heard_ms(math.inf) == 100
 
 
 async def test_a_lost_client_is_told_to_whoever_speaks_even_while_the_queue_is_full() -> None:
