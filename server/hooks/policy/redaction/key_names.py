@@ -23,11 +23,12 @@ _STRONG: Final = frozenset(
     # German, French, Spanish, Portuguese, Italian, Dutch, Polish, Czech, Turkish, the Nordic languages, Indonesian
     "passwort passworter kennwort kennworter losungswort zugangscode zugangsdaten geheimnis "
     "motdepasse mdp contrasena contrasenas contrasenya senha senhas wachtwoord haslo heslo sifre parola parole "
-    "losenord passord adgangskode salasana jelszo lozinka sandi motpasse "
+    "losenord passord adgangskode salasana jelszo lozinka sandi motpasse parool geslo zaporka slaptazodis laluan "
+    "wiederherstellungscode wiederherstellungsschlussel notfallcode ersatzcode "
     # Russian, Ukrainian, Greek, Hebrew, Arabic
     "пароль пароли парола токен κωδικος סיסמה סיסמא المرور "
     # Chinese, Japanese, Korean, Thai: also as a part of a longer word, see below
-    "密码 密碼 口令 令牌 密钥 密鑰 秘钥 パスワード 合言葉 暗証番号 비밀번호 암호 토큰 รหัสผ่าน".split()
+    "密码 密碼 口令 令牌 密钥 密鑰 秘钥 パスワード 合言葉 비밀번호 암호 토큰 รหัสผ่าน".split()
 )
 _WITHIN: Final = (
     "密码",
@@ -42,10 +43,29 @@ _WITHIN: Final = (
     "암호",
     "รหัสผ่าน",
     "المرور",
+    "السر",
+    "סיסמה",
+    "סיסמא",
+    "ססמה",
+    "رمز عبور",
+    "گذرواژه",
+    "पासवर्ड",
+    "лозинк",
 )
+_COMPOUNDS: Final = {
+    # ends of names that are written as one word: smtppassword, Datenbankkennwort, bottoken
+    "password": tuple("password passwd passwort kennwort wachtwoord losenord passord adgangskode".split()),
+    "strong": tuple(
+        "apikey secretkey accesskey privatekey authtoken accesstoken apitoken bottoken passphrase secret".split()
+    ),
+}
 _BEFORE_KEY: Final = tuple(
     "api access secret private master encryption signing auth account storage shared deploy admin app service license webhook session subscription "
     "function decryption crypt hmac jwt ssh wallet wpa wlan wifi network".split()
+)
+_BEGINNINGS: Final = tuple(
+    # of words for a password that take endings: lösenordet, şifreniz, hasłem, паролем
+    "losenord passordet adgangskod salasana hasl sifre jelsz lozink heslo hesla парол contrasen wachtwoord".split()
 )
 _PAIRS: Final = frozenset(
     # two words that are one name
@@ -57,7 +77,7 @@ _PAIRS: Final = frozenset(
             for pair in (
                 "pass word,pass phrase,pass code,seed phrase,recovery phrase,auth token,auth code,enable secret,key base,remember me,"
                 "security answer,secret answer,one time,mat khau,kata sandi,kod dostepu,de passe,cle api,clef api,clave api,chave api,"
-                "api schlussel,api 钥,wlan schlussel,wifi schlussel,netzwerk schlussel"
+                "api schlussel,api 钥,api キー,setup key,unseal key,transaction key,wlan schlussel,wifi schlussel,netzwerk schlussel"
             ).split(",")
         ),
     }
@@ -65,7 +85,7 @@ _PAIRS: Final = frozenset(
 SECOND_WORDS: Final = frozenset(pair[1] for pair in _PAIRS)
 _WEAK: Final = frozenset(
     "key keys pwhash passhash auth authorization sid sess session sessionid sessid phpsessid jsessionid cookie cookies bearer jwt magic "
-    "sig signature code otp nonce connect remember clave cle chave schlussel 钥 キー tokens sas hash salt seed dsn "
+    "sig signature code otp nonce connect remember clave cle chave schlussel 钥 キー tokens sas hash salt seed dsn authenticator "
     "webhook signing authenticity csrf csrftoken xsrf community ticket invite license licence b64 base64".split()
 )
 _CODES: Final = frozenset(
@@ -102,7 +122,7 @@ _NOT_BEFORE_KEY: Final = frozenset(
     "candidate unique natural surrogate bucket etag lock mutex redis topic kafka config setting settings feature flag color".split()
 )
 _ABOUT: Final = frozenset(
-    "no has have is allow allows use uses with without show hide need needs forgot forgotten change verify".split()
+    "no has have is allow allows use uses without show hide need needs forgot forgotten change verify".split()
 )
 
 
@@ -112,6 +132,8 @@ def strength_of(name: str) -> Strength | None:
     if not name.isascii() and any(part in name for part in _WITHIN):
         return "password"
     words = tuple(word for word in words_of(name) if not word.isdigit()) or words_of(name)
+    if words[-3:] == ("access", "key", "id"):
+        return "weak"
     if not words or len(words) > 12 or words[-1] in _NOT_AT_THE_END or words[0] in _ABOUT:
         return None
     if words[-1].isdigit() and len(words) > 1:
@@ -128,7 +150,13 @@ def strength_of(name: str) -> Strength | None:
     if _is_strong(words):
         if last in ("token", "pat") and set(words) & _NOT_BEFORE_TOKEN:
             return "weak"
-        return "password" if last in _CHOSEN or words[-2:] == ("pass", "word") else "strong"
+        is_chosen = (
+            last in _CHOSEN
+            or last.endswith(_COMPOUNDS["password"])
+            or _is_inflected(last)
+            or words[-2:] == ("pass", "word")
+        )
+        return "password" if is_chosen else "strong"
     if last in ("key", "keys") and set(words) & _NOT_BEFORE_KEY:
         return None
     if last in ("tokens", "session", "hash", "seed", "code", "tickets") and len(words) == 1:
@@ -136,15 +164,23 @@ def strength_of(name: str) -> Strength | None:
     return "weak" if last in _WEAK else None
 
 
+def _is_inflected(word: str) -> bool:
+    return word.startswith(_BEGINNINGS) and len(word) <= 16
+
+
 def _is_strong(words: tuple[str, ...]) -> bool:
     last = words[-1]
     if last in _STRONG or any(part in last for part in _WITHIN):
+        return True
+    if last not in _WEAK and (last.endswith(_COMPOUNDS["password"] + _COMPOUNDS["strong"]) or _is_inflected(last)):
         return True
     if len(words) > 1 and (words[-2], last) in _PAIRS:
         return True
     # mot de passe, secret_key_base, STRIPE_SECRET_LIVE, master_key_b64
     joined = "".join(words)
-    if joined.endswith(("motdepasse", "secretkeybase", "masterkeyb64", "sharedaccesskey", "serviceaccountkey")):
+    if joined.endswith(
+        ("motdepasse", "secretkeybase", "masterkeyb64", "sharedaccesskey", "serviceaccountkey", "smtpauth")
+    ):
         return True
     return len(words) > 1 and last in _ADORNMENTS and _is_strong(words[:-1])
 

@@ -29,7 +29,7 @@ _STANDS_FOR: Final = re.compile(
 _PATH: Final = re.compile(
     r"(?:~|\.{1,2})?/[\w./~@+-]*\Z|[A-Za-z]:\\[\w\\ .~-]*\Z|[\w./-]+\.(?:txt|pem|key|crt|json|ya?ml|env|md|py|js|ts)\Z"
 )
-_VERSION: Final = re.compile(r"[\^~>=<v ]*\d+(?:\.\d+){1,3}[-\w.]*\Z")
+_VERSION: Final = re.compile(r"(?:[A-Za-z]+/)?[\^~>=<v ]*\d+(?:\.\d+){1,3}[-\w.]*\Z")
 _DATE: Final = re.compile(r"\d{4}-\d\d-\d\d(?:[T ][\d:.,+Z-]*)?\Z")
 _CODE: Final = re.compile(
     r"[A-Za-z_][\w.]*(?:\?\.|->|::)\w|"  # a?.b, a->b, a::b
@@ -48,6 +48,7 @@ _WORDS: Final = re.compile(r"[a-z]+(?: [a-z]+){11,23}\Z")
 _SAME: Final = re.compile(r"(.)\1*\Z", re.DOTALL)
 _MASK: Final = re.compile(r"[*•●xX.…_\-#?]{3,}")
 _IDENTIFIER: Final = re.compile(r"[A-Za-z_]+\Z")
+_BASE32: Final = re.compile(r"[A-Z2-7]{16,}\Z")
 _UUID: Final = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\Z")
 
 
@@ -90,9 +91,12 @@ def is_plausible(value: str, *, is_quoted: bool) -> bool:
     signs = set(value) - {"-", "_", ".", ",", ";", ":", " ", "'", '"', "(", ")", "/"}
     if any(not letter.isalnum() for letter in signs):
         return letters >= 3 and len(value) >= 6 and value[-1] not in ".,;:"
+    if any(is_jumbled(part) for part in re.split(r"[-_.]", value)):
+        return True
     return is_quoted and value.count("-") >= 2 and len(value) >= 16
 
 
+_GROUPS_APART: Final = re.compile(r"(?:[A-Za-z0-9]{4,6} ){3,11}[A-Za-z0-9]{4,6}\Z")
 _GROUPS: Final = re.compile(r"(?:[A-Z0-9]{4,8}-){3,11}[A-Z0-9]{4,8}\Z")
 _WORD: Final = re.compile(r"[^\W\d_A-Z]{6,30}\Z")
 _JOINED: Final = re.compile(r"[A-Za-z]{3,20}(?:[-_.][A-Za-z]{3,20}){1,5}\Z")
@@ -127,8 +131,40 @@ def is_word(value: str) -> bool:
     words = value.split(" ")
     return (
         3 <= len(words) <= 8
-        and all(len(word) >= 3 and word.isalpha() and word.islower() for word in words)
+        and all(
+            (len(word) >= 3 and word.isalpha() and word.islower()) or (index and word.isdigit())
+            for index, word in enumerate(words)
+        )
         and not set(words) & (_SAID_OF_PASSWORDS | _BETWEEN_WORDS)
+    )
+
+
+_PARTS: Final = re.compile(r"[a-z]+|[A-Z]{2,4}(?![a-z])|[A-Z][a-z]*")
+_NO_WORD: Final = re.compile(
+    r"(?!\w*(?:ngth|ghts|rlds|nths|tchs|chn|schr|http))\w*?[b-df-hj-np-tv-xz]{4}|(?!Str|Ctx|Pwd|Cfg|Mgr|Src|Btn|Lbl|Txt|Ptr|Db|Pw)[A-Z][b-df-hj-np-tv-xz]{1,2}\Z",
+)
+
+
+def is_in_groups(value: str) -> bool:
+    """Four to twelve groups with spaces between them, as secrets of authenticators are shown."""
+    return _GROUPS_APART.match(value) is not None and any(c.isdigit() for c in value)
+
+
+def is_jumbled(value: str) -> bool:
+    """Letters alone, great and small ones mixed as in no word and no name: `helmlcHVJGIS`."""
+    if not (len(value) >= 8 and value.isascii() and value.isalpha()) or value.isupper() or value[1:].islower():
+        return False
+    parts = _PARTS.findall(value)
+    return sum(len(part) for part in parts) < len(value) or any(map(_NO_WORD.match, parts))
+
+
+def is_generated(value: str) -> bool:
+    """As `is_random`, and plain enough to be told from ids: great and small letters and digits."""
+    return (
+        is_random(value, at_least=14)
+        and not value.islower()
+        and not value.isupper()
+        and any(c.isdigit() for c in value)
     )
 
 
@@ -143,7 +179,7 @@ def is_random(value: str, *, at_least: int = 16) -> bool:
     digits = sum(letter.isdigit() for letter in value)
     if digits == 0 or digits == len(value):
         return len(value) >= 24 and digits == 0 and value.isalpha() and _changes(value) >= 8
-    if _UUID.match(value):
+    if _UUID.match(value) or _BASE32.match(value):
         return True
     longest = max((len(part) for part in re.split(r"[-_.:/+=~%]", value)), default=0)
     return longest >= min(12, at_least) and (digits >= 2 or _changes(value) >= 4)

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from server.hooks.policy.redaction.key_names import STRONG, strength_of
@@ -48,8 +48,17 @@ def _texts(value: Any, depth: int = 0) -> Iterator[str]:
                 yield key
             yield from _texts(item, depth + 1)
     elif isinstance(value, (list, tuple)):
+        if _is_command(value):
+            yield " ".join(value)
         for item in value:
             yield from _texts(item, depth + 1)
+
+
+def _is_command(value: Sequence[Any]) -> bool:
+    """`["mysql", "-uroot", …]`"""
+    return (
+        len(value) > 1 and all(isinstance(item, str) for item in value) and any(item.startswith("-") for item in value)
+    )
 
 
 class _Walk:
@@ -109,13 +118,34 @@ class _Walk:
         if len(given) > 1 and (table := self._table(given[0], given[1:], depth)) is not None:
             new = [given[0], *table]
             return given if new == list(given) else new
+        spoken = self._spoken(given) if _is_command(given) else {}
         for index, item in enumerate(given):
+            if index in spoken:
+                out.append(spoken[index])
+                continue
             before = given[index - 1] if index else None
             named = self._take("named") if _follows_its_name(before, item, is_pair=len(given) == 2) else None
             out.append(self.of(item, depth + 1) if named is None else named)
         if all(new is old for new, old in zip(out, given, strict=True)):
             return given
         return tuple(out) if isinstance(given, tuple) else out
+
+    def _spoken(self, given: Sequence[str]) -> dict[int, str]:
+        """By place, the arguments that hold a secret when they are read as one command line."""
+        spans = self._found.get(" ".join(given), [])
+        out: dict[int, str] = {}
+        at = 0
+        for index, item in enumerate(given):
+            inside = [
+                Span(max(0, span.start - at), min(len(item), span.end - at), span.kind)
+                for span in spans
+                if span.start < at + len(item) and span.end > at
+            ]
+            if inside:
+                self.counts.update(span.kind for span in inside)
+                out[index] = replaced(item, inside)
+            at += len(item) + 1
+        return out
 
     def _named(self, name: str, value: Any, depth: int) -> Any:
         """What stands under a name that promises a secret; None: nothing that the name makes secret."""

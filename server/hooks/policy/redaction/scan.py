@@ -13,10 +13,12 @@ from server.hooks.policy.redaction.rules.cookies import cookie_spans
 from server.hooks.policy.redaction.rules.forms import form_spans, pem_spans
 from server.hooks.policy.redaction.rules.names import names_in
 from server.hooks.policy.redaction.rules.neighbours import pair_spans, pointed_spans
+from server.hooks.policy.redaction.rules.prose import prose_spans
 from server.hooks.policy.redaction.rules.providers import provider_spans
 from server.hooks.policy.redaction.rules.recovery import recovery_code_spans, seed_phrase_spans
 from server.hooks.policy.redaction.rules.tables import table_spans
 from server.hooks.policy.redaction.spans import REDACTED, Span, merged
+from server.hooks.policy.redaction.views import encoded_in, views_of
 
 RULES: Final[tuple[Callable[[Page], Iterator[Span]], ...]] = (
     pem_spans,
@@ -41,7 +43,7 @@ def secrets_in(text: str) -> list[Span]:
     """Where secrets stand, in order, none over another. What was redacted before is left alone."""
     if len(text) < _LEAST:
         return []
-    return [span for span in merged(_found(Page(text))) if text[span.start : span.end] != REDACTED]
+    return [span for span in merged(_everywhere(Page(text))) if text[span.start : span.end] != REDACTED]
 
 
 def secrets_in_each(texts: Iterable[str]) -> dict[str, list[Span]]:
@@ -59,9 +61,20 @@ def secrets_in_each(texts: Iterable[str]) -> dict[str, list[Span]]:
     return found
 
 
+def _everywhere(page: Page) -> Iterator[Span]:
+    """Also where it is encoded, once."""
+    yield from _found(page)
+    for view in views_of(page):
+        yield from map(view.span, _found(Page(view.text)))
+    for start, end, text in encoded_in(page):
+        if next(_found(Page(text)), None) is not None:
+            yield Span(start, end, "encoded")
+
+
 def _found(page: Page) -> Iterator[Span]:
     for rule in RULES:
         yield from rule(page)
     names = names_in(page)
     yield from named_spans(page, names)
     yield from table_spans(page, names)
+    yield from prose_spans(page, names)

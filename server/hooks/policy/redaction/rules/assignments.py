@@ -9,18 +9,21 @@ from typing import Final, NamedTuple
 
 from server.hooks.policy.redaction.key_names import STRONG, Strength
 from server.hooks.policy.redaction.page import Page
-from server.hooks.policy.redaction.plausible import is_plausible, is_word
+from server.hooks.policy.redaction.plausible import is_in_groups, is_plausible, is_word
 from server.hooks.policy.redaction.rules.names import Name
 from server.hooks.policy.redaction.rules.values import How, is_secret
 from server.hooks.policy.redaction.spans import Span
 
 _CLOSE: Final = r"(?:\\{0,3}[\"'`\]]){0,3}\*{0,2}"
+_QUALIFIER: Final = r"(?:\ (?:\[[^\]\n]{0,40}\]|\([^()\n]{0,40}\)|\#?\d{1,2}(?=\ ?[:=)])))?"
+_ATTRIBUTES: Final = r"(?:\s[\w:]{1,40}=[\"'][^\"'<>\n]{0,64}[\"']){0,4}"
+_VERBS: Final = "is|are|was|ist|lautet|sind|est|es|é|è|to|este|är|er|on|je|jest|είναι|это|هي|هو|היא|הוא|है|là|adalah|ialah|是|为|為|は|คือ"
 _SEPARATOR: Final = re.compile(
-    rf"""{_CLOSE}[ \t\u3000]*(?:
+    rf"""{_CLOSE}{_QUALIFIER}[ \t\u3000]*(?:
       (?P<assign>:=|=>|->|={{1,3}}|[:：＝]|%3D|%3A|\u2192)
-    | (?P<is>\s(?:is|are|was|ist|lautet|sind|est|es|é|è|to|是|为|為|は|est\s:)[ :：]|是|为|は)
+    | (?P<is>\s(?:{_VERBS}|est\s:|c'est|[-–—])[ :：]|['’]s\ |是|为|は|คือ|[는은]\ ?)
     | (?P<argument>,[ ]?(?=[\"'`])|,\ do:\s*|,\s*|\((?=[\"']))
-    | (?P<element>(?<=[\"'`])\s+(?=[\"'`])|>(?=[^<\n]{{1,2048}}</))
+    | (?P<element>(?<=[\"'`])\s+(?=[\"'`])|{_ATTRIBUTES}>(?=[^<\n]{{1,2048}}</))
     | (?P<space>[ \t])
     | (?P<line>[ \t]*\r?\n[ \t]*(?:-[ ]+|>[ ]+)?)
     )[ \t\u3000]*(?:\\[nrt])*""",
@@ -34,11 +37,13 @@ _WRAPPED: Final = re.compile(
     re.IGNORECASE,
 )
 _VALUE_KEY: Final = re.compile(
-    r"\\{0,3}[\"'],?\s{0,40}(?:<[/\w]+>\s*)*[\{<,]?\s*\\{0,3}[\"']?(?:value|string)\\{0,3}[\"']?\s*[:=>]\s*|\s*\n\s*value: *",
+    r"\\{0,3}[\"'],?\s{0,40}(?:<[/\w]+>\s*)*[\{<,]?\s*\\{0,3}[\"']?(?:value|string|default)\\{0,3}[\"']?\s*[:=>]\s*|\s*\n\s*value: *"
+    r"|[\"'][^<>\n]{0,80}>\s*<value>|</key>\s*<string>",
     re.IGNORECASE,
 )
 _PREFIXES: Final = re.compile(
-    r"(?:String|str|bytes|SecretStr|Some|Secret)\(\s*(?=[\"'])|(?:base64:|hex:|0x)(?=[\"'A-Za-z0-9+/])|[ubrf$@](?=[\"'])|(?:\w{1,24}: ?)?(?:&(?:'static )?str|String|str|string|char \*)\s*=\s*|Bearer |Basic |Token |token ",
+    r"(?:String|str|bytes|SecretStr|Some|Secret)\(\s*(?=[\"'])|(?:base64:|hex:|0x)(?=[\"'A-Za-z0-9+/])|[ubrfn$@](?=[\"'])|(?:\w{1,24}: ?)?(?:&(?:'static )?str|String|str|string|char \*)\s*=\s*|Bearer |Basic |Token |token "
+    r"|[|>][-+]?\d?[ \t]*\r?\n[ \t]+|[057-9] (?=\S{6})|(?:local|remote|ascii-text|plain-text|simple|cipher) (?=\S{6})",
     re.IGNORECASE,
 )
 _TYPE: Final = re.compile(r"[\w.\[\]<>| ]{1,40}\s=\s?(?=[\"'])")
@@ -49,9 +54,10 @@ _QUOTED: Final = re.compile(
 _BARE: Final = re.compile(r"[^\s\"'`,;<>{}|\\&\u3002\uff0c\uff1b)]{1,1024}+(?:[,;&|{}<>\\)][^\s\"'`<>]{0,256})?")
 _URL_BARE: Final = re.compile(r"(?:(?!%26)[^\s\"'`,;<>&#)]){1,1024}")
 _TO_THE_END: Final = re.compile(r"[^\r\n\"']{1,120}")
-_DIGITS: Final = re.compile(r"[\"']?(?P<v>\d{3,8}|\d{3}[- ]\d{3})(?![\w.:])")
+_DIGITS: Final = re.compile(r"[\"']?(?P<v>\d{3,8}|\d{3}[- ]\d{3})(?![A-Za-z0-9_:]|\.\w)")
+_NAMES_IT: Final = re.compile(r"(?:name|key|id)=[\"'][\w.:-]{0,64}\Z", re.IGNORECASE)
 _INDENTED: Final = re.compile(r"\r?\n[ \t]+\S+[ \t]*(?:\r?\n|\Z)")
-_TWO_ON_A_LINE: Final = re.compile(r"[ \t]*[\w.-]{2,40}[ \t]+(?=\S*[\d!#$%&*+?@^~])\S{6,80}[ \t]*(?:\r?\n|\Z)")
+_TWO_ON_A_LINE: Final = re.compile(r"[ \t]*[\w.-]{2,40}[ \t]+(?=\S*(?:[\d#$%&*+@^~]|[!?]\S))\S{6,80}[ \t]*(?:\r?\n|\Z)")
 
 
 class _Place(NamedTuple):
@@ -106,7 +112,7 @@ def _place(text: str, name: Name) -> _Place | None:
         return None
     how: How = separator.lastgroup  # type: ignore[assignment]  # the groups are named so
     sign = separator[how]
-    if how == "element" and sign == ">" and text[name.end] != ">":
+    if how == "element" and sign[-1] == ">" and not _is_element(text, name):
         return None
     before = text[max(0, name.start - 1) : name.start]
     if before == ":" and "arn:" in text[max(0, name.start - 80) : name.start]:
@@ -114,7 +120,7 @@ def _place(text: str, name: Name) -> _Place | None:
     is_hash = text[name.end - 4 : name.end].lower() == "hash"
     is_told = is_hash or before == "-"
     if how in ("line", "space"):
-        if name.strength == "weak" and not is_told:
+        if name.strength == "weak" and not is_told and how == "line":
             return None
         if name.strength in STRONG and before in ("", "\n", "\t", " "):
             is_told |= bool(
@@ -123,6 +129,15 @@ def _place(text: str, name: Name) -> _Place | None:
                 else _TWO_ON_A_LINE.match(text, text.rfind("\n", 0, name.start) + 1)
             )
     return _Place(separator.end(), how, sign, is_told)
+
+
+def _is_element(text: str, name: Name) -> bool:
+    """`<password>…</`, `<wsse:Password Type="…">…</`, `<property name="db.password">…</`"""
+    if text[name.end] in "\"'":
+        return _NAMES_IT.search(text, max(0, name.start - 80), name.start) is not None
+    if text[name.end] == ">":
+        return True
+    return name.strength in STRONG and text[name.start - 1 : name.start] in ("<", ":")
 
 
 def _code(text: str, name: Name, place: _Place) -> Span | None:
@@ -182,8 +197,10 @@ def _phrase_end(text: str, at: int, strength: Strength, how: How) -> int | None:
     whole = line[0].strip()
     if " " not in whole:
         return None
-    is_letters = not any(letter.isdigit() for letter in whole) and is_plausible(whole, is_quoted=True)
-    is_chosen = strength == "password" and how == "assign" and is_word(whole)
+    is_letters = is_in_groups(whole) or (
+        not any(letter.isdigit() for letter in whole) and is_plausible(whole, is_quoted=True)
+    )
+    is_chosen = how == "assign" and is_word(whole)
     return at + len(whole) if is_letters or is_chosen else None
 
 

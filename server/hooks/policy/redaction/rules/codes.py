@@ -9,17 +9,19 @@ from server.hooks.policy.redaction.spans import Span
 
 _ENDS: Final = ("code", "codice")
 """Of words in messages that tell one: Sicherheitscode, one-time-code."""
-_WHOLE: Final = frozenset("kode codigo otp pin tan one-time".split())
+_WHOLE: Final = frozenset(
+    "kode kod kood koodi kodu codigo otp pin tan one-time combination combo kombination unlock confirm verify login sign-in entsperren".split()
+)
 _FOREIGN: Final = tuple("código код 验证码 驗證碼 認証コード 確認コード 인증번호 인증코드".split())
 _BEFORE_CHARS: Final = 64
 _BEHIND_CHARS: Final = 56
-_FOUR_DIGITS: Final = re.compile(r"\d{4}|\d{3}[ -]\d{3}")
+_DIGITS: Final = re.compile(r"\d{4}|\d{2,3}[ -]\d{2,3}")
 _CODE_NEAR: Final = re.compile(
     r"(?P<b>(?:door|gate|alarm|lock|safe|entry|garage|voicemail|tür|haus|tor|tresor|verification|security|log-?in|sign-?in|one[- ]time|confirmation|authenti\w+|2fa|access|pairing|sms|"
     r"bestätigungs|verifizierungs|sicherheits|anmelde|einmal|vérification|verificación|verifica|verificação|проверки|подтверждения|"
-    r"(?:your|ihr|dein|votre|tu|su|seu|vaš|ваш)(?: \w{2,16})?)[- ]?(?:code|kode|codigo|código|codice|код|passcode|password|passwort|pin|tan|otp)"
+    r"(?:your|ihr|dein|votre|ton|tu|tuo|su|seu|vaš|ваш|твой|tw[oó]j|jouw|uw|din|ditt|teie|sinun|váš|tvůj)(?: \w{2,16})?)[- ]?(?:code|kode?|kood|koodi|codigo|código|codice|код|passcode|password|passwort|pin|tan|otp)"
     r"|otp|验证码|驗證碼|認証コード|確認コード|인증번호)"
-    r"[^\d\n]{0,24}(?P<s>\d{3}[ -]\d{3}|\d{4,8})(?![\w.:/-])",
+    r"[^\d\n]{0,24}(?:\n\s{0,8})?(?P<s>\d{3}[ -]\d{3}|\d{4,8})(?![A-Za-z0-9_:/-]|\.\d)",
     re.IGNORECASE,
 )
 _CODE_BEFORE: Final = re.compile(
@@ -35,14 +37,29 @@ _CODE_TO: Final = re.compile(
     r"(?:code|pin|otp)\s(?P<s>\d{3}[ -]\d{3}|\d{4,8})(?=\s(?:to|for)\s(?:log|sign|verif|confirm|complete|authoriz|access|your))",
     re.IGNORECASE,
 )
-_SHAPES: Final = (_CODE_NEAR, _CODE_BEFORE, _CODE_YOURS, _CODE_TO)
+_CODE_FOR: Final = re.compile(
+    r"(?:use|enter|type|gib|benutze|introduce|saisissez|digite|usa)\s(?P<s>\d{3,4}[ -]\d{3,4}|\d{4,8})(?=\s(?:to|um|zum|para|pour|per)\s)",
+    re.IGNORECASE,
+)
+_CODE_ALONE: Final = re.compile(
+    r"\b(?:code|kode?|código|codice|код|kodu|pin|otp|tan)\s?[:：]\s?(?P<s>\d{3}[ -]\d{3})(?![\w.:/-])", re.IGNORECASE
+)
+_UNLOCKS: Final = re.compile(
+    r"(?:unlock|entsperr|open|öffne|déverrouill|desbloque|ouvr|abr)\w*\s(?:[\w']{1,12}\s){0,4}?(?:with|mit|using|avec|con|com)\s(?P<s>\d{4,8})(?![\w.:/-])",
+    re.IGNORECASE,
+)
+_COMBINATION: Final = re.compile(
+    r"(?:combination|combo|kombination|combinaison|combinación|lock|locker|safe|tresor|schloss)\b[^\n\d]{0,24}(?P<s>\d{1,2}(?:[- ]\d{1,2}){2,4})(?![\w.:/-])",
+    re.IGNORECASE,
+)
+_SHAPES: Final = (_CODE_NEAR, _CODE_BEFORE, _CODE_YOURS, _CODE_TO, _CODE_FOR, _CODE_ALONE, _UNLOCKS, _COMBINATION)
 
 
 def code_spans(page: Page) -> Iterator[Span]:
     text = page.text
     for at in _anchors(page):
         start, end = max(0, at - _BEFORE_CHARS), at + _BEHIND_CHARS
-        if not _FOUR_DIGITS.search(text, start, end):
+        if not _DIGITS.search(text, start, end):
             continue
         for shape in _SHAPES:
             for match in shape.finditer(text, start, end):

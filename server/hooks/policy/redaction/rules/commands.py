@@ -9,7 +9,7 @@ from server.hooks.policy.redaction.plausible import is_placeholder, is_plausible
 from server.hooks.policy.redaction.spans import Span
 
 _V: Final = r"[\"']?(?P<s>[^\s\"'|;&]{4,256})"
-_NOT_LINE: Final = r"[^\n|;&]{0,200}?\s"
+_NOT_LINE: Final = r"(?:[^\n|;&]{0,200}?\s)?"
 
 # (the word that must be there, what follows from it on); manuals of the programs
 _COMMANDS: Final = tuple(
@@ -67,7 +67,7 @@ _COMMANDS: Final = tuple(
         ("impacket-psexec", r"impacket-\S+ \S{1,64}:(?P<s>[^\s@]{4,128})@"),
         ("sudo -S", r"sudo -S"),
         ("chpasswd", r"chpasswd"),
-        ("passwd --stdin", r"passwd --stdin"),
+        *((program, program) for program in ("passwd", "smbpasswd", "vncpasswd", "kinit", "cryptsetup", "gpg")),
         ("--password-stdin", r"--password-stdin"),
         ("IDENTIFIED BY", r"IDENTIFIED (?:WITH \S{1,40} )?(?:BY|AS) (?:PASSWORD )?[\"'](?P<s>[^\"']{4,128})"),
         ("identified by", r"identified (?:with \S{1,40} )?(?:by|as) (?:password )?[\"'](?P<s>[^\"']{4,128})"),
@@ -79,13 +79,27 @@ _COMMANDS: Final = tuple(
         ("PASS ", r"PASS (?P<s>[^\s:]{4,128})(?=\s|\Z)"),
         ("IDENTIFY ", r"IDENTIFY (?:\S{1,32} )?(?P<s>[^\s]{6,128})"),
         ("add-authtoken", r"add-authtoken (?P<s>\S{16,128})"),
+        ("secrets set", r"secrets set [^\n]{0,80}?\w=[\"']?(?P<s>[^\s\"']{8,256})"),
+        ("config:set", r"config:set [^\n]{0,80}?\w=[\"']?(?P<s>[^\s\"']{16,256})"),
+        ("--from-literal", r"--from-literal[= ][\"']?[\w.-]{1,64}=(?P<s>[^\s\"']{4,256})"),
+        ("vault login", r"vault login (?:-\S+ )*(?P<s>[^\s=-][^\s=]{15,128})(?!\S)"),
+        ("service install", r"service install (?P<s>\S{32,512})"),
+        ("snmpwalk", rf"snmp\w+{_NOT_LINE}-A [\"']?(?P<s>[^\s\"']{{8,64}})"),
+        ("snmpwalk", rf"snmp\w+{_NOT_LINE}-X [\"']?(?P<s>[^\s\"']{{8,64}})"),
+        ("snmpget", rf"snmp\w+{_NOT_LINE}-A [\"']?(?P<s>[^\s\"']{{8,64}})"),
+        ("isql", r"isql \S{1,64} \S{1,64} (?P<s>[^\s-]\S{3,64})"),
+        *((program, rf"{program} (?:-\S+ )?[\"']?[\w.$#]{{1,64}}/[\"']?(?P<s>[^\s/@\"']{{4,64}})[\"']?(?=@|\s|\Z)") for program in ("sqlplus", "impdp", "expdp", "sqlldr", "rman", "sqlcl")),
+        *((program, rf"{program}{_NOT_LINE}-p ?{_V}") for program in "twine cqlsh hydra medusa netexec nxc crackmapexec evil-winrm rdesktop ncrack vncdo smbmap bloodhound-python mongoimport mongoexport mongorestore influx arangosh couchbase-cli".split()),
+        *((program, rf"{program}{_NOT_LINE}-P ?{_V}") for program in "mosquitto_rr mosquitto_passwd pdftk kcat".split()),
+        *((program, rf"{program}[^\n]{{0,120}}?<<< ?[\"']?(?P<s>[^\s\"']{{4,128}})") for program in "vncpasswd kinit passwd sudo su cryptsetup ssh-add gpg smbpasswd docker podman".split()),
+        ("expect", r"expect[^\n]{0,160}?send(?:line)? \\?[\"'](?P<s>[^\"'\\\s]{4,128})\\[rn]"),
+        ("thin", r"thin:[\w.$#]{1,64}/(?P<s>[^\s/@\"']{4,64})@"),
         ("secret set", r"secret set [^\n]{0,80}?(?:-b|--body) ?[\"']?(?P<s>[^\s\"']{4,256})"),
     )
 )  # fmt: skip
 _PIPED: Final = re.compile(
     r"(?:echo|printf)\s+(?:-n\s+|-e\s+|'%s(?:\\n)?'\s+)?[\"']?(?:[\w.-]{1,64}:)?(?P<s>[^\s\"'|:$][^\s\"'|]{3,200})[\"']?\s*\|\s*[\w ./-]{0,80}\Z"
 )
-_PIPES: Final = frozenset({"sudo -S", "chpasswd", "passwd --stdin", "--password-stdin"})
 _ANYTHING: Final = frozenset(
     {"IDENTIFIED BY", "identified by", "net use", "SET PASSWORD", "PASSWORD(", "curl", "mysql"}
 )
@@ -100,7 +114,10 @@ def command_spans(page: Page) -> Iterator[Span]:
     for word in _BY_WORD.keys() & page.words:
         for anchor, shape in _BY_WORD[word]:
             for match in matches(page.text, anchor, shape):
-                yield from _piped(page.text, match.start()) if anchor in _PIPES else _given(anchor, match)
+                if shape.groups:
+                    yield from _given(anchor, match)
+                else:
+                    yield from _piped(page.text, match.start())
 
 
 def _piped(text: str, at: int) -> Iterator[Span]:

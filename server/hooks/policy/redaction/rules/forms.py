@@ -9,11 +9,13 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from server.hooks.policy.redaction.page import Page, matches, occurrences
-from server.hooks.policy.redaction.plausible import is_placeholder, is_plausible, is_random
+from server.hooks.policy.redaction.plausible import is_jumbled, is_placeholder, is_plausible, is_random
+from server.hooks.policy.redaction.rules.values import is_mixed
 from server.hooks.policy.redaction.spans import Span
 
-_PEM_BEGIN: Final = re.compile(r"-----BEGIN (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----")
-_PEM_END: Final = re.compile(r"-----END (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----")
+_PEM_BEGIN: Final = re.compile(r"BEGIN (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)? ?-----?")
+_PEM_END: Final = re.compile(r"-----? ?END (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)? ?-----?")
+_DASHES: Final = re.compile(r"-{0,5} ?\Z")
 _PEM_BODY: Final = re.compile(r"(?:[A-Za-z0-9+/=\s\\\"',>|#*]|[nr\-:](?=[A-Za-z0-9+/=\s\\]))*+")
 _PEM_LEAST: Final = 24
 _PEM_LONGEST: Final = 32_768
@@ -23,12 +25,12 @@ def pem_spans(page: Page) -> Iterator[Span]:
     """The whole block; one whose end is missing (cut off) as far as it looks like one."""
     text = page.text
     done = 0
-    for at in occurrences(text, "-----BEGIN ") if "-----begin" in page.low_index else ():
+    for at in occurrences(text, "BEGIN ") if "--begin" in page.low_index or "begin" in page.low_words else ():
         begin = _PEM_BEGIN.match(text, at)
         if begin is None or at < done:
             continue
         end = _PEM_END.search(text, begin.end(), begin.end() + _PEM_LONGEST)
-        other = text.find("-----BEGIN ", begin.end(), begin.end() + _PEM_LONGEST)
+        other = text.find("BEGIN ", begin.end(), begin.end() + _PEM_LONGEST)
         if end is not None and not 0 <= other < end.start():
             stop, body = end.end(), text[begin.end() : end.start()]
         else:
@@ -36,7 +38,7 @@ def pem_spans(page: Page) -> Iterator[Span]:
             body = text[begin.end() : stop]
         if sum(letter.isalnum() for letter in body[:400]) >= _PEM_LEAST and "." not in body[:_PEM_LEAST]:
             done = stop
-            yield Span(at, stop, "private_key")
+            yield Span(at - len(_DASHES.search(text[max(0, at - 6) : at])[0]), stop, "private_key")  # type: ignore[index]  # it fits the empty text
 
 
 Check = Callable[[str], bool]
@@ -60,6 +62,11 @@ def _is_chosen(value: str) -> bool:
     return is_plausible(value, is_quoted=True) and any(letter.isdigit() for letter in value)
 
 
+def _is_odd(value: str) -> bool:
+    """No word and no name: with a digit or a sign, or jumbled."""
+    return is_mixed(value, 5) or is_jumbled(value)
+
+
 def _is_url_password(value: str) -> bool:
     return not is_placeholder(value) and value.lower() not in _EXAMPLES
 
@@ -67,13 +74,15 @@ def _is_url_password(value: str) -> bool:
 _EXAMPLES: Final = frozenset("password pass passwd pwd secret user username token x pw changeme example".split())
 
 _Q: Final = r"[\"'`]"
+_LAST_PART: Final = r"(?P<s>[\w-]{16,128})(?=[\s\"'<>)?]|\Z)"
+_KEYED: Final = rf"\(\s*[bru]?{_Q}(?P<s>[^\"'`\s]{{16,256}}){_Q}"
 
 # (kind, the word it cannot do without, what has to fit where the word begins or `before` characters earlier, check)
 _RULES: Final[tuple[tuple[str, str, re.Pattern[str], Check], ...]] = tuple(
     (kind, anchor, re.compile(shape), check)
     for kind, anchor, shape, check in (
         # RFC 3986, 3.2.1: user information; the password may hold what it should have escaped
-        ("url_password", "://", r"://[^\s/@:\"'<>|]{0,128}:(?P<s>[^\s/\"'<>]{1,256})@(?=[\w.\-\[{%])", _is_url_password),
+        ("url_password", "://", r"://[^\s/@:\"'<>|]{0,128}:(?P<s>[^\s/\"'<>]{1,256})@(?=[\w.\-\[{%/]|[\"'\s]|\Z)", _is_url_password),
         ("url_token", "://", r"://(?P<s>[^\s/@:\"'<>|]{20,256})(?::x-oauth-basic|:)?@", is_random),
         ("url_password", "@tcp(", r"@tcp\(", _always),
         # webhooks: the last part is the credential
@@ -87,6 +96,8 @@ _RULES: Final[tuple[tuple[str, str, re.Pattern[str], Check], ...]] = tuple(
         ("ntfy_token", "tk_", r"(?<![A-Za-z0-9_])tk_[a-z0-9]{29}(?![a-z0-9])", _always),
         # core.telegram.org/bots/api: id, colon, 35 characters
         ("telegram_token", ":AA", r":AA[\w-]{30,}", _always),
+        ("webhook", "hooks.", rf"hooks\.[\w.-]{{3,64}}/(?:[\w.-]{{1,40}}/){{0,6}}{_LAST_PART}", is_random),
+        ("webhook", "/webhook", rf"/webhooks?/(?:[\w.-]{{1,40}}/){{0,5}}{_LAST_PART}", is_random),
         # RFC 7617, 6750 and what services put in their place
         ("authorization", "uthorization", rf"uthorization{_Q}?\]?\s*[:=,]\s*{_Q}?\s*(?:[A-Za-z][\w-]{{1,20}} +)?(?P<s>[\w+/=.~:\-]{{8,2048}})", _is_credential),
         ("bearer", "earer", rf"earer[ _]{{1,3}}(?:{_Q} ?[+.] ?{_Q})?(?P<s>[\w+/=.~\-]{{12,4096}})", _is_credential),
@@ -100,7 +111,7 @@ _RULES: Final[tuple[tuple[str, str, re.Pattern[str], Check], ...]] = tuple(
         ("login", "redentials(", rf"redentials\(\s*{_Q}[^\"'`]{{1,128}}{_Q}\s*,\s*{_Q}(?P<s>[^\"'`]{{4,256}}){_Q}", _is_chosen),
         # postgresql.org, .pgpass
         ("pgpass", ":5432:", r":5432:[^:\s]{1,64}:[^:\s]{1,64}:(?P<s>[^\s:]{4,128})(?=\s|\Z)", _is_value),
-        ("pgpass", ":*:", r":\*:[^:\s]{1,64}:(?P<s>[^\s:*]{4,128})(?=\s|\Z)", _is_value),
+        ("pgpass", ":*:", r"(?::\*)+:[^:\s*]{1,64}:(?P<s>[^\s:*]{4,128})(?=\s|\Z)", _is_value),
         ("secure_string", "ConvertTo-SecureString", rf"ConvertTo-SecureString\s+(?:-String\s+|-AsPlainText\s+|-Force\s+)*{_Q}?(?P<s>[^\"'`\s]{{4,256}})", _is_value),
         ("credential", "NetworkCredential(", rf"NetworkCredential\(\s*{_Q}[^\"'`]{{1,128}}{_Q}\s*,\s*{_Q}(?P<s>[^\"'`]{{4,256}}){_Q}", _is_value),
         # learn.microsoft.com: Entra client secrets hold `Q~` after a version digit
@@ -112,10 +123,12 @@ _RULES: Final[tuple[tuple[str, str, re.Pattern[str], Check], ...]] = tuple(
         ("mws_token", "amzn.mws.", r"amzn\.mws\.[a-f0-9-]{30,}", _always),
         ("aws_presigned", "X-Amz-", r"X-Amz-(?:Signature|Security-Token)=(?P<s>[\w%+/=-]{20,})", _always),
         # crypt(5), PHC strings, Django, LDAP
-        ("password_hash", "$", r"\$(?:2[abxy]?|apr1|argon2(?:id|i|d)|[156y]|gy|sha1|md5|scrypt|7|s0|s2|pbkdf2(?:-sha\d+)?|bcrypt-sha256|P|H|S|8|9|14)\$(?P<s>[^\s:\"';|<>]{16,400})", _always),
-        ("password_hash", "pbkdf2_sha", r"pbkdf2_sha\d+\$\d+\$(?P<s>[\w+/=.$-]{16,300})", _always),
-        ("password_hash", "SHA}", r"SHA\d{0,3}}(?P<s>[A-Za-z0-9+/]{16,200}={0,2})", _always),
-        ("password_hash", "SCRAM-SHA-", r"SCRAM-SHA-\d+\$(?P<s>[\w+/=:$]{30,400})", _always),
+        ("password_hash", "$", r"\$(?:2[abxy]?|apr1|argon2(?:id|i|d)|[156y]|gy|sha1|md5|scrypt|7|s0|s2|pbkdf2(?:-sha\d+)?|bcrypt-sha256|P|H|S|8|9|14)\$[^\s:\"';|<>]{16,400}", _always),
+        ("password_hash", "pbkdf2_sha", r"pbkdf2_sha\d+\$\d+\$[\w+/=.$-]{16,300}", _always),
+        ("password_hash", "SHA}", r"SHA\d{0,3}}[A-Za-z0-9+/]{16,200}={0,2}", _always),
+        ("password_hash", "SCRAM-SHA-", r"SCRAM-SHA-\d+\$[\w+/=:$]{30,400}", _always),
+        ("password_hash", "$krb5", r"\$krb5\w{2,8}\$[^\s\"']{24,4000}", _always),
+        ("password_hash", "md5", r"(?<![A-Za-z0-9])md5[a-f0-9]{32}(?![A-Za-z0-9])", _always),
         ("ntlm_hash", ":::", r":::", _always),
         # the last lines of a PuTTY key file
         ("private_key", "Private-Lines:", r"Private-Lines: ?\d+(?:\r?\n|\\n)+(?P<s>[A-Za-z0-9+/=\s\\]{16,8192}?)(?=(?:\r?\n|\\n)Private-|\Z)", _always),
@@ -123,6 +136,47 @@ _RULES: Final[tuple[tuple[str, str, re.Pattern[str], Check], ...]] = tuple(
         ("private_key", "PresharedKey = ", r"PresharedKey = (?P<s>[A-Za-z0-9+/]{43}=)", _always),
         ("ssh_key", "b3BlbnNzaC1rZXktdjEA", r"b3BlbnNzaC1rZXktdjEA[A-Za-z0-9+/=\s\\]{40,16384}", _always),
         ("private_key", "LS0tLS1CRUdJTiB", r"LS0tLS1CRUdJTi(?:B[A-Za-z0-9+/]{0,20}?(?:UFJJVkFURS|QUklWQVRF|BSSVZBVE)[A-Za-z0-9+/]{20,}={0,2})", _always),
+        ("private_key", "<D>", r"<D>(?P<s>[A-Za-z0-9+/=\s]{40,1024})</D>", _always),
+        ("private_key", "<P>", r"<P>(?P<s>[A-Za-z0-9+/=\s]{40,1024})</P>", _always),
+        ("private_key", "<Q>", r"<Q>(?P<s>[A-Za-z0-9+/=\s]{40,1024})</Q>", _always),
+        # what a program is built or signed with
+        ("key_argument", "Client(", rf"Client{_KEYED}", is_random),
+        ("key_argument", "Fernet(", rf"Fernet{_KEYED}", is_random),
+        ("key_argument", "hmac.new(", rf"hmac\.new{_KEYED}", is_random),
+        ("key_argument", "AES.new(", rf"AES\.new{_KEYED}", is_random),
+        ("key_argument", "Signer(", rf"Signer{_KEYED}", is_random),
+        ("key_argument", "Serializer(", rf"Serializer{_KEYED}", is_random),
+        ("key_argument", "Bot(", rf"Bot{_KEYED}", is_random),
+        # positional arguments that are passwords
+        *(("login", f"{call}(", rf"{call}\((?:[^,()\n]{{1,120}}, ?){{2}}{_Q}(?P<s>[^\"'`\s]{{4,256}}){_Q}", _is_odd) for call in ("getConnection", "onnect", "mysqli", "mysqli_connect", "PDO", "oci_connect")),
+        *(("login", f"{call}(", rf"{call}\(\s*{_Q}[^\"'`\n]{{1,128}}{_Q}\s*,\s*{_Q}(?P<s>[^\"'`\n]{{6,256}}){_Q}", _is_odd) for call in ("redentials.basic", "WiFi.begin", "iFi.begin", "createCipher", "createCipheriv", "createDecipheriv", "setCredentials")),
+        ("key_argument", "cookieParser(", rf"cookieParser\(\s*{_Q}(?P<s>[^\"'`\n]{{6,256}}){_Q}", _is_value),
+        ("key_argument", "signWith(", rf"signWith\((?:[^,()\n]{{1,80}}, ?)?{_Q}(?P<s>[^\"'`\s]{{8,256}}){_Q}", _is_value),
+        ("login", ".equals(", rf"(?i:(?<=pwd)|(?<=pass)|(?<=password)|(?<=passwd)|(?<=secret)|(?<=token))\.equals\({_Q}(?P<s>[^\"'`\n]{{4,128}}){_Q}", _is_odd),
+        # a login after the word for one
+        *(("login", word, rf"{word}\w{{0,8}}[\"']? ?[:=] ?[\"'`]?[\w.@+-]{{2,64}}(?: ?[/|:] ?| (?:and|und|y|et|e) )(?P<s>[^\s\"'`,*/]{{5,64}})(?=[\"'`,.\s]|\Z)", _is_odd) for word in ("reds", "redentials", "ugangsdaten", "ogin", "ogindaten", "dentifiants", "redenciales", "redenziali", "nmeldung", "ccess", "ccount")),
+        # generated parts of invitations
+        ("invitation", "chat.whatsapp.com/", r"chat\.whatsapp\.com/(?P<s>[A-Za-z0-9]{20,24})", _always),
+        ("invitation", "shared_invite/", r"shared_invite/(?P<s>[\w~-]{16,128})", _always),
+        ("sonar_token", "sonar.login=", r"sonar\.login=(?P<s>[a-f0-9]{40}|[a-f0-9]{32}|\w{16,64})", _always),
+        ("twilio_key", "AC", r"\bAC[a-f0-9]{32}:(?P<s>[a-f0-9]{32})", _always),
+        ("plist_password", "key>", r"key>(?:[^<\n]{0,40}(?i:password|secret|token|passwd))</key>\s*<string>(?P<s>[^<\n]{4,256})</string>", _is_value),
+        ("key_argument", "createHmac(", rf"createHmac\(\s*{_Q}[\w-]+{_Q}\s*,\s*{_Q}(?P<s>[^\"'`\s]{{6,256}}){_Q}", _is_value),
+        ("key_argument", "jwt.", rf"jwt\.(?:sign|encode|decode|verify)\([^\n\"'`]{{1,80}}?,\s*{_Q}(?P<s>[^\"'`\s]{{6,256}}){_Q}", _is_value),
+        # programs that ask, protocols that answer
+        ("login", "assword", r"assword[^\w\n]{0,12}\s*send(?:line)?[\s(]{1,2}(?:--\s)?\\?[\"'{](?P<s>[^\"'\\{}\n]{4,128})", _is_value),
+        ("login", "LOGIN ", r"LOGIN [\"']?[\w.@+-]{1,64}[\"']? [\"']?(?P<s>[^\s\"']{4,128})[\"']?(?=\s*(?:\n|\\r|\Z))", lambda v: not v.isalpha() and not is_placeholder(v)),
+        ("login", "UGFzc3dvcmQ6", r"UGFzc3dvcmQ6(?:\s|\\[rn])+(?:C: ?|> ?|<- ?|-> ?)?(?P<s>[A-Za-z0-9+/]{4,256}={0,2})", _always),
+        ("login", "AUTH PLAIN ", r"AUTH PLAIN (?P<s>[A-Za-z0-9+/]{8,512}={0,2})", _always),
+        ("login", "AUTH XOAUTH2 ", r"AUTH XOAUTH2 (?P<s>[A-Za-z0-9+/]{8,4096}={0,2})", _always),
+        ("wifi_password", "WIFI:", r"WIFI:[^\n]{0,200}?\bP:(?P<s>(?:[^;\\\n]|\\.){4,64});", _is_value),
+        ("twitch_token", "oauth:", r"oauth:(?P<s>[a-z0-9]{30})(?![a-z0-9])", _always),
+        ("openweathermap_key", "appid=", r"appid=(?P<s>[a-f0-9]{32})(?![\w])", _always),
+        ("device_key", "-server key ", r"-server key (?:\d )?(?P<s>\S{4,64})", _is_value),
+        ("device_key", "isakmp key ", r"isakmp key (?:\d )?(?P<s>\S{4,64})", _is_value),
+        ("device_key", "key-string ", r"key-string (?:\d )?(?P<s>\S{4,64})", _is_value),
+        ("device_key", "authentication-key ", r"authentication-key \d+ md5 (?:\d )?(?P<s>\S{4,64})", _is_value),
+        ("tsig_key", "hmac-", r"hmac-\w{3,6}:[\w.-]{1,64}:(?P<s>[A-Za-z0-9+/]{16,256}={0,2})", _always),
         # links that log in whoever has them
         ("login_link", "/", r"/(?:reset|password-?reset|reset-password|verify|confirm|invite|invitation|magic|magic-link|activate|unlock)[-/](?:[a-z]{1,16}/)?(?P<s>[\w-]{16,256})(?=[\s\"'<>)?#]|\Z)", lambda v: is_random(v, at_least=16)),
         ("snmp_community", "snmp-server community", r"snmp-server community (?P<s>\S{4,64})", lambda v: v not in ("public", "private")),

@@ -10,14 +10,15 @@ from server.hooks.policy.redaction.page import Page, occurrences
 # The parts by which names are found; whether such a name promises a secret is for `strength_of` to say.
 _STEMS: Final = tuple(
     "pass pwd pw psk secret token key cred auth cookie sess sid jwt pin puk cvv cvc otp tan code mnemonic seed magic "
-    "signature license kennwort parol senha wachtwoord heslo sifre losen adgangskode sala jelszo lozink sandi mdp "
-    "schluessel clave chave remember webhook geheimnis zugangs salt community contrasen".split()
+    "signature license kennwort parol senha wachtwoord hesl hasl sifre losen adgangskode sala jelsz lozink _pat -pat sandi mdp "
+    "schluessel clave chave remember webhook geheimnis zugangs salt community contrasen authenticator parool geslo zaporka slaptazod laluan".split()
 )
+_WHOLE: Final = frozenset(("PAT", "pat"))
 _FOREIGN_STEMS: Final = tuple(
-    "passwört contraseñ jelszó hasło şifre lösen khẩu пароль парол токен κωδικός סיסמה סיסמא المرور 密码 密碼 口令 令牌 密钥 密鑰 秘钥 "
+    "passwört contraseñ jelszó hasł şifre lösen khẩu пароль парол токен κωδικός סיסמה סיסמא المرور 密码 密碼 口令 令牌 密钥 密鑰 秘钥 "
+    "पासवर्ड رمز السر گذرواژه парола лозинк キー slaptažod ססמה parolă "
     "パスワード 合言葉 暗証番号 비밀번호 암호 토큰 รหัสผ่าน 验证码 schlüssel clé".split()
 )
-_FIRST_WITHOUT_SPACES: Final = "\u2e80"  # Chinese and Japanese write on without a space
 _LONGEST: Final = 64
 _BACKWARDS: Final = re.compile(r"[\w.\-]*")
 _AFTER: Final = re.compile(r"[\w\-]{0,48}+(?:\.[\w\-]{1,32}+)*+")
@@ -25,12 +26,16 @@ _FIRST_WORDS: Final = frozenset(
     "wpa wpa2 wifi wlan network pin api access secret private auth master encryption signing recovery seed pass de clé clave chave mật kata kod enable "
     "refresh id bot session webhook client deploy security verification license pairing".split()
 )
+_VERBS: Final = frozenset("use using no with without have has change verify show need forgot".split())
 _SECOND_WORD: Final = re.compile(r" (?:(?:word|code|phrase|hash)(?![\w])|key(?=[:= ]))", re.IGNORECASE)
 _ESCAPES: Final = frozenset("nrt")
+KEY_OR_PASSWORD: Final = frozenset("clave chave clé cle".split())
+"""Words for both: weak, unless a verb leads to the value."""
 _EDGE: Final = ".-~$"
-_NO_VALUE_AFTER: Final = frozenset("./[?!;#+*")
+_NO_VALUE_AFTER: Final = frozenset("./[!;#+*")
 _BLANKS: Final = frozenset(" \t\r\n,")
 _ASSIGNS: Final = frozenset("=:")
+_SAYS: Final = frozenset((" is ", " ist", " est", " es "))
 
 
 class Name(NamedTuple):
@@ -48,13 +53,9 @@ def names_in(page: Page) -> tuple[Name, ...]:
 
 
 def _names(page: Page) -> Iterator[Name]:
-    wanted = {
-        word: _needs_sign(word)
-        for stem in _STEMS
-        if stem in page.low_index
-        for word in page.words_with(stem)
-        if _may_name(word)
-    }
+    stems = [stem for stem in _STEMS if stem in page.low_index]
+    wanted = {word: _needs_sign(word) for stem in stems for word in page.words_with(stem) if _may_name(word)}
+    wanted |= dict.fromkeys(_WHOLE & page.words, False)
     if not wanted:
         return
     text = page.text
@@ -83,11 +84,15 @@ def _needs_sign(word: str) -> bool:
     """A word such as `session`, whose value stands behind `=` or `:` or is none."""
     plain = word.strip(_EDGE).lower()
     is_flag = word[0] == "-" or plain.endswith("hash")
-    return strength_of(plain) == "weak" and not is_flag and plain not in SECOND_WORDS
+    return strength_of(plain) == "weak" and not is_flag and plain not in SECOND_WORDS and plain not in KEY_OR_PASSWORD
 
 
 def _follows_sign(text: str, at: int) -> bool:
-    return text[at : at + 8].lstrip()[:1] in _ASSIGNS or _SECOND_WORD.match(text, at) is not None
+    return (
+        text[at : at + 8].lstrip()[:1] in _ASSIGNS
+        or text[at : at + 4] in _SAYS
+        or _SECOND_WORD.match(text, at) is not None
+    )
 
 
 def _foreign_names(page: Page) -> Iterator[Name]:
@@ -96,15 +101,24 @@ def _foreign_names(page: Page) -> Iterator[Name]:
             continue
         for at in occurrences(page.lower, stem):
             end = at + len(stem)
-            if stem[0] < _FIRST_WITHOUT_SPACES:
+            if not _writes_on(stem[0]):
                 end = _AFTER.match(page.text, end).end()  # type: ignore[union-attr]  # it fits the empty text
             if name := _widened(page.text, at, end):
                 yield name
 
 
+def _is_key(text: str, start: int, end: int) -> bool:
+    return text[start:end].lower() in ("key", "keys") and text[start - 1] == " "
+
+
+def _writes_on(letter: str) -> bool:
+    """Chinese, Japanese and Thai write on without a space."""
+    return letter >= "\u2e80" or "\u0e00" <= letter <= "\u0e7f"
+
+
 def _widened(text: str, start: int, end: int) -> Name | None:
     """The whole name of which a word was found, also where it is written as two words."""
-    if text[end : end + 1] > "\x7f" and text[end - 1] < _FIRST_WITHOUT_SPACES:
+    if text[end : end + 1] > "\x7f" and not _writes_on(text[end - 1]):
         end = _AFTER.match(text, end).end()  # type: ignore[union-attr]  # it fits the empty text
     if (start and text[start - 1] > "\x7f") or text[start] > "\x7f":
         before = _BACKWARDS.match(text[max(0, start - _LONGEST) : start][::-1])
@@ -114,7 +128,9 @@ def _widened(text: str, start: int, end: int) -> Name | None:
     if start > 1 and text[start - 1] in " -":
         first = text[max(0, start - 16) : start - 1]
         first = first[max(first.rfind(" "), first.rfind("\n"), first.rfind('"')) + 1 :]
-        if first.lower() in _FIRST_WORDS:
+        if first.lower() in _FIRST_WORDS or (
+            _is_key(text, start, end) and first.isalpha() and first.lower() not in _VERBS
+        ):
             start -= len(first) + 1
     if text[end : end + 1] == " " and (second := _SECOND_WORD.match(text, end)):
         end = second.end()

@@ -87,6 +87,10 @@ _MAIL_AND: Final = re.compile(
 )
 
 
+_ADMIN_AND: Final = re.compile(
+    r"(?<![\w/.@-])(?:admin|root|administrator|sa|postgres|guest):(?P<s>(?=[^\s:]*[^\W\d_])(?=[^\s:]*\d)[^\s:/,;|<>\"']{6,64})(?=[\s,;|\"']|\Z)"
+)
+_ADMINS: Final = ("admin:", "root:", "administrator:", "sa:", "postgres:", "guest:")
 _USER_AND: Final = re.compile(r" / (?P<s>[^\s,;|<>\"'/]{6,64})(?=[\s,;|\"']|\Z)")
 _USER: Final = re.compile(
     r"(?:^|[\s:=])(?:admin|root|user|guest|administrator|login|benutzer|deploy|service)\w{0,8}\Z", re.IGNORECASE
@@ -99,6 +103,11 @@ def pair_spans(page: Page) -> Iterator[Span]:
         head = page.text[max(0, match.start() - 24) : match.start()]
         if _USER.search(head) and is_plausible(match["s"], is_quoted=False) and any(c.isdigit() for c in match["s"]):
             yield Span(match.start("s"), match.end("s"), "login")
+    for user in _ADMINS:
+        if user[:-1] in page.low_words:
+            for match in matches(page.text, user, _ADMIN_AND):
+                if is_plausible(match["s"], is_quoted=False):
+                    yield Span(match.start("s"), match.end("s"), "login")
     for match in matches(page.text, "@", _MAIL_AND):
         value = match["s"]
         if is_plausible(value, is_quoted=False) and any(c.isdigit() for c in value) and any(c.isalpha() for c in value):

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from server.hooks.policy.redaction.page import Page
+from server.hooks.policy.redaction.plausible import is_generated
 from server.hooks.policy.redaction.spans import Span
 
 _PROVIDERS: Final = """
@@ -130,6 +131,47 @@ discord_token         MT|MD|MJ|Mz|Nz|Nj|OD|OT|ND|NT [\\w-]{20,26}\\.[\\w-]{6}\\.
 fcm_key               AAAA                          [\\w-]{7}:APA91b[\\w-]{100,}                   firebase.google.com
 pgp_private           xprv|yprv|zprv                [A-Za-z0-9]{100,}                              BIP 32, extended private keys
 backblaze_key         K00                           \\d[A-Za-z0-9+/]{22,}                          backblaze.com/docs
+twitter_token         AAAAAAAAAAAAAAAAAAAA          [\\w%]{60,}                                   developer.x.com, bearer tokens
+intercom_token        dG9rO                         [A-Za-z0-9+/]{30,}={0,2}                       developers.intercom.com
+alibaba_key           LTAI                          [A-Za-z0-9]{12,30}(?![\\w-])                   alibabacloud.com/help, AccessKey
+tencent_key           AKID                          [A-Za-z0-9]{32}(?![\\w-])                      cloud.tencent.com, API keys
+clojars_token         CLOJARS_                      [a-zA-Z0-9]{30,}                               clojars.org
+typeform_token        tfp_                          [\\w.=-]{30,}                                  typeform.com/developers
+paseto                v2.local.|v3.local.|v4.local.|v1.local. [\\w-]{40,}                            paseto.io
+nostr_key             nsec1                         [a-z0-9]{50,}                                  nostr NIP-19
+adafruit_key          aio_                          [A-Za-z0-9]{24,}                               learn.adafruit.com
+apify_token           apify_api_                    [A-Za-z0-9]{30,}                               docs.apify.com
+axiom_token           xaat-|xapt-                   [a-f0-9-]{30,}                                 axiom.co/docs
+cloudinary_url        cld_                          [A-Za-z0-9]{30,}                               cloudinary.com
+defined_key           dnkey-                        [\\w=-]{40,}                                   defined.net
+deno_token            ddp_|ddo_                     [A-Za-z0-9]{30,}                               docs.deno.com
+e2b_key               e2b_                          [a-f0-9]{30,}                                  e2b.dev
+elastic_token         essu_                         [\\w=]{40,}                                    elastic.co
+expo_key              os_v2_app_                    [a-z0-9]{40,}                                  onesignal.com
+frameio_token         fio-u-                        [\\w=-]{40,}                                   developer.frame.io
+gocardless_token      live_|sandbox_                [\\w=-]{40}(?![\\w-])                          developer.gocardless.com
+honeybadger_token     hbp_                          [A-Za-z0-9]{30,}                               docs.honeybadger.io
+infracost_key         ico-                          [A-Za-z0-9]{32}                                infracost.io
+jfrog_token           AKCp|cmVmdGtu                 [A-Za-z0-9]{50,}                               jfrog.com/help
+mailersend_key        mlsn.                         [a-f0-9]{40,}                                  developers.mailersend.com
+mercadopago_token     APP_USR-                      \\d{10,}-\\d{6}-[a-f0-9]{32}                   mercadopago.com/developers
+mollie_key            live_|test_                   [A-Za-z0-9]{30}(?![\\w-])                      docs.mollie.com
+mongodb_secret        mdb_sa_sk_                    [\\w-]{30,}                                    mongodb.com/docs
+paddle_key            pdl_live_|pdl_sdbx_           \\w{40,}                                       developer.paddle.com
+pubnub_key            sec-c-                        [A-Za-z0-9=]{40,}                              pubnub.com/docs
+readme_key            rdme_                         [a-z0-9]{60,}                                  docs.readme.com
+settlemint_token      sm_aat_|sm_pat_|sm_sat_       [A-Za-z0-9]{16}                                settlemint.com
+sourcegraph_key       sgamp_                        \\w{40,}                                       sourcegraph.com
+trello_token          ATTA                          [a-f0-9]{60,}                                  developer.atlassian.com, Trello
+vk_token              vk1.a.                        [\\w-]{60,}                                    dev.vk.com
+voyage_key            pa-                           [A-Za-z0-9_-]{40,}                             docs.voyageai.com
+woocommerce_key       ck_|cs_                       [a-f0-9]{40}(?![\\w])                          woocommerce.com/document
+xendit_key            xnd_production_|xnd_development_ [A-Za-z0-9]{30,}                            docs.xendit.co
+yandex_key            AQVN|y0_|t1.                  [\\w=.-]{35,}                                  yandex.cloud/docs
+anyscale_key          esecret_                      [a-z0-9]{20,}                                  anyscale.com
+brave_key             BSA                           [\\w-]{27}(?![\\w-])                           api.search.brave.com
+browserbase_key       bb_live_|bb_test_             [\\w-]{20,}                                    docs.browserbase.com
+bitrise_token         sec_                          [\\w-]{40,}                                    devcenter.bitrise.io
 ngrok_token           cr_                           [A-Za-z0-9_]{40,}                              ngrok.com
 """
 
@@ -148,8 +190,22 @@ def _read(table: str) -> dict[str, list[tuple[str, str, re.Pattern[str]]]]:
 
 _BY_START: Final = _read(_PROVIDERS)
 _MARKS: Final = {start: tuple(mark for mark, _, _ in marks) for start, marks in _BY_START.items()}
-_BITLOCKER: Final = re.compile(r"\d{6}(?:-\d{6}){7}\Z")  # learn.microsoft.com, recovery passwords
-_BITLOCKER_CHARS: Final = 55
+_SHAPES: Final = {
+    # credentials without a mark, known by their shape: by length
+    55: ("recovery_key", re.compile(r"\d{6}(?:-\d{6}){7}\Z")),  # learn.microsoft.com, BitLocker
+    23: (
+        "kubeadm_token",
+        re.compile(r"(?=[a-z]*\d)[a-z0-9]{6}\.(?=[a-z]*\d)[a-z0-9]{16}\Z"),
+    ),  # kubernetes.io, bootstrap tokens
+    50: ("mailgun_key", re.compile(r"[a-f0-9]{32}-[a-f0-9]{8}-[a-f0-9]{8}\Z")),  # documentation.mailgun.com
+    51: ("wallet_key", re.compile(r"5[HJK][1-9A-HJ-NP-Za-km-z]{49}\Z")),  # Bitcoin, wallet import format
+    52: ("wallet_key", re.compile(r"[KL][1-9A-HJ-NP-Za-km-z]{51}\Z")),
+}
+_MASK: Final = re.compile(r"[xX*]{8}|(?:0123456789|1234567890)(?:abcdef|ABCDEF|12)")
+_SPEAKING: Final = re.compile(
+    # credentials that say themselves what they are, whoever issued them: api_live_…, tok-…
+    r"(?:[a-z]{2,12}[-_])?(?:tok|key|secret|token|sk|pat|apikey|live|prod|production|sandbox)[-_](?=[A-Za-z]*\d)(?P<s>[A-Za-z0-9]{20,64})\Z"
+)
 _ESCAPES: Final = frozenset("nrt")
 _JWT: Final = re.compile(r"eyJ[\w-]{10,}\.(?:[\w-]{10,}(?:\.[\w-]{8,}){1,3}|eyJ[\w-]{10,}\.?)")  # RFC 7519 and 7516
 
@@ -167,11 +223,14 @@ def provider_spans(page: Page) -> Iterator[Span]:
         skip = 1 if run[0] in _ESCAPES and text[max(0, start - 1) : start] == "\\" else 0
         skip += len(run) - skip - len(run[skip:].lstrip(_EDGE))
         for _, kind, pattern in _BY_START.get(run[skip : skip + 2], ()):
-            if match := pattern.match(text, start + skip):
+            if (match := pattern.match(text, start + skip)) and not _MASK.search(match[0]):
                 yield Span(start + skip, match.end() - _full_stops(match[0]), kind)
                 break
-        if len(run) == _BITLOCKER_CHARS and _BITLOCKER.match(run):
-            yield Span(start, start + len(run), "recovery_key")
+        else:
+            if (speaking := _SPEAKING.match(run, skip)) and is_generated(speaking["s"]):
+                yield Span(start + skip, start + len(run), "api_key")
+        if (known := _SHAPES.get(len(run))) and known[1].match(run):
+            yield Span(start, start + len(run), known[0])
         if (at := run.find("eyJ")) >= 0 and (token := _JWT.match(text, start + at)):
             yield Span(token.start(), token.end(), "jwt")
 
@@ -181,7 +240,8 @@ def _may_be_one(word: str) -> bool:
         _begins_with_mark(word.lstrip(_EDGE))
         or (word[0] in _ESCAPES and _begins_with_mark(word[1:].lstrip(_EDGE)))
         or "eyJ" in word
-        or len(word) == _BITLOCKER_CHARS
+        or len(word) in _SHAPES
+        or _SPEAKING.match(word) is not None
     )
 
 

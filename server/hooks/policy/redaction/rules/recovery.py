@@ -25,12 +25,15 @@ _RECOVERY_ITEM: Final = re.compile(
 )
 _BULLET: Final = re.compile(r"(?:[-*•#|]|\d{1,2}[.)]?|)\Z")
 _TOKEN: Final = re.compile(r"[^\s,;]+")
+_NUMBER: Final = r"(?:\d{1,2}[.):]\s?)?"
 _SEED: Final = re.compile(
-    r"(?:seed|mnemonic|phrase|wallet|words?|wörter)[\"']?[^\n:=]{0,60}?(?:[:=]|\bis\b)[ \t\r\n\"'\[]{0,8}"
-    r"(?P<s>(?:\d{1,2}[.):]\s?)?[a-z]{3,8}(?:[ ,\"'\r\n\t]{1,4}(?:\d{1,2}[.):]\s?)?[a-z]{3,8}){11,23})(?![a-z])",
+    r"(?:seed|mnemonic|phrase|wallet|words?|wörter|助记词|助記詞|ニーモニック|니모닉|시드|semilla|мнемо\w*|фраз\w)[\"']?[^\n:=：]{0,60}?(?:[:=：]|\bis\b)[ \t\r\n\"'\[]{0,8}"
+    rf"(?P<s>{_NUMBER}[^\W\d_]{{1,10}}(?:[ ,\"'\r\n\t\u3000]{{1,4}}{_NUMBER}[^\W\d_]{{1,10}}){{11,23}})(?![^\W\d_])",
     re.IGNORECASE,
 )
-_SEED_WORDS: Final = ("seed", "mnemonic", "phrase", "wallet", "words:", "wörter:")
+_SEED_WORDS: Final = tuple(
+    "seed mnemonic phrase wallet words: wörter: 助记词 助記詞 ニーモニック 니모닉 시드 semilla мнемо фраз".split()
+)
 _LONGEST_LIST: Final = 800
 
 
@@ -66,5 +69,11 @@ def seed_phrase_spans(page: Page) -> Iterator[Span]:
         if not page.may_hold(word.rstrip(":")):
             continue
         for at in occurrences(page.lower, word):
-            if phrase := _SEED.match(page.text, at):
+            if (phrase := _SEED.match(page.text, at)) and _is_seed(phrase["s"]):
                 yield Span(phrase.start("s"), phrase.end("s"), "seed_phrase")
+
+
+def _is_seed(phrase: str) -> bool:
+    """Words of three to eight letters, as all lists of such words have them, or single signs."""
+    words = re.findall(r"[^\W\d_]+", phrase)
+    return all(not word.isascii() or 3 <= len(word) <= 8 for word in words)

@@ -59,7 +59,9 @@ def _header(line: str) -> tuple[str, list[int], int] | None:
         if sign not in line:
             continue
         cells = line.split(sign)
-        if len(cells) < 2 or not all(_CELL.fullmatch(cell.strip().strip("\"'")) for cell in cells):
+        if sum(not cell.isspace() and cell != "" for cell in cells) < 2 or not all(
+            _CELL.fullmatch(cell.strip().strip("\"'")) for cell in cells
+        ):
             continue
         columns = [
             i
