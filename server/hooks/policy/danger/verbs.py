@@ -7,7 +7,9 @@ DESTRUCTIVE: Final = frozenset(
     "flush forget expunge deregister revoke disable stop kill shutdown poweroff reboot rollback cordon deactivate detach "
     "suspend abandon rmi undeploy truncate unlink empty clear nuke down rmdir decommission deletion deleteall removeall "
     "trash obliterate discard overwrite unset unregister unassign disassociate unschedule rmr rb revert scratch "
-    "yank unmount unseal seal rekey failover retire dispose ban unban force halt expire undefine hibernate".split()
+    "yank unmount unseal seal rekey failover retire dispose ban unban force halt expire undefine hibernate "
+    "leave restart pause rotate regenerate invalidate archive block downgrade evacuate taint switchover quarantine cancel "
+    "reinstall rebuild recreate reprovision unlock detonate sinkhole decrypt unprotect".split()
 )
 PUBLISHING: Final = frozenset("publish deploy release promote merge transfer".split())
 EXPOSING: Final = (
@@ -19,6 +21,18 @@ EXPOSING: Final = (
     "add-permission share-snapshot modify-snapshot-attribute modify-image-attribute run-instances purchase-reserved-instances-offering "
     "request-spot-fleet create-keys print-access-token get-secret-value get-login-password get-session-token dump-secrets"
 ).split()
+CHANGING: Final = frozenset(
+    "update modify put change set replace restore create add attach associate authorize import migrate resize scale grant send "
+    "publish invoke upgrade apply patch edit rename move transfer assign reserve purchase buy register allocate request accept "
+    "approve promote switch renew install submit execute call trigger enable start run reset link adopt sync upsert mv rb mb "
+    "ssh launch provision convert swap fork share invite charge refund pay enroll wipe lock".split()
+)
+"""Of a cloud: what costs, or changes what others use."""
+OWN_SETTINGS: Final = frozenset(
+    "config configure auth login logout init account context contexts version help completion topic feedback components sso "
+    "interactive alias aliases plugins plugin switch whoami sts dev local emulators".split()
+)
+"""The first word of a cloud's program: it is about the program itself, or about this machine."""
 LOOKING: Final = frozenset(
     "get list ls describe show view logs log explain status info inspect ps top diff plan validate help version template "
     "search events history stat stats du df whoami can-i auth dry-run lint check test fmt format doctor env-list images "

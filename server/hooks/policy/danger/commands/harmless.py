@@ -11,6 +11,25 @@ _LISTERS: Final = ("git", "systemctl", "sudo")
 """`--list` of these names what is listed, and says nothing about the rest."""
 
 
+_DELETERS: Final = ("rm", "rmdir", "unlink")
+# what programs make anew whenever they need it
+_MADE_ANEW: Final = re.compile(
+    r"(?:\./)?(?:[\w@.-]+/)*(?:node_modules|__pycache__|\.(?:pytest|mypy|ruff)_cache|\.parcel-cache|\.turbo|\.nyc_output|\.tox|htmlcov|\.eggs|\.DS_Store|[^/]*\.pyc)"
+    r"(?:/[\w.*-]*)*"
+)
+_SCRATCH_FILE: Final = re.compile(r"(?:/tmp|/var/tmp|/dev/shm|\$\{?TMPDIR\}?)/[\w.@%+-]*\w[\w.@%+/*-]*")
+
+
+def deletes_only_scratch(step: Step) -> bool:
+    """Temporary files, and caches below the current folder."""
+    plain = [word for word in step.rest if not word.startswith("-")]
+    return step.name in _DELETERS and bool(plain) and all(map(_is_expendable, plain))
+
+
+def _is_expendable(path: str) -> bool:
+    return ".." not in path and bool(_SCRATCH_FILE.fullmatch(path) or _MADE_ANEW.fullmatch(path))
+
+
 def only_looks(step: Step) -> bool:
     name, rest = step.name, step.rest
     if HARMLESS_FLAGS & set(rest) and not (name in _LISTERS and "--list" in rest):

@@ -3,7 +3,8 @@
 from itertools import chain
 from typing import Final
 
-from server.hooks.policy.danger.commands.harmless import only_looks
+from server.hooks.policy.danger.commands.harmless import deletes_only_scratch, only_looks
+from server.hooks.policy.danger.commands.inner import by_inner_command
 from server.hooks.policy.danger.commands.make import MAKERS, by_make
 from server.hooks.policy.danger.commands.programs import by_rules
 from server.hooks.policy.danger.commands.running import (
@@ -26,9 +27,9 @@ def judge_step(step: Step) -> str | None:
             return reason or None
     if step.name in MAKERS and not only_looks(step):
         return by_make(step)
-    if only_looks(step):
+    if only_looks(step) or deletes_only_scratch(step):
         return None
-    return by_rules(step) or by_system_files(step) or by_sender(step)
+    return by_rules(step) or by_system_files(step) or by_sender(step) or by_inner_command(step)
 
 
 def _by_program(*tables: dict[str, Judge]) -> dict[str, list[Judge]]:

@@ -7,15 +7,22 @@ from typing import Final
 
 from server.hooks.policy.danger.commands.judge import judge_step
 from server.hooks.policy.danger.commands.redirects import judge_redirects
-from server.hooks.policy.danger.commands.shell import MAX_CHARS, MAX_DEPTH, Command, parse
+from server.hooks.policy.danger.commands.running.shells import decodes_or_fetches, printed_by
+from server.hooks.policy.danger.commands.shell import MAX_CHARS, MAX_DEPTH, SUBSTITUTED, Command, parse
 from server.hooks.policy.danger.commands.step import Nested, Step
 from server.hooks.policy.danger.commands.transfers import downloaded_then_run, program_of, reads_private, sends
 from server.hooks.policy.danger.commands.windows import judge_windows, looks_like_windows
 
 _ASSIGNMENT: Final = re.compile(r"[A-Za-z_]\w*\+?=")
-_VARIABLE: Final = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
-_FORK_BOMB: Final = re.compile(r"([\w:.@%]+)\s*\(\)\s*\{[^}]*\1\s*\|\s*&?\s*\1")
+_VARIABLE: Final = re.compile(r"\$(?:\{(\w+)(?::?-([^{}$]*))?\}|(\w+))")
+_UNSET: Final = re.compile(r"\$(?:\{\w+\}|\w+|[@*])")
+_BRACES: Final = re.compile(r"\{([^{}]*,[^{}]*)\}")
+_FLOOD: Final = re.compile(
+    r"(?:while\s+(?::|true|\[ 1 \]|\(\(\s*1\s*\)\))|for\s*\(\(\s*;;\s*\)\))\s*;?\s*do\b[^\n]{0,2000}&\s*;?\s*done"
+)
+_FORK_BOMB: Final = re.compile(r"([\w:.@%]+)\s*\(\)\s*\{[^}]*\1\s*\|\s*&?\s*\1|(?:^|\s)\$0\s*[|&]\s*(?:\S+\s+)?\$0")
 _TOLD_OTHERWISE: Final = ("LD_PRELOAD", "PATH", "BASH_ENV", "PROMPT_COMMAND", "GIT_SSH_COMMAND")
+_PATTERN: Final = re.compile(r"/(?=.*[?\[*])(?=.*\w)[\w/?*\[\]-]+")
 _MAX_VARIABLES: Final = 100
 _MAX_VALUE_CHARS: Final = 1000
 _TOO_DEEP: Final = "commands nested too deep"
@@ -29,6 +36,8 @@ def judge_shell(text: str, depth: int = 0) -> str | None:
         return "a command longer than can be looked at"
     if _FORK_BOMB.search(text[:4000]):
         return "a fork bomb"
+    if _FLOOD.search(text[:4000]):
+        return "starts programs without end"
     if looks_like_windows(text) and (reason := judge_windows(text)):
         return reason
     commands = parse(text)
@@ -56,15 +65,17 @@ def _fill_in(commands: list[Command]) -> None:
     """Put what the text itself assigns in the place of `$name`, which may be the whole command."""
     known: dict[str, str] = {}
     for command in commands:
-        if known and any("$" in word for word in command.words):
-            words = [
-                _VARIABLE.sub(lambda m: known.get(m[1] or m[2], m[0])[:_MAX_VALUE_CHARS], word)
-                for word in command.words
-            ]
+        if any("$" in word for word in command.words):
+            words = [_VARIABLE.sub(lambda m: _value(m, known), word) for word in command.words]
             command.words = [part for word in words[:1] for part in word.split()] + words[1:]
         if command.words and all(_ASSIGNMENT.match(word) for word in command.words):
             parts = [word.partition("=") for word in command.words if len(known) < _MAX_VARIABLES and "+=" not in word]
             known.update((name, value) for name, _, value in parts)
+
+
+def _value(variable: re.Match[str], known: dict[str, str]) -> str:
+    """What was assigned, else the default of `${name:-default}`, else the variable as it stands."""
+    return known.get(variable[1] or variable[3], variable[0] if variable[2] is None else variable[2])[:_MAX_VALUE_CHARS]
 
 
 def _judge_command(command: Command, feeders: Sequence[Command], depth: int) -> str | None:
@@ -82,10 +93,32 @@ def _judge_words(words: Sequence[str], command: Command, feeders: Sequence[Comma
     start = next((at for at, word in enumerate(words) if not _ASSIGNMENT.match(word)), len(words))
     if start == len(words):
         return _only_assigns(words[-1], depth) if words else None
-    program, rest = words[start], list(words[start + 1 :])
+    program, *rest = _expanded(words[start:])
+    if reason := _hidden(program, rest, command, depth):
+        return reason
     if program.startswith(("$", "`")) and rest[:1] and rest[0] in ("-rf", "-fr", "-r", "-R"):
         return "runs a hidden command with -r"
     return judge_step(Step(program_of(program), rest, command, feeders, _Deeper(depth + 1)))
+
+
+def _expanded(words: Sequence[str]) -> list[str]:
+    """`{rm,-rf,x}` and `r$@m` as a shell reads them."""
+    first = words[0]
+    if braces := _BRACES.fullmatch(first):
+        return [*braces[1].split(","), *words[1:]]
+    if "$" in first and not first.startswith("$("):
+        first = _UNSET.sub("", first) or first
+    return [first, *words[1:]]
+
+
+def _hidden(program: str, rest: list[str], command: Command, depth: int) -> str | None:
+    """The program is what another one prints, or what a pattern finds."""
+    if program == SUBSTITUTED and command.inner:
+        printed = printed_by(command.inner[0])
+        if printed is None:
+            return "runs hidden commands" if decodes_or_fetches(command.inner[0]) else None
+        return judge_shell(" ".join([printed, *rest]), depth + 1)
+    return "runs what a pattern finds" if rest and _PATTERN.fullmatch(program) else None
 
 
 def _only_assigns(word: str, depth: int) -> str | None:

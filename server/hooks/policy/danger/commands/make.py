@@ -16,6 +16,9 @@ _TARGETS: Final = frozenset(
 def by_make(step: Step) -> str | None:
     if any(_DRY.fullmatch(word) for word in step.rest):
         return None
+    for rule in (*step.here_documents, *(" ".join(feeder.words[1:]) for feeder in step.feeders)):
+        if reason := step.nested.line("\n".join(line.strip("\t @-") for line in rule.splitlines())):
+            return reason
     for word in step.rest:
         if _ASSIGNMENT.match(word) and (reason := step.nested.line(word.partition("=")[2])):
             return reason

@@ -14,10 +14,10 @@ from server.hooks.policy.danger.commands.rules import (
     system,
     version_control,
 )
-from server.hooks.policy.danger.commands.services import judge_verbs
+from server.hooks.policy.danger.commands.services import judge_cloud, judge_verbs
 from server.hooks.policy.danger.commands.step import Step
 
-_VERBS: Final = "VERBS"
+_BY_VERB: Final = {"VERBS": judge_verbs, "CLOUD": judge_cloud}
 _TABLES: Final = (files, disks, system, network, packages, version_control, databases, machines)
 _FIRST_WORDS: Final = 6
 _GIT_OPTIONS_WITH_VALUE: Final = ("-C", "-c", "--git-dir", "--work-tree", "--namespace")
@@ -36,8 +36,8 @@ def judge_by_rules(program: str, words: list[str]) -> str | None:
         if words and words[0] in _GIT_COMMANDS_WITH_DRY_RUN and "-n" in words:
             return None
     for rule in _rules_for(program):
-        if rule.reason == _VERBS:
-            if reason := judge_verbs(words):
+        if judge := _BY_VERB.get(rule.reason):
+            if reason := judge(words):
                 return reason
         elif rule.fits(words):
             return rule.reason
@@ -97,7 +97,9 @@ def _has_flag(words: list[str], flag: str) -> bool:
 
 
 def _is_cluster(word: str, letter: str) -> bool:
-    """`-xfd` rather than the one long flag of `-delete`."""
+    """`-xfd` or `-s0` rather than the one long flag of `-delete`."""
+    if word[1] == letter and word[2:].isdigit():
+        return True
     return word[1:].isalpha() and (len(word) <= 6 or word[1] == letter)
 
 

@@ -5,12 +5,24 @@ from collections.abc import Iterator
 from typing import Final
 
 from server.hooks.policy.danger.commands.words import followed
-from server.hooks.policy.danger.verbs import DESTRUCTIVE, EXPOSING, FLAG_VALUES, FLAGS, LOOKING, PUBLISHING
+from server.hooks.policy.danger.verbs import (
+    CHANGING,
+    DESTRUCTIVE,
+    EXPOSING,
+    FLAG_VALUES,
+    FLAGS,
+    LOOKING,
+    OWN_SETTINGS,
+    PUBLISHING,
+)
+
+_PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+"""Of `DeleteInstance`, `delete-instance`, `pg:reset`."""
 
 
 def judge_verbs(rest: list[str]) -> str | None:
     """For the tools of services, whose words are nouns and verbs."""
-    if any(w in ("--dry-run", "-WhatIf") or (w.startswith("--dry-run=") and not w.endswith("=none")) for w in rest):
+    if is_dry(rest):
         return None
     plain = list(_without_values(rest))[:4]
     for at, word in enumerate(plain):
@@ -34,6 +46,24 @@ def judge_verbs(rest: list[str]) -> str | None:
         if word == "edit" and any(w.startswith("--visibility") for w in rest):
             return "changes who can see it"
     return _flags(rest)
+
+
+def judge_cloud(rest: list[str]) -> str | None:
+    """Whatever changes a cloud: it costs, or others use it."""
+    plain = list(_without_values(rest))[:4]
+    if not plain or plain[0] in OWN_SETTINGS or is_dry(rest):
+        return None
+    for word in plain:
+        parts = [part.lower() for part in _PARTS.findall(word)]
+        if not parts or parts[0] in LOOKING:
+            return None
+        if not {parts[0], parts[-1]}.isdisjoint(CHANGING | DESTRUCTIVE):
+            return "changes what a cloud runs, or costs"
+    return None
+
+
+def is_dry(rest: list[str]) -> bool:
+    return any(w in ("--dry-run", "-WhatIf") or (w.startswith("--dry-run=") and not w.endswith("=none")) for w in rest)
 
 
 def mounts_the_host(rest: list[str]) -> str | None:

@@ -11,6 +11,8 @@ from typing import Final
 MAX_CHARS: Final = 65_536
 MAX_COMMANDS: Final = 2000
 MAX_DEPTH: Final = 8
+SUBSTITUTED: Final = "$(…)"
+"""In the place of what a command prints."""
 
 
 @dataclass(slots=True)
@@ -54,7 +56,7 @@ class _Lexer:
                 self._double()
             elif sign == "`":
                 self.command.inner.append(self._until("`"))
-                self._take("`…`")
+                self._take(SUBSTITUTED)
             elif sign == "$":
                 self._dollar()
             elif sign in "<>" and text[self.at + 1 : self.at + 2] == "(":
@@ -116,7 +118,7 @@ class _Lexer:
             elif sign == "$" and self.text[self.at + 1 : self.at + 2] == "(":
                 self.at += 1
                 self.command.inner.append(self._parenthesis())
-                piece.append("$(…)")
+                piece.append(SUBSTITUTED)
             else:
                 piece.append(sign)
                 self.at += 1
@@ -136,7 +138,7 @@ class _Lexer:
             inner = self._parenthesis()
             if not is_sum:
                 self.command.inner.append(inner)
-            self._take("$(…)", is_quoted=False)
+            self._take(SUBSTITUTED, is_quoted=False)
         elif following == "{":
             end = self.text.find("}", self.at)
             end = len(self.text) - 1 if end < 0 else end

@@ -3,6 +3,9 @@
 import re
 from typing import Final
 
+from server.hooks.policy.danger.paths import is_private, is_protected
+from server.hooks.policy.danger.sql import judge_sql
+
 _CMD: Final = tuple(
     (re.compile(shape, re.IGNORECASE), reason)
     for shape, reason in (
@@ -26,7 +29,7 @@ _CMD: Final = tuple(
         (r"^wmic\b.*\b(?:delete|call)\b", "changes the machine"),
         (r"^netsh\b.*\b(?:set|add|delete|reset|import)\b", "changes the network"),
         (r"^(?:attrib|icacls|cacls|takeown)\b(?=.*(?:/grant|/deny|/remove|/reset|/setowner|/inheritance|/f\b|/p\b|[+-][rhs]\b))", "changes rights"),
-        (r"^robocopy\b.*/(?:mir|purge|mov|move)\b", "deletes what the source has not"),
+        (r"^robocopy\b(?!.*\s/l\b).*/(?:mir|purge|mov|move)\b", "deletes what the source has not"),
         (r"^(?:xcopy|copy|move)\b.*\s/y\b", "overwrites without asking"),
         (r"^wevtutil\s+(?:cl|clear-log)", "deletes logs"),
         (r"^fsutil\s+(?:file\s+(?:setzerodata|setshortname|seteof)|usn\s+deletejournal|reparsepoint\s+delete|behavior\s+set|dirty\s+set)", "changes a file system"),
@@ -48,6 +51,20 @@ _CMD: Final = tuple(
         (r".*>\s*\\\\\.\\(?:physicaldrive|[a-z]:)", "writes to a disk"),
         (r"^%0\s*\|\s*%0", "a fork bomb"),
         (r"^dsrm\b|^dsmod\b|^dsadd\b|^ntdsutil\b", "changes accounts"),
+        (r"^(?:compact\s+/c|cipher\s+/[ed])\b", "changes how files are kept"),
+        (r"^(?:mountvol\b.*/[dp]\b|diskraid\b|drvload\b|pnputil\b.*/(?:delete|add|remove|disable)|devcon\s+(?:remove|disable|install))", "changes devices"),
+        (r"^(?:route\s+(?:delete|add|change|-f)|arp\s+-d|ipconfig\s+/(?:release|renew)|rasdial\b|netdom\b|nltest\b.*/)", "changes the network"),
+        (r"^(?:cmdkey\s+/(?:delete|add|generic)|klist\s+purge|slmgr\b|secedit\s+/(?:configure|import)|gpupdate\b.*/force|regini\b|w32tm\b.*/config)", "changes the system"),
+        (r"^(?:procdump|ntdsutil|mimikatz|rubeus|sharphound)\b", "gives credentials away"),
+        (r"^powercfg\b.*(?:/h|-h|/hibernate|/setactive|/change|-x)\b|^rundll32\b.*(?:lockworkstation|setsuspendstate|exitwindows)", "changes power"),
+        (r"^(?:appcmd|iisreset|inetmgr)\b(?!\s+(?:list|/status|/\?))", "takes a site down"),
+        (r"^(?:logman|wecutil|wpr)\s+(?:stop|delete|cancel|ds)\b|^fltmc\s+unload", "stops the audit"),
+        (r"^(?:sqlcmd|osql)\b.*-i\b", "runs unknown SQL"),
+        (r"^dsquery\b.*\|\s*ds(?:rm|mod)", "changes accounts"),
+        (r"^mklink\b.*\b(?:windows|system32)|^(?:expand|extrac32|copy|move|xcopy)\b.*\b[a-z]:\\windows\\", "writes to the system"),
+        (r"^esentutl\b.*/[pd]\b", "changes a database"),
+        (r"^(?:net1?\s+user\s+\S+\s+/|net1?\s+localgroup\s+\S+\s+\S+\s+/)", "changes accounts"),
+        (r"^%\w+%\S*\s+/\w", "runs a hidden command"),
         (r"^(?:query|quser)?\s*(?:rwinsta|reset\s+session|logoff)\b", "ends sessions"),
     )
 )  # fmt: skip
@@ -55,36 +72,60 @@ _CMD: Final = tuple(
 # approved verbs of PowerShell that take something away, and what they may take without asking
 _CMDLET: Final = re.compile(
     r"(?<![\w-])(?P<verb>Remove|Clear|Stop|Restart|Disable|Uninstall|Reset|Format|Initialize|Set|Suspend|Dismount|Revoke|Unregister|Move|"
-    r"Invoke|Start|New|Add|Grant|Publish|Send|Disconnect|Block|Lock|Unlock|Rename|Enable|Repair|Optimize|Resize|Restore|Undo|Complete|Deny|Exit|Enter|Delete|Purge|Revoke|Register)-"
+    r"Invoke|Start|New|Add|Grant|Export|Import|Update|Publish|Send|Disconnect|Block|Lock|Unlock|Rename|Enable|Repair|Optimize|Resize|Restore|Undo|Complete|Deny|Exit|Enter|Delete|Purge|Revoke|Register)-"
     r"(?P<noun>[A-Za-z]+)",
     re.IGNORECASE,
 )
 _ANY_NOUN: Final = frozenset(("remove", "uninstall", "revoke", "unregister", "delete", "purge", "disable", "dismount"))
 _NOUNS: Final = {
-    "clear": "content disk recyclebin eventlog item itemproperty history variable-all dnsservercache-x host-x",
-    "stop": "computer service process vm website azvm ec2instance cluster job-x scheduledtask webapppool",
-    "restart": "computer service vm netadapter azvm",
-    "reset": "computermachinepassword adaccountpassword physicaldisk azvm",
+    "clear": "content disk recyclebin eventlog item itemproperty history storagediagnosticinfo dnsserverzone "
+    "mailboxsearch",
+    "stop": "computer service process vm website azvm ec2instance cluster scheduledtask webapppool rdsdbinstance "
+    "azwebapp azsqlinstance clustergroup clusternode iisserver dtsservice webcommitdelay",
+    "restart": "computer service vm netadapter azvm webapppool azwebapp",
+    "set": "executionpolicy acl aduser adaccountpassword localuser localgroup service mppreference "
+    "netfirewallprofile netfirewallrule itemproperty partition disk adobject wmiinstance mailbox adgroup "
+    "adaccountcontrol smbserverconfiguration smbshare netipaddress netconnectionprofile netadapter "
+    "dnsclientserveraddress dnsserverresourcerecord vm vmfirmware processmitigation timezone date volume "
+    "physicaldisk azvm azwebapp azsqldatabase azkeyvaultaccesspolicy azstorageaccount "
+    "aznetworksecurityruleconfig inboxrule transportrule casmailbox organizationconfig mguser msoluser "
+    "azureaduser gpregistryvalue gppermission wsmaninstance authenticodesignature adforest addomain "
+    "addefaultdomainpasswordpolicy computerrestore pssessionconfiguration uevconfiguration",
+    "new": "localuser aduser netfirewallrule service scheduledtask smbshare inboxrule transportrule "
+    "azroleassignment azvm azadapplication azadserviceprincipal azadappcredential iamaccesskey iamuser "
+    "ec2instance itemproperty wmievent mailboxexportrequest msoluser azureaduser mguser gpo adgroup "
+    "netnat",
+    "add": "localgroupmember adgroupmember mppreference mailboxpermission adpermission rolegroupmember "
+    "azureaddirectoryrolemember msolrolemember mailboxfolderpermission aznetworksecurityruleconfig "
+    "windowscapability recipientpermission ntfsaccess vmdvddrive computer",
+    "invoke": "expression wmimethod cimmethod azvmruncommand gpupdate atomictest mimikatz kerberoast",
+    "send": "mailmessage mgusermail mguserchatmessage sesemail snsmessage wolpacket",
+    "publish": "module script azwebapp package",
+    "enable": "psremoting localuser windowsoptionalfeature netfirewallrule adaccount wsmancredssp inboxrule "
+    "guestaccount remotedesktop",
+    "restore": "computer vmsnapshot vmcheckpoint adobject gpo azrecoveryservicesbackupitem sqldatabase "
+    "dscconfiguration",
+    "move": "adobject vm vmstorage addirectoryserveroperationmasterrole clustergroup",
+    "rename": "computer aduser adobject localuser",
+    "export": "pfxcertificate mailbox credential azkeyvaultsecret wlan",
+    "start": "azvm ec2instance vmfailover clustergroup mailboxexport dsconfiguration",
+    "update": "azvm azwebapp mguser mgpolicyauthorizationpolicy azaduser adfsrelyingpartytrust",
+    "grant": "smbshareaccess azdiskaccess adminconsent cspermissionset",
+    "import": "gpo pfxcertificate startlayout",
+    "resize": "partition virtualdisk vhd",
+    "repair": "volume",
+    "suspend": "bitlocker service vm",
     "format": "volume",
     "initialize": "disk",
-    "set": "executionpolicy acl aduser adaccountpassword localuser service mppreference netfirewallprofile netfirewallrule itemproperty partition disk adobject itemproperty wmiinstance mailbox adgroup content-x adaccountcontrol",
-    "suspend": "bitlocker service vm",
-    "invoke": "expression webrequest-x wmimethod command-x",
-    "new": "localuser aduser netfirewallrule service scheduledtask",
-    "add": "localgroupmember adgroupmember mppreference",
-    "send": "mailmessage",
-    "publish": "module script",
-    "move": "item-x adobject",
-    "rename": "computer",
-    "enable": "psremoting bitlocker-x",
+    "reset": "computermachinepassword adaccountpassword physicaldisk azvm adserviceaccountpassword azvmextension",
     "block": "smbshareaccess",
-    "grant": "smbshareaccess",
-    "disconnect": "pssession-x",
-    "restore": "computer",
-    "register": "scheduledtask scheduledjob",
-    "resize": "partition",
-    "repair": "volume",
+    "disconnect": "virtualdisk",
+    "register": "scheduledtask scheduledjob wmievent",
+    "unlock": "bitlocker adaccount",
+    "lock": "bitlocker",
+    "complete": "vmfailover",
 }
+_SET: Final = re.compile(r"(?<![\w-])set\s+\"?(\w+)=([^&|\"\n]{0,200}?)\"?\s*(?=&|\||\n|\Z)", re.IGNORECASE)
 _READS: Final = re.compile(r"(?<![\w-])(?:Get-Help|help|man|Get-Command|gcm)\s", re.IGNORECASE)
 _ALIASES: Final = re.compile(
     r"(?:^|[|;&{(]\s*|%\s*\{\s*)(?:ri|rm|del|erase|rd|rmdir|rni|clc|clp|rp|sasv|spsv|spps|kill)\s+(?=\S)(?!-WhatIf)",
@@ -96,6 +137,31 @@ _METHODS: Final = re.compile(
     re.IGNORECASE,
 )
 _ENCODED: Final = re.compile(r"-e(?:n(?:c(?:odedcommand)?)?)?\s+['\"]?[A-Za-z0-9+/=]{16,}", re.IGNORECASE)
+_PRINTED: Final = re.compile(
+    r"(?<![\w-])(?:Write-(?:Output|Host|Verbose|Information|Warning|Debug|Error)|echo)\s+(?:\"[^\"$\n]*\"|'[^'\n]*')(?!\s*\|)",
+    re.IGNORECASE,
+)
+_BLOCKS: Final = re.compile(
+    r"scriptblock\]::Create|FromBase64String\([^|]*\)\s*\)*\s*\|\s*(?:iex|Invoke-Expression)|&\s*\(\s*(?:\$\w+\[|\[|''|\"|\(|gcm|Get-Command)|\[char\]\d+\s*\+|-join\s*\[char"
+    r"|Reflection\.Assembly\]::Load|Add-Type\b.*DllImport|-EncodedCommand",
+    re.IGNORECASE,
+)
+_REQUESTS: Final = re.compile(
+    r"(?<![\w-])(?:Invoke-RestMethod|Invoke-WebRequest|irm|iwr|curl|wget)\b[^|;\n]*\s-(?:CustomMethod|Method|me?t?h?o?d?)\s+['\"]?(?:Delete|Put|Patch)\b",
+    re.IGNORECASE,
+)
+_POSTS: Final = re.compile(
+    r"(?<![\w-])(?:Invoke-RestMethod|Invoke-WebRequest|irm|iwr|curl|Start-BitsTransfer|Send-MailMessage|Copy-Item\b[^|]*-ToSession|scp)\b|\.Upload(?:File|String|Data)\(",
+    re.IGNORECASE,
+)
+_WRITERS: Final = re.compile(
+    r"(?<![\w-])(?:Set-Content|Add-Content|Out-File|Copy-Item|Move-Item|New-Item|Tee-Object|Rename-Item|Set-ItemProperty|New-ItemProperty|Expand-Archive|ac|sc|cpi|mi|ni|sp)\b",
+    re.IGNORECASE,
+)
+_AS_ADMIN: Final = re.compile(
+    r"Start-Process\b[^|;\n]*-Verb\s+['\"]?RunAs|(?<![\w-])saps\b[^|;\n]*RunAs", re.IGNORECASE
+)
+_SQL: Final = re.compile(r"Invoke-Sqlcmd\b[^|;\n]*-Query\s+['\"]([^'\"\n]+)", re.IGNORECASE)
 _FORCED: Final = re.compile(
     r"(?<![\w-])(?:Move-Item|Copy-Item|mi|cpi|Out-File|Set-Content|sc|New-Item|ni)\b[^|;]*\s-Force\b", re.IGNORECASE
 )
@@ -112,12 +178,12 @@ def looks_like_windows(text: str) -> bool:
 
 
 def judge_windows(text: str) -> str | None:
-    from_cmd = _unwrapped(text.strip())
+    from_cmd = _unwrapped(_expanded(text).strip())
     if reason := _powershell(from_cmd):
         return reason
     for part in re.split(r"\s*(?:&&|\|\||[&|\n;])\s*", from_cmd):
         line = re.sub(
-            r"^(?:@|\(|start\s+(?:/\w+\s+)*(?:\"\"\s+)?|call\s+|if\s+.*?\)\s*|for\s+.*?\bdo\s+)+",
+            r"^(?:@|\(|\)|else\s+|start\s+(?:/\w+\s+)*(?:\"\"\s+)?|call\s+|if\s+.*?\)\s*|for\s+.*?\bdo\s+|forfiles\b.*?/c\s+\"?(?:cmd(?:\.exe)?\s+/c\s+)?)+",
             "",
             part.strip(),
             flags=re.IGNORECASE,
@@ -128,6 +194,15 @@ def judge_windows(text: str) -> str | None:
             if shape.match(line):
                 return reason
     return None
+
+
+def _expanded(text: str) -> str:
+    """Without carets, and with what `set` assigns in its place."""
+    text = re.sub(r"\^(?=\S)", "", text)
+    known = {name.lower(): value for name, value in _SET.findall(text)}
+    if not known:
+        return text
+    return re.sub(r"[%!](\w+)[%!]", lambda m: known.get(m[1].lower(), m[0]), text)
 
 
 def _unwrapped(text: str) -> str:
@@ -149,6 +224,7 @@ def _unwrapped(text: str) -> str:
 def _powershell(text: str) -> str | None:
     if _READS.match(text) or re.search(r"(?<!\w)-WhatIf\b(?!:\$false)", text, re.IGNORECASE):
         return None
+    text = _PRINTED.sub("", text)
     bare = re.sub(r"#[^\n]*|'[^'\n]*'(?!\s*\|\s*iex)", lambda m: "''" if m[0][0] == "'" else "", text)
     for match in _CMDLET.finditer(bare):
         verb, noun = match["verb"].lower(), match["noun"].lower()
@@ -166,6 +242,18 @@ def _powershell(text: str) -> str | None:
             return f"{match['verb']}-{match['noun']} takes something away"
         if noun in _NOUNS.get(verb, "").split():
             return f"{match['verb']}-{match['noun']} changes what is hard to restore"
+    if _BLOCKS.search(bare):
+        return "runs hidden commands"
+    if _REQUESTS.search(bare):
+        return "changes something over HTTP"
+    if _POSTS.search(bare) and any(map(is_private, re.split(r"[\s'\"=,;()]+", text))):
+        return "sends away what is private"
+    if _WRITERS.search(bare) and any(map(is_protected, re.split(r"[\s'\"=,;()]+", text))):
+        return "writes where the system or the login is set up"
+    if _AS_ADMIN.search(bare):
+        return "runs as somebody else"
+    if (sql := _SQL.search(text)) and (reason := judge_sql(sql[1])):
+        return reason
     if _IEX.search(bare):
         return "runs what a text holds"
     if _METHODS.search(bare):

@@ -5,7 +5,7 @@ from typing import Final
 
 HARMLESS_FLAGS: Final = frozenset(
     "--help --version --dry-run --dryrun --simulate --just-print --no-act --what-if --whatif --dry-run=client --dry-run=server "
-    "--dry-run=true --dry --pretend --noop --check-only -WhatIf --list --usage /? -help --plan --preview".split()
+    "--dry-run=true --dry --pretend --check-only -WhatIf --list --usage /? -help --plan --preview --preview-only --diff-only --check --noop --no-execute --just-print --recon --test-run".split()
 )
 PRINTERS: Final = frozenset(
     "echo printf cat man which whereis type apropos info help whatis command-not-found say espeak espeak-ng notify-send grep egrep fgrep rg ag ack zgrep head tail less more wc diff cmp test [ [[ true false : ls stat file basename dirname readlink realpath shellcheck tldr cheat logger figlet cowsay git-grep locate".split()

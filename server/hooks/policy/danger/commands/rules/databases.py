@@ -68,4 +68,27 @@ deletes files:
 deletes data:
     spark-submit|airflow|celery|dagster|prefect|luigi|rq db|dags|tasks|connections|variables|pools|users|purge|
         control|empty|flow|deployment|work-pool|kill reset|clean|delete|clear|purge|shutdown|--force|empty|-f|downgrade
+deletes or changes data:
+    mongodump|mongoimport --drop
+    vtctl|vtctlclient|vtctldclient|tiup|yb-admin|pscale drop|destroy|clean|delete|scale-in|DeleteKeyspace|DeleteShard|DeleteTablet
+    patronictl|repmgr|pg_autoctl|stolonctl|orchestrator-client|maxctrl|proxysql-admin|pcp_promote_node|pcp_detach_node
+        switchover|failover|reinit|restart|remove|pause|edit-config|drop|promote|destroy|stop|set|unregister
+    pt-archiver|pt-kill|pt-online-schema-change|pt-table-sync|gh-ost --purge|--kill|--execute|--alter
+    migrate|goose|dbmate|atlas|skeema|tern|db-migrate|sea-orm-cli|mikro-orm|umzug|refinery|drizzle-kit|sequelize|prisma
+        drop|down|down-to|reset|force|rollback|clean|fresh|refresh|revert|undo|redo|migration:fresh|migration:down|schema:drop|
+        schema:fresh|migrate:reset|push
+    rails|rake|bin/rails|bin/rake db:migrate:down|db:migrate:redo|db:drop:all|db:setup|db:environment:set|runner|destroy|db:nuke
+    neo4j-admin|dgraph|arangosh|influxd|curator_cli|elasticdump load|restore|dropall|drop|delete|delete_indices|bulk
+        --force|--overwrite-destination|drop|dropall|delete|restore|delete_indices
+    promtool|thanos|mimirtool|logcli|victoria-metrics tsdb|delete|cleanup|bucket|rules delete|delete-series|cleanup|load
+    spark-sql|beeline|databricks|dbt fs|run|rm|clusters|jobs|workspace --full-refresh|rm|-rm|delete|permanent-delete
+    redis-cli|valkey-cli|keydb-cli --pipe|--cluster|--eval
+    redis-cli|valkey-cli|keydb-cli hdel|srem|zrem|lrem|expire|pexpire|xdel|HDEL|EXPIRE|FT.DROPINDEX|ft.dropindex|ltrim|getset
+    memcflush|memrm
+    memcached-tool flush_all
+    kafkactl|pulsar-admin|ksql|confluent|kcctl delete|delete-topic|terminate|unload|clear-backlog|reset|topics
+        delete|terminate|unload|clear-backlog|reset|delete-topic|delete-partitioned-topic
+    celery|rq|sidekiqctl|faktory|temporal|tctl|zbctl|beanstalkd-cli purge|empty|terminate|kill|cancel|stop|shutdown|reset|delete
+sends messages to machines:
+    mosquitto_pub|mqttx -t|pub
 """

@@ -60,4 +60,18 @@ deletes snapshots:
 deletes backups:
     rdiff-backup --remove-older-than|remove
     bup|zbackup|attic|bupstash gc|rm|prune|delete
+overwrites a disk or an image:
+    hdiutil create|eraseKeys|resize|burn|detach|eject|unmount -ov|-force|erasekeys|burn|resize
+    asr restore|--restore|restoreexact
+    ddrescue|dc3dd|dcfldd|bmaptool|usbimager|pv ~/dev/*|of=*
+    partclone.*|fsarchiver|ntfsclone|xfsrestore restfs|restdisk|-r|-O|--overwrite
+    e2label|xfs_admin|fatlabel|ntfslabel|e4defrag|fsfreeze
+    qemu-img resize|commit|rebase
+    iscsiadm|targetcli|drbdadm|gluster|ceph|rbd|rados|stratis|vdo|bcachectl logout|--logout|delete|down|detach|invalidate|stop|
+        rm|remove|purge|destroy|out|rmpool|wipe-md|create-md|pool|zap|clearconfig
+    storcli|storcli64|megacli|perccli|ssacli|arcconf|mvcli del|delete|destroy|remove|erase|init|-CfgClr|-CfgLdDel|clear
+deletes or plays back backups:
+    btrbk|sanoid|yabsnap clean|prune|rollback|delete|--prune-snapshots
+    wal-g|pgbackrest|barman|xtrabackup|mariabackup delete|stanza-delete|expire|restore|recover|--copy-back|--move-back
+    duplicacy|tarsnap|rustic|kopia|proxmox-backup-manager prune|forget|delete|-d|--nuke|purge|remove
 """

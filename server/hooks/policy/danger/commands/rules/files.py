@@ -64,4 +64,26 @@ gives files away:
 changes protection of files:
     chattr|setfacl|chflags|icacls -R|-i|+i|-b|--remove-all|-m|--modify|-x
     chattr|setfattr|chflags
+empties or rewrites a file:
+    sed|gsed -i|--in-place ~d|1,$d|$d|/./d|/^/d|s/.*//|s/.*//g
+    perl|ruby -pi|-i|-pie ~*s/.*//*
+    ex|vim|vi|nvim ~*%d*|*:%d*
+    ditto|rename|prename|mmv -f|--force|-o
+    exiftool -overwrite_original|-all=
+deletes files:
+    fdupes|jdupes|rmlint|rdfind|fclones -d|--delete|-N|-deleteduplicates|remove
+    bleachbit -c|--clean|-s|--shred|--wipe-free-space
+    tmpreaper|tmpwatch|nwipe|dban|sfill|sswap
+    lftp ~*mirror*--delete*|*mirror*-R*|*rm *
+    syncthing --reset-database|--reset-deltas
+encrypts files:
+    openssl enc -in ~/*|~/*|*.doc*|*.xls*|*.pdf*
+    gpg|gpg2 --multifile
+    ccrypt|ccencrypt|7z|7za|zip -e|--encrypt|-sdel|-rm
+gives a program or a file more rights:
+    setcap
+    xattr|setfattr -d|-c|-x|-w|-n|-dr|-cr
+    chmod ~g+s|=777|=rwx|a+rwX|777*|u=rwxs|ugo=rwx|+rwx
+runs commands:
+    tar|gtar|bsdtar ~--checkpoint-action=exec*|--to-command*|--use-compress-program=*sh*|--rsh-command*
 """

@@ -78,4 +78,51 @@ changes files:
 changes what runs:
     kubectl|oc|k rollout undo|restart
     wp-cli|mix|composer|bundle deploy|self-update|--delete
+changes what runs:
+    kubectl|oc|k|kubecolor apply|create|replace|patch|edit|set|annotate|label|taint|expose|autoscale|run|adm|certificate|debug
+        !--dry-run|--dry-run=client|--dry-run=server|--help|-h|view-last-applied|auth|explain|get|describe|logs|top|config|wait|
+        diff|rollout|exec
+    kubectl|oc|k config delete-context|delete-cluster|delete-user|unset
+    helm|helm3|helmfile|werf|timoni|kapp|kluctl|tk|skaffold|okteto|garden install|upgrade|apply|sync|destroy|deploy|delete|
+        rollback|converge|purge|down|dismiss|prune|run !--dry-run|--help|-h|--render-only
+    docker|podman|nerdctl swarm|service|stack|node|secret|plugin|network|compose|volume|context leave|init|scale|update|rm|remove|
+        deploy|rollback|promote|demote|install|disable|disconnect|prune|kill|stop|restart|down|pause|ca|create-secret
+    docker|podman|nerdctl kill|stop|restart|pause|rename|update
+    docker-compose|podman-compose down|rm|stop|kill|restart|pause
+    ctr|crictl|skopeo|crane|regctl|oras|buildah rm|rmi|delete|rmp|stopp|stop|kill|copy|push|tag|prune|sync
+    packer build
+    nixops|colmena|morph|kamal|mina|dep|deployer|shipit|captain|caprover deploy|apply|destroy|rollback|remove|reboot|delete|stop
+    knife|mco|salt-run|salt-key|rundeck|rd|awx|bolt|puppet|chef-client|chef-solo|hammer delete|remove|bulk|-d|-D|-A|run|launch|apply|
+        ssh|bootstrap|clean|-o|-z
+    esxcli|vim-cmd|govc|xe|pvesh|ha-manager|iocage|bastille|ezjail-admin delete|destroy|remove|stop|shutdown|reboot|set|create|
+        vmsvc/destroy|vmsvc/power.off|vmsvc/unregister|vm.destroy|vm-destroy|vm-shutdown|vm-uninstall|system
+moves money:
+    bitcoin-cli|litecoin-cli|dogecoin-cli|zcash-cli|dash-cli|elements-cli|bch-cli sendtoaddress|send|sendmany|sendrawtransaction|
+        sendall|dumpprivkey|dumpwallet|importprivkey|walletpassphrase|encryptwallet|bumpfee|z_sendmany|stop|backupwallet
+    monero-wallet-cli|electrum|electron-cash|wasabi transfer|sweep_all|payto|paytomany|broadcast|sweep|send|getprivatekeys|getseed
+    lncli|lightning-cli|phoenix-cli|eclair-cli payinvoice|sendpayment|sendcoins|pay|keysend|closechannel|closeallchannels|close|
+        withdraw|openchannel|fundchannel|xpay
+    cast|forge|geth|seth|ethdo|hardhat|truffle|brownie|foundry send|publish|broadcast|--broadcast|deploy|migrate|create|
+        account|wallet|exit !--dry-run|--help|list
+    solana|spl-token|near|near-cli|sui|aptos|starkli|cardano-cli|octez-client|gaiad|cleos|goal|xrpl|stellar|tonos-cli|flow|
+        polkadot-js-api|avalanche transfer|send|pay|burn|mint|approve|set-authority|stake|delegate|delegate-stake|unstake|push|
+        deploy|submit|withdraw-stake|close|authorize|tx|client|move|publish|program
+    stripe|paypal|adyen|mollie|wise|revolut|coinbase charges|refunds|payouts|transfers|payment_intents|subscriptions|invoices|
+        topups|customers|post|delete|create|send|pay
+changes a Mac:
+    tccutil|profiles reset|remove|renew|install|-R|-I
+    fdesetup|mdutil|systemsetup|scutil|sysadminctl|dsenableroot enable|disable|removeuser|-E|-d|-i|-set*|-setremotelogin|--set|
+        -deleteUser|-addUser|-resetPasswordFor|-adminUser|changerecovery|-setsleep|-setcomputersleep
+    softwareupdate -i|-ia|--install|--installAll
+    xcrun simctl delete|erase|shutdown
+    blueutil --power|-p|--unpair
+    socketfilterfw --setglobalstate|--setblockall|--unblockapp
+    dscl -append|-create|-delete|-passwd|-change|-merge|append|create|delete|passwd|change
+    kmutil|kextunload|kextload load|unload
+CLOUD:
+    aws|aws2|awslocal|gcloud|az|aliyun|tccli|oci|ibmcloud|hcloud|scw|doctl|linode-cli|vultr-cli|upctl|exo|civo|openstack|ovhcloud|
+        huaweicloud|hcloud|yc|metal|kamatera|contabo|heroku|fly|flyctl|railway|render|koyeb|scalingo|clever|dokku|cf|eksctl|kops|
+        rosa|databricks|snow|auth0|okta|stripe|twilio|flarectl|cloudflare|fastly|wrangler|firebase|supabase|neonctl|pscale|turso|
+        atlas|mongocli|ccloud|confluent|aiven|avn|argocd|flux|velero|istioctl|linkerd|nomad|consul|boundary|rancher|databricks|
+        newrelic|datadog-ci|pagerduty|opsgenie|sentry-cli|launchdarkly|ldcli|mgc|m365|pnp|gam|gamadv-xtd3|jamf|intune|netlify|vercel
 """

@@ -37,4 +37,31 @@ removes an environment:
     conda|mamba env remove
 installs from a stranger:
     pip|pip3|npm|yarn install --index-url|--extra-index-url|--registry|-i|--trusted-host
+runs a stranger's code:
+    cargo install --git
+    go install|run ~http*|*git.*/*
+    pip|pip3|pipx|uv install|run|add|tool ~git+*|hg+*|svn+*|*http:*|*https:*
+    npm|pnpm|yarn|bun|bunx|npx|deno install|i|add|x|dlx|exec|run ~http*|git+*|github:*|git:*|git@*
+    gem install --source|-s
+    brew install|tap ~http*
+    flatpak|snap install|remote-add --dangerous|--devmode|--from|--no-gpg-verify|--jailmode
+    apt|apt-get|dnf|yum|zypper install ~http*|ftp*
+    rpm -i|-U|-F ~http*|ftp*
+    apt-key|add-apt-repository|apt-add-repository|rpmkeys !list|-l|--list|finger|--help
+    dnf|yum|zypper config-manager|addrepo|ar ~http*
+    installer -pkg|-package
+    helm plugin install
+    kubectl krew install
+    gh extension install
+    gem sources -a|--add
+    npm|yarn|pnpm config set registry|strict-ssl|ignore-scripts
+    wine|wine64|mono ~*.exe|*.msi
+removes or changes many programs:
+    rpm-ostree|ostree|bootc|transactional-update|swupd rollback|rebase|reset|override|undo|switch|uninstall|admin
+    dnf|yum|zypper history|distro-sync|dup|remove undo|rollback|distro-sync|dup
+    nix-collect-garbage -d|--delete-old|--delete-older-than
+    nixos-rebuild|home-manager|darwin-rebuild switch|boot|--rollback
+    do-release-upgrade|freebsd-update|sysupgrade !-c|fetch|-h
+    rustup|sdk|juliaup self|uninstall|remove uninstall|remove
+    conda|mamba|micromamba remove --all|-a
 """

@@ -64,7 +64,7 @@ changes accounts:
     useradd|adduser|userdel|deluser|usermod|groupdel|delgroup|groupmod|addgroup|groupadd|vipw|vigr|visudo|chsh|chfn|
         pwconv|newusers|gpasswd|chage|chpasswd|faillock|dscl|sysadminctl|pwpolicy|dseditgroup|smbpasswd|pdbedit|
         samba-tool|kadmin|ipa|pam-auth-update|authselect|authconfig|passwd|grpck|lchage|luserdel|lusermod|net-user !-S|
-        --status|-l|--list|.|list|-read|-list|--help|show|--show|-L
+        --status|-l|--list|list|-read|-list|--help|show|--show|-L
 becomes another user:
     su|login|newgrp|runas
 erases traces:
@@ -82,4 +82,29 @@ breaks the shell:
     unset ~PATH|HOME|LD_LIBRARY_PATH
 changes the root:
     chroot|pivot_root|switch_root
+installs what runs on its own:
+    systemctl enable|reenable|link|preset|preset-all|set-environment
+    rc-update|update-rc.d|chkconfig|svcadm|sv|dinitctl add|enable|defaults|on
+    launchctl load|bootstrap|submit|enable|setenv|start
+    loginctl enable-linger
+    nssm|winsw install|remove|stop|set|edit
+    at -f
+changes which programs run:
+    update-alternatives|alternatives --remove|--remove-all|--set|--install|--all|--config
+    dpkg-divert|dpkg-statoverride --add|--remove|--rename|--update
+    ldconfig -C|-f
+weakens protection:
+    chcon|semodule|restorecon -R|-r|-i|-B|-D|-d|-t
+    pam_tally2 --reset|-r
+    systemd-tmpfiles --remove|--clean|--purge
+    fail2ban-client|cscli unban|stop|delete|set|disable
+    journalctl --flush|--relinquish-var
+changes devices:
+    nvidia-smi -pl|-r|--gpu-reset|-pm|-lgc
+    cpupower frequency-set|set|idle-set
+    wrmsr|setpci|i2cset|flashprog|ryzenadj|undervolt
+ends sessions:
+    gnome-session-quit|xfce4-session-logout|logout|killall5
+burdens the machine:
+    stress|stress-ng
 """

@@ -70,4 +70,26 @@ deletes:
         shun|purge|uncommit|abandon|unrecord|obliterate|rollback|hide|strip|scrub|rmtxns|setrevprop|admin
 rewrites history:
     jj abandon|git|op|undo|squash|restore push|restore|abandon
+overwrites or deletes what others have:
+    git pull|fetch --force|-f|--prune-tags
+    git push --all|--tags --force|-f
+    git lfs prune|unlock --force
+rewrites history:
+    git subtree|bundle|fast-import push --force
+    git read-tree --reset
+    git flow|town|machete delete|kill|wipe
+    git svn|p4 dcommit|submit|reset
+    git commit-tree|mktag|hash-object -w
+    git push --receive-pack|--exec
+throws edits away:
+    git checkout ~HEAD~*|HEAD --|-f
+    git switch|checkout --orphan
+    repo|west forall|sync -c|--force-sync
+    dvc|lakectl|git-annex|dolt remove|gc|destroy|drop|dropunused|reset|delete
+changes what others run or see:
+    gh|glab workflow|run|cache|codespace|cs|ssh-key|gpg-key|ruleset|environment|variable|deploy-key|gist|release|label|project
+        run|disable|enable|cancel|delete|rm|remove|set|edit|add !list|ls|view|status|watch|diff|checks|get|download
+    gh|glab pr|mr|issue|repo merge|delete|lock|transfer|archive|rename|sync
+        !list|ls|view|status|diff|checks|create|comment
+    gh auth|api token|logout|refresh
 """

@@ -1,10 +1,13 @@
 """Programs that run a command later, again, or for each of many: traps, timetables, find, terminals, git."""
 
+import re
 from typing import Final
 
 from server.hooks.policy.danger.commands.step import HARMLESS, Judge, Step
+from server.hooks.policy.danger.commands.transfers import program_of
 from server.hooks.policy.danger.commands.windows import judge_windows
 
+_IN_PLACE: Final = re.compile(r"-[a-zA-Z]*i|--in-place")
 _FIND_RUNS: Final = frozenset("-exec -execdir -ok -okdir".split())
 _FD_RUNS: Final = frozenset("-x -X --exec --exec-batch".split())
 
@@ -21,7 +24,15 @@ def _by_find(step: Step) -> str | None:
             stop = next((i for i, w in enumerate(inner) if w in (";", "+", "\\;")), len(inner))
             if reason := step.nested.words(inner[:stop]):
                 return reason
+            if rewrites(inner[:stop]):
+                return "rewrites many files"
     return HARMLESS
+
+
+def rewrites(words: list[str]) -> bool:
+    """`sed -i`, which is harmless on one file that is named."""
+    in_place = any(_IN_PLACE.match(word) for word in words[1:])
+    return in_place and program_of(words[0]) in ("sed", "gsed", "perl", "ruby")
 
 
 def _by_trap(step: Step) -> str | None:

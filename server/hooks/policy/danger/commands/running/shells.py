@@ -10,6 +10,7 @@ _STRANGER: Final = "runs a stranger's script"
 _DECODERS: Final = frozenset(
     "base64 base32 xxd openssl gunzip zcat rev tr gzip bunzip2 xz uudecode hexdump od python python3 perl ruby php sed awk".split()
 )
+_ECHO_FLAGS: Final = ("-e", "-n", "-E", "-ne", "-en")
 _FETCHERS: Final = DOWNLOADERS | {"nc", "ssh", "scp"}
 
 
@@ -25,6 +26,19 @@ def by_shell(step: Step) -> str | None:
         if redirect.sign == "<":
             return "runs a file unseen"
     return _STRANGER if _first_fetches(step.command) else _by_pipe(step)
+
+
+def printed_by(script: str) -> str | None:
+    """What `echo rm -rf x` prints; None: it is something else."""
+    commands = parse(script)
+    if len(commands) != 1 or commands[0].words[:1] not in (["echo"], ["printf"]):
+        return None
+    return unescape(" ".join(word for word in commands[0].words[1:] if word not in _ECHO_FLAGS))
+
+
+def decodes_or_fetches(script: str) -> bool:
+    names = {program_of(command.words[0]) for command in parse(script) if command.words}
+    return bool(names & (_DECODERS | _FETCHERS))
 
 
 def _by_script(step: Step, script: str) -> str:
@@ -44,7 +58,7 @@ def _by_pipe(step: Step) -> str:
     if _DECODERS & set(names):
         return "runs hidden commands"
     if names[-1] in ("echo", "printf"):
-        text = " ".join(word for word in last.words[1:] if word not in ("-e", "-n", "-E"))
+        text = " ".join(word for word in last.words[1:] if word not in _ECHO_FLAGS)
         return step.nested.line(unescape(text)) or HARMLESS
     for redirect in last.redirects:
         if redirect.sign in ("<<", "<<<"):
@@ -64,9 +78,10 @@ def _by_source(step: Step) -> str:
 
 
 def _by_su(step: Step) -> str | None:
-    if "-c" in step.rest:
-        return step.nested.line(step.after("-c")) or HARMLESS
-    return by_shell(step) if step.rest else None
+    for flag in ("-c", "--command", "-lc"):
+        if flag in step.rest:
+            return step.nested.line(step.after(flag)) or HARMLESS
+    return None
 
 
 def _by_alias(step: Step) -> str | None:
@@ -85,5 +100,6 @@ JUDGES: Final[dict[str, Judge]] = {
     "source": _by_source,
     ".": _by_source,
     "su": _by_su,
+    "runuser": _by_su,
     "alias": _by_alias,
 }

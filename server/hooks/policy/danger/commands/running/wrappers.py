@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from server.hooks.policy.danger.commands.running import shells
+from server.hooks.policy.danger.commands.running.jobs import rewrites
 from server.hooks.policy.danger.commands.shell import Command
 from server.hooks.policy.danger.commands.step import HARMLESS, Judge, Step
 from server.hooks.policy.danger.commands.transfers import SHELLS, program_of
@@ -26,7 +27,8 @@ class Wrapper:
 _TABLE: Final = """
 sudo -ughpCrtTDRU
 doas -uC
-pkexec runuser -u
+pkexec runuser run0 gksudo kdesudo setpriv -u
+chpst -u
 env -uCS
 nice -n
 ionice -cnp
@@ -46,7 +48,13 @@ proot -rbw
 parallel -jaI
 sem rush -j
 taskset -cp 1
-chrt chroot gosu su-exec setarch sg 1
+chrt chroot gosu su-exec setarch sg setuidgid s6-setuidgid 1
+systemd-nspawn -DMu
+schroot lxc-attach -cnu
+cgexec -g
+srun mpirun mpiexec -n
+perf faketime 1
+valgrind daemonize tini dumb-init catchsegv arch watchexec reflex onchange nodemon
 aws-vault direnv 2
 proxychains4 -f
 wsl wsl.exe -du
@@ -54,16 +62,17 @@ npx -p
 dotenv -ef
 hyperfine -wrmn
 nix-shell -pI
-nohup setsid unshare command builtin chronic script busybox toybox fakeroot firejail torsocks proxychains
+flatpak-spawn distrobox-host-exec host-spawn nohup setsid unshare command builtin chronic script busybox toybox fakeroot firejail torsocks proxychains
 dbus-run-session xvfb-run rlwrap unbuffer ts entr bunx uvx op-run eatmydata prlimit coproc start
 then do else if elif while until ! {
 """
 _LONG_WITH_VALUE: Final = frozenset(
-    "user group host chdir signal kill-after interval adjustment max-args replace delimiter arg-file unset distribution "
+    "user group chdir signal kill-after interval adjustment max-args replace delimiter arg-file unset distribution "
     "property setenv".split()
 )
 _TAKING_LINES: Final = frozenset("watch parallel entr hyperfine script sg flock nix-shell systemd-run xargs".split())
 """Their command may be one word, as a shell reads it."""
+_BECOMING: Final = frozenset("sudo doas pkexec run0 gksudo kdesudo gosu".split())
 _RUNNERS_OF_PACKAGES: Final = ("npx", "bunx", "uvx")
 _DELETING_PACKAGES: Final = ("rimraf", "del-cli", "trash-cli")
 
@@ -86,6 +95,8 @@ def _by_wrapper(step: Step) -> str:
     words = _command(step)
     if not words:
         return HARMLESS
+    if step.name in _BECOMING and _is_bare_shell(words, step):
+        return "becomes another user"
     if step.name in _TAKING_LINES and " " in words[0]:
         return step.nested.line(" ".join(words)) or HARMLESS
     if step.name in _RUNNERS_OF_PACKAGES and words[0] in _DELETING_PACKAGES:
@@ -94,10 +105,18 @@ def _by_wrapper(step: Step) -> str:
     if step.name != "xargs":
         return step.nested.words(words, inner, step.feeders) or HARMLESS
     program = program_of(words[0])
+    if rewrites(words):
+        return "rewrites many files"
     if program in SHELLS:
         feeders = step.feeders if len(words) < 3 else ()
         return shells.by_shell(replace(step, name=program, rest=words[1:], command=inner, feeders=feeders)) or HARMLESS
     return step.nested.words(words, inner) or HARMLESS
+
+
+def _is_bare_shell(words: list[str], step: Step) -> bool:
+    """A shell for somebody to type in; one that reads a script is judged by that."""
+    is_shell = program_of(words[0]) in SHELLS and all(word in ("-i", "-l", "-", "--login") for word in words[1:])
+    return is_shell and not step.feeders and not step.command.redirects
 
 
 def _command(step: Step) -> list[str]:
