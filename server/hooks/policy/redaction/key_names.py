@@ -19,7 +19,7 @@ _STRONG: Final = frozenset(
     "password passwords passwd passwrd passphrase passphrases passcode pwd pwds pw pass psk psw secret secrets "
     "credential credentials creds apikey apikeys apitoken apisecret authtoken authkey accesstoken refreshtoken token "
     "clientsecret privatekey secretkey accesskey masterkey userpass userpassword dbpass dbpassword dbpwd rootpw "
-    "mysqlpassword pgpassword sshpass keypass storepass bindpw bindpass wifipass mnemonic pat "
+    "mysqlpassword pgpassword sshpass keypass storepass bindpw bindpass wifipass mnemonic "
     # German, French, Spanish, Portuguese, Italian, Dutch, Polish, Czech, Turkish, the Nordic languages, Indonesian
     "passwort passworter kennwort kennworter losungswort zugangscode zugangsdaten geheimnis "
     "motdepasse mdp contrasena contrasenas contrasenya senha senhas wachtwoord haslo heslo sifre parola parole "
@@ -84,7 +84,7 @@ _PAIRS: Final = frozenset(
 )  # fmt: skip
 SECOND_WORDS: Final = frozenset(pair[1] for pair in _PAIRS)
 _WEAK: Final = frozenset(
-    "key keys pwhash passhash auth authorization sid sess session sessionid sessid phpsessid jsessionid cookie cookies bearer jwt magic "
+    "key keys pat pwhash passhash auth authorization sid sess session sessionid sessid phpsessid jsessionid cookie cookies bearer jwt magic "
     "sig signature code otp nonce connect remember clave cle chave schlussel 钥 キー tokens sas hash salt seed dsn authenticator "
     "webhook signing authenticity csrf csrftoken xsrf community ticket invite license licence b64 base64".split()
 )
@@ -148,7 +148,7 @@ def strength_of(name: str) -> Strength | None:
     if last in _CODES and last not in _STRONG:
         return "code"
     if _is_strong(words):
-        if last in ("token", "pat") and set(words) & _NOT_BEFORE_TOKEN:
+        if last == "token" and set(words) & _NOT_BEFORE_TOKEN:
             return "weak"
         is_chosen = (
             last in _CHOSEN

@@ -1,6 +1,7 @@
 """Walks JSON, keeps its types, takes secrets out of its texts, its keys, and what its keys call secret."""
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
@@ -54,11 +55,12 @@ def _texts(value: Any, depth: int = 0) -> Iterator[str]:
             yield from _texts(item, depth + 1)
 
 
+_FLAG: Final = re.compile(r"-{1,2}[A-Za-z]")
+
+
 def _is_command(value: Sequence[Any]) -> bool:
     """`["mysql", "-uroot", …]`"""
-    return (
-        len(value) > 1 and all(isinstance(item, str) for item in value) and any(item.startswith("-") for item in value)
-    )
+    return len(value) > 1 and all(isinstance(item, str) for item in value) and any(_FLAG.match(item) for item in value)
 
 
 class _Walk:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from server.hooks.policy.redaction.key_names import STRONG
+from server.hooks.policy.redaction.key_names import STRONG, strength_of
 from server.hooks.policy.redaction.page import Page
 from server.hooks.policy.redaction.rules.names import KEY_OR_PASSWORD, Name
 from server.hooks.policy.redaction.rules.values import is_mixed, is_striking
@@ -97,7 +97,12 @@ def _before(text: str, at: int) -> Iterator[Span]:
 
 def _is_telling(value: str) -> bool:
     """With a digit or a sign, and no path or address."""
-    return is_mixed(value, 6) and value.count("/") < 2 and not value.startswith(("http", "www."))
+    return (
+        is_mixed(value, 6)
+        and value.count("/") < 2
+        and not value.startswith(("http", "www."))
+        and strength_of(value) is None
+    )
 
 
 def _plain(value: str) -> str:
