@@ -20,15 +20,17 @@ def limit_images(messages: Sequence[Message], limit: int) -> list[Message]:
     changed: list[Message] = []
     left = limit
     for message in reversed(messages):
-        parts = message.get("content")
-        if not isinstance(parts, list):
-            continue
-        count = sum(map(_is_image, parts))
+        count = count_images(message)
         if count > left:
-            message["content"] = _without(parts, count - left)
+            message["content"] = _without(message["content"], count - left)
             changed.append(message)
         left = max(0, left - count)
     return changed
+
+
+def count_images(message: Message) -> int:
+    parts = message.get("content")
+    return sum(map(_is_image, parts)) if isinstance(parts, list) else 0
 
 
 def _without(parts: list[dict[str, Any]], hidden: int) -> Any:

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
-from server.agent.fitting import has_image
+from server.agent.images import count_images
 from server.agent.reply import Reply
 from server.hooks.layers import TurnHooks
 from server.hooks.types import ToolOutcome
@@ -32,8 +32,7 @@ class Telling:
     def turn_start(self, question: str, messages: Sequence[Message]) -> None:
         if self._events is not None:
             self._question = self._question or question
-            asked = messages[-1:] if messages else ()
-            payload = {"UserMessage": self._question, "MediaCount": sum(map(has_image, asked))}
+            payload = {"UserMessage": self._question, "MediaCount": sum(map(count_images, messages[-1:]))}
             self._events.emit("agent.turn.start", payload)
 
     def turn_end(self, status: Status) -> None:

@@ -47,11 +47,13 @@ class Observer:
 async def test_a_turn_starts_with_its_question_and_the_pictures_that_came_with_it() -> None:
     observer = Observer("turn_start")
     picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}}
-    asked: list[Message] = [*QUESTION, {"role": "user", "content": [{"type": "text", "text": "And here?"}, picture]}]
+    seen: Message = {"role": "user", "content": [picture]}
+    new: Message = {"role": "user", "content": [{"type": "text", "text": "And here?"}, picture, picture]}
+    asked = [*QUESTION, seen, new]
 
     await play(agent_for(ScriptedModel([say("Noon.")])), messages=asked, enable_tools=False, options=observer.options)
 
-    assert observer.heard == [("info", {"UserMessage": "And here?", "MediaCount": 1})]
+    assert observer.heard == [("info", {"UserMessage": "And here?", "MediaCount": 2})]
 
 
 async def test_a_call_is_told_with_the_settings_it_has() -> None:
@@ -318,7 +320,7 @@ def test_a_retry_and_what_is_left_out_belong_to_their_traces() -> None:
     channel, hooks = observed("llm_retry", "context_compress", "error")
     telling = Telling(hooks)
 
-    telling.llm_retry(attempt=2, most=3, code="busy", error="wait", wait_s=0.25)
+    telling.llm_retry(attempt=2, most=3, code="busy", error="wait", wait_s=1.5)
     telling.compressed(dropped=1, remaining=2, is_retry=False)
     telling.failed("llm", "gone")
 
@@ -327,4 +329,4 @@ def test_a_retry_and_what_is_left_out_belong_to_their_traces() -> None:
         ("agent.context.compress", "turn"),
         ("agent.error", "turn"),
     ]
-    assert channel.told[0][1]["payload"]["Backoff"] == 250_000_000
+    assert channel.told[0][1]["payload"]["Backoff"] == 1_500_000_000

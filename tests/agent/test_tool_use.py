@@ -1,5 +1,6 @@
 """What a round's batch of tool calls brings to the conversation and to the user."""
 
+import json
 from typing import Any
 
 from server.agent.agent_client import TurnOptions
@@ -8,7 +9,7 @@ from server.hooks.types import Invocation, ToolOutcome
 from server.llm.types import Finished, ToolCall
 from server.media.store import MediaItem
 from tests.agent.hooked import with_hooks
-from tests.agent.scene import agent_for, notices, play, tool
+from tests.agent.scene import agent_for, listed, notices, play, tool
 from tests.hooks.fakes import FACTS, hook, layers_of
 from tests.support.scripted_model import ScriptedModel, call, say
 
@@ -76,4 +77,6 @@ async def test_arguments_that_hold_a_secret_are_hidden_from_wire_and_trace_but_n
 
     assert [chunk.tool_call.arguments for chunk in chunks if chunk.tool_call] == [{"key": "…"}]
     assert "sk-1" not in str(chunks)
+    [asked] = [message["tool_calls"] for message in listed(chunks) if message.get("tool_calls")]
+    assert json.loads(asked[0]["function"]["arguments"]) == {"key": "…"}
     assert "sk-1" in str(model.messages(1))
