@@ -16,6 +16,7 @@ from typing import Final
 
 import uvloop
 from aiohttp import web
+from aiohttp.typedefs import Handler
 
 STAMPS: Final = struct.Struct("<qq")
 HEARD: Final = "What time is it?"
@@ -24,6 +25,15 @@ _SENTENCES: Final = 3
 _SOUND_BYTES: Final = 2400  # 50 ms
 _BETWEEN_S: Final = 0.03
 _STAMP: Final = re.compile(r"t(\d+)\.")
+
+
+@web.middleware
+async def bear_with_leavers(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Who is interrupted does not wait for the rest: that is no error here."""
+    try:
+        return await handler(request)
+    except ConnectionResetError:
+        return web.Response()
 
 
 async def chat(http: web.Request) -> web.StreamResponse:
@@ -69,7 +79,7 @@ def _chunk(text: str) -> bytes:
 
 
 async def serve() -> None:
-    app = web.Application(client_max_size=16 << 20)
+    app = web.Application(client_max_size=16 << 20, middlewares=[bear_with_leavers])
     app.router.add_post("/v1/chat/completions", chat)
     app.router.add_post("/v1/audio/transcriptions", transcribe)
     app.router.add_post("/v1/audio/speech", speak)
