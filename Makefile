@@ -3,7 +3,7 @@
 
 SHELL := bash
 .DEFAULT_GOAL := help
-.PHONY: help run run-lan setup setup-test test check fix bench soak screenshots mutants schemas lock clean
+.PHONY: help run run-lan setup setup-test test check fix bench soak firefox screenshots mutants schemas lock clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,6 +34,9 @@ bench: setup-test ## measure the running server; a table here, JSON in bench-res
 
 soak: setup-test ## the full counts of the randomised tests
 	@scripts/soak.sh $(ARGS)
+
+firefox: setup-test ## the page in Firefox, which is installed once as root
+	@FIREFOX="$$(scripts/firefox.sh)" && export FIREFOX && .venv/bin/pytest tests/e2e/firefox $(ARGS)
 
 screenshots: setup-test ## take the pictures in docs/ anew
 	@CHROMIUM="$$(scripts/chromium.sh)" .venv/bin/python -m tests.e2e.screenshots $(ARGS)
