@@ -57,6 +57,12 @@ function playbackOf(state, id) {
   return state.turn?.conversationId === id ? state.turn.playback : null;
 }
 
+/** Pictures that wait to be sent survive a reload. @param {State} before @param {State} after @returns {State} */
+export function keepIfAttached(before, after) {
+  if (before.attachments === after.attachments) return after;
+  return withEffects(after, { type: "keep_images", images: after.attachments });
+}
+
 /** Hand the conversation to the store. @param {State} state @param {Conversation} changed @returns {State} */
 export function stored(state, changed) {
   const conversation = { ...changed, revision: changed.revision + 1 };

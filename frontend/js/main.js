@@ -8,6 +8,7 @@
 
 import { changed, clicked } from "./actions.js";
 import { attach, listenForPictures } from "./attaching.js";
+import { keepImages, keepText, keptImages, keptText } from "./draft.js";
 import { imageBudgetBytes } from "./images.js";
 import { loadingStages } from "./loading.js";
 import { claim } from "./locks.js";
@@ -15,11 +16,10 @@ import { reduce } from "./reduce.js";
 import * as page from "./render/page.js";
 import { Socket } from "./socket.js";
 import { initialState } from "./state.js";
-import { loadSettings, memoryStore, openStore, readItem, saveSettings, writeItem } from "./storage.js";
+import { loadSettings, memoryStore, openStore, saveSettings } from "./storage.js";
 import { Microphone, explain } from "./voice/microphone.js";
 import { Player } from "./voice/player.js";
 
-const DRAFT_KEY = "parley.draft";
 const READY_POLL_MS = 700;
 const HEALTH_POLL_MS = 2_000;
 const MAX_SAVE_WAIT_MS = 2_000; // a store that hangs must not freeze the page
@@ -131,6 +131,8 @@ function perform(effect) {
       return compose(effect.text);
     case "give_back":
       return compose([effect.text, page.input().value].filter(Boolean).join("\n\n"));
+    case "keep_images":
+      return keepImages(() => sessionStorage, effect.images);
     case "focus":
       return page.focusInput();
     case "leave_approval":
@@ -282,12 +284,12 @@ function newId() {
 /** What is in the field survives a reload of this tab. @param {string} text */
 function compose(text) {
   page.setInput(text);
-  writeItem(() => sessionStorage, DRAFT_KEY, text);
+  keepText(() => sessionStorage, text);
 }
 
 function written() {
   page.fitInput();
-  writeItem(() => sessionStorage, DRAFT_KEY, page.input().value);
+  keepText(() => sessionStorage, page.input().value);
 }
 
 function send() {
@@ -407,7 +409,8 @@ function openFromAddress() {
 
 setInterval(() => state.approvals.length && dispatch({ type: "tick", at: Date.now() }), 1000);
 page.render(state);
-compose(readItem(() => sessionStorage, DRAFT_KEY) ?? "");
+compose(keptText(() => sessionStorage));
+dispatch({ type: "restore_images", images: keptImages(() => sessionStorage) });
 listen();
 await list();
 openFromAddress();

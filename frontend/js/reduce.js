@@ -21,6 +21,7 @@
  *   | {type: "reading_images", count: number}
  *   | {type: "attach", image: import("./frames.js").AttachedImage | null}
  *   | {type: "detach", id: string}
+ *   | {type: "restore_images", images: readonly import("./frames.js").AttachedImage[]}
  *   | {type: "stop"}
  *   | {type: "escape"}
  *   | {type: "saved", id: string, revision: number}
@@ -54,7 +55,7 @@
  *   | {type: "sound_blocked", isBlocked: boolean}} Event
  */
 
-import { configureIfChanged, saveIfChanged, silenceIfCut, unloadIdle } from "./consequences.js";
+import { configureIfChanged, keepIfAttached, saveIfChanged, silenceIfCut, unloadIdle } from "./consequences.js";
 import { healthOf } from "./hook_health.js";
 import * as approvals from "./reduce_approvals.js";
 import * as attachments from "./reduce_attachments.js";
@@ -67,9 +68,8 @@ import { warning, withEffects, withNotice } from "./state.js";
 /** @param {State} before @param {Event} event @returns {State} */
 export function reduce(before, event) {
   const after = step({ ...before, effects: [] }, event);
-  return unloadIdle(
-    silenceIfCut(before, configureIfChanged(before, saveIfChanged(before, voice.deafIfReading(after)))),
-  );
+  const saved = keepIfAttached(before, saveIfChanged(before, voice.deafIfReading(after)));
+  return unloadIdle(silenceIfCut(before, configureIfChanged(before, saved)));
 }
 
 /** @param {State} state @param {Event} event @returns {State} */
@@ -103,6 +103,8 @@ function step(state, event) {
       return attachments.attached(state, event.image);
     case "detach":
       return attachments.detached(state, event.id);
+    case "restore_images":
+      return attachments.givenBack(state, event.images);
     case "stop":
       return turns.stopped(state);
     case "escape":

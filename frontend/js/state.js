@@ -109,6 +109,7 @@
  *   | {type: "release", id: string}
  *   | {type: "compose", text: string}
  *   | {type: "give_back", text: string}
+ *   | {type: "keep_images", images: readonly import("./frames.js").AttachedImage[]}
  *   | {type: "focus"}
  *   | {type: "leave_approval"}
  *   | {type: "download", name: string, mediaType: string, text: string}

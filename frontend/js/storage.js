@@ -130,7 +130,7 @@ export function memoryStore() {
 }
 
 /**
- * Small things beside the conversations: settings for this browser, the unsent text for this tab.
+ * Small things beside the conversations: settings for this browser, the draft for this tab.
  * Where the browser forbids even to ask, nothing is kept and nothing breaks.
  *
  * @param {() => Storage} storage
@@ -145,12 +145,16 @@ export function readItem(storage, key) {
   }
 }
 
-/** @param {() => Storage} storage @param {string} key @param {string} value */
+/**
+ * @param {() => Storage} storage @param {string} key @param {string} value
+ * @returns {boolean} false = it holds until the page goes; what was there before stays
+ */
 export function writeItem(storage, key, value) {
   try {
     storage().setItem(key, value);
+    return true;
   } catch {
-    // Then it holds until the page goes.
+    return false;
   }
 }
 

@@ -128,7 +128,7 @@ test("a picture can be taken back, and the screen reader says both", () => {
     page.state.attachments.map(({ id }) => id),
     ["b"],
   );
-  assert.equal(page.effects.at(-1).type, "focus");
+  assert.ok(page.state.effects.some(({ type }) => type === "focus"));
   assert.deepEqual(
     page.state.announcements.map(({ text }) => text),
     ["Attached: a.png", "Attached: b.png", "Removed: a.png"],
