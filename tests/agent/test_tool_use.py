@@ -1,50 +1,123 @@
 """What a round's batch of tool calls brings to the conversation and to the user."""
 
+import base64
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from server.agent.agent_client import TurnOptions
-from server.hooks.layers import TurnLayers
 from server.hooks.types import Invocation, ToolOutcome
 from server.llm.types import Finished, ToolCall
+from server.media.references import MediaError
 from server.media.store import MediaItem
 from tests.agent.hooked import with_hooks
-from tests.agent.scene import agent_for, listed, notices, play, tool
-from tests.hooks.fakes import FACTS, hook, layers_of
-from tests.support.scripted_model import ScriptedModel, call, say
+from tests.agent.scene import agent_for, listed, notices, play, tool, traces
+from tests.hooks.fakes import FakeChannel, hook
+from tests.support.scripted_model import ScriptedModel, Step, call, say
 
 
 class FakeStore:
+    """Takes anything for a file of that name."""
+
     async def register(self, reference: str, *, user_id: str, session_id: str, name: str | None = None) -> MediaItem:
-        return MediaItem(ref="media://1", url="/media/1", content_type="image/png", name="a.png", size=3)
+        kind = "text/plain" if reference.endswith(".txt") else "image/png"
+        return MediaItem(ref=f"media://{reference}", url="/media/1", content_type=kind, name=reference, size=3)
 
     async def open_image(self, ref: str) -> tuple[str, bytes]:
-        return "image/png", b"png"
+        if "broken" in ref:
+            raise MediaError("no picture")
+        return "image/png", ref.encode()
+
+
+def drawing(*files: str, is_handled: bool = False) -> Mapping[str, Any]:
+    """What a hook says in the place of a tool that draws these."""
+    result = {"for_llm": "Drawn.", "media": list(files), "response_handled": is_handled}
+    return {"action": "respond", "result": result}
+
+
+def with_media(*hooks: FakeChannel) -> TurnOptions:
+    return with_hooks(*hooks, media=FakeStore())
+
+
+def url_of(file: str) -> str:
+    return f"data:image/png;base64,{base64.b64encode(f'media://{file}'.encode()).decode()}"
+
+
+async def test_the_user_is_told_what_ran_and_what_came_of_it() -> None:
+    change = hook(
+        before_tool={"call": {"arguments": {"n": 2}}}, after_tool={"result": {"for_llm": "two", "for_user": "Two!"}}
+    )
+    model = ScriptedModel([call("alpha", n=1), say("Done.")])
+
+    chunks = await play(agent_for(model, planning=False), options=with_hooks(change, trace=True))
+
+    [(at, finished)] = [(at, chunk.tool_result) for at, chunk in enumerate(chunks) if chunk.tool_result]
+    assert (finished.content, finished.is_error) == ("two", False)
+    assert (finished.arguments, finished.for_user) == ({"n": 2}, "Two!")
+    assert len(traces(chunks[:at], "hook_changed")) == 2
 
 
 async def test_the_model_sees_a_picture_of_a_result_behind_all_results() -> None:
-    drawing = hook(before_tool={"action": "respond", "result": {"for_llm": "Drawn.", "media": ["data:x"]}})
+    draws = hook(before_tool=drawing("a.png"))
     model = ScriptedModel([call("alpha", "beta"), say("Nice.")])
-    layers = TurnLayers(facts=FACTS, members=layers_of(drawing).members, media=FakeStore())
 
-    chunks = await play(agent_for(model, planning=False), options=TurnOptions(layers=layers))
+    chunks = await play(agent_for(model, planning=False), options=with_media(draws))
 
     roles = [role for role, _ in model.contents(1)]
     assert roles == ["system", "user", "assistant", "tool", "tool", "user", "system"]
-    pictures = model.contents(1)[5][1]
-    assert pictures[1]["image_url"]["url"] == "data:image/png;base64,cG5n"
+    picture = {"type": "image_url", "image_url": {"url": url_of("a.png")}}
+    note = {"type": "text", "text": "[Loaded image from tool result above]"}
+    assert model.contents(1)[5][1] == [note, picture, picture]
     assert [chunk.media.name for chunk in chunks if chunk.media] == ["a.png", "a.png"]
 
 
-async def test_a_model_that_sees_nothing_is_told_of_each_picture_and_the_user_once() -> None:
-    drawing = hook(before_tool={"action": "respond", "result": {"for_llm": "Drawn.", "media": ["data:x"]}})
-    model = ScriptedModel([call("alpha"), call("alpha"), say("Nice.")], sees_images=False)
-    layers = TurnLayers(facts=FACTS, members=layers_of(drawing).members, media=FakeStore())
+async def test_the_model_sees_only_pictures_that_can_be_opened_and_that_it_has_to_speak_of() -> None:
+    def draw(params: dict[str, Any]) -> Mapping[str, Any]:
+        if params["tool"] == "alpha":
+            return drawing("handled.png", is_handled=True)
+        return drawing("notes.txt", "broken.png", "b.png")
 
-    chunks = await play(agent_for(model, planning=False), options=TurnOptions(layers=layers))
+    model = ScriptedModel([call("alpha", "beta"), say("Nice.")])
+
+    chunks = await play(agent_for(model, planning=False), options=with_media(hook(before_tool=draw)))
+
+    [seen] = [content for _, content in model.contents(1) if isinstance(content, list)]
+    assert [part["image_url"]["url"] for part in seen if part["type"] == "image_url"] == [url_of("b.png")]
+    shown = [chunk.media.name for chunk in chunks if chunk.media]
+    assert shown == ["handled.png", "notes.txt", "broken.png", "b.png"]
+
+
+async def test_without_a_picture_to_see_nothing_stands_behind_the_results() -> None:
+    model = ScriptedModel([call("alpha"), say("Nice.")])
+
+    await play(agent_for(model, planning=False), options=with_media(hook(before_tool=drawing("notes.txt"))))
+
+    assert [role for role, _ in model.contents(1)] == ["system", "user", "assistant", "tool", "system"]
+
+
+async def test_a_model_that_sees_nothing_is_told_of_each_picture_and_the_user_once() -> None:
+    model = ScriptedModel([call("alpha"), call("alpha"), say("Nice.")], sees_images=False)
+
+    chunks = await play(agent_for(model, planning=False), options=with_media(hook(before_tool=drawing("a.png"))))
 
     assert sum("[image]" in str(content) for _, content in model.contents(2)) == 2
     assert notices(chunks) == ["image_unseen"]
+
+
+async def test_ids_that_come_again_or_not_at_all_are_made_the_turn_s_own() -> None:
+    bare: list[Step] = [
+        ToolCall("", "alpha", "{}"),
+        ToolCall("", "alpha", "{}"),
+        ToolCall("", "alpha", "{}"),
+        Finished("stop"),
+    ]
+    model = ScriptedModel([bare, call("alpha"), call("alpha"), say("Done.")])
+
+    chunks = await play(agent_for(model, planning=False))
+
+    ids = [chunk.tool_call.id for chunk in chunks if chunk.tool_call]
+    assert ids == ["call", "call_2", "call_3", "c1", "c1_2"]
+    assert [chunk.tool_result.id for chunk in chunks if chunk.tool_result] == ids
 
 
 async def test_ids_that_a_hook_gives_twice_are_parted() -> None:
