@@ -24,8 +24,18 @@ _CALLS: Final = tuple(
         (r"(?:method|type)\s*:\s*['\"](?:DELETE|delete)['\"]|\.method\s*=\s*['\"]DELETE|\baxios\.delete\s*\(|\b(?:client|http|api|octokit[\w.]*|request)\.(?:delete|del)\w*\s*\(", "deletes over HTTP"),
         (r"\)\.(?:rm|unlink|rmdir)\s*\(|\(delete-(?:file|directory)\b|^\s*Kill\s+[\"']|\bFile(?:Delete|Recycle|RemoveDir)\b", "deletes files"),
         (r"\bprocess\.kill\s*\(|\bwhile\s*\(?\s*true\s*\)?\s*\{?[^}]{0,80}\bfork\s*\(", "ends or starts processes without end"),
+        (r"\bmethod\s*:\s*['\"](?:PUT|PATCH)['\"]|\baxios\.(?:put|patch)\s*\(", "changes something over HTTP"),
+        (r"(?:\bfetch|\bsendBeacon|\baxios\.post|\bnew Image|\.src\s*=|\.send\s*\()[^;\n]{0,300}(?:document\.cookie|localStorage|sessionStorage|process\.env\b(?!\.))", "sends away what is private"),
+        (r"\b(?:shell|shelljs|sh)\.(?:rm|mv)\s*\(|\btrash\s*\(\s*\[|\bdel\s*\(\s*['\"x]|\.emptyDir(?:Sync)?\s*\(|\bunlinkPromise\b|\bfs(?:Extra)?\.(?:outputFile|writeFile)(?:Sync)?\s*\([^,]+,\s*(?:''|\"\")\s*\)", "deletes files"),
+        (r"\.(?:delete|terminate|destroy|purge|revoke|disable|ban|kick)(?:User|Bucket|Object|Objects|Repo|Repository|Instance|Instances|Table|Stack|Cluster|Function|Account|Member|Database|Collection|Topic|Queue|Project|Namespace|Namespaced\w+|Channel|Message|Customer|Secret|Key|Keys|Volume|Server|Branch|Ref|All|Many)\w*\s*\(", "deletes what a service keeps"),
+        (r"\bsync\s*\(\s*\{\s*force\s*:\s*true|\bdropSchema\s*:\s*true|\bclearDatabase\s*\(|\)\.(?:del|truncate)\s*\(\s*\)", "empties a database"),
+        (r"\bmessages\.create\s*\(\s*\{|\b(?:charges|refunds|payouts|transfers|paymentIntents|subscriptions)\.(?:create|cancel|capture)\s*\(|\.(?:sendRawTransaction|sendSignedTransaction)\s*\(|\bchat\.postMessage\s*\(", "spends money, or speaks to others"),
+        (r"\bform\w*(?:\[\w+\])?\.submit\s*\(\s*\)|\bhistory\.deleteAll|\bchrome\.(?:browsingData|history|bookmarks|downloads)\.(?:remove|delete|erase)\w*", "acts in the browser for good"),
+        (r"\$(?:out|merge)\b", "overwrites a collection"),
+        (r"\.(?:update|updateMany|update_many|replaceOne|findOneAndDelete|deleteMany|remove)\s*\(\s*\{\s*\}", "changes everything"),
+        (r"\.(?:createUser|updateUser|grantRolesToUser|changeUserPassword|fsyncLock|renameCollection|removeUser|dropAllRoles|dropRole|revokeRolesFromUser|stepDown|killOp)\s*\(|\b(?:rs|sh)\.(?:stepDown|remove|reconfig|removeShard\w*|stopBalancer|freeze)\s*\(", "changes the database's server"),
+        (r"\b(?:dropDatabase|shutdown|dropAllUsersFromDatabase|drop|killOp|replSetStepDown|setParameter|fsync|renameCollection|killAllSessions)\s*:\s*(?:1|true|x|['\"])", "drops or stops by a command"),
         # MongoDB, Redis, ORMs
-        (r"\.\s*(?:dropDatabase|deleteMany|remove|drop|dropIndexes|dropCollection|dropUser|shutdownServer|dropAllUsers|bulkWrite)\s*\(\s*(?:\{\s*\}|\)|\{\s*\}\s*,|\{\s*[\"']?_id)?", "?"),
         (r"\.(?:dropDatabase|dropCollection|drop_database|drop_collection|shutdownServer|flushall|flushdb|flushAll|flushDb|destroyAll|truncate|delete_all|destroy_all|drop_table|drop_all|dropSchema|dropAllTables|dropUser|dropIndexes)\b", "empties or drops"),
         (r"\.(?:deleteMany|remove|updateMany)\s*\(\s*(?:\{\s*\}|\))", "changes everything"),
         (r"\.drop\s*\(\s*\)(?=[^.]*\Z|\s*;)", "drops a collection"),
@@ -39,7 +49,12 @@ _CALLS: Final = tuple(
         (r"\bstd::filesystem::remove(?:_all)?\b|\bfs::remove_all\b|(?<![.\w])remove\s*\(\s*\"|\bFile\.rm(?:_rf)?!?\s*\(|\bremoveDirectoryRecursive\b|\bremovePathForcibly\b|\bNSFileManager\b.*remove|\bDeleteFile[AW]?\s*\(|\brm_rf\b", "deletes files"),
         # processes
         (r"\bfork\s*\(?\)?\s*(?:while|until)\s+|\bwhile\s*\(?\s*(?:1|true)\s*\)?\s*\{?\s*(?:os\.)?fork\b|\bloop\s*\{\s*fork|\bwhile\s+true\s*do\s+fork|\bfork\s+while\b|for\s*\(\s*;\s*;\s*\)\s*\{?\s*fork", "a fork bomb"),
+        (r"\bProcess\.(?:kill|daemon)\b|\.destroyForcibly\s*\(|\.Kill\s*\(\s*\)|\bkill\s+['\"]?(?:KILL|TERM|9)\b|\bposix_kill\s*\(|\bsyscall\.Kill\b|\bkillpg\s*\(|\braise\s+SignalException", "kills processes"),
+        (r"\bMail\.(?:deliver|send)|\bmail\s*\(\s*[\"'$]|\bsmtp\.(?:SendMail|send)|\bSmtpClient\b|\bdeliver_now\b|\bPHPMailer\b", "sends mail"),
+        (r"\bFile\.(?:write|truncate)\s*\([^,]+,\s*(?:''|\"\"|0)\s*\)|\bfile_put_contents\s*\([^,]+,\s*(?:''|\"\")\s*\)|\.truncate\s*\(\s*0?\s*\)", "empties a file"),
+        (r"\b(?:pickle|Marshal|marshal)\.loads?\s*\(|\bunserialize\s*\(\s*\$_|\binstance_eval\b|\beval\s*\(?\s*(?:open|URI|Net::HTTP|file_get_contents|params|\$_(?:GET|POST|REQUEST))", "runs what a text holds"),
         # AppleScript, for people
+        (r"\bsend\s+(?:message|every|the|it|new|x|outgoing|theMessage|newMessage|[\"'])|\bmake new outgoing message\b|\bkeystroke\b|\bkey code\b|\b(?:quit|close)\s+(?:every|all)\b|\bunmount\b|\beject\b", "acts for the user by AppleScript"),
         (r"\b(?:delete|move)\s+(?:every|all|the|file|folder|items?|first|last|contents|note|event|message)\b|\bempty\s+(?:the\s+)?trash\b|\bto\s+(?:shut\s*down|restart|log\s*out|erase|sleep)\b|\bwith administrator privileges\b", "deletes or stops by AppleScript"),
         # things on a network
         (r"\bsend(?:Mail|_mail|Email|Message|Transaction|transaction)\s*\(|\.transfer\s*\(\s*['\"]?0x|\bstripe\.\w+\.(?:create|refund)|\bcreateTransport\b", "sends something"),
@@ -94,7 +109,7 @@ def judge_code(code: str, runner: Runner) -> str | None:
             return reason
     without = _STRINGS.sub(_keep_telling, plain)
     for shape, reason in _CALLS:
-        if reason != "?" and shape.search(without):
+        if shape.search(without):
             return reason
     return None
 

@@ -9,6 +9,7 @@ from server.hooks.policy.danger.code import python_names as names
 from server.hooks.policy.danger.code.other import MAX_CODE_CHARS, judge_code
 from server.hooks.policy.danger.code.runner import Runner
 from server.hooks.policy.danger.paths import is_protected
+from server.hooks.policy.danger.requests import judge_request
 from server.hooks.policy.danger.sql import judge_sql, looks_like_sql
 
 _MAGICS: Final = ("!", "%%bash", "%%sh", "%rm", "%sx")
@@ -90,9 +91,16 @@ class _Program:
         )
 
     def _deletes(self, call: ast.Call, dotted: str, method: str) -> str | None:
-        if method == "delete" and dotted.split(".", maxsplit=1)[0] in names.CLIENTS:
+        owner = ast.unparse(call.func) if method in ("delete", "update") else ""
+        if method == "delete" and (dotted.split(".", maxsplit=1)[0] in names.CLIENTS or ".query(" in owner):
             return "deletes"
-        if method in ("delete", "update") and ".objects" in ast.unparse(call.func):
+        if method.startswith(names.TAKING_AWAY) and not method.startswith(names.NOT_TAKING_AWAY):
+            return "deletes what a service keeps"
+        if method in ("drop", "truncate") and _is_bare(call):
+            return "drops or empties"
+        if method == "remove" and any(keyword.arg == "force" for keyword in call.keywords):
+            return "removes by force"
+        if method in ("delete", "update") and ".objects" in owner:
             return "deletes or changes many rows"
         if method == "prune" or (method == "delete" and ".indices" in f".{dotted}"):
             return "deletes many"
@@ -114,8 +122,8 @@ class _Program:
     def _reaches_out(self, call: ast.Call, dotted: str, method: str) -> str | None:
         if method == "create" and dotted.startswith(names.PAYING):
             return "spends money"
-        if dotted in names.POSTING and _PRIVATE.search(ast.unparse(call)):
-            return "sends away what is private"
+        if reason := _request(call, dotted, method):
+            return reason
         if method == "connect" and any(
             self._dotted(n) == "os.dup2" for n in self._nodes if isinstance(n, ast.Attribute)
         ):
@@ -157,6 +165,8 @@ class _Program:
             return "writes where the system or the login is set up"
         if is_open and mode.startswith("w") and self._closes_at_once(call):
             return "empties a file"
+        if not is_open and call.args and isinstance(call.args[0], ast.Constant) and not call.args[0].value:
+            return "empties a file"
         return None
 
     def _closes_at_once(self, call: ast.Call) -> bool:
@@ -164,6 +174,7 @@ class _Program:
         return any(
             (isinstance(node, ast.Attribute) and node.attr == "close" and node.value is call)
             or (isinstance(node, ast.Expr) and node.value is call)
+            or (isinstance(node, ast.With) and node.items[0].context_expr is call and _does_nothing(node))
             for node in self._nodes
         )
 
@@ -189,6 +200,33 @@ def _hidden_attribute(call: ast.Call) -> str | None:
     name = _text(call.args[1])
     is_hiding = name is None or name in ("system", "remove", "unlink", "rmtree", "popen")
     return "calls by a hidden name" if is_hiding else None
+
+
+def _request(call: ast.Call, dotted: str, method: str) -> str | None:
+    """`requests.post(url, json=…)`, `requests.request("DELETE", url)`, `urlopen(Request(url, method="PUT"))`"""
+    is_urllib = dotted.startswith("urllib.request.")
+    if not is_urllib and (
+        dotted.split(".", maxsplit=1)[0] not in names.HTTP_LIBRARIES or method not in names.HTTP_METHODS
+    ):
+        return None
+    arguments = (*call.args, *(keyword.value for keyword in call.keywords))
+    texts = [text for item in arguments if (text := _text(item)) is not None]
+    told = next((text.upper() for text in texts if text.upper() in ("POST", "PUT", "PATCH", "DELETE")), "")
+    verb = told or ("" if is_urllib or method == "request" else method.upper())
+    body = ast.unparse(call)
+    if verb != "GET" and _PRIVATE.search(body):
+        return "sends away what is private"
+    return judge_request(verb, next((text for text in texts if "/" in text), ""), body)
+
+
+def _is_bare(call: ast.Call) -> bool:
+    """Nothing is given but, at most, 0."""
+    is_zero = all(isinstance(argument, ast.Constant) and argument.value == 0 for argument in call.args)
+    return is_zero and not call.keywords
+
+
+def _does_nothing(node: ast.With) -> bool:
+    return all(isinstance(statement, ast.Pass) for statement in node.body)
 
 
 def _mode(call: ast.Call) -> str:

@@ -20,7 +20,7 @@ CALLS: Final = _by_name(
         "becomes another user": "os.setuid",
         "deletes over HTTP": "requests.delete httpx.delete session.delete",
         "runs what a text holds": "pickle.loads marshal.loads",
-        "sends mail": "smtplib.SMTP smtplib.SMTP_SSL",
+        "sends mail": "smtplib.SMTP smtplib.SMTP_SSL yagmail.SMTP",
         "opens a shell": "pty.spawn",
         "changes the registry": "winreg.DeleteKey winreg.SetValueEx",
         "runs a program": "os.execv",
@@ -40,7 +40,10 @@ METHODS: Final = _by_name(
         "stops machines": "terminate_instances stop_instances",
         "kills processes": "killpg",
         "sends a message": "send_message",
-        "sends mail": "sendmail",
+        "sends mail": "sendmail send_email send_mail",
+        "sends files away": "storbinary storlines",
+        "speaks to others": "chat_postMessage update_status create_tweet send_raw_transaction send_transaction post_tweet",
+        "stops something": "reboot_instances shutdown_server",
     }
 )
 SHELLS: Final = frozenset(
@@ -50,6 +53,28 @@ SHELLS: Final = frozenset(
     "sh.bash invoke.run plumbum.local get_ipython.system fabric.run".split()
 )
 """They run a command line, or a list of arguments."""
+TAKING_AWAY: Final = (
+    "delete_",
+    "terminate_",
+    "destroy_",
+    "purge_",
+    "revoke_",
+    "wipe_",
+    "drop_db",
+    "force_delete",
+    "remove_user",
+    "stop_db",
+)
+"""How the methods of services begin that take something away."""
+NOT_TAKING_AWAY: Final = (
+    "delete_at",
+    "delete_char",
+    "delete_word",
+    "delete_line",
+    "delete_cookie",
+    "delete_rows",
+    "delete_cols",
+)
 SHELL_METHODS: Final = ("getoutput", "check_output")
 HIDING: Final = ("exec", "eval", "compile", "__import__")
 DECODERS: Final = ("base64.b64decode", "bytes.fromhex", "codecs.decode")
@@ -57,6 +82,7 @@ MOVERS: Final = ("os.rename", "os.replace", "shutil.move", "os.chmod", "shutil.c
 SQL_METHODS: Final = ("execute", "executescript", "executemany", "raw", "text", "query", "read_sql", "run")
 CLIENTS: Final = ("requests", "httpx", "session", "client", "s3", "bucket", "repo", "queryset", "ec2")
 """Names of what a `delete()` without more takes something away from."""
-POSTING: Final = ("requests.post", "requests.put", "httpx.post", "urllib.request.urlopen")
+HTTP_METHODS: Final = ("post", "put", "patch", "delete", "get", "request")
+HTTP_LIBRARIES: Final = ("requests", "httpx", "session", "client", "http")
 PAYING: Final = ("stripe.", "paypal", "braintree", "square.")
 FORCING: Final = frozenset(("--force", "-f", "--mirror", "--delete"))

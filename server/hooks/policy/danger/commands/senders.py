@@ -11,6 +11,7 @@ from server.hooks.policy.danger.paths import is_private
 _COPIERS: Final = frozenset(
     "scp rsync sftp rclone croc wormhole magic-wormhole ftp nc ncat netcat curlftpfs gh aws gsutil mail mailx mutt".split()
 )
+_WHOLE_HOMES: Final = frozenset("/ ~ ~/ $HOME $HOME/ /home /home/ /root /root/ /etc /etc/".split())
 _SOCKETS: Final = frozenset("nc ncat netcat telnet socat openssl".split())
 _ASKING_NAMES: Final = frozenset("ping dig nslookup host".split())
 _SERVERS: Final = frozenset("python python3 php ruby busybox npx http-server serve darkhttpd caddy".split())
@@ -23,7 +24,9 @@ def by_sender(step: Step) -> str | None:
         return None
     if name in DOWNLOADERS:
         return http_client(name, rest, step.feeders)
-    if name in _COPIERS and (any(map(is_private, rest)) or any(map(is_private_reader, step.feeders))):
+    if name in _COPIERS and (
+        any(is_private(word) or word in _WHOLE_HOMES for word in rest) or any(map(is_private_reader, step.feeders))
+    ):
         return "sends away what is private"
     if name in _SOCKETS and (step.feeders or any(redirect.sign == "<" for redirect in step.command.redirects)):
         return "sends data to another machine"

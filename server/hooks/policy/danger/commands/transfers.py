@@ -11,6 +11,11 @@ SHELLS: Final = frozenset("sh bash zsh dash ksh ash fish csh tcsh mksh rbash bus
 DOWNLOADERS: Final = frozenset("curl wget fetch aria2c http https xh lynx lwp-request".split())
 _SENDERS: Final = DOWNLOADERS | {"nc", "ncat", "dig", "nslookup", "host", "ping"}
 _STARTERS: Final = SHELLS | {"python", "python3", "sudo", "source", ".", "node", "perl", "ruby"}
+_DUMPERS: Final = frozenset(
+    "mysqldump mariadb-dump pg_dump pg_dumpall mongodump mongoexport ldapsearch slapcat".split()
+)
+_ARCHIVERS: Final = frozenset("tar zip cpio find dd bsdtar".split())
+_WHOLE: Final = frozenset("/ ~ ~/ $HOME $HOME/ /home /root /etc /srv /var/www if=/dev/sda".split())
 _OUTPUT_FLAGS: Final = ("-o", "-O", "--output", "--output-document")
 _FOLDERS: Final = re.compile(r"^(?:[A-Za-z]:)?[\\/]?[\w .\\/:+-]*[\\/]")
 _MAX_PROGRAM_CHARS: Final = 300
@@ -32,9 +37,12 @@ def reads_private(script: str) -> bool:
 
 
 def is_private_reader(command: Command) -> bool:
+    """It prints what is private: a key, the environment, a whole database or home."""
     if not command.words:
         return False
     name = program_of(command.words[0])
+    if name in _DUMPERS or (name in _ARCHIVERS and _WHOLE & set(command.words[1:])):
+        return True
     shows_environment = name in ("env", "printenv", "history") and len(command.words) == 1
     return shows_environment or any(map(is_private, command.words[1:]))
 

@@ -168,7 +168,8 @@ _FORCED: Final = re.compile(
 _LOOKS: Final = re.compile(
     r"(?:^|[\s|;&(])(?:[A-Z][a-z]+-[A-Z][A-Za-z]+|powershell|pwsh|cmd(?:\.exe)?\s+/[ck]|iex|gci|ri)\b|\$env:|\[IO\.|\[System\.|"
     r"^\s*(?:del|erase|rd|rmdir|deltree|format|diskpart|cipher|taskkill|net1?|sc|reg|bcdedit|vssadmin|wbadmin|wmic|netsh|attrib|icacls|takeown|robocopy|xcopy|wevtutil|fsutil|"
-    r"schtasks|dism|msiexec|winget|choco|certutil|bitsadmin|mshta|rundll32|regsvr32|setx|runas|manage-bde|auditpol|bootrec|chkdsk|tskill|logoff|copy|move|type|regedit|cacls|shutdown\s+[/-]|dsrm|ntdsutil|subst|convert|label|assoc)\b|%0|\.\\",
+    r"schtasks|dism|msiexec|winget|choco|certutil|bitsadmin|mshta|rundll32|regsvr32|setx|runas|manage-bde|auditpol|bootrec|chkdsk|tskill|logoff|copy|move|type|regedit|cacls|shutdown\s+[/-]|dsrm|ntdsutil|subst|convert|label|assoc|mountvol|pnputil|devcon|powercfg|slmgr|secedit|cmdkey|iisreset|appcmd|forfiles|fltmc|logman|ipconfig|start\s+/|if\s+exist|set\s+\w+=|call\s+%)\b|%0|\.\\"
+    r"|\w\^\w|%\w+%|\bfor\s+(?:/[dfrl]\s+)*%|scriptblock\]|FromBase64String|Start-Process|::(?:Delete|Kill|WriteAll|Exit)",
     re.IGNORECASE | re.MULTILINE,
 )
 

@@ -3,6 +3,7 @@
 from typing import Final
 
 from server.hooks.policy.danger.commands.step import HARMLESS, Judge, Step
+from server.hooks.policy.danger.commands.transfers import is_private_reader
 
 _WITH_VALUE: Final = frozenset("bcDEeFIiJLlmOopQRSWw")
 
@@ -15,6 +16,8 @@ def _by_ssh(step: Step) -> str:
             return "opens a tunnel"
         if len(word) == 2 and word[1] in _WITH_VALUE and words:
             words.pop(0)
+    if any(map(is_private_reader, step.feeders)):
+        return "sends away what is private"
     return step.nested.line(" ".join(words[1:])) or HARMLESS
 
 

@@ -1,0 +1,92 @@
+"""What an HTTP request would do: its method, its address and its body say it, whoever makes it."""
+
+import re
+from typing import Final
+
+from server.hooks.policy.danger.paths import is_private
+
+CHANGING: Final = ("POST", "PUT", "PATCH")
+
+_MUTATION: Final = re.compile(
+    r"\bmutation\b[^{]{0,200}\{[\s\S]{0,2000}?\b\w*(?:delete|remove|destroy|transfer|archive|disable|revoke|close|merge|drop|cancel|purge|unlink)\w*\s*[({]",
+    re.IGNORECASE,
+)
+_ACTING_URL: Final = re.compile(
+    r"[/_?&=.:-](?:delete|remove|destroy|shutdown|reboot|restart|reset|factory[-_]?reset|_delete_by_query|_update_by_query|unsubscribe|logout_all|wipe|format|erase|purge"
+    r"|transfer|pay|checkout|cancel|close|disable|revoke|unlock|terminate|drop|flush|stop|kill|deactivate|suspend|rollback|empty|clear|truncate|uninstall|ban|kick|withdraw|refund|send"
+    r"|publish|deploy|merge|approve|sign|force[-_]?push)(?:[/?&=.]|$)",
+    re.IGNORECASE,
+)
+_WEIGHTY_URL: Final = re.compile(
+    r"/(?:payments?|payment[-_]intents|payouts?|transfers?|charges?|refunds?|orders?|checkout|purchases?|withdrawals?|bookings?|donations?|invoices?/[^/]+/pay|admin|subscriptions?"
+    r"|users?/[^/]+/(?:role|roles|permissions|ban|password|email)|roles?|permissions|invitations?|releases?|deployments?|merge|keys|tokens|collaborators|members(?:hips)?|publish|tweets|statuses"
+    r"|posts|broadcasts?|campaigns?|messages/send|sendMessage|chat\.postMessage|firewall[-_\w]*|dns[-_\w]*|zones/[^/]+/records?|webhooks|hooks)(?:/|\?|\Z)",
+    re.IGNORECASE,
+)
+_SEARCH: Final = re.compile(r"[?&](?:q|query|search|s|term|title)=", re.IGNORECASE)
+_PAGES: Final = (".html", ".md", ".pdf")
+_PROSE: Final = re.compile(
+    r"wiki|docs?\.|/docs?/|/articles?/|/blog/|stackoverflow|search|/questions/|how-?to", re.IGNORECASE
+)
+# a GET that acts, as small devices have them: the verb is a parameter of its own, or ends the path
+_ACTING_GET: Final = re.compile(
+    r"(?:[?&](?:action|cmd|do|op|command|act)=|/(?:api|cgi-bin|admin|goform|control|system|device|cm|relay)/[^?]*)"
+    r"(?:delete|reboot|restart|reset|shutdown|factory|wipe|unlock|erase|disable|format|remove|poweroff)"
+    r"|/(?:reboot|shutdown|reset|factory[-_]?reset|restart|_shutdown|unsubscribe|erase)(?:\.cgi|\.asp|\.htm|\.php)?(?:\?|/?\Z)",
+    re.IGNORECASE,
+)
+_ACTING_BODY: Final = re.compile(
+    r"[\"']?\b(?:action|op|operation|method|command|cmd|event|state|status)\b[\"']? ?[:=] ?[\"']?(?:delete|remove|destroy|shutdown|reboot|wipe|reset|drop|transfer|pay|unlock"
+    r"|terminate|disable|cancel|stop|purge|erase|restart|suspend|deactivate|revoke)",
+    re.IGNORECASE,
+)
+_WEIGHTY_BODY: Final = re.compile(
+    r"\b(?:visibility|access|acl)\b[\"']? ?[:=] ?[\"']?public|\bprivate\b[\"']? ?[:=] ?false|\b(?:is_)?admin\b[\"']? ?[:=] ?true|\brole\b[\"']? ?[:=] ?[\"']?(?:admin|owner|root)"
+    r"|\bamount(?:_cents)?\b[\"']? ?[:=]|\bmerge_method\b",
+    re.IGNORECASE,
+)
+_SWITCHING_OFF: Final = re.compile(
+    r"\b(?:archived|disabled|suspended|deleted|locked)\b[\"']? ?[:=] ?true|\b(?:replicas|desired_count|size)\b[\"']? ?[:=] ?0\b|\b(?:enabled|active)\b[\"']? ?[:=] ?false"
+)
+_PLACES: Final = re.compile(r"(?<![\w/.~-])@?((?:~|\.{0,2})/?[\w.~/-]{3,200})")
+_CREDENTIALS_OF_A_CLOUD: Final = re.compile(
+    r"//(?:169\.254\.169\.254|metadata\.google\.internal|169\.254\.170\.2|100\.100\.100\.200)\b"
+)
+
+
+def judge_request(method: str, url: str, body: str, *, is_http: bool = True) -> str | None:
+    """`method`: in capitals, or empty where none is told; `body`: as text. `is_http`: the address alone may say it."""
+    if method in ("DELETE", "PURGE"):
+        return "deletes over HTTP"
+    if _CREDENTIALS_OF_A_CLOUD.search(url):
+        return "reads the credentials of this machine"
+    if _MUTATION.search(body.replace("\\n", "\n")):
+        return "deletes over GraphQL"
+    if (method or is_http) and _acts(method, url):
+        return "does something for good over HTTP"
+    return _changes(method, url, body) if method in CHANGING else None
+
+
+def holds_private_file(body: str) -> bool:
+    return any(is_private(place) for place in _PLACES.findall(body[:10_000]))
+
+
+def _acts(method: str, url: str) -> bool:
+    """The address says what is done."""
+    address = url.split("#", maxsplit=1)[0]
+    if address.endswith(_PAGES) or not _ACTING_URL.search(address):
+        return False
+    if method in CHANGING:
+        return not _SEARCH.search(url)
+    is_get = method in ("", "GET") and not _SEARCH.search(url) and not _PROSE.search(url)
+    return is_get and _ACTING_GET.search(url) is not None
+
+
+def _changes(method: str, url: str, body: str) -> str | None:
+    if _ACTING_BODY.search(body):
+        return "does something for good over HTTP"
+    if _WEIGHTY_URL.search(url) or _WEIGHTY_BODY.search(body):
+        return "spends, publishes or changes rights over HTTP"
+    if method == "PUT" or _SWITCHING_OFF.search(body):
+        return "overwrites or switches off over HTTP"
+    return None
