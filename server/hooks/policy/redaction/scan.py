@@ -10,7 +10,8 @@ from server.hooks.policy.redaction.rules.assignments import named_spans
 from server.hooks.policy.redaction.rules.codes import code_spans
 from server.hooks.policy.redaction.rules.commands import command_spans
 from server.hooks.policy.redaction.rules.cookies import cookie_spans
-from server.hooks.policy.redaction.rules.forms import form_spans, pem_spans
+from server.hooks.policy.redaction.rules.forms import form_spans
+from server.hooks.policy.redaction.rules.key_blocks import key_block_spans
 from server.hooks.policy.redaction.rules.names import names_in
 from server.hooks.policy.redaction.rules.neighbours import pair_spans, pointed_spans
 from server.hooks.policy.redaction.rules.prose import prose_spans
@@ -21,7 +22,7 @@ from server.hooks.policy.redaction.spans import REDACTED, Span, merged
 from server.hooks.policy.redaction.views import encoded_in, views_of
 
 RULES: Final[tuple[Callable[[Page], Iterator[Span]], ...]] = (
-    pem_spans,
+    key_block_spans,
     provider_spans,
     form_spans,
     command_spans,

@@ -57,14 +57,26 @@ _SHAPES: Final = (_CODE_NEAR, _CODE_BEFORE, _CODE_YOURS, _CODE_TO, _CODE_FOR, _C
 
 def code_spans(page: Page) -> Iterator[Span]:
     text = page.text
-    for at in _anchors(page):
-        start, end = max(0, at - _BEFORE_CHARS), at + _BEHIND_CHARS
+    for start, end in _windows(page):
         if not _DIGITS.search(text, start, end):
             continue
         for shape in _SHAPES:
             for match in shape.finditer(text, start, end):
                 if not text[match.end("s") : match.end("s") + 1].isdigit():
                     yield Span(match.start("s"), match.end("s"), "one_time_code")
+
+
+def _windows(page: Page) -> Iterator[tuple[int, int]]:
+    """The stretches around such words; those that touch are one, so that no letter is read twice."""
+    start = end = -1
+    for at in sorted(_anchors(page)):
+        if at - _BEFORE_CHARS > end:
+            if end >= 0:
+                yield start, end
+            start = max(0, at - _BEFORE_CHARS)
+        end = at + _BEHIND_CHARS
+    if end >= 0:
+        yield start, end
 
 
 def _anchors(page: Page) -> Iterator[int]:

@@ -1,4 +1,4 @@
-"""Credentials with a form of their own: key blocks, tokens in three parts, URLs, headers, hashes of passwords.
+"""Credentials with a form of their own: tokens in three parts, URLs, headers, hashes of passwords.
 
 Each rule has a word without which it cannot fit; it is searched for first.
 All repetitions are bounded or possessive: no text takes more than linear time.
@@ -8,38 +8,10 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from server.hooks.policy.redaction.page import Page, matches, occurrences
+from server.hooks.policy.redaction.page import Page, matches
 from server.hooks.policy.redaction.plausible import is_jumbled, is_placeholder, is_plausible, is_random
 from server.hooks.policy.redaction.rules.values import is_mixed
 from server.hooks.policy.redaction.spans import Span
-
-_PEM_BEGIN: Final = re.compile(r"BEGIN (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)? ?-----?")
-_PEM_END: Final = re.compile(r"-----? ?END (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)? ?-----?")
-_DASHES: Final = re.compile(r"-{0,5} ?\Z")
-_PEM_BODY: Final = re.compile(r"(?:[A-Za-z0-9+/=\s\\\"',>|#*]|[nr\-:](?=[A-Za-z0-9+/=\s\\]))*+")
-_PEM_LEAST: Final = 24
-_PEM_LONGEST: Final = 32_768
-
-
-def pem_spans(page: Page) -> Iterator[Span]:
-    """The whole block; one whose end is missing (cut off) as far as it looks like one."""
-    text = page.text
-    done = 0
-    for at in occurrences(text, "BEGIN ") if "--begin" in page.low_index or "begin" in page.low_words else ():
-        begin = _PEM_BEGIN.match(text, at)
-        if begin is None or at < done:
-            continue
-        end = _PEM_END.search(text, begin.end(), begin.end() + _PEM_LONGEST)
-        other = text.find("BEGIN ", begin.end(), begin.end() + _PEM_LONGEST)
-        if end is not None and not 0 <= other < end.start():
-            stop, body = end.end(), text[begin.end() : end.start()]
-        else:
-            stop = _PEM_BODY.match(text, begin.end(), begin.end() + _PEM_LONGEST).end()  # type: ignore[union-attr]  # it fits the empty text
-            body = text[begin.end() : stop]
-        if sum(letter.isalnum() for letter in body[:400]) >= _PEM_LEAST and "." not in body[:_PEM_LEAST]:
-            done = stop
-            yield Span(at - len(_DASHES.search(text[max(0, at - 6) : at])[0]), stop, "private_key")  # type: ignore[index]  # it fits the empty text
-
 
 Check = Callable[[str], bool]
 
@@ -78,7 +50,7 @@ _LAST_PART: Final = r"(?P<s>[\w-]{16,128})(?=[\s\"'<>)?]|\Z)"
 _KEYED: Final = rf"\(\s*[bru]?{_Q}(?P<s>[^\"'`\s]{{16,256}}){_Q}"
 
 # (kind, the word it cannot do without, what has to fit where the word begins or `before` characters earlier, check)
-_RULES: Final[tuple[tuple[str, str, re.Pattern[str], Check], ...]] = tuple(
+_RULES: Final = tuple(
     (kind, anchor, re.compile(shape), check)
     for kind, anchor, shape, check in (
         # RFC 3986, 3.2.1: user information; the password may hold what it should have escaped
@@ -154,7 +126,7 @@ _RULES: Final[tuple[tuple[str, str, re.Pattern[str], Check], ...]] = tuple(
         ("key_argument", "signWith(", rf"signWith\((?:[^,()\n]{{1,80}}, ?)?{_Q}(?P<s>[^\"'`\s]{{8,256}}){_Q}", _is_value),
         ("login", ".equals(", rf"(?i:(?<=pwd)|(?<=pass)|(?<=password)|(?<=passwd)|(?<=secret)|(?<=token))\.equals\({_Q}(?P<s>[^\"'`\n]{{4,128}}){_Q}", _is_odd),
         # a login after the word for one
-        *(("login", word, rf"{word}\w{{0,8}}[\"']? ?[:=] ?[\"'`]?[\w.@+-]{{2,64}}(?: ?[/|:] ?| (?:and|und|y|et|e) )(?P<s>[^\s\"'`,*/]{{5,64}})(?=[\"'`,.\s]|\Z)", _is_odd) for word in ("reds", "redentials", "ugangsdaten", "ogin", "ogindaten", "dentifiants", "redenciales", "redenziali", "nmeldung", "ccess", "ccount")),
+        *(("login", word, rf"{word}\w{{0,8}}[\"']? ?[:=] ?[\"'`]?[\w.@+-]{{2,64}}(?: ?[/|:] ?| (?:and|und|y|et|e) )(?P<s>[^\s\"'`,*/]{{5,64}})(?=[\"'`,.\s]|\Z)", _is_odd) for word in ("reds", "redentials", "ugangsdaten", "ogin", "ogindaten", "dentifiants", "redenciales", "redenziali", "nmeldung")),
         # generated parts of invitations
         ("invitation", "chat.whatsapp.com/", r"chat\.whatsapp\.com/(?P<s>[A-Za-z0-9]{20,24})", _always),
         ("invitation", "shared_invite/", r"shared_invite/(?P<s>[\w~-]{16,128})", _always),
@@ -194,23 +166,31 @@ _BEHIND: Final[dict[str, re.Pattern[str]]] = {
 }
 
 
-_WORD_OF: Final = {  # the longest part of an anchor that is one word, or a part of one
-    anchor: max(re.split(r"[^A-Za-z0-9_.~$-]+", anchor), key=len) for _, anchor, _, _ in _RULES
-}
+_Rule = tuple[str, str, re.Pattern[str], Check]
+
+
+def _by_word() -> dict[str, list[_Rule]]:
+    """By the longest part of the anchor that is one word, or a part of one; without one it is the empty text."""
+    found: dict[str, list[_Rule]] = {}
+    for rule in _RULES:
+        found.setdefault(max(re.split(r"[^A-Za-z0-9_.~$-]+", rule[1]), key=len), []).append(rule)
+    return found
+
+
+_BY_WORD: Final = _by_word()
 
 
 def form_spans(page: Page) -> Iterator[Span]:
-    text = page.text
-    for kind, anchor, shape, check in _RULES:
-        if _WORD_OF[anchor] not in page.index:
-            continue
-        for match in matches(text, anchor, shape):
-            if kind in _BEHIND and anchor != "://":
-                yield from _with_what_stands_before(text, kind, match)
-                continue
-            group = "s" if "s" in shape.groupindex else 0
-            if check(match[group]):
-                yield Span(match.start(group), match.end(group), kind)
+    index = page.index
+    for word in [word for word in _BY_WORD if word in index]:
+        for kind, anchor, shape, check in _BY_WORD[word]:
+            for match in matches(page.text, anchor, shape):
+                if kind in _BEHIND and anchor != "://":
+                    yield from _with_what_stands_before(page.text, kind, match)
+                    continue
+                group = "s" if "s" in shape.groupindex else 0
+                if check(match[group]):
+                    yield Span(match.start(group), match.end(group), kind)
 
 
 def _with_what_stands_before(text: str, kind: str, match: re.Match[str]) -> Iterator[Span]:

@@ -108,7 +108,7 @@ def pair_spans(page: Page) -> Iterator[Span]:
             for match in matches(page.text, user, _ADMIN_AND):
                 if is_plausible(match["s"], is_quoted=False):
                     yield Span(match.start("s"), match.end("s"), "login")
-    for match in matches(page.text, "@", _MAIL_AND):
+    for match in _MAIL_AND.finditer(page.text):
         value = match["s"]
         if is_plausible(value, is_quoted=False) and any(c.isdigit() for c in value) and any(c.isalpha() for c in value):
             yield Span(match.start("s"), match.end("s"), "login")

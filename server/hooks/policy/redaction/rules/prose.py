@@ -5,6 +5,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 from typing import Final
 
 from server.hooks.policy.redaction.key_names import STRONG, strength_of
@@ -33,6 +34,8 @@ _OTHER_THINGS: Final = re.compile(
     r"\b(?:user|username|login|name|account|konto|e-?mail|host|server|id|at|from|by|time|date|ip|client|device|error|reason|status|see|note|example|url|link|path|file|version|type) ?:\s*[\"'`]?\Z",
     re.IGNORECASE,
 )
+_LEAST_APART: Final = 3
+"""Characters between two names; nearer, they are a list."""
 _LOOK_BACK: Final = 120
 _MOST_WORDS: Final = 5
 _SAYS: Final = frozenset("as is was for als ist war como es é comme est jako je som 是".split())
@@ -43,8 +46,8 @@ _CLAUSE_ENDS: Final = re.compile(
 
 def prose_spans(page: Page, names: Sequence[Name]) -> Iterator[Span]:
     done = 0
-    for name in names:
-        if name.start < done:
+    for name, following in zip_longest(names, names[1:]):
+        if name.start < done or (following is not None and following.start - name.end < _LEAST_APART):
             continue
         for span in _around(page.text, name):
             done = max(done, span.end)
@@ -87,6 +90,8 @@ def _before(text: str, at: int) -> Iterator[Span]:
     start = max(0, at - _LOOK_BACK, text.rfind("\n", 0, at) + 1)
     words = text[start:at].split()
     for index in range(len(words) - 1, max(0, len(words) - _MOST_WORDS), -1):
+        if not words[index].replace("-", "").isalpha():
+            return
         if words[index].lower() in _SAYS:
             value = _plain(words[index - 1].strip("\"'`“”„"))
             if _is_telling(value):

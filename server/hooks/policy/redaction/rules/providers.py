@@ -229,8 +229,8 @@ def provider_spans(page: Page) -> Iterator[Span]:
         else:
             if (speaking := _SPEAKING.match(run, skip)) and is_generated(speaking["s"]):
                 yield Span(start + skip, start + len(run), "api_key")
-        if (known := _SHAPES.get(len(run))) and known[1].match(run):
-            yield Span(start, start + len(run), known[0])
+        if (known := _kind_by_shape(run)) is not None:
+            yield Span(start, start + len(run), known)
         if (at := run.find("eyJ")) >= 0 and (token := _JWT.match(text, start + at)):
             yield Span(token.start(), token.end(), "jwt")
 
@@ -240,9 +240,14 @@ def _may_be_one(word: str) -> bool:
         _begins_with_mark(word.lstrip(_EDGE))
         or (word[0] in _ESCAPES and _begins_with_mark(word[1:].lstrip(_EDGE)))
         or "eyJ" in word
-        or len(word) in _SHAPES
+        or _kind_by_shape(word) is not None
         or _SPEAKING.match(word) is not None
     )
+
+
+def _kind_by_shape(word: str) -> str | None:
+    kind, shape = _SHAPES.get(len(word), ("", None))
+    return kind if shape is not None and shape.match(word) else None
 
 
 def _begins_with_mark(word: str) -> bool:
