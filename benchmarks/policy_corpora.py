@@ -1,7 +1,7 @@
-"""How well the policy's rules tell dangerous calls and secrets: precision and recall on both halves of the corpora.
+"""How well the policy's rules tell dangerous calls and secrets: precision and recall on both halves of both sets of corpora.
 
-The rules were shaped on the first half alone; the goals hold for the second. A
-full run prints every miss; `--quick` prints totals only, so that the second half
+The rules were shaped on the first halves alone; the goals hold for the second. A
+full run prints every miss; `--quick` prints totals only, so that the second halves
 can be measured without being looked at.
 """
 
@@ -18,7 +18,9 @@ from benchmarks.figures import Figure
 from server.hooks.policy.danger.calls import judge_call
 from server.hooks.policy.redaction.redact import redact, redact_result
 
-FOLDER = Path(__file__).parent.parent / "tests" / "corpora" / "policy"
+_CORPORA = Path(__file__).parent.parent / "tests" / "corpora"
+FOLDER = _CORPORA / "policy"
+SETS = {"first set": FOLDER, "second set": _CORPORA / "policy_two"}
 _Z = 1.96  # of the normal distribution, for 95 %
 _LEAK_CHARS = 12
 """A run of so many characters of a secret that is still there is a miss."""
@@ -27,17 +29,39 @@ Line = dict[str, Any]
 
 
 async def measure(*, is_quick: bool) -> list[Figure]:
-    calls = _figures("dangerous calls", "dangerous_calls", "harmless_calls", _is_asked_about, (0.95, 0.95), is_quick)
-    secrets = _figures("secrets", "secrets", "harmless_texts", _is_hit, (0.95, 0.97), is_quick)
-    return [*calls, *secrets]
+    figures: list[Figure] = []
+    for label, folder in SETS.items():
+        figures += _figures(
+            f"dangerous calls, {label}",
+            _lines("dangerous_calls", folder),
+            _lines("harmless_calls", folder),
+            _is_asked_about,
+            goals=(0.95, 0.95),
+            is_quick=is_quick,
+        )
+        figures += _figures(
+            f"secrets, {label}",
+            _lines("secrets", folder),
+            _lines("harmless_texts", folder),
+            _is_hit,
+            goals=(0.95, 0.97),
+            is_quick=is_quick,
+        )
+    return figures
 
 
 def _figures(
-    name: str, bad: str, good: str, hits: Callable[[Line], bool], goals: tuple[float, float], is_quick: bool
+    name: str,
+    bad: list[Line],
+    good: list[Line],
+    hits: Callable[[Line], bool],
+    *,
+    goals: tuple[float, float],
+    is_quick: bool,
 ) -> Iterator[Figure]:
     for half, is_shaping in (("shaping half", True), ("held-out half", False)):
-        wanted = [line for line in _lines(bad) if _is_shaping(line) is is_shaping]
-        others = [line for line in _lines(good) if _is_shaping(line) is is_shaping]
+        wanted = [line for line in bad if _is_shaping(line) is is_shaping]
+        others = [line for line in good if _is_shaping(line) is is_shaping]
         missed = [line for line in wanted if not hits(line)]
         wrong = [line for line in others if _is_false(line, hits)]
         if not is_quick:
@@ -81,9 +105,12 @@ def _is_asked_about(line: Line) -> bool:
 
 
 def _is_hit(line: Line) -> bool:
-    """Every secret of the line is gone, and no long piece of it is left."""
+    """Every secret of the line is gone, and no long piece of one is left that stood nowhere else."""
     left = list(_strings(_clean(line)))
-    return not any(_leaks(secret, text) for secret in line["secrets"] for text in left)
+    beside = " ".join(_strings(_content(line)))
+    for secret in line["secrets"]:
+        beside = beside.replace(secret, "\0")
+    return not any(_leaks(secret, text, beside) for secret in line["secrets"] for text in left)
 
 
 def _is_false(line: Line, hits: Callable[[Line], bool]) -> bool:
@@ -101,10 +128,11 @@ def _content(line: Line) -> Any:
     return line["text"] if "text" in line else line["value"]
 
 
-def _leaks(secret: str, text: str) -> bool:
+def _leaks(secret: str, text: str, beside: str) -> bool:
     if secret in text:
         return True
-    return any(secret[at : at + _LEAK_CHARS] in text for at in range(len(secret) - _LEAK_CHARS + 1))
+    pieces = (secret[at : at + _LEAK_CHARS] for at in range(len(secret) - _LEAK_CHARS + 1))
+    return any(piece in text and piece not in beside for piece in pieces)
 
 
 def _strings(value: Any) -> Iterator[str]:
@@ -120,8 +148,8 @@ def _strings(value: Any) -> Iterator[str]:
                 yield from _strings(item)
 
 
-def _lines(corpus: str) -> list[Line]:
-    text = (FOLDER / f"{corpus}.jsonl").read_text("utf-8")
+def _lines(corpus: str, folder: Path = FOLDER) -> list[Line]:
+    text = (folder / f"{corpus}.jsonl").read_text("utf-8")
     return [json.loads(line) for line in text.removesuffix("\n").split("\n")]
 
 
