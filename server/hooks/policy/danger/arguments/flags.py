@@ -8,6 +8,29 @@ from server.hooks.policy.danger.names.kinds import kind_of
 from server.hooks.policy.danger.verbs import DESTRUCTIVE
 from server.hooks.policy.redaction.words import words_of
 
+_LIVE: Final = frozenset("prod production live prd".split())
+_ENVIRONMENT_KEYS: Final = frozenset(
+    "env environment stage target_env deploy_env target_environment tier workspace".split()
+)
+_READING: Final = frozenset(
+    "report dashboard metrics explain diff preview get list read show describe query search find fetch logs log status view tail check count lookup".split()
+)
+_SKIPPING: Final = frozenset("bypass skip ignore override disable no without suppress force".split())
+_SKIPPED: Final = frozenset(
+    "check checks test tests validation confirm confirmation approval approvals safety backup backups verify verification limit "
+    "limits review reviews snapshot lock locks protection quota policy hooks checksum signature".split()
+)
+_GUARDS: Final = frozenset(
+    "mfa 2fa tfa encryption encrypted backup backups versioning monitoring logging audit firewall antivirus protection tls ssl "
+    "deletion_protection security waf verification authentication auth password_required".split()
+)
+_GUARD_STATES: Final = frozenset("enabled enable active on required is_enabled".split())
+_KEPT: Final = frozenset("retention ttl expiry expiration keep".split())
+_LOADING: Final = frozenset(
+    "ld_preload ld_library_path dyld_insert_libraries pythonpath pythonstartup node_options bash_env prompt_command path "
+    "git_ssh_command perl5opt rubyopt java_tool_options".split()
+)
+"""Variables that put other code into programs."""
 _DRY: Final = (
     "dry_run dryRun dryrun simulate preview validate_only whatif what_if plan_only check_only draft is_draft noop explain"
 ).split()
@@ -30,7 +53,9 @@ _ACTIONS: Final = frozenset(
     "reset factory_reset format uninstall revoke unlink rm ban publish pay transfer buy purchase dump_all refund sell disable "
     "deactivate empty clear_all delete_all remove_all overwrite force_push merge_to_main power_off halt open_door "
     "cancel_subscription close_account trash archive_all expel kick unsubscribe flush flushall flushdb mass_delete "
-    "bulk_delete deleteone deletemany detonate withdraw rollback "
+    "bulk_delete deleteone deletemany detonate withdraw rollback cancel approve merge deploy suspend drain failover promote sign "
+    "vote accept bid donate redeem swap stake liquidate override bypass evict grant impersonate checkout place_order "
+    "submit_order subscribe resign takeoff open_valve open_gate "
     "löschen supprimer eliminar borrar удалить 删除 削除 삭제".split()
 )
 _ACTING: Final = DESTRUCTIVE | frozenset(
@@ -47,6 +72,7 @@ _EVERYBODY: Final = frozenset(
 )
 _RIGHTS_KEYS: Final = ("role", "permission", "permissions", "access_level", "level")
 _RIGHTS: Final = frozenset("admin owner administrator root superuser maintainer write_all full_control".split())
+_FORWARDING: Final = frozenset("rule rules filter filters forwarding mail email inbox calls mailbox".split())
 _GIVING: Final = ("invite", "add", "set", "update", "create", "share", "change")
 
 
@@ -59,8 +85,12 @@ def by_flags(call: Call) -> str | None:
     words = call.words
     if _COMPARING & set(words):
         return None
+    if _FORWARDING.intersection(words) and any("forward" in key or "redirect" in key for key, _ in call.leaves):
+        return "sends on what comes in"
     for key, value in call.leaves:
         name = "_".join(words_of(key))
+        if reason := _by_guard(words, name, value):
+            return reason
         if value is True and name in _FORCING and (name not in _NEEDS_MORE or _ACTING & set(words)):
             return f"`{key}` is on"
         if value == 0 and value is not False and name in _COUNTS and (_ACTING | {"scale"}) & set(words):
@@ -70,11 +100,32 @@ def by_flags(call: Call) -> str | None:
     return None
 
 
+def _by_guard(words: tuple[str, ...], name: str, value: Any) -> str | None:
+    """Checks that are skipped, guards that go off, backups that are kept for no time."""
+    parts = frozenset(name.split("_"))
+    if value is True and parts & _SKIPPING and parts & _SKIPPED:
+        return f"`{name}` is on"
+    is_guard = bool(parts & _GUARDS) or (name in _GUARD_STATES and not _GUARDS.isdisjoint(words))
+    if value is False and is_guard and not _READING & set(words):
+        return "switches a guard off"
+    if value == 0 and value is not False and parts & _KEPT and not _READING & set(words):
+        return "keeps nothing any more"
+    return None
+
+
 def _by_value(call: Call, key: str, name: str, value: str) -> str | None:
     words = call.words
     if value in ("0.0.0.0/0", "::/0") and not {"check", "describe"} & set(words):
         return "opens something to everybody"
     plain = value.replace("-", "_").replace(" ", "_")
+    if name in _ENVIRONMENT_KEYS and plain in _LIVE and not _READING & set(words):
+        return "changes what others use"
+    if (
+        plain in _LOADING
+        and name in ("name", "key", "variable", "var")
+        and {"env", "environment", "variable", "setenv"} & set(words)
+    ):
+        return "puts other code into programs"
     if name in _ACTION_KEYS and plain in _ACTIONS and kind_of(call.tool) != "text":
         return f"`{key}` is {plain}"
     if name in _OVERWRITE_KEYS and plain in _OVERWRITES:

@@ -9,8 +9,11 @@ _STATES: Final = ("off", "on", "open", "unlock", "disarm")
 """Said by the tool's name, where no argument does."""
 _STATE_KEYS: Final = ("service", "action", "state", "command", "value")
 _DEVICE_KEYS: Final = ("domain", "entity_id", "entity", "device", "target", "zone", "device_id", "appliance", "name")
-_HEAT_KEYS: Final = ("temperature_c", "temperature", "target_temperature", "degrees", "celsius")
-_HOT_C: Final = 40
+_HEAT_KEYS: Final = frozenset(
+    "temperature_c temperature target_temperature degrees celsius target_c target temp temp_c setpoint value".split()
+)
+_HOT_C: Final = 30
+_FROST_C: Final = 5
 
 
 def _words(words: str) -> re.Pattern[str]:
@@ -51,7 +54,11 @@ def _state(call: Call) -> str:
 
 
 def _is_hot(call: Call) -> bool:
-    if "_f" in " ".join(call.given):  # Fahrenheit
+    """Or so cold that pipes freeze."""
+    if "_f" in " ".join(call.given) or str(call.given.get("unit", "")).lower().startswith("f"):  # Fahrenheit
         return False
-    heats = (value for key, value in call.leaves if key in _HEAT_KEYS and isinstance(value, (int, float)))
-    return next(heats, 0) >= _HOT_C
+    heats = (
+        v for key, v in call.leaves if key in _HEAT_KEYS and isinstance(v, (int, float)) and not isinstance(v, bool)
+    )
+    degrees = next(heats, None)
+    return degrees is not None and not _FROST_C < degrees < _HOT_C

@@ -18,6 +18,7 @@ _BY_REASON: Final = {
         wissen usun skasuj wyczysc sil temizle bicimlendir удалить удали стереть сотри очистить форматировать hapus
     """,
     "spends money": """
+        liquidate unstake airdrop chargeback prepay repay reimburse autopay overpay crowdfund wager gamble
         pay payment payments payout payouts transfer wire remit refund buy purchase checkout donate withdraw invest
         trade sell bid subscribe tip spend bet loan mortgage lend charge invoice_pay topup recharge gift send_money
         place_order uberweisen ueberweisen uberweisung bezahlen bezahle kaufen kaufe bestellen bestelle spenden
@@ -26,6 +27,7 @@ _BY_REASON: Final = {
         bayar
     """,
     "stops something": """
+        drain failover switchover cordon quarantine throttle redeploy reprovision scale override bypass unplug
         shutdown poweroff reboot restart halt kill stop suspend hibernate pkill hochfahren herunterfahren neustarten
         neustart abschalten ausschalten beenden eteindre redemarrer arreter reiniciar detener spegnere riavviare
     """,
@@ -42,11 +44,14 @@ _BY_REASON: Final = {
         livestream golive
     """,
     "binds the user": """
+        enroll enrol consent notarize countersign esubmit petition resubscribe
         sign resign quit terminate_contract accept agree approve hire marry kundigen kundige kuendigen
         unterschreiben unterzeichnen signer resilier firmar firmare vote elect nominate
     """,
-    "changes rights": "grant promote elevate impersonate sudo chown chmod rotate merge invite_all",
+    "changes rights": "demote reassign deauthorize whitelist allowlist blacklist blocklist grant promote elevate impersonate sudo chown chmod rotate merge invite_all",
     "cannot be taken back": """
+        prescribe administer dispense discharge anonymize anonymise pseudonymize bulk mass
+        actuate evict expedite sideload jailbreak unblock
         insulin offboard esign deposit flash reflash overclock detonate launch ignite dump exfiltrate inject spam
         flood ddos
     """,
@@ -60,6 +65,13 @@ _BESIDE: Final = {
     "remove": "prefix suffix background noise duplicates whitespace accents item label tag reaction emoji bookmark "
     "stopwords html punctuation spaces emojis bg reminder favorite favourite like",
     "clear": "screen selection filter filters search terminal timer console display clipboard form",
+    "scale": "weight body bathroom kitchen image photo picture font recipe text ui svg video map chart axis drawing pdf icon",
+    "throttle": "download speed",
+    "override": "style color colour theme css",
+    "bulk": "search get list read lookup rename resize convert images photos export download tag label",
+    "mass": "calculate converter body convert index",
+    "drain": "pasta",
+    "discharge": "rate battery",
     "stop": "music timer playback recording playing alarm song video media audio speech listening watch stopwatch "
     "sound radio stream speaking tts navigation vacuum podcast audiobook",
     "reset": "zoom view timer filter filters layout camera counter cursor selection",
@@ -93,7 +105,9 @@ MILD: Final = {verb: frozenset(words.split()) for verb, words in _BESIDE.items()
 
 NEEDING: Final = {"format": frozenset("disk drive volume partition usb card sd device storage".split())}
 """Without one of these a verb says nothing."""
-LEADING: Final = frozenset("order charge sign launch accept approve merge clear release".split())
+LEADING: Final = frozenset(
+    "order charge sign launch accept approve merge clear release scale mass bulk drain override discharge consent".split()
+)
 """As often a noun: verbs only as the first, the second or the last word."""
 
 _SIGNS: Final = {
