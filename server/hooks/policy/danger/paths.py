@@ -31,6 +31,12 @@ _PRIVATE: Final = re.compile(
 )
 
 
+_KEY: Final = re.compile(
+    r"(?:^|[/\\~])(?:id_(?:rsa|ed25519|ecdsa|dsa)|\.aws/credentials|etc/shadow|\.netrc|\.pgpass|\.git-credentials|wallet\.dat|logins\.json|\.kube/config|master\.key"
+    r"|\.docker/config\.json|\.config/gcloud/[\w.]+|\.gnupg/.*|\.password-store/.*|Login Data|.*\.kdbx|\.vault-token|\.config/gh/hosts\.yml)\Z"
+)
+
+
 def is_scratch(path: str) -> bool:
     return _SCRATCH.match(path) is not None and ".." not in path
 
@@ -40,6 +46,11 @@ def is_protected(path: str) -> bool:
     if is_scratch(path):
         return False
     return bool(_SYSTEM.match(path) or _HOME_SETTINGS.search(path) or _CLIMBS.search(path))
+
+
+def is_key(path: str) -> bool:
+    """Holds nothing but credentials."""
+    return _KEY.search(path) is not None
 
 
 def is_private(path: str) -> bool:

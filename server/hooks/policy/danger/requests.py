@@ -23,6 +23,12 @@ _WEIGHTY_URL: Final = re.compile(
     r"|posts|broadcasts?|campaigns?|messages/send|sendMessage|chat\.postMessage|firewall[-_\w]*|dns[-_\w]*|zones/[^/]+/records?|webhooks|hooks)(?:/|\?|\Z)",
     re.IGNORECASE,
 )
+_MENTIONS_ALL: Final = re.compile(r"<!(?:channel|here|everyone)>|@(?:everyone|channel)\b")
+_CHATS: Final = re.compile(
+    r"//(?:hooks\.slack\.com|(?:\w+\.)?discord(?:app)?\.com/api/webhooks|api\.telegram\.org/bot[^/]*/send|slack\.com/api/chat\.post|graph\.facebook\.com|api\.(?:twitter|x)\.com"
+    r"|api\.(?:sendgrid|mailgun|postmarkapp|twilio|resend)\.(?:com|net)|outlook\.office\.com/webhook)",
+    re.IGNORECASE,
+)
 _SEARCH: Final = re.compile(r"[?&](?:q|query|search|s|term|title)=", re.IGNORECASE)
 _PAGES: Final = (".html", ".md", ".pdf")
 _PROSE: Final = re.compile(
@@ -60,6 +66,8 @@ def judge_request(method: str, url: str, body: str, *, is_http: bool = True) -> 
         return "deletes over HTTP"
     if _CREDENTIALS_OF_A_CLOUD.search(url):
         return "reads the credentials of this machine"
+    if body and (_MENTIONS_ALL.search(body) or (_CHATS.search(url) and method != "GET")):
+        return "speaks to others in the user's name"
     if _MUTATION.search(body.replace("\\n", "\n")):
         return "deletes over GraphQL"
     if (method or is_http) and _acts(method, url):

@@ -25,7 +25,7 @@ CHANGING: Final = frozenset(
     "update modify put change set replace restore create add attach associate authorize import migrate resize scale grant send "
     "publish invoke upgrade apply patch edit rename move transfer assign reserve purchase buy register allocate request accept "
     "approve promote switch renew install submit execute call trigger enable start run reset link adopt sync upsert mv rb mb "
-    "ssh launch provision convert swap fork share invite charge refund pay enroll wipe lock".split()
+    "up deallocate maintenance ssh launch provision convert swap fork share invite charge refund pay enroll wipe lock".split()
 )
 """Of a cloud: what costs, or changes what others use."""
 OWN_SETTINGS: Final = frozenset(
@@ -42,7 +42,7 @@ LOOKING: Final = frozenset(
 FLAGS: Final = frozenset(
     "--delete --purge --prune --destroy -destroy --delete-branch --force-delete --remove-orphans --delete-data --wipe "
     "--remove --all-collections --force-destroy --privileged --replicas=0 --reset --prod --production --force-conflicts "
-    "--acl=public-read --public --visibility=public --yes-i-really-mean-it --delete-destination".split()
+    "--acl=public-read --public --visibility=public --yes-i-really-mean-it --delete-destination --with-decryption".split()
 )
 FLAG_VALUES: Final = frozenset(
     (("--visibility", "public"), ("--acl", "public-read"), ("--acl", "public-read-write"), ("--replicas", "0"), ("--size", "0"),

@@ -76,6 +76,10 @@ _WRITES: Final = re.compile(
 _STRING_RUNS: Final = re.compile(
     r"%x[(\[{]([^)\]}\n]{2,300})|[\"']([^\"'\n]{2,300})[\"']\s*\.(?:execute\(|!|lineStream)|\((?:uiop:)?(?:run-program|shell-command|call-process)\s+\"([^\"\n]{2,300})\"|exec_command\(\s*[\"']([^\"'\n]{2,300})[\"']"
 )
+_SOCKET: Final = re.compile(
+    r"\b(?:fsockopen|socket_connect|TCPSocket|IO::Socket|use Socket|net\.(?:connect|Socket|createConnection|Dial)|TcpClient|TcpStream|new Socket)\b"
+)
+_SHELL: Final = re.compile(r"/bin/(?:ba|z|da)?sh\b|\bcmd(?:\.exe)?[\"']|powershell|[\"']sh(?: -i)?\b")
 _BACKTICKS: Final = re.compile(r"`([^`$\n]{3,300})`")
 _ARGUMENTS: Final = re.compile(r"[\"'`]((?:[^\"'`\\]|\\.){0,2000})[\"'`]")
 
@@ -107,6 +111,8 @@ def judge_code(code: str, runner: Runner) -> str | None:
     for match in _STRING_RUNS.finditer(plain):
         if reason := runner.line(next(text for text in match.groups() if text)):
             return reason
+    if _SOCKET.search(plain) and _SHELL.search(plain):
+        return "opens a shell to another machine"
     without = _STRINGS.sub(_keep_telling, plain)
     for shape, reason in _CALLS:
         if shape.search(without):

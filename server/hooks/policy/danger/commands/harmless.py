@@ -5,12 +5,14 @@ from typing import Final
 
 from server.hooks.policy.danger.commands.step import Step
 from server.hooks.policy.danger.commands.words import HARMLESS_FLAGS, PRINTERS
+from server.hooks.policy.danger.paths import is_key
 
 _WITH_N: Final = re.compile(r"-[a-zA-Z]*n[a-zA-Z]*")
 _LISTERS: Final = ("git", "systemctl", "sudo")
 """`--list` of these names what is listed, and says nothing about the rest."""
 
 
+_SHOWING: Final = frozenset("cat bat head tail less more tac nl xxd od hexdump base64 strings pbcopy xclip".split())
 _DELETERS: Final = ("rm", "rmdir", "unlink")
 # what programs make anew whenever they need it
 _MADE_ANEW: Final = re.compile(
@@ -18,6 +20,11 @@ _MADE_ANEW: Final = re.compile(
     r"(?:/[\w.*-]*)*"
 )
 _SCRATCH_FILE: Final = re.compile(r"(?:/tmp|/var/tmp|/dev/shm|\$\{?TMPDIR\}?)/[\w.@%+-]*\w[\w.@%+/*-]*")
+
+
+def shows_keys(step: Step) -> bool:
+    """A program that prints, and a file that nobody prints in passing."""
+    return step.name in _SHOWING and any(map(is_key, step.rest))
 
 
 def deletes_only_scratch(step: Step) -> bool:

@@ -3,7 +3,7 @@
 from itertools import chain
 from typing import Final
 
-from server.hooks.policy.danger.commands.harmless import deletes_only_scratch, only_looks
+from server.hooks.policy.danger.commands.harmless import deletes_only_scratch, only_looks, shows_keys
 from server.hooks.policy.danger.commands.inner import by_inner_command
 from server.hooks.policy.danger.commands.make import MAKERS, by_make
 from server.hooks.policy.danger.commands.programs import by_rules
@@ -27,6 +27,8 @@ def judge_step(step: Step) -> str | None:
             return reason or None
     if step.name in MAKERS and not only_looks(step):
         return by_make(step)
+    if shows_keys(step):
+        return "shows private keys"
     if only_looks(step) or deletes_only_scratch(step):
         return None
     return by_rules(step) or by_system_files(step) or by_sender(step) or by_inner_command(step)

@@ -1,5 +1,6 @@
 """What a command's redirections do: to the system, to files, to other machines."""
 
+import re
 from typing import Final
 
 from server.hooks.policy.danger.commands.shell import Command, Redirect
@@ -9,6 +10,7 @@ from server.hooks.policy.danger.paths import is_protected, is_scratch
 
 _READERS: Final = SQL_CLIENTS | SHELLS
 _DISKS: Final = ("/dev/sd", "/dev/nvme", "/dev/disk")
+_HUGE: Final = re.compile(r"(?:-c|--bytes=)?\d+[GTPE]i?B?")
 _ENDLESS: Final = ("/dev/zero", "/dev/random", "/dev/urandom")
 
 
@@ -32,6 +34,8 @@ def _writes(redirect: Redirect, name: str, rest: list[str]) -> str | None:
         return None
     if _is_nothing(name, rest):
         return "empties a file"
+    if name == "head" and any(_HUGE.fullmatch(word) for word in rest):
+        return "fills the disk"
     if name == "yes" or (name == "cat" and any(word.startswith(_ENDLESS) for word in rest)):
         return "fills the disk"
     return None

@@ -16,6 +16,7 @@ from server.hooks.policy.danger.verbs import (
     PUBLISHING,
 )
 
+_LOOKED_AT: Final = LOOKING | {"download"}
 _PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 """Of `DeleteInstance`, `delete-instance`, `pg:reset`."""
 
@@ -25,6 +26,8 @@ def judge_verbs(rest: list[str]) -> str | None:
     if is_dry(rest):
         return None
     plain = list(_without_values(rest))[:4]
+    if reason := _shows_secrets(plain, rest):
+        return reason
     for at, word in enumerate(plain):
         parts = re.split(r"[-:_./]", word.lower())
         if word.lower() in EXPOSING or word.lower().endswith(("-iam-policy", "-iam-policy-binding")):
@@ -35,7 +38,7 @@ def judge_verbs(rest: list[str]) -> str | None:
             return _flags(rest) or mounts_the_host(rest)
         if DESTRUCTIVE & set(parts) and (at < 3 or parts[0] in DESTRUCTIVE):
             return "removes or stops something for good"
-        if PUBLISHING & set(parts[:1]) and at < 2:
+        if PUBLISHING & set(parts[:1]) and at < 2 and not _LOOKED_AT & set(plain[at + 1 : at + 2]):
             return "puts something into the world"
         if (
             word.lower() in ("workflow", "secret", "secrets", "variable")
@@ -51,8 +54,12 @@ def judge_verbs(rest: list[str]) -> str | None:
 def judge_cloud(rest: list[str]) -> str | None:
     """Whatever changes a cloud: it costs, or others use it."""
     plain = list(_without_values(rest))[:4]
-    if not plain or plain[0] in OWN_SETTINGS or is_dry(rest):
+    if not plain or not OWN_SETTINGS.isdisjoint((plain[0], *plain[0].split(":"), *plain[1:2])) or is_dry(rest):
+        return _shows_secrets(plain, rest)
+    if plain == ["start"]:  # on this machine
         return None
+    if reason := _shows_secrets(plain, rest):
+        return reason
     for word in plain:
         parts = [part.lower() for part in _PARTS.findall(word)]
         if not parts or parts[0] in LOOKING:
@@ -60,6 +67,17 @@ def judge_cloud(rest: list[str]) -> str | None:
         if not {parts[0], parts[-1]}.isdisjoint(CHANGING | DESTRUCTIVE):
             return "changes what a cloud runs, or costs"
     return None
+
+
+def _shows_secrets(plain: list[str], rest: list[str]) -> str | None:
+    """`kubectl get secret x -o yaml`, `gcloud secrets versions access 1`"""
+    if not any(word.split("/")[0] in ("secret", "secrets") for word in plain):
+        return None
+    shows_values = {"show", "access", "reveal", "decrypt", "download"} & set(plain)
+    is_whole = any(
+        word.startswith(("-o", "--output", "--template")) and not word.endswith(("wide", "name")) for word in rest
+    )
+    return "shows secrets" if shows_values or ("get" in plain and is_whole) else None
 
 
 def is_dry(rest: list[str]) -> bool:

@@ -91,4 +91,6 @@ deletes or changes data:
     celery|rq|sidekiqctl|faktory|temporal|tctl|zbctl|beanstalkd-cli purge|empty|terminate|kill|cancel|stop|shutdown|reset|delete
 sends messages to machines:
     mosquitto_pub|mqttx -t|pub
+takes tables away:
+    dotnet ef database|migrations drop|remove
 """

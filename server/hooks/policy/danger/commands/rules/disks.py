@@ -74,4 +74,6 @@ deletes or plays back backups:
     btrbk|sanoid|yabsnap clean|prune|rollback|delete|--prune-snapshots
     wal-g|pgbackrest|barman|xtrabackup|mariabackup delete|stanza-delete|expire|restore|recover|--copy-back|--move-back
     duplicacy|tarsnap|rustic|kopia|proxmox-backup-manager prune|forget|delete|-d|--nuke|purge|remove
+fills the disk:
+    fallocate|mkfile|truncate ~*[0-9][0-9][0-9]G*|*[0-9]T*|*[0-9][0-9]G
 """

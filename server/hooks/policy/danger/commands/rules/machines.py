@@ -125,4 +125,7 @@ CLOUD:
         rosa|databricks|snow|auth0|okta|stripe|twilio|flarectl|cloudflare|fastly|wrangler|firebase|supabase|neonctl|pscale|turso|
         atlas|mongocli|ccloud|confluent|aiven|avn|argocd|flux|velero|istioctl|linkerd|nomad|consul|boundary|rancher|databricks|
         newrelic|datadog-ci|pagerduty|opsgenie|sentry-cli|launchdarkly|ldcli|mgc|m365|pnp|gam|gamadv-xtd3|jamf|intune|netlify|vercel
+writes into a chip:
+    esptool|esptool.py|avrdude|openocd|st-flash|st-util|dfu-util|rkdeveloptool|heimdall|nrfjprog|picotool|pyocd|JLinkExe|odin4|edl
+        -U|erase_flash|write_flash|-D|-c|write|erase|flash|--eraseall|--program|load|wl|-e|w|reset|--recover
 """

@@ -5,6 +5,8 @@ from typing import Final
 from server.hooks.policy.danger.code.other import judge_code
 from server.hooks.policy.danger.code.python import judge_python
 from server.hooks.policy.danger.commands.programs import judge_by_rules
+from server.hooks.policy.danger.commands.running.shells import decodes_or_fetches
+from server.hooks.policy.danger.commands.shell import SUBSTITUTED
 from server.hooks.policy.danger.commands.step import HARMLESS, Judge, Step
 from server.hooks.policy.danger.commands.transfers import DOWNLOADERS, program_of
 from server.hooks.policy.danger.commands.words import INTERPRETERS
@@ -12,11 +14,15 @@ from server.hooks.policy.danger.commands.words import INTERPRETERS
 _PYTHONS: Final = ("python", "pypy", "ipython")
 _EVALUATING: Final = frozenset("-E -pe -ne -p --eval -lane --print -le -nle".split())
 """Beside `-e`, where a program takes that."""
+_READ_FROM: Final = ("(…)", SUBSTITUTED)
+"""A program that another one prints."""
 _MANAGERS: Final = ("manage.py", "artisan", "wp-cli.phar", "occ", "console")
 """Scripts whose commands are known."""
 
 
 def _by_interpreter(step: Step) -> str | None:
+    if any(map(decodes_or_fetches, step.command.inner)) and any(word in _READ_FROM for word in step.rest):
+        return "runs a stranger's code"
     flag = INTERPRETERS[step.name]
     flags = {flag, *_EVALUATING} if flag == "-e" else {flag}
     for word, following in zip(step.rest, step.rest[1:], strict=False):

@@ -57,6 +57,18 @@ def _by_git(step: Step) -> str | None:
     return None
 
 
+def _by_ip(step: Step) -> str | None:
+    match step.rest:
+        case ["netns", "exec", _, *inner]:
+            return step.nested.words(inner, step.command) or HARMLESS
+    return None
+
+
+def _by_expect(step: Step) -> str | None:
+    script = step.after("-c")
+    return step.nested.line(script.replace("spawn ", "", 1)) or HARMLESS if script else None
+
+
 def _by_terminal(step: Step) -> str:
     for word in step.rest:
         if " " in word and (reason := step.nested.line(word)):
@@ -76,4 +88,6 @@ JUDGES: Final[dict[str, Judge]] = {
     "trap": _by_trap,
     "crontab": _by_crontab,
     "git": _by_git,
+    "ip": _by_ip,
+    "expect": _by_expect,
 }

@@ -21,4 +21,16 @@ def _by_ssh(step: Step) -> str:
     return step.nested.line(" ".join(words[1:])) or HARMLESS
 
 
-JUDGES: Final[dict[str, Judge]] = dict.fromkeys(("ssh", "rsh", "mosh", "plink", "autossh"), _by_ssh)
+def _by_many(step: Step) -> str:
+    """The same command on many machines."""
+    words = list(step.rest)
+    while words and words[0].startswith("-"):
+        if len(words.pop(0)) == 2 and words:
+            words.pop(0)
+    return step.nested.line(" ".join(words)) or HARMLESS
+
+
+JUDGES: Final[dict[str, Judge]] = {
+    **dict.fromkeys(("ssh", "rsh", "mosh", "plink", "autossh"), _by_ssh),
+    **dict.fromkeys(("pdsh", "pssh", "parallel-ssh", "clush", "dsh", "mussh"), _by_many),
+}
