@@ -6,22 +6,19 @@
  * @typedef {import("./state.js").Effect} Effect
  */
 
-import { changed, clicked } from "./actions.js";
-import { attach, listenForPictures } from "./attaching.js";
 import { keepImages, keepText, keptImages, keptText } from "./draft.js";
+import { listenToUser } from "./gestures.js";
 import { imageBudgetBytes } from "./images.js";
-import { loadingStages } from "./loading.js";
 import { claim } from "./locks.js";
+import { polls } from "./polls.js";
 import { reduce } from "./reduce.js";
 import * as page from "./render/page.js";
 import { Socket } from "./socket.js";
 import { initialState } from "./state.js";
 import { loadSettings, memoryStore, openStore, saveSettings } from "./storage.js";
-import { Microphone, explain } from "./voice/microphone.js";
+import { Ears } from "./voice/ears.js";
 import { Player } from "./voice/player.js";
 
-const READY_POLL_MS = 700;
-const HEALTH_POLL_MS = 2_000;
 const MAX_SAVE_WAIT_MS = 2_000; // a store that hangs must not freeze the page
 
 const store = await openStore(indexedDB).catch(() => null);
@@ -35,10 +32,7 @@ const now = { id: newId, time: Date.now };
 
 let state = initialState(loadSettings(() => localStorage));
 let isDrawing = false;
-/** @type {ReturnType<typeof setTimeout> | undefined} */
-let readinessTimer;
-/** @type {ReturnType<typeof setTimeout> | undefined} */
-let healthTimer;
+const ask = polls(dispatch, () => state);
 
 /** @param {Event} event */
 function dispatch(event) {
@@ -77,11 +71,12 @@ const player = new Player({
   onBlocked: (isBlocked) => dispatch({ type: "sound_blocked", isBlocked }),
 });
 
-const microphone = new Microphone({
+const ears = new Ears({
+  dispatch,
+  isOn: () => state.voice.mic === "on",
   // before that the server does not know the rate
   onFrame: (pcm) => state.voice.mic === "on" && socket.sendSound(pcm),
   onLevel: page.showLevel,
-  onLost: () => dispatch({ type: "microphone_off", problem: "The microphone was unplugged." }),
 });
 
 /** Where pictures of the user come in. */
@@ -92,9 +87,6 @@ const intake = {
   isOpen: () => !page.input().readOnly,
   showDrop: page.showDrop,
 };
-
-/** @type {WakeLockSentinel | null} a phone that sleeps hears nothing */
-let wakeLock = null;
 
 const socket = new Socket({
   url: `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/ws`,
@@ -142,51 +134,20 @@ function perform(effect) {
     case "settings":
       return saveSettings(() => localStorage, effect.settings);
     case "readiness":
-      return void pollReadiness();
+      return void ask.readiness();
     case "watch_hooks":
-      return void watchHooks();
+      return void ask.hooks();
     case "log_in":
       return void leaveFor("/login");
     case "microphone":
-      return void (effect.isOn ? startMicrophone(effect.deviceId) : stopMicrophone());
+      if (!effect.isOn) return ears.close();
+      player.unlock(); // we are in the user's gesture
+      return void ears.open(effect.deviceId);
     case "skip":
       return player.skip(effect.turnId, effect.index);
     case "sound":
       return player[effect.act]();
   }
-}
-
-/** @param {string} deviceId */
-async function startMicrophone(deviceId) {
-  player.unlock(); // we are in the user's gesture
-  try {
-    const rate = await microphone.start(deviceId);
-    if (rate === null) return;
-    dispatch({ type: "microphone_on", rate });
-    await listDevices();
-    await stayAwake();
-  } catch (error) {
-    dispatch({ type: "microphone_off", problem: explain(error) });
-  }
-}
-
-function stopMicrophone() {
-  microphone.stop();
-  void wakeLock?.release();
-  wakeLock = null;
-}
-
-async function listDevices() {
-  const devices = await navigator.mediaDevices.enumerateDevices().catch(() => []); // a list is not worth the microphone
-  const inputs = devices.filter(({ kind, deviceId }) => kind === "audioinput" && deviceId);
-  dispatch({ type: "devices", devices: inputs.map(({ deviceId, label }) => ({ id: deviceId, label })) });
-}
-
-/** The lock is lost with every look away, and asked for again. */
-async function stayAwake() {
-  if (state.voice.mic !== "on" || document.hidden) return;
-  wakeLock = (await navigator.wakeLock?.request("screen").catch(() => null)) ?? null;
-  if (state.voice.mic !== "on") void wakeLock?.release(); // switched off meanwhile
 }
 
 /** @param {Extract<Effect, {type: "save"}>} effect */
@@ -233,28 +194,6 @@ tabs.onmessage = ({ data }) => {
   if (data.saved && state.loaded[data.saved]?.access === "read") void load(data.saved, "read");
 };
 
-/** Until the server has loaded its model, or is gone. */
-async function pollReadiness() {
-  clearTimeout(readinessTimer);
-  const answer = await fetch("/readyz", { cache: "no-store" }).catch(() => null);
-  if (!answer) return;
-  const stages = loadingStages(answer.status, await answer.json().catch(() => null));
-  if (stages || state.loading) dispatch({ type: "loading", stages });
-  if (stages) readinessTimer = setTimeout(pollReadiness, READY_POLL_MS);
-}
-
-/** As long as their panel is open, and somebody can see it. */
-async function watchHooks() {
-  clearTimeout(healthTimer);
-  if (state.panel !== "hooks") return;
-  if (!document.hidden) {
-    const answer = await fetch("/api/hooks/processes", { cache: "no-store" }).catch(() => null);
-    dispatch({ type: "hook_health", status: answer?.status ?? 0, body: await answer?.json().catch(() => null) });
-  }
-  clearTimeout(healthTimer); // two that asked at once go on as one
-  healthTimer = setTimeout(watchHooks, HEALTH_POLL_MS);
-}
-
 async function logOut() {
   const asked = fetch("/api/logout", { method: "POST", headers: { "Content-Type": "application/json" }, body: "{}" });
   const answer = await asked.catch(() => null);
@@ -297,105 +236,25 @@ function send() {
   dispatch({ type: "submit", text: page.input().value, turnId: newId(), at: Date.now() });
 }
 
-/** @param {DOMStringMap} data */
-function answer({ action, id = "" }) {
-  dispatch({ type: "answer_approval", id, approved: action === "allow", fields: page.approvalFields() });
-}
-
-/** @param {KeyboardEvent} event */
-function pressed(event) {
-  const isInput = event.target === page.input();
-  if (event.key === "Enter" && isInput && !event.shiftKey && !event.isComposing) {
-    event.preventDefault();
-    send();
-  } else if (event.key === " " && mayTalk(event.target)) {
-    event.preventDefault();
-    if (!event.repeat) dispatch({ type: "talk", isHeld: true });
-  } else if (event.key === "Escape" && isIn(event.target, "[data-approval]")) {
-    dispatch({ type: "dismiss_approval", id: page.approvalId() });
-  } else if (event.key === "Escape" && !page.isMenuOpen()) {
-    dispatch({ type: "escape" });
-  } else if (event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey) {
-    event.preventDefault();
-    dispatch({ type: "new_conversation", id: newId(), at: Date.now() });
-  } else if (
-    event.key === "Enter" &&
-    event.target instanceof HTMLInputElement &&
-    event.target.dataset.change === "rename"
-  ) {
-    page.focusInput(); // leaving the title makes the change
-  }
-}
-
-/**
- * Space is the key of push-to-talk wherever it means nothing else; on the microphone's
- * button, too: whoever has just clicked it still has it in focus.
- *
- * @param {EventTarget | null} target
- */
-function mayTalk(target) {
-  const isField = isIn(target, "input, textarea, select, button, summary, a");
-  const isOurs = isIn(target, "[data-talk], [data-action=microphone]");
-  return state.settings.turnDetection === "push_to_talk" && state.voice.mic === "on" && (!isField || isOurs);
-}
-
-/** @param {EventTarget | null} target @param {string} selector */
-function isIn(target, selector) {
-  return target instanceof Element && target.closest(selector) !== null;
-}
-
-function listenForTalk() {
-  document.addEventListener("keyup", (event) => {
-    if (event.key !== " " || !state.voice.isHeld) return;
-    event.preventDefault(); // a button would take it for a click
-    dispatch({ type: "talk", isHeld: false });
-  });
-  document.addEventListener("pointerdown", (event) => {
-    player.resumeIfBlocked();
-    if (event.button === 0 && isIn(event.target, "[data-talk]")) dispatch({ type: "talk", isHeld: true });
-  });
-  document.addEventListener("contextmenu", (event) => {
-    if (isIn(event.target, "[data-talk]")) event.preventDefault(); // a finger that stays is no question
-  });
-  for (const end of ["pointerup", "pointercancel", "blur"])
-    window.addEventListener(end, () => state.voice.isHeld && dispatch({ type: "talk", isHeld: false }));
-  navigator.mediaDevices?.addEventListener("devicechange", () => void listDevices());
-}
-
 function listen() {
-  listenForTalk();
-  listenForPictures(intake);
-  document.addEventListener("click", ({ target }) => {
-    const element =
-      target instanceof Element ? /** @type {HTMLElement | null} */ (target.closest("[data-action]")) : null;
-    if (element?.dataset.action === "rename") page.focusTitle();
-    if (element?.dataset.action === "reconnect") socket.wake();
-    if (element?.dataset.action === "log-out") void logOut();
-    if (element?.dataset.action === "attach") page.openPicker();
-    if (element?.dataset.action === "allow" || element?.dataset.action === "deny") return answer(element.dataset);
-    const event = element && clicked(element.dataset, now);
-    if (event) dispatch(event);
+  listenToUser({
+    dispatch,
+    state: () => state,
+    now,
+    intake,
+    send,
+    written,
+    touched: () => player.resumeIfBlocked(),
+    reconnect: () => socket.wake(),
+    logOut: () => void logOut(),
   });
-  document.addEventListener("change", ({ target }) => {
-    const field = /** @type {HTMLInputElement} */ (target);
-    if (field.id === "picker") return void attach(page.picked(), intake);
-    const event = changed(field.dataset, field);
-    if (event) dispatch(event);
-  });
-  document.addEventListener("submit", (event) => {
-    event.preventDefault();
-    send();
-  });
-  document.addEventListener("keydown", pressed);
-  document.addEventListener("input", ({ target }) => target === page.input() && written());
-  document.addEventListener("scroll", page.scrolled, { capture: true, passive: true });
   document.addEventListener("error", ({ target }) => page.mediaFailed(target), { capture: true });
   document.addEventListener("load", page.followEnd, { capture: true }); // a picture that has come takes its room
   window.addEventListener("resize", page.followEnd);
   document.addEventListener("visibilitychange", () => {
     if (document.hidden) return;
     socket.wake();
-    void stayAwake();
+    void ears.stayAwake();
   });
   window.addEventListener("online", () => socket.wake());
   window.addEventListener("hashchange", () => openFromAddress());

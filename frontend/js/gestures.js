@@ -1,0 +1,128 @@
+/**
+ * What the user does, with hand and keys: events of the document → what is asked of the page.
+ *
+ * @typedef {import("./reduce.js").Event} Event
+ *
+ * @typedef {object} Desk What a gesture may set off.
+ * @property {(event: Event) => void} dispatch
+ * @property {() => import("./state.js").State} state
+ * @property {import("./actions.js").Now} now
+ * @property {import("./attaching.js").Intake} intake
+ * @property {() => void} send what is in the field
+ * @property {() => void} written the field has changed
+ * @property {() => void} touched the page, by hand: sound may be played from now on
+ * @property {() => void} reconnect
+ * @property {() => void} logOut
+ */
+
+import { changed, clicked } from "./actions.js";
+import { attach, listenForPictures } from "./attaching.js";
+import * as page from "./render/page.js";
+
+/** @param {Desk} desk */
+export function listenToUser(desk) {
+  listenForTalk(desk);
+  listenForPictures(desk.intake);
+  document.addEventListener("click", ({ target }) => tapped(desk, target));
+  document.addEventListener("change", ({ target }) => {
+    const field = /** @type {HTMLInputElement} */ (target);
+    if (field.id === "picker") return void attach(page.picked(), desk.intake);
+    const event = changed(field.dataset, field);
+    if (event) desk.dispatch(event);
+  });
+  document.addEventListener("submit", (event) => {
+    event.preventDefault();
+    desk.send();
+  });
+  document.addEventListener("keydown", (event) => pressed(desk, event));
+  document.addEventListener("input", ({ target }) => target === page.input() && desk.written());
+  document.addEventListener("scroll", page.scrolled, { capture: true, passive: true });
+}
+
+/** @param {Desk} desk @param {EventTarget | null} target */
+function tapped(desk, target) {
+  const element =
+    target instanceof Element ? /** @type {HTMLElement | null} */ (target.closest("[data-action]")) : null;
+  if (!element) return;
+  switch (element.dataset.action) {
+    case "rename":
+      return page.focusTitle();
+    case "reconnect":
+      return desk.reconnect();
+    case "log-out":
+      return desk.logOut();
+    case "attach":
+      return page.openPicker();
+    case "allow":
+    case "deny":
+      return answer(desk, element.dataset);
+  }
+  const event = clicked(element.dataset, desk.now);
+  if (event) desk.dispatch(event);
+}
+
+/** @param {Desk} desk @param {DOMStringMap} data */
+function answer({ dispatch }, { action, id = "" }) {
+  dispatch({ type: "answer_approval", id, approved: action === "allow", fields: page.approvalFields() });
+}
+
+/** @param {Desk} desk @param {KeyboardEvent} event */
+function pressed(desk, event) {
+  const { dispatch, now } = desk;
+  const isInput = event.target === page.input();
+  if (event.key === "Enter" && isInput && !event.shiftKey && !event.isComposing) {
+    event.preventDefault();
+    desk.send();
+  } else if (event.key === " " && mayTalk(desk.state(), event.target)) {
+    event.preventDefault();
+    if (!event.repeat) dispatch({ type: "talk", isHeld: true });
+  } else if (event.key === "Escape" && isIn(event.target, "[data-approval]")) {
+    dispatch({ type: "dismiss_approval", id: page.approvalId() });
+  } else if (event.key === "Escape" && !page.isMenuOpen()) {
+    dispatch({ type: "escape" });
+  } else if (event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey) {
+    event.preventDefault();
+    dispatch({ type: "new_conversation", id: now.id(), at: now.time() });
+  } else if (
+    event.key === "Enter" &&
+    event.target instanceof HTMLInputElement &&
+    event.target.dataset.change === "rename"
+  ) {
+    page.focusInput(); // leaving the title makes the change
+  }
+}
+
+/**
+ * Space is the key of push-to-talk wherever it means nothing else; on the microphone's
+ * button, too: whoever has just clicked it still has it in focus.
+ *
+ * @param {import("./state.js").State} state @param {EventTarget | null} target
+ */
+function mayTalk({ settings, voice }, target) {
+  const isField = isIn(target, "input, textarea, select, button, summary, a");
+  const isOurs = isIn(target, "[data-talk], [data-action=microphone]");
+  return settings.turnDetection === "push_to_talk" && voice.mic === "on" && (!isField || isOurs);
+}
+
+/** @param {EventTarget | null} target @param {string} selector */
+function isIn(target, selector) {
+  return target instanceof Element && target.closest(selector) !== null;
+}
+
+/** @param {Desk} desk */
+function listenForTalk({ dispatch, state, touched }) {
+  document.addEventListener("keyup", (event) => {
+    if (event.key !== " " || !state().voice.isHeld) return;
+    event.preventDefault(); // a button would take it for a click
+    dispatch({ type: "talk", isHeld: false });
+  });
+  document.addEventListener("pointerdown", (event) => {
+    touched();
+    if (event.button === 0 && isIn(event.target, "[data-talk]")) dispatch({ type: "talk", isHeld: true });
+  });
+  document.addEventListener("contextmenu", (event) => {
+    if (isIn(event.target, "[data-talk]")) event.preventDefault(); // a finger that stays is no question
+  });
+  for (const end of ["pointerup", "pointercancel", "blur"])
+    window.addEventListener(end, () => state().voice.isHeld && dispatch({ type: "talk", isHeld: false }));
+}

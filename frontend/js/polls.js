@@ -1,0 +1,44 @@
+/** What the server is asked over HTTP again and again, as long as the answer matters. */
+
+import { loadingStages } from "./loading.js";
+
+const READY_POLL_MS = 700;
+const HEALTH_POLL_MS = 2_000;
+
+/**
+ * Each of the two may be called at any time: who asks twice goes on as one.
+ *
+ * @param {(event: import("./reduce.js").Event) => void} dispatch
+ * @param {() => import("./state.js").State} state
+ */
+export function polls(dispatch, state) {
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let readinessTimer;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let healthTimer;
+
+  /** Until the server has loaded its model, or is gone. */
+  async function readiness() {
+    clearTimeout(readinessTimer);
+    const answer = await fetch("/readyz", { cache: "no-store" }).catch(() => null);
+    if (!answer) return;
+    const stages = loadingStages(answer.status, await answer.json().catch(() => null));
+    if (stages || state().loading) dispatch({ type: "loading", stages });
+    clearTimeout(readinessTimer);
+    if (stages) readinessTimer = setTimeout(readiness, READY_POLL_MS);
+  }
+
+  /** As long as their panel is open, and somebody can see it. */
+  async function hooks() {
+    clearTimeout(healthTimer);
+    if (state().panel !== "hooks") return;
+    if (!document.hidden) {
+      const answer = await fetch("/api/hooks/processes", { cache: "no-store" }).catch(() => null);
+      dispatch({ type: "hook_health", status: answer?.status ?? 0, body: await answer?.json().catch(() => null) });
+    }
+    clearTimeout(healthTimer);
+    healthTimer = setTimeout(hooks, HEALTH_POLL_MS);
+  }
+
+  return { readiness, hooks };
+}

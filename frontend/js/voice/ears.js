@@ -1,0 +1,60 @@
+/**
+ * The microphone while the page listens: switched on and off, the list of devices,
+ * and a screen that stays awake.
+ */
+
+import { Microphone, explain } from "./microphone.js";
+
+export class Ears {
+  /**
+   * @param {object} options
+   * @param {(event: import("../reduce.js").Event) => void} options.dispatch
+   * @param {() => boolean} options.isOn as the page knows it
+   * @param {(pcm: ArrayBuffer) => void} options.onFrame
+   * @param {(level: number) => void} options.onLevel 0 to 1
+   */
+  constructor({ dispatch, isOn, onFrame, onLevel }) {
+    this.dispatch = dispatch;
+    this.isOn = isOn;
+    this.microphone = new Microphone({
+      onFrame,
+      onLevel,
+      onLost: () => dispatch({ type: "microphone_off", problem: "The microphone was unplugged." }),
+    });
+    /** @type {WakeLockSentinel | null} a phone that sleeps hears nothing */
+    this.wakeLock = null;
+    navigator.mediaDevices?.addEventListener("devicechange", () => void this.#listDevices());
+  }
+
+  /** @param {string} deviceId "" = the system's */
+  async open(deviceId) {
+    try {
+      const rate = await this.microphone.start(deviceId);
+      if (rate === null) return;
+      this.dispatch({ type: "microphone_on", rate });
+      await this.#listDevices();
+      await this.stayAwake();
+    } catch (error) {
+      this.dispatch({ type: "microphone_off", problem: explain(error) });
+    }
+  }
+
+  close() {
+    this.microphone.stop();
+    void this.wakeLock?.release();
+    this.wakeLock = null;
+  }
+
+  /** The lock is lost with every look away, and asked for again. */
+  async stayAwake() {
+    if (!this.isOn() || document.hidden) return;
+    this.wakeLock = (await navigator.wakeLock?.request("screen").catch(() => null)) ?? null;
+    if (!this.isOn()) void this.wakeLock?.release(); // switched off meanwhile
+  }
+
+  async #listDevices() {
+    const devices = await navigator.mediaDevices.enumerateDevices().catch(() => []); // a list is not worth the microphone
+    const inputs = devices.filter(({ kind, deviceId }) => kind === "audioinput" && deviceId);
+    this.dispatch({ type: "devices", devices: inputs.map(({ deviceId, label }) => ({ id: deviceId, label })) });
+  }
+}
