@@ -24,7 +24,7 @@ _STRONG: Final = frozenset(
     "passwort passworter kennwort kennworter losungswort zugangscode zugangsdaten geheimnis "
     "motdepasse mdp contrasena contrasenas contrasenya senha senhas wachtwoord haslo heslo sifre parola parole "
     "losenord passord adgangskode salasana jelszo lozinka sandi motpasse parool geslo zaporka slaptazodis laluan "
-    "wiederherstellungscode wiederherstellungsschlussel notfallcode ersatzcode "
+    "schlusselinhalt wiederherstellungscode wiederherstellungsschlussel notfallcode ersatzcode "
     # Russian, Ukrainian, Greek, Hebrew, Arabic
     "пароль пароли парола токен κωδικος סיסמה סיסמא المرور "
     # Chinese, Japanese, Korean, Thai: also as a part of a longer word, see below
@@ -40,6 +40,7 @@ _WITHIN: Final = (
     "秘钥",
     "パスワード",
     "비밀번호",
+    "비번",
     "암호",
     "รหัสผ่าน",
     "المرور",
@@ -77,7 +78,7 @@ _PAIRS: Final = frozenset(
             for pair in (
                 "pass word,pass phrase,pass code,seed phrase,recovery phrase,auth token,auth code,enable secret,key base,remember me,"
                 "security answer,secret answer,one time,mat khau,kata sandi,kod dostepu,de passe,cle api,clef api,clave api,chave api,"
-                "api schlussel,api 钥,api キー,setup key,unseal key,transaction key,wlan schlussel,wifi schlussel,netzwerk schlussel"
+                "api schlussel,api 钥,api キー,setup key,unseal key,key content,secret string,transaction key,wlan schlussel,wifi schlussel,netzwerk schlussel"
             ).split(",")
         ),
     }
@@ -132,7 +133,7 @@ def strength_of(name: str) -> Strength | None:
     if not name.isascii() and any(part in name for part in _WITHIN):
         return "password"
     words = tuple(word for word in words_of(name) if not word.isdigit()) or words_of(name)
-    if words[-3:] == ("access", "key", "id"):
+    if words[-3:] == ("access", "key", "id") or words[-2:] == ("session", "id"):
         return "weak"
     if not words or len(words) > 12 or words[-1] in _NOT_AT_THE_END or words[0] in _ABOUT:
         return None
@@ -143,7 +144,7 @@ def strength_of(name: str) -> Strength | None:
         return "weak"
     if last == "token" and set(words) & _PLACES:
         return None
-    if last == "code" and len(words) > 1 and words[-2] in _CODES:
+    if last in ("code", "код", "kod", "kode") and len(words) > 1 and words[-2] in _CODES:
         return "code"
     if last in _CODES and last not in _STRONG:
         return "code"

@@ -12,7 +12,7 @@ _NOTHING: Final = re.compile(
     re.IGNORECASE,
 )
 _PLACEHOLDER: Final = re.compile(
-    r"<[^<>]{1,80}>"  # <token>
+    r"<[^<>]{1,80}>|(?:required|nullable|sometimes|confirmed)\|"  # <token>, rules of a form
     r"|\$\{|\$\(|\$[A-Za-z_][\w:.]*|\$\$"  # shells, templates
     r"|\{\{|\{%|\{[\w.]+\}|%[A-Za-z_]\w*%|%\(|%s|@[\w.]+@|\#\{|#[A-Z_]+#|__[A-Z_]+__"
     r"|!(?:secret|vault|Ref|Sub|env|include|reference)\b|ENC\[|sops|\(\(|\[\[|ref\+|op://|vault:|vault://|arn:|keyring:|"
@@ -81,6 +81,8 @@ def is_plausible(value: str, *, is_quoted: bool) -> bool:
         return is_quoted and has_digit and not _RULE.search(value) and len(value) <= 100
     if has_digit:
         return not value.isdigit() or len(value) >= 6
+    if is_quoted and is_jumbled(value):
+        return True
     if _IDENTIFIER.match(value):  # letters alone: a word, a type, a name
         if len(value) >= 20 and value.islower() and "_" not in value:
             return True

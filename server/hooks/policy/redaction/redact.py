@@ -10,6 +10,7 @@ from server.hooks.policy.redaction.key_names import STRONG, strength_of
 from server.hooks.policy.redaction.plausible import is_plausible, is_random, is_word
 from server.hooks.policy.redaction.scan import secrets_in, secrets_in_each
 from server.hooks.policy.redaction.spans import REDACTED, Span, replaced
+from server.hooks.policy.redaction.words import words_of
 
 _DEEPEST: Final = 64
 _LEAST_KEY: Final = 12
@@ -111,7 +112,7 @@ class _Walk:
             return {
                 name: self._take("named") if isinstance(item, str) and item else item for name, item in value.items()
             }
-        if around.label is not None and isinstance(key, str) and key.lower() in _VALUES:
+        if around.label is not None and isinstance(key, str) and _last_word(key) in _VALUES:
             return self._named(around.label, value, depth)
         return None
 
@@ -227,6 +228,12 @@ class _Walk:
 _NO_SECRETS: Final = frozenset("user username login name email mail host url path kind type id".split()) - {"id"}
 
 
+def _last_word(key: str) -> str:
+    """`ParameterValue`: value."""
+    words = words_of(key)
+    return words[-1] if words else key.lower()
+
+
 class _Around:
     """What the keys of one object say about each other."""
 
@@ -238,7 +245,7 @@ class _Around:
             (
                 value
                 for key, value in given.items()
-                if isinstance(key, str) and isinstance(value, str) and key.lower() in _LABELS
+                if isinstance(key, str) and isinstance(value, str) and _last_word(key) in _LABELS
             ),
             None,
         )

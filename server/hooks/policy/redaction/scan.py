@@ -17,7 +17,7 @@ from server.hooks.policy.redaction.rules.neighbours import pair_spans, pointed_s
 from server.hooks.policy.redaction.rules.prose import prose_spans
 from server.hooks.policy.redaction.rules.providers import provider_spans
 from server.hooks.policy.redaction.rules.recovery import recovery_code_spans, seed_phrase_spans
-from server.hooks.policy.redaction.rules.tables import table_spans
+from server.hooks.policy.redaction.rules.tables import insert_spans, table_spans
 from server.hooks.policy.redaction.spans import REDACTED, Span, merged
 from server.hooks.policy.redaction.views import encoded_in, views_of
 
@@ -30,6 +30,7 @@ RULES: Final[tuple[Callable[[Page], Iterator[Span]], ...]] = (
     code_spans,
     recovery_code_spans,
     seed_phrase_spans,
+    insert_spans,
     pointed_spans,
     pair_spans,
 )

@@ -156,6 +156,9 @@ HOSTILE = (
     "1234 ", "recovery codes ", "recovery codes: aa1a1 bb2b2 ", "seed phrase: ", "seed abc ", "\\", '\\"', "curl -u a ", "mysql ", "cookie: ", "cookie=a;", "|",
     " password |", "password,a\n", "bearer ", "Authorization: ", "$2b$", "$1$aaaaaaaaaaaaaaaaa", "PASS ", "/reset/", "Aa1", "password: {", 'password":{"value',
     "password: [", "password:\n - a", "net use ", ":AA", "@tcp(", "a:b@tcp(", "密码", "password is ", "echo a | chpasswd ", "ßéł", "İ", "password=$", "password>", "password(",
+    "password a ", "password for: ", "as password ", "password? ", "%3A", "&quot;", '"-a", ', "cGFzc3dvcmQ9MTIzNDU2 ", "cGFzc3dvcmQ9MTIzNDU2", "hooks.a/", "login: a / ",
+    "getConnection(a, ", "LOGIN a ", "assword: send ", "WIFI:T:", "<D>AAAA", "thin:a/", "unlock a ", "jwt.sign(a,", "BEGIN RSA PRIVATE KEY-----", "secret (", "secret [a] ",
+    "key 1", "code 1234 ", "safe 1-", "助记词 山 ", "password b2 key1 token2 ", "insert into a (", "insert into a (password) values ('a', ", "<password a=\"b\" ", "PAT ",
 )  # fmt: skip
 
 

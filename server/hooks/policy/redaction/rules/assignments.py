@@ -38,7 +38,7 @@ _WRAPPED: Final = re.compile(
 )
 _VALUE_KEY: Final = re.compile(
     r"\\{0,3}[\"'],?\s{0,40}(?:<[/\w]+>\s*)*[\{<,]?\s*\\{0,3}[\"']?(?:value|string|default)\\{0,3}[\"']?\s*[:=>]\s*|\s*\n\s*value: *"
-    r"|[\"'][^<>\n]{0,80}>\s*<value>|</key>\s*<string>",
+    r"|[\"']?[^<>\n]{0,80}>\s*<value>|</key>\s*<string>",
     re.IGNORECASE,
 )
 _PREFIXES: Final = re.compile(
@@ -82,6 +82,7 @@ def named_spans(page: Page, names: Sequence[Name]) -> Iterator[Span]:
 def _values(text: str, name: Name) -> Iterator[Span]:
     place = _place(text, name)
     if place is None:
+        yield from _beside(text, name)
         return
     strength, at, how = name.strength, place.at, place.how
     if strength == "code":
@@ -102,8 +103,14 @@ def _values(text: str, name: Name) -> Iterator[Span]:
     elif prefix := _PREFIXES.match(text, at):
         at = prefix.end()
     yield from _one(text, at, strength, place)
-    if how != "argument" and (row := _VALUE_KEY.match(text, name.end)):  # {"name": "DB_PASSWORD", "value": …}
-        yield from _one(text, row.end(), strength, _Place(row.end(), "assign", "", is_told=False))
+    if how != "argument":
+        yield from _beside(text, name)
+
+
+def _beside(text: str, name: Name) -> Iterator[Span]:
+    """`{"name": "DB_PASSWORD", "value": …}`, `<Password><Value>…`"""
+    if row := _VALUE_KEY.match(text, name.end):
+        yield from _one(text, row.end(), name.strength, _Place(row.end(), "assign", "", is_told=False))
 
 
 def _place(text: str, name: Name) -> _Place | None:

@@ -10,17 +10,17 @@ from server.hooks.policy.redaction.spans import Span
 _ENDS: Final = ("code", "codice")
 """Of words in messages that tell one: Sicherheitscode, one-time-code."""
 _WHOLE: Final = frozenset(
-    "kode kod kood koodi kodu codigo otp pin tan one-time combination combo kombination unlock confirm verify login sign-in entsperren".split()
+    "kode kod kodunuz kood koodi kodu codigo otp pin tan one-time combination combo kombination unlock confirm verify login sign-in entsperren".split()
 )
-_FOREIGN: Final = tuple("código код 验证码 驗證碼 認証コード 確認コード 인증번호 인증코드".split())
+_FOREIGN: Final = tuple("código код xác 验证码 驗證碼 認証コード 確認コード 인증번호 인증코드".split())
 _BEFORE_CHARS: Final = 64
 _BEHIND_CHARS: Final = 56
 _DIGITS: Final = re.compile(r"\d{4}|\d{2,3}[ -]\d{2,3}")
 _CODE_NEAR: Final = re.compile(
-    r"(?P<b>(?:door|gate|alarm|lock|safe|entry|garage|voicemail|tür|haus|tor|tresor|verification|security|log-?in|sign-?in|one[- ]time|confirmation|authenti\w+|2fa|access|pairing|sms|"
+    r"(?P<b>(?:door|gate|alarm|schließfach|garten|keller|büro|office|building|room|vault|bike|lock|safe|entry|garage|voicemail|tür|haus|tor|tresor|verification|security|log-?in|sign-?in|one[- ]time|confirmation|authenti\w+|2fa|access|pairing|sms|"
     r"bestätigungs|verifizierungs|sicherheits|anmelde|einmal|vérification|verificación|verifica|verificação|проверки|подтверждения|"
     r"(?:your|ihr|dein|votre|ton|tu|tuo|su|seu|vaš|ваш|твой|tw[oó]j|jouw|uw|din|ditt|teie|sinun|váš|tvůj)(?: \w{2,16})?)[- ]?(?:code|kode?|kood|koodi|codigo|código|codice|код|passcode|password|passwort|pin|tan|otp)"
-    r"|otp|验证码|驗證碼|認証コード|確認コード|인증번호)"
+    r"|otp|kodunuz|mã xác \w+|验证码|驗證碼|認証コード|確認コード|인증번호)"
     r"[^\d\n]{0,24}(?:\n\s{0,8})?(?P<s>\d{3}[ -]\d{3}|\d{4,8})(?![A-Za-z0-9_:/-]|\.\d)",
     re.IGNORECASE,
 )
@@ -44,6 +44,11 @@ _CODE_FOR: Final = re.compile(
 _CODE_ALONE: Final = re.compile(
     r"\b(?:code|kode?|código|codice|код|kodu|pin|otp|tan)\s?[:：]\s?(?P<s>\d{3}[ -]\d{3})(?![\w.:/-])", re.IGNORECASE
 )
+_LOCKS: Final = r"(?:door|gate|alarm|safe|lock|garage|entrance|house|building|office|phone|card|sim|porte|portail|immeuble|puerta|portón|porta|portone|tür|haustür|tor|karte|handy|deur|дверь|домофон\w*)"
+_CODE_IS: Final = re.compile(
+    rf"\b(?:code|kode?|pin|código|codice|код)\s(?:[^\W\d_][\w']{{0,11}}\s){{1,3}}{_LOCKS}\s(?:is|ist|est|es|è|é|er|är)\s(?P<s>\d{{4,8}})(?![\w:/-]|\.\d)",
+    re.IGNORECASE,
+)
 _UNLOCKS: Final = re.compile(
     r"(?:unlock|entsperr|open|öffne|déverrouill|desbloque|ouvr|abr)\w*\s(?:[\w']{1,12}\s){0,4}?(?:with|mit|using|avec|con|com)\s(?P<s>\d{4,8})(?![\w.:/-])",
     re.IGNORECASE,
@@ -52,7 +57,17 @@ _COMBINATION: Final = re.compile(
     r"(?:combination|combo|kombination|combinaison|combinación|lock|locker|safe|tresor|schloss)\b[^\n\d]{0,24}(?P<s>\d{1,2}(?:[- ]\d{1,2}){2,4})(?![\w.:/-])",
     re.IGNORECASE,
 )
-_SHAPES: Final = (_CODE_NEAR, _CODE_BEFORE, _CODE_YOURS, _CODE_TO, _CODE_FOR, _CODE_ALONE, _UNLOCKS, _COMBINATION)
+_SHAPES: Final = (
+    _CODE_NEAR,
+    _CODE_BEFORE,
+    _CODE_YOURS,
+    _CODE_TO,
+    _CODE_FOR,
+    _CODE_ALONE,
+    _CODE_IS,
+    _UNLOCKS,
+    _COMBINATION,
+)
 
 
 def code_spans(page: Page) -> Iterator[Span]:

@@ -36,7 +36,7 @@ def _is_chosen(value: str) -> bool:
 
 def _is_odd(value: str) -> bool:
     """No word and no name: with a digit or a sign, or jumbled."""
-    return is_mixed(value, 5) or is_jumbled(value)
+    return not value.startswith(("utf8", "latin1")) and (is_mixed(value, 5) or is_jumbled(value))
 
 
 def _is_url_password(value: str) -> bool:
@@ -127,6 +127,10 @@ _RULES: Final = tuple(
         ("login", ".equals(", rf"(?i:(?<=pwd)|(?<=pass)|(?<=password)|(?<=passwd)|(?<=secret)|(?<=token))\.equals\({_Q}(?P<s>[^\"'`\n]{{4,128}}){_Q}", _is_odd),
         # a login after the word for one
         *(("login", word, rf"{word}\w{{0,8}}[\"']? ?[:=] ?[\"'`]?[\w.@+-]{{2,64}}(?: ?[/|:] ?| (?:and|und|y|et|e) )(?P<s>[^\s\"'`,*/]{{5,64}})(?=[\"'`,.\s]|\Z)", _is_odd) for word in ("reds", "redentials", "ugangsdaten", "ogin", "ogindaten", "dentifiants", "redenciales", "redenziali", "nmeldung")),
+        ("login", ": EAP \"", r": EAP \"(?P<s>[^\"\n]{4,128})\"", _is_value),
+        ("login", ": XAUTH \"", r": XAUTH \"(?P<s>[^\"\n]{4,128})\"", _is_value),
+        ("login", "\"AUTH\" \"", r"\"AUTH\" (?:\"[^\"\n]{1,64}\" )?\"(?P<s>[^\"\n]{4,256})\"", _always),
+        ("k3s_token", "K10", r"K10[a-f0-9]{64}::(?P<s>[\w:]{20,160})", _always),
         # generated parts of invitations
         ("invitation", "chat.whatsapp.com/", r"chat\.whatsapp\.com/(?P<s>[A-Za-z0-9]{20,24})", _always),
         ("invitation", "shared_invite/", r"shared_invite/(?P<s>[\w~-]{16,128})", _always),

@@ -9,7 +9,7 @@ from server.hooks.policy.redaction.page import Page, occurrences
 
 # The parts by which names are found; whether such a name promises a secret is for `strength_of` to say.
 _STEMS: Final = tuple(
-    "pass pwd pw psk secret token key cred auth cookie sess sid jwt pin puk cvv cvc otp tan code mnemonic seed magic "
+    "bearer pass pwd pw psk secret token key cred auth cookie sess sid jwt pin puk cvv cvc otp tan code mnemonic seed magic "
     "signature license kennwort parol senha wachtwoord hesl hasl sifre losen adgangskode sala jelsz lozink _pat -pat sandi mdp "
     "schluessel clave chave remember webhook geheimnis zugangs salt community contrasen authenticator parool geslo zaporka slaptazod laluan".split()
 )
@@ -17,7 +17,7 @@ _WHOLE: Final = frozenset(("PAT", "pat"))
 _FOREIGN_STEMS: Final = tuple(
     "passwört contraseñ jelszó hasł şifre lösen khẩu пароль парол токен κωδικός סיסמה סיסמא المرور 密码 密碼 口令 令牌 密钥 密鑰 秘钥 "
     "पासवर्ड رمز السر گذرواژه парола лозинк キー slaptažod ססמה parolă "
-    "パスワード 合言葉 暗証番号 비밀번호 암호 토큰 รหัสผ่าน 验证码 schlüssel clé".split()
+    "パスワード 合言葉 暗証番号 비밀번호 비번 암호 토큰 รหัสผ่าน 验证码 schlüssel clé".split()
 )
 _LONGEST: Final = 64
 _BACKWARDS: Final = re.compile(r"[\w.\-]*")
@@ -27,7 +27,7 @@ _FIRST_WORDS: Final = frozenset(
     "refresh id bot session webhook client deploy security verification license pairing".split()
 )
 _VERBS: Final = frozenset("use using no with without have has change verify show need forgot".split())
-_SECOND_WORD: Final = re.compile(r" (?:(?:word|code|phrase|hash)(?![\w])|key(?=[:= ]))", re.IGNORECASE)
+_SECOND_WORD: Final = re.compile(r" (?:(?:word|code|phrase|hash|content|string)(?![\w])|key(?=[:= ]))", re.IGNORECASE)
 _ESCAPES: Final = frozenset("nrt")
 KEY_OR_PASSWORD: Final = frozenset("clave chave clé cle".split())
 """Words for both: weak, unless a verb leads to the value."""

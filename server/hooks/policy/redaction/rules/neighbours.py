@@ -88,7 +88,7 @@ _MAIL_AND: Final = re.compile(
 
 
 _ADMIN_AND: Final = re.compile(
-    r"(?<![\w/.@-])(?:admin|root|administrator|sa|postgres|guest):(?P<s>(?=[^\s:]*[^\W\d_])(?=[^\s:]*\d)[^\s:/,;|<>\"']{6,64})(?=[\s,;|\"']|\Z)"
+    r"(?<![\w/.@-])(?<!chown )(?:admin|root|administrator|sa|postgres|guest):(?P<s>(?=[^\s:]*[^\W\d_])(?=[^\s:]*\d)[^\s:/,;|<>\"']{6,64})(?=[\s,;|\"']|\Z)"
 )
 _ADMINS: Final = ("admin:", "root:", "administrator:", "sa:", "postgres:", "guest:")
 _USER_AND: Final = re.compile(r" / (?P<s>[^\s,;|<>\"'/]{6,64})(?=[\s,;|\"']|\Z)")

@@ -172,6 +172,7 @@ anyscale_key          esecret_                      [a-z0-9]{20,}               
 brave_key             BSA                           [\\w-]{27}(?![\\w-])                           api.search.brave.com
 browserbase_key       bb_live_|bb_test_             [\\w-]{20,}                                    docs.browserbase.com
 bitrise_token         sec_                          [\\w-]{40,}                                    devcenter.bitrise.io
+swarm_token           SWMTKN-1-                     [a-z0-9-]{40,}                                 docs.docker.com, swarm mode
 ngrok_token           cr_                           [A-Za-z0-9_]{40,}                              ngrok.com
 """
 

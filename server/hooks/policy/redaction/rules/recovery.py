@@ -34,6 +34,7 @@ _SEED: Final = re.compile(
 _SEED_WORDS: Final = tuple(
     "seed mnemonic phrase wallet words: wörter: 助记词 助記詞 ニーモニック 니모닉 시드 semilla мнемо фраз".split()
 )
+_IN_NO_LIST: Final = frozenset("and with for the that this you are not but from have und der die das mit".split())
 _LONGEST_LIST: Final = 800
 
 
@@ -76,4 +77,6 @@ def seed_phrase_spans(page: Page) -> Iterator[Span]:
 def _is_seed(phrase: str) -> bool:
     """Words of three to eight letters, as all lists of such words have them, or single signs."""
     words = re.findall(r"[^\W\d_]+", phrase)
-    return all(not word.isascii() or 3 <= len(word) <= 8 for word in words)
+    return _IN_NO_LIST.isdisjoint(word.lower() for word in words) and all(
+        not word.isascii() or 3 <= len(word) <= 8 for word in words
+    )

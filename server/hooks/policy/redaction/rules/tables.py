@@ -1,11 +1,11 @@
-"""Tables with a column of secrets: Markdown, CSV, TSV."""
+"""Tables with a column of secrets: Markdown, CSV, TSV, and what SQL inserts into one."""
 
 import re
 from collections.abc import Generator, Iterator, Sequence
 from typing import Final
 
 from server.hooks.policy.redaction.key_names import strength_of
-from server.hooks.policy.redaction.page import Page
+from server.hooks.policy.redaction.page import Page, occurrences
 from server.hooks.policy.redaction.plausible import is_plausible
 from server.hooks.policy.redaction.rules.names import Name
 from server.hooks.policy.redaction.spans import Span
@@ -83,3 +83,25 @@ def _cells(cells: list[str], columns: list[int], at: int) -> Iterator[Span]:
         if is_plausible(value, is_quoted=False) or (value.isdigit() and 4 <= len(value) <= 8):
             start = starts[column] + cell.index(value)
             yield Span(start, start + len(value), "table")
+
+
+_INSERT: Final = re.compile(r"\((?P<c>[^()]{1,800})\)\s*VALUES\s*(?=\()", re.IGNORECASE)
+_ROW: Final = re.compile(r"\(((?:'(?:[^'\\]|''|\\.){0,2000}'|[^'()]){1,8000})\)\s*,?\s*")
+_FIELD: Final = re.compile(r"\s*(?:[NE]?'((?:[^'\\]|''|\\.){0,2000})'|([^,']{0,200}))(?:,|\Z)")
+
+
+def insert_spans(page: Page) -> Iterator[Span]:
+    """`INSERT INTO users (name, password) VALUES ('anna', '…'), …`"""
+    text = page.text
+    for at in occurrences(page.lower, "insert into") if "insert" in page.low_index else ():
+        insert = _INSERT.search(text, at, at + 1200)
+        if insert is None:
+            continue
+        titles = [title.strip(' `"[]\r\n\t') for title in insert["c"].split(",")]
+        columns = {index for index, title in enumerate(titles) if strength_of(title) in ("password", "strong")}
+        place = insert.end()
+        while columns and (row := _ROW.match(text, place)):
+            for index, field in enumerate(_FIELD.finditer(text, row.start(1), row.end(1))):
+                if index in columns and field[1] and is_plausible(field[1], is_quoted=True):
+                    yield Span(field.start(1), field.end(1), "table")
+            place = row.end()
