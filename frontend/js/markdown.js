@@ -10,11 +10,13 @@
  *   | {type: "code", language: string, lines: Line[]}
  *   | {type: "list", start: number | null, items: Block[][]}
  *   | {type: "quote", blocks: Block[]}
+ *   | import("./markdown_table.js").Table
  *   | {type: "rule"}} Block
  * @typedef {{text: string, at: number}} Line
  */
 
 import { parseInline } from "./markdown_inline.js";
+import { isTableAt, parseTable } from "./markdown_table.js";
 
 const MAX_DEPTH = 8;
 const FENCE = /^ {0,3}(`{3,}|~{3,})([^`]*)$/;
@@ -75,6 +77,7 @@ function parseBlock(lines, start, depth) {
   if (heading) return [parseHeading(line, heading), start + 1];
   if (depth < MAX_DEPTH && QUOTE.test(line.text)) return parseQuote(lines, start, depth);
   if (depth < MAX_DEPTH && ITEM.test(line.text)) return parseList(lines, start, depth);
+  if (isTableAt(lines, start)) return parseRows(lines, start);
   return parseParagraph(lines, start);
 }
 
@@ -169,11 +172,23 @@ function startsItem(line) {
 }
 
 /** @param {Line[]} lines @param {number} start @returns {[Block, number]} */
+function parseRows(lines, start) {
+  let end = start + 2;
+  while (end < lines.length && !endsText(lines, end)) end += 1;
+  return [parseTable(lines.slice(start, end)), end];
+}
+
+/** @param {Line[]} lines @param {number} start @returns {[Block, number]} */
 function parseParagraph(lines, start) {
   let end = start + 1;
-  while (end < lines.length && !isBlank(lines[end]) && !startsBlock(/** @type {Line} */ (lines[end]))) end += 1;
+  while (end < lines.length && !endsText(lines, end) && !isTableAt(lines, end)) end += 1;
   const inner = lines.slice(start, end).map((line) => cutLine(line, indentUpTo(line, 1000)));
   return [{ type: "paragraph", inline: parseInline(inner) }, end];
+}
+
+/** @param {Line[]} lines @param {number} index */
+function endsText(lines, index) {
+  return isBlank(lines[index]) || startsBlock(/** @type {Line} */ (lines[index]));
 }
 
 /** @param {Line} line */
@@ -210,6 +225,8 @@ function blockText(block) {
       return block.items.map((blocks) => blocks.map(blockText).join(" ")).join(" ");
     case "quote":
       return block.blocks.map(blockText).join(" ");
+    case "table":
+      return [block.head, ...block.rows].map((row) => row.map(inlineText).join(", ")).join("; ");
     case "rule":
       return "";
   }

@@ -24,6 +24,10 @@ function outline(node) {
       return `[quote|${outline(node.blocks)}]`;
     case "rule":
       return "[rule]";
+    case "table":
+      return `[table:${node.align.map((side) => side?.[0] ?? "-").join("")}|${[node.head, ...node.rows]
+        .map((row) => row.map(outline).join(","))
+        .join(";")}]`;
     case "paragraph":
       return `(${outline(node.inline)})`;
     default:
@@ -32,6 +36,11 @@ function outline(node) {
 }
 
 const CASES = [
+  ["| a | **b** |\n|---|--:|\n| 1 | 2 |\n\nafter", "[table:-r|a,[strong|b];1,2](after)"],
+  ["a | b\n:-- | :-:\n1\n1 | 2 | 3", "[table:lc|a,b;1,;1,2]"],
+  ["Here:\n| a |\n|---|\n| x\\|y |\n- z", "(Here:)[table:-|a;x|y][list:-|(z)]"],
+  ["| a | b |\n|---|\n| 1 | 2 |", "(| a | b |⏎|---|⏎| 1 | 2 |)"],
+  ["| a | b |", "(| a | b |)"],
   ["one\ntwo\n\nthree", "(one⏎two)(three)"],
   [
     "**bold** and *soft* and ~~gone~~ and ***both***",
@@ -86,7 +95,7 @@ test("only http and https may be followed", () => {
 });
 
 test("every piece of text knows its place in the source", () => {
-  const source = "# A *b*\n\n> - c **d\n>   e**\n> \n> f\n\n```\ng\n  h\n```\n1. `i` [j](https://k.l)";
+  const source = "# A *b*\n\n> - c **d\n>   e**\n> \n> f\n\n```\ng\n  h\n```\n1. `i` [j](https://k.l)\n\n| m |  n\n|-|-\n|o| *p* |";
   const pieces = [];
   const walk = (node) => {
     if (Array.isArray(node)) node.forEach(walk);
@@ -102,6 +111,7 @@ test("every piece of text knows its place in the source", () => {
 
 test("what is read out has no marks in it", () => {
   assert.equal(plainText("# A\n\n- **b** `c`\n- [d](https://e.f)\n\n---"), "A b c d");
+  assert.equal(plainText("| a | b |\n|---|---|\n| 1 | `2` |"), "a, b; 1, 2");
 });
 
 test("hostile text takes no time: brackets, stars, backticks, quotes, lists", { timeout: 20_000 }, () => {
@@ -118,6 +128,9 @@ test("hostile text takes no time: brackets, stars, backticks, quotes, lists", { 
     "_a_".repeat(50_000),
     "[a](".repeat(50_000),
     "\\".repeat(100_000),
+    "|a".repeat(50_000) + "\n" + "|-".repeat(50_000) + "|x",
+    "|a\n|-\n".repeat(20_000),
+    "|a|\n".repeat(20_000),
   ];
 
   for (const text of hostile) parseMarkdown(text);

@@ -38,9 +38,37 @@ function blockView(block, said) {
       return listView(block, said);
     case "quote":
       return h("blockquote", {}, blocksView(block.blocks, said));
+    case "table":
+      return tableView(block, said);
     case "rule":
       return h("hr");
   }
+}
+
+/** Scrolls by itself where it is wider than the page. @param {import("../markdown_table.js").Table} table @param {number} said */
+function tableView({ align, head, rows }, said) {
+  const cells = (/** @type {string} */ tag, /** @type {Inline[][]} */ row) =>
+    row.map((inline, column) =>
+      h(
+        tag,
+        { class: align[column] && `align-${align[column]}`, scope: tag === "th" ? "col" : null },
+        inlineView(inline, said),
+      ),
+    );
+  return h(
+    "div",
+    { class: "table", role: "region", "aria-label": "Table", tabindex: "0" },
+    h(
+      "table",
+      {},
+      h("thead", {}, h("tr", {}, cells("th", head))),
+      h(
+        "tbody",
+        {},
+        rows.map((row) => h("tr", {}, cells("td", row))),
+      ),
+    ),
+  );
 }
 
 /** @param {import("../markdown.js").Line[]} lines @param {number} said @returns {Child[]} */
