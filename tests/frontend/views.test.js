@@ -10,6 +10,7 @@ import { h, memo } from "../../frontend/js/render/dom.js";
 import { headerView } from "../../frontend/js/render/header_view.js";
 import { hooksView } from "../../frontend/js/render/hooks_view.js";
 import { inspectorView } from "../../frontend/js/render/inspector_view.js";
+import { errorView } from "../../frontend/js/render/lines_view.js";
 import { sidebarView } from "../../frontend/js/render/sidebar_view.js";
 import { skillsView } from "../../frontend/js/render/skills_view.js";
 import { loadSettings, memoryStore, saveSettings } from "../../frontend/js/storage.js";
@@ -209,6 +210,14 @@ test("retry is offered for the last turn alone, and only while it can be sent", 
     [false],
   );
   assert.equal(textOf(conversationView(page.state)).split("Not answered").length - 1, 2);
+});
+
+test("an error says what to do before what was found, and once how long to wait", () => {
+  const found = "api.example is rate-limiting";
+  const error = { type: "error", code: "provider_rate_limited", message: found, retry_after_ms: 19_500 };
+
+  assert.equal(textOf(errorView(error)), `The model's server asks for a pause. Retry in 20 s. ${found}`);
+  assert.equal(textOf(errorView({ type: "error", code: "unheard_of", message: "Odd." })), "Odd.");
 });
 
 test("an unverified hook is offered to be left out", () => {

@@ -7,7 +7,9 @@
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
 
-/** What the user can do about it, where the message alone does not say. @type {Record<string, string>} */
+const WAIT = "Wait a moment, then retry.";
+
+/** What happened and what the user can do about it, in words for everybody. @type {Record<string, string>} */
 const CURES = {
   provider_unreachable: "The model does not answer. Check that it runs and that its address is right, then retry.",
   provider_auth: "The model's server refused the key. Ask whoever runs this server to check it.",
@@ -49,7 +51,9 @@ export function noticeView({ code, level, message }, canDismiss) {
 
 /** @param {import("../frames.js").ErrorFrame} error */
 export function errorView({ code, message, path, retry_after_ms }) {
-  const wait = retry_after_ms ? ` Try again in ${Math.max(1, Math.ceil(retry_after_ms / 1000))} s.` : "";
+  const wait = retry_after_ms ? `Retry in ${Math.max(1, Math.ceil(retry_after_ms / 1000))} s.` : "";
+  const cure = CURES[code];
+  const advice = cure?.includes(WAIT) && wait ? cure.replace(WAIT, wait) : [cure, wait].filter(Boolean).join(" ");
   return h(
     "div",
     { class: "line line-error", role: "alert", "data-code": code },
@@ -57,8 +61,8 @@ export function errorView({ code, message, path, retry_after_ms }) {
     h(
       "p",
       {},
-      message,
-      h("span", { class: "cure" }, ` ${CURES[code] ?? ""}${wait}`),
+      advice && h("span", { class: "cure" }, `${advice} `),
+      h("span", { class: "details" }, message),
       path && !message.includes(path) && h("code", {}, path),
     ),
   );

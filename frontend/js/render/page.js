@@ -110,7 +110,8 @@ export function scrolled() {
 
 export function followEnd() {
   const scroll = document.getElementById("scroll");
-  if (scroll && isAtEnd) scroll.scrollTop = scroll.scrollHeight;
+  const hasTurns = document.querySelector(".turns") !== null; // what stands in an empty conversation is read from its start
+  if (scroll && isAtEnd) scroll.scrollTop = hasTurns ? scroll.scrollHeight : 0;
 }
 
 /** @returns {HTMLTextAreaElement} */
