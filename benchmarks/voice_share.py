@@ -3,6 +3,7 @@
 import asyncio
 import json
 import time
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -103,7 +104,7 @@ async def _turn(socket: ClientConnection, talker: "_Talker", share: Share) -> No
     raise ConnectionError("the server closed in the middle of a turn")
 
 
-class _Talker:
+class _Talker(ABC):
     """`decided_s`: when the server was given what ended the utterance."""
 
     def __init__(self, socket: ClientConnection) -> None:
@@ -111,14 +112,16 @@ class _Talker:
         self._socket = socket
         self._windows = _question()
 
+    @abstractmethod
     async def ask(self) -> None:
-        raise NotImplementedError
+        """Speak, and set `decided_s`. Cancelled when the turn has ended."""
 
     async def _speak(self) -> None:
         """Faster than anybody can: the server judges it as it comes."""
         for at in range(0, len(self._windows), _WINDOWS_A_MESSAGE):
             await self._socket.send(b"".join(self._windows[at : at + _WINDOWS_A_MESSAGE]))
 
+    @abstractmethod
     def notice(self, frame: dict[str, Any]) -> None:
         """What the server says of it."""
 
@@ -132,6 +135,9 @@ class _Pressed(_Talker):
         await asyncio.sleep(0.1)
         self.decided_s = time.perf_counter()
         await self._socket.send('{"type":"speech_end"}')
+
+    def notice(self, frame: dict[str, Any]) -> None:
+        """The key has decided."""
 
 
 class _Free(_Talker):
