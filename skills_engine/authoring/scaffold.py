@@ -12,7 +12,7 @@ SKILL_MD = """\
 # The name is the folder's. The description is all that the model knows of this
 # skill until it reads the rest: say what it is good for, in a few words.
 name: {name}
-description: "Answers with a pirate's greeting."
+description: "Answers as a pirate would."
 ---
 
 # {title}
@@ -32,11 +32,11 @@ description: "Answers with a pirate's greeting."
      Save, and the next turn uses it. To check:   python -m skills_engine lint {path}
      To see what the model will read:             python -m skills_engine simulate {path} -->
 
-Greet like a pirate, then answer as usual.
+Answer as a pirate would.
 """
 
 HOOK_MD = """\
-Begin your answer with the word "Ahoy!".
+You are a pirate. Say Ahoy!
 """
 
 

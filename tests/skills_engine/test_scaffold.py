@@ -21,7 +21,7 @@ def test_a_new_skill_loads_with_its_hook_and_lint_is_content(tmp_path: Path) -> 
         ("word-of-the-day", "word-of-the-day", True)
     ]
     assert [(hook.name, hook.timing, hook.content) for hook in snapshot.hooks(None)] == [
-        ("greeting", "after_user_input", 'Begin your answer with the word "Ahoy!".')
+        ("greeting", "after_user_input", "You are a pirate. Say Ahoy!")
     ]
     assert lint(folder.parent) == {folder: []}
     assert [entry.name for entry in folder.parent.iterdir()] == ["word-of-the-day"]
@@ -38,7 +38,7 @@ def test_its_page_says_how_to_go_on(tmp_path: Path) -> None:
 
 def test_its_description_may_be_written_over_with_any_sentence(tmp_path: Path) -> None:
     page = new_skill("tutor", tmp_path) / "SKILL.md"
-    page.write_text(page.read_text().replace("Answers with a pirate's greeting.", "Greets: it says #1."))
+    page.write_text(page.read_text().replace("Answers as a pirate would.", "Greets: it says #1."))
 
     snapshot = load_snapshot(tmp_path)
     assert snapshot.diagnostics == ()
