@@ -15,6 +15,13 @@ step() { # NAME COMMAND…
     "$@" || failed+=("$name")
 }
 
+finish() { # PID LOG: what was begun beside the rest
+    wait "$1"
+    local status=$?
+    cat "$2"
+    return $status
+}
+
 scripts/setup.sh test || exit 1
 
 chromium=""
@@ -35,10 +42,22 @@ marks=""
 [ -n "$chromium" ] || marks="not browser"
 [ "${ALLOW_SKIP:-}" = 1 ] || export FAIL_ON_SKIP=1
 
-step "lint and types" scripts/check.sh
-step "the page (node)" scripts/node-tests.sh
-# one file to one worker: a file's tests share servers and browsers
-step "everything else (pytest)" .venv/bin/pytest -n 2 --dist loadfile -m "$marks" "$@"
+# Beside the tests, which wait for servers and browsers half of the time; told when they have ended.
+mkdir -p .cache
+(
+    ended=0
+    scripts/check.sh || ended=1
+    scripts/node-tests.sh || ended=1
+    exit $ended
+) >.cache/check.log 2>&1 &
+beside=$!
+trap 'kill $beside 2>/dev/null' EXIT
+
+# One file to one worker: a file's tests share servers and browsers. In the order of tests/conftest.py.
+step "the server and the page in a browser (pytest)" \
+    .venv/bin/pytest -n 3 --dist loadfile --no-loadscope-reorder -m "$marks" "$@"
+step "lint and types, the page (node)" finish $beside .cache/check.log
+trap - EXIT
 
 echo
 echo "━━ $((SECONDS - started)) s in all"

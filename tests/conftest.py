@@ -28,14 +28,39 @@ SLOW = (
 )
 """Files that start the real server, the real model or real hooks anew for each test; `make check` leaves them out."""
 
+LONG = (
+    "e2e/test_voice.py",
+    "storage/test_processes.py",
+    "talk/",
+    "speech/test_engines.py",
+    "speech/test_corpus.py",
+    "gateway/rest/test_fuzz.py",
+    "hostile/test_hostile_frames.py",
+    "llm/test_embedded_process.py",
+    "llm/test_decision_quality.py",
+    "e2e/",
+    "hooks/",
+)
+"""Begun first, in this order: a file goes to one worker, and none should be left with a long one at the end."""
+
 _HERE = Path(__file__).parent
 _skipped: list[str] = []
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if item.path.is_relative_to(_HERE) and item.path.relative_to(_HERE).as_posix().startswith(SLOW):
+        if _name(item).startswith(SLOW):
             item.add_marker(pytest.mark.slow)
+    items.sort(key=_place)
+
+
+def _name(item: pytest.Item) -> str:
+    """Its file, seen from here."""
+    return item.path.relative_to(_HERE).as_posix() if item.path.is_relative_to(_HERE) else ""
+
+
+def _place(item: pytest.Item) -> int:
+    return next((number for number, start in enumerate(LONG) if _name(item).startswith(start)), len(LONG))
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:

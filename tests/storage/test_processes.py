@@ -89,7 +89,7 @@ def test_no_acknowledged_write_is_lost_when_the_server_is_killed(
     settings: config.Storage, folder: Path, users: list[User]
 ) -> None:
     chance = random.Random(5)
-    kills = [chance.randrange(60, 100) for _ in range(3)]
+    kills = [chance.randrange(100, 140) for _ in range(2)]
     for after in [*kills, 0]:
         with server(folder, settings) as running:
             for user in users:
