@@ -28,6 +28,8 @@ class ParleyPage:
         self.context = context
         self.url = url
         self.complaints: list[str] = []
+        self.expected_complaints: tuple[str, ...] = ()
+        """What the test provokes, whenever the browser says so."""
         self.chats: list[Json] = []
         """The `chat` frames that went out."""
         self.frames: list[Json] = []
