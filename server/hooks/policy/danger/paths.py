@@ -31,6 +31,7 @@ _PRIVATE: Final = re.compile(
 )
 
 
+_MAX_CHARS: Final = 300
 _KEY: Final = re.compile(
     r"(?:^|[/\\~])(?:id_(?:rsa|ed25519|ecdsa|dsa)|\.aws/credentials|etc/shadow|\.netrc|\.pgpass|\.git-credentials|wallet\.dat|logins\.json|\.kube/config|master\.key"
     r"|\.docker/config\.json|\.config/gcloud/[\w.]+|\.gnupg/.*|\.password-store/.*|Login Data|.*\.kdbx|\.vault-token|\.config/gh/hosts\.yml)\Z"
@@ -50,9 +51,9 @@ def is_protected(path: str) -> bool:
 
 def is_key(path: str) -> bool:
     """Holds nothing but credentials."""
-    return _KEY.search(path) is not None
+    return _KEY.search(path[-_MAX_CHARS:]) is not None
 
 
 def is_private(path: str) -> bool:
     """Holds what should not leave the machine."""
-    return _PRIVATE.search(path) is not None
+    return _PRIVATE.search(path[-_MAX_CHARS:]) is not None

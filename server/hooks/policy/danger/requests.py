@@ -7,8 +7,9 @@ from server.hooks.policy.danger.paths import is_private
 
 CHANGING: Final = ("POST", "PUT", "PATCH")
 
-_MUTATION: Final = re.compile(
-    r"\bmutation\b[^{]{0,200}\{[\s\S]{0,2000}?\b\w*(?:delete|remove|destroy|transfer|archive|disable|revoke|close|merge|drop|cancel|purge|unlink)\w*\s*[({]",
+_MUTATION: Final = re.compile(r"\bmutation\b[^{]{0,200}\{", re.IGNORECASE)
+_TAKING_FIELD: Final = re.compile(
+    r"\b\w{0,60}?(?:delete|remove|destroy|transfer|archive|disable|revoke|close|merge|drop|cancel|purge|unlink)\w{0,60}\s{0,9}[({]",
     re.IGNORECASE,
 )
 _ACTING_URL: Final = re.compile(
@@ -68,11 +69,18 @@ def judge_request(method: str, url: str, body: str, *, is_http: bool = True) -> 
         return "reads the credentials of this machine"
     if body and (_MENTIONS_ALL.search(body) or (_CHATS.search(url) and method != "GET")):
         return "speaks to others in the user's name"
-    if _MUTATION.search(body.replace("\\n", "\n")):
+    if _mutates(body):
         return "deletes over GraphQL"
     if (method or is_http) and _acts(method, url):
         return "does something for good over HTTP"
     return _changes(method, url, body) if method in CHANGING else None
+
+
+def _mutates(body: str) -> bool:
+    """GraphQL: a mutation one of whose fields takes something away."""
+    text = body.replace("\\n", "\n")
+    start = _MUTATION.search(text)
+    return start is not None and _TAKING_FIELD.search(text, start.end()) is not None
 
 
 def holds_private_file(body: str) -> bool:

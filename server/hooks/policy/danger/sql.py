@@ -42,7 +42,7 @@ _FUNCTIONS: Final = frozenset(
     "xp_cmdshell sp_configure pg_terminate_backend pg_cancel_backend pg_read_file pg_write_file lo_export lo_import load_file "
     "sys_exec sys_eval load_extension dblink_exec pg_ls_dir pg_reload_conf pg_switch_wal sp_oacreate sp_executesql utl_http "
     "utl_file dbms_scheduler dbms_java sp_addsrvrolemember sp_dropdatabase sp_droplogin sp_detach_db writefile edit "
-    "pg_drop_replication_slot pg_promote setval pg_sleep sleep benchmark pg_file_write sp_msforeachtable".split()
+    "pg_drop_replication_slot pg_promote lo_unlink lo_put setval pg_sleep sleep benchmark pg_file_write sp_msforeachtable".split()
 )
 _STATEMENTS: Final = frozenset(
     "select insert update delete drop truncate grant revoke create alter with merge replace call exec execute set use show "
@@ -189,10 +189,28 @@ def _rows(tokens: list[Token], words: list[str]) -> str | None:
         return "empties a graph"
     if words[0] == "match" and ("delete" in words or "remove" in words):
         return "deletes from a graph"
+    if words[0] in ("insert", "update", "delete", "merge") and not _OF_THE_SERVER.isdisjoint(words[:6]):
+        return "changes the database's own tables"
+    if words[0] == "update" and (reason := _weighty(tokens)):
+        return reason
+    if words[0] == "delete" and _MANY.search(" ".join(text for _, text in tokens[:_MAX_CLAUSE])):
+        return "deletes many rows"
     texts = ["", *(text for _, text in tokens), ""]
     for at, token in enumerate(tokens):
         if token in _CHANGES and _is_statement(texts, at, words[0]) and not _has_real_where(tokens, at):
             return _CHANGES[token]
+    return None
+
+
+def _weighty(tokens: list[Token]) -> str | None:
+    """Money, passwords and rights, even of one row."""
+    texts = [text for _, text in tokens[:_MAX_CLAUSE]]
+    start = texts.index("set") + 1 if "set" in texts else len(texts)
+    stop = texts.index("where", start) if "where" in texts[start:] else len(texts)
+    for column, value in zip(texts[start:stop], [*texts[start + 2 : stop], "", ""], strict=False):
+        plain = column.strip('"`[]')
+        if plain in _WEIGHTY or (plain in ("role", "roles", "rank") and value.strip("'") in _RULING):
+            return "changes money, passwords or rights"
     return None
 
 
@@ -218,6 +236,15 @@ def _has_real_where(tokens: list[Token], at: int) -> bool:
 
 
 _CHANGES: Final = {("word", "delete"): "deletes every row", ("word", "update"): "changes every row"}
+_OF_THE_SERVER: Final = frozenset(
+    "mysql pg_catalog pg_authid pg_database pg_class pg_proc pg_settings sqlite_master sqlite_schema information_schema sys system".split()
+)
+_WEIGHTY: Final = frozenset(
+    "is_admin admin is_superuser superuser is_staff is_root password passwd pwd password_hash hashed_password encrypted_password "
+    "balance credit credits credit_limit salary wallet totp_secret mfa_enabled two_factor_enabled api_key".split()
+)
+_RULING: Final = ("admin", "administrator", "owner", "root", "superuser", "superadmin")
+_MANY: Final = re.compile(r" where .*(?:[<>]|! =| in \( ?select|\bbetween\b|\blike\b|\bnot in\b)")
 _NO_VERB_BEHIND: Final = ("on", ".", "for", "for_", "key", "after", "before", "or")
 _WHERE: Final = ("word", "where")
 _NO_COLUMNS: Final = ("true", "not", "null", "is", "and", "or", "exists", "select")

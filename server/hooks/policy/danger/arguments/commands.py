@@ -12,7 +12,7 @@ from server.hooks.policy.danger.sql import judge_sql, looks_like_sql
 
 _NAMING: Final = ("kubectl", "docker", "npm", "helm", "terraform", "aws", "gcloud", "az", "adb", "git")
 """Programs whose tools take the arguments alone."""
-_BEHIND: Final = ("args", "command", "arguments", "cmd")
+_BEHIND: Final = ("args", "command", "arguments", "cmd", "action", "operation", "subcommand")
 _TAKING_LINES: Final = frozenset("sh bash zsh echo python python3 node cmd powershell git grep printf".split())
 """Programs among whose arguments one may look like a command line."""
 _SQL_STARTS: Final = frozenset("select insert update delete drop truncate alter create grant".split())

@@ -32,7 +32,7 @@ _LOADING: Final = frozenset(
 )
 """Variables that put other code into programs."""
 _DRY: Final = (
-    "dry_run dryRun dryrun simulate preview validate_only whatif what_if plan_only check_only draft is_draft noop explain"
+    "dry_run dryRun dryrun simulate preview check_mode validate_only whatif what_if plan_only check_only draft is_draft noop explain"
 ).split()
 _FORCING: Final = frozenset(
     "permanent permanently force overwrite recursive purge purge_disks hard hard_delete delete_extraneous delete_extra wipe "

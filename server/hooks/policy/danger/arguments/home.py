@@ -48,6 +48,8 @@ def by_home(call: Call) -> str | None:
 
 
 def _state(call: Call) -> str:
+    if isinstance(switch := call.given.get("on"), bool):
+        return "on" if switch else "off"
     told = next((call.given[key] for key in _STATE_KEYS if call.given.get(key)), None)
     named = next((state for state in _STATES if state in call.words), "")
     return str(told or named).lower()

@@ -21,7 +21,7 @@ _ORDERS: Final = tuple(
         (r"\b(?:shut ?down|power off|reboot|restart) (?:the |all |my |every )?(?:\w+ )?(?:servers?|computer|machines?|system|cluster|router|database|everything|production|service|it)\b", "stops something"),
         (r"\b(?:post|tweet|publish|announce|share)\b[^.?]{0,40}\b(?:public|publicly|twitter|facebook|linkedin|instagram|everyone|everybody|online|reddit|blog|x)\b", "speaks in public"),
         (r"\b(?:e-?mail|write to|message|tell|text|notify|call)\b (?:all|every(?:one|body)?|the whole|my boss|the police|the press|112|911|999)\b", "speaks to many"),
-        (r"\b(?:sign|accept) (?:the |this |my )?(?:contract|lease|agreement|offer|terms|loan)\b|\bresign\b|\bquit my job\b|\bhand in my notice\b|\bfire (?:him|her|them|\w+ from)\b", "binds the user"),
+        (r"\b(?:sign|accept) (?:the |this |my )?(?:contract|lease|agreement|offer|terms|loan)\b|\bresign\b|\bquit my job\b|\bhand in my notice\b|\bfire (?:him|her|them|every\w*|all|\w+ from)\b", "binds the user"),
         (r"\b(?:force[- ]push|push --force|merge (?:it|this) (?:in)?to (?:main|master|production)|deploy (?:\w+ ){0,3}(?:to )?prod(?:uction)?)\b", "changes what others have"),
         (r"\bdeleting (?:all|every\w*|them|it)\b|\breset (?:the |my )?(?:\w+ ){0,2}(?:router|phone|device|computer|laptop|tablet|password|server|database)\b", "deletes or resets"),
         (r"\b(?:send|tell|give|forward|share|email)\b[^.?]{0,30}\b(?:password|passwords|pin|credentials|api keys?|private key|credit card|bank details)\b", "gives secrets away"),

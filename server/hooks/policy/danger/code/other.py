@@ -26,7 +26,7 @@ _CALLS: Final = tuple(
         (r"\bprocess\.kill\s*\(|\bwhile\s*\(?\s*true\s*\)?\s*\{?[^}]{0,80}\bfork\s*\(", "ends or starts processes without end"),
         (r"\bmethod\s*:\s*['\"](?:PUT|PATCH)['\"]|\baxios\.(?:put|patch)\s*\(", "changes something over HTTP"),
         (r"(?:\bfetch|\bsendBeacon|\baxios\.post|\bnew Image|\.src\s*=|\.send\s*\()[^;\n]{0,300}(?:document\.cookie|localStorage|sessionStorage|process\.env\b(?!\.))", "sends away what is private"),
-        (r"\b(?:shell|shelljs|sh)\.(?:rm|mv)\s*\(|\btrash\s*\(\s*\[|\bdel\s*\(\s*['\"x]|\.emptyDir(?:Sync)?\s*\(|\bunlinkPromise\b|\bfs(?:Extra)?\.(?:outputFile|writeFile)(?:Sync)?\s*\([^,]+,\s*(?:''|\"\")\s*\)", "deletes files"),
+        (r"\b(?:shell|shelljs|sh)\.(?:rm|mv)\s*\(|\btrash\s*\(\s*\[|\bdel\s*\(\s*['\"x]|\.emptyDir(?:Sync)?\s*\(|\bunlinkPromise\b|\bfs(?:Extra)?\.(?:outputFile|writeFile)(?:Sync)?\s*\([^,]{1,300},\s*(?:''|\"\")\s*\)", "deletes files"),
         (r"\.(?:delete|terminate|destroy|purge|revoke|disable|ban|kick)(?:User|Bucket|Object|Objects|Repo|Repository|Instance|Instances|Table|Stack|Cluster|Function|Account|Member|Database|Collection|Topic|Queue|Project|Namespace|Namespaced\w+|Channel|Message|Customer|Secret|Key|Keys|Volume|Server|Branch|Ref|All|Many)\w*\s*\(", "deletes what a service keeps"),
         (r"\bsync\s*\(\s*\{\s*force\s*:\s*true|\bdropSchema\s*:\s*true|\bclearDatabase\s*\(|\)\.(?:del|truncate)\s*\(\s*\)", "empties a database"),
         (r"\bmessages\.create\s*\(\s*\{|\b(?:charges|refunds|payouts|transfers|paymentIntents|subscriptions)\.(?:create|cancel|capture)\s*\(|\.(?:sendRawTransaction|sendSignedTransaction)\s*\(|\bchat\.postMessage\s*\(", "spends money, or speaks to others"),
@@ -51,7 +51,7 @@ _CALLS: Final = tuple(
         (r"\bfork\s*\(?\)?\s*(?:while|until)\s+|\bwhile\s*\(?\s*(?:1|true)\s*\)?\s*\{?\s*(?:os\.)?fork\b|\bloop\s*\{\s*fork|\bwhile\s+true\s*do\s+fork|\bfork\s+while\b|for\s*\(\s*;\s*;\s*\)\s*\{?\s*fork", "a fork bomb"),
         (r"\bProcess\.(?:kill|daemon)\b|\.destroyForcibly\s*\(|\.Kill\s*\(\s*\)|\bkill\s+['\"]?(?:KILL|TERM|9)\b|\bposix_kill\s*\(|\bsyscall\.Kill\b|\bkillpg\s*\(|\braise\s+SignalException", "kills processes"),
         (r"\bMail\.(?:deliver|send)|\bmail\s*\(\s*[\"'$]|\bsmtp\.(?:SendMail|send)|\bSmtpClient\b|\bdeliver_now\b|\bPHPMailer\b", "sends mail"),
-        (r"\bFile\.(?:write|truncate)\s*\([^,]+,\s*(?:''|\"\"|0)\s*\)|\bfile_put_contents\s*\([^,]+,\s*(?:''|\"\")\s*\)|\.truncate\s*\(\s*0?\s*\)", "empties a file"),
+        (r"\bFile\.(?:write|truncate)\s*\([^,]{1,300},\s*(?:''|\"\"|0)\s*\)|\bfile_put_contents\s*\([^,]{1,300},\s*(?:''|\"\")\s*\)|\.truncate\s*\(\s*0?\s*\)", "empties a file"),
         (r"\b(?:pickle|Marshal|marshal)\.loads?\s*\(|\bunserialize\s*\(\s*\$_|\binstance_eval\b|\beval\s*\(?\s*(?:open|URI|Net::HTTP|file_get_contents|params|\$_(?:GET|POST|REQUEST))", "runs what a text holds"),
         # AppleScript, for people
         (r"\bsend\s+(?:message|every|the|it|new|x|outgoing|theMessage|newMessage|[\"'])|\bmake new outgoing message\b|\bkeystroke\b|\bkey code\b|\b(?:quit|close)\s+(?:every|all)\b|\bunmount\b|\beject\b", "acts for the user by AppleScript"),

@@ -111,8 +111,14 @@ class _Program:
         """What the texts among the arguments say."""
         arguments = (*call.args, *(keyword.value for keyword in call.keywords))
         texts = [text for item in arguments if (text := _text(item)) is not None]
-        if dotted in names.MOVERS and any(map(is_protected, texts)):
-            return "changes files of the system"
+        if dotted in names.MOVERS and any(text == "/dev/null" or is_protected(text) for text in texts):
+            return "changes files of the system, or moves them into nothing"
+        if method in ("reset", "clean", "checkout") and {"--hard", "-fd", "-fdx", "-f", "-xdf"} & set(texts):
+            return "throws edits away"
+        if method == "create" and {"to", "body"} <= {keyword.arg for keyword in call.keywords}:
+            return "sends a message, which costs"
+        if method == "write" and texts == [""] and "open(" in ast.unparse(call.func):
+            return "empties a file"
         if method == "exec_command" and texts:
             return self._runner.line(texts[0])
         if method == "push" and names.FORCING & set(texts):

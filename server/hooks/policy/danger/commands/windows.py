@@ -64,6 +64,7 @@ _CMD: Final = tuple(
         (r"^mklink\b.*\b(?:windows|system32)|^(?:expand|extrac32|copy|move|xcopy)\b.*\b[a-z]:\\windows\\", "writes to the system"),
         (r"^esentutl\b.*/[pd]\b", "changes a database"),
         (r"^(?:net1?\s+user\s+\S+\s+/|net1?\s+localgroup\s+\S+\s+\S+\s+/)", "changes accounts"),
+        (r"^cacls\b.*/[egpdr]\b", "changes rights"),
         (r"^%\w+%\S*\s+/\w", "runs a hidden command"),
         (r"^(?:query|quser)?\s*(?:rwinsta|reset\s+session|logoff)\b", "ends sessions"),
     )
@@ -142,34 +143,39 @@ _PRINTED: Final = re.compile(
     re.IGNORECASE,
 )
 _BLOCKS: Final = re.compile(
-    r"scriptblock\]::Create|FromBase64String\([^|]*\)\s*\)*\s*\|\s*(?:iex|Invoke-Expression)|&\s*\(\s*(?:\$\w+\[|\[|''|\"|\(|gcm|Get-Command)|\[char\]\d+\s*\+|-join\s*\[char"
-    r"|Reflection\.Assembly\]::Load|Add-Type\b.*DllImport|-EncodedCommand",
+    r"scriptblock\]::Create|FromBase64String\([^|]{0,2000}\)\s*\)*\s*\|\s*(?:iex|Invoke-Expression)|&\s*\(\s*(?:\$\w+\[|\[|''|\"|\(|gcm|Get-Command)|\[char\]\d+\s*\+|-join\s*\[char"
+    r"|Reflection\.Assembly\]::Load|Add-Type\b.{0,500}DllImport|-EncodedCommand",
     re.IGNORECASE,
 )
 _REQUESTS: Final = re.compile(
-    r"(?<![\w-])(?:Invoke-RestMethod|Invoke-WebRequest|irm|iwr|curl|wget)\b[^|;\n]*\s-(?:CustomMethod|Method|me?t?h?o?d?)\s+['\"]?(?:Delete|Put|Patch)\b",
+    r"(?<![\w-])(?:Invoke-RestMethod|Invoke-WebRequest|irm|iwr|curl|wget)\b[^|;\n]{0,500}\s-(?:CustomMethod|Method|me?t?h?o?d?)\s+['\"]?(?:Delete|Put|Patch)\b",
     re.IGNORECASE,
 )
 _POSTS: Final = re.compile(
-    r"(?<![\w-])(?:Invoke-RestMethod|Invoke-WebRequest|irm|iwr|curl|Start-BitsTransfer|Send-MailMessage|Copy-Item\b[^|]*-ToSession|scp)\b|\.Upload(?:File|String|Data)\(",
+    r"(?<![\w-])(?:Invoke-RestMethod|Invoke-WebRequest|irm|iwr|curl|Start-BitsTransfer|Send-MailMessage|Copy-Item\b[^|]{0,500}-ToSession|scp)\b|\.Upload(?:File|String|Data)\(",
     re.IGNORECASE,
 )
 _WRITERS: Final = re.compile(
     r"(?<![\w-])(?:Set-Content|Add-Content|Out-File|Copy-Item|Move-Item|New-Item|Tee-Object|Rename-Item|Set-ItemProperty|New-ItemProperty|Expand-Archive|ac|sc|cpi|mi|ni|sp)\b",
     re.IGNORECASE,
 )
-_AS_ADMIN: Final = re.compile(
-    r"Start-Process\b[^|;\n]*-Verb\s+['\"]?RunAs|(?<![\w-])saps\b[^|;\n]*RunAs", re.IGNORECASE
+_FETCHED: Final = re.compile(
+    r"-(?:OutFile|o|Destination)\s+['\"]?(?P<path>[^\s'\";|]{1,200})[\s\S]{0,500}?(?:Start-Process|saps|&|;\s*)\s*['\"]?(?P=path)",
+    re.IGNORECASE,
 )
-_SQL: Final = re.compile(r"Invoke-Sqlcmd\b[^|;\n]*-Query\s+['\"]([^'\"\n]+)", re.IGNORECASE)
+_AS_ADMIN: Final = re.compile(
+    r"Start-Process\b[^|;\n]{0,500}-Verb\s+['\"]?RunAs|(?<![\w-])saps\b[^|;\n]{0,500}RunAs", re.IGNORECASE
+)
+_SQL: Final = re.compile(r"Invoke-Sqlcmd\b[^|;\n]{0,500}-Query\s+['\"]([^'\"\n]+)", re.IGNORECASE)
 _FORCED: Final = re.compile(
-    r"(?<![\w-])(?:Move-Item|Copy-Item|mi|cpi|Out-File|Set-Content|sc|New-Item|ni)\b[^|;]*\s-Force\b", re.IGNORECASE
+    r"(?<![\w-])(?:Move-Item|Copy-Item|mi|cpi|Out-File|Set-Content|sc|New-Item|ni)\b[^|;]{0,500}\s-Force\b",
+    re.IGNORECASE,
 )
 _LOOKS: Final = re.compile(
     r"(?:^|[\s|;&(])(?:[A-Z][a-z]+-[A-Z][A-Za-z]+|powershell|pwsh|cmd(?:\.exe)?\s+/[ck]|iex|gci|ri)\b|\$env:|\[IO\.|\[System\.|"
     r"^\s*(?:del|erase|rd|rmdir|deltree|format|diskpart|cipher|taskkill|net1?|sc|reg|bcdedit|vssadmin|wbadmin|wmic|netsh|attrib|icacls|takeown|robocopy|xcopy|wevtutil|fsutil|"
     r"schtasks|dism|msiexec|winget|choco|certutil|bitsadmin|mshta|rundll32|regsvr32|setx|runas|manage-bde|auditpol|bootrec|chkdsk|tskill|logoff|copy|move|type|regedit|cacls|shutdown\s+[/-]|dsrm|ntdsutil|subst|convert|label|assoc|mountvol|pnputil|devcon|powercfg|slmgr|secedit|cmdkey|iisreset|appcmd|forfiles|fltmc|logman|ipconfig|start\s+/|if\s+exist|set\s+\w+=|call\s+%)\b|%0|\.\\"
-    r"|\w\^\w|%\w+%|\bfor\s+(?:/[dfrl]\s+)*%|scriptblock\]|FromBase64String|Start-Process|::(?:Delete|Kill|WriteAll|Exit)",
+    r"|(?:psexec|cacls)\b|[|&;(]\s*(?:del|erase|rd|rmdir)\s|\w\^\w|%\w+%|\bfor\s+(?:/[dfrl]\s+)*%|scriptblock\]|FromBase64String|Start-Process|::(?:Delete|Kill|WriteAll|Exit)",
     re.IGNORECASE | re.MULTILINE,
 )
 
@@ -251,6 +257,10 @@ def _powershell(text: str) -> str | None:
         return "sends away what is private"
     if _WRITERS.search(bare) and any(map(is_protected, re.split(r"[\s'\"=,;()]+", text))):
         return "writes where the system or the login is set up"
+    if _FETCHED.search(bare):
+        return "runs what it has just downloaded"
+    if _WRITERS.search(bare) and "$profile" in bare.lower():
+        return "writes where the login is set up"
     if _AS_ADMIN.search(bare):
         return "runs as somebody else"
     if (sql := _SQL.search(text)) and (reason := judge_sql(sql[1])):

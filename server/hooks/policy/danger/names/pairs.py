@@ -6,7 +6,10 @@ _BY_REASON: Final = {
     "closes an account or ends a contract": """
         close account, konto loschen, konto schliessen, compte fermer, fermer compte, cerrar cuenta, cuenta cerrar,
         cancel subscription, cancel booking, cancel flight, cancel order, cancel reservation, cancel appointment,
-        cancel all, cancel insurance, cancel contract, vertrag kundigen
+        cancel all, cancel insurance, cancel contract, vertrag kundigen, cancel meeting, cancel meetings, cancel
+        event, cancel events, cancel membership, cancel trip, cancel ticket, cancel tickets, cancel policy, cancel
+        service, cancel delivery, cancel transfer, cancel payment, cancel train, cancel plan, cancel account,
+        calendar cancel, decline all, send resignation
     """,
     "stops something": """
         power off, shut down, shut off, cut power, force quit, scale zero, emergency stop, power cycle, breaker off,
@@ -34,7 +37,7 @@ _BY_REASON: Final = {
     """,
     "starts a machine": """
         start car, car start, start engine, engine start, start mower, cnc start, laser start, start laser, drone
-        takeoff, drone launch, drone fly, fly drone
+        takeoff, drone launch, drone fly, fly drone, cnc run, run cnc, laser run, 3 print
     """,
     "sends in the user's name": """
         send email, send mail, gmail send, email send, mail send, outlook send, reply email, forward email, email
@@ -84,7 +87,10 @@ _BY_REASON: Final = {
         request payout, add credit, add funds, funds add, capture payment, confirm payment, authorize payment,
         approve payment, approve invoice, approve expense, increase limit, limit increase, raise limit, create
         instance, launch instance, create cluster, cluster create, create vm, vm create, spot request, provision
-        server, server provision, buy credits, credits buy
+        server, server provision, buy credits, credits buy, paypal send, venmo send, zelle send, wise send, revolut
+        send, cashapp send, airbnb book, expedia book, booking book, make reservation, create reservation,
+        restaurant reservation, table reservation, hotel reservation, create booking, make booking, confirm booking,
+        confirm reservation, amazon order, instacart order, doordash order, ebay bid, shop order, shop buy
     """,
     "binds the user": """
         apply loan, loan apply, submit tax, submit return, file tax, submit application, submit claim, accept offer,
@@ -123,7 +129,9 @@ _BY_REASON: Final = {
         permission set, permissions update, permissions set, permission grant, permission change, acl set, set acl,
         acl update, policy update, update policy, policy attach, policy put, iam policy, bucket policy, add
         permission, user create, account create, create account, admin create, user promote, create service account,
-        add principal, assume role, set admin, visitor pass, role assign
+        add principal, assume role, set admin, visitor pass, role assign, slack invite, team invite, workspace
+        invite, org invite, invite team, invite org, invite workspace, gitlab variable, github variable, ci
+        variable, vault write, write vault
     """,
     "weakens protection": """
         firewall set, firewall off, firewall allow, firewall rule, open port, open firewall, expose port, branch
@@ -136,13 +144,14 @@ _BY_REASON: Final = {
         update email, set email, change billing, update billing, block card, card block, freeze card, card freeze,
         report lost, port number, number port, sim swap, swap sim, change recovery, set recovery, remove recovery,
         reset mfa, reset 2fa, mfa reset, suspend user, user suspend, expire password, force logout, session kill,
-        change shipping
+        change shipping, block contact, block number, end meeting, end meetings
     """,
     "runs a stranger's code": "install plugin, install extension, install app, run installer, install apk",
     "changes many": """
         force push, archive repository, archive project, archive all, move all, replace all, bulk update, bulk edit,
         mass update, update all, restore backup, backup restore, restore snapshot, restore database, import
-        overwrite
+        overwrite, archive page, archive board, archive channel, archive workspace, archive team, archive database,
+        archive repo
     """,
     "puts something into the world": "production deploy",
     "acts on a patient": """
@@ -161,7 +170,8 @@ _BY_REASON: Final = {
         order submit, tax file, register course, register business, register domain, domain register, register
         vehicle, register marriage, give notice, give consent, opt in, opt out, leave review, write review, rsvp
         yes, ballot cast, cast ballot, cast vote, contract accept, contract sign, offer accept, lease sign, schedule
-        surgery, surgery schedule, declare bankruptcy, report crime, report user
+        surgery, surgery schedule, declare bankruptcy, report crime, report user, apply credit, apply card, apply
+        insurance, apply mortgage
     """,
     "sends on what comes in": """
         mail rule, rule mail, email rule, rule email, inbox rule, mail filter, email filter, filter mail, filter
@@ -185,7 +195,8 @@ _BY_REASON: Final = {
         write, write plc, modbus write, write modbus, scada write, scada set, opcua write, set setpoint, setpoint
         set, breaker open, breaker close, open breaker, close breaker, pressure set, set pressure, pump start, start
         pump, robot move, move robot, robot arm, arm robot, car drive, drive car, summon car, car summon, car
-        unlock, trunk open, open trunk, drone arm, vehicle start, start vehicle, remote start, engine on
+        unlock, trunk open, open trunk, drone arm, vehicle start, start vehicle, remote start, engine on, ansible
+        playbook, rollout undo, undo rollout, terraform run
     """,
 }
 PAIRS: Final = [(frozenset(pair.split()), reason) for reason, pairs in _BY_REASON.items() for pair in pairs.split(",")]
