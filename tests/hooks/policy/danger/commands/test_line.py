@@ -600,7 +600,8 @@ def test_commands_nested_without_end_are_asked_about() -> None:
 
 @pytest.mark.parametrize(
     "piece",
-    ["a ", "'", '"', "`", "$(", "(", "<<", ">", "\\", ";", "|", "$'", "${", "<(", "&", "\n", "rm ", "x=", "sudo "],
+    ["a ", "'", '"', "`", "$(", "(", "<<", ">", "\\", ";", "|", "$'", "${", "<(", "&", "\n", "rm ", "x=", "sudo "]
+    + ["/", "scp /", "irm ", "echo \"", "Start-Process ", "while : do ", "{a,", "${a:-", "curl ", "^", "%a%", "set a=", "-- "],
 )
 def test_no_text_takes_long_to_read(piece: str) -> None:
     judge_shell(piece * (65_536 // len(piece)))
