@@ -47,6 +47,11 @@ HOOKS = {
     "builtins": {"ask_human": {"enabled": True, "config": {"tools": ["current_time"]}}},
 }
 
+POLICY = {
+    "pre_tool_use": [{"type": "audit_log"}, {"type": "dangerous_confirmation"}],
+    "post_tool_use": [{"type": "security_scan"}, {"type": "audit_log"}],
+}
+
 
 def respond(request: Request) -> Answer:
     """Plan, call two tools, answer with what the first one said."""
@@ -75,6 +80,9 @@ async def main(folder: Path) -> None:
             hooked = ServerProcess(Path(scratch), environ=endpoint(model.url), settings={**settings, "hooks": HOOKS})
             async with hooked:
                 await picture_hooks(browser, hooked.url, folder)
+            governed = ServerProcess(Path(scratch), environ=endpoint(model.url), settings={**settings, "hooks": POLICY})
+            async with governed:
+                await picture_policy(browser, governed.url, folder)
             await browser.close()
 
 
@@ -128,6 +136,16 @@ async def picture_hooks(browser: Browser, url: str, folder: Path) -> None:
     panel = await page.open_panel("Process hooks")
     await expect(panel).to_contain_text("All gates are armed")
     await take(page, folder / "screenshot-hooks.png")
+    await page.context.close()
+
+
+async def picture_policy(browser: Browser, url: str, folder: Path) -> None:
+    page = await opened(browser, url, size=DESK, is_dark=False)
+    await page.tab.goto(f"{url}/policy.html#/policy")
+    stage = page.tab.get_by_label("Before a tool runs: who decides")
+    await stage.select_option("As decided here")
+    await expect(page.tab.get_by_text("Asks a human before a dangerous call")).to_be_visible()
+    await take(page, folder / "screenshot-policy.png")
     await page.context.close()
 
 
