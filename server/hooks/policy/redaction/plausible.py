@@ -52,6 +52,13 @@ _BASE32: Final = re.compile(r"[A-Z2-7]{16,}\Z")
 _UUID: Final = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\Z")
 
 
+_DIGIT: Final = re.compile(r"\d")
+
+
+def has_digit(value: str) -> bool:
+    return _DIGIT.search(value) is not None
+
+
 def is_placeholder(value: str) -> bool:
     """Stands for a value, refers to one, or says that there is none."""
     return bool(
@@ -76,10 +83,10 @@ def is_plausible(value: str, *, is_quoted: bool) -> bool:
         return False
     if _GROUPS.match(value) or _APP_PASSWORD.match(value) or _WORDS.match(value):
         return True
-    has_digit = any(letter.isdigit() for letter in value)
+    is_numbered = has_digit(value)
     if " " in value.strip():
-        return is_quoted and has_digit and not _RULE.search(value) and len(value) <= 100
-    if has_digit:
+        return is_quoted and is_numbered and not _RULE.search(value) and len(value) <= 100
+    if is_numbered:
         return not value.isdigit() or len(value) >= 6
     if is_quoted and is_jumbled(value):
         return True
@@ -149,7 +156,7 @@ _NO_WORD: Final = re.compile(
 
 def is_in_groups(value: str) -> bool:
     """Four to twelve groups with spaces between them, as secrets of authenticators are shown."""
-    return _GROUPS_APART.match(value) is not None and any(c.isdigit() for c in value)
+    return _GROUPS_APART.match(value) is not None and has_digit(value)
 
 
 def is_jumbled(value: str) -> bool:
@@ -162,12 +169,7 @@ def is_jumbled(value: str) -> bool:
 
 def is_generated(value: str) -> bool:
     """As `is_random`, and plain enough to be told from ids: great and small letters and digits."""
-    return (
-        is_random(value, at_least=14)
-        and not value.islower()
-        and not value.isupper()
-        and any(c.isdigit() for c in value)
-    )
+    return is_random(value, at_least=14) and not value.islower() and not value.isupper() and has_digit(value)
 
 
 def is_random(value: str, *, at_least: int = 16) -> bool:

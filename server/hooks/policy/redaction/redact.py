@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from server.hooks.policy.redaction.key_names import STRONG, strength_of
-from server.hooks.policy.redaction.plausible import is_plausible, is_random, is_word
+from server.hooks.policy.redaction.plausible import has_digit, is_plausible, is_random, is_word
 from server.hooks.policy.redaction.scan import secrets_in, secrets_in_each
 from server.hooks.policy.redaction.spans import REDACTED, Span, replaced
 from server.hooks.policy.redaction.words import words_of
@@ -190,10 +190,7 @@ class _Walk:
             if not isinstance(item, str) or (isinstance(key, str) and key.lower() in _NO_SECRETS):
                 continue
             if is_random(item) or (
-                is_plural
-                and strength_of(name) in STRONG
-                and is_plausible(item, is_quoted=True)
-                and any(c.isdigit() for c in item)
+                is_plural and strength_of(name) in STRONG and is_plausible(item, is_quoted=True) and has_digit(item)
             ):
                 out[key] = self._take("named")
                 found = True
@@ -269,7 +266,7 @@ def _follows_its_name(before: Any, item: Any, *, is_pair: bool) -> bool:
         return is_random(item) or (strength in STRONG and is_plausible(item, is_quoted=True))
     if strength == "weak":
         return False
-    return is_random(item) or (is_pair and is_plausible(item, is_quoted=True) and any(c.isdigit() for c in item))
+    return is_random(item) or (is_pair and is_plausible(item, is_quoted=True) and has_digit(item))
 
 
 def _free(key: Any, taken: dict[Any, Any]) -> Any:

@@ -125,6 +125,16 @@ def test_a_key_block_goes_as_a_whole_also_when_its_end_was_cut_off() -> None:
     assert "MII" not in cut
 
 
+def test_of_a_key_in_xml_all_that_is_private_goes() -> None:
+    part = "q83vEjRWeJCrze8SNFZ4kKvN7xI0VniQq83vEjRWeJA="
+    private = f"<P>{part}</P><Q>{part}</Q><DP>{part}</DP><DQ>{part}</DQ><InverseQ>{part}</InverseQ><D>{part}</D>"
+
+    clean, _ = redact(f"<RSAKeyValue><Modulus>AQAB</Modulus>{private}</RSAKeyValue>")
+
+    assert part not in clean
+    assert clean.startswith("<RSAKeyValue><Modulus>AQAB</Modulus>")
+
+
 def test_nesting_without_end_is_cut_off_where_nobody_looks_any_more() -> None:
     deep: Any = RANDOM
     for _ in range(200):
@@ -157,7 +167,7 @@ HOSTILE = (
     " password |", "password,a\n", "bearer ", "Authorization: ", "$2b$", "$1$aaaaaaaaaaaaaaaaa", "PASS ", "/reset/", "Aa1", "password: {", 'password":{"value',
     "password: [", "password:\n - a", "net use ", ":AA", "@tcp(", "a:b@tcp(", "密码", "password is ", "echo a | chpasswd ", "ßéł", "İ", "password=$", "password>", "password(",
     "password a ", "password for: ", "as password ", "password? ", "%3A", "&quot;", '"-a", ', "cGFzc3dvcmQ9MTIzNDU2 ", "cGFzc3dvcmQ9MTIzNDU2", "hooks.a/", "login: a / ",
-    "getConnection(a, ", "LOGIN a ", "assword: send ", "WIFI:T:", "<D>AAAA", "thin:a/", "unlock a ", "jwt.sign(a,", "BEGIN RSA PRIVATE KEY-----", "secret (", "secret [a] ",
+    "getConnection(a, ", "LOGIN a ", "assword: send ", "WIFI:T:", "<P>AAAA", "thin:a/", "unlock a ", "jwt.sign(a,", "BEGIN RSA PRIVATE KEY-----", "secret (", "secret [a] ",
     "key 1", "code 1234 ", "safe 1-", "助记词 山 ", "password b2 key1 token2 ", "insert into a (", "insert into a (password) values ('a', ", "<password a=\"b\" ", "PAT ",
 )  # fmt: skip
 

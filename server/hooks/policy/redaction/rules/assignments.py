@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from server.hooks.policy.redaction.key_names import STRONG, Strength
 from server.hooks.policy.redaction.page import Page
-from server.hooks.policy.redaction.plausible import is_in_groups, is_plausible, is_word
+from server.hooks.policy.redaction.plausible import has_digit, is_in_groups, is_plausible, is_word
 from server.hooks.policy.redaction.rules.names import Name
 from server.hooks.policy.redaction.rules.values import How, is_secret
 from server.hooks.policy.redaction.spans import Span
@@ -204,9 +204,7 @@ def _phrase_end(text: str, at: int, strength: Strength, how: How) -> int | None:
     whole = line[0].strip()
     if " " not in whole:
         return None
-    is_letters = is_in_groups(whole) or (
-        not any(letter.isdigit() for letter in whole) and is_plausible(whole, is_quoted=True)
-    )
+    is_letters = is_in_groups(whole) or (not has_digit(whole) and is_plausible(whole, is_quoted=True))
     is_chosen = how == "assign" and is_word(whole)
     return at + len(whole) if is_letters or is_chosen else None
 

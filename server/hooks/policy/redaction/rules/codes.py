@@ -15,7 +15,7 @@ _WHOLE: Final = frozenset(
 _FOREIGN: Final = tuple("código код xác 验证码 驗證碼 認証コード 確認コード 인증번호 인증코드".split())
 _BEFORE_CHARS: Final = 64
 _BEHIND_CHARS: Final = 56
-_DIGITS: Final = re.compile(r"\d{4}|\d{2,3}[ -]\d{2,3}")
+_DIGITS: Final = re.compile(r"(?<![\w.])(?:\d{4,8}(?!\w)|\d{1,4}[ -]\d{2,4}(?!\w))|[^\x00-\x7f]\d{4}|\d{4}[^\x00-\x7f]")
 _CODE_NEAR: Final = re.compile(
     r"(?P<b>(?:door|gate|alarm|schließfach|garten|keller|büro|office|building|room|vault|bike|lock|safe|entry|garage|voicemail|tür|haus|tor|tresor|verification|security|log-?in|sign-?in|one[- ]time|confirmation|authenti\w+|2fa|access|pairing|sms|"
     r"bestätigungs|verifizierungs|sicherheits|anmelde|einmal|vérification|verificación|verifica|verificação|проверки|подтверждения|"

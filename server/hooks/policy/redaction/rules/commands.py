@@ -120,7 +120,7 @@ for _word, _anchor, _shape in _COMMANDS:
 def command_spans(page: Page) -> Iterator[Span]:
     for word in _BY_WORD.keys() & page.words:
         for anchor, shape in _BY_WORD[word]:
-            for match in matches(page.text, anchor, shape):
+            for match in matches(page, anchor, shape):
                 if shape.groups:
                     yield from _given(anchor, match)
                 else:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from server.hooks.policy.redaction.page import Page, matches
-from server.hooks.policy.redaction.plausible import is_jumbled, is_placeholder, is_plausible, is_random
+from server.hooks.policy.redaction.plausible import has_digit, is_jumbled, is_placeholder, is_plausible, is_random
 from server.hooks.policy.redaction.rules.values import is_mixed
 from server.hooks.policy.redaction.spans import Span
 
@@ -26,12 +26,11 @@ def _is_value(value: str) -> bool:
 
 def _is_credential(value: str) -> bool:
     """What follows Bearer and its like."""
-    has_digit = any(letter.isdigit() for letter in value)
-    return is_random(value, at_least=12) or (len(value) >= 16 and has_digit and not is_placeholder(value))
+    return is_random(value, at_least=12) or (len(value) >= 16 and has_digit(value) and not is_placeholder(value))
 
 
 def _is_chosen(value: str) -> bool:
-    return is_plausible(value, is_quoted=True) and any(letter.isdigit() for letter in value)
+    return is_plausible(value, is_quoted=True) and has_digit(value)
 
 
 def _is_odd(value: str) -> bool:
@@ -108,9 +107,8 @@ _RULES: Final = tuple(
         ("private_key", "PresharedKey = ", r"PresharedKey = (?P<s>[A-Za-z0-9+/]{43}=)", _always),
         ("ssh_key", "b3BlbnNzaC1rZXktdjEA", r"b3BlbnNzaC1rZXktdjEA[A-Za-z0-9+/=\s\\]{40,16384}", _always),
         ("private_key", "LS0tLS1CRUdJTiB", r"LS0tLS1CRUdJTi(?:B[A-Za-z0-9+/]{0,20}?(?:UFJJVkFURS|QUklWQVRF|BSSVZBVE)[A-Za-z0-9+/]{20,}={0,2})", _always),
-        ("private_key", "<D>", r"<D>(?P<s>[A-Za-z0-9+/=\s]{40,1024})</D>", _always),
-        ("private_key", "<P>", r"<P>(?P<s>[A-Za-z0-9+/=\s]{40,1024})</P>", _always),
-        ("private_key", "<Q>", r"<Q>(?P<s>[A-Za-z0-9+/=\s]{40,1024})</Q>", _always),
+        # XML Signature, RSAKeyValue as .NET writes it: from the first prime to the private exponent
+        ("private_key", "<P>", r"<P>(?P<s>[A-Za-z0-9+/=\s]{40,1024}</P>[\w+/=\s<>]{80,6000}?)</D>", _always),
         # what a program is built or signed with
         ("key_argument", "Client(", rf"Client{_KEYED}", is_random),
         ("key_argument", "Fernet(", rf"Fernet{_KEYED}", is_random),
@@ -171,13 +169,20 @@ _BEHIND: Final[dict[str, re.Pattern[str]]] = {
 
 
 _Rule = tuple[str, str, re.Pattern[str], Check]
+_ENDING: Final = 4
 
 
-def _by_word() -> dict[str, list[_Rule]]:
-    """By the longest part of the anchor that is one word, or a part of one; without one it is the empty text."""
-    found: dict[str, list[_Rule]] = {}
+def _by_word() -> dict[str, dict[str, list[_Rule]]]:
+    """The rules by the longest part of their anchor that is in one word; those by how a word has to end.
+
+    The empty ending: such a part may stand anywhere in a word.
+    """
+    found: dict[str, dict[str, list[_Rule]]] = {}
     for rule in _RULES:
-        found.setdefault(max(re.split(r"[^A-Za-z0-9_.~$-]+", rule[1]), key=len), []).append(rule)
+        anchor = rule[1]
+        part = max(re.split(r"[^A-Za-z0-9_.~$-]+", anchor), key=len)
+        is_ending = len(part) >= _ENDING and not anchor.endswith(part)
+        found.setdefault(part[-_ENDING:] if is_ending else "", {}).setdefault(part, []).append(rule)
     return found
 
 
@@ -186,15 +191,20 @@ _BY_WORD: Final = _by_word()
 
 def form_spans(page: Page) -> Iterator[Span]:
     index = page.index
-    for word in [word for word in _BY_WORD if word in index]:
-        for kind, anchor, shape, check in _BY_WORD[word]:
-            for match in matches(page.text, anchor, shape):
-                if kind in _BEHIND and anchor != "://":
-                    yield from _with_what_stands_before(page.text, kind, match)
-                    continue
-                group = "s" if "s" in shape.groupindex else 0
-                if check(match[group]):
-                    yield Span(match.start(group), match.end(group), kind)
+    for ending in ["", *(_BY_WORD.keys() & page.endings)]:
+        for part in [part for part in _BY_WORD[ending] if part in index]:
+            for rule in _BY_WORD[ending][part]:
+                yield from _fits(page, rule)
+
+
+def _fits(page: Page, rule: _Rule) -> Iterator[Span]:
+    kind, anchor, shape, check = rule
+    group = "s" if "s" in shape.groupindex else 0
+    for match in matches(page, anchor, shape):
+        if kind in _BEHIND and anchor != "://":
+            yield from _with_what_stands_before(page.text, kind, match)
+        elif check(match[group]):
+            yield Span(match.start(group), match.end(group), kind)
 
 
 def _with_what_stands_before(text: str, kind: str, match: re.Match[str]) -> Iterator[Span]:

@@ -19,7 +19,7 @@ def key_block_spans(page: Page) -> Iterator[Span]:
     """The whole block; one whose end is missing (cut off) as far as it looks like one."""
     text = page.text
     done = 0
-    for at in occurrences(text, "BEGIN ") if "PRIVATE" in page.index else ():
+    for at in occurrences(page.plain, "BEGIN ") if "PRIVATE" in page.index else ():
         begin = _BEGIN.match(text, at)
         if begin is None or at < done:
             continue

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from server.hooks.policy.redaction.page import Page, matches
-from server.hooks.policy.redaction.plausible import is_plausible, is_random
+from server.hooks.policy.redaction.plausible import has_digit, is_plausible, is_random
 from server.hooks.policy.redaction.spans import Span
 
 _LONG_WORDS: Final = (
@@ -74,7 +74,7 @@ def pointed_spans(page: Page) -> Iterator[Span]:
 def _is_generated(value: str) -> bool:
     return (
         len(value) in _LONG_ENOUGH
-        and any(c.isdigit() for c in value)
+        and has_digit(value)
         and not value.islower()
         and not value.isupper()
         and "." not in value
@@ -99,16 +99,16 @@ _USER: Final = re.compile(
 
 def pair_spans(page: Page) -> Iterator[Span]:
     """`anna@example.org / secret` and `admin / secret`, as people send logins to each other."""
-    for match in matches(page.text, " / ", _USER_AND):
+    for match in matches(page, " / ", _USER_AND):
         head = page.text[max(0, match.start() - 24) : match.start()]
-        if _USER.search(head) and is_plausible(match["s"], is_quoted=False) and any(c.isdigit() for c in match["s"]):
+        if _USER.search(head) and is_plausible(match["s"], is_quoted=False) and has_digit(match["s"]):
             yield Span(match.start("s"), match.end("s"), "login")
     for user in _ADMINS:
         if user[:-1] in page.low_words:
-            for match in matches(page.text, user, _ADMIN_AND):
+            for match in matches(page, user, _ADMIN_AND):
                 if is_plausible(match["s"], is_quoted=False):
                     yield Span(match.start("s"), match.end("s"), "login")
     for match in _MAIL_AND.finditer(page.text):
         value = match["s"]
-        if is_plausible(value, is_quoted=False) and any(c.isdigit() for c in value) and any(c.isalpha() for c in value):
+        if is_plausible(value, is_quoted=False) and has_digit(value) and any(c.isalpha() for c in value):
             yield Span(match.start("s"), match.end("s"), "login")

@@ -59,6 +59,8 @@ def _around(text: str, name: Name) -> Iterator[Span]:
     if not is_strong and name.strength != "code":
         return
     following = text[name.end : name.end + 1]
+    if following == " " and not text[name.end + 1 : name.end + 2].isalpha():
+        following = ""
     if following in (" ", '"', "'", "*") and (later := _IS_LATER.match(text, name.end)):
         value = _plain(later["s"])
         if _is_telling(value) if is_strong else value.isdigit():

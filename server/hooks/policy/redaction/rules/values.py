@@ -4,6 +4,7 @@ from typing import Literal
 
 from server.hooks.policy.redaction.key_names import STRONG, Strength
 from server.hooks.policy.redaction.plausible import (
+    has_digit,
     is_generated,
     is_jumbled,
     is_placeholder,
@@ -30,7 +31,7 @@ def is_secret(value: str, strength: Strength, how: How, *, is_quoted: bool, is_t
                 strength == "password" and (is_word(value) or is_jumbled(value))
             )
         case "argument":
-            return (is_plausible(value, is_quoted=True) and (_has_digit(value) or is_random(value))) or (
+            return (is_plausible(value, is_quoted=True) and (has_digit(value) or is_random(value))) or (
                 strength == "password" and is_jumbled(value)
             )
         case "is":
@@ -43,7 +44,7 @@ def is_secret(value: str, strength: Strength, how: How, *, is_quoted: bool, is_t
 
 def _is_behind_a_space(value: str, strength: Strength, *, is_quoted: bool, is_told: bool) -> bool:
     if is_quoted:
-        is_odd = _has_digit(value) or is_random(value) or not _SIGNS.isdisjoint(value)
+        is_odd = has_digit(value) or is_random(value) or not _SIGNS.isdisjoint(value)
         return is_plausible(value, is_quoted=True) and is_odd
     if is_told:
         return is_plausible(value, is_quoted=True) or (strength == "password" and is_word(value))
@@ -55,11 +56,7 @@ def _is_behind_a_space(value: str, strength: Strength, *, is_quoted: bool, is_to
 
 
 def is_striking(value: str) -> bool:
-    return is_random(value, at_least=12) or (_has_digit(value) and any(sign in "!#?*%+~^§&" for sign in value))
-
-
-def _has_digit(value: str) -> bool:
-    return any(letter.isdigit() for letter in value)
+    return is_random(value, at_least=12) or (has_digit(value) and any(sign in "!#?*%+~^§&" for sign in value))
 
 
 def is_mixed(value: str, at_least: int) -> bool:
@@ -69,4 +66,4 @@ def is_mixed(value: str, at_least: int) -> bool:
     if value.isalpha():
         return is_plausible(value, is_quoted=False)  # a generator's letters
     has_letter = any(letter.isalpha() for letter in value)
-    return has_letter and (_has_digit(value) or any(sign in "!#?*%+~^§" for sign in value[:-1]))
+    return has_letter and (has_digit(value) or any(sign in "!#?*%+~^§" for sign in value[:-1]))
