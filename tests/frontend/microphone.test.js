@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Microphone } from "../../frontend/js/voice/microphone.js";
+import { explain, Microphone } from "../../frontend/js/voice/microphone.js";
 
 /** A browser whose answers to `getUserMedia` the test gives. */
 function microphone(t) {
@@ -32,4 +32,50 @@ test("a start that fails is told to whoever asked for it", async (t) => {
   asked[0](new Error("gone"));
 
   await assert.rejects(start, /gone/);
+});
+
+/** A browser that gives a microphone, and whose contexts run once `resume` is settled. */
+function listening(t, resume) {
+  const closed = [];
+  const track = { stop: () => closed.push("track") };
+  const node = { port: {}, connect: () => {} };
+  const fakes = {
+    navigator: { mediaDevices: { getUserMedia: async () => ({ getTracks: () => [track] }) } },
+    AudioWorkletNode: class {
+      port = {};
+    },
+    AudioContext: class {
+      sampleRate = 16_000;
+      audioWorklet = { addModule: async () => {} };
+      createMediaStreamSource = () => node;
+      resume = () => resume;
+      close = async () => void closed.push("context");
+    },
+  };
+  for (const [name, value] of Object.entries(fakes)) {
+    const before = Object.getOwnPropertyDescriptor(globalThis, name);
+    Object.defineProperty(globalThis, name, { value, configurable: true });
+    t.after(() => (before ? Object.defineProperty(globalThis, name, before) : delete globalThis[name]));
+  }
+  return closed;
+}
+
+test("a browser whose sound does not start says so, and the microphone is let go", async (t) => {
+  const closed = listening(t, new Promise(() => {}));
+  const ignore = () => {};
+  const mic = new Microphone({ onFrame: ignore, onLevel: ignore, onLost: ignore, patience: async () => {} });
+
+  const problem = await mic.start("").catch(explain);
+
+  assert.match(problem, /Connect a loudspeaker/);
+  assert.deepEqual(closed, ["track", "context"]);
+});
+
+test("a browser whose sound starts is listened to", async (t) => {
+  const closed = listening(t, Promise.resolve());
+  const ignore = () => {};
+  const mic = new Microphone({ onFrame: ignore, onLevel: ignore, onLost: ignore, patience: () => new Promise(ignore) });
+
+  assert.equal(await mic.start(""), 16_000);
+  assert.deepEqual(closed, []);
 });

@@ -5,6 +5,7 @@
  */
 
 export const WANTED_RATE = 16_000;
+const PATIENCE_MS = 10_000;
 
 export class Microphone {
   /**
@@ -12,11 +13,13 @@ export class Microphone {
    * @param {(pcm: ArrayBuffer) => void} options.onFrame
    * @param {(level: number) => void} options.onLevel 0 to 1
    * @param {() => void} options.onLost the device went away
+   * @param {() => Promise<void>} [options.patience] resolves when sound should long have begun to flow
    */
-  constructor({ onFrame, onLevel, onLost }) {
+  constructor({ onFrame, onLevel, onLost, patience = someSeconds }) {
     this.onFrame = onFrame;
     this.onLevel = onLevel;
     this.onLost = onLost;
+    this.patience = patience;
     /** @type {MediaStream | null} */
     this.stream = null;
     /** @type {AudioContext | null} */
@@ -57,7 +60,7 @@ export class Microphone {
     for (const track of stream.getTracks()) track.onended = () => this.onLost();
     this.stream = stream;
     this.context = context;
-    await context.resume();
+    await this.#flowing(stream, context);
     return context.sampleRate;
   }
 
@@ -82,12 +85,27 @@ export class Microphone {
     }
   }
 
+  /** Firefox runs no context, not even a listening one, without a loudspeaker. @param {MediaStream} stream @param {AudioContext} context */
+  async #flowing(stream, context) {
+    const resumed = context.resume().then(() => true);
+    if (await Promise.race([resumed, this.patience().then(() => false)])) return;
+    if (this.context === context) {
+      this.stream = this.context = null;
+      release(stream, context);
+    }
+    throw new DOMException("the context stays suspended", "InvalidStateError");
+  }
+
   stop() {
     this.starts += 1;
     if (this.stream && this.context) release(this.stream, this.context);
     this.stream = this.context = null;
     this.onLevel(0);
   }
+}
+
+function someSeconds() {
+  return /** @type {Promise<void>} */ (new Promise((resolve) => setTimeout(resolve, PATIENCE_MS)));
 }
 
 /** Firefox connects a microphone only to a context of its own rate. @param {MediaStream} stream */
@@ -121,6 +139,8 @@ export function explain(error) {
       return "No microphone was found. Plug one in, or choose another in the settings.";
     case "NotReadableError":
       return "The microphone is in use by another program. Close it there, then try again.";
+    case "InvalidStateError":
+      return "The sound of this browser does not start. Connect a loudspeaker or headphones, then try again.";
     case "SecurityError":
       return "Browsers give the microphone only to https pages and to localhost. Open this page by https (for phones: make run-lan) or on the server's own machine.";
     default:
