@@ -59,7 +59,7 @@ function hookView(hook) {
       "div",
       { class: "hook-health" },
       h("span", { class: "skill-name" }, name),
-      h("span", { class: `tag state-${state === "up" ? "up" : "other"}` }, stateText(hook)),
+      h("span", { class: state === "up" ? "tag state-up" : state === "down" ? "tag tag-warning" : "tag" }, stateText(hook)),
       armedTag(hook),
     ),
     h("p", { class: "fine" }, hook.gates.length ? `gate at ${hook.gates.join(", ")}` : modes.join(", ")),
