@@ -15,8 +15,8 @@ from typing import Any
 import msgspec
 
 from benchmarks.figures import Figure, figure
+from server.children.pipes import PIPE_BYTES
 from server.config import ProcessHook
-from server.hooks.process.pipes import PIPE_BYTES
 from server.hooks.process.process_hook import ProcessHook as Hook
 
 CHILD = """

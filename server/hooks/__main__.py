@@ -10,13 +10,13 @@ from pathlib import Path
 import msgspec
 
 from server import config
+from server.children.family import adopt_orphans
 from server.config_file import load_config
 from server.errors import ConfigError
 from server.hooks.authoring.replay import Replayed, replay
 from server.hooks.authoring.report import Printer, as_json
 from server.hooks.authoring.trial import Plan, Trial
 from server.hooks.channel import STAGES
-from server.hooks.process import group as process_group
 from server.hooks.process import settings as process_settings
 from server.hooks.process.recording import Recording, RecordingUnusable, read_recording
 
@@ -36,7 +36,7 @@ Without --config, --intercept and --observe the hook is asked at every stage and
 def main(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
     arguments, command = _split(arguments)
     options = _parser().parse_args(arguments)
-    process_group.adopt_orphans(True)
+    adopt_orphans(True)
     try:
         plan = _plan(options, command, environ)
         if options.part == "replay":
@@ -48,7 +48,7 @@ def main(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
     except KeyboardInterrupt:
         return 130
     finally:
-        process_group.adopt_orphans(False)
+        adopt_orphans(False)
 
 
 def _split(arguments: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -7,7 +7,7 @@ import json
 from collections.abc import Collection
 from typing import Any, Final, Literal, NamedTuple
 
-from server.hooks.process.lines import Line, Overlong
+from server.children.lines import Line, Overlong
 
 _SHOWN_CHARACTERS: Final = 120
 _ELSEWHERE: Final = "whatever is not a reply belongs on standard error"

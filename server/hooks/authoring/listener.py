@@ -6,8 +6,8 @@ import re
 from collections import deque
 from typing import Final
 
+from server.children.lines import Line, Overlong
 from server.hooks.authoring.line_faults import Fault, fault, shown
-from server.hooks.process.lines import Line, Overlong
 from server.hooks.process.tap import Tap
 
 _ID: Final = re.compile(rb'\{"jsonrpc":"2\.0","id":(\d+),')

@@ -10,15 +10,14 @@ from typing import Final
 from msgspec import Struct
 
 from server import config
-from server.hooks.process import group as process_group
+from server.children.family import adopt_orphans
+from server.children.orphans import LOOK_EVERY_S, Orphans
 from server.hooks.process import settings as process_settings
-from server.hooks.process.group import Orphans
 from server.hooks.process.health import HookHealth
 from server.hooks.process.process_hook import ProcessHook, Terms, log_defect
 
 logger = logging.getLogger(__name__)
 
-_LOOK_EVERY_S: Final = 5.0
 _LAST_LOOK_S: Final = 0.1
 
 
@@ -147,12 +146,12 @@ class HookHost:
             if self._orphans.has_dead:
                 await asyncio.sleep(_LAST_LOOK_S)
                 await self._look()
-            process_group.adopt_orphans(False)
+            adopt_orphans(False)
 
     def _begin(self, wanted: Mapping[str, config.ProcessHook], kept: Mapping[str, ProcessHook]) -> list[ProcessHook]:
         """The hooks that are wanted, in their order; those that are not `kept` are started."""
         if wanted and self._watch is None:
-            self._is_adopting = process_group.adopt_orphans(True)
+            self._is_adopting = adopt_orphans(True)
             self._watch = asyncio.create_task(self._watch_families(), name="processes of hooks")
             self._watch.add_done_callback(log_defect)
         hooks = []
@@ -186,15 +185,11 @@ class HookHost:
     async def _watch_families(self) -> None:
         """Know what hooks started before it can hide, and reap what nobody else will."""
         while self._is_adopting:
-            await asyncio.sleep(_LOOK_EVERY_S)
+            await asyncio.sleep(LOOK_EVERY_S)
             await self._look()
 
     async def _look(self) -> None:
-        lives = [life for hook in self._begun if (life := hook.process) is not None]
-        around = await asyncio.to_thread(process_group.look_around)
-        for life in lives:
-            await asyncio.to_thread(life.family.members, around)
-        self._orphans.reap(around, [life.pid for life in lives])
+        await self._orphans.look([life.family for hook in self._begun if (life := hook.process) is not None])
 
     def _tell(self) -> None:
         if self._on_change is not None:

@@ -1,24 +1,19 @@
 """One process of a hook, from its spawn to the end of everything that came of it."""
 
 import asyncio
-import secrets
-import signal
-import subprocess
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from server.children.child import END_S, EOF_S, Child
+from server.children.family import Family
+from server.children.lines import Line, Lines
+from server.children.pipes import BacklogFull, PipeReader, PipeWriter
 from server.config import ProcessHook
 from server.hooks.channel import HookCallFailed
-from server.hooks.process import group as process_group
 from server.hooks.process import settings as process_settings
-from server.hooks.process.exit import exit_text, watch_exit
-from server.hooks.process.group import Family
 from server.hooks.process.jsonrpc import Calls, Reply, notification
-from server.hooks.process.lines import Line, Lines
-from server.hooks.process.pipes import BacklogFull, PipeReader, PipeWriter
-from server.hooks.process.stderr import MAX_STDERR_LINE_BYTES, StderrLog
 from server.hooks.process.tap import Tap
 
 MAX_OPEN_CALLS: Final = 256
@@ -26,8 +21,6 @@ MAX_WAITING_EVENTS: Final = 256
 """Notifications that the child has not read; one more is dropped."""
 
 _MAX_EVENT_BACKLOG_BYTES: Final = 4 << 20  # a part of the pipe's, so that events never crowd out calls
-_KILL_WAIT_S: Final = 2.0  # a killed process that does not go hangs in the kernel
-
 
 Kind = Literal["failed", "timed_out", "down"]
 
@@ -40,29 +33,23 @@ class Limits:
     canary_s: float = 5.0
     last_words_s: float = 0.1
     """What was written just before the exit may still be on its way, unless a child of the hook holds the pipe."""
-    eof_s: float = 1.0
+    eof_s: float = EOF_S
     """From the end of its input to SIGTERM."""
-    end_s: float = 2.0
+    end_s: float = END_S
     """From the end of its input to SIGKILL."""
 
 
 class ProcessLife:
     """`begin`, then `request` and `notify` from any task, until `ended`; `end` must be awaited, whatever happened."""
 
-    def __init__(
-        self, name: str, process: subprocess.Popen[bytes], mark: str, limits: Limits, tap: Tap | None = None
-    ) -> None:
-        """Takes the process over; `begin` is the way in."""
-        assert process.stdin is not None
-        assert process.stdout is not None
-        assert process.stderr is not None
+    def __init__(self, name: str, child: Child, limits: Limits, tap: Tap | None = None) -> None:
+        """Takes the child over; `begin` is the way in."""
         self._name = name
-        self._process = process
+        self._child = child
         self._limits = limits
         self._tap = tap
         self._loop = asyncio.get_running_loop()
         self.began = self._loop.time()
-        self.family = Family(process.pid, mark)
         self.calls = Calls()
         self.is_closing = False
         self.on_odd_line: Callable[[str], None] | None = None
@@ -71,39 +58,38 @@ class ProcessLife:
         self._waiting = dict[int, tuple[str, asyncio.Future[Reply | HookCallFailed]]]()  # with the method
         self._events = deque[int]()  # keys of notifications that may still wait in the pipe; negative, unlike calls'
         self._last_event = 0
-        self._stderr = StderrLog(name)
-        self._exited: asyncio.Future[str] = self._loop.create_future()
         self._spoke_last = asyncio.Event()
-        self._in = PipeWriter(process.stdin)
-        self._out = PipeReader(process.stdout, Lines(), self._take_line, self._spoke_last.set)
-        self._err = PipeReader(process.stderr, Lines(MAX_STDERR_LINE_BYTES), self._take_error)
-        watch_exit(process, self._loop, self._note_exit)
+        self._in = PipeWriter(child.stdin)
+        self._out = PipeReader(child.stdout, Lines(), self._take_line, self._spoke_last.set)
 
     @classmethod
     async def begin(
         cls, name: str, hook: ProcessHook, environ: Mapping[str, str], limits: Limits, *, tap: Tap | None = None
     ) -> "ProcessLife":
-        """Spawn it, without a shell and in a session of its own. Raises OSError; cancelled, it leaves no process."""
-        mark = secrets.token_hex(8)
-        environment = {**process_settings.environment(hook, environ), process_group.MARK: mark}
-        spawning = asyncio.create_task(asyncio.to_thread(_spawn, hook, environment), name=f"spawn process hook {name}")
-        try:
-            process = await asyncio.shield(spawning)
-        except asyncio.CancelledError:
-            await asyncio.wait([spawning])
-            if spawning.exception() is None:
-                await cls(name, spawning.result(), mark, limits).end()
-            raise
-        return cls(name, process, mark, limits, tap)
+        """Spawn it. Raises as `Child.begin`."""
+        child = await Child.begin(
+            hook.command,
+            whose=f'process hook "{name}"',
+            folder=hook.dir,
+            environment=process_settings.environment(hook, environ),
+            on_error_line=None if tap is None else tap.complained,
+            eof_s=limits.eof_s,
+            end_s=limits.end_s,
+        )
+        return cls(name, child, limits, tap)
 
     @property
     def pid(self) -> int:
-        return self._process.pid
+        return self._child.pid
+
+    @property
+    def family(self) -> Family:
+        return self._child.family
 
     @property
     def is_there(self) -> bool:
         """Whether it can still answer."""
-        return not (self.is_closing or self._exited.done() or self._out.has_ended)
+        return not (self.is_closing or self._child.exited.done() or self._out.has_ended)
 
     @property
     def lived_s(self) -> float:
@@ -188,11 +174,6 @@ class ProcessLife:
     def _failure(self, kind: Kind, method: str, why: str) -> HookCallFailed:
         return HookCallFailed(kind, f'process hook "{self._name}" {method} failed: {why}')
 
-    def _take_error(self, line: Line) -> bool:
-        if self._tap is not None:
-            self._tap.complained(line)
-        return self._stderr.take(line)
-
     def _take_line(self, line: Line) -> bool:
         if self._tap is not None:
             self._tap.heard(line)
@@ -213,14 +194,14 @@ class ProcessLife:
     async def ended(self) -> str:
         """Wait until it has exited or closed its output; the text says which. What was pending has failed then."""
         speechless = asyncio.create_task(self._spoke_last.wait(), name=f"output of process hook {self._name}")
-        signs: list[asyncio.Future[Any]] = [self._exited, speechless]
+        signs: list[asyncio.Future[Any]] = [self._child.exited, speechless]
         try:
             await asyncio.wait(signs, return_when=asyncio.FIRST_COMPLETED)
             await asyncio.wait(signs, timeout=self._limits.last_words_s)
         finally:
             speechless.cancel()
             await asyncio.gather(speechless, return_exceptions=True)
-        last = self._stderr.last_line
+        last = self._child.last_error_line
         why = f"{self._exit_text()}: {last}" if last else self._exit_text()
         self._fail_all(why)
         return why
@@ -232,53 +213,22 @@ class ProcessLife:
 
     def kill(self) -> None:
         """For when there is no time to `end` it."""
-        if not self._exited.done():
-            self.family.signal_group(signal.SIGKILL)
+        self._child.kill()
 
     def _exit_text(self) -> str:
-        return self._exited.result() if self._exited.done() else "it has closed its output"
+        exited = self._child.exited
+        return exited.result() if exited.done() else "it has closed its output"
 
     async def end(self) -> None:
-        """Close its input, wait; SIGTERM to all that came of it, wait; SIGKILL. Pending calls fail at once.
-
-        Returns when nothing of it is left. Cancelled, it kills what it can reach at once.
-        """
+        """Close its input, and end it as `Child.end` does. Pending calls fail at once."""
         self.is_closing = True
         self._fail_all("it is closed")
         self._in.close()
-        by = self._loop.time() + self._limits.end_s
         try:
-            await asyncio.wait({self._exited}, timeout=self._limits.eof_s)
-            if not self._exited.done():
-                self._process.send_signal(signal.SIGTERM)
-            await self.family.end(by)
-            await asyncio.wait({self._exited}, timeout=max(0.0, by - self._loop.time()))
+            await self._child.end()
         finally:
-            if not self._exited.done():
-                self._process.kill()
             self._out.close()
-            self._err.close()
-        if not self._exited.done():
-            await asyncio.wait({self._exited}, timeout=_KILL_WAIT_S)
-            await self.family.end(self._loop.time())  # what it started while the others were ended
 
     def _fail_all(self, why: str) -> None:
         for call_id in list(self._waiting):
             self._fail(call_id, "down", why)
-
-    def _note_exit(self) -> None:
-        if not self._exited.done():
-            self._exited.set_result(exit_text(self._process.returncode))
-
-
-def _spawn(hook: ProcessHook, environment: dict[str, str]) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        hook.command,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        cwd=hook.dir,
-        env=environment,
-        bufsize=0,
-        start_new_session=True,
-    )

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from server import config
+from server.children.restarts import Patience, Restarts
 from server.hooks.channel import HookCallFailed, Stage
 from server.hooks.process import canary
 from server.hooks.process import settings as process_settings
 from server.hooks.process.health import HookHealth, State
 from server.hooks.process.life import Limits, ProcessLife
 from server.hooks.process.recording import Recording
-from server.hooks.process.restarts import Patience, Restarts
 from server.hooks.process.tap import Tap
 from server.hooks.tally import Tally
 

@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from server.hooks.process.lines import Line
+from server.children.lines import Line
 
 
 class Tap(Protocol):

@@ -6,10 +6,9 @@ the server's log out of ours by a budget, and ends all that came of the child.
 
 import asyncio
 import logging
-import secrets
-from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from typing import Final
 
 import anyio
@@ -18,23 +17,21 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from mcp.shared.message import SessionMessage
 from mcp.types import jsonrpc
 
+from server.children.child import Child
+from server.children.family import Family, adopt_orphans
+from server.children.lines import MAX_PARTS, Lines, Overlong, is_overfull
+from server.children.log_budget import LogBudget
+from server.children.orphans import LOOK_EVERY_S, Orphans
 from server.config import McpServer, ProcessHook
-from server.hooks.process.group import MARK, Family, Orphans, adopt_orphans, look_around
-from server.hooks.process.lines import MAX_PARTS, Lines, Overlong, is_overfull
 from server.hooks.process.settings import environment
-from server.hooks.process.stderr import LogBudget
 from server.tools.mcp.intake import Intake, shorten
 
 logger = logging.getLogger(__name__)
 
 MAX_LINE_BYTES: Final = 16 << 20
-EXIT_AFTER_EOF_S: Final = 1.0
-KILL_AFTER_S: Final = 2.0
 
 _CUT_BYTES: Final = 65_536
-_MAX_LOG_LINE_BYTES: Final = 8192
-_EXIT_LOOK_S: Final = 0.25  # wait() would wait for grandchildren that hold the pipes open
-_FAMILY_LOOK_S: Final = 5.0
+_LAST_WORDS_S: Final = 0.25
 _MAX_NOISE: Final = 64
 _REST_S: Final = 0.01
 
@@ -54,26 +51,9 @@ async def run_child(
     On leaving, nothing of it is left: its input is closed, then come SIGTERM and
     SIGKILL, for its descendants as well. Raises CannotStart.
     """
-    mark = secrets.token_hex(8)
-    assert settings.command is not None
-    kept = environment(ProcessHook(env=settings.env), environ)
-    try:
-        process = await asyncio.create_subprocess_exec(
-            settings.command,
-            *settings.args,
-            stdin=PIPE,
-            stdout=PIPE,
-            stderr=PIPE,
-            cwd=settings.dir,
-            env={**kept, MARK: mark},
-            start_new_session=True,
-        )
-    except OSError as error:
-        where = f" in {settings.dir}" if settings.dir else ""
-        raise CannotStart(f"{settings.command}{where} cannot be started: {error.strerror}; see tools.mcp") from error
-    assert process.stderr is not None
+    child = await _begin(name, settings, environ)
+    pipes = await _Pipes.open(child)
     adopt_orphans(True)  # for good: process hooks may want it too, and know nothing of us
-    family = Family(process.pid, mark)
     to_session, incoming = anyio.create_memory_object_stream[Incoming](0)
     outgoing, from_session = anyio.create_memory_object_stream[SessionMessage](0)
 
@@ -82,17 +62,16 @@ async def run_child(
         on_end()
 
     intake = Intake(sees_sent=True)
-    pipes = [
-        asyncio.create_task(_read(name, process, to_session, intake, over), name=f"mcp {name} output"),
-        asyncio.create_task(_write(process, from_session, intake), name=f"mcp {name} input"),
-        asyncio.create_task(log_lines(name, process.stderr), name=f"mcp {name} log"),
-        asyncio.create_task(_watch(process, over), name=f"mcp {name} exit"),
-        asyncio.create_task(_know(family), name=f"mcp {name} family"),
+    duties = [
+        asyncio.create_task(_read(name, pipes.reader, to_session, intake, over), name=f"mcp {name} output"),
+        asyncio.create_task(_write(pipes.writer, from_session, intake), name=f"mcp {name} input"),
+        asyncio.create_task(_watch(child, over), name=f"mcp {name} exit"),
+        asyncio.create_task(_know(child.family), name=f"mcp {name} family"),
     ]
     try:
         yield incoming, outgoing
     finally:
-        ending = asyncio.create_task(_end(process, family, pipes), name=f"mcp {name} end")
+        ending = asyncio.create_task(_end(child, pipes, duties), name=f"mcp {name} end")
         try:
             await asyncio.shield(ending)
         except asyncio.CancelledError:  # the server goes down: what was begun takes a moment more
@@ -103,20 +82,63 @@ async def run_child(
                 stream.close()
 
 
+async def _begin(name: str, settings: McpServer, environ: Mapping[str, str]) -> Child:
+    assert settings.command is not None
+    try:
+        return await Child.begin(
+            [settings.command, *settings.args],
+            whose=f"MCP server {name}",
+            folder=settings.dir,
+            environment=environment(ProcessHook(env=settings.env), environ),
+        )
+    except (OSError, ValueError) as error:
+        where = f" in {settings.dir}" if settings.dir else ""
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise CannotStart(f"{settings.command}{where} cannot be started: {reason}; see tools.mcp") from error
+
+
+@dataclass(frozen=True)
+class _Pipes:
+    """A child's standard output and input as streams: reading it waits for us, and writing for it."""
+
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+    output: asyncio.ReadTransport
+
+    @classmethod
+    async def open(cls, child: Child) -> "_Pipes":
+        """Ends the child where that fails."""
+        loop = asyncio.get_running_loop()
+        reader = asyncio.StreamReader(limit=_CUT_BYTES)
+        try:
+            output, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), child.stdout)
+            transport, protocol = await loop.connect_write_pipe(asyncio.streams.FlowControlMixin, child.stdin)
+        except BaseException:
+            child.stdin.close()
+            await child.end()
+            raise
+        return cls(reader, asyncio.StreamWriter(transport, protocol, None, loop), output)
+
+    def close(self) -> None:
+        """Even where somebody still holds the other ends, or has not read what was written."""
+        if self.writer.transport.get_write_buffer_size():
+            self.writer.transport.abort()
+        self.output.close()
+
+
 async def _read(
     name: str,
-    process: Process,
+    stdout: asyncio.StreamReader,
     to_session: MemoryObjectSendStream[Incoming],
     intake: Intake,
     over: Callable[[], None],
 ) -> None:
-    assert process.stdout is not None
     loop = asyncio.get_running_loop()
     lines = Lines(MAX_LINE_BYTES)
     garbage = _Garbage(name)
     noise = 0  # since the last rest
     with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError, ConnectionError):
-        while cut := await process.stdout.read(_CUT_BYTES):
+        while cut := await stdout.read(_CUT_BYTES):
             lines.feed(cut)
             while (line := lines.next()) is not None:
                 message = _parse(line, garbage)
@@ -159,85 +181,36 @@ class _Garbage:
             logger.warning("MCP server %s printed %s: %r", self._name, what, head[:80])
 
 
-async def _write(process: Process, from_session: MemoryObjectReceiveStream[SessionMessage], intake: Intake) -> None:
-    assert process.stdin is not None
+async def _write(
+    stdin: asyncio.StreamWriter, from_session: MemoryObjectReceiveStream[SessionMessage], intake: Intake
+) -> None:
     with suppress(anyio.ClosedResourceError, ConnectionError):
         async for message in from_session:
             intake.note_sending(message.message)
             data = message.message.model_dump_json(by_alias=True, exclude_unset=True)
-            process.stdin.write(data.encode(errors="replace") + b"\n")
-            await process.stdin.drain()  # to a child that does not read, calls end by their time limits
+            stdin.write(data.encode(errors="replace") + b"\n")
+            await stdin.drain()  # to a child that does not read, calls end by their time limits
             intake.note_sent(message.message)
 
 
-async def log_lines(name: str, stderr: asyncio.StreamReader) -> None:
-    """Until its end: what a server complains of into our log, within limits."""
-    lines, budget = Lines(_MAX_LOG_LINE_BYTES), LogBudget()
-    loop = asyncio.get_running_loop()
-    count = 0
-    with suppress(ConnectionError):
-        while cut := await stderr.read(_CUT_BYTES):
-            lines.feed(cut)
-            while (line := lines.next()) is not None:
-                text = (line.head if isinstance(line, Overlong) else line).decode(errors="replace").strip()
-                if text and budget.spend(loop.time()):
-                    logger.info("MCP server %s: %s", name, text[:2000])
-                count += 1
-                if count % _MAX_NOISE == 0:
-                    await asyncio.sleep(_REST_S)  # a flood is read slowly
-
-
-async def _watch(process: Process, over: Callable[[], None]) -> None:
-    while process.returncode is None:  # noqa: ASYNC110  # nothing tells it: see _EXIT_LOOK_S
-        await asyncio.sleep(_EXIT_LOOK_S)
-    await asyncio.sleep(_EXIT_LOOK_S)  # for its last words
+async def _watch(child: Child, over: Callable[[], None]) -> None:
+    await asyncio.wait({child.exited})
+    await asyncio.sleep(_LAST_WORDS_S)
     over()
 
 
 async def _know(family: Family) -> None:
-    """Know what the child started before it can hide, and reap what nobody else will."""
     orphans = Orphans()
     while True:
-        await asyncio.sleep(_FAMILY_LOOK_S)
-        around = await asyncio.to_thread(look_around)
-        await asyncio.to_thread(family.members, around)
-        orphans.reap(around, [family.leader])
+        await asyncio.sleep(LOOK_EVERY_S)
+        await orphans.look([family])
 
 
-async def _end(process: Process, family: Family, pipes: list[asyncio.Task[None]]) -> None:
-    loop = asyncio.get_running_loop()
-    by_s = loop.time() + KILL_AFTER_S
+async def _end(child: Child, pipes: _Pipes, duties: list[asyncio.Task[None]]) -> None:
     adopt_orphans(True)  # hooks that went before us may have ended it
-    assert process.stdin is not None
-    process.stdin.close()
-    await _exited(process, EXIT_AFTER_EOF_S)
-    if process.returncode is None:
-        with suppress(ProcessLookupError):
-            process.terminate()
-    await family.end(by_s)
-    await _exited(process, by_s - loop.time())
-    if process.returncode is None:
-        with suppress(ProcessLookupError):
-            process.kill()
-        await _exited(process, KILL_AFTER_S)
-        await family.end(loop.time())  # what it started while the others were ended
-    for pipe in pipes:
-        pipe.cancel()
-    await asyncio.gather(*pipes, return_exceptions=True)
-    _close_pipes(process)
-
-
-async def _exited(process: Process, limit_s: float) -> None:
-    """Look instead of `wait()`: that one may wait for the pipes, which a grandchild can hold."""
-    until_s = asyncio.get_running_loop().time() + limit_s
-    while process.returncode is None and asyncio.get_running_loop().time() < until_s:  # noqa: ASYNC110  # as said
-        await asyncio.sleep(0.01)
-
-
-def _close_pipes(process: Process) -> None:
-    """Ours, even where somebody still holds the other ends."""
-    transport = getattr(process, "_transport", None)  # asyncio offers no other way to it
-    close: Callable[[], None] | None = getattr(transport, "close", None)
-    if close is not None:
-        with suppress(ProcessLookupError, PermissionError):
-            close()
+    pipes.writer.close()
+    await child.end()
+    for duty in duties:
+        duty.cancel()
+    await asyncio.gather(*duties, return_exceptions=True)
+    pipes.close()

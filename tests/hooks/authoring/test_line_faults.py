@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from server.children.lines import Overlong
 from server.hooks.authoring.line_faults import Fault, fault, shown
 from server.hooks.authoring.listener import Listener
-from server.hooks.process.lines import Overlong
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),

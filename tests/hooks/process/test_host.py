@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import pytest
 
+from server.children.restarts import Patience
 from server.config import Hooks, ProcessHook
 from server.errors import ConfigError
 from server.hooks.channel import HookCallFailed
 from server.hooks.process.host import HookHost, Reloaded
 from server.hooks.process.process_hook import Terms
-from server.hooks.process.restarts import Patience
 from tests.hooks.stage import ENVIRON, TERMS, hosting, is_alive, leftovers, settings, until
 
 ONE_LIFE = Terms(limits=TERMS.limits, patience=Patience(first_wait_s=600, longest_wait_s=600))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from server.hooks.process.lines import Overlong
+from server.children.lines import Overlong
 from server.hooks.process.recording import Exchange, Recording, RecordingUnusable, read_recording
 
 

@@ -1,9 +1,9 @@
-"""Everything that came of a hook's process, and its end.
+"""Everything that came of a child process, and its end.
 
 On Linux the server becomes the parent of orphans (PR_SET_CHILD_SUBREAPER), so
-that what a hook started stays among its descendants, even if it called setsid;
+that what a child started stays among its descendants, even if it called setsid;
 whose it is, a mark in its environment tells. It is signalled through pidfds: no
-process that got an old number is hit. Elsewhere only the hook's own process
+process that got an old number is hit. Elsewhere only the child's own process
 group is ended.
 """
 
@@ -21,7 +21,7 @@ from typing import Final, NamedTuple
 logger = logging.getLogger(__name__)
 
 MARK: Final = "PARLEY_HOOK_LIFE"
-"""An environment variable of every hook, its value different in every life."""
+"""An environment variable of every child, its value different in every life."""
 
 IS_LINUX: Final = sys.platform == "linux"
 
@@ -67,7 +67,7 @@ def _look_at(pid: int) -> Seen | None:
 
 
 class Family:
-    """The processes that came of one life of a hook."""
+    """The processes that came of one child."""
 
     def __init__(self, leader: int, mark: str) -> None:
         self.leader = leader
@@ -109,17 +109,17 @@ class Family:
             await self._kill(handles)
         finally:
             for handle in handles:
-                _reap(os.P_PIDFD, handle)
+                reap(os.P_PIDFD, handle)
                 os.close(handle)
         for pid in await asyncio.to_thread(self._dead):
-            _reap(os.P_PID, pid)
+            reap(os.P_PID, pid)
 
     async def _kill(self, handles: list[int]) -> None:
         for _ in range(_MAX_ROUNDS):
             kill_by = asyncio.get_running_loop().time() + _KILL_WAIT_S
             if not await self._signal_members(signal.SIGKILL, kill_by, handles):
                 return
-        logger.error("processes of a hook outlive SIGKILL: %s", sorted(self._known))
+        logger.error("processes of a child outlive SIGKILL: %s", sorted(self._known))
 
     def signal_group(self, number: signal.Signals) -> bool:
         """To all of the leader's group. False: there is nobody in it."""
@@ -152,33 +152,6 @@ class Family:
             and self.leader in (process.group, process.session)
             and process.pid != self.leader
         ]
-
-
-class Orphans:
-    """Dead processes that came to us because their parents are gone, and that nobody waits for.
-
-    Whose they were cannot be told any more. What Python started is reaped by
-    who started it, at once; so what is dead at two looks in a row is an orphan.
-    """
-
-    def __init__(self) -> None:
-        self._dead = set[tuple[int, int]]()
-
-    @property
-    def has_dead(self) -> bool:
-        """At the last look there were some that may be orphans."""
-        return bool(self._dead)
-
-    def reap(self, around: Mapping[int, Seen], leaders: Iterable[int]) -> int:
-        """Call it at most every second or so; returns how many are gone now. `leaders` are not touched."""
-        here, spared = os.getpid(), set(leaders)
-        dead = {
-            (process.pid, process.started)
-            for process in around.values()
-            if process.is_zombie and process.parent == here and process.pid not in spared
-        }
-        stale, self._dead = dead & self._dead, dead
-        return sum(_reap(os.P_PID, pid) for pid, _ in stale)
 
 
 def _descendants(pid: int, around: Mapping[int, Seen]) -> set[int]:
@@ -226,13 +199,13 @@ async def _all_ended(handles: Iterable[int], by: float) -> None:
             async with asyncio.timeout_at(by):
                 await done.wait()
     except TimeoutError:
-        logger.debug("%d processes of a hook have not ended", len(waiting))
+        logger.debug("%d processes of a child have not ended", len(waiting))
     finally:
         for handle in waiting:
             loop.remove_reader(handle)
 
 
-def _reap(kind: int, number: int) -> bool:
+def reap(kind: int, number: int) -> bool:
     try:
         return os.waitid(kind, number, os.WEXITED | os.WNOHANG) is not None
     except ChildProcessError:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import IO, Final
 
-from server.hooks.process.lines import MAX_LINE_BYTES, Line, Lines
+from server.children.lines import MAX_LINE_BYTES, Line, Lines
 
 PIPE_BYTES: Final = 256 << 10
 MAX_BACKLOG_BYTES: Final = MAX_LINE_BYTES

@@ -1,4 +1,4 @@
-"""server/hooks/process/group.py: finding and ending all that came of a hook."""
+"""server/children/family.py: finding and ending all that came of a hook."""
 
 import asyncio
 import os
@@ -11,8 +11,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from server.hooks.process import group as process_group
-from server.hooks.process.group import MARK, Family, Orphans, Seen, look_around
+from server.children import family as process_family
+from server.children.family import MARK, Family, Seen, look_around
+from server.children.orphans import Orphans
 from tests.hooks.stage import is_alive
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere only the process group is ended")
@@ -20,9 +21,9 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere only the p
 
 @pytest.fixture
 def _adopting() -> Iterator[None]:
-    assert process_group.adopt_orphans(True)
+    assert process_family.adopt_orphans(True)
     yield
-    process_group.adopt_orphans(False)
+    process_family.adopt_orphans(False)
 
 
 SCATTER = """
@@ -107,7 +108,7 @@ def test_a_process_that_took_over_a_number_is_not_touched() -> None:
     process = subprocess.Popen(["sleep", "600"])
     impostor = seen(process.pid, started=1, is_zombie=False)
 
-    assert process_group._handle(impostor) is None
+    assert process_family._handle(impostor) is None
     process.kill()
     process.wait()
 

@@ -1,4 +1,4 @@
-"""server/hooks/process/pipes.py: streams that never wait, with this test as the child."""
+"""server/children/pipes.py: streams that never wait, with this test as the child."""
 
 import asyncio
 import os
@@ -7,8 +7,8 @@ from typing import IO
 
 import pytest
 
-from server.hooks.process.lines import Line, Lines
-from server.hooks.process.pipes import MAX_BACKLOG_BYTES, BacklogFull, PipeReader, PipeWriter
+from server.children.lines import Line, Lines
+from server.children.pipes import MAX_BACKLOG_BYTES, BacklogFull, PipeReader, PipeWriter
 from tests.hooks.stage import until
 
 

@@ -1,4 +1,4 @@
-"""server/hooks/process/exit.py: the exit of a process, by pidfd and, where there is none, by a thread."""
+"""server/children/exit.py: the exit of a process, by pidfd and, where there is none, by a thread."""
 
 import asyncio
 import subprocess
@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from server.hooks.process.exit import exit_text, watch_exit, watch_in_thread
+from server.children.exit import exit_text, watch_exit, watch_in_thread
 
 Watch = Callable[[subprocess.Popen[bytes], asyncio.AbstractEventLoop, Callable[[], None]], None]
 

@@ -1,6 +1,6 @@
-"""server/hooks/process/restarts.py: when a hook that died is started again."""
+"""server/children/restarts.py: when a hook that died is started again."""
 
-from server.hooks.process.restarts import Patience, Restarts
+from server.children.restarts import Patience, Restarts
 
 
 def test_waits_double_until_the_breaker_opens_and_then_one_try_is_made_a_minute() -> None:
