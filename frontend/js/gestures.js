@@ -53,6 +53,8 @@ function tapped(desk, target) {
       return desk.logOut();
     case "attach":
       return page.openPicker();
+    case "copy":
+      return void page.copyCode(element);
     case "allow":
     case "deny":
       return answer(desk, element.dataset);

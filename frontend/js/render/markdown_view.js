@@ -30,9 +30,14 @@ function blockView(block, said) {
       return h(block.level <= 2 ? "h3" : "h4", {}, inlineView(block.inline, said));
     case "code":
       return h(
-        "pre",
-        { tabindex: "0", "data-language": block.language || null },
-        h("code", {}, codeView(block.lines, said)),
+        "div",
+        { class: "code-block" },
+        h(
+          "pre",
+          { tabindex: "0", "data-language": block.language || null },
+          h("code", {}, codeView(block.lines, said)),
+        ),
+        h("button", { type: "button", class: "button small copy", "data-action": "copy", "aria-live": "polite" }, "Copy"),
       );
     case "list":
       return listView(block, said);

@@ -166,6 +166,27 @@ export function openPicker() {
   /** @type {HTMLInputElement} */ (document.getElementById("picker")).click();
 }
 
+const COPIED_MS = 2_000;
+
+/**
+ * The code beside this button, to the clipboard; where the browser gives none (a page on plain
+ * http), it is selected for the user's own hand.
+ *
+ * @param {HTMLElement} button
+ */
+export async function copyCode(button) {
+  const code = button.parentElement?.querySelector("code");
+  if (!code) return;
+  try {
+    await navigator.clipboard.writeText(code.textContent ?? "");
+    button.textContent = "Copied";
+  } catch {
+    getSelection()?.selectAllChildren(code);
+    button.textContent = "Selected";
+  }
+  setTimeout(() => (button.textContent = "Copy"), COPIED_MS);
+}
+
 /** What the user has picked; the same file can be picked again. @returns {File[]} */
 export function picked() {
   const picker = /** @type {HTMLInputElement} */ (document.getElementById("picker"));
