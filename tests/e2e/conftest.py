@@ -20,7 +20,24 @@ from tests.e2e.parley_page import LIMIT_S, ParleyPage
 from tests.support.openai_server import OpenAIServer
 from tests.support.server_process import ServerProcess, endpoint
 
+UNUSED = (
+    "WebUIOmniboxPopup",  # with these two each window has a renderer more, which costs more than our page
+    "WebUIOmniboxAimPopup",
+    "AimEnabled",  # from here on as Playwright has it: of two such lists Chromium takes the last
+    "AvoidUnnecessaryBeforeUnloadCheckSync",
+    "DestroyProfileOnBrowserClose",
+    "HttpsFirstBalancedModeAutoEnable",
+    "HttpsUpgrades",
+    "LensOverlay",
+    "MediaRouter",
+    "NetworkTimeServiceQuerying",
+    "OptimizationHints",
+    "PaintHolding",
+    "PreconnectToSearch",
+    "ThirdPartyStoragePartitioning",
+)
 FLAGS = (
+    f"--disable-features={','.join(UNUSED)}",
     "--no-sandbox",
     "--disable-gpu",
     "--disable-background-networking",
