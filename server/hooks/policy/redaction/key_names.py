@@ -55,7 +55,7 @@ _WITHIN: Final = (
 )
 _COMPOUNDS: Final = {
     # ends of names that are written as one word: smtppassword, Datenbankkennwort, bottoken
-    "password": tuple("password passwd passwort kennwort wachtwoord losenord passord adgangskode".split()),
+    "password": tuple("pw pwd password passwd passwort kennwort wachtwoord losenord passord adgangskode".split()),
     "strong": tuple(
         "apikey secretkey accesskey privatekey authtoken accesstoken apitoken bottoken passphrase secret".split()
     ),
@@ -133,7 +133,7 @@ def strength_of(name: str) -> Strength | None:
     if not name.isascii() and any(part in name for part in _WITHIN):
         return "password"
     words = tuple(word for word in words_of(name) if not word.isdigit()) or words_of(name)
-    if words[-3:] == ("access", "key", "id") or words[-2:] == ("session", "id"):
+    if words[-3:] == ("access", "key", "id") or words[-2:] in (("session", "id"), ("code", "verifier")):
         return "weak"
     if not words or len(words) > 12 or words[-1] in _NOT_AT_THE_END or words[0] in _ABOUT:
         return None

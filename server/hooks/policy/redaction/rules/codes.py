@@ -17,7 +17,7 @@ _BEFORE_CHARS: Final = 64
 _BEHIND_CHARS: Final = 56
 _DIGITS: Final = re.compile(r"(?<![\w.])(?:\d{4,8}(?!\w)|\d{1,4}[ -]\d{2,4}(?!\w))|[^\x00-\x7f]\d{4}|\d{4}[^\x00-\x7f]")
 _CODE_NEAR: Final = re.compile(
-    r"(?P<b>(?:door|gate|alarm|schließfach|garten|keller|büro|office|building|room|vault|bike|lock|safe|entry|garage|voicemail|tür|haus|tor|tresor|verification|security|log-?in|sign-?in|one[- ]time|confirmation|authenti\w+|2fa|access|pairing|sms|"
+    r"(?P<b>(?:telegram|whatsapp|facebook|google|instagram|microsoft|apple|amazon|paypal|uber|discord|steam|twitter|linkedin|github|tiktok|door|gate|alarm|schließfach|garten|keller|büro|office|building|room|vault|bike|lock|safe|entry|garage|voicemail|tür|haus|tor|tresor|verification|security|log-?in|sign-?in|one[- ]time|confirmation|authenti\w+|2fa|access|pairing|sms|"
     r"bestätigungs|verifizierungs|sicherheits|anmelde|einmal|vérification|verificación|verifica|verificação|проверки|подтверждения|"
     r"(?:your|ihr|dein|votre|ton|tu|tuo|su|seu|vaš|ваш|твой|tw[oó]j|jouw|uw|din|ditt|teie|sinun|váš|tvůj)(?: \w{2,16})?)[- ]?(?:code|kode?|kood|koodi|codigo|código|codice|код|passcode|password|passwort|pin|tan|otp)"
     r"|otp|kodunuz|mã xác \w+|验证码|驗證碼|認証コード|確認コード|인증번호)"
@@ -30,7 +30,7 @@ _CODE_BEFORE: Final = re.compile(
     re.IGNORECASE,
 )
 _CODE_YOURS: Final = re.compile(
-    r"(?<![\w.:/#+-])(?P<s>\d{3}[ -]\d{3}|\d{4,8})(?=\s(?:is|ist|est|es|é|è)\s(?:your|the|ihr|dein|votre|ton|tu|su|il tuo|seu)\b[^\n]{0,24}(?:code|pin|otp|kode|código|codice))",
+    r"(?<![\w.:/#+-])(?P<s>\d{3}[ -]\d{3}|\d{4,8})(?=\s(?:is|ist|est|es|é|è|[-–—:])\s(?:your|the|ihr|dein|votre|ton|tu|su|il tuo|seu)\b[^\n]{0,24}(?:code|pin|otp|kode|código|codice))",
     re.IGNORECASE,
 )
 _CODE_TO: Final = re.compile(

@@ -9,7 +9,7 @@ from server.hooks.policy.redaction.plausible import is_placeholder, is_plausible
 from server.hooks.policy.redaction.spans import Span
 
 _V: Final = r"[\"']?(?P<s>[^\s\"'|;&]{4,256})"
-_NOT_LINE: Final = r"(?:[^\n|;&]{0,200}?\s)?"
+_NOT_LINE: Final = r"(?:[^\n|;&]{0,200}?\s|(?<=\s))"
 
 # (the word that must be there, what follows from it on); manuals of the programs
 _COMMANDS: Final = tuple(

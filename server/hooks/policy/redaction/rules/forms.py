@@ -129,6 +129,7 @@ _RULES: Final = tuple(
         ("login", ": XAUTH \"", r": XAUTH \"(?P<s>[^\"\n]{4,128})\"", _is_value),
         ("login", "\"AUTH\" \"", r"\"AUTH\" (?:\"[^\"\n]{1,64}\" )?\"(?P<s>[^\"\n]{4,256})\"", _always),
         ("k3s_token", "K10", r"K10[a-f0-9]{64}::(?P<s>[\w:]{20,160})", _always),
+        ("saml_response", "SAMLResponse=", r"SAMLResponse=(?P<s>[\w%+/=-]{40,65536})", _always),
         # generated parts of invitations
         ("invitation", "chat.whatsapp.com/", r"chat\.whatsapp\.com/(?P<s>[A-Za-z0-9]{20,24})", _always),
         ("invitation", "shared_invite/", r"shared_invite/(?P<s>[\w~-]{16,128})", _always),

@@ -47,11 +47,15 @@ _CLAUSE_ENDS: Final = re.compile(
 def prose_spans(page: Page, names: Sequence[Name]) -> Iterator[Span]:
     done = 0
     for name, following in zip_longest(names, names[1:]):
-        if name.start < done or (following is not None and following.start - name.end < _LEAST_APART):
+        if name.start < done or (following is not None and _is_list(name, following)):
             continue
         for span in _around(page.text, name):
             done = max(done, span.end)
             yield span
+
+
+def _is_list(name: Name, following: Name) -> bool:
+    return following.strength in STRONG and following.start - name.end < _LEAST_APART
 
 
 def _around(text: str, name: Name) -> Iterator[Span]:
