@@ -19,7 +19,7 @@ _ACTING_URL: Final = re.compile(
     re.IGNORECASE,
 )
 _WEIGHTY_URL: Final = re.compile(
-    r"/(?:payments?|payment[-_]intents|payouts?|transfers?|charges?|refunds?|orders?|checkout|purchases?|withdrawals?|bookings?|donations?|invoices?/[^/]+/pay|admin|subscriptions?"
+    r"/(?:job/[^/]{1,100}/build|payments?|payment[-_]intents|payouts?|transfers?|charges?|refunds?|orders?|checkout|purchases?|withdrawals?|bookings?|donations?|invoices?/[^/]+/pay|admin|subscriptions?"
     r"|users?/[^/]+/(?:role|roles|permissions|ban|password|email)|roles?|permissions|invitations?|releases?|deployments?|merge|keys|tokens|collaborators|members(?:hips)?|publish|tweets|statuses"
     r"|posts|broadcasts?|campaigns?|messages/send|sendMessage|chat\.postMessage|firewall[-_\w]*|dns[-_\w]*|zones/[^/]+/records?|webhooks|hooks)(?:/|\?|\Z)",
     re.IGNORECASE,

@@ -64,7 +64,7 @@ _CALLS: Final = tuple(
     )
 )  # fmt: skip
 _RUNNERS: Final = re.compile(
-    r"(?:\b(?:exec|execSync|spawn|spawnSync|execFile|execFileSync|system|shell_exec|passthru|popen|proc_open|run|shell|sh|command|check_output|Popen|start|ProcessStartInfo|getRuntime\(\)\.exec|Process\.Start|execute|os\.execute|io\.popen|Command::new|Command|backtick|qx|open|system2|IO\.popen|Open3\.\w+|Kernel\.\w+|Deno\.run|Deno\.Command|Bun\.spawn|execa|execaCommand|\$|do shell script)\b|%x|\$)"
+    r"(?:\b(?:exec|execSync|spawn|spawnSync|execFile|execFileSync|system|shell_exec|passthru|popen|proc_open|run|shell|sh|command|check_output|Popen|start|ProcessStartInfo|getRuntime\(\)\.exec|Process\.Start|execute|os\.execute|io\.popen|Command::new|Command|backtick|qx|open|system2|IO\.popen|Open3\.\w+|Kernel\.\w+|Deno\.run|Deno\.Command|Bun\.spawn|execa|execaCommand|\$|do shell script|do script)\b|%x|\$)"
     r"\s*[\[({ ]?\s*(?:[\[(]\s*)?(?P<q>[\"'`\[{|])",
 )
 _SQL_CALL: Final = re.compile(
@@ -79,7 +79,9 @@ _STRING_RUNS: Final = re.compile(
 _SOCKET: Final = re.compile(
     r"\b(?:fsockopen|socket_connect|TCPSocket|IO::Socket|use Socket|net\.(?:connect|Socket|createConnection|Dial)|TcpClient|TcpStream|new Socket)\b"
 )
-_SHELL: Final = re.compile(r"/bin/(?:ba|z|da)?sh\b|\bcmd(?:\.exe)?[\"']|powershell|[\"']sh(?: -i)?\b")
+_SHELL: Final = re.compile(
+    r"\b(?:popen|proc_open|shell_exec)\b|/bin/(?:ba|z|da)?sh\b|\bcmd(?:\.exe)?[\"']|powershell|[\"']sh(?: -i)?\b"
+)
 _BACKTICKS: Final = re.compile(r"`([^`$\n]{3,300})`")
 _ARGUMENTS: Final = re.compile(r"[\"'`]((?:[^\"'`\\]|\\.){0,2000})[\"'`]")
 

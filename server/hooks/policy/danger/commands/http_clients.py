@@ -45,7 +45,7 @@ def _methods(name: str, pairs: list[tuple[str, str]]) -> Iterator[str]:
             yield following
         elif word.startswith(_JOINED_METHOD_FLAGS):
             yield word.partition("=")[2] or word[2:]
-        elif name in _WITH_METHOD_AS_WORD and word.isupper():
+        elif name in _WITH_METHOD_AS_WORD and word.upper() in ("GET", "POST", "PUT", "PATCH", "DELETE"):
             yield word
 
 

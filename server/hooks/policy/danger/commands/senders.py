@@ -4,8 +4,9 @@ import re
 from typing import Final
 
 from server.hooks.policy.danger.commands.http_clients import http_client
+from server.hooks.policy.danger.commands.shell import SUBSTITUTED, parse
 from server.hooks.policy.danger.commands.step import Step
-from server.hooks.policy.danger.commands.transfers import DOWNLOADERS, is_private_reader, reads_private
+from server.hooks.policy.danger.commands.transfers import DOWNLOADERS, is_private_reader, program_of, reads_private
 from server.hooks.policy.danger.paths import is_private
 
 _COPIERS: Final = frozenset(
@@ -14,6 +15,8 @@ _COPIERS: Final = frozenset(
 _WHOLE_HOMES: Final = frozenset("/ ~ ~/ $HOME $HOME/ /home /home/ /root /root/ /etc /etc/".split())
 _SOCKETS: Final = frozenset("nc ncat netcat telnet socat openssl".split())
 _ASKING_NAMES: Final = frozenset("ping dig nslookup host".split())
+_ASKED_OUTSIDE: Final = DOWNLOADERS | _ASKING_NAMES
+_TELLING: Final = frozenset("cat base64 env printenv whoami id history xxd gzip tar".split())
 _SERVERS: Final = frozenset("python python3 php ruby busybox npx http-server serve darkhttpd caddy".split())
 _EVERYTHING: Final = re.compile(r"(?:--directory|-d)[ =](?:/|~|\$HOME)(?:\s|\Z)|--bind[ =]0\.0\.0\.0|-b 0\.0\.0\.0")
 
@@ -22,6 +25,8 @@ def by_sender(step: Step) -> str | None:
     name, rest = step.name, step.rest
     if not rest:
         return None
+    if name in _ASKED_OUTSIDE and any(SUBSTITUTED in word for word in rest) and any(map(_tells, step.command.inner)):
+        return "tells others about this machine"
     if name in DOWNLOADERS:
         return http_client(name, rest, step.feeders)
     if name in _COPIERS and (
@@ -35,6 +40,10 @@ def by_sender(step: Step) -> str | None:
     if name in _SERVERS and _serves_everything(name, " ".join(rest)):
         return "shows files to the network"
     return None
+
+
+def _tells(script: str) -> bool:
+    return any(command.words and program_of(command.words[0]) in _TELLING for command in parse(script))
 
 
 def _serves_everything(name: str, text: str) -> bool:

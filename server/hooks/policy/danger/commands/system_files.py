@@ -17,4 +17,11 @@ def by_system_files(step: Step) -> str | None:
             return "takes files of the system away"
     if step.name in ("chmod", "chown") and any(word.startswith("/") and is_protected(word) for word in step.rest):
         return "changes the system's rights"
+    if step.name == "tee" and "-a" not in step.rest and _reads_nothing(step) and step.rest:
+        return "empties a file"
     return None
+
+
+def _reads_nothing(step: Step) -> bool:
+    is_redirected = any(redirect.sign == "<" and redirect.target == "/dev/null" for redirect in step.command.redirects)
+    return is_redirected or any(feeder.words == ["cat", "/dev/null"] for feeder in step.feeders)

@@ -72,7 +72,10 @@ def _fetched(command: Command) -> set[str]:
 
 
 def _started(words: list[str]) -> list[str]:
+    """The script that a command runs."""
     name = program_of(words[0])
+    if name == "sudo" and len(words) > 1:
+        return _started(words[1:])
     if name == "chmod":
         return words[2:3]
     return words[1:2] if name in _STARTERS else words[:1]

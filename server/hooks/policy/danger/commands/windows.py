@@ -48,6 +48,7 @@ _CMD: Final = tuple(
         (r"^(?:auditpol)\b.*/(?:clear|remove|set)", "stops the audit"),
         (r"^(?:assoc|ftype)\b.*=|^label\b|^convert\s+[a-z]:|^chkdsk\b.*/[frx]\b|^subst\b.*/d", "changes the system"),
         (r"^type\s+nul\s*>(?!>)|^copy\s+/y\s+nul\b|^break\s*>", "empties a file"),
+        (r".*>\s*\"?[a-z]:\\(?:windows|program files|boot)", "writes to the system"),
         (r".*>\s*\\\\\.\\(?:physicaldrive|[a-z]:)", "writes to a disk"),
         (r"^%0\s*\|\s*%0", "a fork bomb"),
         (r"^dsrm\b|^dsmod\b|^dsadd\b|^ntdsutil\b", "changes accounts"),
@@ -132,9 +133,16 @@ _ALIASES: Final = re.compile(
     r"(?:^|[|;&{(]\s*|%\s*\{\s*)(?:ri|rm|del|erase|rd|rmdir|rni|clc|clp|rp|sasv|spsv|spps|kill)\s+(?=\S)(?!-WhatIf)",
     re.IGNORECASE,
 )
+_IN_TEXTS: Final = re.compile(
+    r"SetEnvironmentVariable\([^)]{0,300}(?:Machine|User)|Set-Content\s+\S{1,200}\s+(?:''|\"\")\s*(?:;|\Z)",
+    re.IGNORECASE,
+)
+_PIPED: Final = re.compile(
+    r"\|\s*(?:ri|rm|del|erase|rni|spps|kill)\s*(?:[;|]|\Z)|(?:^|[;{]\s*)(?:spps|kill)\s+-(?:Name|Id)\b", re.IGNORECASE
+)
 _IEX: Final = re.compile(r"(?<![\w-])(?:iex|Invoke-Expression)(?![\w-])", re.IGNORECASE)
 _METHODS: Final = re.compile(
-    r"\.Delete\(|\.Kill\(|\]::(?:Delete|WriteAllText|WriteAllBytes|Kill|Exit|Move)\(|\.DownloadString\(|\.DownloadFile\(|\[(?:System\.)?Diagnostics\.Process\]::Start|\.Terminate\(|\.Shutdown\(|Win32Shutdown|FailFast",
+    r"\.Delete\(|\.Kill\(|\]::(?:Delete|WriteAllText|WriteAllBytes|Kill|Exit|Move)\(|\.DownloadString\(|\.DownloadFile\(|\[(?:System\.)?Diagnostics\.Process\]::Start|\.Terminate\(|\.Shutdown\(|Win32Shutdown|FailFast|InvokeVerb\(",
     re.IGNORECASE,
 )
 _ENCODED: Final = re.compile(r"-e(?:n(?:c(?:odedcommand)?)?)?\s+['\"]?[A-Za-z0-9+/=]{16,}", re.IGNORECASE)
@@ -175,7 +183,7 @@ _LOOKS: Final = re.compile(
     r"(?:^|[\s|;&(])(?:[A-Z][a-z]+-[A-Z][A-Za-z]+|powershell|pwsh|cmd(?:\.exe)?\s+/[ck]|iex|gci|ri)\b|\$env:|\[IO\.|\[System\.|"
     r"^\s*(?:del|erase|rd|rmdir|deltree|format|diskpart|cipher|taskkill|net1?|sc|reg|bcdedit|vssadmin|wbadmin|wmic|netsh|attrib|icacls|takeown|robocopy|xcopy|wevtutil|fsutil|"
     r"schtasks|dism|msiexec|winget|choco|certutil|bitsadmin|mshta|rundll32|regsvr32|setx|runas|manage-bde|auditpol|bootrec|chkdsk|tskill|logoff|copy|move|type|regedit|cacls|shutdown\s+[/-]|dsrm|ntdsutil|subst|convert|label|assoc|mountvol|pnputil|devcon|powercfg|slmgr|secedit|cmdkey|iisreset|appcmd|forfiles|fltmc|logman|ipconfig|start\s+/|if\s+exist|set\s+\w+=|call\s+%)\b|%0|\.\\"
-    r"|(?:psexec|cacls)\b|[|&;(]\s*(?:del|erase|rd|rmdir)\s|\w\^\w|%\w+%|\bfor\s+(?:/[dfrl]\s+)*%|scriptblock\]|FromBase64String|Start-Process|::(?:Delete|Kill|WriteAll|Exit)",
+    r"|(?:psexec|cacls)\b|[|&;(]\s*(?:del|erase|rd|rmdir)\s|\bwusa\b|[A-Za-z]:\\|\|\s*(?:ri|rm|del|erase|rni|spps|kill)\b|^\s*(?:spps|kill)\s+-(?:Name|Id)|\w\^\w|%\w+%|\bfor\s+(?:/[dfrl]\s+)*%|scriptblock\]|FromBase64String|Start-Process|::(?:Delete|Kill|WriteAll|Exit)",
     re.IGNORECASE | re.MULTILINE,
 )
 
@@ -190,12 +198,13 @@ def judge_windows(text: str) -> str | None:
         return reason
     for part in re.split(r"\s*(?:&&|\|\||[&|\n;])\s*", from_cmd):
         line = re.sub(
-            r"^(?:@|\(|\)|else\s+|start\s+(?:/\w+\s+)*(?:\"\"\s+)?|call\s+|if\s+.*?\)\s*|for\s+.*?\bdo\s+|forfiles\b.*?/c\s+\"?(?:cmd(?:\.exe)?\s+/c\s+)?)+",
+            r"^(?:@|\(|\)|else\s+|if\s+(?:/i\s+)?(?:not\s+)?(?:exist|defined|errorlevel)\s+\S+\s+|start\s+(?:/\w+\s+)*(?:\"\"\s+)?|call\s+|if\s+.*?\)\s*|for\s+.*?\bdo\s+|forfiles\b.*?/c\s+\"?(?:cmd(?:\.exe)?\s+/c\s+)?)+",
             "",
             part.strip(),
             flags=re.IGNORECASE,
         ).strip("\"'() ^")
         line = re.sub(r"^(?:[A-Za-z]:)?(?:\\[\w .-]+)*\\(?=[\w-]+(?:\.exe)?\s)", "", line).replace("^", "")
+        line = _unwrapped(line)
         line = re.sub(r"^(\w+)\.exe\b", r"\1", line, flags=re.IGNORECASE)
         for shape, reason in _CMD:
             if shape.match(line):
@@ -243,7 +252,6 @@ def _powershell(text: str) -> str | None:
             "event",
             "typedata",
             "psdrive",
-            "module",
             "alias",
         ):
             return f"{match['verb']}-{match['noun']} takes something away"
@@ -273,6 +281,10 @@ def _powershell(text: str) -> str | None:
         return "overwrites by force"
     if _ENCODED.search(text) and re.search(r"powershell|pwsh", text, re.IGNORECASE):
         return "runs hidden commands"
+    if _IN_TEXTS.search(text):
+        return "empties a file, or changes what programs are found"
+    if _PIPED.search(bare):
+        return "takes away what was listed"
     if re.search(r"Get-|gci|\$_|\$env:|-Recurse|-fo\b|powershell|pwsh|dir\b", text, re.IGNORECASE) and _ALIASES.search(
         bare
     ):

@@ -35,6 +35,16 @@ hdfs dfs -rm -r /data
 kafka-topics.sh --delete --topic x --bootstrap-server b
 etcdctl del /registry --prefix
 nomad job stop -purge x
+mysqladmin drop shop
+mysql -e 'SET GLOBAL read_only=1'
+psql -c 'ALTER SYSTEM SET fsync=off'
+pg_restore --clean -d prod x.dump
+redis-cli CONFIG SET save ""
+mongoimport --drop -c x f.json
+nodetool decommission
+kafka-consumer-groups.sh --reset-offsets --to-earliest --execute --group g --topic t
+rails runner 'User.delete_all'
+etcdctl snapshot restore x
 """
 QUIET = r"""
 psql -c 'select 1'

@@ -25,6 +25,8 @@ pvremove /dev/sdb1
 zfs rollback -r tank@a
 btrfs subvolume delete /x
 restic forget --prune --keep-last 1
+diskutil apfs deleteContainer disk1
+tmutil deletelocalsnapshots /
 """
 QUIET = r"""
 smartctl -a /dev/sda

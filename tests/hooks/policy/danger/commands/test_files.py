@@ -63,6 +63,25 @@ sed -i d novel.md
 /???/r? -rf x
 tar cf x.tar y --checkpoint=1 --checkpoint-action=exec='sh evil.sh'
 xattr -dr com.apple.quarantine x.app
+rm -rfv ./*
+rm -r -- -weird
+find . -type f -not -name '*.md' -delete
+tee ~/thesis.tex < /dev/null
+printf '' > notes.txt
+echo -n > config.yml
+cp -f old.db prod.db
+install -m 644 /dev/null /etc/motd
+busybox dd if=/dev/zero of=/dev/mmcblk0
+echo 'ssh-rsa AAAA x' >> ~/.ssh/authorized_keys
+echo '@reboot root /tmp/x' > /etc/cron.d/x
+printf '[Service]\nExecStart=/tmp/x\n' > ~/.config/systemd/user/x.service
+echo nameserver 1.2.3.4 > /etc/resolv.conf
+echo b > /proc/sysrq-trigger
+rm -f /var/log/auth.log
+gpg --batch --yes --delete-key x
+openssl enc -aes256 -in x.pdf -out x.enc
+osascript -e 'tell application "System Events" to restart'
+osascript -e 'tell application "Terminal" to do script "rm -rf ~"'
 """
 QUIET = r"""
 ls -la

@@ -66,6 +66,21 @@ launchctl unload /Library/LaunchDaemons/x.plist
 nvram boot-args=""
 ipmitool chassis power cycle
 flashrom -w bios.bin
+route add default gw 1.2.3.4
+nmcli networking off
+systemctl stop NetworkManager
+ufw default allow incoming
+kill -TERM -1
+killall -u anna
+systemctl kill nginx
+usermod -L anna
+gpasswd -a guest docker
+chpasswd < x
+groupdel staff
+userdel anna
+journalctl --rotate --vacuum-time=1s
+launchctl disable system/x
+killall Finder
 """
 QUIET = r"""
 systemctl status nginx

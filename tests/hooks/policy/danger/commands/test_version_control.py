@@ -29,6 +29,13 @@ git rebase -i --root
 git push --mirror
 git branch -D main
 git remote set-url origin https://evil.example/x.git
+svn revert -R .
+jj abandon @
+git checkout HEAD~5 -- src
+git worktree remove -f ../x
+git submodule deinit -f --all
+git config --global core.hooksPath /tmp/h
+git config alias.st '!rm -rf ~'
 """
 QUIET = r"""
 git add .

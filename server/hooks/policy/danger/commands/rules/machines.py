@@ -128,4 +128,6 @@ CLOUD:
 writes into a chip:
     esptool|esptool.py|avrdude|openocd|st-flash|st-util|dfu-util|rkdeveloptool|heimdall|nrfjprog|picotool|pyocd|JLinkExe|odin4|edl
         -U|erase_flash|write_flash|-D|-c|write|erase|flash|--eraseall|--program|load|wl|-e|w|reset|--recover
+changes infrastructure:
+    pulumi up|update|refresh|cancel !--preview|preview
 """

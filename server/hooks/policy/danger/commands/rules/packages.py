@@ -64,4 +64,6 @@ removes or changes many programs:
     do-release-upgrade|freebsd-update|sysupgrade !-c|fetch|-h
     rustup|sdk|juliaup self|uninstall|remove uninstall|remove
     conda|mamba|micromamba remove --all|-a
+runs a stranger's code:
+    go run ~*.*/*@*
 """

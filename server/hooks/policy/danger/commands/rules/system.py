@@ -107,4 +107,6 @@ ends sessions:
     gnome-session-quit|xfce4-session-logout|logout|killall5
 burdens the machine:
     stress|stress-ng
+changes accounts:
+    usermod -L|-U|-G|-aG|-g|-s|-u|-l|-p|-e|-d
 """

@@ -54,6 +54,8 @@ def _by_pipe(step: Step) -> str:
 
 
 def _by_awk(step: Step) -> str | None:
+    if step.rest and "/inet/" in step.rest[0]:
+        return "opens a connection to another machine"
     return judge_code(step.rest[0], step.nested) if step.rest and "system(" in step.rest[0] else None
 
 
