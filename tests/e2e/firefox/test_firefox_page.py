@@ -83,13 +83,15 @@ async def test_the_menu_opens_by_keyboard_and_what_it_deletes_comes_back(
     await expect(page.replies).to_have_text("Hi.")
 
 
-async def test_an_attached_picture_reaches_the_model_small_and_without_what_the_camera_wrote(
+async def test_an_attached_picture_survives_a_reload_and_reaches_the_model_small(
     page: FirefoxPage, model: OpenAIServer
 ) -> None:
     model.say("A cat.")
     await page.tab.locator("#picker").set_input_files(
         {"name": "cat.png", "mimeType": "image/png", "buffer": png(3136, 100)}
     )
+    await expect(page.button("Remove cat.png")).to_be_visible()
+    await page.tab.reload()
     await expect(page.button("Remove cat.png")).to_be_visible()
     await page.ask_and_wait("What is this?")
 
