@@ -11,6 +11,7 @@ from typing import Final
 from server import config
 from server.accounts.accounts import Accounts
 from server.agent.agent_client import AgentClient, TurnOptions
+from server.children.child import kill_all
 from server.config_file import data_dir_of
 from server.errors import ConfigError
 from server.gateway.auth import Doorkeeper
@@ -77,7 +78,7 @@ async def serve(
     signals = Signals()
     _allow_many_connections()
     app = await App.build(settings, environ)
-    signals.at_once = app.hooks.kill
+    signals.at_once = kill_all
     async with app.running(announce):
         app.begin(app.reload_on(signals.reload, read_again), "reload")
         await signals.stop.wait()

@@ -20,6 +20,14 @@ END_S: Final = 2.0
 """From the end of its input to SIGKILL."""
 _KILL_WAIT_S: Final = 2.0  # a killed process that does not go hangs in the kernel
 
+_running: Final = set["Child"]()  # begun, and not ended
+
+
+def kill_all() -> None:
+    """Every child with its process group, at once: for when there is no time to `end` them."""
+    for child in _running:
+        child.kill()
+
 
 class Child:
     """`begin` it, and use its pipes; `end` must be awaited, whatever happened. Its standard error goes into our log."""
@@ -51,6 +59,7 @@ class Child:
         """Says how, in words."""
         self._err = PipeReader(process.stderr, Lines(MAX_STDERR_LINE_BYTES), self._take_error)
         watch_exit(process, self._loop, self._note_exit)
+        _running.add(self)
 
     @classmethod
     async def begin(
@@ -98,7 +107,7 @@ class Child:
         return self._log.last_line
 
     def kill(self) -> None:
-        """At once, with its process group: for when there is no time to `end` it."""
+        """At once, with its process group. It is still to be ended."""
         if not self.exited.done():
             self.family.signal_group(signal.SIGKILL)
 
@@ -118,6 +127,7 @@ class Child:
             if not self.exited.done():
                 self._process.kill()
             self._err.close()
+            _running.discard(self)
         if not self.exited.done():
             await asyncio.wait({self.exited}, timeout=_KILL_WAIT_S)
             await self.family.end(self._loop.time())  # what it started while the others were ended

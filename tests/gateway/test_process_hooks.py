@@ -122,3 +122,21 @@ async def test_a_second_signal_leaves_no_hook_that_is_deaf_to_the_end_of_its_inp
     assert code in (128 + signal.SIGTERM, 128 + signal.SIGINT)
     assert len(family) == 2
     await until(lambda: not any(is_alive(process.pid) for process in family))
+
+
+async def test_a_second_signal_leaves_no_mcp_server_either_though_it_never_said_a_word(
+    tmp_path: Path, model: OpenAIServer
+) -> None:
+    mute = {"command": sys.executable, "args": ["-c", "import time; time.sleep(600)"]}
+    async with ServerProcess(
+        tmp_path, environ=endpoint(model.url), settings={"tools": {"mcp": {"mute": mute}}}
+    ) as server:
+        running = psutil.Process(server.pid)
+        await until(lambda: bool(running.children()))
+        family = running.children()
+        server.signal(signal.SIGTERM)
+        server.signal(signal.SIGINT)
+        await asyncio.to_thread(server.wait)
+
+    assert len(family) == 1
+    await until(lambda: not any(is_alive(process.pid) for process in family))

@@ -125,12 +125,6 @@ class HookHost:
             unchanged=sorted(kept),
         )
 
-    def kill(self) -> None:
-        """End at once what can be reached without waiting: each hook with its process group."""
-        for hook in self._begun:
-            if hook.process is not None:
-                hook.process.kill()
-
     async def aclose(self) -> None:
         """End all, side by side, leased or not; within the time that the end of one may take."""
         self._is_closed = True

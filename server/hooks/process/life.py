@@ -211,10 +211,6 @@ class ProcessLife:
         self.is_closing = True
         self._in.close()
 
-    def kill(self) -> None:
-        """For when there is no time to `end` it."""
-        self._child.kill()
-
     def _exit_text(self) -> str:
         exited = self._child.exited
         return exited.result() if exited.done() else "it has closed its output"

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from server.children.child import kill_all
 from server.children.restarts import Patience
 from server.config import Hooks, ProcessHook
 from server.errors import ConfigError
@@ -190,7 +191,7 @@ async def test_killing_reaches_hooks_that_have_not_answered_yet() -> None:
         begun = leftovers()
 
         def are_killed() -> bool:
-            host.kill()
+            kill_all()
             return not any(is_alive(process.pid) for process in begun)
 
         await until(are_killed)
