@@ -21,6 +21,7 @@ MAX_BYTES = 64 * 1024
 _FIELD = re.compile(r"^([A-Za-z_][\w-]*)[ \t]*:(?:[ \t]+|$)(.*)$")
 
 _BLOCK = re.compile(r"[|>][+-]?")
+_PLAINER = {"mapping values are not allowed here": "put a value that holds ': ' in quotes"}
 _QUOTED = re.compile(r"""(["'])(.*)\1""")
 
 
@@ -80,7 +81,8 @@ def _parse_yaml(text: str) -> dict[str, Any]:
 
 def _reason(error: yaml.YAMLError) -> str:
     if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark:
-        return f"line {error.problem_mark.line + 2}: {error.problem}"  # + the line of dashes; counted from 1
+        problem = _PLAINER.get(error.problem or "", error.problem)
+        return f"line {error.problem_mark.line + 2}: {problem}"  # + the line of dashes; counted from 1
     return str(error).split("\n")[0]
 
 

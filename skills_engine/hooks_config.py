@@ -170,12 +170,17 @@ def _read_document(folder: Path, report: Report) -> list[object]:
     except UnreadableError as error:
         report.error("", str(error))
     except json.JSONDecodeError as error:
-        report.error("", f"is not JSON: line {error.lineno}, column {error.colno}: {error.msg}")
+        report.error("", f"is not JSON: line {error.lineno}, column {error.colno}: {_syntax(error)}")
     except (ValueError, RecursionError):  # a number of 5,000 digits; brackets 10,000 deep
         report.error("", "is not JSON that can be read")
     else:
         return _entries(document, report)
     return []
+
+
+def _syntax(error: json.JSONDecodeError) -> str:
+    before, after = error.doc[: error.pos].rstrip(), error.doc[error.pos : error.pos + 1]
+    return f"a comma too many before {after}" if before.endswith(",") and after in ("]", "}") else error.msg
 
 
 def _entries(document: object, report: Report) -> list[object]:
@@ -258,12 +263,18 @@ def _read_content(folder: Path, file: str, place: str, report: Report) -> str | 
             raise UnreadableError("does not end in .md")
         content = _read_text(folder, file).strip()
     except UnreadableError as error:
-        report.error(place, f"{_quoted(file)} {error}")
+        report.error(place, f"{_quoted(file)} {error}{_counted_from_hooks(file, error)}")
         return None
     if not content:
         report.warning(place, f"{_quoted(file)} is empty: the hook is skipped")
         return None
     return content
+
+
+def _counted_from_hooks(file: str, error: UnreadableError) -> str:
+    inner = file.removeprefix("hooks/")
+    is_missing = isinstance(error.__cause__, FileNotFoundError)
+    return f": names count from hooks/, so write {_quoted(inner)}" if is_missing and inner != file else ""
 
 
 def _read_text(folder: Path, file: str) -> str:

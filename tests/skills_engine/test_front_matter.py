@@ -4,7 +4,7 @@ import pytest
 
 from skills_engine.front_matter import MAX_BYTES, FrontMatter, split_front_matter
 
-BROKEN = ("its front matter is not YAML (line 2: mapping values are not allowed here): read line by line",)
+BROKEN = ("its front matter is not YAML (line 2: put a value that holds ': ' in quotes): read line by line",)
 
 
 def test_head_and_body_are_cut_at_lines_of_dashes() -> None:
