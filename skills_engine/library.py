@@ -14,6 +14,8 @@ from skills_engine.watcher import SETTLE_S, Watcher
 
 logger = logging.getLogger(__name__)
 
+_KEPT = "keeps the version from before this change until it is put right"
+
 Reload = Literal["auto", "poll", "off"]
 
 
@@ -94,7 +96,10 @@ class SkillsLibrary:
             return None
         loaded = {name: self._read(name) if name in stale else self._loaded[name] for name in stamps}
         news = found if found != self._found else []
-        _log(stale, [*news, *(diagnostic for name in stale for diagnostic in loaded[name].diagnostics)])
+        _log(
+            _told(stale, self._loaded, loaded),
+            [*news, *(diagnostic for name in stale for diagnostic in loaded[name].diagnostics)],
+        )
         self._stamps, self._found, self._loaded = stamps, found, loaded
         self._current = SkillsSnapshot(
             tuple(item.skill for item in loaded.values() if item.skill is not None),
@@ -109,7 +114,7 @@ class SkillsLibrary:
         last_good = self._loaded[name].last_good if name in self._loaded else None
         if last_good is None or not has_errors(fresh.diagnostics):
             return fresh
-        kept = Diagnostic("info", name, "", "", "keeps the version from before this change until it is put right")
+        kept = Diagnostic("info", name, "", "", _KEPT)
         return LoadedSkill(last_good, (*fresh.diagnostics, kept), last_good)
 
 
@@ -118,8 +123,21 @@ def load_snapshot(skills_dir: str | os.PathLike[str], *, enabled: Sequence[str] 
     return SkillsLibrary(skills_dir, enabled=enabled).load()
 
 
-def _log(names: list[str], diagnostics: list[Diagnostic]) -> None:
-    logger.info("skills read: %s", ", ".join(names) or "none")
+def _told(stale: list[str], before: dict[str, LoadedSkill], after: dict[str, LoadedSkill]) -> dict[str, list[str]]:
+    """What became of the skills."""
+    there = {name for name, item in after.items() if item.skill is not None}
+    gone = {name for name, item in before.items() if item.skill is not None} - there
+    kept = {name for name in stale if _KEPT in (found.message for found in after[name].diagnostics)}
+    return {
+        "read": [name for name in stale if name not in kept | gone],
+        "kept as before": [name for name in stale if name in kept],
+        "removed": [name for name in before if name in gone],
+    }
+
+
+def _log(names: dict[str, list[str]], diagnostics: list[Diagnostic]) -> None:
+    parts = [f"{what}: {', '.join(which)}" for what, which in names.items() if which]
+    logger.info("skills %s", "; ".join(parts) or "read: none")
     for diagnostic in diagnostics:
         if diagnostic.severity != "info":
             logger.warning("%s", diagnostic)

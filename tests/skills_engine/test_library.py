@@ -2,6 +2,7 @@
 
 import logging
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -356,6 +357,31 @@ def test_what_was_read_and_what_is_wrong_is_logged_once(tmp_path: Path, caplog: 
         ("INFO", "skills read: bad"),
         ("INFO", "skills read: good"),
         ("WARNING", f"warning: gone: enabled, but not in {tmp_path}"),
+    ]
+
+
+def test_the_log_says_what_was_read_what_kept_and_what_removed(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    for name in ("changed", "emptied", "gone", "spoilt"):
+        make_skill(tmp_path, name, entry())
+    library = SkillsLibrary(tmp_path)
+    library.load()
+    caplog.clear()
+
+    make_skill(tmp_path, "changed", entry(), entry("second"))
+    write_hooks(tmp_path / "spoilt", entry(role="x"))
+    shutil.rmtree(tmp_path / "emptied")
+    (tmp_path / "emptied").mkdir()
+    shutil.rmtree(tmp_path / "gone")
+    library.refresh()
+    shutil.rmtree(tmp_path / "changed")
+    library.refresh()
+
+    assert [record.message for record in caplog.records if record.levelname == "INFO"] == [
+        "skills read: changed; kept as before: spoilt; removed: emptied, gone",
+        "skills removed: changed",
     ]
 
 
