@@ -73,8 +73,6 @@ unpacks over the system:
     tar -C|--directory ~/|/etc*|/usr*
 runs commands:
     vim|vi|nvim|ex|emacs -c|--cmd|--eval ~*!rm*|*!*sh*|*delete-file*
-changes files:
-    git am|apply --reject-x
 changes what runs:
     kubectl|oc|k rollout undo|restart
     wp-cli|mix|composer|bundle deploy|self-update|--delete
