@@ -6,6 +6,7 @@ import contextlib
 import sys
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import urlsplit, urlunsplit
 
 import websockets
 
@@ -30,7 +31,13 @@ def main() -> int:
 
 def _parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m server.talk", description=__doc__)
-    parser.add_argument("url", nargs="?", default="ws://localhost:8765/ws", help="default: %(default)s")
+    parser.add_argument(
+        "url",
+        nargs="?",
+        type=_address,
+        default="ws://localhost:8765/ws",
+        help="also HOST:PORT, or the address of the page; default: %(default)s",
+    )
     parser.add_argument("--wav", type=Path, metavar="IN", help="say this file (16 bits, mono) and wait for the answer")
     parser.add_argument("--save", type=Path, metavar="OUT", help="write the answer's sound to this file")
     parser.add_argument("--mic", action="store_true", help="speak and listen (needs: pip install sounddevice)")
@@ -39,6 +46,13 @@ def _parse() -> argparse.Namespace:
     parser.add_argument("--approve", action="store_true", help="let every tool run that a human is asked about")
     parser.add_argument("--language", help="BCP 47: what you speak and want to hear")
     return parser.parse_args()
+
+
+def _address(text: str) -> str:
+    """Raises ValueError where it is no URL."""
+    url = urlsplit(text if "://" in text else f"ws://{text}")
+    scheme = {"http": "ws", "https": "wss"}.get(url.scheme, url.scheme)
+    return urlunsplit(url._replace(scheme=scheme, path=url.path.rstrip("/") or "/ws"))
 
 
 async def _talk(options: argparse.Namespace) -> None:

@@ -13,6 +13,7 @@ from server.talk.history import History
 
 PROTOCOL: Final = "parley.v1"
 _GONE: Final = "the server has closed the connection"
+_UNAUTHENTICATED: Final = 4401
 
 Frame = dict[str, Any]
 
@@ -72,7 +73,7 @@ class TalkClient:
         return cls(socket, show=show, output=output, approves=approves)
 
     async def run(self) -> None:
-        """Read until the connection is closed."""
+        """Read until the connection is closed. Raises ConnectionError where the server takes nobody without a login."""
         try:
             async for message in self._socket:
                 if isinstance(message, bytes):
@@ -80,11 +81,15 @@ class TalkClient:
                         self._output.write(message)
                 else:
                     await self._take(json.loads(message))
+        except websockets.ConnectionClosedError as error:
+            if self._socket.close_code == _UNAUTHENTICATED:
+                raise self._gone() from error
+            raise
         finally:
             self._is_over = True
             self._is_quiet.set()
             if not self._ready.done():
-                self._ready.set_exception(ConnectionError(_GONE))
+                self._ready.set_exception(self._gone())
                 self._ready.exception()  # it may be that nobody asks
 
     async def ready(self) -> Frame:
@@ -109,12 +114,19 @@ class TalkClient:
         """Wait until no turn runs. Raises ConnectionError when none will end any more."""
         await self._is_quiet.wait()
         if self._is_over:
-            raise ConnectionError(_GONE)
+            raise self._gone()
 
     async def close(self) -> None:
         await self._socket.close()
         if self._output is not None:
             self._output.close()
+
+    def _gone(self) -> ConnectionError:
+        if self._socket.close_code != _UNAUTHENTICATED:
+            return ConnectionError(_GONE)
+        return ConnectionError(
+            f"not logged in ({self._socket.close_reason or _UNAUTHENTICATED}): give the right one with --token"
+        )
 
     async def _take(self, frame: Frame) -> None:
         self.history.take(frame)

@@ -5,10 +5,11 @@ import os
 import subprocess
 import sys
 import wave
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
@@ -45,6 +46,13 @@ class Wire:
 
 
 @asynccontextmanager
+async def listening(talk: Callable[[ServerConnection], Awaitable[None]]) -> AsyncIterator[int]:
+    """Its port."""
+    async with serve(talk, "localhost", 0, subprotocols=[websockets.Subprotocol("parley.v1")]) as doors:
+        yield next(iter(doors.sockets)).getsockname()[1]
+
+
+@asynccontextmanager
 async def server(agent: FakeAgent, recognizer: FakeRecognizer | None = None) -> AsyncIterator[str]:
     """Its address."""
     services = Desk(agent, speech=speech(recognizer), handler=AskingHandler).services
@@ -67,8 +75,7 @@ async def server(agent: FakeAgent, recognizer: FakeRecognizer | None = None) -> 
             outbox.abandon()
             await writer
 
-    async with serve(talk, "localhost", 0, subprotocols=[websockets.Subprotocol("parley.v1")]) as listening:
-        port = next(iter(listening.sockets)).getsockname()[1]
+    async with listening(talk) as port:
         yield f"ws://localhost:{port}/ws"
 
 
@@ -298,6 +305,27 @@ async def test_a_wrong_wav_is_told_before_anything_is_sent(tmp_path: Path, name:
     assert err.startswith("talk: ")
     assert name in err
     assert said in err
+
+
+@pytest.mark.parametrize("form", ["localhost:{port}", "http://localhost:{port}/", "ws://localhost:{port}"])
+async def test_an_address_may_leave_out_what_is_the_same_everywhere(form: str) -> None:
+    async with server(FakeAgent([say("Hello.")])) as url:
+        port = urlsplit(url).port
+        code, out, err = await run(form.format(port=port), "--say", "hi")
+
+    assert (code, out, err) == (0, "[fake at nowhere]\nHello.\n", "")
+
+
+@pytest.mark.parametrize("arguments", [[], ["--token", "wrong"]])
+async def test_a_refused_login_names_the_token(arguments: list[str]) -> None:
+    async def refuse(socket: ServerConnection) -> None:
+        await socket.close(4401, "not authenticated")
+
+    async with listening(refuse) as port:
+        code, out, err = await run(f"localhost:{port}", "--say", "hi", *arguments)
+
+    assert (code, out) == (1, "")
+    assert err == "talk: not logged in (not authenticated): give the right one with --token\n"
 
 
 async def test_no_server_is_one_line_and_an_exit_status() -> None:
