@@ -2,7 +2,8 @@
  * `trace` frames, gathered into what the inspector shows of a turn. Trace data
  * is read with care: it is a report for people, and its shape may grow.
  *
- * @typedef {{kind: string, name?: string, skill?: string, hook?: string, timing?: string, persistent?: boolean}} Origin
+ * @typedef {{kind: string, name?: string, skill?: string, hook?: string, timing?: string, persistent?: boolean,
+ *   unsigned?: boolean}} Origin
  * @typedef {{id: string, role: string, content: unknown, tool_calls?: unknown, tool_call_id?: string, origin?: Origin,
  *   cut?: boolean}} TraceMessage
  * @typedef {{call: number, purpose: string, round: number | null, attempt: number, messages: string[],

@@ -30,6 +30,8 @@ class Origin:
     timing: str | None = None
     """None for a hook that came back with the history."""
     persistent: bool = False
+    unsigned: bool = False
+    """A client says that it is a hook's, and no signature of this server says so."""
 
 
 @dataclass(frozen=True)
@@ -43,13 +45,17 @@ def admit(messages: Iterable[wire.Message], *, policy: SystemPolicy, verify: Ver
 
     allow: they stay; demote: they become `user`, with a notice; reject: raises
     TurnError `hook_signature_invalid`. `_hook` and `_skill` stay, for the
-    agent to know old copies of a hook; other `_` keys are gone.
+    agent to know old copies of a hook, and `_unsigned` says that such a copy
+    does not verify; other `_` keys are gone.
     """
     admitted: list[Message] = []
     demoted = 0
     for index, message in enumerate(messages):
         plain = _plain(message)
-        if message.role == "system" and policy != "allow" and not _is_signed(message, verify):
+        is_signed = _is_signed(message, verify)
+        if "_hook" in plain and not is_signed:
+            plain["_unsigned"] = True
+        if message.role == "system" and policy != "allow" and not is_signed:
             if policy == "reject":
                 raise TurnError(
                     "hook_signature_invalid",
@@ -125,7 +131,13 @@ class Conversation:
 
 def _origin(message: Message, *, is_new: bool) -> Origin:
     if "_hook" in message:
-        return Origin(kind="hook", hook=message["_hook"], skill=message.get("_skill"), persistent=True)
+        return Origin(
+            kind="hook",
+            hook=message["_hook"],
+            skill=message.get("_skill"),
+            persistent=True,
+            unsigned=message.get("_unsigned", False),
+        )
     return Origin(kind="user" if is_new else "history")
 
 

@@ -198,6 +198,7 @@ def _origin_facts(origin: Origin) -> dict[str, Any]:
         "hook": origin.hook,
         "timing": origin.timing,
         "persistent": origin.persistent or None,
+        "unsigned": origin.unsigned or None,
     }
     return {key: value for key, value in facts.items() if value is not None}
 

@@ -107,7 +107,7 @@ def test_every_demoted_message_is_counted() -> None:
 def test_other_roles_need_no_signature(policy: SystemPolicy, role: str) -> None:
     message = {"role": role, "content": "[mood]", "_hook": "mood", "_skill": "diary"}
 
-    assert admitted(policy, message) == [message]
+    assert admitted(policy, message) == [{**message, "_unsigned": True}]
 
 
 def test_a_signature_made_for_one_role_does_not_hold_for_another() -> None:
@@ -120,7 +120,7 @@ def test_of_the_client_s_keys_the_hook_and_its_skill_stay_when_they_are_text() -
     message = {**USER, "_hook": "mood", "_skill": "diary", "_sig": "x", "_at": 1, "extra": 2}
 
     assert admitted("allow", message, {**USER, "_hook": 1, "_skill": {}}) == [
-        {**USER, "_hook": "mood", "_skill": "diary"},
+        {**USER, "_hook": "mood", "_skill": "diary", "_unsigned": True},
         USER,
     ]
 
@@ -129,7 +129,7 @@ def test_of_the_client_s_keys_the_hook_and_its_skill_stay_when_they_are_text() -
 def test_a_name_longer_than_any_hook_s_is_none(length: int, stays: bool) -> None:
     message = {**USER, "_hook": "h" * length, "_skill": "s" * length}
 
-    assert admitted("allow", message) == [message if stays else USER]
+    assert admitted("allow", message) == [{**message, "_unsigned": True} if stays else USER]
 
 
 def test_tool_rounds_and_parts_are_taken_as_they_are() -> None:
@@ -166,6 +166,15 @@ def test_a_turn_starts_with_the_system_prompt_and_copies_without_bookkeeping() -
         USER,
     ]
     assert all(mine is not theirs for mine, theirs in zip(conversation.messages[1:], history, strict=True))
+
+
+@pytest.mark.parametrize(("change", "is_unsigned"), [({}, False), ({"_sig": "forged"}, True), ({"content": "x"}, True)])
+def test_a_hook_that_a_client_made_up_is_told_from_one_of_ours(*, change: dict[str, Any], is_unsigned: bool) -> None:
+    conversation = Conversation("Be brief.", admitted("allow", remembered(**change), USER))
+
+    origin = conversation.origin(conversation.messages[1])
+    assert origin == Origin(kind="hook", hook="mood", skill="diary", persistent=True, unsigned=is_unsigned)
+    assert not any(key.startswith("_") for message in conversation.messages for key in message)
 
 
 def test_every_message_knows_where_it_comes_from() -> None:

@@ -84,9 +84,10 @@ async def test_a_call_is_told_right_before_it_is_made_and_right_after_it_ended()
 
 async def test_every_message_is_told_once_with_its_origin() -> None:
     model = ScriptedModel([say("<need_tool>Wait."), call("alpha"), say("Noon.")])
-    history = [
+    history: list[dict[str, Any]] = [
         {"role": "user", "content": "Hello"},
         {"role": "system", "content": "[mood]", "_hook": "mood", "_skill": "diary"},
+        {"role": "system", "content": "[forged]", "_hook": "mood", "_unsigned": True},
         {"role": "assistant", "content": "Hi."},
         *QUESTION,
     ]
@@ -100,6 +101,7 @@ async def test_every_message_is_told_once_with_its_origin() -> None:
         ("system", "You are a test.", {"kind": "system"}),
         ("user", "Hello", {"kind": "history"}),
         ("system", "[mood]", {"kind": "hook", "hook": "mood", "skill": "diary", "persistent": True}),
+        ("system", "[forged]", {"kind": "hook", "hook": "mood", "persistent": True, "unsigned": True}),
         ("assistant", "Hi.", {"kind": "history"}),
         ("user", "What time is it?", {"kind": "user"}),
         (
@@ -120,7 +122,7 @@ async def test_every_message_is_told_once_with_its_origin() -> None:
     ]
     fired = [data["hook"] for _, data in traces(chunks, "injected")]
     assert fired == ["mood", "before_first_agent"], "not the one that came with the history"
-    assert messages[9]["tool_calls"][0]["id"] == messages[10]["tool_call_id"] == "c1"
+    assert messages[10]["tool_calls"][0]["id"] == messages[11]["tool_call_id"] == "c1"
     assert [data["messages"] for data in model_calls(chunks)] == [
         [f"m{number}" for number in range(7)],
         ["m0", "m1", "m2", "m3", "m4", "m5", "m7", "m8"],

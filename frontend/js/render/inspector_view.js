@@ -177,6 +177,7 @@ function originView(origin) {
     h("span", { class: "tag tag-accent" }, `${origin.skill ?? "?"} / ${origin.hook ?? origin.name ?? "?"}`),
     origin.timing && h("span", { class: "tag" }, origin.timing),
     origin.persistent && h("span", { class: "tag" }, "persistent"),
+    origin.unsigned && h("span", { class: "tag tag-warning" }, "not signed"),
     origin.kind === "history" && h("span", { class: "tag" }, "from the history"),
   ];
 }
