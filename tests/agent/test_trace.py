@@ -124,9 +124,9 @@ async def test_every_message_is_told_once_with_its_origin() -> None:
     assert fired == ["mood", "before_first_agent"], "not the one that came with the history"
     assert messages[10]["tool_calls"][0]["id"] == messages[11]["tool_call_id"] == "c1"
     assert [data["messages"] for data in model_calls(chunks)] == [
-        [f"m{number}" for number in range(7)],
-        ["m0", "m1", "m2", "m3", "m4", "m5", "m7", "m8"],
-        ["m0", "m1", "m2", "m3", "m4", "m5", "m7", "m9", "m10", "m11"],
+        [f"m{number}" for number in range(8)],
+        ["m0", "m1", "m2", "m3", "m4", "m5", "m6", "m8", "m9"],
+        ["m0", "m1", "m2", "m3", "m4", "m5", "m6", "m8", "m10", "m11", "m12"],
     ]
 
 
