@@ -20,6 +20,7 @@
  * @property {number | null} ms
  * @property {string} action
  * @property {Readonly<Record<string, unknown>>} changes key → before and after
+ * @property {Readonly<Record<string, unknown>>} discarded what of the changes does not count → why
  * @property {{kind: string, message: string, effect: string} | null} failure
  *
  * @typedef {object} TurnTrace
@@ -81,7 +82,7 @@ function byId(messages) {
 }
 
 /** @param {string} event @param {Record<string, any>} values @returns {HookStep} */
-function asStep(event, { call, stage, hook, ms, action, changes, kind, message, effect }) {
+function asStep(event, { call, stage, hook, ms, action, changes, discarded, kind, message, effect }) {
   return {
     call: Number(call),
     stage: String(stage),
@@ -89,6 +90,7 @@ function asStep(event, { call, stage, hook, ms, action, changes, kind, message, 
     ms: typeof ms === "number" ? ms : null,
     action: String(action ?? ""),
     changes: typeof changes === "object" && changes !== null ? changes : {},
+    discarded: typeof discarded === "object" && discarded !== null ? discarded : {},
     failure: event === "hook_failed" ? { kind: String(kind), message: String(message), effect: String(effect) } : null,
   };
 }

@@ -129,6 +129,20 @@ test("a hook that failed, and one that ended the turn before a call was made, ar
     assert.ok(text.includes(part), part);
 });
 
+test("what of a hook's reply does not count is said, and why", () => {
+  const changes = { messages: [{ index: 0, after: { role: "tool", content: "x" } }] };
+  const page = traced(
+    { action: "modify", changes, discarded: { messages: "message 0 is the result of no open call" } },
+    { action: "ignored", changes: {}, discarded: { reply: 'unsupported action "redact"' } },
+  );
+
+  const text = textOf(inspected(page));
+
+  assert.equal(text.split("Discarded").length - 1, 2);
+  assert.ok(text.includes("Discarded: messages: message 0 is the result of no open call"));
+  assert.ok(text.includes('Discarded: reply: unsupported action "redact"'));
+});
+
 test("a trace of another shape breaks nothing", () => {
   for (const changes of [
     null,
@@ -140,7 +154,7 @@ test("a trace of another shape breaks nothing", () => {
     { tools: { added: 3 } },
     { a: { before: [] } },
   ])
-    inspected(traced({ changes, ms: "x", hook: null }));
+    inspected(traced({ changes, discarded: changes, ms: "x", hook: null }));
 });
 
 test("the panel is there for operators, and opening it asks the server", () => {

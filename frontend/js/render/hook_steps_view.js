@@ -23,14 +23,15 @@ export function hookStepsView(steps) {
 
 /** @param {HookStep} step */
 function stepView(step) {
-  const { hook, stage, ms, failure, action, changes } = step;
+  const { hook, stage, ms, failure, action, changes, discarded } = step;
+  const losses = Object.entries(discarded);
   const parts = Object.entries(changes).flatMap(([key, change]) => diffsOf(key, change));
   return h(
     "li",
     {},
     h(
       "details",
-      { class: failure ? "hook-step failed" : "hook-step" },
+      { class: failure || losses.length ? "hook-step failed" : "hook-step" },
       h(
         "summary",
         {},
@@ -42,6 +43,7 @@ function stepView(step) {
           { class: failure ? "tag tag-warning" : "tag tag-accent" },
           failure ? `${failure.kind}: ${failure.effect}` : action,
         ),
+        losses.length > 0 && h("span", { class: "tag tag-warning" }, "discarded"),
         h(
           "span",
           { class: "call-figures" },
@@ -50,6 +52,7 @@ function stepView(step) {
         ),
       ),
       failure && h("p", { class: "fine" }, failure.message),
+      losses.map(([key, why]) => h("p", { class: "fine" }, `Discarded: ${key}: ${textOf(why)}`)),
       !failure && !parts.length && h("p", { class: "fine" }, "It changed nothing."),
       parts.map(({ label, before, after }) => [h("h5", {}, label), diffView(before, after)]),
     ),

@@ -8,7 +8,17 @@ from typing import Any, Final
 import msgspec
 
 from server.hooks.interception.shapes import shape_calls, shape_message, shape_tool
-from server.hooks.interception.stages import Abort, Decision, Deny, LlmAnswer, LlmCall, Respond, StageValue, Verdict
+from server.hooks.interception.stages import (
+    Abort,
+    Decision,
+    Deny,
+    Ignored,
+    LlmAnswer,
+    LlmCall,
+    Respond,
+    StageValue,
+    Verdict,
+)
 
 MAX_VALUE_CHARS: Final = 2000
 MAX_ITEMS: Final = 20
@@ -18,10 +28,12 @@ Changes = dict[str, Any]
 """Key → {before, after}; for messages a list of {index, before, after}, for tools {added, removed, changed}."""
 
 
-def action_of(result: StageValue | Decision | None) -> str:
+def action_of(result: StageValue | Decision | Ignored | None) -> str:
     match result:
         case None:
             return "continue"
+        case Ignored():
+            return "ignored"
         case Respond():
             return "respond"
         case Deny():
@@ -34,10 +46,10 @@ def action_of(result: StageValue | Decision | None) -> str:
             return "modify"
 
 
-def changes(before: StageValue, result: StageValue | Decision | None) -> Changes:
+def changes(before: StageValue, result: StageValue | Decision | Ignored | None) -> Changes:
     """In full; secrets have to be taken out before it is `trimmed`, for half a secret is not known as one."""
     match result:
-        case None:
+        case None | Ignored():
             return {}
         case Deny() | Abort() | Verdict():
             return {"reason": {"after": result.reason}} if result.reason else {}

@@ -20,6 +20,7 @@ from server.hooks.interception.stages import (
     Abort,
     Decision,
     Deny,
+    Ignored,
     LlmAnswer,
     LlmCall,
     Moment,
@@ -68,7 +69,7 @@ class Member(Protocol):
         """`on_error: closed`: where it fails, the call is denied."""
         ...
 
-    async def ask(self, stage: Stage, value: StageValue, at: Moment) -> StageValue | Decision | None:
+    async def ask(self, stage: Stage, value: StageValue, at: Moment) -> StageValue | Decision | Ignored | None:
         """None: as it was. Raises HookCallFailed. Cancelling abandons the call at once."""
         ...
 
@@ -95,7 +96,7 @@ class ProcessMember:
         self.kinds = observed(settings.observe)
         self.is_guard = settings.on_error == "closed"
 
-    async def ask(self, stage: Stage, value: StageValue, at: Moment) -> StageValue | Decision | None:
+    async def ask(self, stage: Stage, value: StageValue, at: Moment) -> StageValue | Decision | Ignored | None:
         method = f"hook.{stage}"
         limit = limit_s(stage, self._defaults, self._channel.settings.timeout_ms)
         reply = await self._channel.request(method, params(stage, value, at), limit_s=limit)
@@ -109,6 +110,8 @@ class ProcessMember:
             self._channel.warn(warning)
         if reading.is_doubtful and self.is_guard and not isinstance(reading.result, Deny | Abort | Verdict):
             raise HookCallFailed("failed", f'process hook "{self.name}" gave a reply that was not understood')
+        if reading.is_doubtful and reading.result is None:
+            return Ignored(why="; ".join(reading.warnings))
         return reading.result
 
     def tell(self, event: HookEvent) -> None:

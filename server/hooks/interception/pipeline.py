@@ -12,13 +12,14 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from server.hooks.channel import STAGES, HookCallFailed, Stage
-from server.hooks.interception.changes import action_of, changes, cut, trimmed
+from server.hooks.interception.changes import Changes, action_of, changes, cut, trimmed
 from server.hooks.interception.events import Events
 from server.hooks.interception.members import Member
 from server.hooks.interception.stages import (
     Abort,
     Decision,
     Deny,
+    Ignored,
     LlmAnswer,
     LlmCall,
     Moment,
@@ -116,12 +117,9 @@ class HookPipeline:
         `registered`: the tools that are no hook's, offered in this call or not.
         """
         for member in self._at_stage["before_llm"]:
-            result = await self._consult(member, "before_llm", call)
+            result = await self._consult(member, "before_llm", call, check)
             if not isinstance(result, LlmCall):
                 continue
-            if result.messages is not call.messages and (problem := _problem(check, result.messages)):
-                member.warn(f"before_llm: its change of the messages is discarded: {problem}")
-                result = replace(result, messages=call.messages)
             known = {tool.name for tool in call.tools}.union(registered)
             for tool in result.tools:
                 if tool.name not in known:
@@ -174,19 +172,23 @@ class HookPipeline:
                 ran = replace(ran, answer=result.answer)
         return ran.answer
 
-    async def _consult(self, member: Member, stage: Stage, value: StageValue) -> StageValue | Decision | None:
-        """Ask one hook. Raises TurnAborted where it ends the turn."""
+    async def _consult(
+        self, member: Member, stage: Stage, value: StageValue, check: Check | None = None
+    ) -> StageValue | Decision | None:
+        """Ask one hook. Raises TurnAborted where it ends the turn. Messages that do not pass `check` are put back."""
         started_s = time.perf_counter()
         at = Moment(facts=self._facts, iteration=self._events.iteration, ask=self._ask)
         try:
-            result = await _asked(member, stage, value, at)
+            given = await _asked(member, stage, value, at)
         except HookCallFailed as error:
-            fallback = _on_failure(member, stage, error, value)
-            await self._report_failure(member, stage, error, fallback, started_s)
-            result = fallback
+            result = _on_failure(member, stage, error, value)
+            await self._report_failure(member, stage, error, result, started_s)
         else:
-            if result is not None and self._is_traced:
-                await self._report_change(member, stage, value, result, started_s)
+            result, discarded = _kept(given, value, check)
+            if problem := discarded.get("messages"):
+                member.warn(f"{stage}: its change of the messages is discarded: {problem}")
+            if given is not None and self._is_traced:
+                await self._report_change(member, stage, value, given, discarded, started_s)
         if isinstance(result, Abort):
             reason = str(cut(result.reason)) or f'the hook "{member.name}" ended the turn'
             message = f"hook aborted turn during {stage}: {reason}"
@@ -195,7 +197,13 @@ class HookPipeline:
         return result
 
     async def _report_change(
-        self, member: Member, stage: Stage, value: StageValue, result: StageValue | Decision, started_s: float
+        self,
+        member: Member,
+        stage: Stage,
+        value: StageValue,
+        result: StageValue | Decision | Ignored,
+        discarded: dict[str, str],
+        started_s: float,
     ) -> None:
         if isinstance(result, Verdict) and result.approved and result.arguments is None:
             return
@@ -204,8 +212,10 @@ class HookPipeline:
             "hook": member.name,
             "ms": _ms_since(started_s),
             "action": action_of(result),
-            "changes": trimmed(await self._concealed(changes(value, result))),
+            "changes": trimmed(await self._concealed(_shown(value, result))),
         }
+        if discarded:
+            data["discarded"] = trimmed(await self._concealed(discarded))
         self._reports.append(HookReport(event="hook_changed", data=data))
 
     async def _report_failure(
@@ -233,6 +243,19 @@ class HookPipeline:
         return value if self._conceal is None else await self._conceal(value)
 
 
+def _kept(
+    given: StageValue | Decision | Ignored | None, value: StageValue, check: Check | None
+) -> tuple[StageValue | Decision | None, dict[str, str]]:
+    """What counts of a hook's answer, and why the rest does not: what is discarded → why."""
+    if isinstance(given, Ignored):
+        return None, {"reply": given.why}
+    if check is None or not isinstance(given, LlmCall) or not isinstance(value, LlmCall):
+        return given, {}
+    if given.messages is value.messages or not (problem := _problem(check, given.messages)):
+        return given, {}
+    return replace(given, messages=value.messages), {"messages": problem}
+
+
 def _problem(check: Check, messages: Sequence[dict[str, Any]]) -> str | None:
     try:
         return check(messages)
@@ -240,7 +263,16 @@ def _problem(check: Check, messages: Sequence[dict[str, Any]]) -> str | None:
         return f"they are no messages ({type(error).__name__}: {error})"
 
 
-async def _asked(member: Member, stage: Stage, value: StageValue, at: Moment) -> StageValue | Decision | None:
+def _shown(value: StageValue, result: StageValue | Decision | Ignored) -> Changes:
+    try:
+        return changes(value, result)
+    except (AttributeError, KeyError, TypeError):
+        if isinstance(result, LlmCall) and isinstance(value, LlmCall):  # messages that are none have no shape
+            return changes(value, replace(result, messages=value.messages))
+        raise
+
+
+async def _asked(member: Member, stage: Stage, value: StageValue, at: Moment) -> StageValue | Decision | Ignored | None:
     try:
         return await member.ask(stage, value, at)
     except HookCallFailed:

@@ -119,5 +119,12 @@ class Verdict:
     """Edited by a human; they pass schema, policy and the other approvers again."""
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ignored:
+    """The reply was not understood, and changes nothing."""
+
+    why: str
+
+
 StageValue = LlmCall | LlmAnswer | ToolAsk | ToolRan
 Decision = Respond | Deny | Abort | Verdict

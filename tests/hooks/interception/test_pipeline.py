@@ -339,7 +339,7 @@ async def test_what_is_no_message_at_all_is_put_back_too(given: Any) -> None:
         async def before_llm(self, call: LlmCall, at: Moment) -> LlmCall:
             return replace(call, messages=[*call.messages, given])
 
-    pipeline = pipeline_of(builtin("careless", Careless()))
+    pipeline = pipeline_of(builtin("careless", Careless()), is_traced=True)
 
     result = await pipeline.before_llm(call(), registered=(), check=find_violation)
 
@@ -391,6 +391,28 @@ async def test_each_change_and_each_failure_is_reported() -> None:
     }
     assert (broken.data["kind"], broken.data["effect"]) == ("timed_out", "skipped")
     assert pipeline.take_reports() == []
+
+
+async def test_messages_that_are_put_back_are_reported_as_discarded() -> None:
+    given = [{"role": "tool", "content": "x"}]
+    pipeline = pipeline_of(hook("a", before_llm={"action": "modify", "request": {"messages": given}}), is_traced=True)
+
+    await pipeline.before_llm(call(), registered=(), check=find_violation)
+
+    [report] = pipeline.take_reports()
+    assert report.data["discarded"] == {"messages": "message 0 is the result of no open call"}
+    assert {"index": 0, "after": given[0]}.items() <= report.data["changes"]["messages"][0].items()
+
+
+@pytest.mark.parametrize("reply", [{"action": "redact"}, {"action": "modify"}, {"allow": False}], ids=str)
+async def test_a_reply_that_is_not_understood_is_reported_as_ignored(reply: dict[str, Any]) -> None:
+    a = hook("a", before_tool=reply)
+    pipeline = pipeline_of(a, is_traced=True)
+
+    assert await pipeline.before_tool(ASK) is ASK
+    [report] = pipeline.take_reports()
+    assert (report.event, report.data["action"], report.data["changes"]) == ("hook_changed", "ignored", {})
+    assert report.data["discarded"] == {"reply": a.warnings[0]}
 
 
 async def test_secrets_are_taken_out_of_what_is_reported() -> None:
