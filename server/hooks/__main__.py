@@ -3,6 +3,8 @@
 import argparse
 import asyncio
 import os
+import shlex
+import signal
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,12 +17,12 @@ from server.config_file import load_config
 from server.errors import ConfigError
 from server.hooks.authoring.replay import Replayed, replay
 from server.hooks.authoring.report import Printer, as_json
-from server.hooks.authoring.trial import Plan, Trial
+from server.hooks.authoring.trial import Plan, Trial, why_not_started
 from server.hooks.channel import STAGES
 from server.hooks.process import settings as process_settings
 from server.hooks.process.recording import Recording, RecordingUnusable, read_recording
 
-OK, PROBLEMS, USAGE = 0, 1, 2
+OK, PROBLEMS, USAGE, PIPE_CLOSED = 0, 1, 2, 128 + signal.SIGPIPE
 
 _EPILOG = """\
 Exit status: 0 all is well, 1 the hook has problems (or its replies differ), 2 the command itself is wrong.
@@ -35,15 +37,19 @@ Without --config, --intercept and --observe the hook is asked at every stage and
 
 def main(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
     arguments, command = _split(arguments)
-    options = _parser().parse_args(arguments)
+    options = _parse(arguments)
     adopt_orphans(True)
+    plan = None
     try:
         plan = _plan(options, command, environ)
         if options.part == "replay":
             return asyncio.run(_replay(options.file, plan, environ))
         return asyncio.run(_test(options, plan, environ))
+    except BrokenPipeError:  # whoever reads has read enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the flush at exit
+        return PIPE_CLOSED
     except (ConfigError, RecordingUnusable, OSError) as error:
-        print(f"hooks: {error}", file=sys.stderr)
+        print(f"hooks: {why_not_started(error, plan.hook.command if plan else ())}", file=sys.stderr)
         return USAGE
     except KeyboardInterrupt:
         return 130
@@ -57,6 +63,16 @@ def _split(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
         return list(arguments), []
     at = list(arguments).index("--")
     return list(arguments[:at]), list(arguments[at + 1 :])
+
+
+def _parse(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = _parser()
+    options, unknown = parser.parse_known_args(arguments)
+    if unknown and not unknown[0].startswith("-"):
+        parser.error(f"the hook's command stands behind --: {options.part} … -- {shlex.join(unknown)}")
+    if unknown:
+        parser.error(f"unrecognized arguments: {shlex.join(unknown)}")
+    return options
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -124,6 +140,8 @@ def _plan(options: argparse.Namespace, command: list[str], environ: Mapping[str,
     )
     if not is_chosen:
         hook = msgspec.structs.replace(hook, intercept=list(STAGES), observe=["*"])
+    if not hook.command:
+        raise ConfigError("command is required: put it behind --, as in: test -- python3 my_hook.py")
     name = options.name or "hook"
     process_settings.enabled(config.Hooks(processes={name: hook}))
     return Plan(name=name, hook=hook, defaults=defaults, is_chosen=is_chosen, wait_s=options.wait_s)

@@ -29,6 +29,8 @@ class Listener:
         """The last of what it wrote on standard error."""
         self.is_over = False
         """Its input has ended."""
+        self.has_answered = False
+        """A reply came while its input was open."""
         self.was_buffered = False
         """A reply for which nobody waited any more came only when its input had ended."""
 
@@ -63,6 +65,7 @@ class Listener:
             self.was_buffered |= self.is_over
             found = found if self.is_over else Fault("problem", "answered a call after its time was up")
         if call_id is not None:
+            self.has_answered |= not self.is_over
             self._open.discard(call_id)
             self._given_up.discard(call_id)
             self._has_changed.set()

@@ -1,10 +1,11 @@
 """Plays a hook's whole life for it, through the code that serves it in the server, and watches what it prints."""
 
 import asyncio
+import errno
 import statistics
 import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
@@ -106,7 +107,8 @@ class Trial:
         try:
             life = await ProcessLife.begin(self._plan.name, self._plan.hook, self._environ, _LIMITS, tap=self._listener)
         except (OSError, ValueError) as error:
-            self._end(Step(title="start", outcome="cannot be started", faults=[Fault("problem", str(error))]))
+            fault = Fault("problem", why_not_started(error, self._plan.hook.command))
+            self._end(Step(title="start", outcome="cannot be started", faults=[fault]))
             return
         ending = asyncio.create_task(life.ended(), name="end of the tried hook")  # fails calls when it is gone
         try:
@@ -146,7 +148,7 @@ class Trial:
         began = time.perf_counter()
         try:
             hello = {"name": self._plan.name, "version": PROTOCOL_VERSION, "modes": modes}
-            result = await life.request("hook.hello", hello, _LIMITS.hello_s)
+            result = await life.request("hook.hello", hello, min(_LIMITS.hello_s, self._plan.wait_s))
         except HookCallFailed as error:
             step.faults.append(self._failure(error, "hook.hello", _LIMITS.hello_s))
         else:
@@ -243,8 +245,9 @@ class Trial:
             if ending.result().startswith(("exit status", "signal")):
                 step.faults.append(Fault("problem", f"ended with {self._last_words(ending.result())}"))
         if self._listener.was_buffered and ending.done():  # one that goes on is slow
+            read = "" if self._listener.has_answered else "read standard input line by line, not to its end, and "
             step.faults.append(
-                Fault("problem", "its replies came only now: flush standard output after each, or it will hang")
+                Fault("problem", f"its replies came only now: {read}flush standard output after each, or it will hang")
             )
         self._end(step)
 
@@ -276,6 +279,17 @@ class Trial:
         self._told.update(found)
         self.steps.append(step)
         self._show(step)
+
+
+def why_not_started(error: Exception, command: Sequence[str]) -> str:
+    """`error` in words; with the cure where it is about the command's own file."""
+    if not isinstance(error, OSError) or not command or error.filename != command[0]:
+        return str(error)
+    if error.errno == errno.EACCES:
+        return f"{error}: it may not be run as a program; chmod +x {command[0]}, or begin the command with what runs it, such as sh {command[0]}"
+    if error.errno == errno.ENOEXEC:
+        return f"{error}: it does not say what runs it; give it a first line such as #!/bin/sh, or begin the command with it: sh {command[0]}"
+    return str(error)
 
 
 def _since_ms(began: float) -> float:

@@ -2,17 +2,19 @@
 
 import json
 import os
+import subprocess
 import sys
 from io import StringIO
 from pathlib import Path
 
 import pytest
 
-from server.hooks.__main__ import OK, PROBLEMS, USAGE, main
+from server.hooks.__main__ import OK, PIPE_CLOSED, PROBLEMS, USAGE, main
 from server.hooks.authoring.report import Printer
 from server.hooks.authoring.trial import Step
 from tests.hooks.serving import CHILDREN
 
+ROOT = Path(__file__).parents[3]
 SCRIPTED = [sys.executable, str(CHILDREN / "scripted.py")]
 APPROVES = [*SCRIPTED, 'hook.approve_tool={"approved": true}']
 ALLOWS = [*SCRIPTED, 'hook.approve_tool={"allow": true}']
@@ -57,7 +59,7 @@ def test_the_settings_come_from_the_configuration(tmp_path: Path, capsys: pytest
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("test",), "command is required"),
+        (("test",), "command is required: put it behind --"),
         (("test", "--intercept", "before_lunch", "--", "x"), 'unsupported intercept "before_lunch"'),
         (("replay", "/not/there", "--", "x"), "No such file"),
     ],
@@ -67,6 +69,33 @@ def test_a_wrong_command_ends_with_2(
 ) -> None:
     assert run(*arguments) == USAGE
     assert words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("test", "python3", "my hook.py"), "the hook's command stands behind --: test … -- python3 'my hook.py'"),
+        (("replay", "a.jsonl", "./hook", "-v"), "the hook's command stands behind --: replay … -- ./hook -v"),
+        (("test", "--intercpt", "x"), "unrecognized arguments: --intercpt"),
+    ],
+)
+def test_a_command_without_dashes_before_it_is_told_where_it_stands(
+    arguments: tuple[str, ...], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        run(*arguments)
+
+    assert words in capsys.readouterr().err
+
+
+def test_a_reader_that_has_read_enough_is_no_error() -> None:
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "wb") as closed:
+        command = [sys.executable, "-m", "server.hooks", "test", "--intercept", "approve_tool", "--", *APPROVES]
+        ended = subprocess.run(command, cwd=ROOT, stdout=closed, stderr=subprocess.PIPE, check=False)
+
+    assert (ended.returncode, ended.stderr) == (PIPE_CLOSED, b"")
 
 
 def test_a_name_that_is_not_there_names_those_that_are(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -87,7 +87,30 @@ async def test_a_hook_that_does_not_flush_is_told_to() -> None:
     )
     trial = await tried(code(body, wait_s=0.3))
 
-    assert "flush standard output after each" in texts(trial)
+    assert "came only now: flush standard output after each" in texts(trial)
+
+
+async def test_a_hook_that_reads_to_the_end_of_its_input_is_told_to_read_lines() -> None:
+    text = (
+        "import sys, json\n"
+        "for line in sys.stdin.read().splitlines():\n"
+        '    print(json.dumps({"jsonrpc": "2.0", "id": json.loads(line)["id"], "result": {}}))\n'
+    )
+    trial = await tried(plan(sys.executable, "-c", text, wait_s=0.3))
+
+    assert "no reply to hook.hello within 0.3 s" in texts(trial)
+    assert "read standard input line by line, not to its end, and flush standard output" in texts(trial)
+
+
+@pytest.mark.parametrize(("mode", "cure"), [(0o644, "chmod +x"), (0o755, "#!/bin/sh")])
+async def test_a_script_that_cannot_be_run_is_told_how(tmp_path: Path, mode: int, cure: str) -> None:
+    script = tmp_path / "hook.sh"
+    script.write_text("cat\n")
+    script.chmod(mode)
+    trial = await tried(plan(str(script)))
+
+    assert cure in texts(trial)
+    assert f"sh {script}" in texts(trial)
 
 
 async def test_a_hook_that_does_not_end_with_its_input_is_named() -> None:
