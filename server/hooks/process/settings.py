@@ -1,12 +1,13 @@
 """What the settings of a process hook come to: stages, modes, events, its environment."""
 
 from collections.abc import Mapping
+from difflib import get_close_matches
 from typing import Final
 
 from server.config import Hooks, ProcessHook
 from server.errors import ConfigError
 from server.hooks.channel import STAGES, Stage
-from server.hooks.interception.event_kinds import UnknownEvent, observed
+from server.hooks.interception.event_kinds import ALIAS_OF, KINDS, LEGACY, UnknownEvent, observed
 
 _PAIRS: Final = (("before_llm", "after_llm"), ("before_tool", "after_tool"))
 
@@ -72,16 +73,26 @@ def _check(name: str, hook: ProcessHook) -> None:
 
 
 def _problem(hook: ProcessHook) -> str | None:
+    """In the words of the reference, and behind them what could stand there."""
     if hook.transport not in ("", "stdio"):
-        return f'unsupported transport "{hook.transport}"'
+        return f'unsupported transport "{hook.transport}"; there is stdio'
     if not hook.command or not hook.command[0]:
-        return "command is required"
+        return 'command is required, as a list: ["python3", "my_hook.py"]'
     try:
         kinds = observed(hook.observe)
     except UnknownEvent as error:
-        return f'unsupported observe event "{error}"'
+        return f'unsupported observe event "{error}"{_events(str(error))}'
     wanted = [stage for stage in hook.intercept if stage]
     for stage in wanted:
         if stage not in STAGES:
-            return f'unsupported intercept "{stage}"'
-    return None if kinds or wanted else "no hook modes enabled"
+            return f'unsupported intercept "{stage}"; there are {", ".join(STAGES)}'
+    if kinds or wanted:
+        return None
+    return f"no hook modes enabled: name stages in intercept ({', '.join(STAGES)}) or events in observe (* for all)"
+
+
+def _events(name: str) -> str:
+    similar = get_close_matches(name.lower(), [*LEGACY, *KINDS], 1)
+    if similar:
+        return f'; did you mean "{similar[0]}"?'
+    return f"; there are * for all, and {', '.join(ALIAS_OF)}"

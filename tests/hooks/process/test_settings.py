@@ -31,7 +31,25 @@ def test_a_wrong_entry_is_named_in_the_words_of_the_reference(settings: dict[str
     with pytest.raises(ConfigError) as caught:
         enabled(Hooks(processes={"guard": hook(**settings)}))
 
-    assert str(caught.value) == f'configure process hook "guard": {problem}'
+    assert str(caught.value).startswith(f'configure process hook "guard": {problem}')
+
+
+@pytest.mark.parametrize(
+    ("settings", "choices"),
+    [
+        ({"transport": "http"}, "stdio"),
+        ({"command": []}, '["python3", "my_hook.py"]'),
+        ({"observe": ["tool_exec_ended"]}, 'did you mean "tool_exec_end"?'),
+        ({"observe": ["x"]}, "* for all, and agent.turn.start, agent.turn.end"),
+        ({"intercept": ["befor_tool"]}, "before_llm, after_llm, before_tool"),
+        ({"intercept": []}, "before_llm, after_llm, before_tool"),
+    ],
+)
+def test_a_wrong_entry_is_told_what_could_stand_there(settings: dict[str, Any], choices: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        enabled(Hooks(processes={"guard": hook(**settings)}))
+
+    assert choices in str(caught.value)
 
 
 def test_what_is_not_enabled_is_not_looked_at() -> None:
