@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 import yaml
 
+from server.choices import values_at
 from server.config import Config
 from server.errors import ConfigError
 
@@ -173,7 +174,7 @@ def _convert(tree: dict[str, Any], secrets: set[str]) -> Config:
     try:
         return msgspec.convert(tree, Config, dec_hook=_decode_own_type)
     except msgspec.ValidationError as error:
-        raise ConfigError(_explain(str(error), secrets)) from None  # the cause may quote a secret
+        raise ConfigError(_explain(str(error), tree, secrets)) from None  # the cause may quote a secret
 
 
 def _decode_own_type(kind: type, value: object) -> object:
@@ -186,12 +187,42 @@ _AT = re.compile(r"^(?P<problem>.*) - at `(?:key in )?\$\.?(?P<path>.*)`$", re.D
 _UNKNOWN = re.compile(r"^Object contains unknown field `(?P<key>.*)`$")
 
 
-def _explain(message: str, secrets: set[str]) -> str:
+def _explain(message: str, tree: dict[str, Any], secrets: set[str]) -> str:
     at = _AT.search(message)
     path = at["path"] if at else ""
     problem = at["problem"] if at else message
+    values = values_at(Config, path)
+    path = _with_names(path, message, tree)
     if unknown := _UNKNOWN.match(problem):
         return f"{f'{path}.' if path else ''}{unknown['key']}: unknown key; docs/configuration.md lists them"
     if path in secrets:
         return f"{path}: the value read from its file or variable does not fit"
-    return f"{path}: {problem[:1].lower()}{problem[1:]}"
+    choices = f"; one of {', '.join(values)}" if values else ""
+    return f"{path}: {problem[:1].lower()}{problem[1:]}{choices}"
+
+
+def _with_names(path: str, message: str, tree: dict[str, Any]) -> str:
+    """`path` with the names of entries where msgspec writes `[...]`; as it is where they cannot be told."""
+    outer, *inner = path.split("[...]")
+    keys = outer.split(".")
+    for part in inner:
+        name = _entry_of(keys, message, tree)
+        if name is None:
+            return path
+        keys += [name, *part.strip(".").split(".")]
+    return ".".join(key for key in keys if key)
+
+
+def _entry_of(keys: list[str], message: str, tree: dict[str, Any]) -> str | None:
+    """Which entry of the mapping at `keys` the message is about: the one of which, alone, it is said."""
+    [node] = _nodes(tree, keys) or [{}]
+    for name, value in node.items():
+        alone = {name: value}
+        for key in reversed(keys):
+            alone = {key: alone}
+        try:
+            msgspec.convert(alone, Config, dec_hook=_decode_own_type)
+        except msgspec.ValidationError as error:
+            if str(error) == message:
+                return str(name)
+    return None

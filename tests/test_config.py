@@ -112,7 +112,23 @@ def test_a_variable_replaces_a_list_and_adds_to_a_section() -> None:
         ("listen: {port: -1}", "listen.port: expected `int` >= 0"),
         ("listen: 5", "listen: expected `object`, got `int`"),
         ("listen: {tls: {cert: x}}", "listen.tls: cert and key go together"),
-        ("log: {level: loud}", "log.level: invalid enum value 'loud'"),
+        ("log: {level: loud}", "log.level: invalid enum value 'loud'; one of debug, error, info, warning"),
+        (
+            "hooks: {processes: {a: {}, guard: {comand: [x]}}}",
+            "hooks.processes.guard.comand: unknown key; docs/configuration.md lists them",
+        ),
+        (
+            "hooks: {processes: {a: {on_error: shut}}}",
+            "hooks.processes.a.on_error: invalid enum value 'shut'; one of closed, open",
+        ),
+        (
+            "hooks: {processes: {a: {command: [x], env: {A: x, B: 5}}}}",
+            "hooks.processes.a.env.B: expected `str`, got `int`",
+        ),
+        (
+            "tools: {mcp: {a: {command: x}, fs: {comand: y}}}",
+            "tools.mcp.fs.comand: unknown key; docs/configuration.md lists them",
+        ),
         ("llm: {api_key: 5}", "llm.api_key: expected `str`, got `int`"),
         ("llm: {context_tokens: 0}", "llm.context_tokens: expected `int` >= 1"),
         ("llm: {idle_timeout_s: 0}", "llm.idle_timeout_s: expected `float` > 0.0"),

@@ -16,6 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from server import config
+from server.choices import keys_at, values_at
 from server.config import AnyPolicyStage, PolicyHandler, PolicyStage, Section
 from server.errors import PolicyError
 
@@ -91,7 +92,7 @@ def document_of(tree: object) -> PolicyDocument:
     try:
         body = msgspec.convert(tree, PolicyBody)
     except msgspec.ValidationError as error:
-        raise _explain(str(error), path) from None
+        raise _explain(str(error), path, PolicyBody) from None
     return _normalised(body)
 
 
@@ -120,7 +121,7 @@ def check_document(document: PolicyDocument, kinds: Mapping[str, HandlerKind], *
                 try:
                     msgspec.convert(handler.config, kind.settings)
                 except msgspec.ValidationError as error:
-                    raise _explain(str(error), f"{path}.config") from None
+                    raise _explain(str(error), f"{path}.config", kind.settings) from None
 
 
 def effective(
@@ -197,12 +198,17 @@ _AT = re.compile(r"^(?P<problem>.*) - at `(?:key in )?\$(?P<path>.*)`$", re.DOTA
 _UNKNOWN = re.compile(r"^Object contains unknown field `(?P<key>.*)`$", re.DOTALL)
 
 
-def _explain(text: str, base: str) -> PolicyError:
+def _explain(text: str, base: str, kind: type[Struct]) -> PolicyError:
+    """`text` is msgspec's about what should have been a `kind`, and stands at `base`."""
     at = _AT.search(text)
-    path, problem = (base + at["path"], at["problem"]) if at else (base, text)
+    inner, problem = (at["path"], at["problem"]) if at else ("", text)
+    path, problem = base + inner, problem[:200]  # both can quote the client at length
     if unknown := _UNKNOWN.match(problem):
-        path, problem = f"{path}.{unknown['key']}", "unknown key"
-    return PolicyError(problem[:300], path=path[:300])  # both can quote the client at length
+        known = keys_at(kind, inner)
+        path, problem = f"{path}.{unknown['key']}", f"unknown key; known: {', '.join(known) or 'none'}"
+    elif values := values_at(kind, inner):
+        problem = f"{problem}; one of {', '.join(values)}"
+    return PolicyError(problem, path=path[:300])
 
 
 def settings_of(handler: PolicyHandler, kind: HandlerKind) -> Any:

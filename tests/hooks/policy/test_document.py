@@ -115,8 +115,14 @@ def test_parley_yaml_takes_both_forms(tmp_path: Path) -> None:
         (
             '{"pre_tool_use": [{"type": "a", "filter": {"permissions": ["read"]}}]}',
             "$.pre_tool_use[0].filter.permissions[0]",
-            "'read'",
+            "'read'; one of EXTERNAL, READ, WRITE",
         ),
+        (
+            '{"tool_skip": {"handlers": [{"type": "a", "filtre": {}}]}}',
+            "$.tool_skip.handlers[0].filtre",
+            "unknown key; known: config, filter, locked, type",
+        ),
+        ('{"tool_skips": []}', "$.tool_skips", "known: post_tool_use, pre_tool_use, tool_error, tool_skip"),
     ],
 )
 def test_a_mistake_is_named_with_its_path(text: str | bytes, path: str, words: str) -> None:
@@ -141,7 +147,7 @@ def test_a_mistake_is_named_with_its_path(text: str | bytes, path: str, words: s
         (
             pre(PolicyHandler(type="audit_log", config={"a": 1})),
             "$.pre_tool_use.handlers[0].config.a",
-            "unknown key",
+            "unknown key; known: none",
         ),
     ],
 )

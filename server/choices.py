@@ -1,0 +1,47 @@
+"""What could stand at a place of a document, by its type: for messages about what stands there instead. Pure."""
+
+import re
+from typing import Any
+
+from msgspec import inspect
+
+_STEP = re.compile(r"\[(\d+|\.\.\.)\]|\.?([^.\[\]]+)")
+
+
+def keys_at(kind: Any, path: str) -> list[str]:
+    """The keys of the object at `path` (as msgspec writes it, without the `$`); [] where any key may stand."""
+    return sorted(
+        {field.encode_name for node in _at(kind, path) if isinstance(node, inspect.StructType) for field in node.fields}
+    )
+
+
+def values_at(kind: Any, path: str) -> list[str]:
+    """The values that may stand at `path`; [] where they cannot be listed."""
+    return [str(value) for node in _at(kind, path) if isinstance(node, inspect.LiteralType) for value in node.values]
+
+
+def _at(kind: Any, path: str) -> list[inspect.Type]:
+    nodes = _either(inspect.type_info(kind))
+    for index, key in _STEP.findall(path):
+        nodes = [inner for node in nodes for inner in _inside(node, index, key)]
+    return nodes
+
+
+def _inside(node: inspect.Type, index: str, key: str) -> list[inspect.Type]:
+    match node:
+        case inspect.StructType() if key:
+            return [inner for field in node.fields if field.encode_name == key for inner in _either(field.type)]
+        case inspect.ListType() if index:
+            return _either(node.item_type)
+        case inspect.DictType() if key or index == "...":
+            return _either(node.value_type)
+    return []
+
+
+def _either(node: inspect.Type) -> list[inspect.Type]:
+    """Without the unions and constraints around it."""
+    if isinstance(node, inspect.Metadata):
+        return _either(node.type)
+    if isinstance(node, inspect.UnionType):
+        return [inner for each in node.types for inner in _either(each)]
+    return [node]
