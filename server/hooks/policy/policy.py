@@ -9,7 +9,7 @@ from typing import Any, Final, Protocol
 
 from server import config
 from server.errors import ConfigError, PolicyError, ToolError
-from server.hooks.policy.document import HandlerKind, PolicyDocument
+from server.hooks.policy.document import STAGES, HandlerKind, PolicyDocument
 from server.hooks.policy.handlers.audit_log import AuditLogHandler, AuditSink
 from server.hooks.policy.handlers.custom import CustomHandler, load_custom
 from server.hooks.policy.handlers.security_scan import WITHHELD, SecurityScan, conceal, scan_text
@@ -46,7 +46,12 @@ class PolicyBook:
 
     def custom_kinds(self) -> tuple[HandlerKind, ...]:
         return tuple(
-            HandlerKind(name=handler.name, description=handler.description, settings=None)
+            HandlerKind(
+                name=handler.name,
+                description=handler.description,
+                stages=tuple(name for name in STAGES if HookType(name) in handler.phases),
+                settings=None,
+            )
             for handler in self._custom.values()
         )
 

@@ -378,10 +378,19 @@ def test_a_mistake_in_parley_yaml_is_told_before_anything_starts(tree: dict[str,
 
 
 def test_handlers_of_ones_own_are_listed_with_what_they_do() -> None:
-    kinds = {kind.name: kind.description for kind in book_of({}, Sink()).custom_kinds()}
+    kinds = {kind.name: kind for kind in book_of({}, Sink()).custom_kinds()}
 
-    assert kinds["no_prod"] == "Refuses calls that name production."
+    assert kinds["no_prod"].description == "Refuses calls that name production."
     assert set(kinds) == {"no_prod", "shout", "broken", "slow"}
+
+
+def test_a_handler_of_ones_own_stands_where_it_has_a_method() -> None:
+    kinds = {kind.name: kind for kind in book_of({}, Sink()).custom_kinds()}
+
+    assert kinds["no_prod"].stages == ("pre_tool_use",)
+    assert kinds["shout"].stages == ("post_tool_use",)
+    with pytest.raises(ConfigError, match="`no_prod` does not work at tool_skip; it does at pre_tool_use"):
+        book_of({}, Sink()).check(document_of({"tool_skip": [{"type": "no_prod"}]}))
 
 
 def test_a_folder_that_everybody_may_write_to_is_refused(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from types import ModuleType
 from typing import Any, Final
 
 from server.errors import ConfigError
-from server.hooks.policy.types import METHODS
+from server.hooks.policy.types import METHODS, HookType
 
 logger = logging.getLogger(__name__)
 
@@ -37,6 +37,11 @@ class CustomHandler:
         """A new handler for one entry. Raises what its code raises."""
         made = getattr(self.module, "Handler", None)
         return self.module if made is None else made(settings)
+
+    @property
+    def phases(self) -> frozenset[HookType]:
+        """Those for which it has a method."""
+        return _phases(self.module)
 
 
 def load_custom(folder: Path | None, *, taken: frozenset[str]) -> dict[str, CustomHandler]:
@@ -59,12 +64,17 @@ def load_custom(folder: Path | None, *, taken: frozenset[str]) -> dict[str, Cust
             logger.exception("the policy handler %s cannot be loaded", path)
             continue
         owner = getattr(module, "Handler", module)
-        if not any(callable(getattr(owner, method, None)) for method in METHODS.values()):
+        if not _phases(module):
             logger.error("%s: has none of %s; see docs/policy.md", path, ", ".join(METHODS.values()))
             continue
         lines = (getattr(owner, "__doc__", None) or module.__doc__ or name).strip().splitlines()
         found[name] = CustomHandler(name, lines[0][:200] if lines else name, module)
     return found
+
+
+def _phases(module: ModuleType) -> frozenset[HookType]:
+    owner = getattr(module, "Handler", module)
+    return frozenset(phase for phase, method in METHODS.items() if callable(getattr(owner, method, None)))
 
 
 def _files(folder: Path) -> Iterator[Path]:
