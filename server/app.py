@@ -199,13 +199,16 @@ class App:
                 self._policy_book.check(document_of_config(wanted_hooks))
                 done = await self.hooks.reload(wanted_hooks)
                 self._layers.reload(wanted_hooks)
-                self.policies.set_operator_yaml(document_of_config(wanted_hooks))
+                policy = document_of_config(wanted_hooks)
+                is_policy_new = policy != self.policies.operator_yaml
+                self.policies.set_operator_yaml(policy)
             except ConfigError as error:
                 logger.error("the old configuration stays: %s; correct it and send SIGHUP again", error)  # noqa: TRY400  # its text says all
                 continue
             changed = {"started": done.started, "restarted": done.restarted, "stopped": done.stopped}
             what = "; ".join(f"{verb} {', '.join(names)}" for verb, names in changed.items() if names)
-            logger.info("configuration read anew: process hooks %s", what or "as before")
+            policy_text = "taken over" if is_policy_new else "as before"
+            logger.info("configuration read anew: process hooks %s; tool policy %s", what or "as before", policy_text)
 
     def begin(self, work: Coroutine[None, None, None], name: str) -> None:
         task = asyncio.create_task(work, name=name)

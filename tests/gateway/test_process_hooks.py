@@ -75,6 +75,20 @@ async def test_they_start_with_the_server_are_exchanged_on_sighup_and_end_with_i
         assert not any(psutil.pid_exists(pid) for pid in before + after)
 
 
+async def test_a_policy_that_is_taken_over_is_told_beside_the_hooks(tmp_path: Path, model: OpenAIServer) -> None:
+    async with ServerProcess(tmp_path, environ=endpoint(model.url), settings=hooks(a=entry("echo"))) as server:
+        await stage_of(server, once="ready")
+
+        wanted = hooks(a=entry("echo"))
+        wanted["hooks"]["pre_tool_use"] = [{"type": "audit_log"}]
+        (tmp_path / "parley.yaml").write_text(yaml.safe_dump(wanted))
+        server.signal(signal.SIGHUP)
+
+        await logged(server, "configuration read anew: process hooks as before; tool policy taken over")
+        server.signal(signal.SIGHUP)
+        await logged(server, "configuration read anew: process hooks as before; tool policy as before")
+
+
 async def test_a_mistake_in_the_configuration_leaves_everything_as_it_is(tmp_path: Path, model: OpenAIServer) -> None:
     async with ServerProcess(tmp_path, environ=endpoint(model.url), settings=hooks(a=entry("echo"))) as server:
         await stage_of(server, once="ready")
