@@ -1,5 +1,6 @@
 """The pages say what the code says: every key, every frame, every command, every link."""
 
+import ast
 import re
 from pathlib import Path
 
@@ -56,6 +57,25 @@ def test_protocol_md_names_every_frame_and_field(frame: type[msgspec.Struct]) ->
     assert f"`{frame.__struct_config__.tag}`" in page
     for field in msgspec.structs.fields(frame):
         assert re.search(rf"\b{field.encode_name}\b", page), field.encode_name
+
+
+def notice_codes() -> set[str]:
+    """What the calls that make notices are given as the code."""
+    makers = {"NoticeGiven", "Notice", "_mcp_notice", "notify", "warn", "_tell"}
+    found = set()
+    for file in (ROOT / "server").rglob("*.py"):
+        for call in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if isinstance(call, ast.Call) and getattr(call.func, "attr", getattr(call.func, "id", "")) in makers:
+                given = [*call.args[:2], *(keyword.value for keyword in call.keywords if keyword.arg == "code")]
+                found |= {arg.value for arg in given if isinstance(arg, ast.Constant) and isinstance(arg.value, str)}
+    return {code for code in found if re.fullmatch(r"[a-z]+(_[a-z]+)+", code)}
+
+
+def test_protocol_md_lists_the_notices_that_are_sent_and_no_others() -> None:
+    table = read("docs/protocol.md").split("### Notices")[1].split("\n### ")[0]
+    listed = {code for row in re.findall(r"(?m)^\| (`.*?`) \|", table) for code in re.findall(r"`(\w+)`", row)}
+
+    assert listed == notice_codes()
 
 
 def test_the_schemas_in_docs_are_those_of_the_frames() -> None:
