@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Final
 
+from server.errors import PolicyError
 from server.gateway.rest.bodies import AvailableHandlers, HandlerInfo, PolicySaved, ScopeQuery, WrappedPolicy
 from server.gateway.rest.operation import Answer, Call, Operation, Refusal
 from server.hooks.policy.config_store import PolicyStore, Scope
@@ -10,6 +11,7 @@ from server.hooks.policy.document import (
     HandlerKind,
     PolicyBody,
     PolicyDocument,
+    place_as_written,
     read_document,
     without_locked,
 )
@@ -99,10 +101,14 @@ class PolicyRoutes:
             raise Refusal(
                 428, "version_missing", "send If-Match with the ETag of what you have read, so that nothing is lost"
             )
-        document = read_document(await call.request.read())
+        raw = await call.request.read()
+        document = read_document(raw)
         await self._store.refresh()
         own = without_locked(document, self._store.below(scope))
-        check_stages(own, self._catalog.kinds, may_lock=scope == "operator")
+        try:
+            check_stages(own, self._catalog.kinds, may_lock=scope == "operator")
+        except PolicyError as error:
+            raise PolicyError(str(error), path=place_as_written(error.path, raw, own)) from error
         current = self._store.operator() if scope == "operator" else self._store.user(user)
         saved = None
         if self._is_current(wanted, call.query.scope, user):

@@ -149,6 +149,21 @@ def without_locked(document: PolicyDocument, below: PolicyDocument) -> PolicyDoc
     return PolicyDocument(**own)
 
 
+def place_as_written(path: str, raw: bytes | str, own: PolicyDocument) -> str:
+    """`path` of a handler of `own`, as it is in `raw`: a document that was read, whose `without_locked` is `own`."""
+    place = _HANDLER.match(path)
+    if place is None:
+        return path
+    tree = msgspec.json.decode(raw)
+    is_wrapped = "hooks" in tree
+    [name] = (name for name in STAGES if name == place["stage"])
+    written = (tree["hooks"] if is_wrapped else tree)[name]
+    sent, kept = dict(document_of(tree).stages())[name], dict(own.stages())[name]
+    index = [i for i, handler in enumerate(sent.handlers) if handler in kept.handlers][int(place["index"])]
+    handlers = "" if isinstance(written, list) else ".handlers"
+    return f"${'.hooks' if is_wrapped else ''}.{name}{handlers}[{index}]{place['rest']}"
+
+
 def to_json(document: PolicyDocument) -> bytes:
     """Canonical: equal documents give equal bytes."""
     return msgspec.json.encode(document, order="deterministic")
@@ -194,6 +209,7 @@ def _normalised(body: PolicyBody | config.Hooks) -> PolicyDocument:
     return PolicyDocument(**stages)
 
 
+_HANDLER = re.compile(r"\$\.(?P<stage>\w+)\.handlers\[(?P<index>\d+)\](?P<rest>.*)", re.DOTALL)
 _AT = re.compile(r"^(?P<problem>.*) - at `(?:key in )?\$(?P<path>.*)`$", re.DOTALL)
 _UNKNOWN = re.compile(r"^Object contains unknown field `(?P<key>.*)`$", re.DOTALL)
 

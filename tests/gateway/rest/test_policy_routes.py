@@ -105,7 +105,7 @@ async def test_the_operators_document_is_for_operators(operator: Client, anna: C
     for refused in (await anna.get(scope), await anna.post(scope, {}, tag="*")):
         assert (refused.status, refused.code) == (403, "operators_only")
     locked = await anna.post(CONFIG, {"pre_tool_use": [{**AUDIT, "locked": True}]}, tag="*")
-    assert (locked.status, locked.body["error"]["path"]) == (400, "$.pre_tool_use.handlers[0].locked")
+    assert (locked.status, locked.body["error"]["path"]) == (400, "$.pre_tool_use[0].locked")
 
     assert (await operator.get(scope)).tag == '"o0"'
     assert (await operator.post(scope, {"pre_tool_use": [{**AUDIT, "locked": True}]}, tag='"o0"')).tag == '"o1"'
@@ -133,8 +133,9 @@ async def test_whoever_is_known_by_an_address_alone_keeps_nothing(tmp_path: Path
         ('{"defaults": {}}', "$.defaults", "parley.yaml only"),
         ('{"builtins": {}}', "$.builtins", "parley.yaml only"),
         ('{"hooks": {"processes": {"x": {"command": ["sh"]}}}}', "$.hooks.processes", "parley.yaml only"),
-        ('{"pre_tool_use": [{"type": "audit_lag"}]}', "$.pre_tool_use.handlers[0].type", "known: audit_log"),
-        ('{"tool_skip": [{"type": "security_scan"}]}', "$.tool_skip.handlers[0].type", "does not work at tool_skip"),
+        ('{"pre_tool_use": [{"type": "audit_lag"}]}', "$.pre_tool_use[0].type", "known: audit_log"),
+        ('{"hooks": {"tool_skip": {"handlers": [{"type": "x"}]}}}', "$.hooks.tool_skip.handlers[0].type", "known:"),
+        ('{"tool_skip": [{"type": "security_scan"}]}', "$.tool_skip[0].type", "does not work at tool_skip"),
         ('{"tool_skip": [{"type": "audit_log", "colour": 1}]}', "$.tool_skip[0].colour", "unknown key"),
         ("[" * 50_000, "$", "not a JSON document"),
     ],

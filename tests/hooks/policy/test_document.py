@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,6 +22,7 @@ from server.hooks.policy.document import (
     document_of_config,
     effective,
     lay_over,
+    place_as_written,
     read_document,
     settings_of,
     to_json,
@@ -157,6 +159,24 @@ def test_a_handler_that_cannot_stand_there_is_refused(document: PolicyDocument, 
 
     assert caught.value.path == path
     assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("tree", "path"),
+    [
+        ({"pre_tool_use": [LOCKED, "x"]}, "$.pre_tool_use[1].type"),
+        ({"pre_tool_use": {"handlers": [LOCKED, "x"]}}, "$.pre_tool_use.handlers[1].type"),
+        ({"hooks": {"pre_tool_use": ["x"]}}, "$.hooks.pre_tool_use[0].type"),
+    ],
+)
+def test_the_place_of_a_mistake_is_that_in_what_was_sent(tree: dict[str, Any], path: str) -> None:
+    raw = msgspec.json.encode(tree).replace(b'"x"', b'{"type": "x"}')
+    own = without_locked(read_document(raw), pre(LOCKED))
+
+    with pytest.raises(PolicyError) as caught:
+        check_document(own, KINDS, may_lock=False)
+    assert place_as_written(caught.value.path, raw, own) == path
+    assert place_as_written("$.tool_skip", raw, own) == "$.tool_skip"
 
 
 def test_what_fits_passes_and_gives_typed_settings() -> None:
