@@ -49,8 +49,10 @@ def _parse() -> argparse.Namespace:
 
 
 def _address(text: str) -> str:
-    """Raises ValueError where it is no URL."""
-    url = urlsplit(text if "://" in text else f"ws://{text}")
+    try:
+        url = urlsplit(text if "://" in text else f"ws://{text}")
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text}: {error}; give it as ws://HOST:PORT/ws") from error
     scheme = {"http": "ws", "https": "wss"}.get(url.scheme, url.scheme)
     return urlunsplit(url._replace(scheme=scheme, path=url.path.rstrip("/") or "/ws"))
 

@@ -316,6 +316,13 @@ async def test_an_address_may_leave_out_what_is_the_same_everywhere(form: str) -
     assert (code, out, err) == (0, "[fake at nowhere]\nHello.\n", "")
 
 
+async def test_an_address_that_is_none_is_told_how_to_write_it() -> None:
+    code, _, err = await run("http://[x", "--say", "hi")
+
+    assert code == 2
+    assert "http://[x: Invalid IPv6 URL; give it as ws://HOST:PORT/ws" in err
+
+
 @pytest.mark.parametrize("arguments", [[], ["--token", "wrong"]])
 async def test_a_refused_login_names_the_token(arguments: list[str]) -> None:
     async def refuse(socket: ServerConnection) -> None:
