@@ -198,9 +198,8 @@ class Trial:
                 self._listener.give_up()
                 waited = min(limit_s, self._plan.wait_s)
                 more = f"; the server would wait {limit_s:g} s" if waited < limit_s else ""
-                choose = (
-                    "" if self._plan.is_chosen else "; if it is not meant for this, name its stages with --intercept"
-                )
+                is_for_all = self._plan.is_chosen or method == "hook.hello"
+                choose = "" if is_for_all else "; if it is not meant for this, name its stages with --intercept"
                 return Fault("problem", f"no reply to {method} within {waited:g} s{more}{choose}")
             case "down":  # what became of it is told beside this
                 return Fault("problem", f"did not live to answer {method}")

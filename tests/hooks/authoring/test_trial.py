@@ -96,9 +96,9 @@ async def test_a_hook_that_reads_to_the_end_of_its_input_is_told_to_read_lines()
         "for line in sys.stdin.read().splitlines():\n"
         '    print(json.dumps({"jsonrpc": "2.0", "id": json.loads(line)["id"], "result": {}}))\n'
     )
-    trial = await tried(plan(sys.executable, "-c", text, wait_s=0.3))
+    trial = await tried(plan(sys.executable, "-c", text, wait_s=0.3, is_chosen=False))
 
-    assert "no reply to hook.hello within 0.3 s" in texts(trial)
+    assert "no reply to hook.hello within 0.3 s; the server would wait 5 s\n" in texts(trial)
     assert "read standard input line by line, not to its end, and flush standard output" in texts(trial)
 
 
