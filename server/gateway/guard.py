@@ -87,6 +87,8 @@ async def _read_body(request: web.Request, slowest_s: float) -> web.Response | N
     try:
         async with asyncio.timeout(slowest_s):
             await request.read()
+    except web.HTTPRequestEntityTooLarge as error:
+        return refuse(413, "body_too_large", error.text or "", Connection="close")
     except TimeoutError:
         return refuse(408, "too_slow", f"the body did not come within {slowest_s:g} s", Connection="close")
     return None

@@ -13,6 +13,7 @@ from aiohttp.http_exceptions import HttpProcessingError
 from server import config
 from server.errors import ConfigError
 from server.gateway.auth import Doorkeeper
+from server.gateway.failures import answer_failures, note_begun
 from server.gateway.guard import build_guard
 from server.gateway.http_api import HttpApi, add_security_headers
 from server.gateway.login import LoginRoutes
@@ -45,8 +46,8 @@ class HttpServer:
         frontend: Path,
     ) -> None:
         self._settings = settings
-        app = web.Application(middlewares=[build_guard(doorkeeper, metrics)])
-        app.on_response_prepare.append(add_security_headers)
+        app = web.Application(middlewares=[answer_failures, build_guard(doorkeeper, metrics)])
+        app.on_response_prepare.extend((add_security_headers, note_begun))
         app.router.add_get("/ws", sockets.handle)
         api.add_routes(app.router)
         login.add_routes(app.router)

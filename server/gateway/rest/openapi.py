@@ -22,9 +22,10 @@ _WHAT: Final = {
     415: "The body is not JSON",
     428: "If-Match is missing",
     429: "Too much at once",
+    500: "Something went wrong; the server's log has more under the failure that the message names",
     503: "The database does not serve now",
 }
-_ALWAYS: Final = (400, 401, 403, 429, 503)
+_ALWAYS: Final = (400, 401, 403, 429, 500, 503)
 _OF_BODIES: Final = (408, 413, 415)
 _OF_VERSIONS: Final = (412, 428)
 
