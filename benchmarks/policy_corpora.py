@@ -1,8 +1,9 @@
-"""How well the policy's rules tell dangerous calls and secrets: precision and recall on both halves of both sets of corpora.
+"""How well the policy's rules tell dangerous calls and secrets: precision and recall on three sets of corpora.
 
-The rules were shaped on the first halves alone; the goals hold for the second. A
-full run prints every miss; `--quick` prints totals only, so that the second halves
-can be measured without being looked at.
+The first two sets have halves: the rules were shaped on the first, and the goals
+hold for the second. The third set is for practice as a whole. A full run prints
+every miss; `--quick` prints totals only, so that the second halves can be measured
+without being looked at.
 """
 
 import hashlib
@@ -21,6 +22,8 @@ from server.hooks.policy.redaction.redact import redact, redact_result
 _CORPORA = Path(__file__).parent.parent / "tests" / "corpora"
 FOLDER = _CORPORA / "policy"
 SETS = {"first set": FOLDER, "second set": _CORPORA / "policy_two"}
+THIRD = _CORPORA / "policy_three"
+"""Without a held-out half."""
 _Z = 1.96  # of the normal distribution, for 95 %
 _LEAK_CHARS = 12
 """A run of so many characters of a secret that is still there is a miss."""
@@ -47,6 +50,8 @@ async def measure(*, is_quick: bool) -> list[Figure]:
             goals=(0.95, 0.97),
             is_quick=is_quick,
         )
+    calls = _lines("dangerous_calls", THIRD), _lines("harmless_calls", THIRD)
+    figures += _part("dangerous calls, third set, practice", *calls, _is_asked_about, goals=None, is_quick=is_quick)
     return figures
 
 
@@ -62,16 +67,27 @@ def _figures(
     for half, is_shaping in (("shaping half", True), ("held-out half", False)):
         wanted = [line for line in bad if _is_shaping(line) is is_shaping]
         others = [line for line in good if _is_shaping(line) is is_shaping]
-        missed = [line for line in wanted if not hits(line)]
-        wrong = [line for line in others if _is_false(line, hits)]
-        if not is_quick:
-            _print_misses(f"{name}, {half}", missed, wrong)
-        found = len(wanted) - len(missed)
-        for what, part, whole, goal in (
-            ("recall", found, len(wanted), goals[0]),
-            ("precision", found, found + len(wrong), goals[1]),
-        ):
-            yield _share(f"{name}, {half}: {what}", part, whole, None if is_shaping else goal)
+        own_goals = None if is_shaping else goals
+        yield from _part(f"{name}, {half}", wanted, others, hits, goals=own_goals, is_quick=is_quick)
+
+
+def _part(
+    name: str,
+    bad: list[Line],
+    good: list[Line],
+    hits: Callable[[Line], bool],
+    *,
+    goals: tuple[float, float] | None,
+    is_quick: bool,
+) -> Iterator[Figure]:
+    missed = [line for line in bad if not hits(line)]
+    wrong = [line for line in good if _is_false(line, hits)]
+    if not is_quick:
+        _print_misses(name, missed, wrong)
+    found = len(bad) - len(missed)
+    recall_goal, precision_goal = goals or (None, None)
+    yield _share(f"{name}: recall", found, len(bad), recall_goal)
+    yield _share(f"{name}: precision", found, found + len(wrong), precision_goal)
 
 
 def _share(name: str, part: int, whole: int, goal: float | None) -> Figure:

@@ -1,4 +1,4 @@
-"""The two sets of corpora for the tool policy are whole: they parse, their labels hold, their halves are even."""
+"""The sets of corpora for the tool policy are whole: they parse, their labels hold, their halves are even."""
 
 import hashlib
 import json
@@ -10,15 +10,17 @@ from typing import Any
 import pytest
 
 HERE = Path(__file__).parent
-SETS = ("policy", "policy_two")
 CALLS = ("dangerous_calls", "harmless_calls")
 RESULTS = ("secrets", "harmless_texts")
+SETS = {"policy": (*CALLS, *RESULTS), "policy_two": (*CALLS, *RESULTS), "policy_three": CALLS}
+HALVED = ("policy", "policy_two")
 LABELS = {"dangerous_calls": "dangerous", "harmless_calls": "harmless", "harmless_texts": "harmless"}
 PERMISSIONS = {"dangerous_calls": {"WRITE", "EXTERNAL"}, "harmless_calls": {"READ", "WRITE", "EXTERNAL"}}
 LEAST_LINES = 330
 
-each_set = pytest.mark.parametrize("folder", SETS)
-each_corpus = pytest.mark.parametrize("corpus", [*CALLS, *RESULTS])
+ALL = [(folder, corpus) for folder, corpora in SETS.items() for corpus in corpora]
+
+each_corpus = pytest.mark.parametrize(("folder", "corpus"), ALL)
 
 
 @cache
@@ -37,6 +39,17 @@ def content(line: dict[str, Any]) -> str:
     return json.dumps({key: line[key] for key in keys if key in line}, sort_keys=True)
 
 
+def each(*corpora: str) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize(("folder", "corpus"), [pair for pair in ALL if pair[1] in corpora])
+
+
+def lines_of(*corpora: str) -> Iterator[dict[str, Any]]:
+    """Of every set."""
+    for folder, corpus in ALL:
+        if corpus in corpora:
+            yield from lines(folder, corpus)
+
+
 def strings(value: object) -> Iterator[str]:
     """Every string of a JSON structure, keys included."""
     match value:
@@ -51,21 +64,19 @@ def strings(value: object) -> Iterator[str]:
                 yield from strings(item)
 
 
-@each_set
 @each_corpus
 def test_a_corpus_is_large_enough_to_say_something(folder: str, corpus: str) -> None:
     assert len(lines(folder, corpus)) >= LEAST_LINES
 
 
-@each_set
-@each_corpus
+@pytest.mark.parametrize("corpus", [*CALLS, *RESULTS])
+@pytest.mark.parametrize("folder", HALVED)
 def test_the_halves_are_roughly_equal(folder: str, corpus: str) -> None:
     share = sum(map(is_shaping, lines(folder, corpus))) / len(lines(folder, corpus))
 
     assert 0.42 <= share <= 0.58
 
 
-@each_set
 @each_corpus
 def test_the_readme_tells_how_many_lines_a_corpus_has(folder: str, corpus: str) -> None:
     readme = (HERE / folder / "README.md").read_text("utf-8")
@@ -74,28 +85,27 @@ def test_the_readme_tells_how_many_lines_a_corpus_has(folder: str, corpus: str) 
 
 
 def test_no_id_stands_twice() -> None:
-    ids = [line["id"] for folder in SETS for corpus in (*CALLS, *RESULTS) for line in lines(folder, corpus)]
+    ids = [line["id"] for line in lines_of(*CALLS, *RESULTS)]
 
     assert len(ids) == len(set(ids))
 
 
-@each_set
+@pytest.mark.parametrize("folder", SETS)
 @pytest.mark.parametrize("corpora", [CALLS, RESULTS])
 def test_no_line_stands_twice_in_a_set(folder: str, corpora: tuple[str, ...]) -> None:
-    seen = [content(line) for corpus in corpora for line in lines(folder, corpus)]
+    seen = [content(line) for corpus in corpora if corpus in SETS[folder] for line in lines(folder, corpus)]
 
     assert len(seen) == len(set(seen))
 
 
 @pytest.mark.parametrize("corpora", [CALLS, RESULTS])
 def test_no_line_has_two_labels(corpora: tuple[str, str]) -> None:
-    guarded, harmless = ({content(line) for folder in SETS for line in lines(folder, corpus)} for corpus in corpora)
+    guarded, harmless = ({content(line) for line in lines_of(corpus)} for corpus in corpora)
 
     assert not guarded & harmless
 
 
-@each_set
-@pytest.mark.parametrize("corpus", CALLS)
+@each(*CALLS)
 def test_a_call_has_a_tool_a_permission_arguments_and_a_reason(folder: str, corpus: str) -> None:
     for line in lines(folder, corpus):
         assert set(line) == {"id", "tool", "permission", "arguments", "label", "why"}, line
@@ -106,17 +116,17 @@ def test_a_call_has_a_tool_a_permission_arguments_and_a_reason(folder: str, corp
         assert line["why"], line
 
 
-@each_set
-def test_a_harmless_result_has_one_content_and_its_label(folder: str) -> None:
-    for line in lines(folder, "harmless_texts"):
+@each("harmless_texts")
+def test_a_harmless_result_has_one_content_and_its_label(folder: str, corpus: str) -> None:
+    for line in lines(folder, corpus):
         assert set(line) in ({"id", "text", "label"}, {"id", "value", "label"}), line
         assert line["label"] == LABELS["harmless_texts"], line
         assert isinstance(line.get("text", ""), str), line
 
 
-@each_set
-def test_each_secret_stands_in_its_result(folder: str) -> None:
-    for line in lines(folder, "secrets"):
+@each("secrets")
+def test_each_secret_stands_in_its_result(folder: str, corpus: str) -> None:
+    for line in lines(folder, corpus):
         assert set(line) in ({"id", "text", "secrets", "kind"}, {"id", "value", "secrets", "kind"}), line
         assert isinstance(line.get("text", ""), str), line
         assert line["kind"], line
@@ -126,9 +136,9 @@ def test_each_secret_stands_in_its_result(folder: str) -> None:
         assert not missing, f"{line['id']}: {missing} is not in its result"
 
 
-@each_set
-def test_no_harmless_result_holds_a_known_secret(folder: str) -> None:
-    known = {secret for line in lines(folder, "secrets") for secret in line["secrets"]}
+@each("secrets")
+def test_no_harmless_result_holds_a_known_secret(folder: str, corpus: str) -> None:
+    known = {secret for line in lines(folder, corpus) for secret in line["secrets"]}
     told = "\n".join(
         string for line in lines(folder, "harmless_texts") for string in strings(line.get("text", line.get("value")))
     )
