@@ -192,7 +192,9 @@ def _url(settings: config.Storage, folder: Path) -> sa.URL:
 
 def _engine(url: sa.URL, lock_wait_s: float, statement_s: float) -> sa.Engine:
     if url.drivername == "sqlite":
-        engine = sa.create_engine(url, pool_size=_THREADS, max_overflow=0, connect_args={"timeout": lock_wait_s})
+        engine = sa.create_engine(
+            url, pool_size=_THREADS, max_overflow=0, hide_parameters=True, connect_args={"timeout": lock_wait_s}
+        )
         event.listen(engine, "connect", _set_up_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
         return engine
@@ -200,6 +202,7 @@ def _engine(url: sa.URL, lock_wait_s: float, statement_s: float) -> sa.Engine:
         url,
         pool_size=_THREADS,
         max_overflow=0,
+        hide_parameters=True,  # errors go to the log
         pool_pre_ping=True,
         connect_args={
             "connect_timeout": _CONNECT_S,

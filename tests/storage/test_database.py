@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
+from sqlalchemy.exc import IntegrityError
 
 from server import config
 from server.config import Secret
@@ -41,6 +42,18 @@ async def test_a_database_of_a_later_version_is_not_touched(settings: config.Sto
 
     with pytest.raises(ConfigError, match="version 99, this program knows 1"):
         await database.start()
+    await database.aclose()
+
+
+async def test_an_error_of_the_database_shows_no_values(settings: config.Storage, folder: Path) -> None:
+    database = Database(settings, folder)
+    await database.start()
+    twice = [{"name": "same", "value": 47_114_711}] * 2
+
+    with pytest.raises(IntegrityError) as failed:
+        await database.write(lambda connection: connection.execute(sa.insert(numbers).values(twice)))
+    assert "INSERT INTO parley_numbers" in str(failed.value)
+    assert "47114711" not in str(failed.value)
     await database.aclose()
 
 
