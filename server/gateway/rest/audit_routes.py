@@ -7,7 +7,8 @@ import io
 import json
 import logging
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections import Counter
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from contextlib import aclosing
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
@@ -28,6 +29,7 @@ logger = logging.getLogger(__name__)
 
 MAX_EXPORTS: Final = 4
 """At once; each holds a page of entries."""
+MAX_EXPORTS_PER_USER: Final = 2
 SLOWEST_PIECE_S: Final = 30.0
 """For a reader to take a piece of an export: who does not read would keep a place for ever."""
 _PIECE_BYTES: Final = 64 << 10
@@ -45,7 +47,7 @@ class AuditRoutes:
     def __init__(self, database: Database, *, slowest_piece_s: float = SLOWEST_PIECE_S) -> None:
         self._database = database
         self._slowest_piece_s = slowest_piece_s
-        self._exports = 0
+        self._exports = Counter[str]()  # those running, by user
         self._is_verifying = False
 
     def operations(self) -> tuple[Operation, ...]:
@@ -89,33 +91,41 @@ class AuditRoutes:
 
     async def _export(self, call: Call) -> web.StreamResponse:
         """Refuses at once what cannot begin; what breaks later breaks the connection, so that nobody takes it for all."""
-        query: AuditExportQuery = call.query
-        if self._exports >= MAX_EXPORTS:
-            raise Refusal(429, "exports_busy", f"{MAX_EXPORTS} exports are running; try again later", Retry_After="10")
-        self._exports += 1
-        try:
-            wanted = _filter(call, query)
+        wanted = _filter(call, call.query)
+        with self._place(call.visitor.user_id):
             if wanted.until_us is None:  # what is written meanwhile would keep it from ending
                 wanted = replace(wanted, until_us=time.time_ns() // 1000)
             async with aclosing(read_all(self._database, wanted)) as pages:
                 first = await anext(pages)
-                kind, write, head = _FORMATS[query.format]
-                response = web.StreamResponse(headers=_headers(kind, query.format))
+                kind, write, head = _FORMATS[call.query.format]
+                response = web.StreamResponse(headers=_headers(kind, call.query.format))
                 await response.prepare(call.request)
-                await response.write(head())
                 try:
+                    await self._send(response, head())
                     async for page in _following(first, pages):
                         await self._send(response, await asyncio.to_thread(write, page))
+                    async with asyncio.timeout(self._slowest_piece_s):  # waits for the pieces that the socket holds
+                        await response.write_eof()
                 except (StorageError, TimeoutError) as error:
                     logger.warning("an export of the audit log breaks off: %s", str(error) or "nobody reads it")
                     if call.request.transport is not None:
                         call.request.transport.abort()
-                    return response
-                with contextlib.suppress(ConnectionError):
-                    await response.write_eof()
+                except ConnectionError:  # who asked has left
+                    pass
                 return response
+
+    @contextlib.contextmanager
+    def _place(self, user_id: str) -> Iterator[None]:
+        """One of the exports that may run. Raises Refusal."""
+        if self._exports[user_id] >= MAX_EXPORTS_PER_USER:
+            raise _busy(f"{MAX_EXPORTS_PER_USER} exports of yours are running; let one end, or close it, and try again")
+        if self._exports.total() >= MAX_EXPORTS:
+            raise _busy(f"{MAX_EXPORTS} exports are running; try again later")
+        self._exports[user_id] += 1
+        try:
+            yield
         finally:
-            self._exports -= 1
+            self._exports -= Counter((user_id,))  # forgets who has none
 
     async def _verify(self, _call: Call) -> Answer:
         if self._is_verifying:
@@ -132,6 +142,10 @@ class AuditRoutes:
         for at in range(0, len(data), _PIECE_BYTES):
             async with asyncio.timeout(self._slowest_piece_s):
                 await response.write(data[at : at + _PIECE_BYTES])
+
+
+def _busy(message: str) -> Refusal:
+    return Refusal(429, "exports_busy", message, Retry_After="10")
 
 
 def _filter(call: Call, query: AuditQuery) -> AuditFilter:

@@ -44,7 +44,7 @@ class Client:
 
     def __init__(self, server: Parley, user: str | None = None) -> None:
         self._url = server.url
-        self._headers = {} if user is None else {"Authorization": f"Bearer {TOKENS[user]}"}
+        self.headers = {} if user is None else {"Authorization": f"Bearer {TOKENS[user]}"}
 
     async def get(self, path: str, **headers: str) -> Reply:
         return await self.ask("GET", path, headers=headers)
@@ -56,7 +56,7 @@ class Client:
         return await self.ask("POST", path, headers={} if tag is None else {"If-Match": tag}, json=body)
 
     async def ask(self, method: str, path: str, **options: Any) -> Reply:
-        headers = {**self._headers, **options.pop("headers", {})}
+        headers = {**self.headers, **options.pop("headers", {})}
         async with (
             ClientSession() as http,
             http.request(method, self._url + path, headers=headers, **options) as answer,

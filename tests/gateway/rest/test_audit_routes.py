@@ -4,15 +4,19 @@ import asyncio
 import csv
 import io
 import json
+import socket
 import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from urllib.parse import quote
 
 import pytest
 import sqlalchemy as sa
 from aiohttp import ClientError, ClientSession, web
 from aiohttp.test_utils import TestServer
+from yarl import URL
 
-from server.gateway.rest.audit_routes import MAX_EXPORTS, AuditRoutes
+from server.gateway.rest.audit_routes import MAX_EXPORTS_PER_USER, AuditRoutes
 from server.gateway.rest.bodies import AuditExportQuery
 from server.gateway.rest.operation import Call
 from server.hooks.approval.stored_approvals import StoredApprovals
@@ -169,34 +173,57 @@ async def test_the_log_is_verified_once_at_a_time(server: Parley, operator: Clie
 
 
 async def test_only_so_many_exports_run_at_once_and_one_that_is_left_makes_room(
-    server: Parley, operator: Client
+    server: Parley, operator: Client, anna: Client, bert: Client
 ) -> None:
     long = {"text": "x" * 16_000}
-    await fill(server, *(AuditEntry(phase="p", arguments=long) for _ in range(1500)))  # more than a socket holds
+    await fill(  # more than a socket holds
+        server, *(AuditEntry(phase="p", user=user, arguments=long) for user in ("anna", "bert") for _ in range(1000))
+    )
     url = f"{server.url}/api/audit/export"
 
     async with ClientSession() as http:
-        running = [await http.get(url) for _ in range(MAX_EXPORTS)]
-        busy = await operator.get("/api/audit/export")
-        assert (busy.status, busy.code, busy.headers["Retry-After"]) == (429, "exports_busy", "10")
+        running = [await http.get(url, headers=user.headers) for user in (anna, bert) for _ in range(2)]
+        for client, told in ((anna, "2 exports of yours"), (bert, "2 exports of yours"), (operator, "4 exports")):
+            busy = await client.get("/api/audit/export")
+            assert (busy.status, busy.code, busy.headers["Retry-After"]) == (429, "exports_busy", "10")
+            assert busy.body["error"]["message"].startswith(told)
         for answer in running:
             answer.close()
-    status = 429
+    assert await until_it_may(operator) == 200
+
+
+async def test_one_user_cannot_take_every_export(server: Parley, operator: Client, anna: Client) -> None:
+    await fill(server, *(AuditEntry(phase="p", user="anna", arguments={"text": "x" * 16_000}) for _ in range(1500)))
+    url = f"{server.url}/api/audit/export"
+
+    async with ClientSession() as http:
+        running = [await http.get(url, headers=anna.headers) for _ in range(MAX_EXPORTS_PER_USER)]
+        refused = await anna.get("/api/audit/export")
+        assert (refused.status, refused.code) == (429, "exports_busy")
+        assert (await operator.get("/api/audit/export?text=nothing")).status == 200
+        running[0].close()
+        assert await until_it_may(anna) == 200
+        running[1].close()
+
+
+async def until_it_may(client: Client) -> int:
     async with asyncio.timeout(20):
-        while status == 429:
-            left = await operator.get("/api/audit/export?text=nothing")
-            status = left.status
-    assert status == 200
+        while (answer := await client.get("/api/audit/export?text=nothing")).status == 429:
+            pass
+    return answer.status
 
 
-async def test_who_does_not_read_an_export_gives_its_place_back(server: Parley) -> None:
-    await fill(server, *(AuditEntry(phase="p", arguments={"text": "x" * 16_000}) for _ in range(1500)))
+@asynccontextmanager
+async def impatient_export(server: Parley, *, send_buffer: int = 1 << 20) -> AsyncIterator[tuple[URL, asyncio.Event]]:
+    """An export whose reader has 10 ms for a piece, and what is set when it has ended."""
     routes = AuditRoutes(server.app.storage.database, slowest_piece_s=0.01)
     export = next(operation for operation in routes.operations() if operation.answer is None)
     over = asyncio.Event()
 
     async def handle(request: web.Request) -> web.StreamResponse:
         visitor = Visitor("127.0.0.1", is_local=True, is_operator=True)
+        assert request.transport is not None
+        request.transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, send_buffer)
         try:
             answer = await export.handle(Call(request, visitor, AuditExportQuery()))
         finally:
@@ -206,8 +233,29 @@ async def test_who_does_not_read_an_export_gives_its_place_back(server: Parley) 
 
     app = web.Application()
     app.router.add_get("/", handle)
-    async with TestServer(app) as here, ClientSession() as http:
-        answer = await http.get(here.make_url("/"))
+    async with TestServer(app) as here:
+        yield here.make_url("/"), over
+
+
+async def test_who_does_not_read_an_export_gives_its_place_back(server: Parley) -> None:
+    await fill(server, *(AuditEntry(phase="p", arguments={"text": "x" * 16_000}) for _ in range(1500)))
+
+    async with impatient_export(server) as (url, over), ClientSession() as http:
+        answer = await http.get(url)
         await asyncio.wait_for(over.wait(), 20)
         with pytest.raises(ClientError):
             await answer.read()
+
+
+async def test_who_does_not_read_the_end_of_an_export_gives_its_place_back(server: Parley) -> None:
+    """All of it was written and lies before the sockets, which hold little: only its end has to wait."""
+    buffer = 4 << 10
+    await fill(server, *(AuditEntry(phase="p", arguments={"text": "x" * 16_000}) for _ in range(6)))
+
+    async with impatient_export(server, send_buffer=buffer) as (url, over):
+        with socket.socket() as lazy:
+            lazy.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
+            lazy.setblocking(False)
+            await asyncio.get_running_loop().sock_connect(lazy, ("127.0.0.1", url.port))
+            lazy.send(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            await asyncio.wait_for(over.wait(), 20)
