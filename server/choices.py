@@ -1,6 +1,7 @@
 """What could stand at a place of a document, by its type: for messages about what stands there instead. Pure."""
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from msgspec import inspect
@@ -18,6 +19,14 @@ def keys_at(kind: Any, path: str) -> list[str]:
 def values_at(kind: Any, path: str) -> list[str]:
     """The values that may stand at `path`; [] where they cannot be listed."""
     return [str(value) for node in _at(kind, path) if isinstance(node, inspect.LiteralType) for value in node.values]
+
+
+def has_keys_at(kind: Any, keys: Sequence[str]) -> bool:
+    """Whether an object may stand where `keys` lead (indexes of lists among them). Not: where anything may stand."""
+    nodes = _either(inspect.type_info(kind))
+    for key in keys:
+        nodes = [inner for node in nodes for inner in _inside(node, key, key)]
+    return any(isinstance(node, inspect.StructType | inspect.DictType) for node in nodes)
 
 
 def _at(kind: Any, path: str) -> list[inspect.Type]:

@@ -1,6 +1,6 @@
 """One YAML file and the environment over it → settings.
 
-An unknown key is an error that names the key and where it came from. A string
+An unknown key is an error that names the key and those that there are. A string
 may be given as `{file: PATH}` or `{env: NAME}`; what is read that way appears
 in no log, error or page. Relative paths count from the file that names them,
 those of defaults and environment variables from the working directory.
@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 import yaml
 
-from server.choices import values_at
+from server.choices import has_keys_at, keys_at, values_at
 from server.config import Config
 from server.errors import ConfigError
 
@@ -121,11 +121,14 @@ def _merge(tree: dict[str, Any], layer: dict[str, Any]) -> None:
 def _resolve_secrets(
     node: Any, folder: Path, environ: Mapping[str, str], secrets: set[str], at: tuple[str, ...]
 ) -> None:
-    """Replace `{file: PATH}` and `{env: NAME}` by what they name; remember where."""
+    """Replace `{file: PATH}` and `{env: NAME}` by what they name; remember where.
+
+    Where an object is wanted they are its keys: a program's `env`, variables of which one is called `file`.
+    """
     entries = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
     for key, value in list(entries):
         path = (*at, str(key))
-        if isinstance(value, dict) and len(value) == 1 and next(iter(value)) in ("file", "env"):
+        if _looks_like_reference(value) and not has_keys_at(Config, path):
             if path[:2] in _PUBLISHED:
                 raise ConfigError(
                     f"{'.'.join(path)}: every user may read the policy, so no secret can stand here; "
@@ -135,6 +138,10 @@ def _resolve_secrets(
             secrets.add(".".join(path))
         else:
             _resolve_secrets(value, folder, environ, secrets, path)
+
+
+def _looks_like_reference(value: Any) -> bool:
+    return isinstance(value, dict) and len(value) == 1 and next(iter(value)) in ("file", "env")
 
 
 def _read_secret(reference: dict[str, Any], folder: Path, environ: Mapping[str, str], key: str) -> str:
@@ -191,10 +198,10 @@ def _explain(message: str, tree: dict[str, Any], secrets: set[str]) -> str:
     at = _AT.search(message)
     path = at["path"] if at else ""
     problem = at["problem"] if at else message
-    values = values_at(Config, path)
+    keys, values = keys_at(Config, path), values_at(Config, path)
     path = _with_names(path, message, tree)
     if unknown := _UNKNOWN.match(problem):
-        return f"{f'{path}.' if path else ''}{unknown['key']}: unknown key; docs/configuration.md lists them"
+        return f"{f'{path}.' if path else ''}{unknown['key']}: unknown key; expected one of {', '.join(keys)}"
     if path in secrets:
         return f"{path}: the value read from its file or variable does not fit"
     choices = f"; one of {', '.join(values)}" if values else ""

@@ -1,6 +1,6 @@
 """What messages name as possible at a place."""
 
-from server.choices import keys_at, values_at
+from server.choices import has_keys_at, keys_at, values_at
 from server.config import Config
 
 
@@ -15,3 +15,11 @@ def test_values_are_listed_where_they_are_few() -> None:
     assert sorted(values_at(Config, "log.level")) == ["debug", "error", "info", "warning"]
     assert values_at(Config, "listen.port") == []
     assert values_at(Config, "not.there[0]") == keys_at(Config, "not.there") == []
+
+
+def test_an_object_stands_where_its_keys_or_their_type_are_known() -> None:
+    assert has_keys_at(Config, ("hooks", "processes", "a.b", "env"))
+    assert has_keys_at(Config, ("hooks", "pre_tool_use", "0"))
+    assert not has_keys_at(Config, ("hooks", "processes", "a.b", "env", "A"))
+    assert not has_keys_at(Config, ("llm", "options", "anything"))
+    assert not has_keys_at(Config, ("not", "there"))

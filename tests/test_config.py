@@ -104,9 +104,15 @@ def test_a_variable_replaces_a_list_and_adds_to_a_section() -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("lisen: {}", "lisen: unknown key; docs/configuration.md lists them"),
-        ("listen: {prot: 1}", "listen.prot: unknown key; docs/configuration.md lists them"),
-        ("listen: {tls: {crt: x}}", "listen.tls.crt: unknown key; docs/configuration.md lists them"),
+        (
+            "lisen: {}",
+            (
+                "lisen: unknown key; expected one of agent, data, hooks, limits, listen, llm, log, media, proxies, "
+                "security, skills, speech, storage, tools"
+            ),
+        ),
+        ("listen: {prot: 1}", "listen.prot: unknown key; expected one of drain_s, host, port, tls"),
+        ("listen: {tls: {crt: x}}", "listen.tls.crt: unknown key; expected one of cert, key"),
         ("listen: {port: x}", "listen.port: expected `int`, got `str`"),
         ("listen: {port: 65536}", "listen.port: expected `int` <= 65535"),
         ("listen: {port: -1}", "listen.port: expected `int` >= 0"),
@@ -115,7 +121,10 @@ def test_a_variable_replaces_a_list_and_adds_to_a_section() -> None:
         ("log: {level: loud}", "log.level: invalid enum value 'loud'; one of debug, error, info, warning"),
         (
             "hooks: {processes: {a: {}, guard: {comand: [x]}}}",
-            "hooks.processes.guard.comand: unknown key; docs/configuration.md lists them",
+            (
+                "hooks.processes.guard.comand: unknown key; expected one of command, dir, enabled, env, event_method, "
+                "inherit_env, intercept, observe, on_error, pair_stages, priority, record, timeout_ms, transport"
+            ),
         ),
         (
             "hooks: {processes: {a: {on_error: shut}}}",
@@ -127,7 +136,21 @@ def test_a_variable_replaces_a_list_and_adds_to_a_section() -> None:
         ),
         (
             "tools: {mcp: {a: {command: x}, fs: {comand: y}}}",
-            "tools.mcp.fs.comand: unknown key; docs/configuration.md lists them",
+            (
+                "tools.mcp.fs.comand: unknown key; expected one of args, command, dir, enabled, env, headers, permission, "
+                "permissions, timeout_s, tools, trust_hints, url"
+            ),
+        ),
+        (
+            "security: {tokens: [{env: A}]}",
+            "security.tokens[0].env: unknown key; expected one of operator, token, user",
+        ),
+        (
+            "llm: {env: A}",
+            (
+                "llm.env: unknown key; expected one of api_key, base_url, connect_timeout_s, context_tokens, "
+                "first_token_timeout_s, idle_timeout_s, late_system, max_tokens, model, options, provider"
+            ),
         ),
         ("llm: {api_key: 5}", "llm.api_key: expected `str`, got `int`"),
         ("llm: {context_tokens: 0}", "llm.context_tokens: expected `int` >= 1"),
@@ -353,6 +376,44 @@ def test_a_mapping_with_more_than_the_one_key_is_no_reference() -> None:
     config = load("llm: {options: {a: {env: A, b: 1}}}")
 
     assert config.llm.options == {"a": {"env": "A", "b": 1}}
+
+
+@pytest.mark.parametrize(
+    ("text", "where", "is_there"),
+    [
+        ("tools: {mcp: {fs: {command: x, env: {env: prod}}}}", "tools.mcp.fs.env", {"env": "prod"}),
+        ("tools: {mcp: {fs: {url: 'http://a', headers: {file: x}}}}", "tools.mcp.fs.headers", {"file": "x"}),
+        ("hooks: {processes: {h: {command: [x], env: {file: y}}}}", "hooks.processes.h.env", {"file": "y"}),
+        ("hooks: {processes: {h: {env: {A: x}}}}", "hooks.processes.h.env", {"A": "x"}),
+        ("tools: {mcp: {file: {command: x}}}", "tools.mcp.file.command", "x"),
+        ("hooks: {builtins: {env: {enabled: true}}}", "hooks.builtins.env.enabled", True),
+        ("hooks: {processes: {h: {env: {A: {env: SET}}}}}", "hooks.processes.h.env", {"A": "from outside"}),
+        (
+            "hooks: {pre_tool_use: [{type: t, filter: {arguments: {env: 'prod*'}}}]}",
+            "hooks.pre_tool_use.0.filter.arguments",
+            {"env": "prod*"},
+        ),
+    ],
+)
+def test_where_an_object_is_wanted_env_and_file_are_its_keys(text: str, where: str, is_there: Any) -> None:
+    found: Any = load(text, {"SET": "from outside"})
+    for key in where.split("."):
+        found = (
+            found[int(key)]
+            if isinstance(found, list)
+            else found[key]
+            if isinstance(found, dict)
+            else getattr(found, key)
+        )
+
+    assert found == is_there
+
+
+def test_a_variable_gives_a_program_of_the_file_its_environment() -> None:
+    variables = {"PARLEY_TOOLS__MCP__FS__ENV": "{TOKEN: {env: A}}", "A": SECRET}
+    config = load("tools: {mcp: {fs: {command: x}}}", variables)
+
+    assert config.tools.mcp["fs"].env == {"TOKEN": SECRET}
 
 
 # --- the settings themselves --------------------------------------------------------------------------------------
