@@ -1,7 +1,7 @@
 """A text with what several rules need of it, made once.
 
-A text has few distinct words, and rules begin with a word that must be there:
-it is looked for among the distinct words, and in the text only if it is one.
+Rules begin with an anchor that must be there; which of them are was found before, all at once.
+A text has few distinct words: what is asked of a word is asked of each once.
 """
 
 import re
@@ -9,17 +9,21 @@ from collections.abc import Collection, Iterator
 from functools import cached_property
 from typing import Final
 
+from server.hooks.policy.redaction.anchors import LONG, Held
+
 _APART: Final = {ord(sign): " " for sign in "\"',:;=()[]{}<>|&?!*`\\%#^/@+\t\r\n\0"}
 _FEW: Final = 8
 """So many words are faster looked for in the text than all its words among them."""
-_ASCII: Final = bytes(range(128))
 
 
 class Page:
     """Words are stretches of ASCII letters, digits, `_`, `-`, `.`, `~` and `$`; what else there is parts them."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, held: Held) -> None:
+        """`held`: the anchors that stand in `text`."""
         self.text = text
+        self.held = held.anchors
+        self._has_long_word = held.has_long_word
         self.is_ascii = text.isascii()
 
     @cached_property
@@ -49,40 +53,25 @@ class Page:
 
     @cached_property
     def low_words(self) -> frozenset[str]:
-        return frozenset(self.low_index.split())
+        return frozenset(self._low_index.split())
 
     @cached_property
-    def index(self) -> str:
-        """Each word once: where a part of a word is not in here, it is not in the text, and this is shorter."""
+    def _index(self) -> str:
+        """Each word once."""
         return f" {' '.join(self.words)} "
 
     @cached_property
-    def low_index(self) -> str:
-        return self.index.lower()
-
-    @cached_property
-    def endings(self) -> frozenset[str]:
-        """The last four letters of each word that has so many."""
-        return frozenset(word[-4:] for word in self.words)
+    def _low_index(self) -> str:
+        return self._index.lower()
 
     @cached_property
     def long_words(self) -> list[str]:
         """Each word of at least 16 characters, once."""
-        return [word for word in self.words if len(word) >= 16]
-
-    @cached_property
-    def _foreign(self) -> bytes:
-        return b"" if self.is_ascii else self.lower.encode("utf-8", "replace").translate(None, _ASCII)
-
-    def may_hold(self, part: str) -> bool:
-        """False: `part`, in small letters, is in no word. Cheap, and now and then true in vain."""
-        if part.isascii():
-            return part in self.low_index
-        return not self.is_ascii and part.encode().translate(None, _ASCII) in self._foreign
+        return [word for word in self.words if len(word) >= LONG] if self._has_long_word else []
 
     def words_with(self, part: str) -> Iterator[str]:
         """Each word that holds `part`, which is in small letters; as it is written."""
-        index, low = self.index, self.low_index
+        index, low = self._index, self._low_index
         at = low.find(part)
         while at >= 0:
             end = index.find(" ", at)

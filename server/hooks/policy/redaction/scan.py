@@ -5,36 +5,40 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import accumulate
 from typing import Final
 
+from server.hooks.policy.redaction import views
+from server.hooks.policy.redaction.anchors import Anchors
 from server.hooks.policy.redaction.page import Page
-from server.hooks.policy.redaction.rules.assignments import named_spans
-from server.hooks.policy.redaction.rules.codes import code_spans
-from server.hooks.policy.redaction.rules.commands import command_spans
-from server.hooks.policy.redaction.rules.cookies import cookie_spans
-from server.hooks.policy.redaction.rules.forms import form_spans
-from server.hooks.policy.redaction.rules.key_blocks import key_block_spans
-from server.hooks.policy.redaction.rules.names import names_in
-from server.hooks.policy.redaction.rules.neighbours import pair_spans, pointed_spans
-from server.hooks.policy.redaction.rules.prose import prose_spans
-from server.hooks.policy.redaction.rules.providers import provider_spans
-from server.hooks.policy.redaction.rules.recovery import recovery_code_spans, seed_phrase_spans
-from server.hooks.policy.redaction.rules.tables import insert_spans, table_spans
+from server.hooks.policy.redaction.rules import (
+    assignments,
+    codes,
+    commands,
+    cookies,
+    forms,
+    key_blocks,
+    names,
+    neighbours,
+    prose,
+    providers,
+    recovery,
+    tables,
+)
 from server.hooks.policy.redaction.spans import REDACTED, Span, merged
-from server.hooks.policy.redaction.views import encoded_in, views_of
 
 RULES: Final[tuple[Callable[[Page], Iterator[Span]], ...]] = (
-    key_block_spans,
-    provider_spans,
-    form_spans,
-    command_spans,
-    cookie_spans,
-    code_spans,
-    recovery_code_spans,
-    seed_phrase_spans,
-    insert_spans,
-    pointed_spans,
-    pair_spans,
+    key_blocks.key_block_spans,
+    providers.provider_spans,
+    forms.form_spans,
+    commands.command_spans,
+    cookies.cookie_spans,
+    codes.code_spans,
+    recovery.recovery_code_spans,
+    recovery.seed_phrase_spans,
+    tables.insert_spans,
+    neighbours.pointed_spans,
+    neighbours.pair_spans,
 )
-
+_ANCHORED: Final = (key_blocks, forms, commands, cookies, codes, recovery, tables, neighbours, names, views)
+_ANCHORS: Final = Anchors(anchor for module in _ANCHORED for anchor in module.ANCHORS)
 
 _BETWEEN: Final = "\n\0\n"
 """What no rule reads across."""
@@ -45,7 +49,7 @@ def secrets_in(text: str) -> list[Span]:
     """Where secrets stand, in order, none over another. What was redacted before is left alone."""
     if len(text) < _LEAST:
         return []
-    return [span for span in merged(_everywhere(Page(text))) if text[span.start : span.end] != REDACTED]
+    return [span for span in merged(_everywhere(_page(text))) if text[span.start : span.end] != REDACTED]
 
 
 def secrets_in_each(texts: Iterable[str]) -> dict[str, list[Span]]:
@@ -63,20 +67,24 @@ def secrets_in_each(texts: Iterable[str]) -> dict[str, list[Span]]:
     return found
 
 
+def _page(text: str) -> Page:
+    return Page(text, _ANCHORS.in_(text))
+
+
 def _everywhere(page: Page) -> Iterator[Span]:
     """Also where it is encoded, once."""
     yield from _found(page)
-    for view in views_of(page):
-        yield from map(view.span, _found(Page(view.text)))
-    for start, end, text in encoded_in(page):
-        if next(_found(Page(text)), None) is not None:
+    for view in views.views_of(page):
+        yield from map(view.span, _found(_page(view.text)))
+    for start, end, text in views.encoded_in(page):
+        if next(_found(_page(text)), None) is not None:
             yield Span(start, end, "encoded")
 
 
 def _found(page: Page) -> Iterator[Span]:
     for rule in RULES:
         yield from rule(page)
-    names = names_in(page)
-    yield from named_spans(page, names)
-    yield from table_spans(page, names)
-    yield from prose_spans(page, names)
+    found = names.names_in(page)
+    yield from assignments.named_spans(page, found)
+    yield from tables.table_spans(page, found)
+    yield from prose.prose_spans(page, found)

@@ -14,7 +14,7 @@ from server.hooks.policy.redaction.spans import Span
 
 _PERCENT: Final = re.compile(r"%([0-9A-Fa-f]{2})")
 _PERCENT_RUN: Final = re.compile(r"[^\s\"'<>`]+")
-_TELLING: Final = re.compile(r"%(?:3A|3D|22|27|40)", re.IGNORECASE)
+_TELLING: Final = frozenset(("%3a", "%3d", "%22", "%27", "%40"))
 _ENTITY: Final = re.compile(r"&(?:quot|apos|amp|lt|gt|#34|#39|#x22|#x27);", re.IGNORECASE)
 _ENTITIES: Final = {
     "quot": '"',
@@ -27,6 +27,9 @@ _ENTITIES: Final = {
     "#x22": '"',
     "#x27": "'",
 }
+_ENTITY_SIGNS: Final = frozenset(f"&{name};" for name in _ENTITIES)
+_FLAG_SIGNS: Final = frozenset(('"-', "'-"))
+ANCHORS: Final = (*_TELLING, *_ENTITY_SIGNS, *_FLAG_SIGNS)
 _NEXT_ARGUMENT: Final = re.compile(r"[\"'],\s?[\"']")
 _BASE64_RUN: Final = re.compile(r"[A-Za-z0-9+/]{16,65536}+={0,2}")
 _LONGEST_RUN: Final = 4096
@@ -66,12 +69,12 @@ class View:
 def views_of(page: Page) -> Iterator[View]:
     """None for most texts."""
     text = page.text
-    if "%" in text and _TELLING.search(text):
+    if page.held & _TELLING:
         yield _view(text, _runs(text, "%"), _PERCENT, lambda match: chr(int(match[1], 16)))
-    if "&" in text and _ENTITY.search(text):
+    if page.held & _ENTITY_SIGNS:
         yield _view(text, _lines(text, "&"), _ENTITY, lambda match: _ENTITIES[match[0][1:-1].lower()])
-    if '"-' in text or "'-" in text:
-        yield _view(text, _lines(text, '"-' if '"-' in text else "'-"), _NEXT_ARGUMENT, lambda _: " ")
+    for sign in sorted(page.held & _FLAG_SIGNS)[:1]:
+        yield _view(text, _lines(text, sign), _NEXT_ARGUMENT, lambda _: " ")
 
 
 def _view(

@@ -2,17 +2,22 @@
 
 import pytest
 
+from server.hooks.policy.redaction.anchors import Held
 from server.hooks.policy.redaction.page import Page
 
 
+def page_of(text: str) -> Page:
+    return Page(text, Held(frozenset(), has_long_word=True))
+
+
 def test_words_are_parted_by_signs_and_held_together_by_dashes() -> None:
-    page = Page('{"db-password": "x_1", y=z.w}')
+    page = page_of('{"db-password": "x_1", y=z.w}')
 
     assert page.words == {"db-password", "x_1", "y", "z.w"}
 
 
 def test_letters_that_are_not_ascii_part_words_and_keep_places() -> None:
-    page = Page("密码token\U0001f511key İx")
+    page = page_of("密码token\U0001f511key İx")
 
     assert page.places({"token", "key"}) == [(2, "token"), (8, "key")]
     assert len(page.lower) == len(page.text)
@@ -20,7 +25,7 @@ def test_letters_that_are_not_ascii_part_words_and_keep_places() -> None:
 
 @pytest.mark.parametrize("others", [0, 20])
 def test_places_are_those_of_whole_words_in_order(others: int) -> None:
-    page = Page("key monkey key-2 key,key token")
+    page = page_of("key monkey key-2 key,key token")
 
     assert page.places({"key", "token", *(f"absent{n}" for n in range(others))}) == [
         (0, "key"),
@@ -31,12 +36,10 @@ def test_places_are_those_of_whole_words_in_order(others: int) -> None:
 
 
 def test_words_with_a_part_are_given_as_they_are_written() -> None:
-    assert set(Page("dbPassword PASSWORD pass other").words_with("pass")) == {"dbPassword", "PASSWORD", "pass"}
+    assert set(page_of("dbPassword PASSWORD pass other").words_with("pass")) == {"dbPassword", "PASSWORD", "pass"}
 
 
-def test_what_is_in_no_word_may_not_be_held() -> None:
-    page = Page("Das Paßwort")
+def test_long_words_are_those_of_sixteen_characters() -> None:
+    page = page_of("a_word_of_15-ch a_word_of_16-cha a_word_of_17-char=1")
 
-    assert page.may_hold("ßw")
-    assert not page.may_hold("пароль")
-    assert not page.may_hold("token")
+    assert set(page.long_words) == {"a_word_of_16-cha", "a_word_of_17-char"}

@@ -7,12 +7,13 @@ from typing import Final
 from server.hooks.policy.redaction.page import Page, occurrences
 from server.hooks.policy.redaction.spans import Span
 
-_ENDS: Final = ("code", "codice")
+_ENDS: Final = frozenset(("code", "codice"))
 """Of words in messages that tell one: Sicherheitscode, one-time-code."""
 _WHOLE: Final = frozenset(
     "kode kod kodunuz kood koodi kodu codigo otp pin tan one-time combination combo kombination unlock confirm verify login sign-in entsperren".split()
 )
-_FOREIGN: Final = tuple("código код xác 验证码 驗證碼 認証コード 確認コード 인증번호 인증코드".split())
+_FOREIGN: Final = frozenset("código код xác 验证码 驗證碼 認証コード 確認コード 인증번호 인증코드".split())
+ANCHORS: Final = (*_ENDS, *_WHOLE, *_FOREIGN)
 _BEFORE_CHARS: Final = 64
 _BEHIND_CHARS: Final = 56
 _DIGITS: Final = re.compile(r"(?<![\w.])(?:\d{4,8}(?!\w)|\d{1,4}[ -]\d{2,4}(?!\w))|[^\x00-\x7f]\d{4}|\d{4}[^\x00-\x7f]")
@@ -96,15 +97,15 @@ def _windows(page: Page) -> Iterator[tuple[int, int]]:
 
 def _anchors(page: Page) -> Iterator[int]:
     """Where a word stands that may mean such a code."""
-    wanted = {word for end in _ENDS if end in page.low_index for word in page.words_with(end) if _is_code_word(word)}
-    wanted |= {word for word in _WHOLE & page.low_words for word in page.words_with(word) if _is_code_word(word)}
+    wanted = {word for end in page.held & _ENDS for word in page.words_with(end) if _is_code_word(word)}
+    if whole := page.held & _WHOLE:
+        wanted |= {word for low in whole & page.low_words for word in page.words_with(low) if _is_code_word(word)}
     if wanted:
         yield from (at for at, _ in page.places(wanted))
-    for word in _FOREIGN:
-        if page.may_hold(word):
-            yield from occurrences(page.lower, word)
+    for word in page.held & _FOREIGN:
+        yield from occurrences(page.lower, word)
 
 
 def _is_code_word(word: str) -> bool:
     low = word.lower().rstrip(".")
-    return low in _WHOLE or low.endswith(_ENDS)
+    return low in _WHOLE or low.endswith(tuple(_ENDS))

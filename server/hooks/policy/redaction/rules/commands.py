@@ -112,15 +112,16 @@ _ANYTHING: Final = frozenset(
 )
 
 
-_BY_WORD: Final[dict[str, list[tuple[str, re.Pattern[str]]]]] = {}
+_BY_ANCHOR: Final[dict[str, list[tuple[str, re.Pattern[str]]]]] = {}
 for _word, _anchor, _shape in _COMMANDS:
-    _BY_WORD.setdefault(_word, []).append((_anchor, _shape))
+    _BY_ANCHOR.setdefault(_anchor, []).append((_word, _shape))
+ANCHORS: Final = tuple(_BY_ANCHOR)
 
 
 def command_spans(page: Page) -> Iterator[Span]:
-    for word in _BY_WORD.keys() & page.words:
-        for anchor, shape in _BY_WORD[word]:
-            for match in matches(page, anchor, shape):
+    for anchor in page.held & _BY_ANCHOR.keys():
+        for word, shape in _BY_ANCHOR[anchor]:
+            for match in matches(page, anchor, shape) if word in page.words else ():
                 if shape.groups:
                     yield from _given(anchor, match)
                 else:

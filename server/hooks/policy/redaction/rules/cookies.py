@@ -10,6 +10,8 @@ from server.hooks.policy.redaction.spans import Span
 
 _COOKIE_HEADER: Final = re.compile(r"cookie[\"']?\s*[:=\u2192]>?\s*[\"']?(?P<s>[^\r\n]{8,4096})", re.IGNORECASE)
 _COOKIE_FLAG: Final = re.compile(r"(?:-b|--cookie) [\"'](?P<s>[^\"'\n]{8,4096})")
+_SHAPES: Final = {"cookie": _COOKIE_HEADER, "-b ": _COOKIE_FLAG}
+ANCHORS: Final = tuple(_SHAPES)
 _COOKIE: Final = re.compile(r"(?P<n>[\w.%\-]{1,64})=(?P<v>[^;\s\"',]{12,2048})")
 _NO_SESSION: Final = re.compile(
     r"_?(?:ga|gid|gat|fbp|fbc|gcl|utm|hj|ajs|mp|amplitude|optimizely|_utm|consent|locale|lang|theme|ab|tz|path|domain|expires)",
@@ -18,9 +20,8 @@ _NO_SESSION: Final = re.compile(
 
 
 def cookie_spans(page: Page) -> Iterator[Span]:
-    for word, anchor, shape in (("cookie", "cookie", _COOKIE_HEADER), ("-b", "-b ", _COOKIE_FLAG)):
-        if word not in page.low_index:
-            continue
+    for anchor in page.held & _SHAPES.keys():
+        shape = _SHAPES[anchor]
         done = 0
         for at in occurrences(page.lower, anchor):
             if at < done or (header := shape.match(page.text, at)) is None:

@@ -170,32 +170,16 @@ _BEHIND: Final[dict[str, re.Pattern[str]]] = {
 
 
 _Rule = tuple[str, str, re.Pattern[str], Check]
-_ENDING: Final = 4
-
-
-def _by_word() -> dict[str, dict[str, list[_Rule]]]:
-    """The rules by the longest part of their anchor that is in one word; those by how a word has to end.
-
-    The empty ending: such a part may stand anywhere in a word.
-    """
-    found: dict[str, dict[str, list[_Rule]]] = {}
-    for rule in _RULES:
-        anchor = rule[1]
-        part = max(re.split(r"[^A-Za-z0-9_.~$-]+", anchor), key=len)
-        is_ending = len(part) >= _ENDING and not anchor.endswith(part)
-        found.setdefault(part[-_ENDING:] if is_ending else "", {}).setdefault(part, []).append(rule)
-    return found
-
-
-_BY_WORD: Final = _by_word()
+_BY_ANCHOR: Final[dict[str, list[_Rule]]] = {}
+for _rule in _RULES:
+    _BY_ANCHOR.setdefault(_rule[1], []).append(_rule)
+ANCHORS: Final = tuple(_BY_ANCHOR)
 
 
 def form_spans(page: Page) -> Iterator[Span]:
-    index = page.index
-    for ending in ["", *(_BY_WORD.keys() & page.endings)]:
-        for part in [part for part in _BY_WORD[ending] if part in index]:
-            for rule in _BY_WORD[ending][part]:
-                yield from _fits(page, rule)
+    for anchor in page.held & _BY_ANCHOR.keys():
+        for rule in _BY_ANCHOR[anchor]:
+            yield from _fits(page, rule)
 
 
 def _fits(page: Page, rule: _Rule) -> Iterator[Span]:

@@ -7,6 +7,7 @@ from typing import Final
 from server.hooks.policy.redaction.page import Page, occurrences
 from server.hooks.policy.redaction.spans import Span
 
+ANCHORS: Final = ("PRIVATE KEY",)
 _BEGIN: Final = re.compile(r"BEGIN (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)? ?-----?")
 _END: Final = re.compile(r"-----? ?END (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)? ?-----?")
 _DASHES: Final = re.compile(r"-{0,5} ?\Z")
@@ -19,7 +20,7 @@ def key_block_spans(page: Page) -> Iterator[Span]:
     """The whole block; one whose end is missing (cut off) as far as it looks like one."""
     text = page.text
     done = 0
-    for at in occurrences(page.plain, "BEGIN ") if "PRIVATE" in page.index else ():
+    for at in occurrences(page.plain, "BEGIN ") if page.held.intersection(ANCHORS) else ():
         begin = _BEGIN.match(text, at)
         if begin is None or at < done:
             continue

@@ -8,17 +8,18 @@ from server.hooks.policy.redaction.key_names import SECOND_WORDS, Strength, stre
 from server.hooks.policy.redaction.page import Page, occurrences
 
 # The parts by which names are found; whether such a name promises a secret is for `strength_of` to say.
-_STEMS: Final = tuple(
+_STEMS: Final = frozenset(
     "bearer pass pwd pw psk secret token key cred auth cookie sess sid jwt pin puk cvv cvc otp tan code mnemonic seed magic "
     "signature license kennwort parol senha wachtwoord hesl hasl sifre losen adgangskode sala jelsz lozink _pat -pat sandi mdp "
     "schluessel clave chave remember webhook geheimnis zugangs salt community contrasen authenticator parool geslo zaporka slaptazod laluan".split()
 )
 _WHOLE: Final = frozenset(("PAT", "pat"))
-_FOREIGN_STEMS: Final = tuple(
+_FOREIGN_STEMS: Final = frozenset(
     "passwört contraseñ jelszó hasł şifre lösen khẩu пароль парол токен κωδικός סיסמה סיסמא المرور 密码 密碼 口令 令牌 密钥 密鑰 秘钥 "
     "पासवर्ड رمز السر گذرواژه парола лозинк キー slaptažod ססמה parolă "
     "パスワード 合言葉 暗証番号 비밀번호 비번 암호 토큰 รหัสผ่าน 验证码 schlüssel clé".split()
 )
+ANCHORS: Final = (*_STEMS, *_WHOLE, *_FOREIGN_STEMS)
 _LONGEST: Final = 64
 _BACKWARDS: Final = re.compile(r"[\w.\-]*")
 _AFTER: Final = re.compile(r"[\w\-]{0,48}+(?:\.[\w\-]{1,32}+)*+")
@@ -53,9 +54,9 @@ def names_in(page: Page) -> tuple[Name, ...]:
 
 
 def _names(page: Page) -> Iterator[Name]:
-    stems = [stem for stem in _STEMS if stem in page.low_index]
+    stems, whole = page.held & _STEMS, page.held & _WHOLE
     wanted = {word: _needs_sign(word) for stem in stems for word in page.words_with(stem) if _may_name(word)}
-    wanted |= dict.fromkeys(_WHOLE & page.words, False)
+    wanted |= dict.fromkeys(whole & page.words if whole else (), False)
     if not wanted:
         return
     text = page.text
@@ -96,9 +97,7 @@ def _follows_sign(text: str, at: int) -> bool:
 
 
 def _foreign_names(page: Page) -> Iterator[Name]:
-    for stem in _FOREIGN_STEMS:
-        if not page.may_hold(stem):
-            continue
+    for stem in page.held & _FOREIGN_STEMS:
         for at in occurrences(page.lower, stem):
             end = at + len(stem)
             if not _writes_on(stem[0]):

@@ -64,9 +64,9 @@ def pointed_spans(page: Page) -> Iterator[Span]:
         end = at + len(word.rstrip(_EDGE))
         if text[max(0, at - 1) : at] in _IN_A_PATH or text[end : end + 1] in _IN_A_PATH:
             continue
-        first = max(page.text.rfind("\n", 0, at) + 1, at - 60)
+        first = max(text.rfind("\n", 0, at) + 1, at - 60)
         last = text.find("\n", end, end + 60)
-        near = f"{page.lower[first:at]} {page.lower[end : last if last >= 0 else end + 60]}"
+        near = f"{text[first:at]} {text[end : last if last >= 0 else end + 60]}".lower()
         if any(word in near for word in _LONG_WORDS) and not any(word in near for word in _PUBLIC):
             yield Span(at, end, "named")
 
@@ -90,7 +90,8 @@ _MAIL_AND: Final = re.compile(
 _ADMIN_AND: Final = re.compile(
     r"(?<![\w/.@-])(?<!chown )(?:admin|root|administrator|sa|postgres|guest):(?P<s>(?=[^\s:]*[^\W\d_])(?=[^\s:]*\d)[^\s:/,;|<>\"']{6,64})(?=[\s,;|\"']|\Z)"
 )
-_ADMINS: Final = ("admin:", "root:", "administrator:", "sa:", "postgres:", "guest:")
+_ADMINS: Final = frozenset(("admin:", "root:", "administrator:", "sa:", "postgres:", "guest:"))
+ANCHORS: Final = (" / ", "@", *_ADMINS)
 _USER_AND: Final = re.compile(r" / (?P<s>[^\s,;|<>\"'/]{6,64})(?=[\s,;|\"']|\Z)")
 _USER: Final = re.compile(
     r"(?:^|[\s:=])(?:admin|root|user|guest|administrator|login|benutzer|deploy|service)\w{0,8}\Z", re.IGNORECASE
@@ -103,12 +104,12 @@ def pair_spans(page: Page) -> Iterator[Span]:
         head = page.text[max(0, match.start() - 24) : match.start()]
         if _USER.search(head) and is_plausible(match["s"], is_quoted=False) and has_digit(match["s"]):
             yield Span(match.start("s"), match.end("s"), "login")
-    for user in _ADMINS:
+    for user in page.held & _ADMINS:
         if user[:-1] in page.low_words:
             for match in matches(page, user, _ADMIN_AND):
                 if is_plausible(match["s"], is_quoted=False):
                     yield Span(match.start("s"), match.end("s"), "login")
-    for match in _MAIL_AND.finditer(page.text):
+    for match in _MAIL_AND.finditer(page.text) if "@" in page.held else ():
         value = match["s"]
         if is_plausible(value, is_quoted=False) and has_digit(value) and any(c.isalpha() for c in value):
             yield Span(match.start("s"), match.end("s"), "login")

@@ -12,7 +12,7 @@ _RECOVERY: Final = re.compile(
     r"[-_ ]?(?:codes?|keys?|schlüssel|códigos|码|代码|コード)(?:[^\n:：]{0,80}[:：\n]|\s)",
     re.IGNORECASE,
 )
-_RECOVERY_WORDS: Final = tuple(
+_RECOVERY_WORDS: Final = frozenset(
     "one-time einmal recovery backup rescue emergency scratch wiederherst notfall ersatz secours recupera 恢复 備用 备用 回復 リカバリー".split()
 )
 _FIRST_WORDS: Final = frozenset(
@@ -31,19 +31,19 @@ _SEED: Final = re.compile(
     rf"(?P<s>{_NUMBER}[^\W\d_]{{1,10}}(?:[ ,\"'\r\n\t\u3000]{{1,4}}{_NUMBER}[^\W\d_]{{1,10}}){{11,23}})(?![^\W\d_])",
     re.IGNORECASE,
 )
-_SEED_WORDS: Final = tuple(
+_SEED_WORDS: Final = frozenset(
     "seed mnemonic phrase wallet words: wörter: 助记词 助記詞 ニーモニック 니모닉 시드 semilla мнемо фраз".split()
 )
 _IN_NO_LIST: Final = frozenset("and with for the that this you are not but from have und der die das mit".split())
+ANCHORS: Final = (*_RECOVERY_WORDS, *_SEED_WORDS)
 _LONGEST_LIST: Final = 800
 
 
 def recovery_code_spans(page: Page) -> Iterator[Span]:
-    if page.is_ascii and not page.low_words & _FIRST_WORDS:
+    words = page.held & _RECOVERY_WORDS
+    if not words or (page.is_ascii and not page.low_words & _FIRST_WORDS):
         return
-    for word in _RECOVERY_WORDS:
-        if not page.may_hold(word):
-            continue
+    for word in words:
         done = 0
         for at in occurrences(page.lower, word):
             if at >= done and (heading := _RECOVERY.match(page.text, at)):
@@ -66,9 +66,7 @@ def _items(text: str, at: int) -> Iterator[Span]:
 
 
 def seed_phrase_spans(page: Page) -> Iterator[Span]:
-    for word in _SEED_WORDS:
-        if not page.may_hold(word.rstrip(":")):
-            continue
+    for word in page.held & _SEED_WORDS:
         for at in occurrences(page.lower, word):
             if (phrase := _SEED.match(page.text, at)) and _is_seed(phrase["s"]):
                 yield Span(phrase.start("s"), phrase.end("s"), "seed_phrase")

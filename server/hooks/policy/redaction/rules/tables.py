@@ -85,6 +85,7 @@ def _cells(cells: list[str], columns: list[int], at: int) -> Iterator[Span]:
             yield Span(start, start + len(value), "table")
 
 
+ANCHORS: Final = ("insert into",)
 _INSERT: Final = re.compile(r"\((?P<c>[^()]{1,800})\)\s*VALUES\s*(?=\()", re.IGNORECASE)
 _ROW: Final = re.compile(r"\(((?:'(?:[^'\\]|''|\\.){0,2000}'|[^'()]){1,8000})\)\s*,?\s*")
 _FIELD: Final = re.compile(r"\s*(?:[NE]?'((?:[^'\\]|''|\\.){0,2000})'|([^,']{0,200}))(?:,|\Z)")
@@ -93,7 +94,7 @@ _FIELD: Final = re.compile(r"\s*(?:[NE]?'((?:[^'\\]|''|\\.){0,2000})'|([^,']{0,2
 def insert_spans(page: Page) -> Iterator[Span]:
     """`INSERT INTO users (name, password) VALUES ('anna', '…'), …`"""
     text = page.text
-    for at in occurrences(page.lower, "insert into") if "insert" in page.low_index else ():
+    for at in occurrences(page.lower, ANCHORS[0]) if page.held.intersection(ANCHORS) else ():
         insert = _INSERT.search(text, at, at + 1200)
         if insert is None:
             continue
