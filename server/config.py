@@ -170,12 +170,17 @@ class Media(Section, frozen=True, kw_only=True):
     max_item_bytes: Annotated[int, Meta(ge=1024, le=1 << 30)] = 20 << 20
     max_total_bytes: Annotated[int, Meta(ge=1024, le=1 << 40)] = 1 << 30
     """Of all items; beyond it the longest unused go."""
+    max_user_bytes: Annotated[int, Meta(ge=1024, le=1 << 40)] = 256 << 20
+    """Of one user's items; beyond it the user's longest unused go, but for those used in the last minute."""
+    max_user_items: Annotated[int, Meta(ge=1, le=4096)] = 1000
     max_age_s: Seconds = 1800
     """Since the last use."""
 
     def __post_init__(self) -> None:
         if self.max_item_bytes > self.max_total_bytes:
             raise ValueError("max_item_bytes is larger than max_total_bytes: no such item could be kept")
+        if self.max_item_bytes > self.max_user_bytes:
+            raise ValueError("max_item_bytes is larger than max_user_bytes: nobody could keep such an item")
 
 
 class SpeechProvider(Section, frozen=True, kw_only=True):

@@ -176,6 +176,10 @@ def test_a_variable_replaces_a_list_and_adds_to_a_section() -> None:
             "media: {max_total_bytes: 1024}",
             "media: max_item_bytes is larger than max_total_bytes: no such item could be kept",
         ),
+        (
+            "media: {max_user_bytes: 1024}",
+            "media: max_item_bytes is larger than max_user_bytes: nobody could keep such an item",
+        ),
         ("limits: {max_hook_frames_per_turn: -1}", "limits.max_hook_frames_per_turn: expected `int` >= 0"),
         ("limits: {max_message_bytes: 1023}", "limits.max_message_bytes: expected `int` >= 1024"),
         ("speech: {vad: {threshold: 1}}", "speech.vad.threshold: expected `float` <= 0.95"),

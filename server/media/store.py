@@ -2,8 +2,9 @@
 
 An item is two files of the folder `items`: `<id>.json` says what it is and
 whose, and its time is that of the last use; `<id>` holds the bytes. It is there
-when both are, and the bytes come last. Nothing is remembered in the process, so
-replicas that share the folder serve each other's items.
+when both are, and the bytes come last. An id begins with its owner's tag, so that
+a look at the names tells how much each user has. Nothing is remembered in the
+process, so replicas that share the folder serve each other's items.
 """
 
 import asyncio
@@ -21,12 +22,11 @@ import msgspec
 from server import config
 from server.media import content_types
 from server.media.references import SCHEME, Loaded, MediaError, clean_name, media_id, read_data_url, read_path
-from server.media.signed_urls import UrlSigner
+from server.media.room import Coming, Kept, choose_leaving
+from server.media.signed_urls import OWNER_CHARS, UrlSigner
 
 logger = logging.getLogger(__name__)
 
-MAX_ITEMS: Final = 4096
-"""However small they are: so many are looked through whenever one is added."""
 MAX_MODEL_IMAGE_BYTES: Final = 5 << 20
 SWEEP_EVERY_S: Final = 60.0
 
@@ -57,9 +57,11 @@ class Stored(msgspec.Struct, frozen=True, kw_only=True):
 class MediaStore:
     """Safe to use from any number of tasks, and of processes on one folder.
 
-    The limits hold for the folder: at most `max_total_bytes` and 4096 items;
-    the longest unused go first. What is older than `max_age_s` since its last
-    use is gone, whether swept yet or not.
+    The limits hold for the folder: at most `max_total_bytes` and 4096 items, of
+    one user `max_user_bytes` and `max_user_items`; the longest unused go first,
+    of that user where it is the user's limit. What is added in the same moment
+    may pass them by so much. What is older than `max_age_s` since its last use
+    is gone, whether swept yet or not.
     """
 
     def __init__(
@@ -97,7 +99,8 @@ class MediaStore:
         """Take in a `data:` URL or a file of an allowed folder (copied), or find a `media://` id again.
 
         An id counts for the user it was made for, in any session: a user who
-        reconnects has a new one. Raises MediaError.
+        reconnects has a new one. Raises MediaError, also where all that the user
+        may keep is taken by files of the last minute.
         """
         return await asyncio.to_thread(self._register, reference, user_id, name, session_id)
 
@@ -148,9 +151,10 @@ class MediaStore:
         stored = Stored(
             user_id=user_id, content_type=kind, name=clean_name(named, default=default), size=len(loaded.data)
         )
-        item_id = secrets.token_hex(16)
+        owner = self._signer.owner_tag(user_id)
+        item_id = owner + secrets.token_hex(16)[OWNER_CHARS:]
         try:
-            self._sweep(room_bytes=len(loaded.data))
+            self._sweep(Coming(owner, stored.size))
             self._write(self._about(item_id), msgspec.json.encode(stored))
             self._write(self._items / item_id, loaded.data)
         except OSError as error:
@@ -221,8 +225,12 @@ class MediaStore:
         now_s = self._clock_s()
         os.utime(path, (now_s, now_s))
 
-    def _sweep(self, room_bytes: int = 0) -> None:
-        """Remove what is too old, then the longest unused until `room_bytes` more, and one more item, fit."""
+    def _sweep(self, coming: Coming | None = None) -> None:
+        """Remove what is too old, and what has to make room. Raises MediaError where it cannot be made."""
+        for item in choose_leaving(self._kept(), self._settings, now_s=self._clock_s(), coming=coming):
+            self._drop(item.item_id)
+
+    def _kept(self) -> list[Kept]:
         used: dict[str, float] = {}
         sizes: dict[str, int] = {}
         with os.scandir(self._items) as entries:
@@ -235,15 +243,7 @@ class MediaStore:
                     else:
                         used.setdefault(entry.name, found.st_mtime)  # half an item, or a draft that a crash left
                         sizes[entry.name] = found.st_size
-        oldest_s = self._clock_s() - self._settings.max_age_s
-        excess = sum(sizes.values()) + room_bytes - self._settings.max_total_bytes
-        surplus = len(used) + bool(room_bytes) - MAX_ITEMS
-        for item_id, used_s in sorted(used.items(), key=lambda item: item[1]):
-            if used_s >= oldest_s and excess <= 0 and surplus <= 0:
-                break
-            self._drop(item_id)
-            excess -= sizes.get(item_id, 0)
-            surplus -= 1
+        return [Kept(name, name[:OWNER_CHARS], used_s, sizes.get(name, 0)) for name, used_s in used.items()]
 
     def _drop(self, item_id: str) -> None:
         """The bytes first: what is left of an interrupted removal is no item."""

@@ -4,7 +4,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from server.media.signed_urls import URL_LIFE_S, UrlSigner
+from server.media.signed_urls import OWNER_CHARS, URL_LIFE_S, UrlSigner
 
 ID, OTHER_ID = "a" * 32, "b" * 32
 NOW_S = 1_000_000.0
@@ -77,3 +77,9 @@ def test_urls_of_the_key_before_stay_valid(signer: UrlSigner) -> None:
 
     assert is_valid(renewed, url)
     assert not is_valid(signer, renewed.url(ID, "ann", now_s=NOW_S))
+
+
+def test_an_owner_has_one_tag_which_does_not_name_them(signer: UrlSigner) -> None:
+    assert signer.owner_tag("ann") == signer.owner_tag("ann") != signer.owner_tag("bob")
+    assert len(bytes.fromhex(signer.owner_tag("ann"))) * 2 == OWNER_CHARS
+    assert UrlSigner([b"other" * 8]).owner_tag("ann") != signer.owner_tag("ann")

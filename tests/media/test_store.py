@@ -9,8 +9,9 @@ import pytest
 
 from server import config
 from server.media.references import MediaError
+from server.media.room import MAX_ITEMS
 from server.media.signed_urls import UrlSigner
-from server.media.store import MAX_ITEMS, MediaItem, MediaStore
+from server.media.store import MediaItem, MediaStore
 
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
 
@@ -148,6 +149,45 @@ async def test_the_longest_unused_goes_when_there_is_no_room(shop: Shop) -> None
 
     assert [await is_there(store, item) for item in (first, second, third)] == [True, False, True]
     assert len(shop.files) == 4
+
+
+async def test_at_a_users_limit_the_users_longest_unused_goes_and_nobody_elses(shop: Shop) -> None:
+    shop.settings = config.Media(max_item_bytes=5000, max_user_bytes=10_000, max_age_s=600)
+    store = await shop.store()
+    of_bob = await add(store, bytes(4000), user_id="bob")
+    first, second = await add(store, bytes(4000)), await add(store, bytes(4000))
+    shop.clock.now_s += 61
+    assert await is_there(store, first)  # a use
+
+    third = await add(store, bytes(4000))
+
+    assert [await is_there(store, item) for item in (first, second, third)] == [True, False, True]
+    assert await is_there(store, of_bob, user_id="bob")
+
+
+async def test_what_a_user_was_just_shown_makes_no_room_for_more(shop: Shop) -> None:
+    shop.settings = config.Media(max_item_bytes=1 << 20, max_user_bytes=2 << 20, max_user_items=2, max_age_s=600)
+    store = await shop.store()
+    shown = [await add(store) for _ in range(2)]
+
+    with pytest.raises(MediaError, match=r"\(2 MiB, 2 files: media\.max_user_bytes, .*\); give fewer .* wait a minute"):
+        await add(store)
+    assert [await is_there(store, item) for item in shown] == [True, True]
+    assert await is_there(store, await add(store, user_id="bob"), user_id="bob")
+    assert len(shop.files) == 6
+    shop.clock.now_s += 61
+    assert await is_there(store, await add(store))
+
+
+async def test_a_users_limit_holds_on_every_replica(shop: Shop) -> None:
+    shop.settings = config.Media(max_user_items=1)
+    first = await add(await shop.store())
+    shop.clock.now_s += 61
+    replica = await shop.store()
+
+    second = await add(replica)
+
+    assert [await is_there(replica, item) for item in (first, second)] == [False, True]
 
 
 async def test_there_are_never_more_items_than_can_be_looked_through(shop: Shop) -> None:
