@@ -55,9 +55,10 @@ def secrets_in(text: str) -> list[Span]:
 def secrets_in_each(texts: Iterable[str]) -> dict[str, list[Span]]:
     """As `secrets_in` for each of many short texts, at the price of one; without those that hold none."""
     wanted = [text for text in dict.fromkeys(texts) if len(text) >= _LEAST]
-    ends = list(accumulate(len(text) + len(_BETWEEN) for text in wanted))
+    spans = secrets_in(_BETWEEN.join(wanted))
+    ends = list(accumulate(len(text) + len(_BETWEEN) for text in wanted)) if spans else []
     found: dict[str, list[Span]] = {}
-    for start, end, kind in secrets_in(_BETWEEN.join(wanted)):
+    for start, end, kind in spans:
         which = bisect_right(ends, start)
         text = wanted[which]
         begin = ends[which] - len(_BETWEEN) - len(text)
