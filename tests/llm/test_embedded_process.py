@@ -18,7 +18,7 @@ from server.errors import ProviderAuth, ProviderUnreachable
 from server.llm.client import OpenAICompatible
 from server.llm.decision import is_valid
 from server.llm.embedded import EmbeddedModel
-from server.llm.embedded_process import WorkerSettings, default_threads, start_worker
+from server.llm.embedded_process import WorkerSettings, default_settings, start_worker
 from server.llm.endpoint import Endpoint
 from server.llm.types import Finished, ModelEvent, ModelRequest, TextDelta, ToolCall, ToolSpec
 
@@ -110,7 +110,7 @@ async def test_kill_9_in_mid_stream_is_one_error_and_the_next_call_works(model: 
 
 
 async def test_only_the_holder_of_the_key_is_answered_and_stopping_reaps_the_process() -> None:
-    worker = await start_worker(WorkerSettings(threads=1, slots=1, slot_tokens=512))
+    worker = await start_worker(WorkerSettings(threads=1, reading_threads=1, slots=1, slot_tokens=512))
     endpoint = Endpoint(base_url=f"{worker.url}/v1", model="any", api_key="another", keepalive_s=0)
     stranger = OpenAICompatible(endpoint)
     with pytest.raises(ProviderAuth):
@@ -130,7 +130,7 @@ async def test_weights_that_cannot_be_read_are_an_error_and_leave_no_process(tmp
     weights.write_bytes(b"GGUF no more")
     before = psutil.Process().children()
     with pytest.raises(ProviderUnreachable, match="the embedded model did not start: "):
-        await start_worker(WorkerSettings(threads=1, weights=weights))
+        await start_worker(WorkerSettings(threads=1, reading_threads=1, weights=weights))
 
     assert psutil.Process().children() == before
 
@@ -161,5 +161,9 @@ async def test_the_process_ends_with_a_parent_that_is_killed() -> None:
     assert not worker.is_running() or worker.status() == psutil.STATUS_ZOMBIE  # an orphan waits for init to reap it
 
 
-async def test_one_core_stays_free() -> None:
-    assert 1 <= default_threads() <= max(1, (os.cpu_count() or 1) - 1)
+async def test_one_core_stays_free_while_the_model_writes() -> None:
+    cores = os.cpu_count() or 1
+    settings = default_settings()
+
+    assert 1 <= settings.threads <= max(1, cores - 1)
+    assert settings.threads <= settings.reading_threads <= cores
