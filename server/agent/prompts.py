@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from server.llm.compact import ANSWER_NOW
+
 
 @dataclass(frozen=True, kw_only=True)
 class PromptSet:
@@ -44,8 +46,8 @@ FULL = PromptSet(
 
 COMPACT = PromptSet(
     system="You are Parley, a friendly assistant. Answer in one or two short sentences.",
-    planning="Answer the user.",
-    first_step="Answer the user.",
+    planning=ANSWER_NOW,
+    first_step=ANSWER_NOW,
     acknowledged="",
     agent_loop="Answer the user from the tool result.",
     last_step="Answer the user from the tool result.",

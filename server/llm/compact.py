@@ -2,8 +2,9 @@
 
 135 million parameters do not read instructions about instructions. So the
 wrapping of late `system` messages goes, and a few example exchanges set the tone;
-the words of every hook stay, in their order, behind the question. What tools have
-said is quoted and not retold: the model garbles digits and invents the rest
+the words of every hook stay, in their order, before the question: behind it, the
+model answers them and not the question (three of four conversations went round in
+circles). What tools have said is quoted and not retold: the model garbles digits and invents the rest
 (tried on times, files and search results in five layouts of the prompt).
 """
 
@@ -27,6 +28,8 @@ EXAMPLES: tuple[Message, ...] = tuple(
     for role, text in zip(("user", "assistant"), exchange, strict=True)
 )
 EXAMPLE_TOKENS = 160  # 140, as the model counts, and room for the frame around the question
+ANSWER_NOW = "Answer the user."
+"""A built-in prompt that says no more than what this model does anyway. It is left out: the model would speak of it."""
 MAX_QUOTED_CHARS = 400
 MAX_PAST_CHARS = 200
 
@@ -87,7 +90,7 @@ def read_beginning(messages: Sequence[Message]) -> tuple[str, tuple[Message, ...
 def answer_messages(turn: Turn) -> list[Message]:
     """What the model reads to answer."""
     head: list[Message] = [{"role": "system", "content": turn.system}] if turn.system else []
-    asked = "\n\n".join([turn.question, *turn.instructions])
+    asked = "\n\n".join([*turn.instructions, turn.question])
     return [*head, *EXAMPLES, *turn.history, {"role": "user", "content": asked}]
 
 
@@ -131,7 +134,8 @@ def _find(question: str, text: str) -> tuple[str, str, str] | None:
 
 def _instructions(messages: Sequence[Message]) -> tuple[str, ...]:
     texts = (_plain(message) for message in messages if message["role"] in ("system", "user"))
-    return tuple(text for text in texts if text)
+    said = (text.removesuffix(ANSWER_NOW).rstrip() for text in texts)
+    return tuple(text for text in said if text)
 
 
 def _plain(message: Message) -> str:

@@ -18,7 +18,7 @@ from server.errors import ProviderError, ProviderProtocol, ProviderUnreachable
 from server.llm import decision
 from server.llm.client import OpenAICompatible
 from server.llm.compact import EXAMPLE_TOKENS, Turn, answer_messages, read_beginning, read_turn
-from server.llm.embedded_process import MODEL_NAME, WorkerSettings, default_threads, start_worker
+from server.llm.embedded_process import MODEL_NAME, WorkerSettings, default_settings, start_worker
 from server.llm.endpoint import Endpoint
 from server.llm.loops import LoopDetector
 from server.llm.reading import Beginning, Choices
@@ -85,7 +85,7 @@ class EmbeddedModel:
     ) -> None:
         self._config = config
         self._start_worker = start
-        self._settings = settings or WorkerSettings(threads=default_threads())
+        self._settings = settings or default_settings()
         self._worker: Worker | None = None
         self._client: OpenAICompatible | None = None  # to the child that is alive, or was last
         self._starting: asyncio.Task[OpenAICompatible] | None = None
@@ -94,6 +94,7 @@ class EmbeddedModel:
         self._next_start_s = 0.0  # loop time
         self._prefix: tuple[list[Message], list[str]] | None = None  # what `warm_up` was given
         self._choices = Choices()
+        self._instructions: tuple[str, ...] = ()  # of the last turn, of whichever conversation
         self._reading: tuple[Beginning, asyncio.Task[None]] | None = None  # ahead of a turn
         self._is_reading_awaited = False  # by a turn
         self._replies = 0  # under way
@@ -137,7 +138,13 @@ class EmbeddedModel:
         if self._replies or client is None or self.worker_pid is None or self._is_closed:
             return
         system, history = read_beginning(messages)
-        beginning = Beginning(system=system, history=history, question=question, tool_names=tuple(tool_names))
+        beginning = Beginning(
+            system=system,
+            history=history,
+            instructions=self._instructions,
+            question=question,
+            tool_names=tuple(tool_names),
+        )
         self._is_reading_awaited = False
         task = asyncio.create_task(self._read_beginning(client, beginning), name="embedded-model-reading-ahead")
         self._reading = beginning, task
@@ -205,6 +212,7 @@ class EmbeddedModel:
     async def _reply(self, client: OpenAICompatible, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         turn = read_turn(request.messages, request.question)
         await self._use_reading(turn)
+        self._instructions = turn.instructions
         may_call = request.tool_choice == "auto" and not turn.results
         if request.purpose == "planning" and request.tool_names:
             if await self._choose(client, turn, dict.fromkeys(request.tool_names, "")) is not None:

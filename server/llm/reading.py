@@ -21,6 +21,8 @@ class Beginning:
 
     system: str
     history: tuple[Message, ...]
+    instructions: tuple[str, ...]
+    """Those of the turn before: mostly the same hooks speak again."""
     question: str
     tool_names: tuple[str, ...]
 
@@ -29,14 +31,15 @@ class Beginning:
         return (
             self.system == turn.system
             and self.history == turn.history[: len(self.history)]
+            and self.instructions in ((), turn.instructions)
             and self.question in ("", turn.question)
         )
 
     def messages(self) -> list[Message]:
         """As `answer_messages` begins, as far as it is known."""
         head: list[Message] = [{"role": "system", "content": self.system}] if self.system else []
-        asked: list[Message] = [{"role": "user", "content": self.question}] if self.question else []
-        return [*head, *EXAMPLES, *self.history, *asked]
+        asked = "\n\n".join(filter(None, [*self.instructions, self.question]))
+        return [*head, *EXAMPLES, *self.history, *([{"role": "user", "content": asked}] if asked else [])]
 
 
 class Choices:

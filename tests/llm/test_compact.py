@@ -3,7 +3,7 @@
 import pytest
 
 from server.agent.roles import adapt
-from server.llm.compact import EXAMPLES, MAX_QUOTED_CHARS, answer_messages, read_turn
+from server.llm.compact import ANSWER_NOW, EXAMPLES, MAX_QUOTED_CHARS, answer_messages, read_turn
 from server.llm.types import LateSystem, Message
 
 
@@ -33,10 +33,19 @@ def test_hooks_and_prompts_are_told_from_the_users_words(mode: LateSystem) -> No
     assert "\n\n".join(turn.instructions) == "Be\nbrief.\n\nAnswer."
 
 
-def test_the_answer_is_asked_for_in_plain_words_and_order() -> None:
-    sent = adapt([SYSTEM, m("user", "Hi"), m("system", "Be brief."), m("system", "Answer.")], "user")
+def test_the_answer_is_asked_for_in_plain_words_the_question_last() -> None:
+    sent = adapt([SYSTEM, m("user", "Hi"), m("system", "Be brief."), m("system", "Be kind.")], "user")
 
-    assert answer_messages(read_turn(sent)) == [SYSTEM, *EXAMPLES, m("user", "Hi\n\nBe brief.\n\nAnswer.")]
+    assert answer_messages(read_turn(sent)) == [SYSTEM, *EXAMPLES, m("user", "Be brief.\n\nBe kind.\n\nHi")]
+
+
+@pytest.mark.parametrize("mode", ["user", "native"])
+def test_the_built_in_prompt_that_says_nothing_new_is_left_out(mode: LateSystem) -> None:
+    alone = adapt([SYSTEM, m("user", "Hi"), m("system", ANSWER_NOW)], mode)
+    hooked = adapt([SYSTEM, m("user", "Hi"), m("user", "Be brief."), m("system", ANSWER_NOW)], mode)
+
+    assert read_turn(alone, "Hi").instructions == ()
+    assert read_turn(hooked, "Hi").instructions == ("Be brief.",)
 
 
 def test_hooks_in_the_users_role_are_told_from_the_question_that_is_known() -> None:

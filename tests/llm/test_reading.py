@@ -37,8 +37,8 @@ async def model(workers: Workers) -> AsyncIterator[EmbeddedModel]:
     await model.aclose()
 
 
-def planning(question: str) -> ModelRequest:
-    messages = [SYSTEM, *HISTORY, {"role": "user", "content": f"{question}\n\nAnswer the user."}]
+def planning(question: str, hook: str = "Be brief.") -> ModelRequest:
+    messages = [SYSTEM, *HISTORY, {"role": "user", "content": f"{question}\n\n{hook}"}]
     return ModelRequest(messages=messages, purpose="planning", tool_names=TOOLS, question=question)
 
 
@@ -47,6 +47,8 @@ async def test_a_turn_whose_question_was_read_ahead_asks_for_the_tool_only_once(
 ) -> None:
     gate = Gate()
     server.respond = lambda request: text(gate, "B") if _is_beginning(request) else deciding("none")(request)
+    await ask(model, planning("Who?"))
+    server.requests.clear()
     model.read_ahead([SYSTEM, *HISTORY], question="Why?", tool_names=TOOLS)
     await gate.reached.wait()
     gate.open()
@@ -55,8 +57,8 @@ async def test_a_turn_whose_question_was_read_ahead_asks_for_the_tool_only_once(
     choice, beginning, answer = server.requests
     assert "prompt" in choice.body
     assert beginning.body["max_tokens"] == 1
-    assert beginning.messages[:-1] == answer.messages[:-1]
-    assert answer.messages[-1]["content"].startswith(beginning.messages[-1]["content"])
+    assert beginning.messages == answer.messages
+    assert answer.messages[-1]["content"] == "Be brief.\n\nWhy?"
     assert TextDelta("Hello.") in events
 
 
@@ -98,7 +100,23 @@ async def test_another_question_than_the_one_expected_is_answered_on_its_own(
     await ask(model, planning("How?"))
 
     assert server.requests[0].closed_early
-    assert server.requests[-1].messages[-1]["content"].startswith("How?")
+    assert server.requests[-1].messages[-1]["content"].endswith("\n\nHow?")
+
+
+async def test_other_hooks_than_those_of_the_turn_before_are_read_on_their_own(
+    server: OpenAIServer, model: EmbeddedModel
+) -> None:
+    await ask(model, planning("Who?"))
+    server.requests.clear()
+    gate = Gate()
+    server.respond = lambda request: text(gate, "Hello.") if _is_beginning(request) else deciding("none")(request)
+    model.read_ahead([SYSTEM, *HISTORY], question="Why?", tool_names=[])
+    await gate.reached.wait()
+
+    await ask(model, planning("Why?", hook="Sing."))
+
+    assert server.requests[0].messages[-1]["content"] == "Be brief.\n\nWhy?"
+    assert server.requests[-1].messages[-1]["content"] == "Sing.\n\nWhy?"
 
 
 async def test_nothing_is_read_ahead_while_a_reply_is_under_way(server: OpenAIServer, model: EmbeddedModel) -> None:
