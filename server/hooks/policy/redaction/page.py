@@ -27,7 +27,7 @@ class Page:
         self.is_ascii = text.isascii()
 
     @cached_property
-    def lower(self) -> str:
+    def _lower(self) -> str:
         """As long as the text: positions are the same."""
         lower = self.text.lower()
         if len(lower) != len(self.text):  # few letters grow when they are made small
@@ -38,6 +38,10 @@ class Page:
     def plain(self) -> str:
         """As long as the text, with `?` for what is not ASCII: faster to search and ten times as fast to translate."""
         return self.text if self.is_ascii else self.text.encode("ascii", "replace").decode("ascii")
+
+    @cached_property
+    def _low_plain(self) -> str:
+        return self.plain.lower()
 
     @cached_property
     def _apart(self) -> str:
@@ -80,30 +84,29 @@ class Page:
 
     def places(self, wanted: Collection[str]) -> list[tuple[int, str]]:
         """Where each of the wanted words stands, in order."""
-        if len(wanted) <= _FEW:
-            return sorted((at, word) for word in wanted for at in self._places_of(word))
         apart, at = self._apart, 0
         found: list[tuple[int, str]] = []
+        if len(wanted) <= _FEW:
+            for word in wanted:
+                found += [(at, word) for at in occurrences(apart, f" {word} ", step=len(word) + 1)]
+            return sorted(found)
         for word in [token for token in self._tokens if token in wanted]:
             at = apart.find(f" {word} ", at)
             found.append((at, word))
             at += len(word)
         return found
 
-    def _places_of(self, word: str) -> Iterator[int]:
-        alone = f" {word} "
-        at = self._apart.find(alone)
-        while at >= 0:
-            yield at
-            at = self._apart.find(alone, at + len(word) + 1)
+    def occurrences(self, anchor: str) -> Iterator[int]:
+        """Every place where `anchor`, which is in small letters, stands in any case."""
+        return occurrences(self._low_plain if anchor.isascii() else self._lower, anchor, step=len(anchor))
 
 
-def occurrences(text: str, anchor: str) -> Iterator[int]:
-    """Every place where `anchor` stands."""
-    at = text.find(anchor)
+def occurrences(text: str, part: str, *, step: int) -> Iterator[int]:
+    """Every place where `part` stands; after each, the search goes on `step` characters further."""
+    at = text.find(part)
     while at >= 0:
         yield at
-        at = text.find(anchor, at + len(anchor))
+        at = text.find(part, at + step)
 
 
 def matches(page: Page, anchor: str, shape: re.Pattern[str]) -> Iterator[re.Match[str]]:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from server.hooks.policy.redaction.page import Page, occurrences
+from server.hooks.policy.redaction.page import Page
 from server.hooks.policy.redaction.spans import Span
 
 _ENDS: Final = frozenset(("code", "codice"))
@@ -103,7 +103,7 @@ def _anchors(page: Page) -> Iterator[int]:
     if wanted:
         yield from (at for at, _ in page.places(wanted))
     for word in page.held & _FOREIGN:
-        yield from occurrences(page.lower, word)
+        yield from page.occurrences(word)
 
 
 def _is_code_word(word: str) -> bool:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from server.hooks.policy.redaction.page import Page, occurrences
+from server.hooks.policy.redaction.page import Page
 from server.hooks.policy.redaction.plausible import is_random
 from server.hooks.policy.redaction.spans import Span
 
@@ -23,7 +23,7 @@ def cookie_spans(page: Page) -> Iterator[Span]:
     for anchor in page.held & _SHAPES.keys():
         shape = _SHAPES[anchor]
         done = 0
-        for at in occurrences(page.lower, anchor):
+        for at in page.occurrences(anchor):
             if at < done or (header := shape.match(page.text, at)) is None:
                 continue
             done = header.end()

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from server.hooks.policy.redaction.page import Page, occurrences
+from server.hooks.policy.redaction.page import Page
 from server.hooks.policy.redaction.spans import Span
 
 ANCHORS: Final = ("PRIVATE KEY",)
@@ -20,7 +20,7 @@ def key_block_spans(page: Page) -> Iterator[Span]:
     """The whole block; one whose end is missing (cut off) as far as it looks like one."""
     text = page.text
     done = 0
-    for at in occurrences(page.plain, "BEGIN ") if page.held.intersection(ANCHORS) else ():
+    for at in page.occurrences("begin ") if page.held.intersection(ANCHORS) else ():
         begin = _BEGIN.match(text, at)
         if begin is None or at < done:
             continue

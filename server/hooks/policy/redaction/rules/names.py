@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from server.hooks.policy.redaction.key_names import SECOND_WORDS, Strength, strength_of
-from server.hooks.policy.redaction.page import Page, occurrences
+from server.hooks.policy.redaction.page import Page
 
 # The parts by which names are found; whether such a name promises a secret is for `strength_of` to say.
 _STEMS: Final = frozenset(
@@ -35,8 +35,8 @@ KEY_OR_PASSWORD: Final = frozenset("clave chave clé cle".split())
 _EDGE: Final = ".-~$"
 _NO_VALUE_AFTER: Final = frozenset("./[!;#+*")
 _BLANKS: Final = frozenset(" \t\r\n,")
-_ASSIGNS: Final = frozenset("=:")
-_SAYS: Final = frozenset((" is ", " ist", " est", " es "))
+_LEADS_ON: Final = re.compile(rf"\s{{0,7}}[=:]| (?:is |ist|est|es )|(?i:{_SECOND_WORD.pattern})")
+"""A sign, a verb, or the rest of the name."""
 
 
 class Name(NamedTuple):
@@ -63,7 +63,7 @@ def _names(page: Page) -> Iterator[Name]:
     for at, word in page.places(wanted):
         end = at + len(word)
         following = text[end : end + 1]
-        if following in _NO_VALUE_AFTER or (wanted[word] and following in _BLANKS and not _follows_sign(text, end)):
+        if following in _NO_VALUE_AFTER or (wanted[word] and following in _BLANKS and not _LEADS_ON.match(text, end)):
             continue
         name = _widened(text, at + len(word) - len(word.lstrip(_EDGE)), at + len(word.rstrip(_EDGE)))
         if name is not None:
@@ -88,17 +88,9 @@ def _needs_sign(word: str) -> bool:
     return strength_of(plain) == "weak" and not is_flag and plain not in SECOND_WORDS and plain not in KEY_OR_PASSWORD
 
 
-def _follows_sign(text: str, at: int) -> bool:
-    return (
-        text[at : at + 8].lstrip()[:1] in _ASSIGNS
-        or text[at : at + 4] in _SAYS
-        or _SECOND_WORD.match(text, at) is not None
-    )
-
-
 def _foreign_names(page: Page) -> Iterator[Name]:
     for stem in page.held & _FOREIGN_STEMS:
-        for at in occurrences(page.lower, stem):
+        for at in page.occurrences(stem):
             end = at + len(stem)
             if not _writes_on(stem[0]):
                 end = _AFTER.match(page.text, end).end()  # type: ignore[union-attr]  # it fits the empty text

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from server.hooks.policy.redaction.page import Page, occurrences
+from server.hooks.policy.redaction.page import Page
 from server.hooks.policy.redaction.spans import Span
 
 _RECOVERY: Final = re.compile(
@@ -45,7 +45,7 @@ def recovery_code_spans(page: Page) -> Iterator[Span]:
         return
     for word in words:
         done = 0
-        for at in occurrences(page.lower, word):
+        for at in page.occurrences(word):
             if at >= done and (heading := _RECOVERY.match(page.text, at)):
                 items = list(_items(page.text, heading.end()))
                 done = items[-1].end if items else heading.end()
@@ -67,7 +67,7 @@ def _items(text: str, at: int) -> Iterator[Span]:
 
 def seed_phrase_spans(page: Page) -> Iterator[Span]:
     for word in page.held & _SEED_WORDS:
-        for at in occurrences(page.lower, word):
+        for at in page.occurrences(word):
             if (phrase := _SEED.match(page.text, at)) and _is_seed(phrase["s"]):
                 yield Span(phrase.start("s"), phrase.end("s"), "seed_phrase")
 

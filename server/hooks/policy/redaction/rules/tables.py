@@ -5,7 +5,7 @@ from collections.abc import Generator, Iterator, Sequence
 from typing import Final
 
 from server.hooks.policy.redaction.key_names import strength_of
-from server.hooks.policy.redaction.page import Page, occurrences
+from server.hooks.policy.redaction.page import Page
 from server.hooks.policy.redaction.plausible import is_plausible
 from server.hooks.policy.redaction.rules.names import Name
 from server.hooks.policy.redaction.spans import Span
@@ -94,7 +94,7 @@ _FIELD: Final = re.compile(r"\s*(?:[NE]?'((?:[^'\\]|''|\\.){0,2000})'|([^,']{0,2
 def insert_spans(page: Page) -> Iterator[Span]:
     """`INSERT INTO users (name, password) VALUES ('anna', '…'), …`"""
     text = page.text
-    for at in occurrences(page.lower, ANCHORS[0]) if page.held.intersection(ANCHORS) else ():
+    for at in page.occurrences(ANCHORS[0]) if page.held.intersection(ANCHORS) else ():
         insert = _INSERT.search(text, at, at + 1200)
         if insert is None:
             continue
