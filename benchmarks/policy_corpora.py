@@ -52,6 +52,8 @@ async def measure(*, is_quick: bool) -> list[Figure]:
         )
     calls = _lines("dangerous_calls", THIRD), _lines("harmless_calls", THIRD)
     figures += _part("dangerous calls, third set, practice", *calls, _is_asked_about, goals=None, is_quick=is_quick)
+    texts = _lines("secrets", THIRD), _lines("harmless_texts", THIRD)
+    figures += _part("secrets, third set, practice", *texts, _is_hit, goals=None, is_quick=is_quick)
     return figures
 
 

@@ -12,11 +12,13 @@ import pytest
 HERE = Path(__file__).parent
 CALLS = ("dangerous_calls", "harmless_calls")
 RESULTS = ("secrets", "harmless_texts")
-SETS = {"policy": (*CALLS, *RESULTS), "policy_two": (*CALLS, *RESULTS), "policy_three": CALLS}
+SETS = {"policy": (*CALLS, *RESULTS), "policy_two": (*CALLS, *RESULTS), "policy_three": (*CALLS, *RESULTS)}
 HALVED = ("policy", "policy_two")
 LABELS = {"dangerous_calls": "dangerous", "harmless_calls": "harmless", "harmless_texts": "harmless"}
 PERMISSIONS = {"dangerous_calls": {"WRITE", "EXTERNAL"}, "harmless_calls": {"READ", "WRITE", "EXTERNAL"}}
 LEAST_LINES = 330
+LEAST_TELLING = 8
+"""Shorter secrets, such as 4418, stand in other texts by chance."""
 
 ALL = [(folder, corpus) for folder, corpora in SETS.items() for corpus in corpora]
 
@@ -138,7 +140,8 @@ def test_each_secret_stands_in_its_result(folder: str, corpus: str) -> None:
 
 @each("secrets")
 def test_no_harmless_result_holds_a_known_secret(folder: str, corpus: str) -> None:
-    known = {secret for line in lines(folder, corpus) for secret in line["secrets"]}
+    secrets = {secret for line in lines(folder, corpus) for secret in line["secrets"]}
+    known = {secret for secret in secrets if len(secret) >= LEAST_TELLING}
     told = "\n".join(
         string for line in lines(folder, "harmless_texts") for string in strings(line.get("text", line.get("value")))
     )
