@@ -4,17 +4,20 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from server.hooks.policy.redaction.words import words_of
+from server.hooks.policy.danger.lexicon.meanings import key_of, meanings
 
 _MAX_LEAVES: Final = 200
+_CONDITIONS: Final = frozenset("filter where match projection sort".split())
+"""What stands below these says which ones are meant, not what is done."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
     tool: str
     words: tuple[str, ...]
-    """Of the tool's name."""
+    """Of the tool's name, in English."""
     given: Mapping[str, Any]
+    """The arguments; names of other languages in English."""
     leaves: tuple[tuple[str, Any], ...]
     """Every text, number and list of texts with the name it stands under; a bounded number of them."""
 
@@ -27,8 +30,17 @@ class Call:
 
 
 def call_of(tool: str, arguments: Any) -> Call:
-    given = arguments if isinstance(arguments, Mapping) else {"input": arguments}
-    return Call(tool, words_of(tool), given, tuple(_leaves(given)))
+    given = _in_english(arguments) if isinstance(arguments, Mapping) else {"input": arguments}
+    return Call(tool, meanings(tool), given, tuple(_leaves(given)))
+
+
+def _in_english(given: Mapping[Any, Any]) -> dict[str, Any]:
+    """Where two names mean the same, the second stays as it is."""
+    read: dict[str, Any] = {}
+    for name, value in given.items():
+        key = key_of(str(name))
+        read[key if key not in read else str(name)] = value
+    return read
 
 
 def _leaves(value: Any) -> Iterator[tuple[str, Any]]:
@@ -38,7 +50,8 @@ def _leaves(value: Any) -> Iterator[tuple[str, Any]]:
         name, item = stack.pop()
         count += 1
         if isinstance(item, Mapping):
-            stack.extend(reversed([(str(k), v) for k, v in item.items()]))
+            inner = [(key_of(str(k)), v) for k, v in item.items()]
+            stack.extend(reversed([(k, v) for k, v in inner if k not in _CONDITIONS or not isinstance(v, Mapping)]))
         elif isinstance(item, list) and any(isinstance(v, (Mapping, list)) for v in item):
             stack.extend(reversed([(name, v) for v in item]))
         else:

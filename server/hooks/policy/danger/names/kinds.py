@@ -3,17 +3,14 @@
 from functools import lru_cache
 from typing import Final, Literal
 
-from server.hooks.policy.redaction.words import words_of
+from server.hooks.policy.danger.lexicon.meanings import meanings
 
 Kind = Literal["shell", "sql", "redis", "code", "http", "words", "text", "other"]
 
 _SHELL: Final = frozenset(
     "bash sh zsh shell exec execute command cmd terminal powershell pwsh spawn subprocess process ssh console run script batch "
-    "container job task cron schedule scheduled make pod kubectl docker git npm helm terraform aws gcloud az cli adb "
-    "comando ejecutar befehl ausfuhren ausfuehren commande executer esegui eseguire executar kommando polecenie komut komutu "
-    "perintah".split()
+    "container job task cron schedule scheduled make pod kubectl docker git npm helm terraform aws gcloud az cli adb".split()
 )
-_SHELL_SIGNS: Final = ("命令", "コマンド", "команд", "명령")
 _SQL: Final = frozenset(
     "sql postgres postgresql mysql mariadb sqlite sqlite3 db database oracle bigquery snowflake redshift duckdb clickhouse "
     "mssql athena presto trino cypher neo4j cassandra cql spanner supabase mongo mongodb".split()
@@ -44,12 +41,10 @@ _TEXT_VERBS: Final = frozenset(
 @lru_cache(maxsize=2048)
 def kind_of(tool: str) -> Kind:
     """`text`: it works on a text, and nothing in that is done."""
-    ordered = words_of(tool)
+    ordered = meanings(tool)
     words = frozenset(ordered)
     if _TEXT_VERBS & set(ordered[:1]):
         return "text"
-    if any(sign in tool for sign in _SHELL_SIGNS):
-        return "shell"
     if words & _REDIS:
         return "redis"
     if words & _AGENTS:

@@ -2,6 +2,8 @@
 
 from typing import Final
 
+from server.hooks.policy.danger.lexicon.meanings import meanings
+
 _BY_REASON: Final = {
     "closes an account or ends a contract": """
         close account, konto loschen, konto schliessen, compte fermer, fermer compte, cerrar cuenta, cuenta cerrar,
@@ -199,4 +201,6 @@ _BY_REASON: Final = {
         playbook, rollout undo, undo rollout, terraform run
     """,
 }
-PAIRS: Final = [(frozenset(pair.split()), reason) for reason, pairs in _BY_REASON.items() for pair in pairs.split(",")]
+PAIRS: Final = [
+    (frozenset(meanings(pair)), reason) for reason, pairs in _BY_REASON.items() for pair in pairs.split(",")
+]
