@@ -1,7 +1,8 @@
 """Whether a tool call is one to ask about: its permission class first, then what its name and arguments say."""
 
-from typing import Any
+from typing import Any, Final
 
+from server.hooks.policy.danger.arguments.actions import by_actions, inner_calls
 from server.hooks.policy.danger.arguments.call import Call, call_of
 from server.hooks.policy.danger.arguments.commands import by_commands, by_hidden_commands
 from server.hooks.policy.danger.arguments.databases import by_mongo, by_redis, by_sql
@@ -17,11 +18,16 @@ from server.hooks.policy.danger.names.judge import judge_name
 from server.hooks.policy.danger.names.kinds import Kind, kind_of
 from server.hooks.types import Permission
 
+_MAX_DEPTH: Final = 4
+"""Of calls inside calls."""
+
 
 def judge_call(tool: str, permission: Permission, arguments: Any) -> str | None:
     """Why a careful person would want to be asked first; None: nothing speaks for it. READ never asks."""
-    if permission == "READ":
-        return None
+    return None if permission == "READ" else _judge(tool, arguments, 0)
+
+
+def _judge(tool: str, arguments: Any, depth: int) -> str | None:
     call = call_of(tool, arguments)
     if is_dry(call.given):
         return None
@@ -30,9 +36,19 @@ def judge_call(tool: str, permission: Permission, arguments: Any) -> str | None:
     kind = kind_of(tool)
     if kind == "text":
         return by_paths(call) if writes(call) else None
-    return (
-        _by_kind(kind, call) or by_flags(call) or by_paths(call) or by_people(call) or by_home(call) or by_money(call)
-    )
+    return _by_kind(kind, call) or _by_arguments(call) or _by_inner_calls(call, depth)
+
+
+def _by_arguments(call: Call) -> str | None:
+    reasons = (judge(call) for judge in (by_actions, by_flags, by_paths, by_people, by_home, by_money))
+    return next((reason for reason in reasons if reason), None)
+
+
+def _by_inner_calls(call: Call, depth: int) -> str | None:
+    if depth == _MAX_DEPTH:
+        return None
+    reasons = (_judge(tool, arguments, depth + 1) for tool, arguments in inner_calls(call))
+    return next((reason for reason in reasons if reason), None)
 
 
 def _by_kind(kind: Kind, call: Call) -> str | None:
