@@ -1,0 +1,130 @@
+"""Turns that are aborted or cancelled while tool calls are under way."""
+
+import asyncio
+import copy
+from typing import Any
+
+import pytest
+
+from server import config
+from server.hooks.interception.members import BuiltinMember
+from server.hooks.interception.stages import Abort, Moment, ToolAsk, ToolRan, Verdict
+from server.hooks.types import TurnAborted
+from tests.hooks.fakes import down, guarded, hook, layers_of
+from tests.tools.chain_scene import FakePolicy, batch, call, executor_for, tool
+
+
+async def test_an_abort_stops_what_runs_and_policy_hears_of_every_call() -> None:
+    async def wait(arguments: dict[str, Any]) -> str:
+        await asyncio.Event().wait()
+        return ""
+
+    aborter = hook(before_tool=lambda p: {"action": "abort_turn"} if p["arguments"]["n"] == 2 else {})
+    policy = FakePolicy()
+    executor = executor_for(layers_of(aborter, policy=policy), tool("count", wait))
+
+    with pytest.raises(TurnAborted):
+        await batch(executor, call(1), call(2, "c2"), call(3, "c3"))
+
+    assert [(judged.id, outcome.ending) for judged, outcome in policy.after_calls] == [
+        ("c1", "skipped"), ("c2", "skipped"), ("c3", "skipped"),
+    ]  # fmt: skip
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
+async def test_an_abort_after_one_tool_does_not_wait_for_the_others() -> None:
+    async def run(arguments: dict[str, Any]) -> str:
+        if arguments["n"] == 1:
+            await asyncio.Event().wait()
+        return ""
+
+    aborter = hook(after_tool={"action": "hard_abort", "reason": "stop"})
+
+    with pytest.raises(TurnAborted, match="stop") as aborted:
+        await batch(executor_for(layers_of(aborter), tool("count", run)), call(1), call(2, "c2"))
+
+    assert aborted.value.rollback
+
+
+class Waiting:
+    """An approver who never answers to the call 2, and says when he was asked."""
+
+    def __init__(self) -> None:
+        self.asked = asyncio.Event()
+
+    async def approve_tool(self, ask: ToolAsk, at: Moment) -> Verdict:
+        if ask.arguments["n"] == 2:
+            self.asked.set()
+            await asyncio.Event().wait()
+        return Verdict(approved=True)
+
+
+async def test_an_abort_does_not_wait_for_the_gates_of_the_next_call_and_none_runs_after_it() -> None:
+    waiting, ran = Waiting(), list[int]()
+
+    class Aborter:
+        async def after_tool(self, result: ToolRan, at: Moment) -> Abort:
+            await waiting.asked.wait()
+            return Abort(reason="stop")
+
+    async def run(arguments: dict[str, Any]) -> str:
+        ran.append(arguments["n"])
+        return ""
+
+    members = [BuiltinMember(type(each).__name__, each, config.HookDefaults()) for each in (waiting, Aborter())]
+    executor = executor_for(layers_of(*members), tool("count", run))
+
+    with pytest.raises(TurnAborted, match="stop"):
+        await batch(executor, call(1), call(2, "c2"), call(3, "c3"))
+
+    assert ran == [1]
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
+async def test_a_batch_that_is_cancelled_while_a_later_call_is_judged_leaves_nothing() -> None:
+    waiting = Waiting()
+    executor = executor_for(layers_of(BuiltinMember("waiting", waiting, config.HookDefaults())))
+    running = asyncio.create_task(batch(executor, call(1), call(2, "c2")))
+    await waiting.asked.wait()
+
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
+async def test_a_cancelled_batch_abandons_hooks_and_tells_policy() -> None:
+    asked = asyncio.Event()
+
+    class Silent:
+        async def approve_tool(self, ask: ToolAsk, at: Moment) -> Verdict:
+            asked.set()
+            await asyncio.Event().wait()
+            raise AssertionError
+
+    policy = FakePolicy()
+    silent = BuiltinMember("silent", Silent(), config.HookDefaults())
+    running = asyncio.create_task(batch(executor_for(layers_of(silent, policy=policy)), call()))
+    await asked.wait()
+
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+
+    assert [outcome.ending for _, outcome in policy.after_calls] == ["skipped"]
+
+
+async def test_a_guard_that_is_down_lets_no_call_pass() -> None:
+    ran: list[Any] = []
+
+    async def run(arguments: dict[str, Any]) -> str:
+        ran.append(copy.copy(arguments))
+        return ""
+
+    for stage in ("before_tool", "approve_tool"):
+        outcome = await executor_for(layers_of(guarded("g", "closed", 0, {stage: down()})), tool("count", run)).run(
+            call()
+        )
+        assert outcome.ending == "denied"
+    assert ran == []
