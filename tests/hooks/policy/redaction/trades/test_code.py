@@ -1,0 +1,106 @@
+"""Source code, and statements of SQL and of line protocols."""
+
+from typing import Any
+
+from tests.hooks.policy.redaction.trades.texts import clean, missed
+
+SECRET: list[Any] = [
+    "const client = new S3({secretAccessKey: '8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eU'})",
+    'stripe.api_key = "8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eU"',
+    "openai.api_key='8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eU'",
+    (
+        "twilio.rest.Client('AC8a2bdf3fe6126ec204a3a8b5665bba54', '8a2bdf3fe6126ec204a3a8b5665bba54')",
+        "AC8a2bdf3fe6126ec204a3a8b5665bba54",
+    ),
+    "requests.get(u, auth=('u', 'Tundra-4417!x'))",
+    "HTTPBasicAuth('u', 'Tundra-4417!x')",
+    'new NetworkCredential("u", "Tundra-4417!x")',
+    'DriverManager.getConnection(u, "root", "Sommerwind77")',
+    "mysql.connector.connect(host='h', passwd='Sommerwind77')",
+    'psycopg2.connect("dbname=x password=Sommerwind77")',
+    "conn = pymysql.connect('h','root','Tundra-4417!x','db')",
+    "createConnection({user:'u',password:'Sommerwind77'})",
+    "new mysqli('h', 'u', 'Tundra-4417!x', 'd')",
+    'mysqli_connect("h", "root", "Tundra-4417!x", "d")',
+    "new PDO($dsn, 'root', 'Tundra-4417!x')",
+    "ssh.connect('h', username='u', password='Sommerwind77')",
+    "smtp.login('a@b.c', 'Tundra-4417!x')",
+    "session({secret: 'Sommerwind77'})",
+    "cookieParser('Tundra-4417!x')",
+    "app.secret_key = b'8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eU'",
+    "jwt.sign(p, 'Sommerwind77')",
+    'Jwts.builder().signWith(HS256, "8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eU")',
+    "crypto.createCipher('aes', 'Sommerwind77')",
+    "var apiKey = `8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eU`",
+    'let password = "Sommerwind77";',
+    'private const string Secret = "8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eU";',
+    'static final String PASSWORD = "Sommerwind77";',
+    '#define WIFI_PASS "Sommerwind77"',
+    'WiFi.begin("home", "Sommerwind77");',
+    'const char* password = "Sommerwind77";',
+    'firebase: {apiKey: "AIzaSy8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eUa"}',
+    'if password == "Tundra-4417!x":',
+    'if (pwd.equals("Tundra-4417!x"))',
+    "assert login('u', 'Tundra-4417!x')",
+    "os.environ['API_KEY'] = '8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eU'",
+    "process.env.TOKEN = '8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eU'",
+    "headers = {'Authorization': 'token 8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eU'}",
+    "params={'key': '8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eU'}",
+    'token := "8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eU"',
+    'Password: "Sommerwind77",',
+    'WithPassword("Sommerwind77")',
+    'setCredentials("u", "Tundra-4417!x")',
+    'UsernamePasswordCredentials("u", "Tundra-4417!x")',
+    'Credentials.basic("u","Tundra-4417!x")',
+    "grant_type=password&username=u&password=Sommerwind77&client_secret=8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eU",
+    '{"query":"mutation { login(password: \\"Sommerwind77\\") }"}',
+    "C: PASS Mondlicht42",
+    "C: AUTH PLAIN c2VjcmV0OnZlcnlzZWNyZXQxMjM0NQ==",
+    "USER anna\r\nPASS Mondlicht42\r\n",
+    '1634 [0 127.0.0.1:1] "AUTH" "Mondlicht42"',
+    "AUTH default Mondlicht42",
+    "HELLO 3 AUTH u Mondlicht42",
+    "2026 Query CREATE USER 'u'@'%' IDENTIFIED BY 'Mondlicht42'",
+    "ALTER USER postgres PASSWORD 'Mondlicht42'",
+    "ALTER ROLE x WITH LOGIN PASSWORD 'Mondlicht42';",
+    "CREATE USER x WITH ENCRYPTED PASSWORD 'Mondlicht42'",
+    "INSERT INTO users (name, password) VALUES ('anna', 'Mondlicht42')",
+    "UPDATE users SET password = 'Mondlicht42' WHERE id=1",
+    "SET PASSWORD FOR 'u' = 'Mondlicht42'",
+    "CREATE DATABASE LINK x CONNECT TO u IDENTIFIED BY Mondlicht42",
+    "dblink('host=h password=Mondlicht42')",
+    "COPY INTO x CREDENTIALS=(AWS_KEY_ID='AKIA7ZT5WQM8LXV2NKC7' AWS_SECRET_KEY='Zt5wQm8LxV2nKc7RbJ4yHs9PdGf3TaE6Zt5wQm8L')",
+]
+
+HARMLESS: list[Any] = [
+    "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk",
+    "SGVsbG8gV29ybGQhIFRoaXMgaXMgYSB0ZXN0IG1lc3NhZ2U=",
+    "echo aGVsbG8gd29ybGQgaGVsbG8= | base64 -d",
+    "LOGIN user1 ok",
+    "* OK LOGIN completed",
+    "INSERT INTO users (name, email) VALUES ('anna','a1@b.c')",
+    "INSERT INTO t (id, password_hash) VALUES (1, NULL)",
+    "INSERT INTO keys (id, name) VALUES (12, 'k1')",
+    "SELECT password FROM users WHERE id=42",
+    "GRANT SELECT ON x TO u IDENTIFIED EXTERNALLY",
+    "CREATE USER x IDENTIFIED BY '<password>'",
+    'Client("example")',
+    "new Client('http://localhost:8080')",
+    "Fernet(key)",
+    'jwt.decode(token, key, algorithms=["HS256"])',
+    "jwt.sign(payload, secret, {algorithm: 'HS256'})",
+    "jwt.verify(token, process.env.SECRET)",
+    "createHmac('sha256', secret)",
+    "hmac.new(key, msg, 'sha256')",
+    "WiFi.begin(ssid, password)",
+    "connect(host, port, 'utf8mb4')",
+    "getConnection(url, user, password)",
+]
+
+
+def test_what_is_secret_is_gone() -> None:
+    assert {str(entry): left for entry in SECRET if (left := missed(entry))} == {}
+
+
+def test_what_is_harmless_stays() -> None:
+    assert [given for given in HARMLESS if clean(given) != given] == []
