@@ -10,27 +10,11 @@ import pytest
 from tests.gateway.rest.conftest import Client
 from tests.support.openai_server import OpenAIServer
 from tests.support.parley import Parley, parley
+from tests.support.policy_document import SEED
 
 CONFIG = "/api/hooks/config"
 AUDIT = {"type": "audit_log"}
 CONFIRM = {"type": "dangerous_confirmation", "filter": {"permissions": ["WRITE", "EXTERNAL"]}}
-# seed 003 §4.1
-SEED = {
-    "hooks": {
-        "pre_tool_use": {
-            "enabled": True,
-            "handlers": [
-                {"type": "audit_log", "filter": None},
-                {"type": "dangerous_confirmation", "filter": {"permissions": ["WRITE", "EXTERNAL"]}},
-            ],
-        },
-        "post_tool_use": {
-            "enabled": True,
-            "handlers": [{"type": "security_scan", "filter": None}, {"type": "audit_log", "filter": None}],
-        },
-        "tool_error": {"enabled": True, "handlers": [{"type": "audit_log", "filter": None}]},
-    }
-}
 
 
 def types(document: dict[str, Any], stage: str = "pre_tool_use") -> list[str]:

@@ -28,6 +28,7 @@ from server.hooks.policy.document import (
     to_json,
     without_locked,
 )
+from tests.support.policy_document import SEED
 
 AUDIT = PolicyHandler(type="audit_log")
 CONFIRM = PolicyHandler(type="dangerous_confirmation", filter=PolicyFilter(permissions=["WRITE", "EXTERNAL"]))
@@ -35,23 +36,6 @@ SCAN = PolicyHandler(type="security_scan")
 LOCKED = PolicyHandler(type="audit_log", locked=True)
 LOCKED_TOO = PolicyHandler(type="dangerous_confirmation", locked=True)
 
-# seed 003 §4.1, word for word
-SEED = {
-    "hooks": {
-        "pre_tool_use": {
-            "enabled": True,
-            "handlers": [
-                {"type": "audit_log", "filter": None},
-                {"type": "dangerous_confirmation", "filter": {"permissions": ["WRITE", "EXTERNAL"]}},
-            ],
-        },
-        "post_tool_use": {
-            "enabled": True,
-            "handlers": [{"type": "security_scan", "filter": None}, {"type": "audit_log", "filter": None}],
-        },
-        "tool_error": {"enabled": True, "handlers": [{"type": "audit_log", "filter": None}]},
-    }
-}
 SEED_DOCUMENT = PolicyDocument(
     pre_tool_use=PolicyStage(handlers=[AUDIT, CONFIRM]),
     post_tool_use=PolicyStage(handlers=[SCAN, AUDIT]),
