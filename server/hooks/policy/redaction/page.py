@@ -24,6 +24,8 @@ class Page:
         self.text = text
         self.held = held.anchors
         self._has_long_word = held.has_long_word
+        self.is_bare = not held.anchors and not held.has_long_word
+        """No rule can find anything."""
         self.is_ascii = text.isascii()
 
     @cached_property

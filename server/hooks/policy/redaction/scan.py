@@ -49,7 +49,10 @@ def secrets_in(text: str) -> list[Span]:
     """Where secrets stand, in order, none over another. What was redacted before is left alone."""
     if len(text) < _LEAST:
         return []
-    return [span for span in merged(_everywhere(_page(text))) if text[span.start : span.end] != REDACTED]
+    page = _page(text)
+    if page.is_bare:
+        return []
+    return [span for span in merged(_everywhere(page)) if text[span.start : span.end] != REDACTED]
 
 
 def secrets_in_each(texts: Iterable[str]) -> dict[str, list[Span]]:

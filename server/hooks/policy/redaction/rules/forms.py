@@ -45,6 +45,7 @@ def _is_url_password(value: str) -> bool:
 _EXAMPLES: Final = frozenset("password pass passwd pwd secret user username token x pw changeme example".split())
 
 _Q: Final = r"[\"'`]"
+_LOGIN_LINK: Final = r"/(?:reset|password-?reset|reset-password|verify|confirm|invite|invitation|magic|magic-link|activate|unlock)[-/](?:[a-z]{1,16}/)?(?P<s>[\w-]{16,256})(?=[\s\"'<>)?#]|\Z)"
 _LAST_PART: Final = r"(?P<s>[\w-]{16,128})(?=[\s\"'<>)?]|\Z)"
 _KEYED: Final = rf"\(\s*[bru]?{_Q}(?P<s>[^\"'`\s]{{16,256}}){_Q}"
 
@@ -153,7 +154,7 @@ _RULES: Final = tuple(
         ("device_key", "authentication-key ", r"authentication-key \d+ md5 (?:\d )?(?P<s>\S{4,64})", _is_value),
         ("tsig_key", "hmac-", r"hmac-\w{3,6}:[\w.-]{1,64}:(?P<s>[A-Za-z0-9+/]{16,256}={0,2})", _always),
         # links that log in whoever has them
-        ("login_link", "/", r"/(?:reset|password-?reset|reset-password|verify|confirm|invite|invitation|magic|magic-link|activate|unlock)[-/](?:[a-z]{1,16}/)?(?P<s>[\w-]{16,256})(?=[\s\"'<>)?#]|\Z)", lambda v: is_random(v, at_least=16)),
+        *(("login_link", f"/{word}", _LOGIN_LINK, is_random) for word in ("reset", "password", "verify", "confirm", "invit", "magic", "activate", "unlock")),
         ("snmp_community", "snmp-server community", r"snmp-server community (?P<s>\S{4,64})", lambda v: v not in ("public", "private")),
         ("snmp_community", "snmp", r"snmp(?:walk|get|set|bulkwalk)\b[^\n]{0,80}? -c (?P<s>\S{4,64})", lambda v: v not in ("public", "private")),
     )

@@ -252,8 +252,7 @@ def _kind_by_shape(word: str) -> str | None:
 
 
 def _begins_with_mark(word: str) -> bool:
-    marks = _MARKS.get(word[:2])
-    return marks is not None and word.startswith(tuple(mark[: len(word)] for mark in marks))
+    return word.startswith(_MARKS.get(word[:2], ()))
 
 
 def _full_stops(value: str) -> int:
