@@ -157,26 +157,32 @@ class Microphone:
 async def _listen(
     socket: ClientConnection, microphone: Microphone, history: list[dict[str, str]]
 ) -> tuple[float, dict[str, Any]]:
-    """Until the turn has ended and its sound would have been heard."""
+    """Until the turn has ended and its sound would have been heard. One that began in a pause of the question is none."""
     took_ms = 0.0
     heard_ms = 0.0
     reply = ""
+    said: list[dict[str, str]] = []
     async for message in socket:
         if isinstance(message, bytes):
-            took_ms = took_ms or (time.perf_counter() - microphone.ended_s) * 1000
+            if microphone.ended_s:
+                took_ms = took_ms or (time.perf_counter() - microphone.ended_s) * 1000
             continue
         frame = json.loads(message)
         match frame["type"]:
             case "speech_started":
-                await socket.send(json.dumps({"type": "history", "utterance": frame["utterance"], "messages": history}))
-            case "transcript" if frame["final"]:
-                history.append({"role": "user", "content": frame["text"]})
+                took_ms = heard_ms = 0.0
+                reply = ""
+                await socket.send(
+                    json.dumps({"type": "history", "utterance": frame["utterance"], "messages": history + said})
+                )
+            case "transcript" if frame["final"] and frame["text"]:
+                said.append({"role": "user", "content": frame["text"]})
             case "text":
                 reply += frame["delta"]
             case "sentence_end":
                 heard_ms += frame["duration_ms"]
-            case "turn_end":
-                history.append({"role": "assistant", "content": reply})
+            case "turn_end" if took_ms:
+                history += [*said, {"role": "assistant", "content": reply}]
                 await asyncio.sleep(heard_ms / 1000 + 0.5 - (time.perf_counter() - microphone.ended_s - took_ms / 1000))
                 return took_ms, frame["metrics"]
     raise ConnectionError("the server closed in the middle of a turn")
