@@ -207,6 +207,7 @@ _SPEAKING: Final = re.compile(
     # credentials that say themselves what they are, whoever issued them: api_live_…, tok-…
     r"(?:[a-z]{2,12}[-_])?(?:tok|key|secret|token|sk|pat|apikey|live|prod|production|sandbox)[-_](?=[A-Za-z]*\d)(?P<s>[A-Za-z0-9]{20,64})\Z"
 )
+_LEAST_SPEAKING: Final = len("sk-") + 20
 _ESCAPES: Final = frozenset("nrt")
 _JWT: Final = re.compile(r"eyJ[\w-]{10,}\.(?:[\w-]{10,}(?:\.[\w-]{8,}){1,3}|eyJ[\w-]{10,}\.?)")  # RFC 7519 and 7516
 
@@ -242,7 +243,7 @@ def _may_be_one(word: str) -> bool:
         or (word[0] in _ESCAPES and _begins_with_mark(word[1:].lstrip(_EDGE)))
         or "eyJ" in word
         or _kind_by_shape(word) is not None
-        or _SPEAKING.match(word) is not None
+        or (len(word) >= _LEAST_SPEAKING and _SPEAKING.match(word) is not None)
     )
 
 
