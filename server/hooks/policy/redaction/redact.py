@@ -10,20 +10,19 @@ from server.hooks.policy.redaction.plausible import has_digit, is_plausible, is_
 from server.hooks.policy.redaction.scan import secrets_in, secrets_in_each
 from server.hooks.policy.redaction.shapes import (
     DEEPEST,
-    LEAST_KEY,
+    JWK_PRIVATE,
+    KUBERNETES,
     ROWS,
     VALUES,
-    Around,
+    Shape,
     Shapes,
     Survey,
     follows_its_name,
+    header,
     is_command,
-    last_word,
     secret_columns,
 )
 from server.hooks.policy.redaction.spans import REDACTED, Span, replaced
-
-_JWK_PRIVATE: Final = frozenset("d p q dp dq qi k".split())
 
 
 def redact(value: Any) -> tuple[Any, Counter[str]]:
@@ -69,38 +68,35 @@ class _Walk:
         return value
 
     def _dict(self, given: dict[Any, Any], depth: int) -> Any:
-        out: dict[Any, Any] = {}
-        is_changed = False
-        around = Around(given) if self._shapes.of(given).is_telling else None
+        shape = self._shapes.of(given)
+        changed: dict[Any, Any] = {}
         for key, value in given.items():
-            new_key = self.of(key, depth + 1) if isinstance(key, str) and len(key) >= LEAST_KEY else key
-            new = None if around is None else self._told(around, key, value, depth)
+            new = self._beside(shape, given, key, depth) if key in shape.joint else None
+            if new is None and key in shape.names:
+                new = self._named(key, value, depth)
             if new is None:
                 new = self.of(value, depth + 1)
-            is_changed |= new is not value or new_key is not key
-            out[_free(new_key, out)] = new
-        return out if is_changed else given
+            if new is not value:
+                changed[key] = new
+        renamed = {key: self.of(key, depth + 1) for key in shape.long_keys if key in self._found}
+        return _rewritten(given, changed, renamed) if changed or renamed else given
 
-    def _told(self, around: Around, key: Any, value: Any, depth: int) -> Any:
-        """What its key makes secret, or the keys beside it; None: nothing."""
-        new = self._beside(around, key, value, depth)
-        return self._named(key, value, depth) if new is None and isinstance(key, str) else new
-
-    def _beside(self, around: Around, key: Any, value: Any, depth: int) -> Any:
+    def _beside(self, shape: Shape, given: dict[Any, Any], key: str, depth: int) -> Any:
         """What the keys beside it make secret; None: nothing."""
+        value = given[key]
         if isinstance(value, str):
-            if around.is_jwk and key in _JWK_PRIVATE and len(value) >= 16:
+            if "kty" in given and key in JWK_PRIVATE and len(value) >= 16:
                 return self._take("private_key")
-            if key in around.secret and is_plausible(value, is_quoted=True):
+            if key in shape.secret and is_plausible(value, is_quoted=True):
                 return self._take("named")
-        elif key in ROWS and around.header is not None:
-            return self._table(around.header, value, depth)
-        elif around.is_secret_kind and key in ("data", "stringData") and isinstance(value, dict):
+        elif key in ROWS and (titles := header(given)) is not None:
+            return self._table(titles, value, depth)
+        elif key in KUBERNETES and given.get("kind") == "Secret" and isinstance(value, dict):
             return {
                 name: self._take("named") if isinstance(item, str) and item else item for name, item in value.items()
             }
-        if around.label is not None and isinstance(key, str) and last_word(key) in VALUES:
-            return self._named(around.label, value, depth)
+        if key in shape.values and (label := shape.label(given)) is not None:
+            return self._named(label, value, depth)
         return None
 
     def _list(self, given: Any, depth: int) -> Any:
@@ -113,9 +109,8 @@ class _Walk:
             if index in spoken:
                 out.append(spoken[index])
                 continue
-            before = given[index - 1] if index else None
-            named = self._take("named") if follows_its_name(before, item, is_pair=len(given) == 2) else None
-            out.append(self.of(item, depth + 1) if named is None else named)
+            is_named = index and follows_its_name(given[index - 1], item, is_pair=len(given) == 2)
+            out.append(self._take("named") if is_named else self.of(item, depth + 1))
         if all(new is old for new, old in zip(out, given, strict=True)):
             return given
         return tuple(out) if isinstance(given, tuple) else out
@@ -212,6 +207,13 @@ _NO_SECRETS: Final = frozenset("user username login name email mail host url pat
 
 def _is_seed(value: list[Any]) -> bool:
     return len(value) in (12, 15, 18, 21, 24) and all(isinstance(word, str) and word.isalpha() for word in value)
+
+
+def _rewritten(given: dict[Any, Any], changed: dict[Any, Any], renamed: dict[Any, Any]) -> dict[Any, Any]:
+    out: dict[Any, Any] = {}
+    for key, value in given.items():
+        out[_free(renamed.get(key, key), out)] = changed.get(key, value)
+    return out
 
 
 def _free(key: Any, taken: dict[Any, Any]) -> Any:

@@ -1,7 +1,7 @@
 """What the shape of a structure says of its values: which objects and lists make something secret that no text tells."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from server.hooks.policy.redaction.key_names import STRONG, strength_of
@@ -9,72 +9,86 @@ from server.hooks.policy.redaction.plausible import has_digit, is_plausible, is_
 from server.hooks.policy.redaction.words import words_of
 
 DEEPEST: Final = 64
-LEAST_KEY: Final = 12
-"""Characters of a key that may itself be a secret."""
 VALUES: Final = frozenset("value val v content default text data plaintext wert inhalt valor $t _text #text".split())
+JWK_PRIVATE: Final = frozenset("d p q dp dq qi k".split())
 ROWS: Final = frozenset("rows data values records items".split())
+KUBERNETES: Final = frozenset(("data", "stringData"))
 _LABELS: Final = frozenset("name key k field label id title variable header param type column feld".split())
 _COLUMNS: Final = ("columns", "header", "headers", "fields", "keys")
-_TELLING: Final = frozenset(("kty", "kind", "ssid", "access", *_COLUMNS))
+_LEAST_KEY: Final = 12
+"""Characters of a key that may itself be a secret."""
 _FLAG: Final = re.compile(r"-{1,2}[A-Za-z]")
 
 
-class Around:
-    """What the keys of one object say about each other."""
-
-    def __init__(self, given: dict[Any, Any]) -> None:
-        self.is_jwk = "kty" in given
-        self.is_secret_kind = given.get("kind") == "Secret"
-        self.header = next((given[key] for key in _COLUMNS if isinstance(given.get(key), list)), None)
-        self.label = next(
-            (
-                value
-                for key, value in given.items()
-                if isinstance(key, str) and isinstance(value, str) and last_word(key) in _LABELS
-            ),
-            None,
-        )
-        self.secret: tuple[str, ...] = ("key",) if "ssid" in given else ()
-        if "access" in given and "refresh" in given:
-            self.secret = ("access", "refresh")
-
-
-def last_word(key: str) -> str:
-    """`ParameterValue`: value."""
-    words = words_of(key)
-    return words[-1] if words else key.lower()
-
-
 class Shape(NamedTuple):
-    """Of all objects with the same keys."""
+    """What the keys of an object say, whatever stands under them."""
 
     long_keys: tuple[str, ...]
     """Those that may themselves be secrets."""
-    is_telling: bool
-    """False: no key makes a value secret, by its name or together with another."""
+    names: frozenset[str]
+    """Those that promise a secret."""
+    labels: tuple[str, ...]
+    """Those that hold the name of what stands under one of `values`."""
+    values: frozenset[str]
+    secret: frozenset[str]
+    """Those that others make secret."""
+    joint: frozenset[str]
+    """Those whose value has to be looked at together with others."""
+
+    @property
+    def is_telling(self) -> bool:
+        return bool(self.names or self.joint)
+
+    def label(self, given: Mapping[Any, Any]) -> str | None:
+        return next((given[key] for key in self.labels if isinstance(given[key], str)), None)
+
+
+def header(given: Mapping[Any, Any]) -> list[Any] | None:
+    """The titles of a table whose rows stand beside them."""
+    return next((given[key] for key in _COLUMNS if isinstance(given.get(key), list)), None)
 
 
 class Shapes:
-    """Of one structure; each is worked out once."""
+    """Of one structure; objects with the same keys have one, worked out once."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[Any, ...], Shape] = {}
 
-    def of(self, given: dict[Any, Any]) -> Shape:
+    def of(self, given: Mapping[Any, Any]) -> Shape:
         keys = tuple(given)
         shape = self._known.get(keys)
         if shape is None:
-            names = [key for key in keys if isinstance(key, str)]
-            long_keys = tuple(name for name in names if len(name) >= LEAST_KEY)
-            shape = self._known[keys] = Shape(long_keys, _is_telling(names))
+            shape = self._known[keys] = _shape(tuple(key for key in keys if isinstance(key, str)))
         return shape
 
 
-def _is_telling(names: Sequence[str]) -> bool:
-    if not _TELLING.isdisjoint(names) or any(strength_of(name) for name in names):
-        return True
-    last_words = {last_word(name) for name in names}
-    return not _LABELS.isdisjoint(last_words) and not VALUES.isdisjoint(last_words)
+def _shape(keys: tuple[str, ...]) -> Shape:
+    labels = tuple(key for key in keys if _last_word(key) in _LABELS)
+    values = frozenset(key for key in keys if _last_word(key) in VALUES)
+    secret = frozenset(("key",) if "ssid" in keys else ())
+    if "access" in keys and "refresh" in keys:
+        secret = frozenset(("access", "refresh"))
+    joint = secret | (values if labels else frozenset())
+    if "kty" in keys:
+        joint |= JWK_PRIVATE
+    if "kind" in keys:
+        joint |= KUBERNETES
+    if not ROWS.isdisjoint(keys) and any(key in keys for key in _COLUMNS):
+        joint |= ROWS
+    return Shape(
+        long_keys=tuple(key for key in keys if len(key) >= _LEAST_KEY),
+        names=frozenset(key for key in keys if strength_of(key) is not None),
+        labels=labels,
+        values=values,
+        secret=secret,
+        joint=joint.intersection(keys),
+    )
+
+
+def _last_word(key: str) -> str:
+    """`ParameterValue`: value."""
+    words = words_of(key)
+    return words[-1] if words else key.lower()
 
 
 class Survey:
