@@ -11,15 +11,15 @@ import logging
 import secrets
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
-from typing import Any, Literal, Protocol
+from typing import Any
 
 from server.config import Llm
 from server.errors import ProviderError, ProviderProtocol, ProviderUnreachable
 from server.llm import decision
 from server.llm.client import OpenAICompatible
 from server.llm.compact import EXAMPLE_TOKENS, Turn, answer_messages, read_beginning, read_turn
+from server.llm.embedded_child import EmbeddedChild, State, Worker
 from server.llm.embedded_process import MODEL_NAME, WorkerSettings, default_settings, start_worker
-from server.llm.endpoint import Endpoint
 from server.llm.loops import LoopDetector
 from server.llm.reading import Beginning, Choices
 from server.llm.types import (
@@ -36,31 +36,10 @@ from server.llm.types import (
 
 logger = logging.getLogger(__name__)
 
-State = Literal["stopped", "loading", "ready", "failed"]
-
 DEFAULT_MAX_TOKENS = 160
 _SAMPLING: Mapping[str, Any] = {"temperature": 0.1, "top_p": 0.9, "min_p": 0.1}
 _DECIDING: Mapping[str, Any] = {"temperature": 0.0, "max_tokens": 64}
 _CHOOSING: Mapping[str, Any] = {"temperature": 0.0, "max_tokens": 32}
-_FIRST_PAUSE_S = 0.5
-_MAX_PAUSE_S = 30.0
-
-
-class Worker(Protocol):
-    """The process that holds the model. `url` and `key` reach it."""
-
-    url: str
-    key: str
-
-    @property
-    def pid(self) -> int: ...
-
-    @property
-    def is_alive(self) -> bool: ...
-
-    async def has_ended(self) -> bool: ...
-
-    async def stop(self) -> None: ...
 
 
 class EmbeddedModel:
@@ -84,23 +63,23 @@ class EmbeddedModel:
         start: Callable[[WorkerSettings], Awaitable[Worker]] = start_worker,
     ) -> None:
         self._config = config
-        self._start_worker = start
         self._settings = settings or default_settings()
-        self._worker: Worker | None = None
-        self._client: OpenAICompatible | None = None  # to the child that is alive, or was last
-        self._starting: asyncio.Task[OpenAICompatible] | None = None
-        self._is_closed = False
-        self._deaths = 0  # in a row, without a finished reply between them
-        self._next_start_s = 0.0  # loop time
+        self._child = EmbeddedChild(config, self._settings, start=start, on_started=self._read_prefix)
         self._prefix: tuple[list[Message], list[str]] | None = None  # what `warm_up` was given
         self._choices = Choices()
         self._instructions: tuple[str, ...] = ()  # of the last turn, of whichever conversation
         self._reading: tuple[Beginning, asyncio.Task[None]] | None = None  # ahead of a turn
         self._is_reading_awaited = False  # by a turn
         self._replies = 0  # under way
-        self.state: State = "stopped"
-        self.why = ""
+
+    @property
+    def state(self) -> State:
+        return self._child.state
+
+    @property
+    def why(self) -> str:
         """With `failed`: what went wrong."""
+        return self._child.why
 
     @property
     def info(self) -> ModelInfo:
@@ -109,7 +88,8 @@ class EmbeddedModel:
     @property
     def worker_pid(self) -> int | None:
         """The child's process id, while it lives."""
-        return self._worker.pid if self._worker is not None and self._worker.is_alive else None
+        worker = self._child.worker
+        return worker.pid if worker is not None and worker.is_alive else None
 
     async def context_tokens(self) -> int | None:
         return self._settings.slot_tokens - EXAMPLE_TOKENS
@@ -117,7 +97,7 @@ class EmbeddedModel:
     async def start(self) -> None:
         """Load the model. Raises ProviderUnreachable where it is not installed or does not start."""
         await asyncio.to_thread(decision.prepare)
-        await self._connected()
+        await self._child.connected()
 
     async def warm_up(self, messages: Sequence[Message], tool_names: Sequence[str]) -> None:
         """Let the model read, ahead of the first turn, what every turn begins with.
@@ -126,16 +106,16 @@ class EmbeddedModel:
         restart. A failure to read is logged: the first turn is slower then, no more.
         """
         self._prefix = (list(messages), list(tool_names))
-        if self.worker_pid is None:
-            await self._connected()  # reads it
+        if (client := self._child.client) is None:
+            await self._child.connected()  # which reads it
         else:
-            await self._read_prefix(await self._connected())
+            await self._read_prefix(client)
 
     def read_ahead(self, messages: Sequence[Message], *, question: str, tool_names: Sequence[str]) -> None:
         """See `LanguageModel`. One at a time, the newest; none while a reply is under way or the child is not there."""
         self._stop_reading()
-        client = self._client
-        if self._replies or client is None or self.worker_pid is None or self._is_closed:
+        client = self._child.client
+        if self._replies or client is None:
             return
         system, history = read_beginning(messages)
         beginning = Beginning(
@@ -151,31 +131,24 @@ class EmbeddedModel:
 
     async def aclose(self) -> None:
         """End the child for good; streams under way fail."""
-        self._is_closed = True
-        if (reading := self._stop_reading()) is not None:
+        reading = self._stop_reading()
+        await self._child.aclose()
+        if reading is not None:
             await asyncio.gather(reading, return_exceptions=True)
-        starting, self._starting = self._starting, None
-        if starting is not None:
-            starting.cancel()
-            await asyncio.gather(starting, return_exceptions=True)
-        await self._drop()
-        self.state = "stopped"
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
-        client = await self._connected()
-        worker = self._worker
+        client = await self._child.connected()
+        worker = self._child.worker
         self._replies += 1
         try:
             async with aclosing(self._reply(client, request)) as events:
                 async for event in events:
                     if isinstance(event, Finished):
-                        self._deaths = 0
+                        self._child.has_replied()
                     yield event
         except ProviderUnreachable as error:
-            if worker is None or not await worker.has_ended():
+            if not await self._child.has_died(worker):
                 raise
-            if self._starting is None and self.worker_pid is None:  # else another stream was quicker
-                self._starting = self._begin_start()
             raise ProviderUnreachable("the embedded model's process ended; it is being started again") from error
         finally:
             self._replies -= 1
@@ -285,65 +258,7 @@ class EmbeddedModel:
         except ValueError:
             return None
 
-    # the child
-
-    async def _connected(self) -> OpenAICompatible:
-        """The client to a living child; starts one where there is none. Many callers share one start."""
-        if self._worker is not None and self._worker.is_alive and self._client is not None:
-            return self._client
-        starting = self._starting or self._begin_start()
-        return await asyncio.shield(starting)  # a cancelled turn leaves the start to the next
-
-    def _begin_start(self) -> "asyncio.Task[OpenAICompatible]":
-        self._starting = asyncio.create_task(self._start(), name="embedded-model-start")
-        self._starting.add_done_callback(self._forget_start)
-        return self._starting
-
-    def _forget_start(self, task: asyncio.Task[OpenAICompatible]) -> None:
-        if self._starting is task:
-            self._starting = None
-        if not task.cancelled():
-            task.exception()  # each caller has it; without callers it is in `why`
-
-    async def _start(self) -> OpenAICompatible:
-        loop = asyncio.get_running_loop()
-        if self._is_closed:
-            raise ProviderUnreachable("the embedded model was closed")
-        if (wait_s := self._next_start_s - loop.time()) > 0:
-            raise ProviderUnreachable(
-                f"the embedded model ended {self._deaths} times in a row; it is started again in {wait_s:.0f} s",
-                retry_after_ms=int(wait_s * 1000) + 1,
-            )
-        self.state = "loading"
-        await self._drop()
-        if self._deaths:
-            self._next_start_s = loop.time() + min(_FIRST_PAUSE_S * 2**self._deaths, _MAX_PAUSE_S)
-        self._deaths += 1  # until a reply proves the opposite
-        try:
-            self._worker = worker = await self._start_worker(self._settings)
-            self._client = await self._open_client(worker)
-        except ProviderError as error:
-            self.state, self.why = "failed", str(error)
-            raise
-        await self._read_prefix(self._client)
-        self.state = "ready"
-        logger.info("the embedded model is ready (process %d)", worker.pid)
-        return self._client
-
-    async def _open_client(self, worker: Worker) -> OpenAICompatible:
-        client = OpenAICompatible(
-            Endpoint(
-                base_url=f"{worker.url}/v1",
-                model=MODEL_NAME,
-                api_key=worker.key,
-                connect_timeout_s=self._config.connect_timeout_s,
-                first_token_timeout_s=self._config.first_token_timeout_s,
-                idle_timeout_s=self._config.idle_timeout_s,
-                keepalive_s=0,  # the llama server closes each connection after its reply
-            )
-        )
-        await client.start()
-        return client
+    # what every turn begins with
 
     async def _read_prefix(self, client: OpenAICompatible) -> None:
         if self._prefix is None:
@@ -363,11 +278,3 @@ class EmbeddedModel:
         async with aclosing(client.stream_with(ModelRequest(messages=messages), {"max_tokens": 1})) as events:
             async for _ in events:
                 pass
-
-    async def _drop(self) -> None:
-        client, self._client = self._client, None
-        worker, self._worker = self._worker, None
-        if client is not None:
-            await client.aclose()
-        if worker is not None:
-            await worker.stop()

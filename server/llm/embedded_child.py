@@ -1,0 +1,162 @@
+"""The embedded model's child over its many lives: started by whoever needs it first, and anew when it has died."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Final, Literal, Protocol
+
+from server.config import Llm
+from server.errors import ProviderError, ProviderUnreachable
+from server.llm.client import OpenAICompatible
+from server.llm.embedded_process import MODEL_NAME, WorkerSettings
+from server.llm.endpoint import Endpoint
+
+logger = logging.getLogger(__name__)
+
+State = Literal["stopped", "loading", "ready", "failed"]
+
+_FIRST_PAUSE_S: Final = 0.5
+_MAX_PAUSE_S: Final = 30.0
+
+
+class Worker(Protocol):
+    """The process that holds the model. `url` and `key` reach it."""
+
+    url: str
+    key: str
+
+    @property
+    def pid(self) -> int: ...
+
+    @property
+    def is_alive(self) -> bool: ...
+
+    async def has_ended(self) -> bool: ...
+
+    async def stop(self) -> None: ...
+
+
+class EmbeddedChild:
+    """At most one child at a time; many callers share one start.
+
+    on_started: what the new child does first, before anybody else is served.
+    After each death without a finished reply in between the pause before a new start doubles, up to 30 s.
+    """
+
+    def __init__(
+        self,
+        config: Llm,
+        settings: WorkerSettings,
+        *,
+        start: Callable[[WorkerSettings], Awaitable[Worker]],
+        on_started: Callable[[OpenAICompatible], Awaitable[None]],
+    ) -> None:
+        self._config = config
+        self._settings = settings
+        self._start_worker = start
+        self._on_started = on_started
+        self._client: OpenAICompatible | None = None  # to the child that is alive, or was last
+        self._starting: asyncio.Task[OpenAICompatible] | None = None
+        self._is_closed = False
+        self._deaths = 0  # in a row, without a finished reply between them
+        self._next_start_s = 0.0  # loop time
+        self.worker: Worker | None = None
+        """The one that is alive, or was last."""
+        self.state: State = "stopped"
+        self.why = ""
+        """With `failed`: what went wrong."""
+
+    @property
+    def client(self) -> OpenAICompatible | None:
+        """To the child, while it lives; never starts one."""
+        return self._client if self.worker is not None and self.worker.is_alive else None
+
+    async def connected(self) -> OpenAICompatible:
+        """The client to a living child; starts one where there is none. Raises ProviderUnreachable.
+
+        Cancelled, it leaves the start to the next caller.
+        """
+        if (client := self.client) is not None:
+            return client
+        return await asyncio.shield(self._starting or self._begin_start())
+
+    async def has_died(self, worker: Worker | None) -> bool:
+        """Whether a connection to this child broke because it is dead; then the next one is on its way."""
+        if worker is None or not await worker.has_ended():
+            return False
+        if self._starting is None and self.client is None:  # else another stream was quicker
+            self._starting = self._begin_start()
+        return True
+
+    def has_replied(self) -> None:
+        """A reply came to its end: this child works."""
+        self._deaths = 0
+
+    async def aclose(self) -> None:
+        """End it for good; streams under way fail."""
+        self._is_closed = True
+        starting, self._starting = self._starting, None
+        if starting is not None:
+            starting.cancel()
+            await asyncio.gather(starting, return_exceptions=True)
+        await self._drop()
+        self.state = "stopped"
+
+    def _begin_start(self) -> "asyncio.Task[OpenAICompatible]":
+        self._starting = asyncio.create_task(self._start(), name="embedded-model-start")
+        self._starting.add_done_callback(self._forget_start)
+        return self._starting
+
+    def _forget_start(self, task: asyncio.Task[OpenAICompatible]) -> None:
+        if self._starting is task:
+            self._starting = None
+        if not task.cancelled():
+            task.exception()  # each caller has it; without callers it is in `why`
+
+    async def _start(self) -> OpenAICompatible:
+        loop = asyncio.get_running_loop()
+        if self._is_closed:
+            raise ProviderUnreachable("the embedded model was closed")
+        if (wait_s := self._next_start_s - loop.time()) > 0:
+            raise ProviderUnreachable(
+                f"the embedded model ended {self._deaths} times in a row; it is started again in {wait_s:.0f} s",
+                retry_after_ms=int(wait_s * 1000) + 1,
+            )
+        self.state = "loading"
+        await self._drop()
+        if self._deaths:
+            self._next_start_s = loop.time() + min(_FIRST_PAUSE_S * 2**self._deaths, _MAX_PAUSE_S)
+        self._deaths += 1  # until a reply proves the opposite
+        try:
+            self.worker = worker = await self._start_worker(self._settings)
+            self._client = client = await self._open_client(worker)
+        except ProviderError as error:
+            self.state, self.why = "failed", str(error)
+            raise
+        await self._on_started(client)
+        self.state = "ready"
+        logger.info("the embedded model is ready (process %d)", worker.pid)
+        return client
+
+    async def _open_client(self, worker: Worker) -> OpenAICompatible:
+        client = OpenAICompatible(
+            Endpoint(
+                base_url=f"{worker.url}/v1",
+                model=MODEL_NAME,
+                api_key=worker.key,
+                connect_timeout_s=self._config.connect_timeout_s,
+                first_token_timeout_s=self._config.first_token_timeout_s,
+                idle_timeout_s=self._config.idle_timeout_s,
+                keepalive_s=0,  # the llama server closes each connection after its reply
+            )
+        )
+        await client.start()
+        return client
+
+    async def _drop(self) -> None:
+        client, self._client = self._client, None
+        worker, self.worker = self.worker, None
+        if client is not None:
+            await client.aclose()
+        if worker is not None:
+            await worker.stop()
