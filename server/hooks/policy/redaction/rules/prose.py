@@ -109,9 +109,9 @@ def _before(text: str, at: int) -> Iterator[Span]:
 def _is_telling(value: str) -> bool:
     """With a digit or a sign, and no path or address."""
     return (
-        is_mixed(value, 6)
-        and value.count("/") < 2
+        value.count("/") < 2
         and not value.startswith(("http", "www."))
+        and is_mixed(value, 6)
         and strength_of(value) is None
     )
 

@@ -61,9 +61,9 @@ def is_striking(value: str) -> bool:
 
 def is_mixed(value: str, at_least: int) -> bool:
     """Letters and digits, or letters and signs that no word has."""
-    if len(value) < at_least or is_placeholder(value) or "@" in value or value[:1] in "([{-":
+    if len(value) < at_least or "@" in value or value[:1] in "([{-":
         return False
     if value.isalpha():
         return is_plausible(value, is_quoted=False)  # a generator's letters
-    has_letter = any(letter.isalpha() for letter in value)
-    return has_letter and (has_digit(value) or any(sign in "!#?*%+~^§" for sign in value[:-1]))
+    is_odd = has_digit(value) or any(sign in "!#?*%+~^§" for sign in value[:-1])
+    return is_odd and any(letter.isalpha() for letter in value) and not is_placeholder(value)
