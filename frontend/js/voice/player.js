@@ -14,8 +14,18 @@ export class Player {
    * @param {(reason: string) => void} options.onFailed there will be no sound
    * @param {(isBlocked: boolean) => void} options.onBlocked the browser waits for the user's hand
    * @param {(act: () => void) => unknown} [options.later] a context needs a moment to run
+   * @param {string} [options.browser] its User-Agent
    */
-  constructor({ createContext, createNode, worklet, onHeard, onFailed, onBlocked, later = soon }) {
+  constructor({
+    createContext,
+    createNode,
+    worklet,
+    onHeard,
+    onFailed,
+    onBlocked,
+    later = soon,
+    browser = navigator.userAgent,
+  }) {
     this.createContext = createContext;
     this.createNode = createNode;
     this.worklet = worklet;
@@ -23,6 +33,7 @@ export class Player {
     this.onFailed = onFailed;
     this.onBlocked = onBlocked;
     this.later = later;
+    this.browser = browser;
     this.isBlocked = false; // as we have told
     /** @type {AudioContext | null} */
     this.context = null;
@@ -138,7 +149,7 @@ export class Player {
 
   /** @param {import("./player_core.js").Heard[]} reports */
   #heard(reports) {
-    const latencyMs = 1000 * (this.context?.outputLatency || this.context?.baseLatency || 0); // on its way to the ear
+    const latencyMs = this.context ? 1000 * latencyS(this.context, this.browser) : 0; // on its way to the ear
     for (const { id, ms, isOver } of reports) {
       const sentence = this.sentences.get(id);
       if (!sentence) continue; // of a turn that was cut
@@ -147,6 +158,16 @@ export class Player {
       if (heardMs > 0 || isOver) this.onHeard({ ...sentence, ms: heardMs, isOver });
     }
   }
+}
+
+/**
+ * From the audio thread to the ear. Firefox on Linux must not be asked: meanwhile it holds a lock that its audio thread
+ * wants, and waits for the sound server, which waits for the audio thread. Now and then that tab hangs for good.
+ *
+ * @param {AudioContext} context @param {string} browser
+ */
+function latencyS(context, browser) {
+  return /\bLinux\b.*\bFirefox\//.test(browser) ? 0 : context.outputLatency || context.baseLatency || 0;
 }
 
 const BLOCKED_AFTER_MS = 1_000;
