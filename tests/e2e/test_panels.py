@@ -89,3 +89,18 @@ async def test_without_tools_the_model_gets_none(page: ParleyPage, model: OpenAI
 
     assert len(model.requests) == 1
     assert not any("need_tool" in str(content) for content in model.requests[0].contents)
+
+
+async def test_a_button_in_the_header_stays_where_it_was_pressed(page: ParleyPage) -> None:
+    for name in ("Skills", "This conversation"):
+        await page.button(name).hover()
+        before = await page.button(name).bounding_box()
+        await page.tab.mouse.down()
+        await page.tab.mouse.up()
+        assert await page.button(name).bounding_box() == before, name
+
+    menu, button = await page.tab.locator(".menu").bounding_box(), before
+    assert menu
+    assert button
+    assert menu["y"] == button["y"] + button["height"], "right below its button"
+    assert menu["x"] + menu["width"] == button["x"] + button["width"]
