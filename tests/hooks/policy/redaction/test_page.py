@@ -43,3 +43,15 @@ def test_long_words_are_those_of_sixteen_characters() -> None:
     page = page_of("a_word_of_15-ch a_word_of_16-cha a_word_of_17-char=1")
 
     assert set(page.long_words) == {"a_word_of_16-cha", "a_word_of_17-char"}
+
+
+@pytest.mark.parametrize(
+    ("held", "is_bare"),
+    [
+        (Held(frozenset(), has_long_word=False), True),
+        (Held(frozenset(), has_long_word=True), False),
+        (Held(frozenset(["key"]), has_long_word=False), False),
+    ],
+)
+def test_a_text_without_anchor_and_long_word_is_bare(held: Held, *, is_bare: bool) -> None:
+    assert Page("monkey", held).is_bare is is_bare
