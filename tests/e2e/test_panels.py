@@ -4,6 +4,7 @@ import json
 import re
 from pathlib import Path
 
+import pytest
 from playwright.async_api import expect
 
 from tests.e2e.parley_page import ParleyPage
@@ -91,16 +92,22 @@ async def test_without_tools_the_model_gets_none(page: ParleyPage, model: OpenAI
     assert not any("need_tool" in str(content) for content in model.requests[0].contents)
 
 
-async def test_a_button_in_the_header_stays_where_it_was_pressed(page: ParleyPage) -> None:
-    for name in ("Skills", "This conversation"):
-        await page.button(name).hover()
-        before = await page.button(name).bounding_box()
-        await page.tab.mouse.down()
-        await page.tab.mouse.up()
-        assert await page.button(name).bounding_box() == before, name
+@pytest.mark.parametrize("name", ["Skills", "This conversation"])
+async def test_a_button_in_the_header_stays_where_it_was_pressed(page: ParleyPage, name: str) -> None:
+    await page.button(name).hover()
+    before = await page.button(name).bounding_box()
 
-    menu, button = await page.tab.locator(".menu").bounding_box(), before
-    assert menu
+    await page.button(name).click()
+    assert await page.button(name).bounding_box() == before
+
+
+async def test_the_menu_opens_right_below_its_button_beside_a_panel_too(page: ParleyPage) -> None:
+    await page.open_panel("Skills")
+    await page.button("This conversation").click()
+
+    button = await page.button("This conversation").bounding_box()
+    menu = await page.tab.locator(".menu").bounding_box()
     assert button
-    assert menu["y"] == button["y"] + button["height"], "right below its button"
+    assert menu
+    assert menu["y"] == button["y"] + button["height"]
     assert menu["x"] + menu["width"] == button["x"] + button["width"]
