@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Final
 
 _TOKENS: Final = re.compile(
@@ -11,6 +11,11 @@ _TOKENS: Final = re.compile(
     r"|(?P<name>\"[^\"]{0,200}\"|`[^`]{0,200}`|\[[A-Za-z][\w ]{0,200}\])"
     r"|(?P<word>[A-Za-z_][\w$]{0,200})|(?P<number>\d{1,40}(?:\.\d{1,40})?)|(?P<hint>/\*!\d*|\*/)|(?P<sign>[;(),=<>*!.])",
     re.DOTALL,
+)
+_CHANGE_BEYOND_DOUBT: Final = re.compile(
+    r"\s*(?:begin;\s*)?(?:delete\s+from\s+\S+|drop\s+(?:table|database|schema|view|index|user|role|column|function|trigger|collection|keyspace)\s+\S+|truncate\s+(?:table\s+)?\S+\s*(?:;|,|cascade|\Z)"
+    r"|update\s+\S+\s+set\s+\S+\s*=|alter\s+(?:table|user|role|system|database)\s+\S+|grant\s+\S.{0,200}\sto\s+\S+|revoke\s+\S.{0,200}\sfrom\s+\S+)",
+    re.IGNORECASE | re.DOTALL,
 )
 MAX_TOKENS: Final = 20_000
 
@@ -52,6 +57,8 @@ _STATEMENTS: Final = frozenset(
 )
 
 
+_DYNAMIC: Final = frozenset("immediate exec execute prepare sp_executesql perform dblink dbms_sql query_to_xml".split())
+"""They run a statement that a text holds."""
 _LOOKING: Final = ("show", "describe", "desc", "help", "list")
 _OPENING: Final = frozenset("begin start commit rollback savepoint end use declare".split())
 """Another statement may follow without a semicolon."""
@@ -69,6 +76,11 @@ Token = tuple[str, str]  # its kind, and its text in small letters
 def looks_like_sql(text: str) -> bool:
     first = next((word for kind, word in _tokens(text) if kind == "word"), "")
     return first in _STATEMENTS
+
+
+def is_sql_beyond_doubt(text: str) -> bool:
+    """A statement that changes something, rather than a sentence that begins with its verb."""
+    return _CHANGE_BEYOND_DOUBT.match(text) is not None
 
 
 def judge_sql(text: str) -> str | None:
@@ -99,6 +111,10 @@ def _judge(tokens: list[Token]) -> str | None:
         return None
     if reason := _ALWAYS.get(first):
         return reason
+    if not _DYNAMIC.isdisjoint(words) and any(
+        kind == "literal" and is_sql_beyond_doubt(text.strip("'$ \n")) for kind, text in tokens
+    ):
+        return "drops, deletes or changes by a statement in a text"
     if not _FUNCTIONS.isdisjoint(words):
         return "calls a function that reaches beyond the tables"
     if judge := _BY_STATEMENT.get(first):
@@ -156,8 +172,12 @@ def _alter(words: list[str], _tokens: list[Token]) -> str | None:
     return None
 
 
-def _create(words: list[str], _tokens: list[Token]) -> str | None:
+def _create(words: list[str], tokens: list[Token]) -> str | None:
     head = words[1:6]
+    if {"function", "procedure", "event", "trigger"} & set(head) and any(
+        _INSIDE.search(text) for kind, text in tokens if kind == "literal"
+    ):
+        return "deletes later"
     if {"user", "role", "login", "extension", "server", "directory"} & set(head[:3]):
         return "makes an account or reaches outside"
     if "replace" in head[:2] and {"table"} & set(head):
@@ -165,6 +185,11 @@ def _create(words: list[str], _tokens: list[Token]) -> str | None:
     if {"trigger", "rule", "event"} & set(head) and {"delete", "drop", "truncate"} & set(words):
         return "deletes later"
     return None
+
+
+_INSIDE: Final = re.compile(
+    r"\b(?:delete\s+from|drop\s+(?:table|schema|database|view)|truncate|grant|revoke|alter\s+(?:user|role))\b"
+)
 
 
 Judge = Callable[[list[str], list[Token]], str | None]
@@ -193,13 +218,21 @@ def _rows(tokens: list[Token], words: list[str]) -> str | None:
         return "changes the database's own tables"
     if words[0] == "update" and (reason := _weighty(tokens)):
         return reason
-    if words[0] == "delete" and _MANY.search(" ".join(text for _, text in tokens[:_MAX_CLAUSE])):
+    if _deletes(words) and _MANY.search(" ".join(text for _, text in tokens[:_MAX_CLAUSE])):
         return "deletes many rows"
+    if words[0] == "update" and _ALL_BUT.search(" ".join(text for _, text in tokens[:_MAX_CLAUSE])):
+        return "changes many rows"
     texts = ["", *(text for _, text in tokens), ""]
     for at, token in enumerate(tokens):
         if token in _CHANGES and _is_statement(texts, at, words[0]) and not _has_real_where(tokens, at):
             return _CHANGES[token]
     return None
+
+
+def _deletes(words: list[str]) -> bool:
+    """As a whole, or inside `WITH gone AS (DELETE …)`."""
+    is_inside = words[0] == "with" and ("delete", "from") in pairwise(words)
+    return words[0] == "delete" or is_inside
 
 
 def _weighty(tokens: list[Token]) -> str | None:
@@ -244,7 +277,10 @@ _WEIGHTY: Final = frozenset(
     "balance credit credits credit_limit salary wallet totp_secret mfa_enabled two_factor_enabled api_key".split()
 )
 _RULING: Final = ("admin", "administrator", "owner", "root", "superuser", "superadmin")
-_MANY: Final = re.compile(r" where .*(?:[<>]|! =| in \( ?select|\bbetween\b|\blike\b|\bnot in\b)")
+_MANY: Final = re.compile(
+    r" (?:using|join) | where .*(?:[<>]|! =| in \( ?select|\bbetween\b|\blike\b|\bnot in\b| or |\bis (?:not )?null\b|\bexists\b|\bregexp\b|\brlike\b| ~ )"
+)
+_ALL_BUT: Final = re.compile(r" where (?:\w+|\"\w+\") (?:< >|! =) |\bwhere (?:not \w+ =|\w+ not (?:in|like)\b)")
 _NO_VERB_BEHIND: Final = ("on", ".", "for", "for_", "key", "after", "before", "or")
 _WHERE: Final = ("word", "where")
 _NO_COLUMNS: Final = ("true", "not", "null", "is", "and", "or", "exists", "select")
