@@ -6,7 +6,7 @@ from typing import Final
 from server.hooks.policy.danger.commands.harmless import deletes_only_scratch, only_looks, shows_keys
 from server.hooks.policy.danger.commands.inner import by_inner_command
 from server.hooks.policy.danger.commands.make import MAKERS, by_make
-from server.hooks.policy.danger.commands.programs import by_rules
+from server.hooks.policy.danger.commands.programs import by_rules, has_rules
 from server.hooks.policy.danger.commands.running import (
     containers,
     interpreters,
@@ -19,6 +19,7 @@ from server.hooks.policy.danger.commands.running import (
 from server.hooks.policy.danger.commands.senders import by_sender
 from server.hooks.policy.danger.commands.step import Judge, Step
 from server.hooks.policy.danger.commands.system_files import by_system_files
+from server.hooks.policy.danger.commands.transfers import DOWNLOADERS
 
 
 def judge_step(step: Step) -> str | None:
@@ -32,6 +33,11 @@ def judge_step(step: Step) -> str | None:
     if only_looks(step) or deletes_only_scratch(step):
         return None
     return by_rules(step) or by_system_files(step) or by_sender(step) or by_inner_command(step)
+
+
+def is_known(program: str) -> bool:
+    """Whether there is a rule for it, or it runs others."""
+    return program in _RUNNING or program in DOWNLOADERS or has_rules(program)
 
 
 def _by_program(*tables: dict[str, Judge]) -> dict[str, list[Judge]]:

@@ -10,8 +10,15 @@ from server.hooks.policy.danger.commands.redirects import judge_redirects
 from server.hooks.policy.danger.commands.running.shells import decodes_or_fetches, printed_by
 from server.hooks.policy.danger.commands.shell import MAX_CHARS, MAX_DEPTH, SUBSTITUTED, Command, parse
 from server.hooks.policy.danger.commands.step import Nested, Step
-from server.hooks.policy.danger.commands.transfers import downloaded_then_run, program_of, reads_private, sends
+from server.hooks.policy.danger.commands.transfers import (
+    downloaded_then_run,
+    program_of,
+    reads_private,
+    sends,
+    written_then_run,
+)
 from server.hooks.policy.danger.commands.windows import judge_windows, looks_like_windows
+from server.hooks.policy.danger.commands.words import INTERPRETERS
 
 _ASSIGNMENT: Final = re.compile(r"[A-Za-z_]\w*\+?=")
 _VARIABLE: Final = re.compile(r"\$(?:\{(\w+)(?::?-([^{}$]*))?\}|(\w+))")
@@ -23,6 +30,17 @@ _FLOOD: Final = re.compile(
 _FORK_BOMB: Final = re.compile(r"([\w:.@%]+)\s*\(\)\s*\{[^}]*\1\s*\|\s*&?\s*\1|(?:^|\s)\$0\s*[|&]\s*(?:\S+\s+)?\$0")
 _TOLD_OTHERWISE: Final = ("LD_PRELOAD", "PATH", "BASH_ENV", "PROMPT_COMMAND", "GIT_SSH_COMMAND")
 _PATTERN: Final = re.compile(r"/(?=.*[?\[*])(?=.*\w)[\w/?*\[\]-]+")
+_TEMPORARY: Final = re.compile(r"\s*mktemp\b")
+_OWN_FOLDER: Final = "/tmp/made"
+"""In the place of what `mktemp` prints."""
+_LOCAL: Final = frozenset("rm rmdir mv cp git truncate chmod touch mkdir".split())
+_REMOTE: Final = (["push"], ["remote"], ["config"], ["send-email"])
+_OUTSIDE: Final = re.compile(r"^[/~$-]*[/~$]|\.\.|://")
+_PIECED: Final = re.compile(
+    r"\b(\w{1,40})=[\"']?\$\{?\1\b\}?[^\n]{0,200}?\$\([\s\S]{0,400}?(?:^|[;\n]|\bdo\b|&&)\s*(?:eval\s+)?[\"']?\$\{?\1\}?[\"']?\s*(?:$|[;\n&|])",
+    re.MULTILINE,
+)
+"""A variable that grows by pieces, and is then run: `s="$s$(…)"; $s`."""
 _MAX_VARIABLES: Final = 100
 _MAX_VALUE_CHARS: Final = 1000
 _TOO_DEEP: Final = "commands nested too deep"
@@ -43,11 +61,27 @@ def judge_shell(text: str, depth: int = 0) -> str | None:
     commands = parse(text)
     _fill_in(commands)
     pipe: list[Command] = []
+    is_own = False  # in a temporary folder of its own
     for command in commands:
+        if command.words[:1] == ["cd"]:
+            target = command.words[-1]
+            is_own = target.startswith(_OWN_FOLDER) or (is_own and not target.startswith(("/", "~", "$", "..", "-")))
+        elif is_own and _stays(command):
+            continue
         pipe = [*pipe, command] if command.reads_pipe else [command]
         if reason := _judge_command(command, pipe[:-1], depth):
             return reason
-    return downloaded_then_run(commands)
+    for program, script in written_then_run(commands):
+        words = [program, INTERPRETERS[program], script] if program in INTERPRETERS else ["sh", "-c", script]
+        if reason := judge_argv(words, depth + 1):
+            return reason
+    return "runs hidden commands" if _PIECED.search(text) else downloaded_then_run(commands)
+
+
+def _stays(command: Command) -> bool:
+    """It reaches nothing outside the current folder."""
+    is_local = command.words[:1] != [] and command.words[0] in _LOCAL and command.words[1:2] not in _REMOTE
+    return is_local and not command.inner and not any(_OUTSIDE.search(word) for word in command.words[1:])
 
 
 def judge_argv(words: Sequence[str], depth: int = 0) -> str | None:
@@ -68,6 +102,8 @@ def _fill_in(commands: list[Command]) -> None:
         if any("$" in word for word in command.words):
             words = [_VARIABLE.sub(lambda m: _value(m, known), word) for word in command.words]
             command.words = [part for word in words[:1] for part in word.split()] + words[1:]
+        if command.inner and _TEMPORARY.match(command.inner[0]):
+            command.words = [word.replace(SUBSTITUTED, _OWN_FOLDER) for word in command.words]
         if command.words and all(_ASSIGNMENT.match(word) for word in command.words):
             parts = [word.partition("=") for word in command.words if len(known) < _MAX_VARIABLES and "+=" not in word]
             known.update((name, value) for name, _, value in parts)

@@ -112,8 +112,19 @@ _AS_ADMIN: Final = re.compile(
 )
 _SQL: Final = re.compile(r"Invoke-Sqlcmd\b[^|;\n]{0,500}-Query\s+['\"]([^'\"\n]+)", re.IGNORECASE)
 _FORCED: Final = re.compile(
-    r"(?<![\w-])(?:Move-Item|Copy-Item|mi|cpi|Out-File|Set-Content|sc|New-Item|ni)\b[^|;]{0,500}\s-Force\b",
+    r"(?<![\w-])(?:Move-Item|Copy-Item|mi|cpi|Out-File|Set-Content|sc|(?:New-Item|ni)\b(?![^|;]{0,200}\sDirectory))\b[^|;]{0,500}\s-Force\b",
     re.IGNORECASE,
+)
+_UNASKED: Final = re.compile(
+    r"\s-(?:DeleteContent|DeleteSource|HardDelete|PurgeType|Permanent\w*|SkipRecycleBin|Confirm:\s?\$false|AllowClobber|SkipPublisherCheck)\b",
+    re.IGNORECASE,
+)
+_OF_MANY: Final = re.compile(
+    r"az|mg|spo|pnp|cs(?!v)|msol|azuread|exo|transport|mailbox|casmailbox|distribution|unifiedgroup|team|vbr|ec2|s3|rds|iam|route53|dhcp|wsus|adfs|inboxrule|organization|retention|dlp|compliance"
+)
+"""How nouns begin of what others use: Azure, Microsoft 365, Exchange, AWS."""
+_CHANGING: Final = frozenset(
+    "set new add enable start update grant invoke publish move rename import restore send reset unlock".split()
 )
 _WHAT_IF: Final = re.compile(r"(?<!\w)-WhatIf\b(?!:\$false)", re.IGNORECASE)
 _COMMENTS_AND_TEXTS: Final = re.compile(r"#[^\n]*|'[^'\n]*'(?!\s*\|\s*iex)")
@@ -128,6 +139,7 @@ _SIGNS: Final = (
     (_IEX, "runs what a text holds"),
     (_METHODS, "deletes or runs by a method call"),
     (_FORCED, "overwrites by force"),
+    (_UNASKED, "deletes for good, or leaves nobody to ask"),
     (_PIPED, "takes away what was listed"),
 )
 
@@ -151,6 +163,8 @@ def _by_cmdlets(bare: str) -> str | None:
         verb, noun = match["verb"].lower(), match["noun"].lower()
         if verb in _ANY_NOUN and noun not in _HARMLESS_NOUNS:
             return f"{match['verb']}-{match['noun']} takes something away"
+        if verb in _CHANGING and _OF_MANY.match(noun) and not noun.endswith("context"):
+            return f"{match['verb']}-{match['noun']} changes what others use"
         if noun in _NOUNS.get(verb, "").split():
             return f"{match['verb']}-{match['noun']} changes what is hard to restore"
     return None

@@ -148,6 +148,18 @@ _RULES: Final = _read("\n".join(table.RULES.strip() for table in _TABLES))
 _GLOBBED: Final = tuple(name for name in _RULES if "*" in name)
 
 
+_SERVICES: Final = frozenset(name for name, rules in _RULES.items() if any(rule.reason in _BY_VERB for rule in rules))
+
+
+def has_rules(program: str) -> bool:
+    return program in _RULES
+
+
+def is_service(program: str) -> bool:
+    """Its words are the nouns and verbs of a service."""
+    return program in _SERVICES
+
+
 def _rules_for(program: str) -> list[_Rule]:
     found = _RULES.get(program, [])
     for name in _GLOBBED:

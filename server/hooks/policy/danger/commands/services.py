@@ -17,6 +17,10 @@ from server.hooks.policy.danger.verbs import (
 )
 
 _LOOKED_AT: Final = LOOKING | {"download"}
+_NOUNS_TOO: Final = frozenset(
+    "restore backup release deploy build run change update transfer request order purchase set lock install patch share".split()
+)
+"""Verbs that are nouns where a word behind them looks: `velero restore describe`."""
 _PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 """Of `DeleteInstance`, `delete-instance`, `pg:reset`."""
 
@@ -63,6 +67,8 @@ def judge_cloud(rest: list[str]) -> str | None:
     for word in plain:
         parts = [part.lower() for part in _PARTS.findall(word)]
         if not parts or parts[0] in LOOKING:
+            return None
+        if word in _NOUNS_TOO and any(other in LOOKING for other in plain):
             return None
         if not {parts[0], parts[-1]}.isdisjoint(CHANGING | DESTRUCTIVE):
             return "changes what a cloud runs, or costs"

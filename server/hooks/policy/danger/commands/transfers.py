@@ -1,9 +1,10 @@
 """Programs that fetch and send, and what they hand on."""
 
 import re
+from collections.abc import Iterator
 from typing import Final
 
-from server.hooks.policy.danger.commands.shell import Command, parse
+from server.hooks.policy.danger.commands.shell import Command, parse, unescape
 from server.hooks.policy.danger.commands.words import followed
 from server.hooks.policy.danger.paths import is_private
 
@@ -60,6 +61,30 @@ def downloaded_then_run(commands: list[Command]) -> str | None:
     return None
 
 
+def written_then_run(commands: list[Command]) -> Iterator[tuple[str, str]]:
+    """`cat <<X > f; sh f`, `echo … > f && ./f`: what starts a script that the same text writes, and the script."""
+    written: dict[str, str] = {}
+    for command in commands:
+        if not command.words:
+            continue
+        for word in _started(command.words):
+            if text := written.get(word.removeprefix("./")):
+                yield program_of(command.words[0]), text
+        if text := _printed(command):
+            for redirect in command.redirects:
+                if redirect.sign in (">", ">>", ">|") and redirect.target:
+                    written[redirect.target.removeprefix("./")] = text
+        if program_of(command.words[0]) == "tee" and text:
+            written.update((word, text) for word in command.words[1:] if not word.startswith("-"))
+
+
+def _printed(command: Command) -> str:
+    name = program_of(command.words[0])
+    if name in ("echo", "printf"):
+        return unescape(" ".join(word for word in command.words[1:] if word not in ("-e", "-n")))
+    return "\n".join(redirect.target for redirect in command.redirects if redirect.sign in ("<<", "<<-", "<<<"))
+
+
 def _fetched(command: Command) -> set[str]:
     """Names of the files that a downloader writes."""
     names = {redirect.target.lstrip("./") for redirect in command.redirects if ">" in redirect.sign}
@@ -78,4 +103,6 @@ def _started(words: list[str]) -> list[str]:
         return _started(words[1:])
     if name == "chmod":
         return words[2:3]
+    if name in SHELLS:
+        return [word for word in words[1:] if not word.startswith("-")][:1]
     return words[1:2] if name in _STARTERS else words[:1]

@@ -3,9 +3,11 @@
 from typing import Final
 
 from server.hooks.policy.danger.commands.step import HARMLESS, Judge, Step
-from server.hooks.policy.danger.commands.transfers import is_private_reader
+from server.hooks.policy.danger.commands.transfers import SHELLS, is_private_reader
 
 _WITH_VALUE: Final = frozenset("bcDEeFIiJLlmOopQRSWw")
+
+_MANY_WITH_VALUE: Final = frozenset("hHlptoewgxcfuIR")
 
 
 def _by_ssh(step: Step) -> str:
@@ -18,19 +20,23 @@ def _by_ssh(step: Step) -> str:
             words.pop(0)
     if any(map(is_private_reader, step.feeders)):
         return "sends away what is private"
-    return step.nested.line(" ".join(words[1:])) or HARMLESS
+    if words[1:] and words[1] not in SHELLS:
+        return step.nested.line(" ".join(words[1:])) or HARMLESS
+    scripts = (" ".join(words[1:]), *step.here_documents)  # `ssh host bash -s <<X`
+    return next((reason for script in scripts if script and (reason := step.nested.line(script))), HARMLESS)
 
 
 def _by_many(step: Step) -> str:
     """The same command on many machines."""
     words = list(step.rest)
     while words and words[0].startswith("-"):
-        if len(words.pop(0)) == 2 and words:
+        word = words.pop(0)
+        if len(word) == 2 and word[1] in _MANY_WITH_VALUE and words:
             words.pop(0)
     return step.nested.line(" ".join(words)) or HARMLESS
 
 
 JUDGES: Final[dict[str, Judge]] = {
     **dict.fromkeys(("ssh", "rsh", "mosh", "plink", "autossh"), _by_ssh),
-    **dict.fromkeys(("pdsh", "pssh", "parallel-ssh", "clush", "dsh", "mussh"), _by_many),
+    **dict.fromkeys(("pdsh", "pssh", "parallel-ssh", "clush", "dsh", "mussh", "cssh", "orgalorg", "sshpass"), _by_many),
 }

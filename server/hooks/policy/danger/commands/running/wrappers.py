@@ -1,6 +1,7 @@
 """Programs that run the command behind them: as somebody else, later, elsewhere, for each line of a list."""
 
 import re
+import shlex
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -8,7 +9,7 @@ from server.hooks.policy.danger.commands.running import shells
 from server.hooks.policy.danger.commands.running.jobs import rewrites
 from server.hooks.policy.danger.commands.shell import Command
 from server.hooks.policy.danger.commands.step import HARMLESS, Judge, Step
-from server.hooks.policy.danger.commands.transfers import SHELLS, program_of
+from server.hooks.policy.danger.commands.transfers import SHELLS, is_private_reader, program_of, sends
 
 _ASSIGNMENT: Final = re.compile(r"[A-Za-z_]\w*\+?=")
 
@@ -107,6 +108,8 @@ def _by_wrapper(step: Step) -> str:
     program = program_of(words[0])
     if rewrites(words):
         return "rewrites many files"
+    if sends(words) and any(map(is_private_reader, step.feeders)):
+        return "sends away what is private"
     if program in SHELLS:
         feeders = step.feeders if len(words) < 3 else ()
         return shells.by_shell(replace(step, name=program, rest=words[1:], command=inner, feeders=feeders)) or HARMLESS
@@ -155,7 +158,8 @@ def _by_sudo(step: Step) -> str | None:
 
 
 def _by_env(step: Step) -> str | None:
-    return (step.nested.line(step.after("-S")) or HARMLESS) if "-S" in step.rest else None
+    behind = step.rest[step.rest.index("-S") + 1 :] if "-S" in step.rest else []
+    return (step.nested.line(" ".join([*behind[:1], *map(shlex.quote, behind[1:])])) or HARMLESS) if behind else None
 
 
 def _by_command(step: Step) -> str | None:
