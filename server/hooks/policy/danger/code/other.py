@@ -4,6 +4,7 @@ import re
 from typing import Final
 
 from server.hooks.policy.danger.code.runner import Runner
+from server.hooks.policy.danger.code.services import by_service
 from server.hooks.policy.danger.paths import is_protected
 from server.hooks.policy.danger.sql import judge_sql, looks_like_sql
 
@@ -22,7 +23,7 @@ _CALLS: Final = tuple(
         (r"\b(?:localStorage|sessionStorage|indexedDB|caches)\s*\.\s*(?:clear|deleteDatabase|delete)\s*\(|\bdocument\.cookie\s*=", "deletes what the browser keeps"),
         (r"\bprocess\.(?:kill|exit)\s*\(\s*(?!\s*[01]?\s*\))|\bDeno\.exit\b", "ends processes"),
         (r"(?:method|type)\s*:\s*['\"](?:DELETE|delete)['\"]|\.method\s*=\s*['\"]DELETE|\baxios\.delete\s*\(|\b(?:client|http|api|octokit[\w.]*|request)\.(?:delete|del)\w*\s*\(", "deletes over HTTP"),
-        (r"\)\.(?:rm|unlink|rmdir)\s*\(|\(delete-(?:file|directory)\b|^\s*Kill\s+[\"']|\bFile(?:Delete|Recycle|RemoveDir)\b", "deletes files"),
+        (r"\)\.(?:rm|unlink|rmdir)\s*\(|\(delete-(?:file|directory)\b|(?:^|\n)\s*(?:Kill|RmDir|FileSystem\.Kill)\s+[\"'\w]|\.Delete(?:File|Folder)\b|\bFile(?:Delete|Recycle|RemoveDir)\b", "deletes files"),
         (r"\bprocess\.kill\s*\(|\bwhile\s*\(?\s*true\s*\)?\s*\{?[^}]{0,80}\bfork\s*\(", "ends or starts processes without end"),
         (r"\bmethod\s*:\s*['\"](?:PUT|PATCH)['\"]|\baxios\.(?:put|patch)\s*\(", "changes something over HTTP"),
         (r"(?:\bfetch|\bsendBeacon|\baxios\.post|\bnew Image|\.src\s*=|\.send\s*\()[^;\n]{0,300}(?:document\.cookie|localStorage|sessionStorage|process\.env\b(?!\.))", "sends away what is private"),
@@ -40,6 +41,14 @@ _CALLS: Final = tuple(
         (r"\.(?:deleteMany|remove|updateMany)\s*\(\s*(?:\{\s*\}|\))", "changes everything"),
         (r"\.drop\s*\(\s*\)(?=[^.]*\Z|\s*;)", "drops a collection"),
         (r"\bdestroy\s*\(\s*\{\s*(?:where\s*:\s*\{\s*\}|truncate\s*:\s*true)", "deletes every row"),
+        (r"(?:&:|\.)(?:destroy|delete|destroy_all|delete_all|update_all|destroy_by|delete_by|really_destroy)!?(?:\)|\s*\(\s*\w+:|\s*$)|\.(?:destroy|delete|update)_(?:all|by)\b|\.really_destroy!|\.destroy!|\bdeleteMany\s*:", "deletes or changes many"),
+        (r"\b(?:PStore|YAML::Store|SDBM|GDBM|DBM)\b[\s\S]{0,2000}\.delete\b", "deletes what a store keeps"),
+        (r"(?<![.\w])(?:[a-z]+_)?(?:delete|destroy|purge|terminate|wipe|trash)_(?!at\b|char|line|cookie|word|row|col|if\b|prefix|suffix)[a-z]\w*\s*\(", "deletes what a service keeps"),
+        (r"\.toFile\(\)\.delete\s*\(|\b(?:File|Files)::delete\w*|\bdeleteDir\s*\(", "deletes files"),
+        (r"\.(?:each|forEach|map|find_each|eachDir|eachFile)\b[^;]{0,300}\.(?:delete|destroy|remove|deleteDir)\s*\(\s*\)", "deletes each of many"),
+        (r"\.(?:ClearContents|ClearAll|UsedRange\.(?:Clear|Delete)|deleteSheet|deleteRows?|clearContent|EntireRow\.Delete)\b|\.(?:Rows|Columns|Cells|Sheets|Worksheets)\b[^\n]{0,80}\.(?:Delete|Clear)\b", "empties a sheet"),
+        (r"(?<![.\w])rm\s*\([^\n]{0,200}(?:recursive|force)\s*=\s*true", "deletes files"),
+        (r"(?i:(?:^|[;{\s])(?:delete|undelete|update)\s+\[\s*select\b|\bDatabase\.(?:delete|emptyRecycleBin)\s*\()", "deletes records"),
         # Ruby, Perl, PHP, R, Lua
         (r"\bFileUtils\.(?:rm|remove|rmdir|mv|chown|chmod_R)\w*|\b(?:File|Dir|Pathname|IO)\.(?:delete|unlink|rmdir|truncate|rmtree)\b|\brmtree\b|\bremove_tree\b", "deletes files"),
         (r"(?<![.\w>$])unlink\s*[(\s]\s*[\"'$@<\[a-z]|['\"]unlink['\"]|(?<![.\w>$])rmdir\s*\(|\bfile\.remove\s*\(|\bunlink\s*\(|\bos\.remove\s*\(|\bos\.execute\s*\(", "deletes files"),
@@ -55,10 +64,11 @@ _CALLS: Final = tuple(
         (r"\b(?:pickle|Marshal|marshal)\.loads?\s*\(|\bunserialize\s*\(\s*\$_|\binstance_eval\b|\beval\s*\(?\s*(?:open|URI|Net::HTTP|file_get_contents|params|\$_(?:GET|POST|REQUEST))", "runs what a text holds"),
         # AppleScript, for people
         (r"\bsend\s+(?:message|every|the|it|new|x|outgoing|theMessage|newMessage|[\"'])|\bmake new outgoing message\b|\bkeystroke\b|\bkey code\b|\b(?:quit|close)\s+(?:every|all)\b|\bunmount\b|\beject\b", "acts for the user by AppleScript"),
-        (r"\b(?:delete|move)\s+(?:every|all|the|file|folder|items?|first|last|contents|note|event|message)\b|\bempty\s+(?:the\s+)?trash\b|\bto\s+(?:shut\s*down|restart|log\s*out|erase|sleep)\b|\bwith administrator privileges\b", "deletes or stops by AppleScript"),
+        (r"\b(?:delete|move)\s+\(?(?:every|all|the|file|folder|items?|first|last|contents|note|event|message)\b|\bempty\s+(?:the\s+)?trash\b|\bto\s+(?:shut\s*down|restart|log\s*out|erase|sleep)\b|\bwith administrator privileges\b", "deletes or stops by AppleScript"),
         # things on a network
         (r"\bsend(?:Mail|_mail|Email|Message|Transaction|transaction)\s*\(|\.transfer\s*\(\s*['\"]?0x|\bstripe\.\w+\.(?:create|refund)|\bcreateTransport\b", "sends something"),
         (r"\beval\s*\(\s*(?:atob|Buffer\.from|unescape|base64_decode|gzinflate|decodeURIComponent|fetch|await|String\.fromCharCode|require\(['\"]http)|\bnew Function\s*\(\s*(?:atob|await)|\bassert\s*\(\s*base64_decode|\bload(?:string)?\s*\(\s*(?:http|io)", "runs hidden code"),
+        (r"\bimport\s*\(\s*[^)]{0,200}(?:data:|https?:)|\bimportScripts\s*\(|\brequire\s*\(\s*['\"]https?:|\bsource\s*\(\s*['\"]https?:|\bdevtools::install_github|\bremotes::install_|\binclude\s*\(?\s*['\"]https?:", "runs a stranger's code"),
         (r"\bSystem\.(?:exit|setSecurityManager)\b.*\bRuntime\b|\bExitWindowsEx\b|\bInitiateSystemShutdown", "stops the machine"),
         (r"\bprune\b.*--force|\b(?:DROP|TRUNCATE)\s+(?:TABLE|DATABASE|SCHEMA)\b(?=[^\n]*(?:execute|query|exec|raw)\()", "drops a table"),
     )
@@ -67,6 +77,8 @@ _RUNNERS: Final = re.compile(
     r"(?:\b(?:exec|execSync|spawn|spawnSync|execFile|execFileSync|system|shell_exec|passthru|popen|proc_open|run|shell|sh|command|check_output|Popen|start|ProcessStartInfo|getRuntime\(\)\.exec|Process\.Start|execute|os\.execute|io\.popen|Command::new|Command|backtick|qx|open|system2|IO\.popen|Open3\.\w+|Kernel\.\w+|Deno\.run|Deno\.Command|Bun\.spawn|execa|execaCommand|\$|do shell script|do script)\b|%x|\$)"
     r"\s*[\[({ ]?\s*(?:[\[(]\s*)?(?P<q>[\"'`\[{|])",
 )
+_DELETES: Final = re.compile(r"\s*delete\s", re.IGNORECASE)
+_LOOP: Final = re.compile(r"\b(?:for|foreach|while|each|forEach|map|times|loop)\b")
 _SQL_CALL: Final = re.compile(
     r"(?:execute|query|exec|raw|run|prepare|Exec|Query|ExecContext|executeUpdate|executeQuery|createStatement|unsafe|sql|\$executeRaw\w*)\s*\(?\s*(?P<q>[\"'`])"
 )
@@ -82,6 +94,21 @@ _SOCKET: Final = re.compile(
 _SHELL: Final = re.compile(
     r"\b(?:popen|proc_open|shell_exec)\b|/bin/(?:ba|z|da)?sh\b|\bcmd(?:\.exe)?[\"']|powershell|[\"']sh(?: -i)?\b"
 )
+_FETCHES: Final = re.compile(
+    r"https?\.get\s*\(|\bfetch\s*\(|\baxios\b|urlopen|urlretrieve|URI\.open|Net::HTTP|file_get_contents\s*\(\s*['\"]http|http\.Get\(|LWP::|HttpClient|download\w*\s*\(|reqwest|curl_exec"
+)
+_KEEPS: Final = re.compile(
+    r"createWriteStream|writeFile|WriteAll|file_put_contents|File\.(?:write|open|Create)|os\.(?:Create|WriteFile)|\bopen\s*\([^)]{0,100}['\"]wb?['\"]|urlretrieve|write_bytes|downloadTo|getstore|io\.Copy|Files\.copy|download\.file"
+)
+_STARTS: Final = re.compile(
+    r"\b(?:spawn|exec|execFile|fork|execSync|spawnSync|require|system|Popen|import|dofile|load|source|chmod\w*|ProcessBuilder|Command|shell_exec|include|Start)\s*\(\s*(?!['\"][\w/:.@-]{1,60}['\"]\s*\))"
+)
+_CLICK: Final = re.compile(r"\.(?:click|tap|press|submit|dispatchEvent|requestSubmit)\s*\(")
+_TAKING: Final = re.compile(
+    r"delet|remov|deactivat|close[ -]account|pay|purchase|checkout|place[ -]order|buy|confirm|transfer|unsubscrib|cancel|publish|send|löschen|kündig|bestell|kaufen|bezahl|supprim|effac|achet|borrar|elimin|compr|pagar|cancella|删除|支付|注销|購入|退会",
+    re.IGNORECASE,
+)
+_LABEL_CHARS: Final = 300
 _BACKTICKS: Final = re.compile(r"`([^`$\n]{3,300})`")
 _ARGUMENTS: Final = re.compile(r"[\"'`]((?:[^\"'`\\]|\\.){0,2000})[\"'`]")
 
@@ -104,7 +131,7 @@ def judge_code(code: str, runner: Runner) -> str | None:
         if (
             (text := _ARGUMENTS.match(plain, match.start("q")))
             and looks_like_sql(text[1])
-            and (reason := judge_sql(text[1]))
+            and (reason := judge_sql(text[1]) or _many(plain[: match.start()], text[1]))
         ):
             return reason
     for match in _WRITES.finditer(plain):
@@ -113,6 +140,10 @@ def judge_code(code: str, runner: Runner) -> str | None:
     for match in _STRING_RUNS.finditer(plain):
         if reason := runner.line(next(text for text in match.groups() if text)):
             return reason
+    if _FETCHES.search(plain) and _KEEPS.search(plain) and _STARTS.search(plain):
+        return "runs what it has just downloaded"
+    if reason := by_service(plain) or _clicks(plain):
+        return reason
     if _SOCKET.search(plain) and _SHELL.search(plain):
         return "opens a shell to another machine"
     without = _STRINGS.sub(_keep_telling, plain)
@@ -120,6 +151,24 @@ def judge_code(code: str, runner: Runner) -> str | None:
         if shape.search(without):
             return reason
     return None
+
+
+def _clicks(code: str) -> str | None:
+    """A button is pressed whose label or selector says what it does."""
+    for match in _CLICK.finditer(code):
+        before = (
+            code[max(0, match.start() - _LABEL_CHARS) : match.start()]
+            .rsplit(";", maxsplit=1)[-1]
+            .rsplit("\n", maxsplit=1)[-1]
+        )
+        if any(_TAKING.search(label) for label in _ARGUMENTS.findall(before)):
+            return "acts in a page for good"
+    return None
+
+
+def _many(before: str, sql: str) -> str | None:
+    """A row is deleted for each of many."""
+    return "deletes many rows" if _DELETES.match(sql) and _LOOP.search(before) else None
 
 
 def _keep_telling(match: re.Match[str]) -> str:

@@ -6,12 +6,16 @@ from collections.abc import Iterator
 from typing import Final
 
 from server.hooks.policy.danger.code import python_names as names
+from server.hooks.policy.danger.code.folding import Folded
 from server.hooks.policy.danger.code.other import MAX_CODE_CHARS, judge_code
 from server.hooks.policy.danger.code.runner import Runner
+from server.hooks.policy.danger.code.services import by_service
 from server.hooks.policy.danger.paths import is_protected
 from server.hooks.policy.danger.requests import judge_request
 from server.hooks.policy.danger.sql import judge_sql, looks_like_sql
 
+_CELL_OF_SHELL: Final = re.compile(r"\s*%%(?:bash|sh|script \S+|system|!)[^\n]*\n")
+"""The whole cell of a notebook is a script."""
 _MAGICS: Final = ("!", "%%bash", "%%sh", "%rm", "%sx")
 """Lines of a notebook that a shell runs."""
 _PRIVATE: Final = re.compile(r"os\.environ|open\(|read_text|\.ssh|passwd|password")
@@ -23,6 +27,8 @@ def judge_python(code: str, runner: Runner) -> str | None:
     """Why somebody should be asked; None: nothing speaks for it."""
     if len(code) > MAX_CODE_CHARS:
         return "more code than can be looked at"
+    if cell := _CELL_OF_SHELL.match(code):
+        return runner.line(code[cell.end() :])
     lines = code.splitlines()
     for line in lines:
         stripped = line.lstrip()
@@ -34,14 +40,18 @@ def judge_python(code: str, runner: Runner) -> str | None:
         tree = ast.parse("\n".join("" if line.lstrip().startswith(("!", "%")) else line for line in lines))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return judge_code(code, runner)
-    return _Program(tree, runner).judge()
+    tree = Folded(tree).visit(tree)
+    return _Program(tree, runner).judge() or _overwrites_its_source(tree) or by_service(code)
 
 
 class _Program:
     def __init__(self, tree: ast.AST, runner: Runner) -> None:
         self._runner = runner
+        self._is_in_memory = any(isinstance(node, ast.Constant) and node.value == ":memory:" for node in ast.walk(tree))
+        """The database is gone when the program ends."""
         self._nodes = list(ast.walk(tree))
         self._calls = [node for node in self._nodes if isinstance(node, ast.Call)]
+        self._loops = any(isinstance(node, (ast.For, ast.While, ast.AsyncFor)) for node in self._nodes)
         self._names: dict[str, str] = {}  # what a name stands for, if it was imported or is another name of a call
         for node in self._nodes:
             self._names.update(self._named_by(node))
@@ -81,7 +91,7 @@ class _Program:
         if reason := names.CALLS.get(dotted) or names.METHODS.get(method):
             return reason
         if method in names.SQL_METHODS and call.args and (sql := _text(call.args[0])):
-            return judge_sql(sql) if looks_like_sql(sql) else None
+            return self._sql(sql, method) if looks_like_sql(sql) and not self._is_in_memory else None
         if method in ("write_text", "write_bytes") or dotted == "open":
             return self._write(call, is_open=dotted == "open")
         return (
@@ -90,12 +100,20 @@ class _Program:
             or self._reaches_out(call, dotted, method)
         )
 
+    def _sql(self, sql: str, method: str) -> str | None:
+        if reason := judge_sql(sql):
+            return reason
+        is_many = method == "executemany" or self._loops
+        return "deletes many rows" if is_many and sql.lstrip()[:6].lower() == "delete" else None
+
     def _deletes(self, call: ast.Call, dotted: str, method: str) -> str | None:
         owner = ast.unparse(call.func) if method in ("delete", "update") else ""
         if method == "delete" and (dotted.split(".", maxsplit=1)[0] in names.CLIENTS or ".query(" in owner):
             return "deletes"
         if method.startswith(names.TAKING_AWAY) and not method.startswith(names.NOT_TAKING_AWAY):
             return "deletes what a service keeps"
+        if method == "delete" and not call.args and not call.keywords:
+            return "deletes"
         if method in ("drop", "truncate") and _is_bare(call):
             return "drops or empties"
         if method == "remove" and any(keyword.arg == "force" for keyword in call.keywords):
@@ -197,6 +215,20 @@ class _Program:
             ):
                 return _text(first) or _UNSEEN
         return _UNSEEN
+
+
+def _overwrites_its_source(tree: ast.AST) -> str | None:
+    """`read_csv("a.csv")`, and `to_csv("a.csv")`: what was left out is gone."""
+    read: set[str] = set()
+    written: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
+            path = _text(node.args[0])
+            if path is not None and node.func.attr.startswith(("read_", "load", "open")):
+                read.add(path)
+            elif path is not None and node.func.attr.startswith(("to_", "save", "write_")):
+                written.add(path)
+    return "overwrites what it has read" if read & written else None
 
 
 def _hidden_attribute(call: ast.Call) -> str | None:

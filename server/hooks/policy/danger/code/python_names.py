@@ -24,6 +24,7 @@ CALLS: Final = _by_name(
         "opens a shell": "pty.spawn",
         "changes the registry": "winreg.DeleteKey winreg.SetValueEx",
         "runs a program": "os.execv",
+        "acts at the keyboard": "pyautogui.press pyautogui.hotkey pyautogui.click pyautogui.write pyautogui.typewrite keyboard.press keyboard.write",
     }
 )
 METHODS: Final = _by_name(
