@@ -7,13 +7,16 @@ from server.hooks.policy.danger.arguments.call import Call, call_of
 from server.hooks.policy.danger.arguments.commands import by_commands, by_hidden_commands
 from server.hooks.policy.danger.arguments.databases import by_mongo, by_redis, by_sql
 from server.hooks.policy.danger.arguments.flags import by_flags, is_dry
+from server.hooks.policy.danger.arguments.formats import by_formats
 from server.hooks.policy.danger.arguments.home import by_home
 from server.hooks.policy.danger.arguments.http import by_http
 from server.hooks.policy.danger.arguments.money import by_money
+from server.hooks.policy.danger.arguments.named_programs import by_named_program
 from server.hooks.policy.danger.arguments.orders import by_orders
 from server.hooks.policy.danger.arguments.paths import by_paths, writes
 from server.hooks.policy.danger.arguments.people import by_people
 from server.hooks.policy.danger.arguments.programs import by_code
+from server.hooks.policy.danger.arguments.scripts import by_scripts
 from server.hooks.policy.danger.names.judge import judge_name
 from server.hooks.policy.danger.names.kinds import Kind, kind_of
 from server.hooks.types import Permission
@@ -36,11 +39,14 @@ def _judge(tool: str, arguments: Any, depth: int) -> str | None:
     kind = kind_of(tool)
     if kind == "text":
         return by_paths(call) if writes(call) else None
-    return _by_kind(kind, call) or _by_arguments(call) or _by_inner_calls(call, depth)
+    return by_named_program(call) or _by_kind(kind, call) or _by_arguments(call) or _by_inner_calls(call, depth)
 
 
 def _by_arguments(call: Call) -> str | None:
-    reasons = (judge(call) for judge in (by_actions, by_flags, by_paths, by_people, by_home, by_money))
+    reasons = (
+        judge(call)
+        for judge in (by_mongo, by_scripts, by_formats, by_actions, by_flags, by_paths, by_people, by_home, by_money)
+    )
     return next((reason for reason in reasons if reason), None)
 
 
@@ -67,4 +73,4 @@ def _by_kind(kind: Kind, call: Call) -> str | None:
             return by_http(call)
         case "words":
             return by_orders(call) or by_http(call)
-    return by_http(call) or by_mongo(call) or by_hidden_commands(call)
+    return by_http(call) or by_hidden_commands(call)

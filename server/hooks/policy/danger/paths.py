@@ -15,7 +15,7 @@ _HOME_SETTINGS: Final = re.compile(
     r"|LaunchAgents|LaunchDaemons|\.bashrc|\.bash_profile|\.bash_logout|\.bash_login|\.profile|\.zshrc|\.zprofile|\.zshenv|\.xinitrc|\.xprofile"
     r"|\.netrc|\.pgpass|\.npmrc|\.pypirc|\.gitconfig|\.git/(?:hooks|config)|\.git-credentials|\.password-store|authorized_keys|known_hosts"
     r"|id_(?:rsa|ed25519|ecdsa|dsa)|crontabs?|cron\.d|sudoers(?:\.d)?|Startup|Start Menu[/\\]Programs[/\\]Startup|\.vscode/(?:tasks|settings)\.json"
-    r"|\.github/workflows|\.gitlab-ci\.yml|hosts|fstab|passwd|shadow|\.env|\.envrc|\.pam_environment|\.inputrc|\.vimrc|\.config/nvim|\.local/share/applications)(?:[/\\]|\Z)",
+    r"|\.github/workflows|\.gitlab-ci\.yml|hosts|fstab|passwd|shadow|\.env|\.envrc|\.pam_environment|\.inputrc|\.vimrc|\.config/nvim|\.claude(?!/(?:commands|agents|plans))|\.codex|\.gemini|\.cursor/(?:mcp\.json|rules|hooks\.json)|mcp\.json|\.mcp\.json|\.continue|\.config/(?:opencode|goose|git|pip|hypr|sway|i3)|PowerShell_profile\.ps1|pip\.conf|pip\.ini|\.yarnrc(?:\.yml)?|\.cargo/config(?:\.toml)?|\.husky|lefthook\.yml|\.pre-commit-config\.yaml|Jenkinsfile|\.local/share/applications)(?:[/\\]|\Z)",
     re.IGNORECASE,
 )
 _CLIMBS: Final = re.compile(r"(?:\.\.[/\\]){2,}")

@@ -3,6 +3,8 @@
 import re
 from typing import Final
 
+from server.hooks.policy.danger.lexicon.meanings import meanings
+from server.hooks.policy.danger.names.judge import judge_name
 from server.hooks.policy.danger.paths import is_private
 
 CHANGING: Final = ("POST", "PUT", "PATCH")
@@ -12,6 +14,8 @@ _TAKING_FIELD: Final = re.compile(
     r"\b\w{0,60}?(?:delete|remove|destroy|transfer|archive|disable|revoke|close|merge|drop|cancel|purge|unlink)\w{0,60}\s{0,9}[({]",
     re.IGNORECASE,
 )
+_FIELD: Final = re.compile(r"\b([A-Za-z_]\w{2,60})\s{0,9}[({]")
+_MAX_FIELDS: Final = 20
 _ACTING_URL: Final = re.compile(
     r"[/_?&=.:-](?:delete|remove|destroy|shutdown|reboot|restart|reset|factory[-_]?reset|_delete_by_query|_update_by_query|unsubscribe|logout_all|wipe|format|erase|purge"
     r"|transfer|pay|checkout|cancel|close|disable|revoke|unlock|terminate|drop|flush|stop|kill|deactivate|suspend|rollback|empty|clear|truncate|uninstall|ban|kick|withdraw|refund|send"
@@ -61,6 +65,13 @@ _CREDENTIALS_OF_A_CLOUD: Final = re.compile(
 )
 
 
+_QUERY: Final = re.compile(r"[?#]")
+_HOST: Final = re.compile(r"^\w+://[^/]*")
+_IS_NAME: Final = re.compile(r"[^\W\d][^\W]*(?:[-_.:][^\W\d]\w*){0,4}")
+_MAX_PATH_CHARS: Final = 300
+_TAKING_AWAY: Final = (("delete",), ("reset",), ("cancel",), ("resign",), ("off",), ("restart",), ("unlock",), ("pay",))
+
+
 def judge_request(method: str, url: str, body: str, *, is_http: bool = True) -> str | None:
     """`method`: in capitals, or empty where none is told; `body`: as text. `is_http`: the address alone may say it."""
     if method in ("DELETE", "PURGE"):
@@ -71,7 +82,7 @@ def judge_request(method: str, url: str, body: str, *, is_http: bool = True) -> 
         return "speaks to others in the user's name"
     if _mutates(body):
         return "deletes over GraphQL"
-    if (method or is_http) and _acts(method, url):
+    if (method or is_http) and (_acts(method, url) or _says(method, url)):
         return "does something for good over HTTP"
     return _changes(method, url, body) if method in CHANGING else None
 
@@ -80,7 +91,10 @@ def _mutates(body: str) -> bool:
     """GraphQL: a mutation one of whose fields takes something away."""
     text = body.replace("\\n", "\n")
     start = _MUTATION.search(text)
-    return start is not None and _TAKING_FIELD.search(text, start.end()) is not None
+    if start is None:
+        return False
+    fields = _FIELD.findall(text, start.end())[:_MAX_FIELDS]
+    return _TAKING_FIELD.search(text, start.end()) is not None or any(map(judge_name, fields))
 
 
 def holds_private_file(body: str) -> bool:
@@ -96,6 +110,17 @@ def _acts(method: str, url: str) -> bool:
         return not _SEARCH.search(url)
     is_get = method in ("", "GET") and not _SEARCH.search(url) and not _PROSE.search(url)
     return is_get and _ACTING_GET.search(url) is not None
+
+
+def _says(method: str, url: str) -> bool:
+    """A part of the path is an order in any language: `/kinder/118/loeschen`, `/guilds/7/prune`."""
+    address = _QUERY.split(url, maxsplit=1)[0]
+    if method not in (*CHANGING, "", "GET") or address.endswith(_PAGES) or _SEARCH.search(url) or _PROSE.search(url):
+        return False
+    last = [part for part in _HOST.sub("", address)[-_MAX_PATH_CHARS:].split("/") if part][-2:]
+    if method in CHANGING:
+        return any(judge_name(part) is not None for part in last if _IS_NAME.fullmatch(part))
+    return "?" in url and last != [] and meanings(last[-1])[:1] in _TAKING_AWAY and meanings(last[-1])[0] != last[-1]
 
 
 def _changes(method: str, url: str, body: str) -> str | None:

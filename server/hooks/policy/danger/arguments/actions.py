@@ -5,19 +5,20 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from server.hooks.policy.danger.arguments.call import Call
+from server.hooks.policy.danger.commands.line import judge_shell
+from server.hooks.policy.danger.commands.programs import is_service
 from server.hooks.policy.danger.lexicon.meanings import key_of
-from server.hooks.policy.danger.names.judge import judge_action, only_looks
+from server.hooks.policy.danger.names.judge import judge_action
 from server.hooks.policy.danger.names.kinds import kind_of
 
 _ACTIONS: Final = frozenset(
     "action actions op operation verb method command cmd call do tool function func fn procedure mutation cmdlet api subcommand service "
-    "rpc step endpoint directory tool_name operation_name action_type task intent directive act rest".split()
+    "rpc step directory page handling tool_name operation_name action_type task intent directive act rest".split()
 )
 _LINES: Final = ("command", "cmd", "commands")
 """Actions, but of tools that run command lines."""
 _JOBS: Final = frozenset(
-    "workflow pipeline job playbook runbook routine macro flow dag scene automation shortcut recipe preset mode workflow_name job_name "
-    "script_name stack_action lambda function_name".split()
+    "workflow pipeline job playbook runbook routine macro flow dag scene automation shortcut recipe preset mode stack_action lambda".split()
 )
 """What is started by its name."""
 _STARTING: Final = frozenset(
@@ -33,17 +34,18 @@ _STEPS: Final = frozenset(
 )
 _INPUTS: Final = ("input", "inputs", "arguments", "args", "params", "parameters", "payload", "data", "with", "kwargs")
 _CALLED: Final = ("tool", "tool_name", "function", "name", "call", "do", "service", "action", "type", "op", "method")
+_MAX_PARTS: Final = 6
 _MAX_INNER: Final = 50
 
 
 def by_actions(call: Call) -> str | None:
-    if only_looks(call.tool):
-        return None
     takes_lines = kind_of(call.tool) in ("shell", "code")
     for key, value in call.leaves:
         if takes_lines and key in _LINES:
             continue
-        if key in _ACTIONS or (key in _JOBS and not _STARTING.isdisjoint(call.words)):
+        if key in _ACTIONS or (
+            key.removesuffix("_name").removesuffix("_id") in _JOBS and not _STARTING.isdisjoint(call.words)
+        ):
             for item in value if isinstance(value, list) else (value,):
                 if isinstance(item, str) and (reason := _judge(call.tool, item)):
                     return reason
@@ -51,6 +53,11 @@ def by_actions(call: Call) -> str | None:
 
 
 def _judge(tool: str, action: str) -> str | None:
+    first, _, rest = action.partition(" ")
+    if rest and is_service(first):
+        return judge_shell(action)
+    if first.startswith("/") and not rest and action.count("/") < _MAX_PARTS:
+        action = action.rsplit("/", maxsplit=1)[-1]
     is_name = _NAME.fullmatch(action) is not None and not _ADDRESS.search(action)
     return judge_action(tool, action) if is_name else None
 

@@ -10,9 +10,6 @@ from server.hooks.policy.danger.code.python import judge_python
 from server.hooks.policy.danger.commands.line import RUNNER, judge_argv, judge_shell
 from server.hooks.policy.danger.sql import judge_sql, looks_like_sql
 
-_NAMING: Final = ("kubectl", "docker", "npm", "helm", "terraform", "aws", "gcloud", "az", "adb", "git")
-"""Programs whose tools take the arguments alone."""
-_BEHIND: Final = ("args", "command", "arguments", "cmd", "action", "operation", "subcommand")
 _TAKING_LINES: Final = frozenset("sh bash zsh echo python python3 node cmd powershell git grep printf".split())
 """Programs among whose arguments one may look like a command line."""
 _SQL_STARTS: Final = frozenset("select insert update delete drop truncate alter create grant".split())
@@ -26,7 +23,7 @@ _BEYOND_DOUBT: Final = re.compile(
 
 def by_commands(call: Call) -> str | None:
     """For tools that run commands."""
-    argv = _program_and_arguments(call.given) or _named_by_tool(call)
+    argv = _program_and_arguments(call.given)
     if argv:
         return judge_argv(argv)
     for key, value in call.leaves:
@@ -51,24 +48,6 @@ def _program_and_arguments(given: Mapping[str, Any]) -> list[str] | None:
         return None
     head = first.split() if " " in first and "/" not in first else [first]
     return [*head, *map(str, rest)]
-
-
-def _named_by_tool(call: Call) -> list[str] | None:
-    """`git` with `args`: the tool's name is the program."""
-    words, given = call.words, call.given
-    if "git" in words and isinstance(given.get("args"), (list, str)):
-        return ["git", *_words(given["args"])]
-    behind = next((given[key] for key in _BEHIND if isinstance(given.get(key), (list, str))), None)
-    for program in _NAMING:
-        if program in words and behind:
-            first = str(behind[0] if isinstance(behind, list) else behind.split(" ")[0])
-            if first != program:
-                return [program, *_words(behind)]
-    return None
-
-
-def _words(given: list[Any] | str) -> list[str]:
-    return given.split() if isinstance(given, str) else list(map(str, given))
 
 
 def _judge(key: str, value: Any) -> str | None:

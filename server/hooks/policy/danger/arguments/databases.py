@@ -1,5 +1,6 @@
 """Arguments that are statements of a database: SQL, Redis, MongoDB."""
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -9,7 +10,11 @@ from server.hooks.policy.danger.code.other import judge_code
 from server.hooks.policy.danger.commands.line import RUNNER
 from server.hooks.policy.danger.sql import judge_sql, looks_like_sql
 
-_PROGRAMS: Final = ("command", "script", "code", "query")
+_PROGRAMS: Final = ("command", "script", "code", "query", "file", "input", "eval", "expression", "js", "snippet")
+_REDIS_CALL: Final = re.compile(
+    r"redis\.p?call\(\s*['\"](?:del|unlink|flush\w*|rename\w*|expire\w*|pexpire\w*|config|migrate|[hsz]rem\w*|[lsz]?trim|[lsr]pop\w*|shutdown|restore)['\"]",
+    re.IGNORECASE,
+)
 _REDIS_KEYS: Final = ("argv", "command", "args", "cmd", "query", "commands", "line", "input")
 _REDIS: Final = frozenset(
     "flushall flushdb shutdown del unlink config debug slaveof replicaof script eval evalsha rename renamenx move migrate "
@@ -26,7 +31,14 @@ _MONGO: Final = frozenset(
 )
 
 
+_CHANGING: Final = frozenset("update delete remove modify replace upsert write patch edit set".split())
+_WHICH: Final = ("q", "filter", "where", "query", "selector", "criteria", "conditions")
+_OVERWRITING_STAGES: Final = ("$out", "$merge")
+
+
 def by_sql(call: Call) -> str | None:
+    if any(text == ":memory:" for _, text in call.texts()):
+        return None
     return next((reason for key, text in call.texts() if (reason := _statement(key, text))), None)
 
 
@@ -38,6 +50,8 @@ def _statement(key: str, text: str) -> str | None:
 
 
 def by_redis(call: Call) -> str | None:
+    if any(_REDIS_CALL.search(text) for _, text in call.texts()):
+        return "deletes keys or changes the server"
     for key, value in call.leaves:
         words = value if isinstance(value, list) else value.split() if isinstance(value, str) else []
         if key not in _REDIS_KEYS or not words:
@@ -52,6 +66,10 @@ def by_redis(call: Call) -> str | None:
 
 def by_mongo(call: Call) -> str | None:
     given = call.given
+    if not _CHANGING.isdisjoint(call.words) and any(given.get(key) in ({}, [], None) for key in _WHICH if key in given):
+        return "changes everything"
+    if any(key in _OVERWRITING_STAGES for key, _ in call.leaves):
+        return "overwrites a collection"
     command = given.get("command") or given.get("operation") or given.get("cmd")
     if not isinstance(command, Mapping):
         return None

@@ -4,13 +4,15 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from server.hooks.policy.danger.arguments.call import Call
+from server.hooks.policy.danger.lexicon.meanings import meanings
+from server.hooks.policy.danger.names.judge import judge_name
 from server.hooks.policy.danger.names.kinds import kind_of
 from server.hooks.policy.danger.verbs import DESTRUCTIVE
 from server.hooks.policy.redaction.words import words_of
 
 _LIVE: Final = frozenset("prod production live prd".split())
 _ENVIRONMENT_KEYS: Final = frozenset(
-    "env environment stage target_env deploy_env target_environment tier workspace".split()
+    "track lane slot env environment stage target_env deploy_env target_environment tier workspace".split()
 )
 _READING: Final = frozenset(
     "report dashboard metrics explain diff preview get list read show describe query search find fetch logs log status view tail check count lookup".split()
@@ -22,9 +24,11 @@ _SKIPPED: Final = frozenset(
 )
 _GUARDS: Final = frozenset(
     "mfa 2fa tfa encryption encrypted backup backups versioning monitoring logging audit firewall antivirus protection tls ssl "
-    "deletion_protection security waf verification authentication auth password_required".split()
+    "deletion_protection security waf sandbox confirmation approval approvals recording verification authentication auth password_required".split()
 )
-_GUARD_STATES: Final = frozenset("enabled enable active on required is_enabled".split())
+_GUARD_STATES: Final = frozenset("enabled enable active on required is_enabled enforced mandatory".split())
+_MONEY: Final = frozenset("spend spending budget cost costs price".split())
+_CAPS: Final = frozenset("limit cap max maximum budget".split())
 _KEPT: Final = frozenset("retention ttl expiry expiration keep".split())
 _LOADING: Final = frozenset(
     "ld_preload ld_library_path dyld_insert_libraries pythonpath pythonstartup node_options bash_env prompt_command path "
@@ -32,15 +36,35 @@ _LOADING: Final = frozenset(
 )
 """Variables that put other code into programs."""
 _DRY: Final = (
-    "dry_run dryRun dryrun simulate preview check_mode validate_only whatif what_if plan_only check_only draft is_draft noop explain"
+    "dry_run dryRun dryrun dry check simulate preview check_mode validate_only whatif what_if plan_only check_only draft is_draft noop explain"
 ).split()
+_DOING: Final = ("send", "publish", "submit", "execute", "apply", "post")
+_MODES: Final = ("mode", "modo", "modus", "status", "state", "action", "type")
+_DRAFTS: Final = (("draft",), ("dry", "run"), ("dryrun",), ("preview",), ("simulate",), ("simulation",))
 _FORCING: Final = frozenset(
     "permanent permanently force overwrite recursive purge purge_disks hard hard_delete delete_extraneous delete_extra wipe "
     "skip_trash no_backup skip_backup no_confirm skip_confirmation destroy erase truncate factory_reset delete_source "
     "remove_source mirror_delete cascade delete_after force_delete delete_all allow_data_loss i_am_sure disable_safety "
     "ignore_safety clobber prune make_public public skip_final_snapshot replace_existing unsafe reset drop_existing "
-    "if_exists_replace delete_missing delete_data kick discard_changes force_push rewrite_history no_undo irreversible replace "
+    "if_exists_replace delete_missing delete_data kick discard_changes force_push rewrite_history no_undo irreversible replace finalize irrevocable binding binding_offer privileged host_pid host_network hostpid hostnetwork allow_privileged "
     "is_admin is_superuser make_admin grant_admin".split()
+)
+_TAKING_AWAY: Final = (
+    "delete_",
+    "remove_",
+    "wipe_",
+    "erase_",
+    "purge_",
+    "destroy_",
+    "terminate_",
+    "revoke_",
+    "unlock_",
+    "disable_",
+    "uninstall_",
+    "reset_",
+)
+_UNASKED: Final = frozenset(
+    "auto_approve auto_approved autoapprove yolo skip_permissions dangerously_skip_permissions bypass_permissions no_confirm yes_to_all full_auto auto_confirm".split()
 )
 _NEEDS_MORE: Final = frozenset("force recursive public prune reset all replace".split())
 """They only say something about a tool that acts."""
@@ -67,9 +91,24 @@ _COUNTS: Final = frozenset("replicas desired_count desired_capacity num_nodes in
 _OVERWRITE_KEYS: Final = ("overwrite", "on_conflict", "if_exists", "conflict", "existing")
 _OVERWRITES: Final = ("all", "overwrite", "replace", "always", "yes", "true", "force")
 _SIGHT_KEYS: Final = ("visibility", "access", "acl", "sharing", "privacy", "audience")
+_SEEN: Final = frozenset("visibility privacy sharing acl audience".split())
+"""Parts of such names."""
 _EVERYBODY: Final = frozenset(
-    "public public_read everyone anyone world anyone_with_link anyone_with_the_link public_read_write all".split()
+    "public public_read everyone anyone anonymous external chiunque jeder anyone_can_view anyone_can_edit world anyone_with_link anyone_with_the_link public_read_write all".split()
 )
+_EXTENT_KEYS: Final = (
+    "apply_to",
+    "scope",
+    "targets",
+    "ids",
+    "items",
+    "services",
+    "users",
+    "selection",
+    "extent",
+    "match",
+)
+_EVERYTHING: Final = ("all", "*", "everyone", "everything", "tenant:*", "any")
 _RIGHTS_KEYS: Final = ("role", "permission", "permissions", "access_level", "level")
 _RIGHTS: Final = frozenset("admin owner administrator root superuser maintainer write_all full_control".split())
 _FORWARDING: Final = frozenset("rule rules filter filters forwarding mail email inbox calls mailbox".split())
@@ -77,8 +116,10 @@ _GIVING: Final = ("invite", "add", "set", "update", "create", "share", "change")
 
 
 def is_dry(given: Mapping[str, Any]) -> bool:
-    """The call says that it only tries."""
-    return any(given.get(key) is True for key in _DRY)
+    """The call says that it only tries, or that it writes a draft."""
+    if any(given.get(key) is True for key in _DRY) or any(given.get(key) is False for key in _DOING):
+        return True
+    return any(isinstance(mode := given.get(key), str) and meanings(mode) in _DRAFTS for key in _MODES)
 
 
 def by_flags(call: Call) -> str | None:
@@ -91,13 +132,28 @@ def by_flags(call: Call) -> str | None:
         name = "_".join(words_of(key))
         if reason := _by_guard(words, name, value):
             return reason
+        if value is True and name in _UNASKED:
+            return "leaves nobody to ask"
         if value is True and name in _FORCING and (name not in _NEEDS_MORE or _ACTING & set(words)):
             return f"`{key}` is on"
         if value == 0 and value is not False and name in _COUNTS and (_ACTING | {"scale"}) & set(words):
             return "stops something"
-        if isinstance(value, str) and (reason := _by_value(call, key, name, value.strip().lower())):
-            return reason
+        if (
+            value in (True, "all", "*", "everything")
+            and name not in _NEEDS_MORE
+            and _takes_away(name)
+            and kind_of(call.tool) != "text"
+        ):
+            return f"`{key}` is on"
+        for item in value if isinstance(value, list) else (value,):
+            if isinstance(item, str) and (reason := _by_value(call, key, name, item.strip().lower())):
+                return reason
     return None
+
+
+def _takes_away(name: str) -> bool:
+    """`remove_existing`, `delete_after_revoke`"""
+    return name.startswith(_TAKING_AWAY) and judge_name(name) is not None
 
 
 def _by_guard(words: tuple[str, ...], name: str, value: Any) -> str | None:
@@ -106,6 +162,14 @@ def _by_guard(words: tuple[str, ...], name: str, value: Any) -> str | None:
     if value is True and parts & _SKIPPING and parts & _SKIPPED:
         return f"`{name}` is on"
     is_guard = bool(parts & _GUARDS) or (name in _GUARD_STATES and not _GUARDS.isdisjoint(words))
+    if (
+        value is False
+        and name == "private"
+        and {"upload", "create", "publish", "push", "repo", "repository", "update", "set"}.intersection(words)
+    ):
+        return "shows to everybody"
+    if value is None and parts & _MONEY and parts & _CAPS:
+        return "spends without a limit"
     if value is False and is_guard and not _READING & set(words):
         return "switches a guard off"
     if value == 0 and value is not False and parts & _KEPT and not _READING & set(words):
@@ -118,6 +182,8 @@ def _by_value(call: Call, key: str, name: str, value: str) -> str | None:
     if value in ("0.0.0.0/0", "::/0") and not {"check", "describe"} & set(words):
         return "opens something to everybody"
     plain = value.replace("-", "_").replace(" ", "_")
+    if plain in _UNASKED or plain in ("bypasspermissions", "danger_full_access"):
+        return "leaves nobody to ask"
     if name in _ENVIRONMENT_KEYS and plain in _LIVE and not _READING & set(words):
         return "changes what others use"
     if (
@@ -130,8 +196,14 @@ def _by_value(call: Call, key: str, name: str, value: str) -> str | None:
         return f"`{key}` is {plain}"
     if name in _OVERWRITE_KEYS and plain in _OVERWRITES:
         return "overwrites"
-    if name in _SIGHT_KEYS and plain in _EVERYBODY:
+    if (name in _SIGHT_KEYS or _SEEN & set(name.split("_"))) and plain in _EVERYBODY:
         return "shows to everybody"
+    if "share" in words and plain in _EVERYBODY and plain != "all":
+        return "shows to everybody"
+    if name in _EXTENT_KEYS and plain in _EVERYTHING and _ACTING & set(words):
+        return "changes everything"
+    if "docker.sock" in value or value.startswith("/:/"):
+        return "reaches the host's files"
     if name in _RIGHTS_KEYS and plain in _RIGHTS and (_ACTING & set(words) or words[0] in _GIVING):
         return "gives rights away"
     return None

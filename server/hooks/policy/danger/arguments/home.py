@@ -1,14 +1,30 @@
-"""Things of a house: locks that open, guards that go off, heat without anybody there."""
+"""Things of a house or a car: locks that open, guards that go off, heat without anybody there."""
 
 import re
 from typing import Final
 
 from server.hooks.policy.danger.arguments.call import Call
+from server.hooks.policy.danger.lexicon.meanings import meanings
 
 _STATES: Final = ("off", "on", "open", "unlock", "disarm")
 """Said by the tool's name, where no argument does."""
-_STATE_KEYS: Final = ("service", "action", "state", "command", "value")
-_DEVICE_KEYS: Final = ("domain", "entity_id", "entity", "device", "target", "zone", "device_id", "appliance", "name")
+_STATE_KEYS: Final = ("service", "action", "state", "command", "call", "do", "value", "position", "set")
+_DEVICE_KEYS: Final = (
+    "domain",
+    "entity_id",
+    "entity",
+    "device",
+    "target",
+    "zone",
+    "device_id",
+    "appliance",
+    "name",
+    "thing",
+    "object",
+    "room",
+    "element",
+    "what",
+)
 _HEAT_KEYS: Final = frozenset(
     "temperature_c temperature target_temperature degrees celsius target_c target temp temp_c setpoint value".split()
 )
@@ -22,18 +38,26 @@ def _words(words: str) -> re.Pattern[str]:
 
 _HEATING: Final = _words("thermostat heating climate boiler sauna")
 _GUARDED: Final = _words(
-    "alarm lock door gate garage camera siren security smoke valve oven stove freezer fridge heater pump"
+    "alarm lock door gate garage camera siren security smoke valve oven stove freezer fridge heater pump safe trunk window sauna fireplace grill kiln iron "
+    "doorbell detector co2 childlock router modem nas server freezer breaker mains boiler"
 )
-_LOCKS: Final = _words("lock door gate garage cover")
-_GUARDS: Final = _words("alarm camera siren security smoke freezer fridge")
-_HAZARDS: Final = _words("oven stove heater valve gas siren")
-_OPENING: Final = frozenset("unlock open unlocked disarm alarm_disarm open_cover disarmed unlatch".split())
-_OFF: Final = frozenset("off turn_off disable disabled stop mute".split())
-_ON: Final = frozenset("on turn_on start preheat open".split())
+_LOCKS: Final = _words("lock door gate garage cover safe trunk")
+_GUARDS: Final = _words(
+    "alarm camera siren security smoke freezer fridge detector doorbell childlock router modem nas server breaker mains"
+)
+_HAZARDS: Final = _words("oven stove heater valve gas siren sauna fireplace grill kiln iron boiler")
+_OPENING: Final = frozenset(
+    "unlock open unlocked disarm alarm_disarm open_cover disarmed unlatch door_unlock unlock_doors release trunk_open remote_unlock set_cover_position".split()
+)
+_OFF: Final = frozenset(
+    "off turn_off disable disabled stop mute deactivate power_off switch_off shutdown pause snooze bypass silence".split()
+)
+_ON: Final = frozenset("on turn_on start preheat open ignite activate switch_on power_on".split())
 
 
 def by_home(call: Call) -> str | None:
-    what = " ".join(str(call.given.get(key, "")) for key in _DEVICE_KEYS) + " " + call.tool
+    named = " ".join(str(call.given.get(key, "")) for key in _DEVICE_KEYS) + " " + call.tool
+    what = f"{named} {' '.join(meanings(named))}"
     if _HEATING.search(what) and _is_hot(call):
         return "heat without anybody there"
     if not _GUARDED.search(what):
@@ -52,7 +76,8 @@ def _state(call: Call) -> str:
         return "on" if switch else "off"
     told = next((call.given[key] for key in _STATE_KEYS if call.given.get(key)), None)
     named = next((state for state in _STATES if state in call.words), "")
-    return str(told or named).lower()
+    state = str(told or named).lower().rsplit(".", maxsplit=1)[-1]
+    return state if state.isascii() else "_".join(meanings(state))
 
 
 def _is_hot(call: Call) -> bool:

@@ -17,6 +17,11 @@ ARGUMENTS: Final = ("args", "arguments", "argv", "params", "parameters")
 SQL: Final = frozenset("sql query statement statements queries cypher cql q script command body text stmt".split())
 SAID_TO_BE_SQL: Final = ("sql", "statement", "stmt", "ddl")
 NO_CODE: Final = frozenset("language timeout cwd description title filename path name".split())
+CODE: Final = frozenset(
+    "script code snippet macro lua groovy source cell program js javascript python ruby php perl expression expr eval src handler function_body plsql "
+    "powershell applescript gremlin aql pipeline_script startup_script user_data userdata cloud_init inline".split()
+)
+"""A program, whatever the tool is called."""
 ORDERS: Final = frozenset(
     "text task prompt instruction instructions goal order message query request command objective say utterance job input".split()
 )

@@ -26,6 +26,9 @@ _ORDERS: Final = tuple(
         (r"\bdeleting (?:all|every\w*|them|it)\b|\breset (?:the |my )?(?:\w+ ){0,2}(?:router|phone|device|computer|laptop|tablet|password|server|database)\b", "deletes or resets"),
         (r"\b(?:send|tell|give|forward|share|email)\b[^.?]{0,30}\b(?:password|passwords|pin|credentials|api keys?|private key|credit card|bank details)\b", "gives secrets away"),
         (r"\b(?:give|grant) (?:\w+ ){1,4}(?:admin|root|access|rights|permissions?)\b|\bmake (?:\w+ ){1,4}(?:public|an? admin\w*)\b|\bshare (?:my |the )?(?:password|keys?|credentials|location)\b", "gives access away"),
+        (r"\b(?:remove|clean (?:up|out)|clear(?: out)?|sweep|get rid of|throw out|trim|prune|reclaim)\b[^.?!]{0,60}\b(?:unused|old|stale|everything|whatever|anything|all|every|duplicates?|orphan\w*|looks|inactive)\b", "deletes"),
+        (r"\b(?:download|fetch|curl|wget|get)\b[^?]{0,120}\b(?:execute|run|install|launch|start) (?:it|them|that|this)\b|\b(?:execute|run|install) [^?]{0,60}https?://|\bwith (?:sudo|root|admin)\b|\b(?:do not|don't|without) ask\w*\b|\bignor(?:e|ing) (?:all |the |any )?(?:warnings?|errors?|safety|checks?)\b", "acts without asking, or runs a stranger's code"),
+        (r"\b(?:sign|register|enrol|apply) (?:me|us) (?:up )?(?:for|in)\b|\b(?:confirm|accept|decline|reject) (?:all|every|the|their|his|her)\b|\bmake (?:a |the )?(?:payment|reservation|booking|purchase)\b|\bsubmit (?:the |my |our )\b", "binds the user"),
         # German
         (r"\b(?:lösch|loesch|entfern|vernicht|formatier|überschreib|deinstallier|leere?\b|wirf)\w*\b(?!\s*\?)|setz\w* .{0,40}zurück|\bzurücksetzen\b", "deletes"),
         (r"\b(?:überweis|ueberweis|bezahl|kauf|bestell|buch|spend|verkauf|zahl)(?:e|t|en|st)?\b", "spends money"),

@@ -7,17 +7,32 @@ from server.hooks.policy.danger.arguments import keys
 from server.hooks.policy.danger.arguments.call import Call
 from server.hooks.policy.danger.paths import is_private, is_protected, is_scratch
 
-_SENDING: Final = frozenset("upload send share attach post publish email transfer paste".split())
+_SENDING: Final = frozenset(
+    "upload send share attach post publish email mail transfer paste push commit import".split()
+)
 _WRITING: Final = frozenset(
-    "write append edit create save put patch update upload download move copy rename e?xtract unzip unpack replace symlink "
+    "write append edit create save put patch update upload download move copy rename e?xtract unzip unpack replace symlink conf config configure "
     "link insert install touch overwrite store e?xport chmod permissions set modify".split()
 )
-_REPLACING: Final = frozenset("write overwrite save replace put".split())
+_REPLACING: Final = frozenset("write overwrite save replace put edit update set".split())
 _KEEPING: Final = frozenset("append create".split())
 _SOURCES: Final = ("from", "source", "src", "url")
 _NAMES: Final = ("name", "to", "uri")
 """May be a path."""
-_FILES: Final = ("path", "file", "filename", "file_path")
+_FILES: Final = (
+    "path",
+    "file",
+    "filename",
+    "file_path",
+    "page",
+    "document",
+    "doc",
+    "note",
+    "key",
+    "document_id",
+    "page_id",
+    "id",
+)
 _MAX_PATH_CHARS: Final = 300
 
 

@@ -4,11 +4,12 @@ import re
 from typing import Any, Final
 
 from server.hooks.policy.danger.arguments.call import Call
+from server.hooks.policy.danger.arguments.statements import judge_statement
 
 _LOOKING: Final = frozenset("draft drafts label search read list".split())
 _SPEAKING: Final = frozenset(
     "send post message sms email mail notify reply broadcast invite share publish announce slack discord telegram teams "
-    "whatsapp chat call phone dial comment forward".split()
+    "whatsapp signal matrix messenger line wechat viber threema imessage telegraph chat call phone dial comment forward letter fax pec twilio vonage newsletter campaign mailing imap smtp".split()
 )
 _POSTING: Final = frozenset("post publish share".split())
 _CALLING: Final = frozenset("call phone dial sms".split())
@@ -21,30 +22,31 @@ _NETWORK_KEYS: Final = ("platform", "network", "site", "service", "to", "where",
 _WHO: Final = frozenset(
     "to cc bcc recipients channel channels numbers audience group list target chat room members segment attendees recipient users".split()
 )
+_GROUPS: Final = frozenset("group channel chat room chat_name space forum topic team".split())
+"""Where several people read."""
 _FILES: Final = ("attachments", "attachment", "files", "attach")
-_SAYING: Final = ("text", "body", "subject", "message", "content")
+_SAYING: Final = ("text", "body", "subject", "message", "content", "caption", "title")
 _MANY: Final = 10
 _EVERYBODY: Final = re.compile(
     r"(?:^|[^a-z])(?:all|everyone|everybody|all[-_. ]?(?:staff|hands|users|customers|employees|company|members|team)|company|staff|press|list|newsletter"
-    r"|subscribers|customers|here|channel|general|announcements?|public|world|broadcast|\*|alle|tous|todos|全体|所有人|全员|全社員)(?:[^a-z]|$)"
+    r"|subscribers|customers|here|channel|general|announcements?|public|world|broadcast|\*|alle|alla|allen|tous|todos|tutti|todas|wszyscy|wszystkich|все|всем|всi|全体|所有人|全员|全社員|みなさん|전체|mailinglist|verteiler|announce|staff|team|board|vorstand|presse|media|redaktion)(?:[^a-z]|$)"
     r"|@all|@channel|@here|@everyone|<!(?:channel|here|everyone)>|all_",
     re.IGNORECASE,
 )
 _MENTIONS_ALL: Final = re.compile(r"<!(?:channel|here|everyone)>|@(?:everyone|channel|here|all)\b")
-_FOR_GOOD: Final = re.compile(
-    r"\b(?:i quit|i resign|resignation|we are bankrupt|fraud|you(?:'re| are) fired|password|passwort|passcode|2fa|one-time code|the code is"
-    r"|verification code|pin is|iban|credit card|kündige|kündigung)\b",
-    re.IGNORECASE,
-)
 # emergency numbers and those at a price
 _DEAR_NUMBER: Final = re.compile(
     r"^\+?(?:112|911|999|110|119|000|15|17|18|101|102|103|108|100|113|118|190|192|193)$|^\+?(?:1?900|0900|0190|\+49900|0137)"
 )
+_NUMBER: Final = re.compile(r"\s*(?:\+|00|tel:)\d[\d\s()/-]{5,20}\Z")
+_INVITED: Final = ("attendees", "invitees", "guests", "participants")
 _BETWEEN_DIGITS: Final = re.compile(r"[\s()/-]")
 
 
 def by_people(call: Call) -> str | None:
     words = frozenset(call.words)
+    if any(key in _INVITED and _reaches("to", value, is_mail=False, is_group=False) for key, value in call.leaves):
+        return "speaks to many"
     if words & _LOOKING or not words & _SPEAKING:
         return None
     if words & _POSTING and any(key in _NETWORK_KEYS and _is_network(value) for key, value in call.leaves):
@@ -52,7 +54,13 @@ def by_people(call: Call) -> str | None:
     if words & _CALLING and any(_is_dear(value) for _, value in call.leaves):
         return "calls for help, or at a price"
     is_mail = bool(words & _MAILING)
-    return next((reason for key, value in call.leaves if (reason := _reaches(key, value, is_mail=is_mail))), None)
+    is_group = not _GROUPS.isdisjoint(call.given) or any(_is_group(value) for key, value in call.leaves if key in _WHO)
+    reasons = (_reaches(key, value, is_mail=is_mail, is_group=is_group) for key, value in call.leaves)
+    return next((reason for reason in reasons if reason), None)
+
+
+def _is_group(value: Any) -> bool:
+    return isinstance(value, list) and len(value) > 1
 
 
 def _is_network(value: Any) -> bool:
@@ -63,8 +71,10 @@ def _is_dear(value: Any) -> bool:
     return isinstance(value, (str, int)) and bool(_DEAR_NUMBER.match(_BETWEEN_DIGITS.sub("", str(value))))
 
 
-def _reaches(key: str, value: Any, *, is_mail: bool) -> str | None:
+def _reaches(key: str, value: Any, *, is_mail: bool, is_group: bool) -> str | None:
     items = value if isinstance(value, list) else [value]
+    if key in _WHO and len(items) > 2 and all(isinstance(i, str) and _NUMBER.match(i) for i in items):
+        return "speaks to many"
     if key in _WHO and (len(items) > _MANY or any(isinstance(i, str) and _EVERYBODY.search(i) for i in items)):
         return "speaks to many"
     if key in _FILES and is_mail and any(items):
@@ -72,6 +82,5 @@ def _reaches(key: str, value: Any, *, is_mail: bool) -> str | None:
     if key in _SAYING and isinstance(value, str):
         if _MENTIONS_ALL.search(value):
             return "speaks to many"
-        if _FOR_GOOD.search(value):
-            return "says what cannot be taken back"
+        return judge_statement(value, is_to_others=is_group)
     return None

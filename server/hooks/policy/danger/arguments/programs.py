@@ -27,7 +27,7 @@ def by_code(call: Call) -> str | None:
             reasons = (judge_code(item, RUNNER) for item in value if isinstance(item, str))
             reason = next((reason for reason in reasons if reason), None)
         elif isinstance(value, str) and key not in keys.NO_CODE:
-            reason = _program(value, language, words)
+            reason = judge_program(value, language, words)
         else:
             reason = None
         if reason:
@@ -35,7 +35,8 @@ def by_code(call: Call) -> str | None:
     return None
 
 
-def _program(text: str, language: str, words: frozenset[str]) -> str | None:
+def judge_program(text: str, language: str, words: frozenset[str]) -> str | None:
+    """`words`: of the tool's name; they may tell the language where `language` is empty."""
     if language in _SHELL_LANGUAGES:
         return judge_shell(text)
     if language == "sql":

@@ -19,7 +19,7 @@ _REDIS: Final = frozenset("redis valkey memcached etcd".split())
 _CODE: Final = frozenset(
     "python python3 ipython jupyter notebook javascript js node nodejs typescript perl php ruby rust r lua lisp osascript "
     "applescript eval repl interpreter playground code julia matlab groovy scala kotlin go java deno bun swift haskell elixir "
-    "cell csharp cs dotnet cpp clang evaluate".split()
+    "cell irb pry rails tinker jshell vba vbscript mongosh gremlin csharp cs dotnet cpp clang evaluate".split()
 )
 _NO_CODE: Final = frozenset("shell bash review search".split())
 _HTTP: Final = frozenset(

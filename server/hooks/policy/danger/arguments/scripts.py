@@ -1,0 +1,38 @@
+"""Programs as text among the arguments of any tool, told by the name they stand under."""
+
+import re
+from typing import Final
+
+from server.hooks.policy.danger.arguments import keys
+from server.hooks.policy.danger.arguments.call import Call
+from server.hooks.policy.danger.arguments.programs import judge_program
+from server.hooks.policy.danger.commands.line import judge_shell
+from server.hooks.policy.danger.names.kinds import kind_of
+from server.hooks.policy.danger.sql import is_sql_beyond_doubt, judge_sql
+
+_FILE_OF_CODE: Final = re.compile(
+    r"\w\.(?:py|js|mjs|ts|go|rb|php|lua|pl|rs|java|kt|groovy|swift|cs|ps1|sh|bash|r)\Z", re.IGNORECASE
+)
+_STARTING: Final = ("then_run", "run", "execute", "executable", "enable", "start", "and_run", "autostart")
+"""What is written is run."""
+_SHELL_SCRIPT: Final = re.compile(r"\A\s*(?:#!\s*/\S*(?:/env )?\s*(?:ba|z|da|k)?sh\b|set -[eux])")
+
+
+def by_scripts(call: Call) -> str | None:
+    is_code = kind_of(call.tool) == "code"
+    starts = any(call.given.get(key) is True for key in _STARTING)
+    for key, text in call.texts():
+        if key in keys.TEXTS and not (starts and key in keys.CONTENTS):
+            continue
+        if is_sql_beyond_doubt(text) and (reason := judge_sql(text)):
+            return reason
+        is_written = key in keys.CONTENTS and not starts
+        if _SHELL_SCRIPT.match(text) and not is_written and (reason := judge_shell(text)):
+            return reason
+        if not is_code and (key in keys.CODE or _FILE_OF_CODE.search(key)) and (reason := _judge(call, text)):
+            return reason
+    return None
+
+
+def _judge(call: Call, text: str) -> str | None:
+    return judge_program(text, str(call.given.get("language", "")).lower(), frozenset(call.words))
