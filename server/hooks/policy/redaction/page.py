@@ -58,10 +58,6 @@ class Page:
         return frozenset(self._tokens)
 
     @cached_property
-    def low_words(self) -> frozenset[str]:
-        return frozenset(self._low_index.split())
-
-    @cached_property
     def _index(self) -> str:
         """Each word once."""
         return f" {' '.join(self.words)} "
@@ -74,6 +70,10 @@ class Page:
     def long_words(self) -> list[str]:
         """Each word of at least 16 characters, once."""
         return [word for word in self.words if len(word) >= LONG] if self._has_long_word else []
+
+    def has_word(self, word: str) -> bool:
+        """Whether `word`, which is in small letters, is one of the words, in any case."""
+        return f" {word} " in self._low_index
 
     def words_with(self, part: str) -> Iterator[str]:
         """Each word that holds `part`, which is in small letters; as it is written."""

@@ -55,3 +55,11 @@ def test_long_words_are_those_of_sixteen_characters() -> None:
 )
 def test_a_text_without_anchor_and_long_word_is_bare(held: Held, *, is_bare: bool) -> None:
     assert Page("monkey", held).is_bare is is_bare
+
+
+def test_a_page_has_its_words_in_any_case_and_not_their_parts() -> None:
+    page = page_of("Backup-Codes: ADMIN:x")
+
+    assert page.has_word("backup-codes")
+    assert page.has_word("admin")
+    assert not page.has_word("backup")

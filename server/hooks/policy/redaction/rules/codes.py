@@ -98,8 +98,8 @@ def _windows(page: Page) -> Iterator[tuple[int, int]]:
 def _anchors(page: Page) -> Iterator[int]:
     """Where a word stands that may mean such a code."""
     wanted = {word for end in page.held & _ENDS for word in page.words_with(end) if _is_code_word(word)}
-    if whole := page.held & _WHOLE:
-        wanted |= {word for low in whole & page.low_words for word in page.words_with(low) if _is_code_word(word)}
+    whole = [word for word in page.held & _WHOLE if page.has_word(word)]
+    wanted |= {word for low in whole for word in page.words_with(low) if _is_code_word(word)}
     if wanted:
         yield from (at for at, _ in page.places(wanted))
     for word in page.held & _FOREIGN:

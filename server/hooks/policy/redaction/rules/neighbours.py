@@ -105,7 +105,7 @@ def pair_spans(page: Page) -> Iterator[Span]:
         if _USER.search(head) and is_plausible(match["s"], is_quoted=False) and has_digit(match["s"]):
             yield Span(match.start("s"), match.end("s"), "login")
     for user in page.held & _ADMINS:
-        if user[:-1] in page.low_words:
+        if page.has_word(user[:-1]):
             for match in matches(page, user, _ADMIN_AND):
                 if is_plausible(match["s"], is_quoted=False):
                     yield Span(match.start("s"), match.end("s"), "login")
