@@ -11,9 +11,11 @@ from urllib.parse import urlsplit, urlunsplit
 import websockets
 
 from server.talk.client import Output, TalkClient
-from server.talk.sound import Loudspeaker, SoundError, WavWriter, microphone_frames, wav_frames, wav_rate
+from server.talk.devices import WANTED_RATE, Loudspeaker, microphone_frames, microphone_rate, sounddevice
+from server.talk.sound import SoundError, WavWriter, wav_frames, wav_rate
 
-MICROPHONE_RATE: Final = 16_000
+_MAX_AHEAD_MS: Final = 300
+"""Sound that has come and was not heard: what an interruption takes for heard though it was not."""
 _STOPS_AFTER_S: Final = 60.0
 
 
@@ -58,7 +60,7 @@ def _address(text: str) -> str:
 
 
 async def _talk(options: argparse.Namespace) -> None:
-    rate = MICROPHONE_RATE if options.wav is None else wav_rate(options.wav)
+    rate = _rate(options)
     output = _output(options)
     client = await TalkClient.connect(
         options.url,
@@ -78,10 +80,16 @@ async def _talk(options: argparse.Namespace) -> None:
         await reader
 
 
+def _rate(options: argparse.Namespace) -> int:
+    if options.wav is not None:
+        return wav_rate(options.wav)
+    return microphone_rate(sounddevice()) if options.mic else WANTED_RATE
+
+
 def _output(options: argparse.Namespace) -> Output | None:
     if options.save is not None:
         return WavWriter(options.save)
-    return Loudspeaker() if options.mic else None
+    return Loudspeaker(sounddevice()) if options.mic else None
 
 
 async def _converse(client: TalkClient, options: argparse.Namespace, rate: int) -> None:
@@ -93,8 +101,12 @@ async def _converse(client: TalkClient, options: argparse.Namespace, rate: int) 
         await client.say(options.say)
         await client.quiet()
     elif options.mic:
-        await client.configure(input={"format": "pcm16", "sample_rate": rate})
-        await client.speak(microphone_frames(rate))
+        await client.configure(
+            input={"format": "pcm16", "sample_rate": rate},
+            output={"format": "pcm16", "max_ahead_ms": _MAX_AHEAD_MS},
+        )
+        print("[speak; Ctrl-C ends it. Use headphones, or it hears itself]")
+        await client.speak(microphone_frames(sounddevice(), rate))
     else:
         while line := await asyncio.to_thread(_read_line):
             await client.say(line)

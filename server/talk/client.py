@@ -25,6 +25,11 @@ class Output(Protocol):
 
     def write(self, pcm: bytes) -> None: ...
 
+    def pause(self) -> None:
+        """Keep the place."""
+
+    def resume(self) -> None: ...
+
     def cut(self) -> None: ...
 
     def close(self) -> None: ...
@@ -73,7 +78,11 @@ class TalkClient:
         return cls(socket, show=show, output=output, approves=approves)
 
     async def run(self) -> None:
-        """Read until the connection is closed. Raises ConnectionError where the server takes nobody without a login."""
+        """Read until the connection is closed.
+
+        Raises ConnectionError where the server takes nobody without a login, and what the output
+        raises; then the connection is closed, so that nobody waits for it any longer.
+        """
         try:
             async for message in self._socket:
                 if isinstance(message, bytes):
@@ -88,6 +97,7 @@ class TalkClient:
         finally:
             self._is_over = True
             self._is_quiet.set()
+            await self._socket.close()
             if not self._ready.done():
                 self._ready.set_exception(self._gone())
                 self._ready.exception()  # it may be that nobody asks
@@ -105,10 +115,13 @@ class TalkClient:
         await self._send("chat", messages=self.history.messages)
 
     async def speak(self, frames: AsyncGenerator[bytes, None]) -> None:
-        """Send sound until it ends."""
+        """Send sound until it ends. Raises ConnectionError when nobody is there to hear it."""
         async with aclosing(frames) as sound:
             async for pcm in sound:
-                await self._socket.send(pcm)
+                try:
+                    await self._socket.send(pcm)
+                except websockets.ConnectionClosed as error:
+                    raise self._gone() from error
 
     async def quiet(self) -> None:
         """Wait until no turn runs. Raises ConnectionError when none will end any more."""
@@ -133,6 +146,10 @@ class TalkClient:
         match frame["type"]:
             case "ready" if not self._ready.done():
                 self._ready.set_result(frame)
+            case "speech_detected" if self._output is not None:
+                self._output.pause()
+            case "speech_rejected" if self._output is not None:
+                self._output.resume()
             case "speech_started":
                 if self._output is not None:
                     self._output.cut()

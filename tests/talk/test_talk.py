@@ -1,11 +1,12 @@
 """server/talk: the client and its command line, against a session behind a real socket."""
 
 import asyncio
+import json
 import os
 import subprocess
 import sys
 import wave
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -84,13 +85,19 @@ class Speakers:
 
     def __init__(self) -> None:
         self.heard = bytearray()
-        self.cuts = 0
+        self.pauses = self.resumes = self.cuts = 0
 
     def open(self, sample_rate: int) -> None:
         assert sample_rate == RATE
 
     def write(self, pcm: bytes) -> None:
         self.heard += pcm
+
+    def pause(self) -> None:
+        self.pauses += 1
+
+    def resume(self) -> None:
+        self.resumes += 1
 
     def cut(self) -> None:
         self.cuts += 1
@@ -176,7 +183,7 @@ async def test_spoken_words_start_a_turn_and_what_plays_is_cut() -> None:
             await client.quiet()
             await asyncio.sleep(0.01)
 
-    assert speakers.cuts == 1
+    assert (speakers.pauses, speakers.resumes, speakers.cuts) == (1, 0, 1)
     assert [m["content"] for m in client.history.messages] == ["what time is it", "Good day."]
     assert [f["type"] for f in frames if f["type"] == "notice"] == [], "the history came in time"
 
@@ -209,6 +216,50 @@ async def test_a_server_that_goes_away_leaves_nobody_waiting() -> None:
         await client.say("drop me")
         with pytest.raises(ConnectionError, match="closed the connection"):
             await client.quiet()
+
+
+async def test_speakers_that_fail_end_the_conversation() -> None:
+    class Broken(Speakers):
+        def open(self, sample_rate: int) -> None:
+            raise SoundError("the loudspeaker is gone")
+
+    async with server(FakeAgent([[*say("Hello."), Pause()]])) as url:
+        client = await TalkClient.connect(url, token=None, show=lambda _: None, output=Broken())
+        reader = asyncio.create_task(client.run(), name="reader")
+        await client.say("hi")
+        with pytest.raises(ConnectionError, match="closed the connection"):
+            await client.quiet()
+        with pytest.raises(SoundError, match="gone"):
+            await reader
+
+
+async def test_a_noise_only_holds_the_sound_for_a_moment() -> None:
+    async def talk(socket: ServerConnection) -> None:
+        for kind in ("speech_detected", "speech_rejected"):
+            await socket.send(json.dumps({"type": kind, "utterance": "u1"}))
+
+    speakers = Speakers()
+    async with listening(talk) as port:
+        client = await TalkClient.connect(f"ws://localhost:{port}", token=None, show=lambda _: None, output=speakers)
+        await client.run()
+
+    assert (speakers.pauses, speakers.resumes, speakers.cuts) == (1, 1, 0)
+
+
+async def test_a_microphone_ends_with_the_connection() -> None:
+    async def microphone() -> AsyncGenerator[bytes, None]:
+        while True:
+            yield bytes(640)
+            await asyncio.sleep(0)
+
+    async def leave(socket: ServerConnection) -> None:
+        await socket.close()
+
+    async with listening(leave) as port:
+        client = await TalkClient.connect(f"ws://localhost:{port}", token=None, show=lambda _: None, output=None)
+        with pytest.raises(ConnectionError, match="the server has closed the connection"):
+            await client.speak(microphone())
+        await client.close()
 
 
 async def test_a_turn_that_is_refused_leaves_nobody_waiting() -> None:
