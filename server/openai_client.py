@@ -76,6 +76,7 @@ class OpenAIClient:
             headers["Connection"] = "close"
         self._headers = httpx2.Headers(headers)
         self._json_headers = httpx2.Headers({**headers, "Content-Type": "application/json"})
+        self._urls: dict[str, httpx2.URL] = {}  # by path: we ask for a handful
 
     async def aclose(self) -> None:
         """Close every connection."""
@@ -100,6 +101,13 @@ class OpenAIClient:
         """
         return self._answer("POST", path, headers=self._json_headers, content=msgspec.json.encode(body))
 
+    def _url(self, path: str) -> "httpx2.URL":
+        import httpx2
+
+        if (url := self._urls.get(path)) is None:
+            url = self._urls[path] = httpx2.URL(path if "://" in path else self._base_url + path)
+        return url
+
     async def _body(self, method: str, path: str, **parts: Any) -> bytes:
         async with self._answer(method, path, **parts) as response:
             with _broken_off():
@@ -109,9 +117,9 @@ class OpenAIClient:
     async def _answer(self, method: str, path: str, **parts: Any) -> "AsyncIterator[httpx2.Response]":
         import httpx2
 
-        url = path if "://" in path else self._base_url + path
         with _broken_off():
-            request = httpx2.Request(method, url, extensions=self._extensions, **parts)
+            request = httpx2.Request(method, self._url(path), extensions=self._extensions, **parts)
+            request.read()  # a form leaves in one write, not in a dozen
             response = await self._http.send(request, stream=True)
         try:
             if not response.is_success:
