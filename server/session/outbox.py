@@ -147,6 +147,7 @@ class Outbox:
             else:
                 self._wake = asyncio.get_running_loop().create_future()
                 await self._wake
+                await asyncio.sleep(0)  # a write takes time: what else is due goes first, and what it says goes along
 
     async def _write_some(self) -> None:
         for _ in range(_BATCH):

@@ -67,6 +67,21 @@ async def test_everything_leaves_in_the_order_it_was_put() -> None:
     assert socket.closed == (1001, "going away")
 
 
+async def test_what_is_due_with_a_message_goes_before_it_is_written() -> None:
+    socket = FakeSocket()
+    outbox = Outbox(socket)
+
+    async def begin() -> bool:
+        return bool(socket.sent)
+
+    async with running(outbox):
+        await asyncio.sleep(0)  # it waits for something to do
+        outbox.put(Kind.TEXT, b"said")
+        was_written = await asyncio.create_task(begin(), name="begun after it")
+
+    assert not was_written
+
+
 async def test_nothing_is_taken_after_finish() -> None:
     socket = FakeSocket()
     outbox = Outbox(socket)
