@@ -223,12 +223,12 @@ class Hearing:
 
     def _end_utterance(self, event: Stopped) -> None:
         self._speaking = None
-        self._replies.stopped(event.utterance, event.audio_ms)
         early, self._early = self._early, None
         if early is None or not event.is_paused_audio:
             if early is not None:
                 early.cancel()
             early = self._begin(self._recognize(event.utterance, event.audio), f"recognition {event.utterance}")
+        self._replies.stopped(event.utterance, event.audio_ms)  # after it was begun: telling takes time, too
         ending = _Ending(utterance=event.utterance, stopped_s=self._now_s() - event.silence_ms / 1000)
         before = self._endings[-1].task if self._endings else None
         self._endings.append(ending)
