@@ -16,6 +16,7 @@ _FOREIGN: Final = frozenset("código код xác 验证码 驗證碼 認証コ�
 ANCHORS: Final = (*_ENDS, *_WHOLE, *_FOREIGN)
 _BEFORE_CHARS: Final = 64
 _BEHIND_CHARS: Final = 56
+_DIGIT: Final = re.compile(r"\d")  # most stretches have none, which is told five times as fast
 _DIGITS: Final = re.compile(r"(?<![\w.])(?:\d{4,8}(?!\w)|\d{1,4}[ -]\d{2,4}(?!\w))|[^\x00-\x7f]\d{4}|\d{4}[^\x00-\x7f]")
 _CODE_NEAR: Final = re.compile(
     r"(?P<b>(?:telegram|whatsapp|facebook|google|instagram|microsoft|apple|amazon|paypal|uber|discord|steam|twitter|linkedin|github|tiktok|door|gate|alarm|schließfach|garten|keller|büro|office|building|room|vault|bike|lock|safe|entry|garage|voicemail|tür|haus|tor|tresor|verification|security|log-?in|sign-?in|one[- ]time|confirmation|authenti\w+|2fa|access|pairing|sms|"
@@ -74,7 +75,7 @@ _SHAPES: Final = (
 def code_spans(page: Page) -> Iterator[Span]:
     text = page.text
     for start, end in _windows(page):
-        if not _DIGITS.search(text, start, end):
+        if not _DIGIT.search(text, start, end) or not _DIGITS.search(text, start, end):
             continue
         for shape in _SHAPES:
             for match in shape.finditer(text, start, end):
