@@ -12,7 +12,7 @@ _metadata: Final = sa.MetaData()
 _ROW_ID: Final = BigInteger().with_variant(Integer, "sqlite")  # SQLite counts up only what is declared INTEGER
 _LOCK_KEY: Final = 0x5041524C4559  # "PARLEY": PostgreSQL's advisory lock of whoever migrates
 
-numbers: Final = Table(  # named counters: `schema`, `documents`
+numbers: Final = Table(  # named counters: `schema`, `documents`, `questions`
     "parley_numbers",
     _metadata,
     Column("name", String(32), primary_key=True),
@@ -78,13 +78,40 @@ approvals: Final = Table(
     UniqueConstraint("user", "key"),
 )
 
+questions: Final = Table(
+    "parley_questions",
+    _metadata,
+    Column("id", String(32), primary_key=True),
+    Column("user", String(256), nullable=False, index=True),
+    Column("asker", String(32), nullable=False, index=True),
+    Column("body", Text, nullable=False),
+    Column("until_us", BigInteger, nullable=False),
+    Column("revision", BigInteger, nullable=False, index=True),  # counts the writes of all questions, in commit order
+    Column("answer", Text),
+    Column("answered_by", String(32)),
+    Column("outcome", Text),
+    Column("settled_us", BigInteger),
+)
+
+askers: Final = Table(  # processes that ask
+    "parley_askers",
+    _metadata,
+    Column("id", String(32), primary_key=True),
+    Column("until_us", BigInteger, nullable=False),  # its lease
+)
+
 
 def _first(connection: sa.Connection) -> None:
-    _metadata.create_all(connection)
+    _metadata.create_all(connection, tables=[documents, audit, audit_days, approvals])
+
+
+def _questions(connection: sa.Connection) -> None:
+    _metadata.create_all(connection, tables=[questions, askers])
+    connection.execute(sa.insert(numbers).values(name="questions", value=0))
 
 
 # Each brings a database one version on, in one transaction with the others that it still needs.
-MIGRATIONS: Final[Sequence[Callable[[sa.Connection], None]]] = (_first,)
+MIGRATIONS: Final[Sequence[Callable[[sa.Connection], None]]] = (_first, _questions)
 
 
 def migrate(connection: sa.Connection) -> None:

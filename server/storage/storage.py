@@ -14,6 +14,7 @@ from server.storage.approvals import ApprovalTable
 from server.storage.audit_log import AuditLog
 from server.storage.database import Database
 from server.storage.documents import DocumentStore
+from server.storage.questions import QuestionTable
 
 logger = logging.getLogger(__name__)
 
@@ -27,6 +28,7 @@ class Storage:
         self.database = Database(settings, folder)
         self.documents = DocumentStore(self.database)
         self.approvals = ApprovalTable(self.database)
+        self.questions = QuestionTable(self.database)
         self.audit = AuditLog(self.database, replica=platform.node() or "parley", keep_days=settings.audit_days)
 
     @asynccontextmanager

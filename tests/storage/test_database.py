@@ -28,7 +28,11 @@ async def test_replicas_that_start_together_make_the_tables_once(settings: confi
     for database in replicas:
         assert await database.read(count) == 0
         rows = await database.read(lambda connection: connection.execute(sa.select(numbers)).all())
-        assert {row.name: row.value for row in rows} == {"schema": len(MIGRATIONS), "documents": 0}
+        assert {row.name: row.value for row in rows} == {
+            "schema": len(MIGRATIONS),
+            "documents": 0,
+            "questions": 0,
+        }
         await database.start()  # idempotent
         await database.aclose()
 
@@ -40,7 +44,7 @@ async def test_a_database_of_a_later_version_is_not_touched(settings: config.Sto
         lambda connection: connection.execute(sa.update(numbers).where(numbers.c.name == "schema").values(value=99))
     )
 
-    with pytest.raises(ConfigError, match="version 99, this program knows 1"):
+    with pytest.raises(ConfigError, match="version 99, this program knows 2"):
         await database.start()
     await database.aclose()
 
