@@ -71,6 +71,18 @@ def unmask(edited: Any, shown: Any, real: Any) -> Any:
     return real if type(edited) is type(shown) and edited == shown else edited
 
 
+def edited_arguments(question: Question, arguments: dict[str, Any] | None) -> dict[str, Any] | None:
+    """The arguments to run instead, as a human sent them back; None where nothing was changed.
+
+    Raises RecursionError for what is nested too deep.
+    """
+    if arguments is None:
+        return None
+    real = question.arguments if question.real_arguments is None else question.real_arguments
+    edited: dict[str, Any] = unmask(arguments, question.arguments, real)
+    return edited if canonical_json(edited) != canonical_json(real) else None
+
+
 def may_be_spoken(permission: Permission, *, by_voice: bool) -> bool:
     """Whether a spoken yes counts: a voice is no proof of who speaks, so by default only for what reads."""
     return by_voice or permission == "READ"

@@ -10,6 +10,7 @@ from server.hooks.approval.approvals import (
     ApprovalsInMemory,
     call_key,
     canonical_json,
+    edited_arguments,
     may_be_spoken,
     said_text,
     shown_text,
@@ -146,3 +147,13 @@ def test_a_question_is_shown_whole_and_said_short() -> None:
     assert said_text(question(message), "en", by_voice=True) == "Delete notes.txt for good. Say yes or no."
     assert len(said_text(question("a word " * 500), "en", by_voice=True)) < 240
     assert said_text(question("https://example.org/x"), "en", by_voice=True).startswith("May I use")
+
+
+def test_edited_arguments_run_with_what_was_redacted_and_unchanged_ones_are_no_edit() -> None:
+    asked = Question(
+        tool="t", arguments={"key": "***", "n": 1}, message="", origin="g", real_arguments={"key": "s", "n": 1}
+    )
+
+    assert edited_arguments(asked, {"key": "***", "n": 2}) == {"key": "s", "n": 2}
+    assert edited_arguments(asked, {"n": 1, "key": "***"}) is None
+    assert edited_arguments(asked, None) is None

@@ -1,0 +1,77 @@
+"""A question, its answer and its end as they go from one replica to another. Pure."""
+
+import json
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from server.hooks.approval.approvals import canonical_json
+from server.hooks.types import AnsweredBy, Permission, Question, Remember
+
+Shared = TypeVar("Shared", "Asked", "Answered", "Ended")
+
+
+class Asked(Struct, frozen=True, kw_only=True):
+    """What clients are shown of a question, and nothing else."""
+
+    tool: str
+    arguments: Any
+    """Redacted, as they are shown."""
+    message: str
+    origin: str
+    permission: Permission
+
+    @classmethod
+    def of(cls, question: Question, message: str) -> "Asked":
+        """`message`: as it is shown."""
+        return cls(
+            tool=question.tool,
+            arguments=question.arguments,
+            message=message,
+            origin=question.origin,
+            permission=question.permission,
+        )
+
+    @property
+    def question(self) -> Question:
+        """For a client to be shown; what would really run is not known here."""
+        return Question(
+            tool=self.tool,
+            arguments=self.arguments,
+            message=self.message,
+            origin=self.origin,
+            permission=self.permission,
+        )
+
+
+class Answered(Struct, frozen=True, kw_only=True):
+    """A human's answer at another replica than the asker's."""
+
+    approved: bool
+    reason: str | None
+    arguments: dict[str, Any] | None
+    """Edited, with what was redacted as it was shown."""
+    remember: Remember
+
+
+class Ended(Struct, frozen=True, kw_only=True):
+    """What came of it, as its asker says."""
+
+    approved: bool
+    by: AnsweredBy
+    winner: str | None
+    """The process at which it was answered, where that counted; None: at the asker's, or nowhere."""
+
+
+def to_text(shared: Asked | Answered | Ended) -> str:
+    """ASCII, which any database takes. Raises RecursionError, ValueError or TypeError for what JSON cannot hold."""
+    return canonical_json(msgspec.structs.asdict(shared))
+
+
+def from_text(kind: type[Shared], text: str) -> Shared:
+    """Raises ValueError for what is none."""
+    try:
+        return msgspec.convert(json.loads(text), kind)
+    except RecursionError as error:
+        raise ValueError("nested too deep") from error
