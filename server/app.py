@@ -43,6 +43,7 @@ from server.metrics import Metrics
 from server.session.approval_desk import ApprovalDesk
 from server.session.chat_handler import ChatHandler, TurnLimits
 from server.session.session import Services
+from server.session.shared_desk import SharedDesk
 from server.session.turn_gate import TurnGate
 from server.signals import Signals
 from server.speech.service import SpeechService
@@ -128,6 +129,7 @@ class App:
         self._layers = HookLayers(
             settings.hooks, processes=self.hooks, policies=self._policy_book.for_turn, media=self.media
         )
+        self._desk = _build_desk(settings, self.storage)
         self._agent = AgentClient(model, executor, config=settings.agent, llm=settings.llm)
         accounts = Accounts(settings.security, signer.derived_keys("session cookies"))
         doorkeeper = Doorkeeper(settings.listen, settings.security, settings.proxies, accounts)
@@ -175,6 +177,8 @@ class App:
             self.begin(self._mcp.start(), "mcp start")
             self.begin(self._metrics.watch_loop(), "event loop watch")
             self.begin(self._layers.run(), "events of builtin hooks")
+            if isinstance(self._desk, SharedDesk):
+                self.begin(self._desk.run(), "questions of other replicas")
             self.begin(self.media.sweep_regularly(), "media sweep")
             yield
         finally:
@@ -243,7 +247,7 @@ class App:
             model=lambda: self._model.info,
             speech=self._speech,
             open_notices=lambda: [_mcp_notice("mcp_server_lost", message) for message in self._mcp.lost],
-            desk=ApprovalDesk(settings.hooks.approval, StoredApprovals(self.storage.approvals)),
+            desk=self._desk,
         )
 
     def _build_http(self, doorkeeper: Doorkeeper, accounts: Accounts) -> HttpServer:
@@ -341,6 +345,13 @@ def _build_media(settings: config.Config, data_dir: Path, signer: Signer) -> Med
         sources=[settings.skills.dir, *settings.tools.roots],
         signer=UrlSigner(signer.derived_keys("media urls")),
     )
+
+
+def _build_desk(settings: config.Config, storage: Storage) -> ApprovalDesk:
+    """One process alone writes no questions into its database."""
+    approval, remembered = settings.hooks.approval, StoredApprovals(storage.approvals)
+    is_shared = settings.storage.url is not None if approval.replicas == "auto" else approval.replicas
+    return SharedDesk(approval, remembered, storage.questions) if is_shared else ApprovalDesk(approval, remembered)
 
 
 def _mcp_notice(code: str, message: str) -> wire.Notice:

@@ -219,6 +219,8 @@ class Speech(Section, frozen=True, kw_only=True):
 class Approval(Section, frozen=True, kw_only=True):
     by_voice: bool = False
     timeout_s: Seconds = 300
+    replicas: bool | Literal["auto"] = "auto"
+    """Whether clients at other replicas are asked, too. auto: where `storage.url` names a database for several."""
 
 
 class HookDefaults(Section, frozen=True, kw_only=True):

@@ -1,0 +1,335 @@
+"""The desk whose questions the user's clients at other replicas are shown, too, and may answer.
+
+What is decided here: when a question is told to the others, whose answer counts,
+and when what they have asked is over. The table decides who was first.
+"""
+
+import asyncio
+import contextlib
+import logging
+import secrets
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Final
+
+from server import config
+from server.errors import StorageError
+from server.hooks.approval.approvals import RememberedApprovals, edited_arguments
+from server.hooks.approval.shared_questions import Answered, Asked, Ended, from_text, to_text
+from server.hooks.types import LOCAL_USER, Answer, AnsweredBy, Remember
+from server.session.approval_desk import ApprovalDesk, AskedClient, OpenQuestion
+from server.session.visitor import STRANGER_PREFIX
+from server.storage.questions import LEASE_S, MAX_BODY_CHARS, QuestionTable, SharedQuestion
+
+logger = logging.getLogger(__name__)
+
+TICK_S: Final = 2.0
+"""How often the life of askers elsewhere is looked at while clients here are shown what they ask."""
+DECISION_S: Final = 1.0
+"""How long an answer given here waits for the table to say that it was the first; then it counts."""
+_RETRY_S: Final = 1.0
+_LAST_WORDS_S: Final = 1.0
+
+
+class Elsewhere:
+    """The asker of a question from another replica, in the place of a connection here."""
+
+    def show(self, opened: OpenQuestion) -> None:
+        pass
+
+    def close(self, opened: OpenQuestion, by: AnsweredBy, *, approved: bool) -> None:
+        pass
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Claim:
+    """An answer of a client here that the table has not yet judged."""
+
+    opened: OpenQuestion
+    answer: Answer
+    client: AskedClient
+    remember: Remember
+
+
+Job = Callable[[], Awaitable[None]]
+
+
+class SharedDesk(ApprovalDesk):
+    """`run` does what needs the table; without it, or while the database is away, this is the desk of one process.
+
+    Only users who have logged in are asked elsewhere: `local` is another person on each machine.
+    """
+
+    def __init__(self, settings: config.Approval, remembered: RememberedApprovals, table: QuestionTable) -> None:
+        super().__init__(settings, remembered)
+        self._table = table
+        self._here = secrets.token_hex(8)
+        self._asker = secrets.token_hex(8)  # the name that the lease is for; another once it has lapsed
+        self._own: dict[str, OpenQuestion] = {}  # open, and published, or nearly so
+        self._unsettled: dict[str, str] = {}  # how those ended that the table does not know of yet
+        self._foreign: dict[str, OpenQuestion] = {}
+        self._claims: dict[str, _Claim] = {}
+        self._newcomers: set[str] = set()  # users whose questions elsewhere have to be looked for
+        self._jobs = asyncio.Queue[Job]()  # at most three for each question, and the lease
+        self._changed = asyncio.Event()
+        self._revision = 0
+
+    def join(self, user: str, client: AskedClient) -> None:
+        if user not in self._clients and _is_shared(user):
+            self._newcomers.add(user)
+            self._changed.set()
+        super().join(user, client)
+
+    def open(self, opened: OpenQuestion) -> bool:
+        is_open = super().open(opened)
+        if is_open and _is_shared(opened.user):
+            self._jobs.put_nowait(lambda: self._publish(opened))
+        return is_open
+
+    def find(self, user: str, id_: str) -> OpenQuestion | None:
+        """None also while the table judges an answer: later ones come too late."""
+        return None if id_ in self._claims else super().find(user, id_)
+
+    def settle(self, opened: OpenQuestion, answer: Answer, *, client: AskedClient | None = None) -> None:
+        """An answer of a client to a question that others see counts once the table says that it was the first."""
+        id_ = opened.id
+        if client is None or opened.answered.done() or not (id_ in self._own or id_ in self._foreign):
+            self._finish(opened, answer, client)
+        elif id_ not in self._claims:
+            claim = _Claim(opened=opened, answer=answer, client=client, remember=opened.remember)
+            self._claims[id_] = claim
+            self._jobs.put_nowait(lambda: self._claim(claim))
+            if id_ in self._own:
+                asyncio.get_running_loop().call_later(DECISION_S, self._count, claim)
+
+    async def run(self) -> None:
+        """Until it is cancelled; then what is asked here is taken back everywhere else."""
+        self._jobs.put_nowait(self._table.forget_ended)
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self._work(), name="questions told")
+                tasks.create_task(self._watch(), name="questions heard")
+                tasks.create_task(self._renew(), name="questions lease")
+        finally:
+            with contextlib.suppress(StorageError, TimeoutError):
+                async with asyncio.timeout(_LAST_WORDS_S):
+                    await self._table.release(self._asker)
+
+    # --- what is asked here
+
+    async def _publish(self, opened: OpenQuestion) -> None:
+        try:
+            body = await asyncio.to_thread(to_text, Asked.of(opened.question, opened.message))
+        except (RecursionError, ValueError, TypeError):
+            body = None
+        if body is None or len(body) > MAX_BODY_CHARS:
+            logger.info("question %s is too large to be shown by other replicas", opened.id)
+            return
+        self._own[opened.id] = opened  # before the others can answer
+        while not await self._write(opened, body):
+            self._lapse()
+            self._own[opened.id] = opened
+
+    async def _write(self, opened: OpenQuestion, body: str) -> bool:
+        """False: our lease has lapsed. Where this raises StorageError the table may have it all the same."""
+        left_s = opened.until_s - asyncio.get_running_loop().time()
+        if opened.answered.done():
+            self._own.pop(opened.id, None)
+            return True
+        return await self._table.publish(self._asker, id_=opened.id, user=opened.user, body=body, left_s=left_s)
+
+    def _finish(
+        self, opened: OpenQuestion, answer: Answer, client: AskedClient | None, *, winner: str | None = None
+    ) -> None:
+        is_new = not opened.answered.done()
+        self._claims.pop(opened.id, None)
+        super().settle(opened, answer, client=client)
+        if self._own.pop(opened.id, None) is not None and is_new:
+            self._unsettled[opened.id] = to_text(_end(answer, winner))
+            self._jobs.put_nowait(self._tell_ends)
+
+    def _count(self, claim: _Claim) -> None:
+        """The answer given here is the one, unless it has been decided meanwhile."""
+        if self._claims.get(claim.opened.id) is claim:
+            claim.opened.remember = claim.remember
+            self._finish(claim.opened, claim.answer, claim.client)
+
+    def _take(self, opened: OpenQuestion, row: SharedQuestion) -> None:
+        """An answer that was given elsewhere, and first."""
+        try:
+            given = from_text(Answered, row.answer or "")
+            arguments = edited_arguments(opened.question, given.arguments) if given.approved else None
+        except (ValueError, RecursionError):
+            logger.exception("an answer from another replica cannot be read; the question stays open here")
+            return
+        if given.approved:
+            opened.remember = given.remember
+        answer = Answer(approved=given.approved, by="other_client", reason=given.reason, arguments=arguments)
+        self._finish(opened, answer, None, winner=row.answered_by)
+
+    async def _tell_ends(self) -> None:
+        for id_, end in list(self._unsettled.items()):
+            await self._table.settle(id_, end)
+            self._unsettled.pop(id_, None)
+
+    async def _renew(self) -> None:
+        """While the database is away the lease ends, and the others close what is asked here."""
+        while True:
+            await asyncio.sleep(LEASE_S / 3)
+            if self._own or self._unsettled:
+                self._jobs.put_nowait(self._renew_once)
+
+    async def _renew_once(self) -> None:
+        if await self._table.renew(self._asker):
+            await self._tell_ends()
+        else:
+            self._lapse()
+
+    def _lapse(self) -> None:
+        """What was published is over for the others; here it goes on."""
+        self._asker = secrets.token_hex(8)
+        for opened in self._own.values():
+            if claim := self._claims.get(opened.id):
+                asyncio.get_running_loop().call_soon(self._count, claim)
+        self._own.clear()
+        self._unsettled.clear()
+
+    # --- what clients here answer
+
+    async def _claim(self, claim: _Claim) -> None:
+        opened, answer = claim.opened, claim.answer
+        given = Answered(
+            approved=answer.approved, reason=answer.reason, arguments=answer.arguments, remember=claim.remember
+        )
+        while self._claims.get(opened.id) is claim:
+            try:
+                row = await self._table.answer(opened.id, await asyncio.to_thread(to_text, given), by=self._here)
+            except StorageError:
+                if opened.id in self._foreign:  # until its asker's lease is over
+                    await asyncio.sleep(_RETRY_S)
+                    continue
+                row = None
+            if opened.id in self._foreign:
+                self._hear_of_foreign(opened, row)
+            elif row is not None and row.answered_by not in (None, self._here) and row.answer is not None:
+                self._take(opened, row)
+            self._count_own(claim)
+            return
+
+    def _count_own(self, claim: _Claim) -> None:
+        if claim.opened.id not in self._foreign:
+            self._count(claim)
+
+    # --- what is asked elsewhere
+
+    async def look(self) -> None:
+        """Read what has changed, and show, take or close what it says. Raises StorageError."""
+        newcomers, self._newcomers = self._newcomers, set()
+        known = list(self._foreign)
+        try:
+            revision, rows = await self._table.look(self._revision, ids=known, users=newcomers)
+        except StorageError:
+            self._newcomers |= newcomers
+            raise
+        self._revision = revision
+        found = {row.id: row for row in rows}
+        for id_ in known:
+            if id_ in self._foreign:
+                self._hear_of_foreign(self._foreign[id_], found.get(id_))
+        for row in rows:
+            if (own := self._own.get(row.id)) is not None:
+                if row.answered_by is not None and row.answer is not None and row.id not in self._claims:
+                    self._take(own, row)
+            elif row.is_live and row.answered_by is None and row.id not in self._foreign:
+                self._show_foreign(row)
+
+    def _show_foreign(self, row: SharedQuestion) -> None:
+        if row.asker == self._asker or row.user not in self._clients or not _is_shared(row.user):
+            return
+        try:
+            asked = from_text(Asked, row.body)
+        except ValueError:
+            logger.exception("a question from another replica cannot be read")
+            return
+        opened = OpenQuestion(
+            id=row.id,
+            user=row.user,
+            turn_id="",
+            asker=Elsewhere(),
+            question=asked.question,
+            message=asked.message,
+            until_s=asyncio.get_running_loop().time() + row.left_s,
+            by_voice=False,
+        )
+        self._foreign[row.id] = opened  # before it is shown: a client may answer at once
+        if not super().open(opened):
+            del self._foreign[row.id]
+
+    def _hear_of_foreign(self, opened: OpenQuestion, row: SharedQuestion | None) -> None:
+        """Close it here once it is over there."""
+        if row is not None and row.is_live:
+            return
+        claim = self._claims.pop(opened.id, None)
+        client = None
+        answer = Answer(approved=False, by="disconnect")  # its asker has gone
+        if row is not None and row.outcome is not None:
+            try:
+                end = from_text(Ended, row.outcome)
+            except ValueError:
+                logger.exception("the end of a question from another replica cannot be read")
+            else:
+                answer = Answer(approved=end.approved, by=end.by)
+                client = claim.client if claim is not None and end.winner == self._here else None
+        elif row is not None and row.left_s <= 0:
+            answer = Answer(approved=False, by="timeout")
+        elif row is not None:
+            self._jobs.put_nowait(self._table.forget_ended)  # a killed process does not tidy up
+        self._foreign.pop(opened.id, None)
+        super().settle(opened, answer, client=client)
+
+    def _close_foreign(self) -> None:
+        for opened in list(self._foreign.values()):
+            self._hear_of_foreign(opened, None)
+
+    # --- tasks
+
+    async def _work(self) -> None:
+        """One job at a time, in order: a question is published before it is settled."""
+        while True:
+            job = await self._jobs.get()
+            try:
+                await job()
+            except StorageError as error:
+                logger.info("questions are not shared with other replicas now: %s", error)
+            except Exception:  # without this task no question would be told again
+                logger.exception("a question was not shared with other replicas")
+
+    async def _watch(self) -> None:
+        async with self._table.watch() as changed:
+            self._changed = changed
+            looked_s = asyncio.get_running_loop().time()
+            while True:
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(TICK_S if self._foreign else None):
+                        await changed.wait()
+                changed.clear()
+                try:
+                    await self.look()
+                    looked_s = asyncio.get_running_loop().time()
+                except StorageError as error:
+                    logger.info("questions of other replicas are not heard of: %s", error)
+                    if asyncio.get_running_loop().time() - looked_s > LEASE_S:
+                        self._close_foreign()  # nobody here can answer them, or hear that they are over
+                    await asyncio.sleep(max(_RETRY_S, self._table.retry_after_s))
+                    changed.set()
+                except Exception:  # without this task no question would be heard of again
+                    logger.exception("questions of other replicas were not taken over by all")
+
+
+def _is_shared(user: str) -> bool:
+    return user != LOCAL_USER and not user.startswith(STRANGER_PREFIX)
+
+
+def _end(answer: Answer, winner: str | None) -> Ended:
+    is_human = answer.by not in ("timeout", "disconnect", "cancelled")
+    return Ended(approved=answer.approved, by="other_client" if is_human else answer.by, winner=winner)
