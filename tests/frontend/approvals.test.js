@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { approvalView } from "../../frontend/js/render/approval_view.js";
+import { conversationView } from "../../frontend/js/render/conversation_view.js";
+import { h } from "../../frontend/js/render/dom.js";
 import { Page, turn } from "./support.js";
 
 const t1 = turn("t1");
@@ -191,4 +193,17 @@ test("a lost connection means no, and the turn says so", () => {
     ["write_note did not run: the connection was lost before an answer."],
   );
   assert.deepEqual(page.state.notices, [], "another window's question comes again");
+});
+
+test("a call does not run while the user is asked about it, and one that was refused was not carried out", () => {
+  const page = asked(t1.call("k1", "write_note"), t1.asks("a1"));
+  const says = (text) => textOf(h("div", {}, conversationView(page.state))).includes(text);
+  assert.ok(says("waits for your answer"));
+
+  page.receive(t1.resolves("a1", "user"));
+  assert.ok(says("running…"));
+
+  page.receive({ ...t1.result("k1", "no", true), duration_ms: 0 });
+  assert.ok(says("not carried out"));
+  assert.ok(!says("0 ms"));
 });

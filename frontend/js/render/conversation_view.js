@@ -32,13 +32,15 @@ function turnsView(state, conversation) {
       const view = state.views[key] ?? null;
       // A turn that is over is drawn once: nothing in it changes any more.
       if (!isLast && !view) return finishedView(messages);
-      return turnView({ key, messages, view, running: running?.id === key ? running : null, isLast, isOnline });
+      const askedTools = state.approvals.flatMap(({ frame }) => (frame.turn_id === key ? [frame.tool] : []));
+      const own = running?.id === key ? running : null;
+      return turnView({ key, messages, view, running: own, askedTools, isLast, isOnline });
     }),
   );
 }
 
 const finishedView = memo((/** @type {readonly Message[]} */ messages) =>
-  turnView({ key: keyOf(messages), messages, view: null, running: null, isLast: false, isOnline: false }),
+  turnView({ key: keyOf(messages), messages, view: null, running: null, askedTools: [], isLast: false, isOnline: false }),
 );
 
 /** @param {readonly Message[]} messages */

@@ -7,8 +7,12 @@ import { pretty } from "../pretty.js";
 
 const MAX_SUMMARY_CHARS = 72;
 
-/** @param {import("../frames.js").ToolCall} call @param {import("../frames.js").ToolResult | null} result */
-export function toolView(call, result) {
+/**
+ * @param {import("../frames.js").ToolCall} call
+ * @param {import("../frames.js").ToolResult | null} result
+ * @param {boolean} isAsked the user is asked about it at this moment
+ */
+export function toolView(call, result, isAsked = false) {
   const state = !result ? "running" : result.is_error ? "failed" : "done";
   const line = h(
     "details",
@@ -19,7 +23,7 @@ export function toolView(call, result) {
       icon(state === "running" ? "tool" : state === "failed" ? "alert" : "check"),
       h("span", { class: "tool-name" }, call.name),
       h("span", { class: "tool-arguments" }, summaryOf(call.arguments)),
-      h("span", { class: "tool-state" }, result ? durationText(result) : "running…"),
+      h("span", { class: "tool-state" }, result ? outcomeText(result) : isAsked ? "waits for your answer" : "running…"),
       icon("chevron"),
     ),
     h(
@@ -34,10 +38,16 @@ export function toolView(call, result) {
   return h("div", { class: "tool-call" }, line, result?.for_user && markdownView(result.for_user));
 }
 
-/** @param {import("../frames.js").ToolResult} result */
-function durationText({ is_error, duration_ms }) {
-  const time = duration_ms < 1000 ? `${Math.round(duration_ms)} ms` : `${(duration_ms / 1000).toFixed(1)} s`;
-  return is_error ? `failed, ${time}` : time;
+/** What was refused, or cut off with its turn, took no time. @param {import("../frames.js").ToolResult} result */
+function outcomeText({ is_error, duration_ms }) {
+  if (is_error && duration_ms === 0) return "not carried out";
+  return is_error ? `failed, ${msText(duration_ms)}` : msText(duration_ms);
+}
+
+/** @param {number} ms */
+function msText(ms) {
+  if (ms < 1) return "< 1 ms";
+  return ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
 }
 
 /** @param {unknown} values */

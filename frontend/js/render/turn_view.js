@@ -24,18 +24,19 @@ import { toolView } from "./tool_view.js";
  * @property {readonly Message[]} messages
  * @property {TurnView | null} view
  * @property {Turn | null} running
+ * @property {readonly string[]} askedTools those of the running turn that the user is asked about
  * @property {boolean} isLast the last one of the conversation, so it may be tried again
  * @property {boolean} isOnline
  */
 
 /** @param {ShownTurn} shown */
-export function turnView({ key, messages, view, running, isLast, isOnline }) {
+export function turnView({ key, messages, view, running, askedTools, isLast, isOnline }) {
   const asked = messages.find(isUserMessage);
   const rest = messages.filter((message) => message !== asked);
   const hasActivity = view?.segments.some(({ kind }) => kind === "tool" || kind === "media");
   const isShownWhole = view && (hasActivity || view.unheard);
   const body = running
-    ? liveBody(running)
+    ? liveBody(running, askedTools)
     : isShownWhole
       ? withPaler(parts(view.segments), view.unheard)
       : rest.map(messageView);
@@ -73,30 +74,33 @@ const messageView = memo((/** @type {Message} */ message) => {
   return message._hook ? hookView(message) : markdownView(message.content);
 });
 
-/** What was reached, and behind it, paler, what has only streamed so far. @param {Turn} turn @returns {Child[]} */
-function liveBody({ playback, streamed }) {
+/** What was reached, and behind it, paler, what has only streamed so far. @param {Turn} turn @param {readonly string[]} askedTools @returns {Child[]} */
+function liveBody({ playback, streamed }, askedTools) {
   const { playing } = playback;
   const partly = { kind: /** @type {const} */ ("sentence"), text: playing ? heardText(playing) : "" };
   const historySegments = partly.text ? [...playback.historySegments, partly] : playback.historySegments;
   const said = spokenText({ historySegments });
   const ahead = streamed.startsWith(said) ? streamed.slice(said.length) : "";
-  return withPaler(parts(historySegments), ahead);
+  return withPaler(parts(historySegments), ahead, askedTools);
 }
 
-/** @param {Part[]} reached @param {string} paler @returns {Child[]} */
-function withPaler(reached, paler) {
+/** @param {Part[]} reached @param {string} paler @param {readonly string[]} [askedTools] @returns {Child[]} */
+function withPaler(reached, paler, askedTools = []) {
+  const shown = (/** @type {Part} */ part) => partView(part, askedTools);
   const last = reached.at(-1);
   if (typeof last === "string") {
-    return [...reached.slice(0, -1).map(partView), markdownView(last + paler, last.length)];
+    return [...reached.slice(0, -1).map(shown), markdownView(last + paler, last.length)];
   }
-  return [...reached.map(partView), paler.trim() && markdownView(paler, 0)];
+  return [...reached.map(shown), paler.trim() && markdownView(paler, 0)];
 }
 
 /** @typedef {string | Exclude<Segment, {kind: "sentence"}>} Part */
 
-/** @param {Part} part */
-function partView(part) {
-  return typeof part === "string" ? markdownView(part) : segmentView(part);
+/** @param {Part} part @param {readonly string[]} askedTools */
+function partView(part, askedTools) {
+  if (typeof part === "string") return markdownView(part);
+  const isAsked = part.kind === "tool" && !part.result && askedTools.includes(part.call.name);
+  return isAsked ? toolView(part.call, null, true) : segmentView(part);
 }
 
 /** Neighbouring sentences as one text. @param {readonly Segment[]} segments */
