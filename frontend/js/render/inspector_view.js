@@ -87,6 +87,7 @@ function latencyView(metrics) {
 /** @param {ModelCall} call @param {TurnTrace} trace @param {boolean} isOpen */
 function callView(call, trace, isOpen) {
   const done = trace.done[String(call.call)];
+  const steps = trace.hookSteps.filter((step) => step.call === call.call);
   return h(
     "details",
     { class: "call", key: `${call.call}.${call.attempt}`, open: isOpen },
@@ -96,6 +97,7 @@ function callView(call, trace, isOpen) {
       icon("chevron"),
       h("span", { class: "call-name" }, `${call.call}. ${purposeText(call)}`),
       call.attempt > 1 && h("span", { class: "tag tag-warning" }, `attempt ${call.attempt}`),
+      steps.length > 0 && h("span", { class: "tag tag-accent" }, count(steps.length, "hook step")),
       h("span", { class: "call-figures" }, [count(call.messages.length, "message"), ...figures(done)].join(" · ")),
     ),
     h(
@@ -111,7 +113,7 @@ function callView(call, trace, isOpen) {
       { class: "read" },
       call.messages.map((messageId) => readView(trace.messages[messageId], messageId, call.sent_roles[messageId])),
     ),
-    hookStepsView(trace.hookSteps.filter((step) => step.call === call.call)),
+    hookStepsView(steps),
   );
 }
 
