@@ -56,7 +56,7 @@ export function approvalView({ approvals, now }) {
       h(
         "label",
         {},
-        "Reason ",
+        "If not allowed, reason ",
         h("input", { id: "approval-reason", type: "text", maxlength: "500", autocomplete: "off" }),
       ),
       h(
