@@ -66,6 +66,7 @@ class SharedDesk(ApprovalDesk):
         self._here = secrets.token_hex(8)
         self._asker = secrets.token_hex(8)  # the name that the lease is for; another once it has lapsed
         self._own: dict[str, OpenQuestion] = {}  # open, and published, or nearly so
+        self._untold: dict[str, OpenQuestion] = {}  # those of them that the table may not have
         self._unsettled: dict[str, str] = {}  # how those ended that the table does not know of yet
         self._foreign: dict[str, OpenQuestion] = {}
         self._claims: dict[str, _Claim] = {}
@@ -91,9 +92,14 @@ class SharedDesk(ApprovalDesk):
         return None if id_ in self._claims else super().find(user, id_)
 
     def settle(self, opened: OpenQuestion, answer: Answer, *, client: AskedClient | None = None) -> None:
-        """An answer of a client to a question that others see counts once the table says that it was the first."""
+        """An answer of a client to a question that others see counts once the table says that it was the first.
+
+        A spoken no counts at once: what was said may be the speech that ends the turn.
+        """
         id_ = opened.id
-        if client is None or opened.answered.done() or not (id_ in self._own or id_ in self._foreign):
+        is_alone = id_ not in self._own and id_ not in self._foreign
+        is_spoken_no = answer.by == "voice" and not answer.approved
+        if client is None or is_alone or is_spoken_no or opened.answered.done():
             self._finish(opened, answer, client)
         elif id_ not in self._claims:
             claim = _Claim(opened=opened, answer=answer, client=client, remember=opened.remember)
@@ -126,9 +132,11 @@ class SharedDesk(ApprovalDesk):
             logger.info("question %s is too large to be shown by other replicas", opened.id)
             return
         self._own[opened.id] = opened  # before the others can answer
+        self._untold[opened.id] = opened
         while not await self._write(opened, body):
             self._lapse()
             self._own[opened.id] = opened
+        del self._untold[opened.id]
 
     async def _write(self, opened: OpenQuestion, body: str) -> bool:
         """False: our lease has lapsed. Where this raises StorageError the table may have it all the same."""
@@ -176,14 +184,16 @@ class SharedDesk(ApprovalDesk):
         """While the database is away the lease ends, and the others close what is asked here."""
         while True:
             await asyncio.sleep(LEASE_S / 3)
-            if self._own or self._unsettled:
+            if self._own or self._untold or self._unsettled:
                 self._jobs.put_nowait(self._renew_once)
 
     async def _renew_once(self) -> None:
-        if await self._table.renew(self._asker):
-            await self._tell_ends()
-        else:
+        untold = list(self._untold.values())
+        if not await self._table.renew(self._asker):
             self._lapse()
+        await self._tell_ends()
+        for opened in untold:
+            await self._publish(opened)
 
     def _lapse(self) -> None:
         """What was published is over for the others; here it goes on."""

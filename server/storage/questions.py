@@ -63,9 +63,11 @@ class QuestionTable:
         return self._database.retry_after_s
 
     async def publish(self, asker: str, *, id_: str, user: str, body: str, left_s: float) -> bool:
-        """False: the asker's lease is over, and its other questions with it; it needs another name."""
+        """False: the asker's lease is over, and its other questions with it; it needs another name. Idempotent."""
 
         def write(connection: sa.Connection) -> bool:
+            if connection.scalar(sa.select(questions.c.id).where(questions.c.id == id_)) is not None:
+                return True
             now_us = self._now_us(connection)
             if not self._renew(connection, asker, now_us):
                 if connection.scalar(sa.select(askers.c.id).where(askers.c.id == asker)) is not None:

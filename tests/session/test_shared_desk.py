@@ -191,6 +191,18 @@ async def test_a_client_that_connects_while_it_is_open_is_shown_it(here_and_ther
     assert (await late.is_shown()).id == opened.id
 
 
+async def test_a_spoken_no_counts_at_once(here_and_there: tuple[Replica, Replica]) -> None:
+    here, there = here_and_there
+    asker, other = here.client(), there.client()
+    opened = here.ask(asker)
+    await other.is_shown()
+
+    here.desk.settle(opened, Answer(approved=False, by="voice"), client=asker)
+
+    assert asker.closed == [(opened.id, False, "voice")]
+    assert await other.is_told_the_end() == (opened.id, False, "other_client")
+
+
 async def test_nobody_else_is_shown_it(here_and_there: tuple[Replica, Replica]) -> None:
     here, there = here_and_there
     stranger, other = there.client("bob"), there.client()

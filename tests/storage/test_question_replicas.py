@@ -3,7 +3,7 @@
 import asyncio
 import signal
 from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from server import config
 from tests.support.client import Client, client
 from tests.support.openai_script import calls, text
 from tests.support.openai_server import OpenAIServer
+from tests.support.postgres import Postgres
 from tests.support.server_process import ServerProcess, endpoint
 
 TOKYO = ("current_time", {"timezone": "Asia/Tokyo"})
@@ -38,6 +39,14 @@ async def model() -> AsyncIterator[OpenAIServer]:
 @pytest.fixture
 async def replicas(
     settings: config.Storage, folder: Path, model: OpenAIServer
+) -> AsyncIterator[tuple[ServerProcess, ServerProcess]]:
+    async with two_replicas(folder, settings, model) as both:
+        yield both
+
+
+@asynccontextmanager
+async def two_replicas(
+    folder: Path, settings: config.Storage, model: OpenAIServer
 ) -> AsyncIterator[tuple[ServerProcess, ServerProcess]]:
     hooks: dict[str, Any] = {"builtins": {"ask_human": {"enabled": True, "config": {"tools": ["*"]}}}}
     tree: dict[str, Any] = {
@@ -149,3 +158,31 @@ async def test_a_lost_connection_is_a_no_everywhere(
         await other.until("approval_resolved")
 
     assert ends(other) == [(False, "disconnect")]
+
+
+async def test_while_the_database_is_away_a_question_is_its_own_replicas_alone(
+    postgres: Postgres, tmp_path: Path, model: OpenAIServer
+) -> None:
+    async with (
+        two_replicas(tmp_path, config.Storage(url=config.Secret(postgres.new_database())), model) as (here, there),
+        connected(here) as asker,
+        connected(there) as other,
+    ):
+        model.queue(calls(TOKYO), text("Noon."), calls(TOKYO), text("Again."))
+        await asker.chat()
+        asked, _ = await asyncio.gather(asker.until("approval_request"), other.until("approval_request"))
+        await asyncio.to_thread(postgres.stop)
+        try:
+            await asker.send("approval", id=asked["id"], approved=True)
+            await asker.until("turn_end")
+            await other.until("approval_resolved")
+        finally:
+            await asyncio.to_thread(postgres.start)
+        assert (ends(asker), ends(other)) == ([(True, "user")], [(False, "disconnect")])
+
+        await asker.chat()
+        asked = await asker.until("approval_request")
+        assert (await other.until("approval_request"))["id"] == asked["id"]
+        await other.send("approval", id=asked["id"], approved=True)
+        await asker.until("turn_end")
+        assert ends(asker)[-1] == (True, "other_client")

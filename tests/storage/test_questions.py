@@ -54,6 +54,14 @@ async def test_a_question_is_seen_by_its_revision_its_id_and_its_user(table: Que
     assert await table.look(revision, users=["bob"]) == (revision, [])
 
 
+async def test_a_question_is_published_once(table: QuestionTable) -> None:
+    await publish(table)
+    await table.answer("q1", "yes", by="me")
+    await publish(table)
+
+    assert [(seen.id, seen.answered_by) for seen in (await table.look(0))[1]] == [("q1", "me")]
+
+
 async def test_of_answers_at_once_one_is_the_first_and_all_are_told_it(table: QuestionTable) -> None:
     await publish(table)
 
