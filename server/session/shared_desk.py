@@ -103,6 +103,7 @@ class SharedDesk(ApprovalDesk):
             self._finish(opened, answer, client)
         elif id_ not in self._claims:
             claim = _Claim(opened=opened, answer=answer, client=client, remember=opened.remember)
+            opened.remember = "no"  # until it counts
             self._claims[id_] = claim
             self._jobs.put_nowait(lambda: self._claim(claim))
             if id_ in self._own:
@@ -170,8 +171,7 @@ class SharedDesk(ApprovalDesk):
         except (ValueError, RecursionError):
             logger.exception("an answer from another replica cannot be read; the question stays open here")
             return
-        if given.approved:
-            opened.remember = given.remember
+        opened.remember = given.remember if given.approved else "no"
         answer = Answer(approved=given.approved, by="other_client", reason=given.reason, arguments=arguments)
         self._finish(opened, answer, None, winner=row.answered_by)
 

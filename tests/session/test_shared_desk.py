@@ -13,6 +13,7 @@ import sqlalchemy as sa
 
 from server import config
 from server.hooks.approval.approvals import ApprovalsInMemory
+from server.hooks.approval.shared_questions import Answered, to_text
 from server.hooks.types import LOCAL_USER, Answer, AnsweredBy
 from server.session.approval_desk import OpenQuestion
 from server.session.shared_desk import SharedDesk
@@ -146,11 +147,13 @@ async def test_the_askers_own_answer_closes_it_everywhere(here_and_there: tuple[
     opened = here.ask(asker)
     await other.is_shown()
 
-    here.desk.settle(opened, NO, client=asker)
+    opened.remember = "conversation"
+    here.desk.settle(opened, YES, client=asker)
 
     for reader in (other, third):
-        assert await reader.is_told_the_end() == (opened.id, False, "other_client")
-    assert asker.closed == [(opened.id, False, "user")]
+        assert await reader.is_told_the_end() == (opened.id, True, "other_client")
+    assert asker.closed == [(opened.id, True, "user")]
+    assert opened.remember == "conversation"
 
 
 async def test_of_two_answers_at_once_one_counts_everywhere(here_and_there: tuple[Replica, Replica]) -> None:
@@ -166,6 +169,44 @@ async def test_of_two_answers_at_once_one_counts_everywhere(here_and_there: tupl
         assert is_yes_there == is_yes_here == answer.approved
         assert (by_there, by_here) == (("user", "other_client") if answer.approved else ("other_client", "user"))
     assert len(asker.closed) == len(other.closed) == 10
+
+
+async def test_an_answer_that_was_first_elsewhere_counts_before_one_given_here(
+    here_and_there: tuple[Replica, Replica],
+) -> None:
+    here, there = here_and_there
+    asker, other = here.client(), there.client()
+    opened = here.ask(asker)
+    await other.is_shown()
+    first = to_text(Answered(approved=False, reason="not today", arguments=None, remember="no"))
+    await QuestionTable(there.database).answer(opened.id, first, by="elsewhere")
+
+    opened.remember = "always"
+    here.desk.settle(opened, YES, client=asker)
+    late = here.desk.find("ann", opened.id)
+
+    assert late is None, "an answer is being judged: later ones come too late"
+    answer = await asyncio.wait_for(opened.answered, LIMIT_S)
+    assert answer == Answer(approved=False, by="other_client", reason="not today")
+    assert opened.remember == "no"
+    assert asker.closed == [(opened.id, False, "other_client")]
+
+
+async def test_an_answer_that_came_too_late_leaves_nothing_to_be_remembered(
+    here_and_there: tuple[Replica, Replica],
+) -> None:
+    here, there = here_and_there
+    asker, other = here.client(), there.client()
+    opened = here.ask(asker)
+    await other.is_shown()
+
+    opened.remember = "always"
+    here.desk.settle(opened, YES, client=asker)
+    here.desk.settle(opened, Answer(approved=False, by="cancelled"))
+
+    assert (opened.answered.result().by, opened.remember) == ("cancelled", "no")
+    assert await other.is_told_the_end() == (opened.id, False, "cancelled")
+    assert asker.closed == [(opened.id, False, "cancelled")]
 
 
 async def test_silence_and_a_lost_asker_close_it_everywhere(here_and_there: tuple[Replica, Replica]) -> None:
