@@ -14,6 +14,13 @@ def refuse(status: int, code: str, message: str, *, path: str | None = None, **h
     return web.json_response(body, status=status, headers={"Cache-Control": "no-store", **named})
 
 
+def say(request: web.Request, status: int, code: str, text: str) -> web.Response:
+    """To people as text, to programs in the API's shape."""
+    if request.path.startswith("/api/") or request.path == "/openapi.json":
+        return refuse(status, code, " ".join(text.split()))
+    return web.Response(status=status, text=text)
+
+
 def refuse_credential(error: AuthError) -> web.Response:
     """401 for a wrong one; 429 or 503 with Retry-After where it was not even looked at."""
     if error.retry_after_s is None:

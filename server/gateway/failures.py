@@ -7,7 +7,7 @@ from typing import Final
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
-from server.gateway.answers import refuse
+from server.gateway.answers import say
 
 logger = logging.getLogger(__name__)
 
@@ -36,4 +36,5 @@ async def answer_failures(request: web.Request, handler: Handler) -> web.StreamR
         logger.exception("%s %s failed (failure %s)", request.method, request.path[:200], failure_id)
         if request.get(_HAS_BEGUN, False):
             raise ConnectionResetError("the answer had begun") from error
-        return refuse(500, "internal", f"something went wrong here; the server's log has it under failure {failure_id}")
+        text = f"something went wrong here; the server's log has it under failure {failure_id}\n"
+        return say(request, 500, "internal", text)

@@ -7,7 +7,7 @@ from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
 from server.errors import AuthError
-from server.gateway.answers import refuse, refuse_credential
+from server.gateway.answers import refuse, refuse_credential, say
 from server.gateway.auth import Doorkeeper
 from server.gateway.login import LOGIN_PAGE, NEEDED_TO_LOG_IN
 from server.metrics import Metrics
@@ -41,7 +41,7 @@ async def _judge(request: web.Request, doorkeeper: Doorkeeper, metrics: Metrics)
         return None
     if cause is not None:
         metrics.refused.labels("foreign").inc()
-        return _say(request, 403, "foreign_request", f"refused: {cause}\n")
+        return say(request, 403, "foreign_request", f"refused: {cause}\n")
     if request.path in NEEDED_TO_LOG_IN:
         return None
     is_socket = request.path == "/ws"  # says 4401 after the upgrade: a browser shows its page no HTTP status there
@@ -65,19 +65,12 @@ async def _try_to_admit(doorkeeper: Doorkeeper, request: web.Request) -> None:
 
 def _ask_to_log_in(doorkeeper: Doorkeeper, request: web.Request) -> web.Response:
     if not doorkeeper.has_login:
-        return _say(request, 401, "not_authenticated", _NO_LOGIN)
+        return say(request, 401, "not_authenticated", _NO_LOGIN)
     if request.method in ("GET", "HEAD") and "text/html" in request.headers.get("Accept", ""):
         # a browser keeps the fragment, which names the conversation; nothing else is passed on
         return web.Response(status=303, headers={"Location": LOGIN_PAGE, "Cache-Control": "no-store"})
     message = f"log in at {LOGIN_PAGE}, or send a token"
     return refuse(401, "not_authenticated", message, WWW_Authenticate='Bearer realm="parley"')
-
-
-def _say(request: web.Request, status: int, code: str, text: str) -> web.Response:
-    """To people as text, to programs in the API's shape."""
-    if request.path.startswith("/api/") or request.path == "/openapi.json":
-        return refuse(status, code, " ".join(text.split()))
-    return web.Response(status=status, text=text)
 
 
 async def _read_body(request: web.Request, slowest_s: float) -> web.Response | None:

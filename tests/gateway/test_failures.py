@@ -38,6 +38,21 @@ async def test_what_nobody_foresaw_is_a_500_in_the_apis_shape_and_once_in_the_lo
     assert record.exc_info[0] is TypeError
 
 
+async def test_people_are_told_in_text(caplog: pytest.LogCaptureFixture) -> None:
+    async def fail(_request: web.Request) -> web.StreamResponse:
+        raise ValueError("what nobody shall read")
+
+    app = web.Application(middlewares=[answer_failures])
+    app.router.add_get("/page", fail)
+    async with TestServer(app) as here, ClientSession() as http, http.get(here.make_url("/page")) as answer:
+        status, body = answer.status, await answer.text()
+
+    assert status == 500
+    [failure_id] = re.findall(r"failure ([0-9a-f]{8})\n$", body)
+    assert "nobody shall" not in body
+    assert failure_id in logged(caplog)[0].getMessage()
+
+
 async def test_two_failures_have_two_ids(server: Parley) -> None:
     with sqlite3.connect(str(server.app.storage.database.url.database)) as damaged:
         damaged.execute("INSERT INTO parley_approvals VALUES ('i', 'local', 'k', 'tool', '{}', 'me', 'x')")
