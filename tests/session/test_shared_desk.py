@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from server import config
 from server.hooks.approval.approvals import ApprovalsInMemory
 from server.hooks.approval.shared_questions import Answered, to_text
-from server.hooks.types import LOCAL_USER, Answer, AnsweredBy
+from server.hooks.types import LOCAL_USER, Answer, AnsweredBy, Remember
 from server.session.approval_desk import OpenQuestion
 from server.session.shared_desk import SharedDesk
 from server.storage.database import Database
@@ -111,6 +111,11 @@ async def here_and_there(tmp_path: Path) -> AsyncIterator[tuple[Replica, Replica
         yield here, there
 
 
+def wish(opened: OpenQuestion, remember: Remember) -> None:
+    """As a client does with its yes."""
+    opened.remember = remember
+
+
 async def tell_all(here: Replica, there: Replica) -> None:
     """Returns when `there` has read all that `here` has told: questions are told, and read, in their order."""
     user = secrets.token_hex(8)
@@ -147,7 +152,7 @@ async def test_the_askers_own_answer_closes_it_everywhere(here_and_there: tuple[
     opened = here.ask(asker)
     await other.is_shown()
 
-    opened.remember = "conversation"
+    wish(opened, "conversation")
     here.desk.settle(opened, YES, client=asker)
 
     for reader in (other, third):
@@ -181,7 +186,7 @@ async def test_an_answer_that_was_first_elsewhere_counts_before_one_given_here(
     first = to_text(Answered(approved=False, reason="not today", arguments=None, remember="no"))
     await QuestionTable(there.database).answer(opened.id, first, by="elsewhere")
 
-    opened.remember = "always"
+    wish(opened, "always")
     here.desk.settle(opened, YES, client=asker)
     late = here.desk.find("ann", opened.id)
 
@@ -200,7 +205,7 @@ async def test_an_answer_that_came_too_late_leaves_nothing_to_be_remembered(
     opened = here.ask(asker)
     await other.is_shown()
 
-    opened.remember = "always"
+    wish(opened, "always")
     here.desk.settle(opened, YES, client=asker)
     here.desk.settle(opened, Answer(approved=False, by="cancelled"))
 
