@@ -17,8 +17,8 @@
  * @typedef {{kind: "media", frame: import("./frames.js").Media}} MediaSegment
  * @typedef {SentenceSegment | HookSegment | ToolSegment | MediaSegment} Segment what was reached, in playback order
  *
- * @typedef {{sentence: Sentence, end: SentenceEnd | null, heardMs: number, isOver: boolean}} Playing
- *   the sentence whose sound is being heard; `isOver` = its last sample was
+ * @typedef {{sentence: Sentence, end: SentenceEnd | null, heardMs: number, isOver: boolean, isCutShort?: boolean}} Playing
+ *   the sentence whose sound is being heard; `isOver` = its last sample was; `isCutShort` = perhaps not all of it was sent
  *
  * @typedef {object} Playback
  * @property {readonly QueuedFrame[]} audioQueue frames received and not yet reached
@@ -32,6 +32,9 @@
 export function newPlayback(hasSound = false) {
   return { audioQueue: [], playing: null, historySegments: [], reachedEnd: null, hasSound };
 }
+
+/** Sound of what is said lasts at least so long: a voice in a hurry. */
+const SHORTEST_MS_A_CHAR = 60;
 
 /** @param {Playback} playback @param {QueuedFrame} frame @returns {Playback} */
 export function enqueue(playback, frame) {
@@ -94,6 +97,18 @@ export function unasked(playback, approvalId) {
     playing: playing && isAsking.has(playing.sentence.index) ? null : playing,
     audioQueue: playback.audioQueue.filter((frame) => !isOut(frame)),
   });
+}
+
+/**
+ * The server stops the turn: what it sent last may be the beginning of a sentence.
+ *
+ * @param {Playback} playback
+ * @returns {Playback}
+ */
+export function cutShort(playback) {
+  const { playing, audioQueue } = playback;
+  if (!playing || audioQueue.some(({ type }) => type === "sentence")) return playback;
+  return { ...playback, playing: { ...playing, isCutShort: true } };
 }
 
 /**
@@ -219,13 +234,19 @@ function asHookSegment(frame) {
  *
  * @param {Playing} playing
  */
-export function heardText({ sentence, end, heardMs, isOver }) {
+export function heardText({ sentence, end, heardMs, isOver, isCutShort = false }) {
   const { text } = sentence;
   if (isOver) return text;
   if (heardMs <= 0 || !end || end.duration_ms <= 0) return "";
-  if (heardMs >= end.duration_ms) return text;
+  const lengthMs = isCutShort ? Math.max(end.duration_ms, shortestMs(sentence)) : end.duration_ms;
+  if (heardMs >= lengthMs) return text;
   if (end.words?.length) return text.slice(0, wordsHeard(end.words, heardMs)).trimEnd();
-  return backToWord(text, Math.floor((text.length * heardMs) / end.duration_ms));
+  return backToWord(text, Math.floor((text.length * heardMs) / lengthMs));
+}
+
+/** @param {Sentence} sentence */
+function shortestMs({ text, spoken }) {
+  return SHORTEST_MS_A_CHAR * (spoken ?? text).trim().length;
 }
 
 /**

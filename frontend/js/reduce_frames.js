@@ -12,7 +12,7 @@
 
 import { insertLateHook, withHistory } from "./conversation.js";
 import { EMPTY_TRACE, withTrace } from "./inspect.js";
-import { enqueue, hookMessage } from "./playback.js";
+import { cutShort, enqueue, hookMessage } from "./playback.js";
 import { asked, resolved } from "./reduce_approvals.js";
 import { playedOn } from "./reduce_playback.js";
 import { cutTurn, refused, revived, rolledBack } from "./reduce_turn.js";
@@ -140,7 +140,8 @@ function endOfCutTurn(state, conversationId, end) {
 function cutByServer(state, end) {
   const { turn } = state;
   if (turn && end.rollback) return withMessage(rolledBack(state, turn), end);
-  const next = cutTurn(state, "stopped");
+  const short = turn && { ...turn, playback: cutShort(turn.playback) };
+  const next = cutTurn({ ...state, turn: short }, "stopped");
   return withView({ ...next, cutTurns: without(next.cutTurns, end.turn_id) }, end.turn_id, { end });
 }
 

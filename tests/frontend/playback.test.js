@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { cut, enqueue, flushHistorySegments, heard, heardText, newPlayback } from "../../frontend/js/playback.js";
+import { cut, cutShort, enqueue, flushHistorySegments, heard, heardText, newPlayback } from "../../frontend/js/playback.js";
 import { turn } from "./support.js";
 
 const t = turn("t1");
@@ -112,6 +112,31 @@ for (const { name, heardMs, end, kept } of CUTS) {
     assert.equal(heardText(playing), kept);
   });
 }
+
+const STOPPED = [
+  { name: "counts at 60 ms a character", heardMs: 600, sentMs: 600, spoken: null, kept: "The quick" },
+  { name: "counts as long as it was sent", heardMs: 1000, sentMs: 4000, spoken: null, kept: "The" },
+  { name: "counts what is said, not what is shown", heardMs: 200, sentMs: 400, spoken: "A fox.", kept: "The quick" },
+  { name: "can be heard whole", heardMs: 4000, sentMs: 4000, spoken: null, kept: LONG },
+];
+
+for (const { name, heardMs, sentMs, spoken, kept } of STOPPED) {
+  test(`the last sentence of a turn that the server stops ${name}`, () => {
+    const sentence = { ...t.sentence(0, LONG, AUDIO), spoken };
+    const playing = play([sentence, t.sentenceEnd(0, sentMs)], { hasSound: true });
+
+    const { historySegments } = cut(cutShort(heard(playing, 0, heardMs, false)));
+
+    assert.equal(historySegments.map(({ text }) => text).join(), kept);
+  });
+}
+
+test("a sentence that another one follows is as long as the server told", () => {
+  const frames = [t.sentence(0, LONG, AUDIO), t.sentenceEnd(0, 800), t.sentence(1, "More.", AUDIO)];
+  const playing = play(frames, { hasSound: true });
+
+  assert.equal(cut(cutShort(heard(playing, 0, 400, false))).historySegments[0].text, "The quick");
+});
 
 test("a language without spaces is cut between its words", () => {
   const playing = {

@@ -74,6 +74,17 @@ test("speech cuts the reply to what was heard, and only then sends the history",
   assert.ok(sounds(page).includes("flush"));
 });
 
+test("a sentence that the server cut is not taken for heard because all of its sound was", () => {
+  const page = listening();
+  page.receive(ear("u1").started(), ear("u1").said("What?", "v1"), t.start());
+  page.receive(t.text("One two three four five."), t.sentence(0, "One two three four five.", AUDIO));
+  heard(page, 0, 700);
+
+  page.receive(t.sentenceEnd(0, 700), t.end("interrupted"));
+
+  assert.deepEqual(page.history, ["user: What?", "assistant: One two"]);
+});
+
 test("with the times of words a cut keeps the words that were over", () => {
   const page = listening();
   page.receive(ear("u1").started(), ear("u1").said("What?", "v1"), t.start());

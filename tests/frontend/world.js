@@ -142,7 +142,7 @@ function expected({ frames, late, heard }) {
     const end = frames.find(({ type, index }) => type === "sentence_end" && index === frame.index);
     const { ms = 0, isOver = false } = heard[frame.index] ?? {};
     const isWhole = !frame.audio || (end && (isOver || end.duration_ms === 0));
-    const text = isWhole ? frame.text : end ? partOf(frame.text, end, ms) : "";
+    const text = isWhole ? frame.text : end ? partOf(frame.text, lengthOf(frame, end, frames), end.words, ms) : "";
     if (text) kept.push({ text });
     isCut = !isWhole;
   }
@@ -153,7 +153,14 @@ function expected({ frames, late, heard }) {
   }, "");
 }
 
-function partOf(text, { duration_ms, words }, ms) {
+/** How long a sentence is: of the last one of a turn that the server stopped, what it sent is only known to be a part. */
+function lengthOf({ text, spoken }, { index, duration_ms }, frames) {
+  const isStopped = ["interrupted", "aborted"].includes(frames.at(-1).reason);
+  const isLast = frames.findLast(({ type }) => type === "sentence").index === index;
+  return isStopped && isLast ? Math.max(duration_ms, 60 * (spoken ?? text).trim().length) : duration_ms;
+}
+
+function partOf(text, duration_ms, words, ms) {
   if (ms <= 0) return "";
   if (ms >= duration_ms) return text;
   if (words) return text.slice(0, words.findLast(([, start]) => start <= ms)[0]).trimEnd();

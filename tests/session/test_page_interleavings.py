@@ -78,6 +78,26 @@ def test_no_order_of_events_lets_a_cut_turn_be_heard_or_the_history_say_what_was
     assert counts["cut"] > 100, counts
 
 
+def test_of_a_sentence_that_speech_cuts_the_history_keeps_no_more_than_its_sound_can_have_said(
+    page: PageProcess,
+) -> None:
+    slow: list[Reply] = [[Say(("late",) * 5, 400)] * 4]
+    steps: list[Step] = [
+        ("submit", None),
+        ("arrive", 3),
+        *[("silence", 96), ("deliver", 12)] * 20,
+        ("voice", 96),
+        ("deliver", 5),  # the last sentence, two words of which have been synthesised
+        ("voice", 288),
+    ]
+
+    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+        world = runner.run(play(page, slow, ["What?"], 0, steps, is_push_to_talk=False))
+
+    ends = [frame for frame in world.lines[0] if frame["type"] == "sentence_end" and frame["duration_ms"] > 0]
+    assert min(frame["duration_ms"] for frame in ends) < max(frame["duration_ms"] for frame in ends)  # one was cut
+
+
 async def play(
     page: PageProcess,
     replies: list[Reply],
