@@ -7,18 +7,21 @@ from server.hooks.policy.danger.arguments.call import Call, call_of
 from server.hooks.policy.danger.arguments.commands import by_commands, by_hidden_commands
 from server.hooks.policy.danger.arguments.databases import by_mongo, by_redis, by_sql
 from server.hooks.policy.danger.arguments.flags import by_flags, is_dry
-from server.hooks.policy.danger.arguments.formats import by_formats
+from server.hooks.policy.danger.arguments.formats import by_formats, is_of_a_network
 from server.hooks.policy.danger.arguments.home import by_home
 from server.hooks.policy.danger.arguments.http import by_http
 from server.hooks.policy.danger.arguments.money import by_money
 from server.hooks.policy.danger.arguments.named_programs import by_named_program
 from server.hooks.policy.danger.arguments.orders import by_orders
+from server.hooks.policy.danger.arguments.patches import by_patches
 from server.hooks.policy.danger.arguments.paths import by_paths, writes
-from server.hooks.policy.danger.arguments.people import by_people
-from server.hooks.policy.danger.arguments.programs import by_code
+from server.hooks.policy.danger.arguments.payments import by_payments
+from server.hooks.policy.danger.arguments.people import by_people, is_to_oneself
+from server.hooks.policy.danger.arguments.plants import by_plants, by_ranges
+from server.hooks.policy.danger.arguments.programs import by_code, by_downloads
 from server.hooks.policy.danger.arguments.scripts import by_scripts
 from server.hooks.policy.danger.names.judge import judge_name
-from server.hooks.policy.danger.names.kinds import Kind, kind_of
+from server.hooks.policy.danger.names.kinds import Kind, kind_of, works_on_text
 from server.hooks.types import Permission
 
 _MAX_DEPTH: Final = 4
@@ -35,17 +38,34 @@ def _judge(tool: str, arguments: Any, depth: int) -> str | None:
     if is_dry(call.given):
         return None
     if reason := judge_name(tool):
-        return reason
+        return None if is_to_oneself(call) else reason
     kind = kind_of(tool)
-    if kind == "text":
-        return by_paths(call) if writes(call) else None
+    if kind == "text" and works_on_text(tool):
+        return by_paths(call) or by_patches(call) or by_scripts(call) if writes(call) else None
+    if is_of_a_network(call):
+        return by_http(call) or _by_arguments(call) or _by_inner_calls(call, depth)
     return by_named_program(call) or _by_kind(kind, call) or _by_arguments(call) or _by_inner_calls(call, depth)
 
 
 def _by_arguments(call: Call) -> str | None:
     reasons = (
         judge(call)
-        for judge in (by_mongo, by_scripts, by_formats, by_actions, by_flags, by_paths, by_people, by_home, by_money)
+        for judge in (
+            by_mongo,
+            by_scripts,
+            by_formats,
+            by_patches,
+            by_payments,
+            by_plants,
+            by_ranges,
+            by_downloads,
+            by_actions,
+            by_flags,
+            by_paths,
+            by_people,
+            by_home,
+            by_money,
+        )
     )
     return next((reason for reason in reasons if reason), None)
 
@@ -62,7 +82,7 @@ def _by_kind(kind: Kind, call: Call) -> str | None:
         case "shell" if isinstance(call.given.get("code"), str):
             return by_code(call)
         case "shell":
-            return by_commands(call) or by_orders(call, only_foreign=True)
+            return by_commands(call) or by_orders(call, only_foreign=True) or by_http(call)
         case "sql":
             return by_sql(call) or by_mongo(call) or by_http(call)
         case "redis":

@@ -57,7 +57,9 @@ _STATEMENTS: Final = frozenset(
 )
 
 
-_DYNAMIC: Final = frozenset("immediate exec execute prepare sp_executesql perform dblink dbms_sql query_to_xml".split())
+_DYNAMIC: Final = frozenset(
+    "immediate exec execute prepare sp_executesql perform dblink dbms_sql query_to_xml schedule cron dbms_job sp_add_jobstep submit add_job".split()
+)
 """They run a statement that a text holds."""
 _LOOKING: Final = ("show", "describe", "desc", "help", "list")
 _OPENING: Final = frozenset("begin start commit rollback savepoint end use declare".split())
@@ -67,7 +69,10 @@ _SETTINGS: Final = frozenset(
 )
 _PRAGMAS: Final = frozenset("writable_schema journal_mode synchronous foreign_keys integrity".split())
 _ACCOUNTS: Final = frozenset("user role login system database server default group policy".split())
-_ALTERING: Final = frozenset("drop truncate disable owner rename modify discard exchange detach nologging".split())
+_ALTERING: Final = frozenset(
+    "drop truncate disable owner rename modify discard exchange detach nologging swap suspend recluster".split()
+)
+_COSTING: Final = ("warehouse", "pool", "resource", "share", "integration")
 _DESTRUCTIVE_PARTS: Final = ("delete", "drop", "purge", "truncate", "reset", "wipe", "clear", "remove")
 
 Token = tuple[str, str]  # its kind, and its text in small letters
@@ -112,7 +117,7 @@ def _judge(tokens: list[Token]) -> str | None:
     if reason := _ALWAYS.get(first):
         return reason
     if not _DYNAMIC.isdisjoint(words) and any(
-        kind == "literal" and is_sql_beyond_doubt(text.strip("'$ \n")) for kind, text in tokens
+        kind in ("literal", "name") and _INSIDE.search(text) for kind, text in tokens
     ):
         return "drops, deletes or changes by a statement in a text"
     if not _FUNCTIONS.isdisjoint(words):
@@ -167,7 +172,9 @@ def _alter(words: list[str], _tokens: list[Token]) -> str | None:
         return "changes accounts or the server"
     if _ALTERING & set(words):
         return "changes a table for good"
-    if {"type", "set"} <= set(words) and "data" in words:
+    if kind in _COSTING:
+        return "changes what a cloud runs, or costs"
+    if ({"type", "set"} <= set(words) and "data" in words) or ({"column", "type"} <= set(words)):
         return "changes a column's type"
     return None
 
@@ -180,6 +187,8 @@ def _create(words: list[str], tokens: list[Token]) -> str | None:
         return "deletes later"
     if {"user", "role", "login", "extension", "server", "directory"} & set(head[:3]):
         return "makes an account or reaches outside"
+    if head[:1] in (["share"], ["warehouse"]) or (head[:1] == ["policy"] and "true" in words[-2:]):
+        return "gives rights away, or costs"
     if "replace" in head[:2] and {"table"} & set(head):
         return "replaces a table"
     if {"trigger", "rule", "event"} & set(head) and {"delete", "drop", "truncate"} & set(words):
@@ -188,7 +197,7 @@ def _create(words: list[str], tokens: list[Token]) -> str | None:
 
 
 _INSIDE: Final = re.compile(
-    r"\b(?:delete\s+from|drop\s+(?:table|schema|database|view)|truncate|grant|revoke|alter\s+(?:user|role))\b"
+    r"\b(?:delete\s+from|drop\s+(?:table|schema|database|view|user|index)|truncate|grant|revoke|alter\s+(?:user|role))\b"
 )
 
 
@@ -216,6 +225,12 @@ def _rows(tokens: list[Token], words: list[str]) -> str | None:
         return "deletes from a graph"
     if words[0] in ("insert", "update", "delete", "merge") and not _OF_THE_SERVER.isdisjoint(words[:6]):
         return "changes the database's own tables"
+    if (
+        words[0] == "insert"
+        and _OF_PEOPLE.intersection(words[:4])
+        and any(text.strip("'") in _RULING for _, text in tokens)
+    ):
+        return "makes an administrator"
     if words[0] == "update" and (reason := _weighty(tokens)):
         return reason
     if _deletes(words) and _MANY.search(" ".join(text for _, text in tokens[:_MAX_CLAUSE])):
@@ -275,6 +290,9 @@ _OF_THE_SERVER: Final = frozenset(
 _WEIGHTY: Final = frozenset(
     "is_admin admin is_superuser superuser is_staff is_root password passwd pwd password_hash hashed_password encrypted_password "
     "balance credit credits credit_limit salary wallet totp_secret mfa_enabled two_factor_enabled api_key".split()
+)
+_OF_PEOPLE: Final = frozenset(
+    "users user accounts account members admins roles user_roles wp_users auth_user grants".split()
 )
 _RULING: Final = ("admin", "administrator", "owner", "root", "superuser", "superadmin")
 _MANY: Final = re.compile(

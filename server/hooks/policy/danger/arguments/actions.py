@@ -8,19 +8,24 @@ from server.hooks.policy.danger.arguments.call import Call
 from server.hooks.policy.danger.commands.line import judge_shell
 from server.hooks.policy.danger.commands.programs import is_service
 from server.hooks.policy.danger.lexicon.meanings import key_of
-from server.hooks.policy.danger.names.judge import judge_action
+from server.hooks.policy.danger.names.judge import judge_action, only_looks
 from server.hooks.policy.danger.names.kinds import kind_of
 
 _ACTIONS: Final = frozenset(
     "action actions op operation verb method command cmd call do tool function func fn procedure mutation cmdlet api subcommand service "
-    "rpc step directory page handling tool_name operation_name action_type task intent directive act rest".split()
+    "rpc step endpoint directory page handling tool_name operation_name action_type task intent directive act rest".split()
 )
+_SNAKE: Final = re.compile(r"[a-z]+(?:_[a-z]+)+")
 _LINES: Final = ("command", "cmd", "commands")
 """Actions, but of tools that run command lines."""
 _JOBS: Final = frozenset(
-    "workflow pipeline job playbook runbook routine macro flow dag scene automation shortcut recipe preset mode stack_action lambda".split()
+    "workflow pipeline job playbook runbook routine macro flow dag scene automation shortcut recipe preset mode stack_action lambda dag".split()
 )
 """What is started by its name."""
+_NAMED_JOBS: Final = frozenset(
+    "shortcut workflow scene routine macro playbook automation pipeline job dag flow runbook".split()
+)
+_JOBS_AND_NAMES: Final = _JOBS | {"name", "title", "id"}
 _STARTING: Final = frozenset(
     "run start trigger execute invoke dispatch call launch activate apply schedule n8n zapier make ifttt jenkins airflow prefect ci scene "
     "workflow shortcut home assistant automation webhook github gitlab lambda".split()
@@ -32,6 +37,7 @@ _STEPS: Final = frozenset(
     "steps actions action requests operations ops calls commands tasks sequence then else do jobs batch queue tool_calls events "
     "mutations changes transactions services items on_success on_failure nodes".split()
 )
+_DOINGS: Final = ("batch", "steps", "actions", "action", "sequence", "operations", "ops")
 _INPUTS: Final = ("input", "inputs", "arguments", "args", "params", "parameters", "payload", "data", "with", "kwargs")
 _CALLED: Final = ("tool", "tool_name", "function", "name", "call", "do", "service", "action", "type", "op", "method")
 _MAX_PARTS: Final = 6
@@ -39,12 +45,14 @@ _MAX_INNER: Final = 50
 
 
 def by_actions(call: Call) -> str | None:
+    looks = any(only_looks(value) for key, value in call.leaves if key in _ACTIONS and isinstance(value, str))
     takes_lines = kind_of(call.tool) in ("shell", "code")
+    jobs = _JOBS_AND_NAMES if not _NAMED_JOBS.isdisjoint(call.words) else _JOBS
     for key, value in call.leaves:
-        if takes_lines and key in _LINES:
+        if takes_lines and key in _LINES and not (isinstance(value, str) and _SNAKE.fullmatch(value)):
             continue
         if key in _ACTIONS or (
-            key.removesuffix("_name").removesuffix("_id") in _JOBS and not _STARTING.isdisjoint(call.words)
+            key.removesuffix("_name").removesuffix("_id") in jobs and not looks and not _STARTING.isdisjoint(call.words)
         ):
             for item in value if isinstance(value, list) else (value,):
                 if isinstance(item, str) and (reason := _judge(call.tool, item)):
@@ -77,7 +85,7 @@ def _steps(given: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     for key, value in given.items():
         if key in _STEPS and isinstance(value, list):
             yield from ({key_of(str(k)): v for k, v in item.items()} for item in value if isinstance(item, Mapping))
-            yield from ({"action": item} for item in value if isinstance(item, str))
+            yield from ({"action": item} for item in value if isinstance(item, str) and key in _DOINGS)
         elif key in _STEPS and isinstance(value, Mapping):
             yield {key_of(str(k)): v for k, v in value.items()}
 

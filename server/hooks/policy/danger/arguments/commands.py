@@ -8,12 +8,14 @@ from server.hooks.policy.danger.arguments import keys
 from server.hooks.policy.danger.arguments.call import Call
 from server.hooks.policy.danger.code.python import judge_python
 from server.hooks.policy.danger.commands.line import RUNNER, judge_argv, judge_shell
+from server.hooks.policy.danger.commands.windows import judge_windows
 from server.hooks.policy.danger.sql import judge_sql, looks_like_sql
 
 _TAKING_LINES: Final = frozenset("sh bash zsh echo python python3 node cmd powershell git grep printf".split())
 """Programs among whose arguments one may look like a command line."""
 _SQL_STARTS: Final = frozenset("select insert update delete drop truncate alter create grant".split())
 _PYTHON_STARTS: Final = ("import ", "from ", "#!/usr/bin/env python", "#!/usr/bin/python")
+_OF_WINDOWS: Final = frozenset("cmd powershell pwsh windows".split())
 _BEYOND_DOUBT: Final = re.compile(
     r"\s*(?:sudo\s|rm\s+-|dd\s+if=|mkfs|shutdown\s|reboot\b|curl\s[^|]*\|\s*(?:ba|z)?sh|wget\s[^|]*\|\s*(?:ba|z)?sh|chmod\s+-R|chown\s+-R"
     r"|git\s+push\s|git\s+reset\s|kubectl\s|docker\s|systemctl\s|kill(?:all)?\s|del\s+/|format\s+[A-Za-z]:|Remove-Item\s|iptables\s|userdel\s"
@@ -26,8 +28,11 @@ def by_commands(call: Call) -> str | None:
     argv = _program_and_arguments(call.given)
     if argv:
         return judge_argv(argv)
+    is_windows = not _OF_WINDOWS.isdisjoint(call.words)
     for key, value in call.leaves:
         if key not in keys.NO_COMMANDS and (reason := _judge(key, value)):
+            return reason
+        if is_windows and key not in keys.NO_COMMANDS and isinstance(value, str) and (reason := judge_windows(value)):
             return reason
     target = call.given.get("target")
     return judge_argv(["make", target]) if isinstance(target, str) and "make" in call.words else None

@@ -1,6 +1,7 @@
 """Single arguments that say more than the tool: switches, actions, who may see and do what."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from server.hooks.policy.danger.arguments.call import Call
@@ -38,6 +39,7 @@ _LOADING: Final = frozenset(
 _DRY: Final = (
     "dry_run dryRun dryrun dry check simulate preview check_mode validate_only whatif what_if plan_only check_only draft is_draft noop explain"
 ).split()
+_ABOUT: Final = ("policy", "name", "setting", "feature", "control", "rule", "service", "target", "key", "option")
 _DOING: Final = ("send", "publish", "submit", "execute", "apply", "post")
 _MODES: Final = ("mode", "modo", "modus", "status", "state", "action", "type")
 _DRAFTS: Final = (("draft",), ("dry", "run"), ("dryrun",), ("preview",), ("simulate",), ("simulation",))
@@ -112,6 +114,7 @@ _EVERYTHING: Final = ("all", "*", "everyone", "everything", "tenant:*", "any")
 _RIGHTS_KEYS: Final = ("role", "permission", "permissions", "access_level", "level")
 _RIGHTS: Final = frozenset("admin owner administrator root superuser maintainer write_all full_control".split())
 _FORWARDING: Final = frozenset("rule rules filter filters forwarding mail email inbox calls mailbox".split())
+_ON: Final = re.compile(r"forward|redirect|delete|trash|discard", re.IGNORECASE)
 _GIVING: Final = ("invite", "add", "set", "update", "create", "share", "change")
 
 
@@ -126,11 +129,14 @@ def by_flags(call: Call) -> str | None:
     words = call.words
     if _COMPARING & set(words):
         return None
-    if _FORWARDING.intersection(words) and any("forward" in key or "redirect" in key for key, _ in call.leaves):
-        return "sends on what comes in"
+    if _FORWARDING.intersection(words) and any(
+        _ON.search(key) and value not in (False, None) for key, value in call.leaves
+    ):
+        return "sends on what comes in, or deletes it"
+    context = frozenset((*words, *_named(call)))
     for key, value in call.leaves:
         name = "_".join(words_of(key))
-        if reason := _by_guard(words, name, value):
+        if reason := _by_guard(words, context, name, value):
             return reason
         if value is True and name in _UNASKED:
             return "leaves nobody to ask"
@@ -151,17 +157,24 @@ def by_flags(call: Call) -> str | None:
     return None
 
 
+def _named(call: Call) -> Iterator[str]:
+    """Words of what the call is about."""
+    for key in _ABOUT:
+        if isinstance(value := call.given.get(key), str):
+            yield from meanings(value)
+
+
 def _takes_away(name: str) -> bool:
     """`remove_existing`, `delete_after_revoke`"""
     return name.startswith(_TAKING_AWAY) and judge_name(name) is not None
 
 
-def _by_guard(words: tuple[str, ...], name: str, value: Any) -> str | None:
+def _by_guard(words: tuple[str, ...], context: frozenset[str], name: str, value: Any) -> str | None:
     """Checks that are skipped, guards that go off, backups that are kept for no time."""
     parts = frozenset(name.split("_"))
     if value is True and parts & _SKIPPING and parts & _SKIPPED:
         return f"`{name}` is on"
-    is_guard = bool(parts & _GUARDS) or (name in _GUARD_STATES and not _GUARDS.isdisjoint(words))
+    is_guard = bool(parts & _GUARDS) or (name in _GUARD_STATES and not _GUARDS.isdisjoint(context))
     if (
         value is False
         and name == "private"

@@ -22,8 +22,8 @@ _SIGNS: Final = tuple(
     )
 )  # fmt: skip
 _DEVICES: Final = frozenset(
-    "cisco ios nxos junos juniper arista eos mikrotik routeros fortinet fortigate panos paloalto netmiko napalm router switch firewall sw asa vyos edgeos "
-    "huawei vrp unifi opnsense pfsense network snmp console serial telnet hp procurve aruba ruckus omada".split()
+    "cisco nxos junos juniper arista eos mikrotik routeros fortinet fortigate panos paloalto netmiko napalm router asa vyos edgeos "
+    "huawei vrp unifi opnsense pfsense snmp procurve aruba ruckus omada".split()
 )
 _CONFIGURATION: Final = re.compile(
     r"^\s*(?:no |undo |shut(?:down)?\b|reload\b|reboot\b|erase\b|write erase|delete\b|clear (?!counters)|format\b|default |reset\b|request system|set (?!cli)|commit\b"

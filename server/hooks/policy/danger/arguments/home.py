@@ -63,6 +63,8 @@ def by_home(call: Call) -> str | None:
     if not _GUARDED.search(what):
         return None
     state = _state(call)
+    if _HAZARDS.search(what) and (call.given.get("start") or call.given.get("program")) and state not in _OFF:
+        return "heat, gas or water without anybody there"
     is_unlatched = state in ("turn_off", "off", "0", "false") and "light" not in what and _LOCKS.search(what)
     if state in _OPENING or is_unlatched:
         return "opens the house"

@@ -13,19 +13,7 @@ from server.hooks.policy.danger.requests import CHANGING, holds_private_file, ju
 
 _METHOD_KEYS: Final = ("method", "verb", "http_method", "httpMethod")
 _URL_KEYS: Final = ("url", "path", "endpoint", "uri", "href", "resource", "route", "link", "request", "rest", "call")
-_BODY_KEYS: Final = (
-    "body",
-    "json",
-    "data",
-    "payload",
-    "query",
-    "variables",
-    "form",
-    "fields",
-    "params",
-    "mutation",
-    "document",
-)
+_BODY_KEYS: Final = tuple("mutation document body json data payload query variables form fields params".split())
 _ENDPOINT_KEYS: Final = ("url", "endpoint", "route")
 _NESTED: Final = ("options", "request", "init", "config", "req", "opts", "input", "params")
 _WITH_METHOD: Final = re.compile(r"\s*(GET|HEAD|POST|PUT|PATCH|DELETE|PURGE)\s+(\S{1,2000})")

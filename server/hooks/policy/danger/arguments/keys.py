@@ -19,7 +19,7 @@ SAID_TO_BE_SQL: Final = ("sql", "statement", "stmt", "ddl")
 NO_CODE: Final = frozenset("language timeout cwd description title filename path name".split())
 CODE: Final = frozenset(
     "script code snippet macro lua groovy source cell program js javascript python ruby php perl expression expr eval src handler function_body plsql "
-    "powershell applescript gremlin aql pipeline_script startup_script user_data userdata cloud_init inline".split()
+    "powershell apex soql applescript gremlin aql pipeline_script startup_script user_data userdata cloud_init inline".split()
 )
 """A program, whatever the tool is called."""
 ORDERS: Final = frozenset(

@@ -68,17 +68,28 @@ _QUESTIONS: Final = re.compile(
 _THEN: Final = re.compile(r"\b(?:and|then|und|dann|et|puis|y|luego|e poi)\b|然后|并|そして|и затем", re.IGNORECASE)
 
 
+_SAID: Final = frozenset("query prompt task instruction instructions goal request utterance objective text".split())
+_FEW_WORDS: Final = 4
+_PLAIN_WORD: Final = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*[.,;:!]?")
 _MAX_CHARS: Final = 4000
 
 
 def by_orders(call: Call, *, only_foreign: bool = False) -> str | None:
     """`only_foreign`: what begins with a plain letter may be a command line, and is left to others."""
     for key, value in call.leaves:
-        if not isinstance(value, str) or (only_foreign and value.strip()[:1].isascii()):
+        if not isinstance(value, str) or (
+            only_foreign and value.strip()[:1].isascii() and not (key in _SAID and is_said_by_people(value))
+        ):
             continue
         if (key in keys.ORDERS or len(call.given) == 1) and (reason := judge_order(value)):
             return reason
     return None
+
+
+def is_said_by_people(text: str) -> bool:
+    """A sentence rather than a command line: several plain words, and letters that no program's name has or a capital."""
+    words = text.split()
+    return len(words) > _FEW_WORDS and all(_PLAIN_WORD.fullmatch(word) for word in words)
 
 
 def judge_order(text: str) -> str | None:

@@ -40,6 +40,8 @@ _DEAR_NUMBER: Final = re.compile(
 )
 _NUMBER: Final = re.compile(r"\s*(?:\+|00|tel:)\d[\d\s()/-]{5,20}\Z")
 _INVITED: Final = ("attendees", "invitees", "guests", "participants")
+_OWN: Final = re.compile(r"(?:me|myself|self|moi|yo|io|ich|mich|eu|ja|ik|jag|я|自分|我)(?:@|\Z)", re.IGNORECASE)
+"""Whoever writes it."""
 _BETWEEN_DIGITS: Final = re.compile(r"[\s()/-]")
 
 
@@ -54,9 +56,30 @@ def by_people(call: Call) -> str | None:
     if words & _CALLING and any(_is_dear(value) for _, value in call.leaves):
         return "calls for help, or at a price"
     is_mail = bool(words & _MAILING)
-    is_group = not _GROUPS.isdisjoint(call.given) or any(_is_group(value) for key, value in call.leaves if key in _WHO)
+    if isinstance(chat := call.given.get("chat_id"), int) and chat < 0:  # Telegram: a group
+        words |= {"group"}
+    is_group = (
+        "group" in words
+        or not _GROUPS.isdisjoint(call.given)
+        or any(_is_group(value) for key, value in call.leaves if key in _WHO)
+    )
     reasons = (_reaches(key, value, is_mail=is_mail, is_group=is_group) for key, value in call.leaves)
     return next((reason for reason in reasons if reason), None)
+
+
+def is_to_oneself(call: Call) -> bool:
+    """A message whose only reader writes it, without files."""
+    if _SPEAKING.isdisjoint(call.words) or any(key in _FILES and value for key, value in call.leaves):
+        return False
+    to = [
+        item for key in ("to", "recipients", "recipient", "cc", "bcc", "à", "an") for item in _list(call.given.get(key))
+    ]
+    own = str(call.given.get("from", ""))
+    return bool(to) and all(item == own or _OWN.match(item) for item in to)
+
+
+def _list(value: Any) -> list[str]:
+    return [str(item) for item in value] if isinstance(value, list) else [value] if isinstance(value, str) else []
 
 
 def _is_group(value: Any) -> bool:

@@ -10,7 +10,7 @@ from server.hooks.policy.danger.code.python import judge_python
 from server.hooks.policy.danger.commands.line import RUNNER, judge_shell
 from server.hooks.policy.danger.sql import judge_sql
 
-_SHELLS: Final = frozenset("bash shell sh zsh terminal".split())
+_SHELLS: Final = frozenset("bash shell sh zsh fish terminal".split())
 _SHELL_LANGUAGES: Final = ("bash", "sh", "shell", "zsh", "powershell", "cmd")
 _PYTHONS: Final = frozenset("python python3 ipython jupyter notebook".split())
 _PYTHON: Final = re.compile(r"^\s*(?:import \w|from \w+ import|def \w+\(|print\()", re.MULTILINE)
@@ -50,3 +50,20 @@ def judge_program(text: str, language: str, words: frozenset[str]) -> str | None
 
 def _is_python(code: str) -> bool:
     return bool(_PYTHON.search(code)) and "{" not in code.split("\n", maxsplit=1)[0]
+
+
+_FETCHING: Final = frozenset("download fetch install extract unpack clone get wget curl pull import sideload".split())
+_RUNNING: Final = frozenset(
+    "run execute exec start launch post post_install postinstall then after hook run_after command entrypoint setup".split()
+)
+
+
+def by_downloads(call: Call) -> str | None:
+    """What is fetched from an address is started."""
+    is_fetched = any(
+        "://" in text and key in ("url", "source", "from", "uri", "src", "archive") for key, text in call.texts()
+    )
+    if not is_fetched or not (_FETCHING | _RUNNING) & set(call.words):
+        return None
+    starts = any(key in _RUNNING and value not in (None, False, "", []) for key, value in call.leaves)
+    return "runs a stranger's code" if starts or (_RUNNING & set(call.words) and _FETCHING & set(call.words)) else None

@@ -68,7 +68,6 @@ _CALLS: Final = tuple(
         # things on a network
         (r"\bsend(?:Mail|_mail|Email|Message|Transaction|transaction)\s*\(|\.transfer\s*\(\s*['\"]?0x|\bstripe\.\w+\.(?:create|refund)|\bcreateTransport\b", "sends something"),
         (r"\beval\s*\(\s*(?:atob|Buffer\.from|unescape|base64_decode|gzinflate|decodeURIComponent|fetch|await|String\.fromCharCode|require\(['\"]http)|\bnew Function\s*\(\s*(?:atob|await)|\bassert\s*\(\s*base64_decode|\bload(?:string)?\s*\(\s*(?:http|io)", "runs hidden code"),
-        (r"\bimport\s*\(\s*[^)]{0,200}(?:data:|https?:)|\bimportScripts\s*\(|\brequire\s*\(\s*['\"]https?:|\bsource\s*\(\s*['\"]https?:|\bdevtools::install_github|\bremotes::install_|\binclude\s*\(?\s*['\"]https?:", "runs a stranger's code"),
         (r"\bSystem\.(?:exit|setSecurityManager)\b.*\bRuntime\b|\bExitWindowsEx\b|\bInitiateSystemShutdown", "stops the machine"),
         (r"\bprune\b.*--force|\b(?:DROP|TRUNCATE)\s+(?:TABLE|DATABASE|SCHEMA)\b(?=[^\n]*(?:execute|query|exec|raw)\()", "drops a table"),
     )
@@ -86,13 +85,16 @@ _WRITES: Final = re.compile(
     r"(?:writeFile(?:Sync)?|createWriteStream|appendFile(?:Sync)?|file_put_contents|fopen|File\.write|WriteAllText|rename(?:Sync)?|copyFile(?:Sync)?)\s*\(\s*[\"']([^\"'\n]{1,300})[\"']"
 )
 _STRING_RUNS: Final = re.compile(
-    r"%x[(\[{]([^)\]}\n]{2,300})|[\"']([^\"'\n]{2,300})[\"']\s*\.(?:execute\(|!|lineStream)|\((?:uiop:)?(?:run-program|shell-command|call-process)\s+\"([^\"\n]{2,300})\"|exec_command\(\s*[\"']([^\"'\n]{2,300})[\"']"
+    r"%x[(\[{]([^)\]}\n]{2,300})|\"((?:[^\"\\\n]|\\.){2,300})\"\s*\.(?:execute\(|!|lineStream)|'((?:[^'\\\n]|\\.){2,300})'\s*\.(?:execute\(|!|lineStream)|\((?:uiop:)?(?:run-program|shell-command|call-process)\s+\"([^\"\n]{2,300})\"|exec_command\(\s*[\"']([^\"'\n]{2,300})[\"']"
 )
 _SOCKET: Final = re.compile(
     r"\b(?:fsockopen|socket_connect|TCPSocket|IO::Socket|use Socket|net\.(?:connect|Socket|createConnection|Dial)|TcpClient|TcpStream|new Socket)\b"
 )
 _SHELL: Final = re.compile(
     r"\b(?:popen|proc_open|shell_exec)\b|/bin/(?:ba|z|da)?sh\b|\bcmd(?:\.exe)?[\"']|powershell|[\"']sh(?: -i)?\b"
+)
+_STRANGERS: Final = re.compile(
+    r"\bimport\s*\(\s*['\"`](?:data:|https?:)|\bimportScripts\s*\(|\brequire\s*\(\s*['\"]https?:|\b(?:source|include|require_once|load|dofile)\s*\(?\s*['\"]https?:|\b(?:devtools|remotes)::install_|\bfrom\s+['\"]https?://(?!esm\.sh|deno\.land|cdn\.jsdelivr|unpkg|jsr\.io)"
 )
 _FETCHES: Final = re.compile(
     r"https?\.get\s*\(|\bfetch\s*\(|\baxios\b|urlopen|urlretrieve|URI\.open|Net::HTTP|file_get_contents\s*\(\s*['\"]http|http\.Get\(|LWP::|HttpClient|download\w*\s*\(|reqwest|curl_exec"
@@ -105,7 +107,7 @@ _STARTS: Final = re.compile(
 )
 _CLICK: Final = re.compile(r"\.(?:click|tap|press|submit|dispatchEvent|requestSubmit)\s*\(")
 _TAKING: Final = re.compile(
-    r"delet|remov|deactivat|close[ -]account|pay|purchase|checkout|place[ -]order|buy|confirm|transfer|unsubscrib|cancel|publish|send|löschen|kündig|bestell|kaufen|bezahl|supprim|effac|achet|borrar|elimin|compr|pagar|cancella|删除|支付|注销|購入|退会",
+    r"delet|remov|deactivat|close[ -]account|pay|purchase|checkout|place[ -]order|buy|confirm|transfer|unsubscrib|publish|send|löschen|kündig|bestell|kaufen|bezahl|supprim|effac|achet|borrar|elimin|compr|pagar|cancella|删除|支付|注销|購入|退会",
     re.IGNORECASE,
 )
 _LABEL_CHARS: Final = 300
@@ -140,6 +142,8 @@ def judge_code(code: str, runner: Runner) -> str | None:
     for match in _STRING_RUNS.finditer(plain):
         if reason := runner.line(next(text for text in match.groups() if text)):
             return reason
+    if _STRANGERS.search(plain):
+        return "runs a stranger's code"
     if _FETCHES.search(plain) and _KEEPS.search(plain) and _STARTS.search(plain):
         return "runs what it has just downloaded"
     if reason := by_service(plain) or _clicks(plain):
@@ -161,7 +165,7 @@ def _clicks(code: str) -> str | None:
             .rsplit(";", maxsplit=1)[-1]
             .rsplit("\n", maxsplit=1)[-1]
         )
-        if any(_TAKING.search(label) for label in _ARGUMENTS.findall(before)):
+        if _TAKING.search(before):
             return "acts in a page for good"
     return None
 

@@ -65,6 +65,10 @@ TAKING_AWAY: Final = (
     "force_delete",
     "remove_user",
     "stop_db",
+    "patch_namespaced",
+    "replace_namespaced",
+    "create_namespaced_",
+    "patch_cluster",
 )
 """How the methods of services begin that take something away."""
 NOT_TAKING_AWAY: Final = (

@@ -8,7 +8,7 @@ from server.hooks.policy.danger.names.judge import judge_name
 _CLIENTS: Final = re.compile(
     r"octokit|@octokit|boto3?\b|aws-sdk|@aws-sdk|googleapi|google\.cloud|google-cloud|@google-cloud|googleads|@azure|azure\.|msgraph|microsoft-graph|kubernetes|stripe\b|twilio|@slack|slack_sdk|"
     r"discord\b|telegram|telethon|pyrogram|tweepy|praw\b|notion|airtable|hubspot|salesforce|simple_salesforce|shopify|woocommerce|PyGithub|\bgithub\b|gitlab|jira\b|"
-    r"atlassian|ldap|imaplib|imapclient|exchangelib|O365|gspread|sendgrid|mailchimp|mailgun|resend|firebase|firestore|supabase|mongoose|prisma|sequelize|elasticsearch|opensearch|"
+    r"atlassian|ftplib|pysftp|asyncssh|ldap|imaplib|imapclient|exchangelib|O365|gspread|sendgrid|mailchimp|mailgun|resend|firebase|firestore|supabase|mongoose|prisma|sequelize|elasticsearch|opensearch|"
     r"redis\b|paramiko|docker\b|dockerode|hvac\b|pynetbox|netmiko|napalm|web3|ethers|solana|bitcoin|ccxt|binance|coinbase|paypal|braintree|mollie|plaid|cloudflare|digitalocean|"
     r"hcloud|linode|openstack|libcloud|pulumi|keycloak|auth0|okta|zoom|calendar|drive|gmail|GmailApp|SpreadsheetApp|jenkins|dropbox|boxsdk|nextcloud|webdav|caldav|trello|asana|zendesk|homeassistant|paho|WP_Query|wp-load|SOAP|zeep|vonage|messagebird|whatsapp",
     re.IGNORECASE,
@@ -20,7 +20,7 @@ _NAME: Final = re.compile(r"[A-Za-z_]\w*")
 _ARGUMENT: Final = re.compile(r"\([^()]*\)")
 _VERBS: Final = frozenset(
     "delete destroy terminate purge revoke disable deactivate suspend archive transfer send publish invite grant merge charge refund cancel reboot stop kick ban prune "
-    "wipe erase expunge store moddn modify unlink restart shutdown deploy withdraw buy sell order pay vote approve".split()
+    "wipe erase expunge store moddn modify unlink restart shutdown deploy withdraw buy sell order pay vote approve scale".split()
 )
 """As the first word of a method, of a service's client."""
 _GIVING: Final = frozenset("create insert add update patch set put attach modify".split())

@@ -14,12 +14,14 @@ from server.hooks.policy.danger.commands.running import (
     remote,
     shells,
     sql_clients,
+    tasks,
     wrappers,
 )
 from server.hooks.policy.danger.commands.senders import by_sender
 from server.hooks.policy.danger.commands.step import Judge, Step
 from server.hooks.policy.danger.commands.system_files import by_system_files
 from server.hooks.policy.danger.commands.transfers import DOWNLOADERS
+from server.hooks.policy.danger.commands.unknown import by_unknown
 
 
 def judge_step(step: Step) -> str | None:
@@ -32,7 +34,8 @@ def judge_step(step: Step) -> str | None:
         return "shows private keys"
     if only_looks(step) or deletes_only_scratch(step):
         return None
-    return by_rules(step) or by_system_files(step) or by_sender(step) or by_inner_command(step)
+    known = by_rules(step) or by_system_files(step) or by_sender(step) or by_inner_command(step)
+    return known or (None if is_known(step.name) else by_unknown(step))
 
 
 def is_known(program: str) -> bool:
@@ -55,6 +58,7 @@ _RUNNING: Final = _by_program(
     sql_clients.JUDGES,
     interpreters.JUDGES,
     jobs.JUDGES,
+    tasks.JUDGES,
     wrappers.ASKING,
     wrappers.JUDGES,
 )

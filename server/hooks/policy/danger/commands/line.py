@@ -25,7 +25,7 @@ _VARIABLE: Final = re.compile(r"\$(?:\{(\w+)(?::?-([^{}$]*))?\}|(\w+))")
 _UNSET: Final = re.compile(r"\$(?:\{\w+\}|\w+|[@*])")
 _BRACES: Final = re.compile(r"\{([^{}]*,[^{}]*)\}")
 _FLOOD: Final = re.compile(
-    r"(?:while\s+(?::|true|\[ 1 \]|\(\(\s*1\s*\)\))|for\s*\(\(\s*;;\s*\)\))\s*;?\s*do\b[^\n]{0,2000}&\s*;?\s*done"
+    r"(?:seq\s+(?:1\s+)?|\{1\.\.)\d{3,}\b[^\n]{0,200}(?:curl|wget|ab|hey|nc|ssh|ping)\b[^\n]{0,2000}done|(?:while\s+(?::|true|\[ 1 \]|\(\(\s*1\s*\)\))|for\s*\(\(\s*;;\s*\)\))\s*;?\s*do\b[^\n]{0,2000}&\s*;?\s*done"
 )
 _FORK_BOMB: Final = re.compile(r"([\w:.@%]+)\s*\(\)\s*\{[^}]*\1\s*\|\s*&?\s*\1|(?:^|\s)\$0\s*[|&]\s*(?:\S+\s+)?\$0")
 _TOLD_OTHERWISE: Final = ("LD_PRELOAD", "PATH", "BASH_ENV", "PROMPT_COMMAND", "GIT_SSH_COMMAND")
@@ -33,6 +33,9 @@ _PATTERN: Final = re.compile(r"/(?=.*[?\[*])(?=.*\w)[\w/?*\[\]-]+")
 _TEMPORARY: Final = re.compile(r"\s*mktemp\b")
 _OWN_FOLDER: Final = "/tmp/made"
 """In the place of what `mktemp` prints."""
+_ONLY_READ: Final = re.compile(r"\s*set -n\s*(?:\n|;|$)")
+"""The shell reads the rest, and runs nothing."""
+_KEYWORDS: Final = ("do", "then", "else", "if", "elif", "while", "until", "!", "{")
 _LOCAL: Final = frozenset("rm rmdir mv cp git truncate chmod touch mkdir".split())
 _REMOTE: Final = (["push"], ["remote"], ["config"], ["send-email"])
 _OUTSIDE: Final = re.compile(r"^[/~$-]*[/~$]|\.\.|://")
@@ -58,6 +61,8 @@ def judge_shell(text: str, depth: int = 0) -> str | None:
         return "starts programs without end"
     if looks_like_windows(text) and (reason := judge_windows(text)):
         return reason
+    if _ONLY_READ.match(text):
+        return None
     commands = parse(text)
     _fill_in(commands)
     pipe: list[Command] = []
@@ -99,6 +104,8 @@ def _fill_in(commands: list[Command]) -> None:
     """Put what the text itself assigns in the place of `$name`, which may be the whole command."""
     known: dict[str, str] = {}
     for command in commands:
+        while len(command.words) > 1 and command.words[0] in _KEYWORDS:
+            del command.words[0]
         if any("$" in word for word in command.words):
             words = [_VARIABLE.sub(lambda m: _value(m, known), word) for word in command.words]
             command.words = [part for word in words[:1] for part in word.split()] + words[1:]

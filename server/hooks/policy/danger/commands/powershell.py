@@ -4,12 +4,13 @@ import re
 from typing import Final
 
 from server.hooks.policy.danger.paths import is_private, is_protected
+from server.hooks.policy.danger.requests import judge_request
 from server.hooks.policy.danger.sql import judge_sql
 
 # approved verbs of PowerShell that take something away, and what they may take without asking
 _CMDLET: Final = re.compile(
     r"(?<![\w-])(?P<verb>Remove|Clear|Stop|Restart|Disable|Uninstall|Reset|Format|Initialize|Set|Suspend|Dismount|Revoke|Unregister|Move|"
-    r"Invoke|Start|New|Add|Grant|Export|Import|Update|Publish|Send|Disconnect|Block|Lock|Unlock|Rename|Enable|Repair|Optimize|Resize|Restore|Undo|Complete|Deny|Exit|Enter|Delete|Purge|Revoke|Register)-"
+    r"Invoke|Start|New|Add|Grant|Export|Import|Update|Publish|Send|Disconnect|Block|Lock|Unlock|Rename|Enable|Repair|Optimize|Resize|Restore|Undo|Complete|Deny|Exit|Enter|Delete|Purge|Revoke|Register|Install|Connect|Approve|Submit|Merge|Switch|Sync)-"
     r"(?P<noun>[A-Za-z]+)",
     re.IGNORECASE,
 )
@@ -52,6 +53,9 @@ _NOUNS: Final = {
     "resize": "partition virtualdisk vhd",
     "repair": "volume",
     "suspend": "bitlocker service vm",
+    "install": "script packageprovider windowsfeature addsforest addsdomaincontroller update windowsupdate",
+    "enter": "pssession",
+    "connect": "viserver",
     "format": "volume",
     "initialize": "disk",
     "reset": "computermachinepassword adaccountpassword physicaldisk azvm adserviceaccountpassword azvmextension",
@@ -74,7 +78,8 @@ _IN_TEXTS: Final = re.compile(
     re.IGNORECASE,
 )
 _PIPED: Final = re.compile(
-    r"\|\s*(?:ri|rm|del|erase|rni|spps|kill)\s*(?:[;|]|\Z)|(?:^|[;{]\s*)(?:spps|kill)\s+-(?:Name|Id)\b", re.IGNORECASE
+    r"(?:^|[;{]\s*)ri\s[^|;\n]{0,300}(?:\\|\*|\s-r(?:ec\w*)?\b)|\|\s*(?:ri|rm|del|erase|rni|spps|kill)\s*(?:[;|]|\Z)|(?:^|[;{]\s*)(?:spps|kill)\s+-(?:Name|Id)\b",
+    re.IGNORECASE,
 )
 _IEX: Final = re.compile(r"(?<![\w-])(?:iex|Invoke-Expression)(?![\w-])", re.IGNORECASE)
 _METHODS: Final = re.compile(
@@ -99,12 +104,14 @@ _POSTS: Final = re.compile(
     r"(?<![\w-])(?:Invoke-RestMethod|Invoke-WebRequest|irm|iwr|curl|Start-BitsTransfer|Send-MailMessage|Copy-Item\b[^|]{0,500}-ToSession|scp)\b|\.Upload(?:File|String|Data)\(",
     re.IGNORECASE,
 )
+_METHOD: Final = re.compile(r"\s-(?:CustomMethod|Method)\s+['\"]?(\w+)", re.IGNORECASE)
+_URL: Final = re.compile(r"https?://[^\s'\";)]{1,2000}", re.IGNORECASE)
 _WRITERS: Final = re.compile(
     r"(?<![\w-])(?:Set-Content|Add-Content|Out-File|Copy-Item|Move-Item|New-Item|Tee-Object|Rename-Item|Set-ItemProperty|New-ItemProperty|Expand-Archive|ac|sc|cpi|mi|ni|sp)\b",
     re.IGNORECASE,
 )
 _FETCHED: Final = re.compile(
-    r"-(?:OutFile|o|Destination)\s+['\"]?(?P<path>[^\s'\";|]{1,200})[\s\S]{0,500}?(?:Start-Process|saps|&|;\s*)\s*['\"]?(?P=path)",
+    r"-(?:OutFile|o|Destination)\s+['\"]?(?P<path>[^\s'\";|]{1,200})[\s\S]{0,500}?(?:Start-Process|saps|&|;\s*)\s*['\"]?(?:\.[\\/])?(?P=path)",
     re.IGNORECASE,
 )
 _AS_ADMIN: Final = re.compile(
@@ -154,6 +161,7 @@ def judge_powershell(text: str) -> str | None:
         _by_cmdlets(bare)
         or next((reason for sign, reason in _SIGNS if sign.search(bare)), None)
         or _by_texts(text, bare)
+        or _by_request(text)
         or _by_aliases(text, bare)
     )
 
@@ -181,6 +189,13 @@ def _by_texts(text: str, bare: str) -> str | None:
         return "empties a file, or changes what programs are found"
     sql = _SQL.search(text)
     return judge_sql(sql[1]) if sql else None
+
+
+def _by_request(text: str) -> str | None:
+    """`Invoke-RestMethod -Method Post https://… -Body …`"""
+    method = _METHOD.search(text)
+    url = _URL.search(text)
+    return judge_request(method[1].upper() if method else "", url[0], text) if url and _POSTS.search(text) else None
 
 
 def _by_aliases(text: str, bare: str) -> str | None:

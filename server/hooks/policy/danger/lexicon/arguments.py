@@ -3,7 +3,7 @@
 from typing import Final
 
 ARGUMENTS: Final = """
-action: aktion aktionen accion acciones azione azioni acao actie akcja akce действи* операци* operazione operacion operacao vorgang tatigkeit 操作 動作 アクション 동작 작업 eylem islem
+action: handling aktion aktionen accion acciones azione azioni acao actie akcja akce действи* операци* operazione operacion operacao vorgang tatigkeit 操作 動作 アクション 동작 작업 eylem islem
 actions: aktionen acciones azioni acoes acties действия
 steps: schritte ablauf etapes pasos passi passos stappen kroki шаги кроки 步骤 手順 ステップ 단계 adimlar
 command: befehl kommando commande comando polecenie komut команда 命令 指令 コマンド 명령

@@ -48,6 +48,8 @@ customer: kunde kunden kundin clientes clienti klant* klient* клиент* 客�
 user: benutzer* nutzer* utilisateur* usuario* utente utenti gebruiker* uzytkown* uzivatel* пользовател* 用户 ユーザー 사용자 kullanici
 group: gruppe gruppen groupe* grupo grupos gruppo gruppi groep groepen grupa групп* 群组 グループ 그룹
 permission: berechtigung* recht rechte zugriffsrechte droits permisos permissao permessi rechten uprawnien* прав* разрешен* 权限 権限 권한 yetki
+ports: portfreigabe* portweiterleit* abrirpuertos
+mailbox: postfach postkasse buzon casella skrzynka boite
 firewall: brandmauer 防火墙 ファイアウォール 방화벽 брандмауэр
 order: bestellung* auftrag* pedido pedidos ordine ordini bestelling* zamowieni* заказы 订单 注文書
 flight: flug fluge vuelo vol volo voo vlucht рейс* 航班 フライト 항공편

@@ -8,9 +8,12 @@ languages that put no space between words are found anywhere in a name.
 from typing import Final
 
 VERBS: Final = """
+finalize: festschreib*
+deregister: abmeld* desinscri* disiscriv* afmeld* wyrejestr* avregistr*
+void: annullo
 delete: losch* gelosch* loesch* entfern* vernicht* tilgen supprim* efface* effacer detruire elimina eliminar* elimine eliminare borra borrar*
     suprimir destruir apague excluir exclui cancella cancellare cancellazione distrugg* verwijder* wissen usun usuwa* usuniecie skasuj*
-    kasuj* smaz* odstran* vymaz* sil silme temizle* slett* slette fjern* radera* tabort poista* torol* sterge* hapus* xoa удал* стере* сотр* видал*
+    kasuj* smaz* odstran* vymaz* sil silme temizle* slet slett* slette fjern* radera* tabort poista* torol* sterge* hapus* xoa удал* стере* сотр* видал*
     уничтож* зітри* 释放 删除 刪除 删掉 移除 抹掉 销毁 清除 削除 消去 抹消 삭제 지우기 제거 احذف حذف מחק διαγραφ*
 empty: leeren leere ausleeren vider vide vaciar vacia svuota* esvazia* leegmaken leegmaak oproznij* wyczysc* bosalt* tomma очист* 清空 清理 空にする 비우기
 reset: zurucksetz* zuruecksetz* zuruckgesetzt werkseinstell* werksreset auslieferungszustand reinitialis* restablec* resetea* redefinir azzera* sifirla* resetuj*

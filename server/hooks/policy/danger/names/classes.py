@@ -54,8 +54,8 @@ CLASSES: Final = (
     ),
     _class(
         "changes what others use",
-        f"{_CHANGING} point delegate",
-        "dns nameserver nameservers ns mx whois registrar firewall ingress routing bgp vlan switch router wlan wifi proxy certificate "
+        f"{_CHANGING} point delegate import",
+        "dns zone nameserver nameservers ns mx whois registrar firewall ingress routing bgp vlan switch router wlan wifi proxy certificate "
         "loadbalancer cdn rules",
     ),
     _class(
@@ -85,6 +85,8 @@ CLASSES: Final = (
         "post submit upload respond reply write create add",
         "tweet review facebook instagram linkedin reddit mastodon bluesky tiktok youtube story reel press listing ad ads timeline",
     ),
-    _class("empties a whole collection", "archive hide move replace mark", "all everything every entire"),
+    _class("changes many", "archive hide move replace mark rename send close", "all everything every entire"),
+    _class("takes away what others use", "archive freeze hide", "channel conversation conversations repo repository project board workspace space team database site group page folder"),
+    _class("switches a guard off", "create start schedule add open window set", "maintenance downtime silence blackout"),
     _class("writes to a plant", "write set force send", "register coil plc modbus setpoint opcua scada actuator relay bacnet knx"),
 )  # fmt: skip

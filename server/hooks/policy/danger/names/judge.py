@@ -75,7 +75,7 @@ def _is_meant(words: tuple[str, ...], at: int, context: tuple[str, ...]) -> bool
     """The word there is a verb, and what it acts on is no text or plaything."""
     verb = words[at]
     others = {*words[:at], *words[at + 1 :], *context}
-    if others & MILD.get(verb, frozenset()):
+    if (others | {f"{word}s" for word in others}) & MILD.get(verb, frozenset()):
         return False
     if verb in NEEDING and not others & NEEDING[verb]:
         return False

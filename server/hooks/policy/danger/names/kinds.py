@@ -8,7 +8,7 @@ from server.hooks.policy.danger.lexicon.meanings import meanings
 Kind = Literal["shell", "sql", "redis", "code", "http", "words", "text", "other"]
 
 _SHELL: Final = frozenset(
-    "bash sh zsh shell exec execute command cmd terminal powershell pwsh spawn subprocess process ssh console run script batch "
+    "bash sh zsh fish nu xonsh shell exec execute command cmd terminal powershell pwsh spawn subprocess process ssh console run script batch "
     "container job task cron schedule scheduled make pod kubectl docker git npm helm terraform aws gcloud az cli adb".split()
 )
 _SQL: Final = frozenset(
@@ -33,6 +33,8 @@ _TEXT: Final = frozenset(
     "check test analyze analyse search find lookup grep glob list read get show view query_docs preview simulate estimate quote plan "
     "calculate calculator regex tag bookmark label reminder joke poem slide image picture draw generate log memory save".split()
 )
+_LISTS: Final = frozenset("todo reminder note checklist shopping list".split())
+_KEEPING: Final = frozenset("add create set append new save".split())
 _TEXT_VERBS: Final = frozenset(
     "explain format lint search find count diff translate summarize validate convert".split()
 )
@@ -49,11 +51,22 @@ def kind_of(tool: str) -> Kind:
         return "redis"
     if words & _AGENTS:
         return "words"
+    if words & _LISTS and words & _KEEPING:
+        return "text"
     if words & _CODE and not words & _NO_CODE:
         return "code"
     return next((kind for kind, telling in _BY_WORD if words & telling), "other")
 
 
+@lru_cache(maxsize=2048)
+def works_on_text(tool: str) -> bool:
+    """Of the kind `text`: its name says so first or last, and names nothing else that is done."""
+    words = meanings(tool)
+    is_about_text = bool((_TEXT | _LISTS | _KEEPING).intersection((words[0], words[-1])))
+    return is_about_text and _DOING.isdisjoint(words)
+
+
+_DOING: Final = frozenset("commit push deploy merge publish send upload release".split())
 _BY_WORD: Final[tuple[tuple[Kind, frozenset[str]], ...]] = (
     ("sql", _SQL),
     ("shell", _SHELL),

@@ -7,7 +7,7 @@ _BY_REASON: Final = {
         delete del deletes remove removes destroy drop erase wipe purge truncate terminate unlink rm rmdir rmtree
         nuke expunge obliterate shred uninstall deprovision decommission deregister evict prune flush reset format
         reformat factory trash discard clear empty bulkdelete deleteall deletemany unpublish revoke ban kick expel
-        fire dismiss forget undeploy rollback revert overwrite redact unshare removal deletion
+        fire dismiss forget undeploy rollback revert overwrite redact void abolish cull forfeit relinquish surrender unenroll unassign withdraw_all unshare removal deletion
     """,
     "spends money": """
         liquidate unstake airdrop chargeback prepay repay reimburse autopay overpay crowdfund wager gamble
@@ -30,7 +30,7 @@ _BY_REASON: Final = {
         prescribe administer dispense discharge anonymize anonymise pseudonymize bulk mass
         actuate evict expedite sideload jailbreak unblock
         insulin offboard esign deposit flash reflash overclock detonate launch ignite dump exfiltrate inject spam
-        flood ddos cancel
+        flood ddos cancel finalize deduct repossess garnish
     """,
 }
 VERBS: Final = {word: reason for reason, words in _BY_REASON.items() for word in words.split()}

@@ -70,6 +70,11 @@ empties or rewrites a file:
     ex|vim|vi|nvim ~*%d*|*:%d*
     ditto|rename|prename|mmv -f|--force|-o
     exiftool -overwrite_original|-all=
+rewrites many files:
+    sed|gsed -i|--in-place ~[*]*|[!s/]*[*]*
+    mogrify
+shrinks a file system:
+    resize2fs|xfs_growfs|btrfs ~*[0-9][MGTmgt]
 deletes files:
     fdupes|jdupes|rmlint|rdfind|fclones -d|--delete|-N|-deleteduplicates|remove
     bleachbit -c|--clean|-s|--shred|--wipe-free-space

@@ -14,6 +14,18 @@ changes many machines:
     ansible|salt|salt-ssh|bolt|pyinfra|fab|cap|capistrano|knife ~shell|command|raw|reboot|state.*|cmd.run|*reboot*|
         *shutdown*|service.stop|deploy|deploy:rollback|production|*rm *|*state=absent*|*state=stopped* !-C|--check|
         --noop
+changes many machines:
+    chef-client|chef-solo !--why-run|-W|--version|--help
+    ansible-galaxy install|role|collection install
+changes infrastructure:
+    terraform|tofu|terragrunt import|refresh
+changes what others use:
+    heroku config:set|config:unset|ps:scale|ps:stop|ps:restart|maintenance:on|pg:reset|pg:promote|pg:restore|pg:killall|domains:remove|
+        access:add|apps:transfer|apps:rename|addons:create|drains:add|labs:enable|certs:update|dyno:kill|dyno:resize
+    supabase db|functions|secrets push|reset|deploy|set|unset|delete
+    glab ci run|trigger|cancel|retry|delete
+    kubectl|oc|k proxy --address=0.0.0.0|--accept-hosts|--disable-filter
+    kubectl|oc|k run ~--image*
 changes a machine:
     puppet apply|agent !--noop
 changes many machines:
@@ -55,6 +67,10 @@ stops the database:
 takes a site down:
     nginx -s ~stop|quit
     apachectl|apache2ctl|httpd|haproxy|caddy|traefik stop|graceful-stop|-k
+changes accounts:
+    kcadm|kcadm.sh delete|create|update|set-password|add-roles|remove-roles
+prints many copies:
+    lp|lpr -n|-# ~[3-9][0-9]|[0-9][0-9][0-9]|[0-9][0-9][0-9][0-9]
 stops services:
     forever stop|stopall
 ends sessions:

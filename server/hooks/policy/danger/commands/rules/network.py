@@ -47,7 +47,8 @@ sends files away:
     ftp|lftp|sftp|ncftpput|tftp ~*put*|*mirror*-R*|*mput*|*rm*|*-b*
 speaks to others:
     telegram-send|slackcat|twurl|toot|rainbowstream
-    signal-cli send
+    signal-cli send|sendReaction|remoteDelete|quitGroup|updateGroup|block|removeContact|deleteLocalAccountData|unregister|
+        updateProfile|updateAccount|sendPaymentNotification|setPin|removePin|joinGroup|finishChangeNumber
 changes the network:
     ip l|a|r|ru|n|netns|tunnel|tuntap|vrf|xfrm set|del|delete|flush|change|replace|add|down
     iw|iwctl|wpa_cli|bridge|brctl|ovs-vsctl del|delbr|delif|disconnect|del-br|del-port|terminate|emer-reset|forget

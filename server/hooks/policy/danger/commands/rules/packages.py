@@ -27,6 +27,8 @@ publishes to the world:
         lerna|workspaces|nuget
     twine upload
     dotnet nuget push|delete
+forces packages:
+    npm|pnpm audit --force
 runs what cannot be taken back:
     npm|pnpm|yarn run|exec|npx publish|release|deploy|release:prod|deploy:prod|db:reset|db:drop|deploy:production|
         nuke|destroy|purge|reset
@@ -38,6 +40,10 @@ removes an environment:
 installs from a stranger:
     pip|pip3|npm|yarn install --index-url|--extra-index-url|--registry|-i|--trusted-host
 runs a stranger's code:
+    choco|chocolatey|winget|scoop|nuget|dotnet|gem|conda|mamba|helm|pip|pip3|uv|poetry|npm|pnpm|yarn|bun|brew|flatpak install|add|upgrade|update|tool
+        --ignore-checksums|--allow-empty-checksums|--no-verify|--skip-verify|--insecure|--no-check-certificate|--allow-insecure
+    choco|chocolatey|winget|scoop|nuget|dotnet|gem|conda|mamba|helm|pip|pip3|uv|npm|pnpm|yarn|bun install|add|upgrade
+        --source|-s|--add-source|--index|--registry|--repo|-c|--channel|--find-links|-f ~http:*
     cargo install --git
     go install|run ~http*|*git.*/*
     pip|pip3|pipx|uv install|run|add|tool ~git+*|hg+*|svn+*|*http:*|*https:*

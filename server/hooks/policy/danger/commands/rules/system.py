@@ -4,6 +4,7 @@ from typing import Final
 
 RULES: Final = """
 kills processes:
+    kill|skill ~*$(*|`*
     kill|skill ~-1|-9|-KILL|-SIGKILL|-s|-STOP|1|0|-15|-TERM|-HUP|-kill
     killall|pkill|xkill|killall5|snice|slay
     fuser -k|--kill|-K
@@ -39,6 +40,17 @@ changes the network:
     tc qdisc
 changes the system:
     hostnamectl|hostname|timedatectl|localectl set-hostname|set-time|set-ntp|set-timezone
+    resolvectl dns|domain|revert|default-route
+    date -s|--set
+    hwclock --set|--systohc|-w
+    snmpset
+    dconf|gsettings reset|reset-recursively|write|load
+changes accounts:
+    passwd -l|-u|-d|-e|--lock|--delete|--expire
+erases traces:
+    unset ~HISTFILE|HISTSIZE|HISTFILESIZE
+    export|declare|set ~HISTSIZE=0|HISTFILESIZE=0|HISTFILE=*
+    keyctl purge|clear|revoke|unlink
 changes the kernel:
     sysctl -w|--write|-p|--load
     sysctl ~*.*=*

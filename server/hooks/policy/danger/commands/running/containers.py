@@ -8,6 +8,8 @@ from server.hooks.policy.danger.commands.transfers import SHELLS, program_of
 from server.hooks.policy.danger.commands.words import CONTAINER_FLAGS, PRINTERS, PROGRAMS_IN_CONTAINERS
 
 _BEGINNERS: Final = SHELLS | PROGRAMS_IN_CONTAINERS
+_WITHOUT_IMAGES: Final = ("gcloud", "heroku", "fly", "flyctl", "ansible")
+"""Their `run` is a noun or starts something for good."""
 _ENGINES: Final = ("docker", "podman", "nerdctl")
 """`--` ends their options; the others put the command behind it."""
 
@@ -16,7 +18,7 @@ def _by_container(step: Step) -> str | None:
     if "--" in step.rest and step.name not in _ENGINES:
         return _behind_dashes(step)
     plain = [word for word in step.rest if not word.startswith("-")]
-    if {"exec", "run"} & set(plain[:2]):
+    if {"exec", "run"} & set(plain[:2]) and step.name not in _WITHOUT_IMAGES:
         return mounts_the_host(step.rest) or _behind_image(step)
     if step.name == "gcloud" and any("--command" in word for word in step.rest):
         return step.nested.line(_gcloud_command(step.rest)) or HARMLESS
