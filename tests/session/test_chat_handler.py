@@ -9,6 +9,7 @@ import pytest
 from server import config
 from server.agent.chunks import LLMChunk
 from server.errors import ProviderRateLimited, ProviderUnreachable
+from server.session.chat_handler import TOLD_AT_ONCE
 from tests.session.fakes import Desk, FakeAgent, Pause, call, hook, kinds, notice, result, say, used
 
 
@@ -65,19 +66,20 @@ async def test_everything_of_a_turn_keeps_its_order() -> None:
     assert [f["turn_id"] for f in desk.frames if f["type"] == "notice"] == [desk.frames[0]["turn_id"]]
 
 
-async def test_a_huge_piece_of_a_reply_lets_others_run_while_it_is_told() -> None:
-    text = "（a。" * 6_000
-    rounds: list[int] = []
+@pytest.mark.parametrize("text", ["（a。" * 6_000, "a\n" * 3_000], ids=["brackets", "lines"])
+async def test_a_huge_piece_of_a_reply_lets_others_run_while_it_is_told(text: str) -> None:
+    rounds: list[float] = []
     async with Desk(FakeAgent([say(text)])) as desk:
         desk.chat()
         await desk.until("turn_start")
         while not any(frame["type"] == "turn_end" for frame in desk.frames):
-            rounds.append(len(desk.frames))
+            counts = [sample for metric in desk.metrics.frames_out.collect() for sample in metric.samples]
+            rounds.append(sum(sample.value for sample in counts if sample.name.endswith("_total")))
             await asyncio.sleep(0)
 
     for type_, key in (("text", "delta"), ("sentence", "text")):
         assert "".join(frame[key] for frame in desk.frames if frame["type"] == type_) == text
-    assert max(after - before for before, after in pairwise(rounds)) < 500
+    assert max(after - before for before, after in pairwise(rounds)) <= 2 * TOLD_AT_ONCE
     assert desk.frames[-1]["reason"] == "completed"
 
 
