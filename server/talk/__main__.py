@@ -14,6 +14,8 @@ from server.talk.client import Output, TalkClient
 from server.talk.devices import WANTED_RATE, Loudspeaker, microphone_frames, microphone_rate, sounddevice
 from server.talk.sound import SoundError, WavWriter, wav_frames, wav_rate
 
+_USUAL_RATE: Final = 24_000
+"""Of a voice that the server knows nothing of yet."""
 _MAX_AHEAD_MS: Final = 300
 """Sound that has come and was not heard: what an interruption takes for heard though it was not."""
 _STOPS_AFTER_S: Final = 60.0
@@ -73,6 +75,8 @@ async def _talk(options: argparse.Namespace) -> None:
     try:
         ready = await asyncio.wait_for(client.ready(), _STOPS_AFTER_S)
         print(f"[{ready['model']['name']} at {ready['model']['host']}]")
+        if isinstance(output, Loudspeaker):
+            await output.start(ready["speech"]["output_sample_rate"] or _USUAL_RATE)
         await client.configure(voice=output is not None, language=options.language)
         await _converse(client, options, rate)
     finally:

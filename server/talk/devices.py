@@ -1,8 +1,10 @@
 """Microphone and loudspeaker, by the module `sounddevice` where it is installed."""
 
 import asyncio
+import contextlib
 import threading
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
+from functools import partial
 from typing import Any, Final
 
 from server.talk.playout import Playout, Resampler
@@ -12,6 +14,8 @@ WANTED_RATE: Final = 16_000
 _MAX_FRAMES: Final = 50  # a second of microphone; what does not fit any more is dropped
 _LOST_AFTER_S: Final = 3.0  # a microphone that lives gives a frame every 20 ms, of silence too
 _LATENCY_S: Final = 0.1
+_FLOWS_AFTER_S: Final = 1.0
+_TRIES: Final = 10
 _WITHOUT: Final = "or use --wav FILE, or type"
 
 SoundDevice = Any
@@ -78,27 +82,45 @@ async def microphone_frames(
 
 
 class Loudspeaker:
-    """Plays what comes through the default device.
+    """Plays what comes through the default device. Raises SoundError where there is none.
 
-    Raises SoundError where there is none. Only `_fill` runs in the thread of the device.
+    One stream lives as long as the conversation, silent in between. Only `_fill` runs in the thread of the device.
     """
 
     def __init__(self, device: SoundDevice) -> None:
         self._device = device
         try:
-            self._own_rate = round(self._device.query_devices(kind="output")["default_samplerate"])
-        except (self._device.PortAudioError, ValueError) as error:
+            self._own_rate = round(device.query_devices(kind="output")["default_samplerate"])
+        except (device.PortAudioError, ValueError) as error:
             raise SoundError(f"no loudspeaker was found: connect one, or use --save FILE ({error})") from error
         self._lock = threading.Lock()
         self._playout = Playout()
         self._resampler = Resampler(self._own_rate, self._own_rate)
         self._stream: Any = None
+        self._played_bytes = 0  # by this stream
+        self._enough_bytes = 0
+        self._is_flowing: Callable[[], object] = _nobody_asks  # called once it has played so many
+
+    async def start(self, sample_rate: int, *, patience_s: float = _FLOWS_AFTER_S) -> None:
+        """Returns when sound flows. Raises SoundError.
+
+        ALSA's way to PulseAudio takes a first buffer of many a stream and then nothing more: such a one is opened anew.
+        """
+        loop = asyncio.get_running_loop()
+        for _ in range(_TRIES):
+            flowing = asyncio.Event()
+            self._is_flowing = partial(loop.call_soon_threadsafe, flowing.set)
+            self._restart(sample_rate)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(flowing.wait(), patience_s)
+                return
+        self.close()
+        raise SoundError("the loudspeaker takes no sound: choose another as the system's default, or use --save FILE")
 
     def open(self, sample_rate: int) -> None:
         """Sound of that rate follows. Raises SoundError when the device went away."""
         if self._stream is None or not self._stream.active:
-            self.close()
-            self._stream = self._start(sample_rate)
+            self._restart(sample_rate)
         with self._lock:
             self._resampler = Resampler(sample_rate, round(self._stream.samplerate))
 
@@ -122,17 +144,20 @@ class Loudspeaker:
             self._stream.close(ignore_errors=True)
             self._stream = None
 
-    def _start(self, sample_rate: int) -> Any:
+    def _restart(self, sample_rate: int) -> None:
         """At that rate, else at the device's own."""
+        self.close()
         try:
-            return self._started(sample_rate)
+            self._stream = self._started(sample_rate)
         except self._device.PortAudioError:
             try:
-                return self._started(self._own_rate)
+                self._stream = self._started(self._own_rate)
             except self._device.PortAudioError as error:
                 raise SoundError(f"the loudspeaker cannot be opened: is it connected? ({error})") from error
 
     def _started(self, sample_rate: int) -> Any:
+        self._played_bytes = 0
+        self._enough_bytes = round(2 * sample_rate * 3 * _LATENCY_S)
         stream = self._device.RawOutputStream(
             samplerate=sample_rate, channels=1, dtype="int16", latency=_LATENCY_S, callback=self._fill
         )
@@ -142,3 +167,11 @@ class Loudspeaker:
     def _fill(self, out: memoryview, *_: object) -> None:
         with self._lock:
             out[:] = self._playout.take(len(out))
+        self._played_bytes += len(out)
+        if self._played_bytes >= self._enough_bytes:
+            self._is_flowing()
+            self._is_flowing = _nobody_asks
+
+
+def _nobody_asks() -> None:
+    """Sound flows."""

@@ -19,17 +19,17 @@ class PortAudioError(Exception):
 
 
 class Stream:
-    def __init__(self, samplerate: int, callback: Callable[..., None], hears: list[bytes]) -> None:
+    def __init__(self, samplerate: int, callback: Callable[..., None], moves: list[bytes | memoryview]) -> None:
         self.samplerate = samplerate
         self.callback = callback
-        self.hears = hears
+        self.moves = moves
         self.active = False
         self.is_closed = False
 
     def start(self) -> None:
         self.active = True
-        for pcm in self.hears:
-            self.callback(pcm)
+        for sound in self.moves:
+            self.callback(sound)
 
     def abort(self, *, ignore_errors: bool) -> None:
         self.active = False
@@ -52,6 +52,8 @@ class FakeDevices:
     """That streams can have; none = nothing is plugged in."""
     hears: list[bytes] = field(default_factory=list)
     """What a microphone gives as soon as it is open; nothing comes after it."""
+    stalls: int = 0
+    """Loudspeakers that will take a first buffer and nothing more."""
     streams: list[Stream] = field(default_factory=list)
     PortAudioError: type[Exception] = PortAudioError
 
@@ -64,12 +66,18 @@ class FakeDevices:
         if samplerate not in self.rates:
             raise PortAudioError("Invalid sample rate")
 
-    def RawInputStream(self, *, samplerate: int, callback: Callable[..., None], **_: Any) -> Stream:  # noqa: N802  theirs
+    def _open(self, samplerate: int, callback: Callable[..., None], moves: list[bytes | memoryview]) -> Stream:
         self.check_input_settings(samplerate=samplerate)
-        self.streams.append(Stream(samplerate, callback, self.hears))
+        self.streams.append(Stream(samplerate, callback, moves))
         return self.streams[-1]
 
-    RawOutputStream = RawInputStream
+    def RawInputStream(self, *, samplerate: int, callback: Callable[..., None], **_: Any) -> Stream:  # noqa: N802  theirs
+        return self._open(samplerate, callback, [*self.hears])
+
+    def RawOutputStream(self, *, samplerate: int, callback: Callable[..., None], **_: Any) -> Stream:  # noqa: N802
+        self.stalls -= 1
+        buffers = 10 if self.stalls < 0 else 1
+        return self._open(samplerate, callback, [memoryview(bytearray(samplerate // 5)) for _ in range(buffers)])
 
 
 def listen(devices: FakeDevices, **terms: Any) -> AsyncGenerator[bytes, None]:
@@ -143,6 +151,22 @@ def test_what_is_said_at_another_rate_than_the_device_has_keeps_its_length(rates
     assert stream.samplerate in rates
     heard = np.frombuffer(stream.play(stream.samplerate), "<i2")
     assert np.count_nonzero(heard) == pytest.approx(0.2 * stream.samplerate, abs=6)  # ends of two pieces
+
+
+async def test_a_loudspeaker_that_takes_a_first_buffer_only_is_opened_anew() -> None:
+    devices = FakeDevices(stalls=2)
+    loudspeaker = Loudspeaker(devices)
+    await loudspeaker.start(24_000, patience_s=0.01)
+
+    assert [stream.is_closed for stream in devices.streams] == [True, True, False]
+
+
+async def test_a_loudspeaker_that_never_takes_any_sound_is_told() -> None:
+    devices = FakeDevices(stalls=99)
+    with pytest.raises(SoundError, match="the loudspeaker takes no sound: choose another"):
+        await Loudspeaker(devices).start(24_000, patience_s=0.001)
+
+    assert all(stream.is_closed for stream in devices.streams)
 
 
 def test_no_loudspeaker_names_the_cure() -> None:
