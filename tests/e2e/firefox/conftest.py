@@ -9,7 +9,6 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
@@ -22,6 +21,7 @@ from playwright.async_api import Browser, BrowserContext, Page, async_playwright
 from tests.e2e.conftest import LIMIT_MS
 from tests.e2e.parley_page import ParleyPage
 from tests.support.openai_script import Json
+from tests.support.pulse import sound_server
 from tests.support.server_process import ROOT, ServerProcess
 
 FIREFOX: Final = os.environ.get("FIREFOX")
@@ -85,20 +85,8 @@ def loudspeaker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, 
     if shutil.which("pulseaudio") is None:
         yield {}
         return
-    folder = tmp_path_factory.mktemp("loudspeaker")
-    socket = folder / "socket"
-    door = f"module-native-protocol-unix socket={socket} auth-anonymous=1 auth-cookie-enabled=0"
-    options = ["-n", "--daemonize=no", "--use-pid-file=no", "--exit-idle-time=-1"]
-    process = subprocess.Popen(
-        ["pulseaudio", *options, "-L", "module-null-sink", "-L", door],
-        env={**os.environ, "HOME": str(folder), "XDG_RUNTIME_DIR": str(folder)},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    yield {"PULSE_SERVER": f"unix:{socket}"}
-    process.terminate()
-    process.wait()
+    with sound_server(tmp_path_factory.mktemp("loudspeaker"), "loudspeaker") as found:
+        yield found
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
