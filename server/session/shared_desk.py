@@ -27,6 +27,8 @@ TICK_S: Final = 2.0
 """How often the life of askers elsewhere is looked at while clients here are shown what they ask."""
 DECISION_S: Final = 1.0
 """How long an answer given here waits for the table to say that it was the first; then it counts."""
+LOOK_S: Final = 5.0
+"""After so long without an answer the database counts as away."""
 _RETRY_S: Final = 1.0
 _LAST_WORDS_S: Final = 1.0
 
@@ -238,7 +240,7 @@ class SharedDesk(ApprovalDesk):
         known = list(self._foreign)
         try:
             revision, rows = await self._table.look(self._revision, ids=known, users=newcomers)
-        except StorageError:
+        except (StorageError, asyncio.CancelledError):
             self._newcomers |= newcomers
             raise
         self._revision = revision
@@ -324,10 +326,11 @@ class SharedDesk(ApprovalDesk):
                         await changed.wait()
                 changed.clear()
                 try:
-                    await self.look()
+                    async with asyncio.timeout(LOOK_S):
+                        await self.look()
                     looked_s = asyncio.get_running_loop().time()
-                except StorageError as error:
-                    logger.info("questions of other replicas are not heard of: %s", error)
+                except (StorageError, TimeoutError) as error:
+                    logger.info("questions of other replicas are not heard of: %s", str(error) or "no answer")
                     if asyncio.get_running_loop().time() - looked_s > LEASE_S:
                         self._close_foreign()  # nobody here can answer them, or hear that they are over
                     await asyncio.sleep(max(_RETRY_S, self._table.retry_after_s))

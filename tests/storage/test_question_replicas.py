@@ -160,9 +160,11 @@ async def test_a_lost_connection_is_a_no_everywhere(
     assert ends(other) == [(False, "disconnect")]
 
 
+@pytest.mark.parametrize("away", ["stopped", "frozen"])
 async def test_while_the_database_is_away_a_question_is_its_own_replicas_alone(
-    postgres: Postgres, tmp_path: Path, model: OpenAIServer
+    postgres: Postgres, tmp_path: Path, model: OpenAIServer, away: str
 ) -> None:
+    leave, come_back = {"stopped": (postgres.stop, postgres.start), "frozen": (postgres.freeze, postgres.thaw)}[away]
     async with (
         two_replicas(tmp_path, config.Storage(url=config.Secret(postgres.new_database())), model) as (here, there),
         connected(here) as asker,
@@ -171,13 +173,13 @@ async def test_while_the_database_is_away_a_question_is_its_own_replicas_alone(
         model.queue(calls(TOKYO), text("Noon."), calls(TOKYO), text("Again."))
         await asker.chat()
         asked, _ = await asyncio.gather(asker.until("approval_request"), other.until("approval_request"))
-        await asyncio.to_thread(postgres.stop)
+        await asyncio.to_thread(leave)
         try:
             await asker.send("approval", id=asked["id"], approved=True)
             await asker.until("turn_end")
             await other.until("approval_resolved")
         finally:
-            await asyncio.to_thread(postgres.start)
+            await asyncio.to_thread(come_back)
         assert (ends(asker), ends(other)) == ([(True, "user")], [(False, "disconnect")])
 
         await asker.chat()

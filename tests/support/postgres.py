@@ -31,7 +31,7 @@ def find_programs() -> Path | None:
 
 
 class Postgres:
-    """Between `with` and its end. `stop` and `start` play an outage in between; the data stay."""
+    """Between `with` and its end. `stop` and `start`, `freeze` and `thaw` play an outage in between; the data stay."""
 
     def __init__(self, programs: Path) -> None:
         self._programs = programs
@@ -103,6 +103,20 @@ class Postgres:
             self._process.send_signal(signal.SIGQUIT)
             self._process.wait(_START_LIMIT_S)
         self._process = None
+
+    def freeze(self) -> None:
+        """From here to `thaw` it answers nothing, and refuses nothing."""
+        self._signal_all(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        self._signal_all(signal.SIGCONT)
+
+    def _signal_all(self, number: signal.Signals) -> None:
+        assert self._process is not None
+        pid = self._process.pid
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text()
+        for each in (pid, *map(int, children.split())):
+            os.kill(each, number)
 
     def new_database(self) -> str:
         """The url of an empty one."""
