@@ -36,7 +36,7 @@ export function settingsView({ settings, server, voice }) {
     selectView("How to talk", "turnDetection", TURN_DETECTION, settings.turnDetection),
     microphones.length > 0 &&
       selectView("Microphone", "microphone", [["", "As the system"], ...microphones], settings.microphone),
-    switchView("Tools", "The model may read files and look at the clock.", "tools", settings.tools),
+    switchView("Tools", "The model may read files, look at the clock and use what this server adds.", "tools", settings.tools),
     switchView("Inspector", "Ask the server to show what the model reads.", "trace", settings.trace),
     // In a tab of its own: the conversation and its sound go on in this one.
     h(
