@@ -18,10 +18,11 @@ _STRONG: Final = frozenset(
     # English, and how programs shorten it
     "password passwords passwd passwrd passphrase passphrases passcode pwd pwds pw pass psk psw secret secrets "
     "credential credentials creds apikey apikeys apitoken apisecret authtoken authkey accesstoken refreshtoken token "
-    "clientsecret privatekey secretkey accesskey masterkey userpass userpassword dbpass dbpassword dbpwd rootpw "
+    "kennw losung losungswort codewort schlusselwort "
+    "requirepass masterauth geheimwort jeton privkey appkey nwkskey appskey rpcpass rpcpassword clientsecret privatekey secretkey accesskey masterkey userpass userpassword dbpass dbpassword dbpwd rootpw "
     "mysqlpassword pgpassword sshpass keypass storepass bindpw bindpass wifipass mnemonic "
     # German, French, Spanish, Portuguese, Italian, Dutch, Polish, Czech, Turkish, the Nordic languages, Indonesian
-    "passwort passworter kennwort kennworter losungswort zugangscode zugangsdaten geheimnis "
+    "passwort passworte passworter passwoerter kennwort kennworte kennworter kennwoerter losungswort zugangscode zugangsdaten geheimnis "
     "motdepasse mdp contrasena contrasenas contrasenya senha senhas wachtwoord haslo heslo sifre parola parole "
     "losenord passord adgangskode salasana jelszo lozinka sandi motpasse parool geslo zaporka slaptazodis laluan "
     "schlusselinhalt wiederherstellungscode wiederherstellungsschlussel notfallcode ersatzcode "
@@ -39,6 +40,9 @@ _WITHIN: Final = (
     "密鑰",
     "秘钥",
     "パスワード",
+    "シークレット",
+    "トークン",
+    "加签",
     "비밀번호",
     "비번",
     "암호",
@@ -55,9 +59,13 @@ _WITHIN: Final = (
 )
 _COMPOUNDS: Final = {
     # ends of names that are written as one word: smtppassword, Datenbankkennwort, bottoken
-    "password": tuple("pw pwd password passwd passwort kennwort wachtwoord losenord passord adgangskode".split()),
+    "password": tuple(
+        "pw pwd passw password passwd storepass keypass passwort kennw kennwort kwort losungswort wachtwoord losenord passord adgangskode contrasena motdepasse".split()
+    ),
     "strong": tuple(
-        "apikey secretkey accesskey privatekey authtoken accesstoken apitoken bottoken passphrase secret".split()
+        "apikey secretkey accesskey privatekey clientkey devicekey authtoken accesstoken apitoken bottoken passphrase secret "
+        "netzwerkschlussel netzwerkschluessel zugangsschlussel zugangsschluessel geheimschlussel sicherheitsschlussel apischlussel "
+        "wlanschlussel verschlusselungsschlussel freischaltcode zugriffsschlussel".split()
     ),
 }
 _BEFORE_KEY: Final = tuple(
@@ -72,12 +80,12 @@ _PAIRS: Final = frozenset(
     # two words that are one name
     {
         *((first, "key") for first in _BEFORE_KEY),
-        *((first, last) for first in ("recovery", "backup", "scratch", "emergency") for last in ("code", "codes", "key", "keys")),
+        *((first, last) for first in ("unseal", "recovery", "backup", "scratch", "emergency") for last in ("code", "codes", "key", "keys")),
         *(
             tuple(pair.split())
             for pair in (
                 "pass word,pass phrase,pass code,seed phrase,recovery phrase,auth token,auth code,enable secret,key base,remember me,"
-                "security answer,secret answer,one time,mat khau,kata sandi,kod dostepu,de passe,cle api,clef api,clave api,chave api,"
+                "security answer,secret answer,signing salt,encryption salt,snmp community,password salt,preshared key,one time,mat khau,kata sandi,kod dostepu,de passe,cle api,clef api,clave api,chave api,"
                 "api schlussel,api 钥,api キー,setup key,unseal key,key content,secret string,transaction key,wlan schlussel,wifi schlussel,netzwerk schlussel"
             ).split(",")
         ),
@@ -86,13 +94,24 @@ _PAIRS: Final = frozenset(
 SECOND_WORDS: Final = frozenset(pair[1] for pair in _PAIRS)
 _WEAK: Final = frozenset(
     "key keys pat pwhash passhash auth authorization sid sess session sessionid sessid phpsessid jsessionid cookie cookies bearer jwt magic "
-    "sig signature code otp nonce connect remember clave cle chave schlussel 钥 キー tokens sas hash salt seed dsn authenticator "
+    "sig signature code otp nonce connect remember clave cle chave chiave llave schlussel schluessel klucz klic kljuc sleutel nyckel nokkel anahtar ключ ключа kunci 钥 キー tokens sas hash salt seed dsn authenticator "
     "webhook signing authenticity csrf csrftoken xsrf community ticket invite license licence b64 base64".split()
 )
 _CODES: Final = frozenset(
-    "pin puk pins cvv cvc cvv2 cvc2 otp totp tan mtan passcode 验证码 験証コード 暗証番号 인증번호".split()
+    "geheimzahl pin puk pins cvv cvc cvv2 cvc2 otp totp tan mtan passcode 验证码 験証コード 暗証番号 인증번호".split()
 )
 
+_HEADS: Final = frozenset(
+    # what qualifies them follows them: senha_banco, jeton_api, contrasena_wifi
+    "contrasena senha mdp motdepasse jeton haslo heslo parola clave chave cle".split()
+)
+_WORDS_FOR_CODE: Final = frozenset("code codes kod kode kodi koodi codigo codice код cod".split())
+_OPENED: Final = frozenset(
+    # what a code opens, or proves
+    "access alarm door gate lock unlock entry safe vault garage keypad keyless verification token otp sms mfa 2fa totp disarm panic duress master pairing "
+    "setup homekit matter voicemail sim locker lockbox acceso accesso acces acesso zugang zutritt tur haus tor tresor entsperr alarma allarme "
+    "porta puerta porte portail toegang adgang dostepu доступа домофона сигнализации".split()
+)
 _NOT_AT_THE_END: Final = frozenset(
     # `password_<this>` is about a secret, not one
     "required require requires needed min max minimum maximum length len policy policies hint hints count counts file "
@@ -112,13 +131,17 @@ _NOT_BEFORE_TOKEN: Final = frozenset(
 )
 _CHOSEN: Final = frozenset(
     "password passwords passwd pwd pw pass passphrase psk passwort passworter kennwort motdepasse mdp contrasena senha wachtwoord "
-    "haslo heslo sifre losenord passord adgangskode salasana jelszo lozinka sandi parola пароль dbpass userpass wifipass".split()
+    "haslo heslo sifre losenord passord adgangskode salasana jelszo lozinka sandi parola пароль losung losungswort codewort kennw dbpass userpass wifipass".split()
 )
 _HASHES: Final = frozenset("hash hashed hashes md md5 sha sha1 sha256 sha512 digest ntlm".split())
+_HASHED: Final = frozenset(
+    "block tx transaction commit file content contents git tree parent state merkle image package integrity license body payload "
+    "root data asset source code build lock url path query row schema config layer manifest object tip head".split()
+)
 _PLACES: Final = frozenset("next page previous prev continuation sync cursor pagination resume delta skip".split())
 _NOT_BEFORE_KEY: Final = frozenset(
     "public pub cache primary foreign partition sort row map object registry translation i18n hot short host page group "
-    "join lookup index dictionary dict json yaml hash range routing message event idempotency idempotence dedupe dedup "
+    "join lookup index dictionary dict json yaml hash range message event idempotency idempotence dedupe dedup "
     "metric label any arrow enter escape shift ctrl control alt caps tab function home end delete backspace sort composite "
     "candidate unique natural surrogate bucket etag lock mutex redis topic kafka config setting settings feature flag color".split()
 )
@@ -133,29 +156,46 @@ def strength_of(name: str) -> Strength | None:
     if not name.isascii() and any(part in name for part in _WITHIN):
         return "password"
     words = tuple(word for word in words_of(name) if not word.isdigit()) or words_of(name)
-    if words[-3:] == ("access", "key", "id") or words[-2:] in (("session", "id"), ("code", "verifier")):
+    if words[-3:] == ("access", "key", "id") or words[-2:] in (
+        ("session", "id"),
+        ("secret", "id"),
+        ("code", "verifier"),
+    ):
         return "weak"
     if not words or len(words) > 12 or words[-1] in _NOT_AT_THE_END or words[0] in _ABOUT:
         return None
     if words[-1].isdigit() and len(words) > 1:
         words = words[:-1]
     last = words[-1]
+    if last == "key" and "wireless" in words:
+        return "password"
+    if len(words) in (2, 3) and words[0] in _HEADS and strength_of(words[0]) and words[1] not in _HEADS:
+        return strength_of(words[0])
+    if last in ("hash", "hashes") and len(words) > 1 and words[-2] in _HASHED:
+        return None
     if last in _HASHES and len(words) > 1 and _is_strong(words[:-1]):
         return "weak"
     if last == "token" and set(words) & _PLACES:
         return None
-    if last in ("code", "код", "kod", "kode") and len(words) > 1 and words[-2] in _CODES:
+    if _is_code_of(words):
         return "code"
     if last in _CODES and last not in _STRONG:
         return "code"
+    core = words
+    while len(core) > 1 and core[-1] in _ADORNMENTS:
+        core = core[:-1]
+    if len(core) < len(words) and core[-1] in _HASHES and _is_strong(core[:-1]):
+        return "weak"
     if _is_strong(words):
+        last, words = core[-1], core
         if last == "token" and set(words) & _NOT_BEFORE_TOKEN:
             return "weak"
         is_chosen = (
-            last in _CHOSEN
+            "motdepasse" in "".join(words)
+            or last in _CHOSEN
             or last.endswith(_COMPOUNDS["password"])
             or _is_inflected(last)
-            or words[-2:] == ("pass", "word")
+            or words[-2:] in (("pass", "word"), ("pass", "phrase"))
         )
         return "password" if is_chosen else "strong"
     if last in ("key", "keys") and set(words) & _NOT_BEFORE_KEY:
@@ -163,6 +203,22 @@ def strength_of(name: str) -> Strength | None:
     if last in ("tokens", "session", "hash", "seed", "code", "tickets") and len(words) == 1:
         return "weak"
     return "weak" if last in _WEAK else None
+
+
+def is_access_code(name: str) -> bool:
+    """`alarm_code`, `codice di accesso`: what opens something, mostly digits."""
+    return _is_code_of(words_of(name))
+
+
+def _is_code_of(words: tuple[str, ...]) -> bool:
+    if len(words) > 1 and words[-1] in _WORDS_FOR_CODE:
+        return words[-2] in _CODES or words[-2] in _OPENED
+    return len(words) in (2, 3) and words[0] in _WORDS_FOR_CODE and words[-1] in _OPENED
+
+
+def names_secret(word: str) -> bool:
+    """Whether it is a word for something secret, as labels and messages have it."""
+    return strength_of(word) is not None
 
 
 def _is_inflected(word: str) -> bool:
@@ -187,6 +243,6 @@ def _is_strong(words: tuple[str, ...]) -> bool:
 
 
 _ADORNMENTS: Final = frozenset(
-    "live test prod production dev staging stage b64 base64 hex raw plain plaintext value old new current default root "
+    "decrypted cleartext clear db bd smtp ftp ldap mysql pg redis wifi wlan wpa root mail app sha256 keys live test prod production dev staging stage b64 base64 hex raw plain plaintext value old new current default root "
     "admin primary secondary base enc encrypted env b".split()
 )

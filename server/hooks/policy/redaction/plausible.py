@@ -18,7 +18,7 @@ _PLACEHOLDER: Final = re.compile(
     r"|!(?:secret|vault|Ref|Sub|env|include|reference)\b|ENC\[|sops|\(\(|\[\[|ref\+|op://|vault:|vault://|arn:|keyring:|"
     r"env[:.(]|env\.|file:|file/|secrets?\.[A-Za-z_]|secretKeyRef|valueFrom|ssm:|awssm|gcpsm|azkv|akv|kms:|"
     r"projects/[^/]+/secrets|@Microsoft\.KeyVault|AQICAH|cmd:|keychain:|pass:[A-Z_$]|"
-    r"\[(?:REDACTED|redacted|FILTERED|filtered|MASKED|masked|HIDDEN|hidden|removed|secret)|\(redacted|\(hidden"
+    r"@[\w./~-]+\.\w{2,5}\Z|\[[a-z _-]{3,24}\]\Z|\[(?:REDACTED|redacted|FILTERED|filtered|MASKED|masked|HIDDEN|hidden|removed|secret)|\(redacted|\(hidden"
     r"|process\.env|os\.environ|os\.getenv|getenv|ENV\[|System\.|Deno\.env|import\.meta|std::env",
 )
 _STANDS_FOR: Final = re.compile(
@@ -34,7 +34,7 @@ _DATE: Final = re.compile(r"\d{4}-\d\d-\d\d(?:[T ][\d:.,+Z-]*)?\Z")
 _CODE: Final = re.compile(
     r"[A-Za-z_][\w.]*(?:\?\.|->|::)\w|"  # a?.b, a->b, a::b
     r"[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)+\Z|"  # settings.DB_PASSWORD
-    r"(?:[A-Za-z_$][\w$.]*)?\(|"  # generate_key()
+    r"(?:[A-Za-z_$][\w$.]*)?!?\(|"  # generate_key()
     r"[A-Za-z_][\w.]*\[|"  # row["password"]
     r"&(?:mut )?\w+\Z|\|\||&&|=>|==|\?\?|"
     r"(?:async|await|new|function|lambda|return|self|this|if|for|not|or|and|is|raise|def|let|var|const|null|typeof)\b"
@@ -52,6 +52,7 @@ _BASE32: Final = re.compile(r"[A-Z2-7]{16,}\Z")
 _UUID: Final = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\Z")
 
 
+_LONG_PART: Final = re.compile(r"(?<!\w)(?=[A-Za-z]*\d)[A-Za-z0-9]{24}")
 _DIGIT: Final = re.compile(r"\d")
 
 
@@ -73,9 +74,14 @@ def is_placeholder(value: str) -> bool:
     )
 
 
+def is_path(value: str) -> bool:
+    """And no run of base64 that begins with a slash."""
+    return _PATH.match(value) is not None and not (len(value) >= 32 and "." not in value and _changes(value) >= 12)
+
+
 def is_plausible(value: str, *, is_quoted: bool) -> bool:
     """For a strong name: whether a person or a program may have chosen this as a secret."""
-    if len(value) < 4 or is_placeholder(value) or _PATH.match(value) or _VERSION.match(value) or _DATE.match(value):
+    if len(value) < 4 or is_placeholder(value) or is_path(value) or _VERSION.match(value) or _DATE.match(value):
         return False
     if not is_quoted and _CODE.match(value):
         return False
@@ -106,7 +112,7 @@ def is_plausible(value: str, *, is_quoted: bool) -> bool:
 
 
 _GROUPS_APART: Final = re.compile(r"(?:[A-Za-z0-9]{4,6} ){3,11}[A-Za-z0-9]{4,6}\Z")
-_GROUPS: Final = re.compile(r"(?:[A-Z0-9]{4,8}-){3,11}[A-Z0-9]{4,8}\Z")
+_GROUPS: Final = re.compile(r"(?:[A-Z0-9]{2,8}-){3,11}[A-Z0-9]{4,8}\Z")
 _WORD: Final = re.compile(r"[^\W\d_A-Z]{6,30}\Z")
 _JOINED: Final = re.compile(r"[A-Za-z]{3,20}(?:[-_.][A-Za-z]{3,20}){1,5}\Z")
 _IN_NAMES: Final = frozenset(
@@ -120,7 +126,7 @@ _SAID_OF_PASSWORDS: Final = frozenset(
     "argonid scrypt pbkdf protected needed mandatory erforderlich pflichtfeld notwendig obligatoire requis obligatorio requerido "
     "getpass keyring keychain credential credentials authentication authenticated verification reset resetting policy manager "
     "newpassword oldpassword userpassword confirmpassword currentpassword account settings forgotten recovery publickey keyboard "
-    "interactive granted denied accepted rejected failed success successful matched matches nothing anything something whatever "
+    "parameter argument interactive granted denied accepted rejected failed success successful matched matches nothing anything something whatever "
     "string bytes object undefined secretstr element control widget visible internal private public normal simple custom "
     "unchanged deprecated ignored removed deleted minimum maximum characters letters digits length window dialog screen widget".split()
 )
@@ -174,9 +180,9 @@ def is_generated(value: str) -> bool:
 
 def is_random(value: str, *, at_least: int = 16) -> bool:
     """Looks as if a generator had made it: one run, letters and digits mixed, not made of words."""
-    if len(value) < at_least or " " in value or is_placeholder(value) or _PATH.match(value) or _DATE.match(value):
+    if len(value) < at_least or " " in value or is_placeholder(value) or is_path(value) or _DATE.match(value):
         return False
-    if _CODE.match(value):
+    if _CODE.match(value) and not _LONG_PART.search(value):
         return False
     if _GROUPS.match(value):
         return True

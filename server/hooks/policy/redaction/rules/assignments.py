@@ -7,20 +7,21 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from server.hooks.policy.redaction.key_names import STRONG, Strength
+from server.hooks.policy.redaction.chosen import is_chosen, is_no_identifier
+from server.hooks.policy.redaction.key_names import STRONG, Strength, is_access_code
 from server.hooks.policy.redaction.page import Page
-from server.hooks.policy.redaction.plausible import has_digit, is_in_groups, is_plausible, is_word
-from server.hooks.policy.redaction.rules.names import Name
+from server.hooks.policy.redaction.plausible import has_digit, is_in_groups, is_plausible, is_random, is_word
+from server.hooks.policy.redaction.rules.names import KEY_OR_PASSWORD, Name
 from server.hooks.policy.redaction.rules.values import How, is_secret
 from server.hooks.policy.redaction.spans import Span
 
-_CLOSE: Final = r"(?:\\{0,3}[\"'`\]]){0,3}\*{0,2}"
-_QUALIFIER: Final = r"(?:\ (?:\[[^\]\n]{0,40}\]|\([^()\n]{0,40}\)|\#?\d{1,2}(?=\ ?[:=)])))?"
-_ATTRIBUTES: Final = r"(?:\s[\w:]{1,40}=[\"'][^\"'<>\n]{0,64}[\"']){0,4}"
+_CLOSE: Final = r"(?:\\{0,3}[\"'`\]}]){0,3}\*{0,2}"
+_QUALIFIER: Final = r"(?:(?:\ |(?<=[^\x00-\x7f])(?=[(（]))(?:[（][^）\n]{0,40}[）]|\[[^\]\n]{0,40}\]|\([^()\n]{0,40}\)|\#?\d{1,2}(?=\ ?[:=)])))?"
+_ATTRIBUTES: Final = r"(?:\s[\w:]{1,40}=[\"'][^\"'<>\n]{0,160}[\"']){0,4}"
 _VERBS: Final = "is|are|was|ist|lautet|sind|est|es|é|è|to|este|är|er|on|je|jest|είναι|это|هي|هو|היא|הוא|है|là|adalah|ialah|是|为|為|は|คือ"
 _SEPARATOR: Final = re.compile(
     rf"""{_CLOSE}{_QUALIFIER}[ \t\u3000]*(?:
-      (?P<assign>:=|=>|->|={{1,3}}|[:：＝]|%3D|%3A|\u2192)
+      (?P<assign>:=|=>|->|={{1,3}}|::(?=\ [A-Za-z0-9+/]{{8,512}}={{0,2}}\s)|:(?!:)|[：＝]|%3D|%3A|\u2192|\.{{3,80}}(?=\ )|…+(?=\ )|/(?='))
     | (?P<is>\s(?:{_VERBS}|est\s:|c'est|[-–—])[ :：]|['’]s\ |是|为|は|คือ|[는은]\ ?)
     | (?P<argument>,[ ]?(?=[\"'`])|,\ do:\s*|,\s*|\((?=[\"']))
     | (?P<element>(?<=[\"'`])\s+(?=[\"'`])|{_ATTRIBUTES}>(?=[^<\n]{{1,2048}}</))
@@ -38,15 +39,25 @@ _WRAPPED: Final = re.compile(
 )
 _VALUE_KEY: Final = re.compile(
     r"\\{0,3}[\"'],?\s{0,40}(?:<[/\w]+>\s*)*[\{<,]?\s*\\{0,3}[\"']?(?:value|string|default)\\{0,3}[\"']?\s*[:=>]\s*|\s*\n\s*value: *"
-    r"|[\"']?[^<>\n]{0,80}>\s*<value>|</key>\s*<string>",
+    r"|[\"']?[^<>\n]{0,80}>\s*<value>|</key>\s*<string>"
+    r"|[\"']\s*\n\s*\d{1,3}\) (?=\")"  # redis-cli: 1) "requirepass" 2) "…"
+    r"|[\"']\r?\n\r?\n(?=\S)"  # multipart/form-data
+    r"|\s{1,20}REG_\w{2,12}\s{1,20}"  # Windows, reg query
+    r"|[\"'];s:\d{1,4}:(?=\")"  # PHP, serialize()
+    r"|\s+PIC\s+\S{1,20}\s+VALUE\s+(?=[\"'])"  # COBOL
+    r"|(?:[\"']?\)|\([^()\n]{0,120}\));?\r?\n(?:Out\[\d{1,4}\]: |=> |\$\d+ = )?(?=[\"'])",  # what an interpreter answers
     re.IGNORECASE,
 )
 _PREFIXES: Final = re.compile(
-    r"(?:String|str|bytes|SecretStr|Some|Secret)\(\s*(?=[\"'])|(?:base64:|hex:|0x)(?=[\"'A-Za-z0-9+/])|[ubrfn$@](?=[\"'])|(?:\w{1,24}: ?)?(?:&(?:'static )?str|String|str|string|char \*)\s*=\s*|Bearer |Basic |Token |token "
+    r"0x[0-9a-f]{6,16} (?=\")|\[(?=[^\s,\[\]\"']{12,256}\])|[\w.:]{0,40}(?:b64decode|atob|unhexlify|fromhex|from_hex|decode64|hex2bin|FromBase64String|base64_decode)\(b?(?=[\"'])|(?:[\w.]{1,24}\.)?Some\(\s*(?=[\"'])|<<(?=\")|'(?='[^'\s])|[\"'] ?(?:\.\.|\+|\.|&) ?(?=[\"'])|(?:String|str|bytes|SecretStr|Some|Secret)\(\s*(?=[\"'])|(?:base64:|hex:|0x)(?=[\"'A-Za-z0-9+/])|(?:[ubrfnL$@]|raw|rb|br)(?=[\"'])|(?:\w{1,24}: ?)?(?:&(?:'static )?str|String|str|string|char \*)\s*=\s*|Bearer |Basic |Token |token "
     r"|[|>][-+]?\d?[ \t]*\r?\n[ \t]+|[057-9] (?=\S{6})|(?:local|remote|ascii-text|plain-text|simple|cipher) (?=\S{6})",
     re.IGNORECASE,
 )
-_TYPE: Final = re.compile(r"[\w.\[\]<>| ]{1,40}\s=\s?(?=[\"'])")
+_NEXT_CELL: Final = re.compile(
+    r"[:：]?\s{0,8}(?:</\w{1,10}>\s{0,40}){1,3}(?:<\w{1,10}(?: [^<>]{0,80})?>\s{0,40}){1,3}(?P<v>[^<>\r\n]{4,100})</(?!th)"
+)
+_ODD: Final = re.compile(r"[^\s\w]|\d|_")
+_TYPE: Final = re.compile(r"[\w.\[\]<>| ]{1,40}\s:?=\s?(?=[\"'])")
 _SCHEME: Final = re.compile(r"base64:|(?:Bearer|Basic|[Tt]oken) ")
 _QUOTED: Final = re.compile(
     r"\\{0,3}([\"'`\u201c\u201e\u2018\u00ab])(?P<v>(?:(?!\\{0,3}\1)[^\r\n\u201d]){0,2048})\\{0,3}[\"'`\u201d\u201c\u2019\u00bb]"
@@ -54,10 +65,25 @@ _QUOTED: Final = re.compile(
 _BARE: Final = re.compile(r"[^\s\"'`,;<>{}|\\&\u3002\uff0c\uff1b)]{1,1024}+(?:[,;&|{}<>\\)][^\s\"'`<>]{0,256})?")
 _URL_BARE: Final = re.compile(r"(?:(?!%26)[^\s\"'`,;<>&#)]){1,1024}")
 _TO_THE_END: Final = re.compile(r"[^\r\n\"']{1,120}")
+_INNER: Final = re.compile(r"[^<\r\n]{4,100}(?=</)")
 _DIGITS: Final = re.compile(r"[\"']?(?P<v>\d{3,8}|\d{3}[- ]\d{3})(?![A-Za-z0-9_:]|\.\w)")
 _NAMES_IT: Final = re.compile(r"(?:name|key|id)=[\"'][\w.:-]{0,64}\Z", re.IGNORECASE)
+_BELOW: Final = re.compile(r"[ \t]*\r?\n[ \t]+(?=[^\s:#<>-][^\s:]*(?<![:,{\[(])[ \t]*(?:\r?\n|\Z))")
+_ALONE: Final = re.compile(r"[ \t]*\r?\n(?:[ \t]*\r?\n)?[ \t]*(?P<v>\S{16,256})[ \t]*(?:\r?\n|\Z)")
+_PIN: Final = re.compile(r"\d{4,8}(?!\w)")
+_COLUMN: Final = re.compile(r"[ \t]{2,80}\S{20,512}[ \t]*(?:\r?\n|\Z)")
 _INDENTED: Final = re.compile(r"\r?\n[ \t]+\S+[ \t]*(?:\r?\n|\Z)")
 _TWO_ON_A_LINE: Final = re.compile(r"[ \t]*[\w.-]{2,40}[ \t]+(?=\S*(?:[\d#$%&*+@^~]|[!?]\S))\S{6,80}[ \t]*(?:\r?\n|\Z)")
+
+
+_SHELL_SETS: Final = re.compile(r"(?<![\w.-])[A-Z][A-Z0-9_]{2,48}(?:=|: {1,12})\Z")
+_ENDS_LINE: Final = re.compile(r"[ \t]*(?:\||\r?\n|\Z)")
+_ENDS_ITEM: Final = re.compile(r"\s?[;,}\]'\"]")
+_CONNECTION: Final = re.compile(
+    r"(?:host|user|dbname|server|source|uid|user id|username|database|catalog|name|iterations) ?[=:] ?[^=:\n]{0,64}[\s;,]",
+    re.IGNORECASE,
+)
+"""Of what a password in `host=… user=… password=…` follows."""
 
 
 class _Place(NamedTuple):
@@ -85,32 +111,53 @@ def _values(text: str, name: Name) -> Iterator[Span]:
         yield from _beside(text, name)
         return
     strength, at, how = name.strength, place.at, place.how
+    if how == "space" and text[at : at + 1] in "\"'«“„" and text[name.start : name.end].lower() in KEY_OR_PASSWORD:
+        strength = "strong"
     if strength == "code":
         if (digits := _code(text, name, place)) is not None:
             yield digits
             return
         if how not in ("assign", "is"):
+            yield from _beside(text, name)
             return
-        strength = "weak"
+        strength = "strong" if is_access_code(text[name.start : name.end]) else "weak"
+    if (
+        strength == "password"
+        and how in ("space", "assign")
+        and text[name.end - 1] > "\x7f"
+        and (code := _PIN.match(text, at))
+    ):
+        yield Span(code.start(), code.end(), "code")
+        return
     if how == "assign":
+        if (alone := _ALONE.match(text, at)) and is_random(alone["v"]):
+            yield Span(alone.start("v"), alone.end("v"), "named")
+            return
         if wrapped := _WRAPPED.match(text, at):
             at = wrapped.end()
         if listing := _LIST_FOLLOWS.match(text, at):
             yield from _list(text, listing.end(), strength)
             if "\n" in listing[0] or text[at : at + 1] == "[":
                 return
+        if (below := _BELOW.match(text, at)) and strength in STRONG:
+            at = below.end()
         at = _behind_its_type(text, at, name, place)
     elif prefix := _PREFIXES.match(text, at):
         at = prefix.end()
     yield from _one(text, at, strength, place)
-    if how != "argument":
-        yield from _beside(text, name)
+    yield from _beside(text, name)
 
 
 def _beside(text: str, name: Name) -> Iterator[Span]:
     """`{"name": "DB_PASSWORD", "value": …}`, `<Password><Value>…`"""
     if row := _VALUE_KEY.match(text, name.end):
+        if name.strength == "code" and (digits := _DIGITS.match(text, row.end())):
+            yield Span(digits.start("v"), digits.end("v"), "code")
         yield from _one(text, row.end(), name.strength, _Place(row.end(), "assign", "", is_told=False))
+    elif (cell := _NEXT_CELL.match(text, name.end)) and name.strength in STRONG:
+        value = cell["v"].strip()
+        if _ODD.search(value) and (is_plausible(value, is_quoted=True) or is_chosen(value, is_quoted=True)):
+            yield Span(cell.start("v"), cell.end("v"), "named")
 
 
 def _place(text: str, name: Name) -> _Place | None:
@@ -124,12 +171,24 @@ def _place(text: str, name: Name) -> _Place | None:
     before = text[max(0, name.start - 1) : name.start]
     if before == ":" and "arn:" in text[max(0, name.start - 80) : name.start]:
         return None
+    if before in ("=", "$") and how != "assign":
+        return None  # method=password ip=…, "Bearer $TOKEN" …
     is_hash = text[name.end - 4 : name.end].lower() == "hash"
     is_told = is_hash or before == "-"
     if how in ("line", "space"):
         if name.strength == "weak" and not is_told and how == "line":
             return None
-        if name.strength in STRONG and before in ("", "\n", "\t", " "):
+        if (
+            text[name.end] in "\"'"
+            and before not in "\"'-/"
+            and how == "space"
+            and "." not in text[name.start : name.end]
+        ):
+            return None  # -H "Authorization: Bearer TOKEN" https://…
+        is_told |= separator.end() - name.end >= 2 and _COLUMN.match(text, name.end) is not None
+        is_told |= how == "space" and text[name.start : name.start + 2].lower() == "x-"  # a header
+        is_told |= before in ":/" and text[separator.end() : separator.end() + 1] in "\"'" and name.strength in STRONG
+        if name.strength in STRONG and before in ("", "\n", "\t", " ", "{"):
             is_told |= bool(
                 _INDENTED.match(text, name.end)
                 if how == "line"
@@ -148,7 +207,7 @@ def _is_element(text: str, name: Name) -> bool:
 
 
 def _code(text: str, name: Name, place: _Place) -> Span | None:
-    if place.how not in ("assign", "is", "space", "line"):
+    if place.how not in ("assign", "is", "space", "line", "element"):
         return None
     digits = _DIGITS.match(text, place.at)
     if digits is None or (len(digits["v"]) < 4 and text[name.start : name.start + 2].lower() != "cv"):
@@ -199,14 +258,21 @@ def _one(text: str, at: int, strength: Strength, place: _Place) -> Iterator[Span
 
 def _phrase_end(text: str, at: int, strength: Strength, how: How) -> int | None:
     """Of a value that has spaces: four times four letters as app passwords are shown, words of a wallet, a sentence."""
+    if (
+        how == "element"
+        and (inner := _INNER.match(text, at))
+        and strength == "password"
+        and is_chosen(inner[0], is_quoted=True)
+    ):
+        return inner.end()
     if how not in ("assign", "space", "line") or strength not in STRONG or not (line := _TO_THE_END.match(text, at)):
         return None
     whole = line[0].strip()
     if " " not in whole:
         return None
     is_letters = is_in_groups(whole) or (not has_digit(whole) and is_plausible(whole, is_quoted=True))
-    is_chosen = how == "assign" and is_word(whole)
-    return at + len(whole) if is_letters or is_chosen else None
+    is_more = how == "assign" and (is_word(whole) or (strength == "password" and is_chosen(whole, is_quoted=False)))
+    return at + len(whole) if is_letters or is_more else None
 
 
 def _bare_end(text: str, at: int, strength: Strength, place: _Place) -> int | None:
@@ -214,16 +280,29 @@ def _bare_end(text: str, at: int, strength: Strength, place: _Place) -> int | No
     bare = (_URL_BARE if is_in_url else _BARE).match(text, at)
     if bare is None:
         return None
-    value = bare[0]
+    if bare[0][0] == "[":
+        return None  # a list
+    value = bare[0].split("<")[0] if place.how in ("space", "is") else bare[0]
     if place.how == "is":
         if value[0].isascii() and not value.isascii():
             value = value[: next(i for i, letter in enumerate(value) if not letter.isascii())]
         value = value.rstrip(".,;:!?)]}")
     else:
-        value = value.rstrip(",;)]}\\")
+        value = value.rstrip(",;)]}>\\")
         if place.how != "element":
             value = value.removesuffix(".").removesuffix(":")
-    return at + len(value) if is_secret(value, strength, place.how, is_quoted=False, is_told=place.is_told) else None
+    is_whole = _ENDS_LINE.match(text, at + len(value)) is not None
+    if not is_whole and _is_no_variable(value) and _ENDS_ITEM.match(text, at + len(value)):
+        line = text[max(text.rfind("\n", 0, at) + 1, at - 200) : at]
+        is_whole = _CONNECTION.search(line) is not None
+    is_in_shell = _SHELL_SETS.search(text, max(0, at - 64), at) is not None and not value.startswith("$")
+    is_one = is_secret(value, strength, place.how, is_quoted=is_in_shell, is_told=place.is_told, is_whole=is_whole)
+    return at + len(value) if is_one else None
+
+
+def _is_no_variable(value: str) -> bool:
+    """Whether it looks like no name of a variable."""
+    return is_no_identifier(value) or value.count("-") > 0 or value[:1].isupper()
 
 
 def _is_in_url(text: str, at: int) -> bool:

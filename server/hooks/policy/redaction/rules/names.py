@@ -11,13 +11,13 @@ from server.hooks.policy.redaction.page import Page
 _STEMS: Final = frozenset(
     "bearer pass pwd pw psk secret token key cred auth cookie sess sid jwt pin puk cvv cvc otp tan code mnemonic seed magic "
     "signature license kennwort parol senha wachtwoord hesl hasl sifre losen adgangskode sala jelsz lozink _pat -pat sandi mdp "
-    "schluessel clave chave remember webhook geheimnis zugangs salt community contrasen authenticator parool geslo zaporka slaptazod laluan".split()
+    "schluessel clave chave remember webhook geheimnis zugangs salt community contrasen authenticator parool geslo zaporka slaptazod laluan kennw kwort losung jeton geheim privkey appkey skey ticket codigo codice chiave llave klucz klic kljuc sleutel nyckel nokkel anahtar schlussel".split()
 )
 _WHOLE: Final = frozenset(("PAT", "pat"))
 _FOREIGN_STEMS: Final = frozenset(
     "passwört contraseñ jelszó hasł şifre lösen khẩu пароль парол токен κωδικός סיסמה סיסמא المرور 密码 密碼 口令 令牌 密钥 密鑰 秘钥 "
     "पासवर्ड رمز السر گذرواژه парола лозинк キー slaptažod ססמה parolă "
-    "パスワード 合言葉 暗証番号 비밀번호 비번 암호 토큰 รหัสผ่าน 验证码 schlüssel clé".split()
+    "ключ シークレット トークン 加签 パスワード 合言葉 暗証番号 비밀번호 비번 암호 토큰 รหัสผ่าน 验证码 schlüssel clé".split()
 )
 ANCHORS: Final = (*_STEMS, *_WHOLE, *_FOREIGN_STEMS)
 _LONGEST: Final = 64
@@ -30,12 +30,13 @@ _FIRST_WORDS: Final = frozenset(
 _VERBS: Final = frozenset("use using no with without have has change verify show need forgot".split())
 _SECOND_WORD: Final = re.compile(r" (?:(?:word|code|phrase|hash|content|string)(?![\w])|key(?=[:= ]))", re.IGNORECASE)
 _ESCAPES: Final = frozenset("nrt")
-KEY_OR_PASSWORD: Final = frozenset("clave chave clé cle".split())
+KEY_OR_PASSWORD: Final = frozenset("clave chave clé cle chiave".split())
 """Words for both: weak, unless a verb leads to the value."""
 _EDGE: Final = ".-~$"
 _NO_VALUE_AFTER: Final = frozenset("./[!;#+*")
+_SIZED: Final = re.compile(r"\[\w{0,16}\]\s?[:=]")
 _BLANKS: Final = frozenset(" \t\r\n,")
-_LEADS_ON: Final = re.compile(rf"\s{{0,7}}[=:]| (?:is |ist|est|es )|(?i:{_SECOND_WORD.pattern})")
+_LEADS_ON: Final = re.compile(rf"[ ]{{2}}|\s{{0,7}}[=:]| (?:is |ist|est|es )|(?i:{_SECOND_WORD.pattern})")
 """A sign, a verb, or the rest of the name."""
 
 
@@ -63,7 +64,9 @@ def _names(page: Page) -> Iterator[Name]:
     for at, word in page.places(wanted):
         end = at + len(word)
         following = text[end : end + 1]
-        if following in _NO_VALUE_AFTER or (wanted[word] and following in _BLANKS and not _LEADS_ON.match(text, end)):
+        if (following in _NO_VALUE_AFTER and not _SIZED.match(text, end)) or (
+            wanted[word] and following in _BLANKS and not _LEADS_ON.match(text, end)
+        ):
             continue
         name = _widened(text, at + len(word) - len(word.lstrip(_EDGE)), at + len(word.rstrip(_EDGE)))
         if name is not None:
@@ -84,6 +87,8 @@ def _may_name(word: str) -> bool:
 def _needs_sign(word: str) -> bool:
     """A word such as `session`, whose value stands behind `=` or `:` or is none."""
     plain = word.strip(_EDGE).lower()
+    if plain.startswith("x-"):
+        return False
     is_flag = word[0] == "-" or plain.endswith("hash")
     return strength_of(plain) == "weak" and not is_flag and plain not in SECOND_WORDS and plain not in KEY_OR_PASSWORD
 
@@ -94,6 +99,8 @@ def _foreign_names(page: Page) -> Iterator[Name]:
             end = at + len(stem)
             if not _writes_on(stem[0]):
                 end = _AFTER.match(page.text, end).end()  # type: ignore[union-attr]  # it fits the empty text
+                before = _BACKWARDS.match(page.text[max(0, at - _LONGEST) : at][::-1])
+                at -= before.end() if before else 0
             if name := _widened(page.text, at, end):
                 yield name
 

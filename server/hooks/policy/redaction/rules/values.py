@@ -1,7 +1,9 @@
 """Is what follows the name of a secret one? The weaker the tie between them, the more it has to look like one."""
 
+import re
 from typing import Literal
 
+from server.hooks.policy.redaction.chosen import is_chosen, is_no_identifier
 from server.hooks.policy.redaction.key_names import STRONG, Strength
 from server.hooks.policy.redaction.plausible import (
     has_digit,
@@ -16,38 +18,67 @@ from server.hooks.policy.redaction.plausible import (
 How = Literal["assign", "is", "argument", "element", "space", "line"]
 """What stands between a name and its value: a sign, a verb, a comma, a tag, a space, a line break."""
 
+_NO_CREDENTIAL = re.compile(r"(?:sha\d{1,3}|md5)[:-]|[\w.-]{1,60}\(")
+"""A digest that says so, a call."""
+_PAIR = re.compile(r"[a-z]{2,12}=[^=]")
+_MAIL = re.compile(r"@(?:[\w-]+\.\w|\Z)|\A@")
+_IS_CLI = re.compile(r"[A-Z].*[-_+!#%=&]|[-_&+!#%=].*[-_+&!#%=]|[a-z\d][&+!#%][a-z\d]")
+"""As passwords in the lines of a router's configuration are: more than a word."""
 _SIGNS = frozenset("!#$%&*+?@^~")
 
 
-def is_secret(value: str, strength: Strength, how: How, *, is_quoted: bool, is_told: bool) -> bool:
-    """`is_told`: that a value follows is plain, as behind a command's flag."""
+def is_secret(
+    value: str, strength: Strength, how: How, *, is_quoted: bool, is_told: bool, is_whole: bool = False
+) -> bool:
+    """`is_told`: that a value follows is plain, as behind a command's flag; `is_whole`: nothing else stands on its line."""
     if strength not in STRONG:
+        if _NO_CREDENTIAL.match(value):
+            return False
         if how in ("assign", "argument", "element", "is"):
-            return is_random(value)
+            return is_random(value) or (is_quoted and how == "assign" and _is_noise(value))
         return (is_told and is_random(value, at_least=20)) or (how == "space" and is_generated(value))
     match how:
         case "assign" | "element":
             return is_plausible(value, is_quoted=is_quoted) or (
-                strength == "password" and (is_word(value) or is_jumbled(value))
+                (strength == "password" and (is_word(value) or is_jumbled(value)))
+                or (
+                    (is_quoted or is_whole)
+                    and (strength == "password" or is_no_identifier(value))
+                    and is_chosen(value, is_quoted=is_quoted)
+                )
             )
         case "argument":
+            if value.isdigit():
+                return False
             return (is_plausible(value, is_quoted=True) and (has_digit(value) or is_random(value))) or (
-                strength == "password" and is_jumbled(value)
+                strength == "password"
+                and (
+                    is_jumbled(value)
+                    or (value[0].isalnum() and is_no_identifier(value) and is_chosen(value, is_quoted=True))
+                )
             )
         case "is":
             return is_plausible(value, is_quoted=is_quoted) and (is_quoted or is_mixed(value, 6))
         case "line":
             return not is_quoted and is_mixed(value, 6) and (is_told or is_striking(value))
         case "space":
-            return _is_behind_a_space(value, strength, is_quoted=is_quoted, is_told=is_told)
+            return _is_behind_a_space(value, strength, is_quoted=is_quoted, is_told=is_told, is_whole=is_whole)
 
 
-def _is_behind_a_space(value: str, strength: Strength, *, is_quoted: bool, is_told: bool) -> bool:
+def _is_behind_a_space(value: str, strength: Strength, *, is_quoted: bool, is_told: bool, is_whole: bool) -> bool:
     if is_quoted:
         is_odd = has_digit(value) or is_random(value) or not _SIGNS.isdisjoint(value)
+        if is_told and strength == "password" and is_chosen(value, is_quoted=True):
+            return True
         return is_plausible(value, is_quoted=True) and is_odd
+    if _PAIR.match(value):
+        return False
+    if strength == "password" and is_whole and _IS_CLI.search(value) and is_chosen(value, is_quoted=False):
+        return True
     if is_told:
-        return is_plausible(value, is_quoted=True) or (strength == "password" and is_word(value))
+        return is_plausible(value, is_quoted=True) or (
+            strength == "password" and (is_word(value) or is_chosen(value, is_quoted=True))
+        )
     return (
         is_plausible(value, is_quoted=False)
         and is_mixed(value, 8)
@@ -61,9 +92,21 @@ def is_striking(value: str) -> bool:
 
 def is_mixed(value: str, at_least: int) -> bool:
     """Letters and digits, or letters and signs that no word has."""
-    if len(value) < at_least or "@" in value or value[:1] in "([{-":
+    if len(value) < at_least or _MAIL.search(value) or value[:1] in "([{-":
         return False
     if value.isalpha():
         return is_plausible(value, is_quoted=False)  # a generator's letters
     is_odd = has_digit(value) or any(sign in "!#?*%+~^§" for sign in value[:-1])
     return is_odd and any(letter.isalpha() for letter in value) and not is_placeholder(value)
+
+
+def _is_noise(value: str) -> bool:
+    """As keys of devices are: digits, letters and many signs."""
+    signs = {letter for letter in value if not letter.isalnum()} - set(" -_./:,")
+    return (
+        12 <= len(value) <= 128
+        and len(signs) >= 3
+        and " " not in value
+        and has_digit(value)
+        and not is_placeholder(value)
+    )
