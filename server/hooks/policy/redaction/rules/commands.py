@@ -4,11 +4,13 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from server.hooks.policy.redaction.chosen import is_chosen, is_no_identifier
 from server.hooks.policy.redaction.page import Page, matches
 from server.hooks.policy.redaction.plausible import is_placeholder, is_plausible
 from server.hooks.policy.redaction.spans import Span
 
-_V: Final = r"[\"']?(?P<s>[^\s\"'|;&]{4,256})"
+_V: Final = r"\\?[\"']?(?P<s>(?<=[\"'])[^\"'\n\\]{4,256}(?=\\?[\"'])|[^\s\"'|;&]{4,256})"
+"""In quotes, anything; else up to what ends a word in a shell."""
 _NOT_LINE: Final = r"(?:[^\n|;&]{0,200}?\s|(?<=\s))"
 
 # (the word that must be there, what follows from it on); manuals of the programs
@@ -43,11 +45,11 @@ _COMMANDS: Final = tuple(
         ("ldapadd", rf"ldapadd{_NOT_LINE}-w {_V}"),
         ("mosquitto_pub", rf"mosquitto_pub{_NOT_LINE}-P {_V}"),
         ("mosquitto_sub", rf"mosquitto_sub{_NOT_LINE}-P {_V}"),
-        ("ipmitool", rf"ipmitool{_NOT_LINE}-P {_V}"),
+        ("ipmitool", rf"ipmitool{_NOT_LINE}-P ?{_V}"),
         ("lftp", rf"lftp{_NOT_LINE}-u ?[^\s,]{{1,64}},(?P<s>[^\s\"']{{4,128}})"),
         ("xfreerdp", r"xfreerdp[^\n]{0,200}? /p:(?P<s>\S{4,128})"),
-        ("wget", rf"wget{_NOT_LINE}--(?:http-|ftp-)?password[= ]{_V}"),
-        ("7z", r"7z[a]? [^\n|;]{0,160}? ?-p(?P<s>[^\s-]\S{3,128})"),
+        ("wget", rf"wget{_NOT_LINE}--(?:http-|ftp-|proxy-)?passw(?:or)?d[= ]{_V}"),
+        ("7z", rf"7z[a]? [^\n|;]{{0,160}}? ?-p{_V}"),
         ("unzip", rf"unzip{_NOT_LINE}-P {_V}"),
         ("zip ", rf"zip {_NOT_LINE}-P {_V}"),
         ("unrar", rf"unrar{_NOT_LINE}-p{_V}"),
@@ -91,22 +93,50 @@ _COMMANDS: Final = tuple(
         ("--from-literal", r"--from-literal[= ][\"']?[\w.-]{1,64}=(?P<s>[^\s\"']{4,256})"),
         ("vault login", r"vault login (?:-\S+ )*(?P<s>[^\s=-][^\s=]{15,128})(?!\S)"),
         ("service install", r"service install (?P<s>\S{32,512})"),
-        ("snmpwalk", rf"snmp\w+{_NOT_LINE}-A [\"']?(?P<s>[^\s\"']{{8,64}})"),
-        ("snmpwalk", rf"snmp\w+{_NOT_LINE}-X [\"']?(?P<s>[^\s\"']{{8,64}})"),
-        ("snmpget", rf"snmp\w+{_NOT_LINE}-A [\"']?(?P<s>[^\s\"']{{8,64}})"),
+        *((program, rf"{program}{_NOT_LINE}-{flag} {_V}") for program in ("snmpwalk", "snmpget", "snmpset", "snmpbulkwalk", "snmptrap") for flag in "AX"),
         ("isql", r"isql \S{1,64} \S{1,64} (?P<s>[^\s-]\S{3,64})"),
-        *((program, rf"{program} (?:-\S+ )?[\"']?[\w.$#]{{1,64}}/[\"']?(?P<s>[^\s/@\"']{{4,64}})[\"']?(?=@|\s|\Z)") for program in ("sqlplus", "impdp", "expdp", "sqlldr", "rman", "sqlcl")),
-        *((program, rf"{program}{_NOT_LINE}-p ?{_V}") for program in "twine cqlsh hydra medusa netexec nxc crackmapexec evil-winrm rdesktop ncrack vncdo smbmap bloodhound-python mongoimport mongoexport mongorestore influx arangosh couchbase-cli".split()),
+        *((program, rf"{program} (?:-\S+ )?[\"']?[\w.$#]{{1,64}}/[\"']?(?P<s>(?<=\")[^\"\n]{{4,64}}(?=\")|[^\s/@\"']{{4,64}})[\"']?(?=@|\s|\Z)") for program in ("sqlplus", "impdp", "expdp", "sqlldr", "rman", "sqlcl", "expdp", "exp", "imp", "tnsping")),
+        *((program, rf"{program}{_NOT_LINE}-p ?{_V}") for program in "twine cqlsh hydra medusa netexec nxc crackmapexec evil-winrm rdesktop ncrack vncdo smbmap bloodhound-python mongoimport mongoexport mongorestore influx arangosh couchbase-cli rabbitmqadmin ipmitool mongofiles mongostat cbc cadaver ncftp ncftpput zabbix_get clickhouse-client duplicity".split()),
         *((program, rf"{program}{_NOT_LINE}-P ?{_V}") for program in "mosquitto_rr mosquitto_passwd pdftk kcat".split()),
         *((program, rf"{program}[^\n]{{0,120}}?<<< ?[\"']?(?P<s>[^\s\"']{{4,128}})") for program in "vncpasswd kinit passwd sudo su cryptsetup ssh-add gpg smbpasswd docker podman".split()),
         ("expect", r"expect[^\n]{0,160}?send(?:line)? \\?[\"'](?P<s>[^\"'\\\s]{4,128})\\[rn]"),
         ("thin", r"thin:[\w.$#]{1,64}/(?P<s>[^\s/@\"']{4,64})@"),
+        # words that follow others: a user and a password, a key and its value
+        ("mc alias", rf"mc alias set \S+ \S+ \S+ {_V}"),
+        ("mc config host", rf"mc config host add \S+ \S+ \S+ {_V}"),
+        ("addauth digest", rf"addauth digest [^\s:]{{1,64}}:{_V}"),
+        ("signtool", rf"signtool{_NOT_LINE}/p {_V}"),
+        ("certutil", rf"certutil{_NOT_LINE}-p {_V}"),
+        ("pkcs12", rf"pkcs12{_NOT_LINE}-(?:passin|passout|password) pass:{_V}"),
+        ("xfreerdp", rf"xfreerdp[^\n]{{0,200}}? /p:{_V}"),
+        ("wfreerdp", rf"wfreerdp[^\n]{{0,200}}? /p:{_V}"),
+        ("slmgr", r"slmgr(?:\.vbs)? [/-]ipk (?P<s>[A-Z0-9-]{20,40})"),
+        ("rabbitmqctl", rf"rabbitmqctl{_NOT_LINE}(?:add_user|change_password|authenticate_user) \S{{1,64}} {_V}"),
+        ("ftp_login(", rf"ftp_login\([^,\n]{{1,80}},[^,\n]{{1,80}}, ?{_V}"),
+        ("ACL SETUSER", r"ACL SETUSER \S{1,64} [^\n]{0,200}?(?<=\s)[>#](?P<s>[^\s>]{4,128})"),
+        ("createUser", rf"createUser \S{{1,64}} (?:MD5|SHA\S{{0,4}}) {_V}"),
+        ("createUser", rf"createUser \S{{1,64}} (?:MD5|SHA\S{{0,4}}) \S{{4,80}} (?:DES|AES\S{{0,4}}) {_V}"),
+        *((word, rf"{word} {_V}") for word in ("rocommunity", "rwcommunity", "rocommunity6", "rwcommunity6", "trapcommunity")),
+        ("com2sec", rf"com2sec \S{{1,64}} \S{{1,64}} {_V}"),
+        ("MONITOR ", r"MONITOR \S{1,80} \d+ \S{1,64} (?P<s>[^\s\"']{4,128}) (?:primary|secondary|master|slave)"),
+        ("insecure-password", rf"insecure-password {_V}"),
+        ("plaintext \"", rf"plaintext {_V}"),
+        ("message-digest-key", rf"message-digest-key \d+ md5 (?:\d )?{_V}"),
+        ("psk ascii", rf"psk ascii {_V}"),
+        ("nickserv ", rf"nickserv (?:identify )?{_V}"),
+        ("clear ", rf"(?<== )clear {_V}"),
+        ("rootpw ", rf"rootpw (?:--plaintext |--iscrypted )?{_V}"),
+        ("--passphrase", rf"--passphrase[= ]{_V}"),
+        ("--wallet-password", rf"--wallet-password[= ]{_V}"),
         ("secret set", r"secret set [^\n]{0,80}?(?:-b|--body) ?[\"']?(?P<s>[^\s\"']{4,256})"),
     )
 )  # fmt: skip
 _PIPED: Final = re.compile(
     r"(?:echo|printf)\s+(?:-n\s+|-e\s+|'%s(?:\\n)?'\s+)?[\"']?(?:[\w.-]{1,64}:)?(?P<s>[^\s\"'|:$][^\s\"'|]{3,200})[\"']?\s*\|\s*[\w ./-]{0,80}\Z"
 )
+_USAGE: Final = re.compile(r"\[\w+\]\Z")
+_IN_PROSE: Final = frozenset(("AUTH ", "PASS ", "IDENTIFY ", "nickserv ", "requirepass", "masterauth", "rootpw "))
+"""Words that stand in sentences and in logs, too."""
 _ANYTHING: Final = frozenset(
     {"IDENTIFIED BY", "identified by", "net use", "SET PASSWORD", "PASSWORD(", "curl", "mysql"}
 )
@@ -136,5 +166,14 @@ def _piped(text: str, at: int) -> Iterator[Span]:
 
 def _given(anchor: str, match: re.Match[str]) -> Iterator[Span]:
     value = match["s"]
-    if not is_placeholder(value) if anchor in _ANYTHING else is_plausible(value, is_quoted=True):
+    if _is_password(anchor, value):
         yield Span(match.start("s"), match.end("s"), "command_password")
+
+
+def _is_password(anchor: str, value: str) -> bool:
+    if anchor in _ANYTHING:
+        return not is_placeholder(value)
+    if is_plausible(value, is_quoted=True):
+        return not _USAGE.match(value)
+    is_odd = anchor not in _IN_PROSE or is_no_identifier(value)
+    return is_odd and is_chosen(value, is_quoted=True)
