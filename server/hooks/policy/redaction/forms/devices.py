@@ -1,0 +1,20 @@
+"""Lines in the configuration of routers, switches and monitors."""
+
+from typing import Final
+
+from server.hooks.policy.redaction.forms.checks import Form, always, is_password, is_value
+from server.hooks.policy.redaction.plausible import is_placeholder
+
+DEVICES: Final[tuple[Form, ...]] = (
+    ("nagios_macro", "$USER", r"\$USER\d{1,3}\$ ?= ?(?P<s>[^\s/]{4,128})", is_password),
+    # devices and programs with words of their own
+    ("device_key", "key 7 ", r"key 7 (?P<s>[0-9A-F]{8,64})(?![\w])", always),
+    ("ntp_key", "HEX:", r"HEX:(?P<s>[0-9A-Fa-f]{16,128})", always),
+    ("ntp_key", "ASCII:", r"ASCII:(?P<s>\S{4,64})", is_value),
+    ("device_key", "-server key ", r"-server key (?:\d )?(?P<s>\S{4,64})", is_value),
+    ("device_key", "isakmp key ", r"isakmp key (?:\d )?(?P<s>\S{4,64})", is_value),
+    ("device_key", "key-string ", r"key-string (?:\d )?(?P<s>\S{4,64})", is_value),
+    ("device_key", "authentication-key ", r"authentication-key \d+ md5 (?:\d )?(?P<s>\S{4,64})", is_value),
+    ("snmp_community", "snmp-server community", r"snmp-server community (?P<s>\S{4,64})", lambda v: v not in ("public", "private") and not is_placeholder(v)),
+    ("snmp_community", "snmp", r"snmp(?:walk|get|set|bulkwalk)\b[^\n]{0,80}? -c (?P<s>\S{4,64})", lambda v: v not in ("public", "private")),
+)  # fmt: skip
