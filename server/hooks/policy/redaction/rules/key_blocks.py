@@ -7,9 +7,10 @@ from typing import Final
 from server.hooks.policy.redaction.page import Page
 from server.hooks.policy.redaction.spans import Span
 
-ANCHORS: Final = ("PRIVATE KEY",)
-_BEGIN: Final = re.compile(r"BEGIN (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)? ?-----?")
-_END: Final = re.compile(r"-----? ?END (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)? ?-----?")
+ANCHORS: Final = tuple("PRIVATE KEY,STATIC KEY,Static key,KEY SEED,NKEY SEED,USER JWT,LICENSE,LICENCE".split(","))
+_WHAT: Final = r"(?:[A-Za-z0-9]+ ){0,4}(?:PRIVATE KEY(?: BLOCK)?|STATIC KEY(?: V\d)?|Static key V\d|KEY SEED|SEED|USER JWT|LICEN[SC]E(?: KEY)?)"
+_BEGIN: Final = re.compile(rf"BEGIN {_WHAT} ?-----?")
+_END: Final = re.compile(rf"-----?-? ?END {_WHAT} ?-----?-?")
 _DASHES: Final = re.compile(r"-{0,5} ?\Z")
 _BODY: Final = re.compile(r"(?:[A-Za-z0-9+/=\s\\\"',>|#*]|[nr\-:](?=[A-Za-z0-9+/=\s\\]))*+")
 _LEAST: Final = 24

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from server.hooks.policy.redaction.chosen import is_chosen, is_no_identifier
 from server.hooks.policy.redaction.page import Page, matches
 from server.hooks.policy.redaction.plausible import has_digit, is_plausible, is_random
 from server.hooks.policy.redaction.spans import Span
@@ -83,7 +84,7 @@ def _is_generated(value: str) -> bool:
 
 
 _MAIL_AND: Final = re.compile(
-    r"@[\w-]{1,63}+(?:\.[\w-]{1,63}+){1,4}+(?:\s{1,3}/\s{1,3}|:(?!//)|\s\|\s)(?P<s>[^\s,;|<>\"'/]{6,64})(?=[\s,;|\"']|\Z)"
+    r"@[\w-]{1,63}+(?:\.[\w-]{1,63}+){1,4}+(?:\s{1,3}/\s{1,3}|:(?!//)|\s\|\s|[\"'],\s?[\"'])(?P<s>[^\s,;|<>\"'/]{6,64})(?=[\s,;|\"']|\Z)"
 )
 
 
@@ -102,7 +103,9 @@ def pair_spans(page: Page) -> Iterator[Span]:
     """`anna@example.org / secret` and `admin / secret`, as people send logins to each other."""
     for match in matches(page, " / ", _USER_AND):
         head = page.text[max(0, match.start() - 24) : match.start()]
-        if _USER.search(head) and is_plausible(match["s"], is_quoted=False) and has_digit(match["s"]):
+        value = match["s"]
+        is_odd = has_digit(value) or is_no_identifier(value) or "-" in value or "_" in value
+        if _USER.search(head) and is_odd and (is_plausible(value, is_quoted=False) or is_chosen(value, is_quoted=True)):
             yield Span(match.start("s"), match.end("s"), "login")
     for user in page.held & _ADMINS:
         if page.has_word(user[:-1]):
@@ -111,5 +114,12 @@ def pair_spans(page: Page) -> Iterator[Span]:
                     yield Span(match.start("s"), match.end("s"), "login")
     for match in _MAIL_AND.finditer(page.text) if "@" in page.held else ():
         value = match["s"]
-        if is_plausible(value, is_quoted=False) and has_digit(value) and any(c.isalpha() for c in value):
+        is_argument = match[0][match.start("s") - match.start() - 1] in "\"'"
+        if not any(c.isalpha() for c in value) or "@" in value:
+            continue
+        if (is_plausible(value, is_quoted=False) and has_digit(value)) or (is_argument and _is_password(value)):
             yield Span(match.start("s"), match.end("s"), "login")
+
+
+def _is_password(value: str) -> bool:
+    return "_" in value and is_chosen(value, is_quoted=True)

@@ -99,7 +99,7 @@ airtable_token        pat                           [A-Za-z0-9]{14}\\.[a-f0-9]{6
 hubspot_key           pat-na1-|pat-eu1-             [a-f0-9-]{30,}                                 developers.hubspot.com
 sendgrid_key          SG.                           [\\w-]{16,}\\.[\\w-]{30,}                      docs.sendgrid.com
 mailgun_key           key-                          [a-f0-9]{32}(?![a-f0-9])                       documentation.mailgun.com
-brevo_key             xkeysib-|xsmtpsib-            [a-f0-9-]{40,}                                 developers.brevo.com
+brevo_key             xkeysib-|xsmtpsib-            [a-f0-9]{40,}[\\w-]*                                 developers.brevo.com
 resend_key            re_                           (?=\\w*\\d)[A-Za-z0-9]{6,}_[A-Za-z0-9]{20,}    resend.com
 postmark_key          PMAT-|PMBR-                   [\\w-]{20,}                                    postmarkapp.com
 twilio_key            SK                            [a-f0-9]{32}(?![A-Za-z0-9])                    twilio.com/docs
@@ -172,6 +172,11 @@ anyscale_key          esecret_                      [a-z0-9]{20,}               
 brave_key             BSA                           [\\w-]{27}(?![\\w-])                           api.search.brave.com
 browserbase_key       bb_live_|bb_test_             [\\w-]{20,}                                    docs.browserbase.com
 bitrise_token         sec_                          [\\w-]{40,}                                    devcenter.bitrise.io
+swarm_unlock_key      SWMKEY-1-                     [A-Za-z0-9+/]{40,}                             docs.docker.com, swarm mode
+cloudflare_tunnel     eyJhIjoi                      [\\w-]{60,}=*                                   developers.cloudflare.com, tunnels
+phoenix_token         SFMyNTY.                      [\\w-]{10,}\\.[\\w-]{20,}                         hexdocs.pm, Phoenix.Token
+lnd_macaroon          0201036c6e64                  [a-f0-9]{40,}                                  docs.lightning.engineering
+nats_seed             SUA|SAA|SOA|SNA|SCA           [A-Z2-7]{55}(?![A-Z0-9])                       docs.nats.io, nkeys
 swarm_token           SWMTKN-1-                     [a-z0-9-]{40,}                                 docs.docker.com, swarm mode
 ngrok_token           cr_                           [A-Za-z0-9_]{40,}                              ngrok.com
 """
@@ -193,6 +198,7 @@ _BY_START: Final = _read(_PROVIDERS)
 _MARKS: Final = {start: tuple(mark for mark, _, _ in marks) for start, marks in _BY_START.items()}
 _SHAPES: Final = {
     # credentials without a mark, known by their shape: by length
+    29: ("product_key", re.compile(r"(?=[A-Z-]*\d)(?=[\d-]*[A-Z])[A-Z0-9]{5}(?:-[A-Z0-9]{5}){4}\Z")),  # five times five
     55: ("recovery_key", re.compile(r"\d{6}(?:-\d{6}){7}\Z")),  # learn.microsoft.com, BitLocker
     23: (
         "kubeadm_token",
@@ -208,8 +214,11 @@ _SPEAKING: Final = re.compile(
     r"(?:[a-z]{2,12}[-_])?(?:tok|key|secret|token|sk|pat|apikey|live|prod|production|sandbox)[-_](?=[A-Za-z]*\d)(?P<s>[A-Za-z0-9]{20,64})\Z"
 )
 _LEAST_SPEAKING: Final = len("sk-") + 20
+_SPEAKING_LOW: Final = re.compile(r"(?=(?:\D*\d){4})[a-z0-9]{24,64}\Z")
 _ESCAPES: Final = frozenset("nrt")
-_JWT: Final = re.compile(r"eyJ[\w-]{10,}\.(?:[\w-]{10,}(?:\.[\w-]{8,}){1,3}|eyJ[\w-]{10,}\.?)")  # RFC 7519 and 7516
+_JWT: Final = re.compile(
+    r"eyJ[\w-]{10,}\.(?:[\w-]{10,}(?:\.[\w-]{8,}){1,3}|eyJ[\w-]{10,}\.?|\.[\w-]{8,}\.[\w-]{10,}\.[\w-]{10,})"
+)  # RFC 7519 and 7516
 
 
 _EDGE: Final = "_-.~$"
@@ -229,7 +238,9 @@ def provider_spans(page: Page) -> Iterator[Span]:
                 yield Span(start + skip, match.end() - _full_stops(match[0]), kind)
                 break
         else:
-            if (speaking := _SPEAKING.match(run, skip)) and is_generated(speaking["s"]):
+            if (speaking := _SPEAKING.match(run, skip)) and (
+                is_generated(speaking["s"]) or _SPEAKING_LOW.match(speaking["s"])
+            ):
                 yield Span(start + skip, start + len(run), "api_key")
         if (known := _kind_by_shape(run)) is not None:
             yield Span(start, start + len(run), known)
