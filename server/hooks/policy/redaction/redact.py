@@ -5,13 +5,18 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from server.hooks.policy.redaction.chosen import is_chosen, is_no_identifier
 from server.hooks.policy.redaction.key_names import STRONG, strength_of
 from server.hooks.policy.redaction.plausible import has_digit, is_plausible, is_random, is_word
+from server.hooks.policy.redaction.rules.printed import is_output, prints_secret
+from server.hooks.policy.redaction.rules.values import is_mixed
 from server.hooks.policy.redaction.scan import secrets_in, secrets_in_each
 from server.hooks.policy.redaction.shapes import (
+    COMMANDS,
     DEEPEST,
     JWK_PRIVATE,
     KUBERNETES,
+    PRINTED,
     ROWS,
     VALUES,
     Shape,
@@ -20,6 +25,7 @@ from server.hooks.policy.redaction.shapes import (
     follows_its_name,
     header,
     is_command,
+    label_columns,
     secret_columns,
 )
 from server.hooks.policy.redaction.spans import REDACTED, Span, replaced
@@ -89,6 +95,10 @@ class _Walk:
                 return self._take("private_key")
             if key in shape.secret and is_plausible(value, is_quoted=True):
                 return self._take("named")
+            if key in PRINTED and prints_secret(_command(given)) and is_output(value.strip()):
+                return self._take("printed")
+            if key in shape.granted and (is_random(value) or is_mixed(value, 12)):
+                return self._take("granted")
         elif key in ROWS and (titles := header(given)) is not None:
             return self._table(titles, value, depth)
         elif key in KUBERNETES and given.get("kind") == "Secret" and isinstance(value, dict):
@@ -139,8 +149,12 @@ class _Walk:
             return None
         if isinstance(value, str):
             text = value.strip()
+            if strength_of(text) is not None:
+                return None  # a label
             if strength in STRONG and (
-                is_plausible(text, is_quoted=True) or (strength == "password" and is_word(text))
+                is_plausible(text, is_quoted=True)
+                or (strength == "password" and is_word(text))
+                or ((strength == "password" or is_no_identifier(text)) and is_chosen(text, is_quoted=True))
             ):
                 return self._take("named")
             if strength == "code" and text.replace(" ", "").replace("-", "").isdigit() and 3 <= len(text) <= 9:
@@ -150,6 +164,8 @@ class _Walk:
             return self._take("code")
         if isinstance(value, list) and ("seed" in name.lower() or "mnemonic" in name.lower()) and _is_seed(value):
             return [self._take("seed_phrase") for _ in value]
+        if isinstance(value, list) and value and strength in STRONG and all(isinstance(item, dict) for item in value):
+            return self._each_named(name, value, depth)
         if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
             items = [self._named(name, item, depth) for item in value]
             if any(item is not None for item in items):
@@ -163,6 +179,23 @@ class _Walk:
             if any(item is not None for item in inner.values()):
                 return {k: inner[k] if inner.get(k) is not None else self.of(v, depth + 1) for k, v in value.items()}
         return None
+
+    def _each_named(self, name: str, given: list[dict[Any, Any]], depth: int) -> Any:
+        """`{"secrets": [{"id": …, "value": …}]}`"""
+        values = [
+            {
+                key: self._named(name, item, depth)
+                for key, item in each.items()
+                if isinstance(key, str) and key.lower() in VALUES
+            }
+            for each in given
+        ]
+        if all(new is None for each in values for new in each.values()):
+            return None
+        return [
+            {key: new[key] if new.get(key) is not None else self.of(item, depth + 2) for key, item in old.items()}
+            for old, new in zip(given, values, strict=True)
+        ]
 
     def _collection(self, name: str, value: dict[Any, Any], depth: int, *, is_plural: bool) -> Any:
         """`{"secrets": {"db": …}}`, `{"session": {"id": …}}`."""
@@ -183,11 +216,28 @@ class _Walk:
     def _table(self, header: Any, rows: Any, depth: int) -> Any:
         """Rows whose header says what stands in them; None: it says nothing secret."""
         columns = secret_columns(header)
+        if not columns and (pair := label_columns(header)) is not None:
+            return self._labelled(pair, rows, depth)
         if not columns or not isinstance(rows, list) or not all(isinstance(row, list) for row in rows):
             return None
         return [
             [
                 self._cell(header[at], cell, depth) if at in columns else self.of(cell, depth + 2)
+                for at, cell in enumerate(row)
+            ]
+            for row in rows
+        ]
+
+    def _labelled(self, pair: tuple[int, int], rows: Any, depth: int) -> Any:
+        """Rows in one column of which stands the name of what stands in another."""
+        name, value = pair
+        if not isinstance(rows, list) or not all(isinstance(row, list) and len(row) > max(pair) for row in rows):
+            return None
+        return [
+            [
+                self._cell(row[name], cell, depth)
+                if at == value and isinstance(row[name], str)
+                else self.of(cell, depth + 2)
                 for at, cell in enumerate(row)
             ]
             for row in rows
@@ -200,6 +250,11 @@ class _Walk:
     def _take(self, kind: str) -> str:
         self.counts[kind] += 1
         return REDACTED
+
+
+def _command(given: Mapping[Any, Any]) -> str:
+    """What printed it."""
+    return next((given[key] for key in COMMANDS if isinstance(given.get(key), str)), "")
 
 
 _NO_SECRETS: Final = frozenset("user username login name email mail host url path kind type id".split()) - {"id"}

@@ -10,13 +10,18 @@ from server.hooks.policy.redaction.anchors import Anchors
 from server.hooks.policy.redaction.page import Page
 from server.hooks.policy.redaction.rules import (
     assignments,
+    byte_lists,
+    children,
     codes,
+    columns,
     commands,
     cookies,
+    credential_files,
     forms,
     key_blocks,
     names,
     neighbours,
+    printed,
     prose,
     providers,
     recovery,
@@ -36,8 +41,23 @@ RULES: Final[tuple[Callable[[Page], Iterator[Span]], ...]] = (
     tables.insert_spans,
     neighbours.pointed_spans,
     neighbours.pair_spans,
+    printed.printed_spans,
+    credential_files.credential_file_spans,
 )
-_ANCHORED: Final = (key_blocks, forms, commands, cookies, codes, recovery, tables, neighbours, names, views)
+_ANCHORED: Final = (
+    key_blocks,
+    forms,
+    commands,
+    cookies,
+    codes,
+    recovery,
+    tables,
+    neighbours,
+    printed,
+    credential_files,
+    names,
+    views,
+)
 _ANCHORS: Final = Anchors(anchor for module in _ANCHORED for anchor in module.ANCHORS)
 
 _BETWEEN: Final = "\n\0\n"
@@ -90,5 +110,8 @@ def _found(page: Page) -> Iterator[Span]:
         yield from rule(page)
     found = names.names_in(page)
     yield from assignments.named_spans(page, found)
+    yield from children.child_spans(page, found)
+    yield from byte_lists.byte_list_spans(page, found)
     yield from tables.table_spans(page, found)
+    yield from columns.column_spans(page, found)
     yield from prose.prose_spans(page, found)

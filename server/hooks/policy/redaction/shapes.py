@@ -6,17 +6,29 @@ from typing import Any, Final, NamedTuple
 
 from server.hooks.policy.redaction.key_names import STRONG, strength_of
 from server.hooks.policy.redaction.plausible import has_digit, is_plausible, is_random
+from server.hooks.policy.redaction.rules.printed import is_output, prints_secret
 from server.hooks.policy.redaction.words import words_of
 
 DEEPEST: Final = 64
 VALUES: Final = frozenset("value val v content default text data plaintext wert inhalt valor $t _text #text".split())
 JWK_PRIVATE: Final = frozenset("d p q dp dq qi k".split())
 ROWS: Final = frozenset("rows data values records items".split())
+COMMANDS: Final = frozenset(("cmd", "command"))
+PRINTED: Final = frozenset(("stdout", "output"))
 KUBERNETES: Final = frozenset(("data", "stringData"))
-_LABELS: Final = frozenset("name key k field label id title variable header param type column feld".split())
+_LABELS: Final = frozenset(
+    "name key k field label id title variable header param type column feld macro setting option property attribute "
+    "parameter argument env".split()
+)
 _COLUMNS: Final = ("columns", "header", "headers", "fields", "keys")
+_GRANTING: Final = frozenset(
+    # says what may be done with something, or that it is secret
+    "permissions policies acl acls scopes privsep full-tokenid tokenid is_secret sensitive masked protected keyName bcrypt_hash".split()
+)
+_GRANTED: Final = frozenset(("value", "result"))
 _LEAST_KEY: Final = 12
 """Characters of a key that may itself be a secret."""
+_PROMPT: Final = re.compile(r"[^$#>%\n]{0,40}[$#>%] ")
 _FLAG: Final = re.compile(r"-{1,2}[A-Za-z]")
 
 
@@ -32,6 +44,8 @@ class Shape(NamedTuple):
     values: frozenset[str]
     secret: frozenset[str]
     """Those that others make secret."""
+    granted: frozenset[str]
+    """Those that others say to be keys: secret if they look like one."""
     joint: frozenset[str]
     """Those whose value has to be looked at together with others."""
 
@@ -68,7 +82,14 @@ def _shape(keys: tuple[str, ...]) -> Shape:
     secret = frozenset(("key",) if "ssid" in keys else ())
     if "access" in keys and "refresh" in keys:
         secret = frozenset(("access", "refresh"))
-    joint = secret | (values if labels else frozenset())
+    if "api_key" in keys and "encoded" in keys:
+        secret = frozenset(("encoded",))
+    if "username" in keys and "clientkey" in keys:
+        secret = frozenset(("username",))
+    granted = _GRANTED.intersection(keys) if not _GRANTING.isdisjoint(keys) else frozenset()
+    joint = secret | granted | (values if labels else frozenset())
+    if not COMMANDS.isdisjoint(keys):
+        joint |= PRINTED
     if "kty" in keys:
         joint |= JWK_PRIVATE
     if "kind" in keys:
@@ -81,6 +102,7 @@ def _shape(keys: tuple[str, ...]) -> Shape:
         labels=labels,
         values=values,
         secret=secret,
+        granted=granted,
         joint=joint.intersection(keys),
     )
 
@@ -141,6 +163,16 @@ def secret_columns(header: Any) -> set[int]:
     return {at for at, title in enumerate(header) if strength_of(title) in (*STRONG, "code")}
 
 
+def label_columns(header: Any) -> tuple[int, int] | None:
+    """Of a table: the column that holds names, and the one that holds what they name."""
+    if not isinstance(header, list) or not all(isinstance(title, str) for title in header):
+        return None
+    titles = [title.lower() for title in header]
+    value = next((at for at, title in enumerate(titles) if title in ("value", "val", "wert", "valor", "valeur")), None)
+    name = next((at for at, title in enumerate(titles) if title in _LABELS and title != "id"), None)
+    return None if name is None or value is None else (name, value)
+
+
 def has_named_item(given: Sequence[Any]) -> bool:
     is_pair = len(given) == 2
     return any(follows_its_name(given[at - 1], given[at], is_pair=is_pair) for at in range(1, len(given)))
@@ -148,8 +180,10 @@ def has_named_item(given: Sequence[Any]) -> bool:
 
 def follows_its_name(before: Any, item: Any, *, is_pair: bool) -> bool:
     """`["--token", "…"]`, and pairs such as `["password", "…"]`."""
-    if not isinstance(before, str) or not isinstance(item, str) or len(before) > 64:
+    if not isinstance(before, str) or not isinstance(item, str) or len(before) > 160:
         return False
+    if prompt := _PROMPT.match(before):
+        return prints_secret(before[prompt.end() :]) and is_output(item)
     strength = strength_of(before)
     if strength is None or strength == "code":
         return False

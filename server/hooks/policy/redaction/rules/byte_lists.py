@@ -1,0 +1,21 @@
+"""Keys that are written as lists of numbers: `uint8_t app_key[16] = {0xA1, 0x5C, …}`, `network_key: [17, 204, …]`."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from server.hooks.policy.redaction.page import Page
+from server.hooks.policy.redaction.rules.names import Name
+from server.hooks.policy.redaction.spans import Span
+
+_BYTE: Final = r"(?:0[xX][0-9a-fA-F]{1,2}|\d{1,3}|\$[0-9A-Fa-f]{2})[uU]?"
+_LIST: Final = re.compile(
+    rf"[\"']?(?:\[\w{{0,16}}\])?\s?[:=]{{1,2}}\s?[\w\[\]<>:&]{{0,24}}[\[({{]\s{{0,16}}(?P<s>{_BYTE}(?:\s?,\s{{0,16}}{_BYTE}){{7,255}}),?\s{{0,16}}[\])}}]"
+)
+
+
+def byte_list_spans(page: Page, names: Sequence[Name]) -> Iterator[Span]:
+    """Of at least eight numbers, behind a name."""
+    for name in names:
+        if listed := _LIST.match(page.text, name.end):
+            yield Span(listed.start("s"), listed.end("s"), "key_bytes")
