@@ -48,7 +48,7 @@ _FORCING: Final = frozenset(
     "skip_trash no_backup skip_backup no_confirm skip_confirmation destroy erase truncate factory_reset delete_source "
     "remove_source mirror_delete cascade delete_after force_delete delete_all allow_data_loss i_am_sure disable_safety "
     "ignore_safety clobber prune make_public public skip_final_snapshot replace_existing unsafe reset drop_existing "
-    "if_exists_replace delete_missing delete_data kick discard_changes force_push rewrite_history no_undo irreversible replace finalize irrevocable binding binding_offer privileged host_pid host_network hostpid hostnetwork allow_privileged "
+    "if_exists_replace delete_missing delete_data kick discard_changes force_push rewrite_history no_undo irreversible replace all finalize irrevocable binding binding_offer privileged host_pid host_network hostpid hostnetwork allow_privileged "
     "is_admin is_superuser make_admin grant_admin".split()
 )
 _TAKING_AWAY: Final = (
@@ -86,9 +86,10 @@ _ACTIONS: Final = frozenset(
 )
 _ACTING: Final = DESTRUCTIVE | frozenset(
     "set sync move copy write push update upload apply extract unzip install migrate save replace rename put deploy restore "
-    "create bulk manage run chmod permissions share execute import edit unpack clone backup post configure clean cleanup".split()
+    "create bulk manage run chmod permissions share execute import edit unpack clone backup post configure transition close mark send adjust print clean cleanup".split()
 )
 _COMPARING: Final = frozenset("plan preview diff compare".split())
+_MANY_COPIES: Final = 30
 _COUNTS: Final = frozenset("replicas desired_count desired_capacity num_nodes instances".split())
 _OVERWRITE_KEYS: Final = ("overwrite", "on_conflict", "if_exists", "conflict", "existing")
 _OVERWRITES: Final = ("all", "overwrite", "replace", "always", "yes", "true", "force")
@@ -142,6 +143,8 @@ def by_flags(call: Call) -> str | None:
             return "leaves nobody to ask"
         if value is True and name in _FORCING and (name not in _NEEDS_MORE or _ACTING & set(words)):
             return f"`{key}` is on"
+        if name == "copies" and isinstance(value, int) and value > _MANY_COPIES:
+            return "prints many copies"
         if value == 0 and value is not False and name in _COUNTS and (_ACTING | {"scale"}) & set(words):
             return "stops something"
         if (
@@ -213,7 +216,11 @@ def _by_value(call: Call, key: str, name: str, value: str) -> str | None:
         return "shows to everybody"
     if "share" in words and plain in _EVERYBODY and plain != "all":
         return "shows to everybody"
-    if name in _EXTENT_KEYS and plain in _EVERYTHING and _ACTING & set(words):
+    if (
+        (plain == "*" or (name in _EXTENT_KEYS and plain in _EVERYTHING))
+        and _ACTING & set(words)
+        and not _READING & set(words)
+    ):
         return "changes everything"
     if "docker.sock" in value or value.startswith("/:/"):
         return "reaches the host's files"

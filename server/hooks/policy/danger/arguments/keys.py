@@ -8,7 +8,7 @@ COMMANDS: Final = frozenset(
 )
 """A command line, whatever the tool is called."""
 NO_COMMANDS: Final = frozenset(
-    "host cwd user container name description cron workdir title comment label reason".split()
+    "host cwd user container name message msg commit_message description cron workdir title comment label reason".split()
 )
 """Beside a command line."""
 PROGRAMS: Final = ("command", "cmd", "program", "executable", "file", "binary", "path")

@@ -90,9 +90,10 @@ def _judge(program: str, words: list[str]) -> str | None:
     """The first argument may be the program once more, or another one."""
     if not words:
         return None
-    if words[0] == program or (is_known(words[0]) and words[0] not in _NO_PROGRAMS and len(words) > 1):
-        return judge_shell(" ".join(words)) if " " in words[0] else judge_argv(words)
-    return judge_argv([program, *words])
+    is_program = words[0] == program or (is_known(words[0]) and words[0] not in _NO_PROGRAMS and len(words) > 1)
+    if is_program and (reason := judge_shell(" ".join(words)) if " " in words[0] else judge_argv(words)):
+        return reason
+    return None if words[0] == program else judge_argv([program, *words])
 
 
 def _by_subcommand(call: Call) -> str | None:

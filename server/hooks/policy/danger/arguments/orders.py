@@ -62,7 +62,7 @@ _ORDERS: Final = tuple(
 )  # fmt: skip
 _QUESTIONS: Final = re.compile(
     r"^\s*(?:how|what|why|when|where|who|which|is|are|does|did|can you explain|explain|wie|was|warum|wann|wo|wer|welche|comment|pourquoi|quand|qu|cómo|como|qué|por qué|"
-    r"read|list|summari[sz]e|find out|search|look up|tell me (?:how|what|why)|fasse|zeig|lies|such|finde|как|что|почему|怎么|如何|什么|为什么|どうやって|なぜ|어떻게)\b",
+    r"read|list|summari[sz]e|find|show|count|check(?! ?out)|review|analy[sz]e|describe|identify|locate|inspect|compare|determine|verify|report|search|look up|tell me (?:how|what|why)|fasse|zeig|lies|such|finde|как|что|почему|怎么|如何|什么|为什么|どうやって|なぜ|어떻게)\b",
     re.IGNORECASE,
 )
 _THEN: Final = re.compile(r"\b(?:and|then|und|dann|et|puis|y|luego|e poi)\b|然后|并|そして|и затем", re.IGNORECASE)

@@ -5,15 +5,19 @@ from typing import Any, Final
 
 from server.hooks.policy.danger.arguments import keys
 from server.hooks.policy.danger.arguments.call import Call
-from server.hooks.policy.danger.paths import is_private, is_protected, is_scratch
+from server.hooks.policy.danger.lexicon.meanings import meanings
+from server.hooks.policy.danger.paths import is_key, is_private, is_protected, is_scratch
 
 _SENDING: Final = frozenset(
     "upload send share attach post publish email mail transfer paste push commit import".split()
 )
 _WRITING: Final = frozenset(
-    "write append edit create save put patch update upload download move copy rename e?xtract unzip unpack replace symlink conf config configure "
-    "link insert install touch overwrite store e?xport chmod permissions set modify".split()
+    "write append edit create save put patch update upload download move copy rename extract unzip unpack replace symlink conf config configure "
+    "link insert install touch overwrite store export chmod permissions set modify".split()
 )
+_COPYING: Final = frozenset("copy move cp mv link symlink read_aloud duplicate".split())
+_ACTIONS: Final = ("action", "operation", "op", "mode", "command", "cmd", "method")
+_MAX_ACTION_CHARS: Final = 40
 _REPLACING: Final = frozenset("write overwrite save replace put edit update set".split())
 _KEEPING: Final = frozenset("append create".split())
 _SOURCES: Final = ("from", "source", "src", "url")
@@ -37,15 +41,26 @@ _MAX_PATH_CHARS: Final = 300
 
 
 def writes(call: Call) -> bool:
-    return not _WRITING.isdisjoint(call.words)
+    return not _WRITING.isdisjoint((*call.words, *_done(call)))
+
+
+def _done(call: Call) -> Iterator[str]:
+    """Words of the action that the call names."""
+    for key in _ACTIONS:
+        if isinstance(action := call.given.get(key), str) and len(action) < _MAX_ACTION_CHARS:
+            yield from meanings(action)
 
 
 def by_paths(call: Call) -> str | None:
-    words = frozenset(call.words)
+    words = frozenset((*call.words, *_done(call)))
+    if words & _COPYING and any(map(is_key, _paths(call))):
+        return "a private key is copied"
     if words & _SENDING and any(map(is_private, _paths(call))):
         return "a private file leaves"
     if not writes(call):
         return None
+    if any(text == "/dev/null" for key, text in call.texts() if key in keys.PATHS):
+        return "moves into nothing"
     if any(is_protected(path) for path in _written(call, is_moved=bool(words & {"move", "rename"}))):
         return "writes where the system or the login is set up"
     return "empties a file" if words & _REPLACING and not words & _KEEPING and _is_emptied(call.given) else None

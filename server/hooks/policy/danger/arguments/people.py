@@ -20,7 +20,7 @@ _NETWORKS: Final = frozenset(
 )
 _NETWORK_KEYS: Final = ("platform", "network", "site", "service", "to", "where", "channel")
 _WHO: Final = frozenset(
-    "to cc bcc recipients channel channels numbers audience group list target chat room members segment attendees recipient users".split()
+    "to cc bcc recipients channel channels numbers audience group list target chat room team members segment attendees recipient users".split()
 )
 _GROUPS: Final = frozenset("group channel chat room chat_name space forum topic team".split())
 """Where several people read."""

@@ -102,13 +102,15 @@ def judge_argv(words: Sequence[str], depth: int = 0) -> str | None:
 
 def _fill_in(commands: list[Command]) -> None:
     """Put what the text itself assigns in the place of `$name`, which may be the whole command."""
-    known: dict[str, str] = {}
+    known = {"SHELL": "sh"}
     for command in commands:
         while len(command.words) > 1 and command.words[0] in _KEYWORDS:
             del command.words[0]
         if any("$" in word for word in command.words):
             words = [_VARIABLE.sub(lambda m: _value(m, known), word) for word in command.words]
-            command.words = [part for word in words[:1] for part in word.split()] + words[1:]
+            between = known.get("IFS", "").strip("'\"$ ")[:1]
+            first = words[0].replace(between, " ") if between else words[0]
+            command.words = [*first.split(), *words[1:]]
         if command.inner and _TEMPORARY.match(command.inner[0]):
             command.words = [word.replace(SUBSTITUTED, _OWN_FOLDER) for word in command.words]
         if command.words and all(_ASSIGNMENT.match(word) for word in command.words):

@@ -16,7 +16,9 @@ _WHOLE_HOMES: Final = frozenset("/ ~ ~/ $HOME $HOME/ /home /home/ /root /root/ /
 _SOCKETS: Final = frozenset("nc ncat netcat telnet socat openssl".split())
 _ASKING_NAMES: Final = frozenset("ping dig nslookup host".split())
 _ASKED_OUTSIDE: Final = DOWNLOADERS | _ASKING_NAMES
-_TELLING: Final = frozenset("cat base64 env printenv whoami id history xxd gzip tar".split())
+_TELLING: Final = frozenset(
+    "hostname uname ifconfig ip ps netstat cat base64 env printenv whoami id history xxd gzip tar".split()
+)
 _SERVERS: Final = frozenset("python python3 php ruby busybox npx http-server serve darkhttpd caddy".split())
 _EVERYTHING: Final = re.compile(r"(?:--directory|-d)[ =](?:/|~|\$HOME)(?:\s|\Z)|--bind[ =]0\.0\.0\.0|-b 0\.0\.0\.0")
 

@@ -3,6 +3,7 @@
 from typing import Final
 
 ARGUMENTS: Final = """
+temperature: temperatur temperatura temperature grad gradi graden температур* 温度 온도
 action: handling aktion aktionen accion acciones azione azioni acao actie akcja akce действи* операци* operazione operacion operacao vorgang tatigkeit 操作 動作 アクション 동작 작업 eylem islem
 actions: aktionen acciones azioni acoes acties действия
 steps: schritte ablauf etapes pasos passi passos stappen kroki шаги кроки 步骤 手順 ステップ 단계 adimlar
@@ -15,7 +16,7 @@ text: texto testo texte tekst tekstu текст 文本 文字 本文 テキス�
 content: inhalt contenu contenido contenuto conteudo inhoud tresc zawartosc содержание содержимое 内容 正文 내용 icerik
 body: cuerpo corps corpo
 message: nachricht mensaje messaggio mensagem bericht wiadomosc сообщение 消息 信息 メッセージ 메시지 mesaj
-to: empfanger empfaenger destinatario destinatarios destinataire destinataires ontvanger aan para кому получател* adresat odbiorca odbiorcy 收件人 收信人 宛先 送信先 수신자 받는사람 alici kime
+to: an empfanger empfaenger destinatario destinatarios destinataire destinataires ontvanger aan para кому получател* adresat odbiorca odbiorcy 收件人 收信人 宛先 送信先 수신자 받는사람 alici kime
 subject: betreff objet asunto oggetto assunto onderwerp temat тема 主题 標題 件名 제목 konu
 title: titel titre titulo titolo tytul заголовок название 标题 タイトル
 path: pfad chemin ruta percorso caminho sciezka путь 路径 パス 경로 yol

@@ -52,7 +52,7 @@ publish: veroffentlich* veroeffentlich* publier publie publicar publica publique
 unlock: entriegel* entsperr* aufschliess* aufsperr* deverrouill* desbloque* sblocc* ontgrendel* ontsluit* odblok* odemkn* lasupp отпер* отопр* разблок* відімкн* 解锁 开锁 開錠 解錠 잠금해제
 disarm: entscharf* entschaerf* unscharf* desarm* disinser* rozbroj* 撤防 警戒解除 경계해제
 open: offne* oeffne* aufmach* ouvr* abrir abre abra aprire apri openen otworz* otevr* oppna* abne откр* відкр* 打开 开门 開け* 開く 열기 열어
-off: ausschalt* abschalt* ausmach* ausstell* couper coupe eteind* eteins apagar apaga desligar deslig* spegn* uitschakel* uitzet* wylacz* vypn* slukk* stangav kapat* выключ*
+off: aus ausschalt* abschalt* ausmach* ausstell* couper coupe eteind* eteins apagar apaga desligar deslig* spegn* uitschakel* uitzet* wylacz* vypn* slukk* stangav kapat* выключ*
     отключ* вимкн* 关掉 关闭 切断 オフ 끄기 꺼
 on: einschalt* anschalt* anstell* allum* encender enciende ligar accend* inschakel* aanzet* wlacz* zapn* включ* увімкн* 开启 オン 켜기
 deactivate: deaktiv* desactiv* desativ* disattiv* dezaktyw* деактив* 停用 禁用 無効化 비활성*

@@ -22,7 +22,7 @@ def _class(reason: str, verbs: str, things: str) -> Class:
 _CHANGING: Final = "set change update edit modify replace put patch write alter configure assign"
 
 CLASSES: Final = (
-    _class("sends in the user's name", "send forward dispatch reply redirect", "mail gmail outlook letter fax newsletter telegram_all"),
+    _class("sends in the user's name", "send forward dispatch reply redirect", "mail gmail outlook letter fax newsletter mailchimp sendgrid mailgun campaign mailing"),
     _class(
         "switches a guard off",
         "off deactivate disable mute silence pause stop suspend skip suppress exclude",
@@ -77,7 +77,7 @@ CLASSES: Final = (
     _class(
         "spends money",
         "order book reserve rent renew top upgrade place extend confirm",
-        "food groceries flight hotel ticket taxi car train ride room table apartment restaurant prescription medicine course seat tour cruise cab "
+        "food groceries flight hotel ticket taxi car train ride room table apartment restaurant prescription medicine course seat tour cruise cab vaccination doctor dentist checkup lesson session slot venue massage haircut court appointment "
         "domain subscription plan credits bet bid order pizza meal",
     ),
     _class(
@@ -88,5 +88,6 @@ CLASSES: Final = (
     _class("changes many", "archive hide move replace mark rename send close", "all everything every entire"),
     _class("takes away what others use", "archive freeze hide", "channel conversation conversations repo repository project board workspace space team database site group page folder"),
     _class("switches a guard off", "create start schedule add open window set", "maintenance downtime silence blackout"),
+    _class("deletes", "off", "file folder document photo message account contact note database table backup"),
     _class("writes to a plant", "write set force send", "register coil plc modbus setpoint opcua scada actuator relay bacnet knx"),
 )  # fmt: skip

@@ -182,7 +182,7 @@ _BY_REASON: Final = {
         auto reply, auto respond, vacation responder, redirect mail, mail redirect, forwarding add
     """,
     "changes what others use": """
-        maintenance mode, maintenance on, feature flag, kill switch, router ports, port forwarding, forward port, remote start, maintenance window, config push, push config, rollout start, start
+        maintenance mode, maintenance on, feature flag, kill switch, water main, gas main, leave group, leave channel, leave organization, leave server, leave team, fine tune, grade update, update grade, set grade, change grade, router ports, port forwarding, forward port, remote start, maintenance window, config push, push config, rollout start, start
         rollout, promote build, build promote, promote release, traffic shift, shift traffic, traffic split, dns
         record, record dns, dns change, change dns, dns add, add dns, update nameservers, nameserver set, route
         table, routes update, update firewall, firewall update, firewall add, add firewall, security rule, update

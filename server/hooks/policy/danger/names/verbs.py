@@ -7,7 +7,7 @@ _BY_REASON: Final = {
         delete del deletes remove removes destroy drop erase wipe purge truncate terminate unlink rm rmdir rmtree
         nuke expunge obliterate shred uninstall deprovision decommission deregister evict prune flush reset format
         reformat factory trash discard clear empty bulkdelete deleteall deletemany unpublish revoke ban kick expel
-        fire dismiss forget undeploy rollback revert overwrite redact void abolish cull forfeit relinquish surrender unenroll unassign withdraw_all unshare removal deletion
+        fire dismiss forget undeploy rollback revert overwrite redact void unfollow seal unseal defriend abolish cull forfeit relinquish surrender unenroll unassign withdraw_all unshare removal deletion
     """,
     "spends money": """
         liquidate unstake airdrop chargeback prepay repay reimburse autopay overpay crowdfund wager gamble

@@ -70,6 +70,10 @@ empties or rewrites a file:
     ex|vim|vi|nvim ~*%d*|*:%d*
     ditto|rename|prename|mmv -f|--force|-o
     exiftool -overwrite_original|-all=
+empties a file:
+    install ~/dev/null
+deletes files:
+    cmake -E rm|remove|remove_directory
 rewrites many files:
     sed|gsed -i|--in-place ~[*]*|[!s/]*[*]*
     mogrify

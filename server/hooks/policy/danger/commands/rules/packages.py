@@ -61,6 +61,7 @@ runs a stranger's code:
     gh extension install
     gem sources -a|--add
     npm|yarn|pnpm config set registry|strict-ssl|ignore-scripts
+    pip|pip3|uv|conda config set|--add ~*index-url*|*trusted-host*|*channels*|*ssl_verify*
     wine|wine64|mono ~*.exe|*.msi
 removes or changes many programs:
     rpm-ostree|ostree|bootc|transactional-update|swupd rollback|rebase|reset|override|undo|switch|uninstall|admin

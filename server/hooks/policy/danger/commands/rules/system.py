@@ -47,6 +47,8 @@ changes the system:
     dconf|gsettings reset|reset-recursively|write|load
 changes accounts:
     passwd -l|-u|-d|-e|--lock|--delete|--expire
+changes which programs run:
+    export|declare|set|setenv ~PATH=/tmp*|PATH=.:*|PATH=/dev/shm*|LD_PRELOAD=*|LD_AUDIT=*|LD_LIBRARY_PATH=/tmp*|DYLD_INSERT_LIBRARIES=*|PROMPT_COMMAND=*|BASH_ENV=*
 erases traces:
     unset ~HISTFILE|HISTSIZE|HISTFILESIZE
     export|declare|set ~HISTSIZE=0|HISTFILESIZE=0|HISTFILE=*

@@ -6,8 +6,12 @@ from typing import Final
 from server.hooks.policy.danger.commands.step import HARMLESS, Judge, Step
 from server.hooks.policy.danger.commands.transfers import program_of
 from server.hooks.policy.danger.commands.windows import judge_windows
+from server.hooks.policy.danger.commands.words import followed
 
 _IN_PLACE: Final = re.compile(r"-[a-zA-Z]*i|--in-place")
+_RUN_BY_GIT: Final = frozenset(
+    "core.pager core.editor core.sshcommand core.fsmonitor sequence.editor diff.external credential.helper core.askpass gpg.program".split()
+)
 _FIND_RUNS: Final = frozenset("-exec -execdir -ok -okdir".split())
 _FD_RUNS: Final = frozenset("-x -X --exec --exec-batch".split())
 
@@ -49,6 +53,14 @@ def _by_at(step: Step) -> str | None:
 
 
 def _by_git(step: Step) -> str | None:
+    for word, following in followed(step.rest):
+        key, _, value = following.partition("=")
+        if (
+            word == "-c"
+            and (key.startswith("alias.") or key.lower() in _RUN_BY_GIT)
+            and (reason := step.nested.line(value.lstrip("!")))
+        ):
+            return reason
     match step.rest:
         case ["bisect", "run", *inner]:
             return step.nested.words(inner, step.command) or HARMLESS

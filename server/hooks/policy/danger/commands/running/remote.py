@@ -17,7 +17,9 @@ def _by_ssh(step: Step) -> str:
         if word[1:2] in ("R", "L", "D", "w") or "R" in word[1:3]:
             return "opens a tunnel"
         if len(word) == 2 and word[1] in _WITH_VALUE and words:
-            words.pop(0)
+            name, _, value = words.pop(0).partition("=")
+            if name.endswith("Command") and (reason := step.nested.line(value)):
+                return reason
     if any(map(is_private_reader, step.feeders)):
         return "sends away what is private"
     if words[1:] and words[1] not in SHELLS:

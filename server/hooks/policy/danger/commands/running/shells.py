@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from server.hooks.policy.danger.commands.shell import Command, parse, unescape
+from server.hooks.policy.danger.commands.shell import SUBSTITUTED, Command, parse, unescape
 from server.hooks.policy.danger.commands.step import HARMLESS, Judge, Step
 from server.hooks.policy.danger.commands.transfers import DOWNLOADERS, SHELLS, program_of, sends
 
@@ -23,6 +23,8 @@ def by_shell(step: Step) -> str | None:
     for redirect in step.command.redirects:
         if redirect.sign in ("<<", "<<<", "<<-"):
             return step.nested.line(redirect.target) or HARMLESS
+        if redirect.sign.startswith("<&"):
+            return "opens a shell to another machine"
         if redirect.sign == "<":
             return "runs a file unseen"
     return _STRANGER if _first_fetches(step.command) else _by_pipe(step)
@@ -44,6 +46,8 @@ def decodes_or_fetches(script: str) -> bool:
 def _by_script(step: Step, script: str) -> str:
     if "$(" in script and any(sends(command.words) for inner in step.command.inner for command in parse(inner)):
         return _STRANGER
+    if script.strip() == SUBSTITUTED and any(map(decodes_or_fetches, step.command.inner)):
+        return "runs hidden commands"
     return step.nested.line(script) or HARMLESS
 
 

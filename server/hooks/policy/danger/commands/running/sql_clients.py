@@ -13,7 +13,7 @@ _BEYOND: Final = re.compile(r"\s*\\(?:!|copy|o|w)\b|\s*\.(?:shell|system|restore
 _JOINED: Final = ("--execute=", "--command=", "--query=", "-e", "-c")
 _AS_WORDS: Final = ("sqlite3", "sqlite", "duckdb", "bq")
 """Statements stand behind the database's name."""
-_UNSEEN: Final = ("cat", "zcat", "gunzip", "xz", "curl", "mysqldump", "pg_dump")
+_UNSEEN: Final = ("sqlite3", "psql", "mysql", "cat", "zcat", "gunzip", "xz", "curl", "mysqldump", "pg_dump")
 
 
 def _by_sql(step: Step) -> str | None:

@@ -12,6 +12,9 @@ _DIRECT: Final = frozenset(
 """Their first word is the task."""
 _BEHIND_RUN: Final = frozenset("npm pnpm yarn bun deno composer hatch pdm poetry rye uv pipenv cargo".split())
 """Their task stands behind `run`."""
+_EVERYDAY: Final = frozenset(
+    "db:migrate migrate db:seed db:create db:prepare db:generate migrate:status db:migrate:status".split()
+)
 _MILD: Final = frozenset(
     "cache view views config route routes asset assets compiled stats temp tmp log docs test tests event events".split()
 )
@@ -22,7 +25,7 @@ def _by_task(step: Step) -> str | None:
     plain = [word for word in step.rest if not word.startswith(("-", "@"))]
     if step.name in _BEHIND_RUN:
         plain = plain[1:] if plain[:1] in (["run"], ["run-script"], ["task"]) else []
-    if not plain or not _MILD.isdisjoint(plain[0].replace(":", "-").split("-")):
+    if not plain or plain[0] in _EVERYDAY or not _MILD.isdisjoint(plain[0].replace(":", "-").split("-")):
         return None
     return judge_action(step.name, plain[0])
 

@@ -73,6 +73,7 @@ _LONG_WITH_VALUE: Final = frozenset(
 )
 _TAKING_LINES: Final = frozenset("watch parallel entr hyperfine script sg flock nix-shell systemd-run xargs".split())
 """Their command may be one word, as a shell reads it."""
+_TAKING_ALL: Final = ("kill", "umount", "pkill", "killall", "unlink", "swapoff", "loginctl")
 _BECOMING: Final = frozenset("sudo doas pkexec run0 gksudo kdesudo gosu".split())
 _RUNNERS_OF_PACKAGES: Final = ("npx", "bunx", "uvx")
 _DELETING_PACKAGES: Final = ("rimraf", "del-cli", "trash-cli")
@@ -102,7 +103,7 @@ def _by_wrapper(step: Step) -> str:
         return step.nested.line(" ".join(words)) or HARMLESS
     if step.name in _RUNNERS_OF_PACKAGES and words[0] in _DELETING_PACKAGES:
         return "deletes files"
-    inner = Command(words=words, redirects=step.command.redirects)
+    inner = Command(words=words, redirects=step.command.redirects, inner=step.command.inner)
     if step.name != "xargs":
         return step.nested.words(words, inner, step.feeders) or HARMLESS
     program = program_of(words[0])
@@ -110,6 +111,8 @@ def _by_wrapper(step: Step) -> str:
         return "rewrites many files"
     if sends(words) and any(map(is_private_reader, step.feeders)):
         return "sends away what is private"
+    if program in _TAKING_ALL:
+        return "stops or takes away each of many"
     if program in SHELLS:
         feeders = step.feeders if len(words) < 3 else ()
         return shells.by_shell(replace(step, name=program, rest=words[1:], command=inner, feeders=feeders)) or HARMLESS
