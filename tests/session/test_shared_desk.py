@@ -283,6 +283,8 @@ async def test_a_process_that_dies_leaves_no_question_behind(here_and_there: tup
     await there.database.write(lambda connection: connection.execute(over))
 
     assert await other.is_told_the_end() == (opened.id, False, "disconnect")
+    await tell_all(there, here)
+    assert await there.rows() == 1  # of `tell_all`
 
 
 async def test_an_answer_to_a_dead_process_is_told_as_none(here_and_there: tuple[Replica, Replica]) -> None:
