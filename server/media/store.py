@@ -12,6 +12,7 @@ import contextlib
 import logging
 import os
 import secrets
+import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -30,7 +31,10 @@ logger = logging.getLogger(__name__)
 MAX_MODEL_IMAGE_BYTES: Final = 5 << 20
 SWEEP_EVERY_S: Final = 60.0
 
-_GONE: Final = "is gone: files are kept for {minutes:g} minutes after they were last used (media.max_age_s)"
+_GONE: Final = (
+    "is gone: files are kept for {minutes:g} minutes after they were last used (media.max_age_s), "
+    "less where the user has too many (media.max_user_bytes)"
+)
 
 
 class MediaItem(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,9 +63,9 @@ class MediaStore:
 
     The limits hold for the folder: at most `max_total_bytes` and 4096 items, of
     one user `max_user_bytes` and `max_user_items`; the longest unused go first,
-    of that user where it is the user's limit. What is added in the same moment
-    may pass them by so much. What is older than `max_age_s` since its last use
-    is gone, whether swept yet or not.
+    of that user where it is the user's limit. What several processes add in the
+    same moment may pass them by so much. What is older than `max_age_s` since
+    its last use is gone, whether swept yet or not.
     """
 
     def __init__(
@@ -79,6 +83,7 @@ class MediaStore:
         self._inbox = folder / "inbox"
         self._sources = (*sources, self._inbox)
         self._signer = signer
+        self._adding = threading.Lock()  # what one adds is there when the next looks for room
         self._clock_s = clock_s
 
     async def start(self) -> None:
@@ -154,9 +159,10 @@ class MediaStore:
         owner = self._signer.owner_tag(user_id)
         item_id = owner + secrets.token_hex(16)[OWNER_CHARS:]
         try:
-            self._sweep(Coming(owner, stored.size))
-            self._write(self._about(item_id), msgspec.json.encode(stored))
-            self._write(self._items / item_id, loaded.data)
+            with self._adding:
+                self._sweep(Coming(owner, stored.size))
+                self._write(self._about(item_id), msgspec.json.encode(stored))
+                self._write(self._items / item_id, loaded.data)
         except OSError as error:
             logger.warning("media cannot be stored: %s", error)
             with contextlib.suppress(OSError):

@@ -1,5 +1,6 @@
 """The files of turns."""
 
+import asyncio
 import base64
 import os
 from dataclasses import dataclass, field
@@ -177,6 +178,17 @@ async def test_what_a_user_was_just_shown_makes_no_room_for_more(shop: Shop) -> 
     assert len(shop.files) == 6
     shop.clock.now_s += 61
     assert await is_there(store, await add(store))
+
+
+async def test_a_users_limit_holds_for_what_is_added_at_once(shop: Shop) -> None:
+    shop.settings = config.Media(max_user_items=5)
+    store = await shop.store()
+
+    added = await asyncio.gather(*(add(store) for _ in range(40)), return_exceptions=True)
+
+    assert sum(isinstance(item, MediaItem) for item in added) == 5
+    assert sum(isinstance(item, MediaError) for item in added) == 35
+    assert len(shop.files) == 10
 
 
 async def test_a_users_limit_holds_on_every_replica(shop: Shop) -> None:
