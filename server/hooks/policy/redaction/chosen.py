@@ -28,12 +28,17 @@ _SAID: Final = frozenset(
 )
 _SENTENCES: Final = frozenset(
     # what only a sentence says; a password of several words joined by signs may have them
-    "new old current must should change any text form data body setting store not set see ask known here there same kept rotate rotates user phone sms post letter "
+    "new old current must should change any text form data body setting store not set here there kept rotate rotates user phone sms post letter "
     "is are was has have been will be your our my their per via with without plain object "
-    "siehe neues altes aktuelles andern gleich wie unbekannt bekannt folgt steht liegt bei beim ihr dein leer keines keins "
-    "votre nouveau ancien demander voir chez comme identique nueva antigua pedir ver igual misma su tu chiedere vedi come stare nowe zapytaj vul vraag "
-    "новыи см смотри спросить".split()
+    "neues altes aktuelles andern gleich wie unbekannt bekannt folgt steht liegt bei beim ihr dein leer keines keins "
+    "votre nouveau ancien chez comme identique nueva antigua igual misma su tu come stare nowe vul "
+    "новыи ".split()
 )
+_BEGINNINGS: Final = frozenset(
+    "see ask known same as siehe voir demander ver pedir vedi chiedere zapytaj vraag zie см смотри спросить".split()
+)
+"""How a sentence that tells where the password is begins."""
+_OPERATORS: Final = frozenset("= < > | + - * / || && == !=".split())
 _SENTENCE_ENDS: Final = ("?", "…", "...", ":", ".", ",", ";")
 _REFERS: Final = re.compile(
     r"[\w.-]*\$\{?\w|\{\w*\}|<[\w -]+>|%\w+%|[\w.-]+/[\w./-]+/|[\w./-]+\.(?:txt|pem|key|crt|json|ya?ml|env|md|py|js|ts|cfg|conf|ini|html?|php)\b|https?:|[a-z]{2,12}=|@|\w+::\w"
@@ -74,8 +79,9 @@ def is_chosen(value: str, *, is_quoted: bool) -> bool:
     if len(parts) > 1:
         return (
             len(parts) <= _MOST_WORDS
+            and words[0] not in _BEGINNINGS
             and not value.endswith(_SENTENCE_ENDS)
-            and not any(p in "=<>|+-*/" or p[-1] in (":=" if is_quoted else ":=,") for p in parts)
+            and not any(p in _OPERATORS or p[-1] in (":=" if is_quoted else ":=,") for p in parts)
         )
     return len(words) > 1 or len(value) >= 6 or not value.isalpha()
 

@@ -78,7 +78,7 @@ _TWO_ON_A_LINE: Final = re.compile(r"[ \t]*[\w.-]{2,40}[ \t]+(?=\S*(?:[\d#$%&*+@
 
 _SHELL_SETS: Final = re.compile(r"(?<![\w.-])[A-Z][A-Z0-9_]{2,48}(?:=|: {1,12})\Z")
 _ENDS_LINE: Final = re.compile(r"[ \t]*(?:\||\r?\n|\Z)")
-_ENDS_ITEM: Final = re.compile(r"\s?[;,}\]'\"]")
+_ENDS_ITEM: Final = re.compile(r"\s?[;,}\]'\"]| \w{2,24}=")
 _CONNECTION: Final = re.compile(
     r"(?:host|user|dbname|server|source|uid|user id|username|database|catalog|name|iterations) ?[=:] ?[^=:\n]{0,64}[\s;,]",
     re.IGNORECASE,
@@ -120,7 +120,7 @@ def _values(text: str, name: Name) -> Iterator[Span]:
         if how not in ("assign", "is"):
             yield from _beside(text, name)
             return
-        strength = "strong" if is_access_code(text[name.start : name.end]) else "weak"
+        strength = _without_digits(text, name)
     if (
         strength == "password"
         and how in ("space", "assign")
@@ -153,11 +153,18 @@ def _beside(text: str, name: Name) -> Iterator[Span]:
     if row := _VALUE_KEY.match(text, name.end):
         if name.strength == "code" and (digits := _DIGITS.match(text, row.end())):
             yield Span(digits.start("v"), digits.end("v"), "code")
-        yield from _one(text, row.end(), name.strength, _Place(row.end(), "assign", "", is_told=False))
+        yield from _one(text, row.end(), _without_digits(text, name), _Place(row.end(), "assign", "", is_told=False))
     elif (cell := _NEXT_CELL.match(text, name.end)) and name.strength in STRONG:
         value = cell["v"].strip()
         if _ODD.search(value) and (is_plausible(value, is_quoted=True) or is_chosen(value, is_quoted=True)):
             yield Span(cell.start("v"), cell.end("v"), "named")
+
+
+def _without_digits(text: str, name: Name) -> Strength:
+    """Of a name for a code, where something else stands behind it: an access code may be a password."""
+    if name.strength != "code":
+        return name.strength
+    return "strong" if is_access_code(text[name.start : name.end]) else "weak"
 
 
 def _place(text: str, name: Name) -> _Place | None:
