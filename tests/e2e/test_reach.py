@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+import pytest
 from playwright.async_api import Browser, expect
 
 from tests.e2e.parley_page import ParleyPage
@@ -119,6 +120,31 @@ async def test_a_phone_shows_everything_within_its_width(
         await opened.get_by_role("button", name="Close").click()
     assert page.complaints == []
     await context.close()
+
+
+@pytest.mark.parametrize("width", [1280, 360])
+async def test_the_focus_goes_back_to_the_button_that_opened_a_panel(page: ParleyPage, width: int) -> None:
+    await page.tab.set_viewport_size({"width": width, "height": 700})
+    opener, panel = page.button("Settings"), page.tab.get_by_role("complementary")
+    await opener.press("Enter")
+    await expect(opener if width == 1280 else panel).to_be_focused()
+
+    await page.button("Close").press("Enter")
+    await expect(opener).to_be_focused()
+
+    await opener.press("Enter")
+    await page.tab.get_by_label("Appearance").press("Escape")
+    await expect(opener).to_be_focused()
+
+
+async def test_on_a_phone_the_focus_goes_into_the_list_and_back(page: ParleyPage) -> None:
+    await page.tab.set_viewport_size({"width": 360, "height": 700})
+    await page.button("Conversations").press("Enter")
+    await expect(page.tab.get_by_role("navigation")).to_be_focused()
+
+    await page.tab.keyboard.press("Tab")
+    await page.tab.keyboard.press("Enter")  # closes the list
+    await expect(page.button("Conversations")).to_be_focused()
 
 
 async def test_who_has_scrolled_up_is_left_alone(new_page: Callable[[], ParleyPage], model: OpenAIServer) -> None:

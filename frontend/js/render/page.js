@@ -15,6 +15,7 @@ import { headerView } from "./header_view.js";
 import { hooksView } from "./hooks_view.js";
 import { icon } from "./icons.js";
 import { inspectorView } from "./inspector_view.js";
+import { keepFocus } from "./layer_focus.js";
 import { settingsView } from "./settings_view.js";
 import { sidebarView } from "./sidebar_view.js";
 import { skillsView } from "./skills_view.js";
@@ -32,7 +33,22 @@ export function render(state) {
   document.title = titleLine(state);
   if (state.openId !== shownId) isAtEnd = true;
   shownId = state.openId;
-  draw(/** @type {Element} */ (document.getElementById("page")), [
+  keepFocus(layersOf(state), () => draw(/** @type {Element} */ (document.getElementById("page")), pageView(state)));
+  followEnd();
+  focusApproval();
+}
+
+/** @param {State} state @returns {import("./layer_focus.js").Layers} */
+function layersOf({ panel, isSidebarOpen }) {
+  return {
+    panel: panel && `.header [data-panel=${panel}]`,
+    sidebar: isSidebarOpen ? "[data-action=open-sidebar]" : null,
+  };
+}
+
+/** @param {State} state */
+function pageView(state) {
+  return [
     h("a", { class: "skip", href: "#input" }, "Skip to the message field"),
     sidebarView(state),
     h("button", {
@@ -61,9 +77,7 @@ export function render(state) {
       { class: "visually-hidden", role: "log", "aria-live": "polite", "aria-label": "Reply" },
       state.announcements.map(({ n, text }) => h("p", { key: n }, text)),
     ),
-  ]);
-  followEnd();
-  focusApproval();
+  ];
 }
 
 /** @param {State} state */
@@ -78,7 +92,7 @@ function panelView(state) {
   if (!panel) return null;
   return h(
     "aside",
-    { class: "panel", id: "panel", key: panel, "aria-label": PANEL_TITLES[panel] },
+    { class: "panel", id: "panel", key: panel, tabindex: "-1", "aria-label": PANEL_TITLES[panel] },
     h(
       "div",
       { class: "panel-head" },

@@ -9,7 +9,7 @@ import { icon } from "./icons.js";
 export function sidebarView(state) {
   return h(
     "nav",
-    { class: "sidebar", id: "sidebar", "aria-label": "Conversations", "data-open": state.isSidebarOpen },
+    { class: "sidebar", id: "sidebar", tabindex: "-1", "aria-label": "Conversations", "data-open": state.isSidebarOpen },
     h(
       "div",
       { class: "sidebar-head" },

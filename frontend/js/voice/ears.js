@@ -45,9 +45,10 @@ export class Ears {
     this.wakeLock = null;
   }
 
-  /** The lock is lost with every look away, and asked for again. */
+  /** The lock is lost with every look away, and asked for again; in Safari so is the sound. */
   async stayAwake() {
     if (!this.isOn() || document.hidden) return;
+    this.microphone.wake();
     this.wakeLock = (await navigator.wakeLock?.request("screen").catch(() => null)) ?? null;
     if (!this.isOn()) void this.wakeLock?.release(); // switched off meanwhile
   }

@@ -96,6 +96,11 @@ export class Microphone {
     throw new DOMException("the context stays suspended", "InvalidStateError");
   }
 
+  /** Safari interrupts a context when a call comes in or the page is out of sight, and need not go on by itself. */
+  wake() {
+    void this.context?.resume().catch(() => {});
+  }
+
   stop() {
     this.starts += 1;
     if (this.stream && this.context) release(this.stream, this.context);
@@ -131,7 +136,8 @@ function release(stream, context) {
 
 /** What to tell the user, and the cure. @param {unknown} error */
 export function explain(error) {
-  switch (error instanceof DOMException ? error.name : "") {
+  // WebKit's OverconstrainedError, of a machine without microphone, is no DOMException
+  switch (error instanceof Object && "name" in error ? error.name : "") {
     case "NotAllowedError":
       return "The browser was not allowed to use the microphone. Allow it for this site (the icon beside the address), then try again.";
     case "NotFoundError":

@@ -126,7 +126,7 @@ export class Player {
     try {
       const context = this.createContext();
       this.context = context;
-      context.onstatechange = () => this.isBlocked && this.#tellIfBlocked();
+      context.onstatechange = () => this.#tellIfBlocked(); // Safari interrupts, too: for a call, say
       await context.audioWorklet.addModule(this.worklet);
       const node = this.createNode(context);
       node.port.onmessage = ({ data }) => this.#heard(data);
