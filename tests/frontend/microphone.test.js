@@ -79,3 +79,26 @@ test("a browser whose sound starts is listened to", async (t) => {
   assert.equal(await mic.start(""), 16_000);
   assert.deepEqual(closed, []);
 });
+
+test("a context that was interrupted while the page was out of sight is resumed", async (t) => {
+  let resumed = 0;
+  listening(t, Promise.resolve());
+  const ignore = () => {};
+  const mic = new Microphone({ onFrame: ignore, onLevel: ignore, onLost: ignore, patience: () => new Promise(ignore) });
+  mic.wake(); // before there is any: nothing happens
+  await mic.start("");
+  mic.context.resume = async () => void (resumed += 1);
+  mic.wake();
+
+  assert.equal(resumed, 1);
+});
+
+test("a machine without microphone is told so, whichever kind of error says it", () => {
+  class OverconstrainedError extends Error {
+    name = "OverconstrainedError"; // WebKit's is no DOMException
+  }
+
+  for (const error of [new OverconstrainedError("Invalid constraint"), new DOMException("none", "NotFoundError")]) {
+    assert.match(explain(error), /No microphone was found/);
+  }
+});

@@ -291,6 +291,18 @@ test("a browser that keeps the page silent is spoken of until it plays", async (
   assert.deepEqual(page.blocked, [true, false]);
 });
 
+test("a browser that interrupts the sound, as Safari does for a call, is spoken of until it goes on", async () => {
+  const page = playerPage();
+  page.player.begin("t", 0, 22_050);
+  await page.settled();
+  for (const state of ["interrupted", "running"]) {
+    page.context.state = state;
+    page.context.onstatechange();
+  }
+
+  assert.deepEqual(page.blocked, [true, false]);
+});
+
 // The microphone
 
 test("blocks become frames of 20 ms, and no sample is lost", () => {
