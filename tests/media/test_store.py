@@ -181,10 +181,13 @@ async def test_what_a_user_was_just_shown_makes_no_room_for_more(shop: Shop) -> 
 
 
 async def test_a_users_limit_holds_for_what_is_added_at_once(shop: Shop) -> None:
-    shop.settings = config.Media(max_user_items=5)
+    shop.settings = config.Media(max_user_bytes=20 << 20)
     store = await shop.store()
 
-    added = await asyncio.gather(*(add(store) for _ in range(40)), return_exceptions=True)
+    (shop.folder / "shown" / "large").write_bytes(bytes(4 << 20))  # written while others look for room
+
+    shown = (store.register("large", user_id="ann", session_id="s") for _ in range(40))
+    added = await asyncio.gather(*shown, return_exceptions=True)
 
     assert sum(isinstance(item, MediaItem) for item in added) == 5
     assert sum(isinstance(item, MediaError) for item in added) == 35
