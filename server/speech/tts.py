@@ -1,7 +1,7 @@
 """From words to sound: the protocol and its providers."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, field
 from typing import Final, Protocol
@@ -29,10 +29,15 @@ _MAX_WAV_HEADER_BYTES: Final = 4096
 
 @dataclass(frozen=True, slots=True)
 class SoundChunk:
-    """Whole samples of PCM16 mono. One synthesis keeps one sample rate."""
+    """Whole samples of PCM16 mono. One synthesis keeps one sample rate.
+
+    words: those that begin in it or in what follows before the next words, as (offset in the text that was given, ms from
+    the beginning of this chunk); None: the voice cannot tell.
+    """
 
     pcm: bytes = field(repr=False)
     sample_rate: int
+    words: Sequence[tuple[int, float]] | None = None
 
 
 class Synthesizer(Protocol):
@@ -113,8 +118,10 @@ class EmbeddedSynthesizer:
         request = {"op": "synthesize", "text": text, "language": language}
         async with aclosing(self._worker.request(request, timeout_s=self._timeout_s)) as answer:
             async for header, pcm in answer:
+                words = header.get("words")
                 for at in range(0, len(pcm), MAX_CHUNK_BYTES):
-                    yield SoundChunk(pcm[at : at + MAX_CHUNK_BYTES], header["sample_rate"])
+                    yield SoundChunk(pcm[at : at + MAX_CHUNK_BYTES], header["sample_rate"], words)
+                    words = words and ()  # all of them are told
 
 
 class OpenAISynthesizer(EndpointEngine):

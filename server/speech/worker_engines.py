@@ -8,7 +8,11 @@ import argparse
 import json
 import os
 import re
+import shutil
+import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,7 +20,9 @@ import numpy as np
 
 from server.speech.audio import SPEECH_RATE, pcm16_to_samples
 from server.speech.espeak import Espeak
+from server.speech.voice_model import durations_output
 from server.speech.voices import Part, parts, pieces, primary
+from server.speech.word_times import starts_ms, word_starts
 from server.speech.worker_child import run
 from server.speech.worker_wire import Header
 
@@ -26,6 +32,15 @@ ESPEAK_ONLY: Final = "espeak"
 _MAX_THREADS: Final = 4
 _QUIET: Final = 64  # of 32768: what Piper's silence stays below
 _LEAD_S: Final = 0.02  # of the silence before the first sound that is left
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """Sound, and the words in it: (offset in the text that was given, ms from its beginning); None: not known."""
+
+    pcm: bytes
+    sample_rate: int
+    words: list[tuple[int, float]] | None = None
 
 
 class MoonshineEngine:
@@ -82,12 +97,17 @@ class SpeakingEngine:
         }
 
     def run(self, request: Header, payload: bytes) -> Iterator[tuple[Header, bytes]]:
+        text: str = request["text"]
         is_first = True
-        for part in parts(request["text"], request.get("language"), latin=self._language):
+        at = 0
+        for part in parts(text, request.get("language"), latin=self._language):
             for piece in pieces(part.text):
-                for rate, pcm in self._say(Part(part.language, piece)):
-                    yield {"sample_rate": rate}, _without_lead(pcm, rate) if is_first else pcm
+                at = max(at, text.find(piece, at))
+                for said in self._say(Part(part.language, piece)):
+                    skipped = _lead(said) if is_first else 0
                     is_first = False
+                    yield {"sample_rate": said.sample_rate, "words": _moved(said, at, skipped)}, said.pcm[2 * skipped :]
+                at += len(piece)
 
     def idle(self) -> None:
         pass
@@ -97,13 +117,24 @@ class SpeakingEngine:
         assert self._espeak is not None
         return self._espeak.sample_rate
 
-    def _say(self, part: Part) -> Iterator[tuple[int, bytes]]:
+    def _say(self, part: Part) -> Iterator[_Said]:
         if self._piper is not None and (part.language == self._language or self._espeak is None):
-            text = part.text.replace("[[", "[ [")  # Piper's mark for raw phonemes
-            for chunk in self._piper.synthesize(text):
-                yield chunk.sample_rate, chunk.audio_int16_bytes
+            yield from self._say_with_piper(part.text)
         elif self._espeak is not None:
-            yield self._espeak.sample_rate, self._espeak.synthesize(part.text, part.language)
+            yield _Said(self._espeak.synthesize(part.text, part.language), self._espeak.sample_rate)
+
+    def _say_with_piper(self, given: str) -> Iterator[_Said]:
+        text = given.replace("[[", "[ [")  # Piper's mark for raw phonemes
+        starts = word_starts(text, self._piper.phonemize(text), self._phonemes_of) if text == given else None
+        for number, chunk in enumerate(self._piper.synthesize(text, include_alignments=starts is not None)):
+            words = None
+            if starts is not None and chunk.phoneme_alignments is not None:
+                samples = [int(alignment.num_samples) for alignment in chunk.phoneme_alignments]
+                words = starts_ms(starts, number, samples, chunk.sample_rate)
+            yield _Said(chunk.audio_int16_bytes, chunk.sample_rate, words)
+
+    def _phonemes_of(self, word: str) -> list[str]:
+        return [phoneme for sentence in self._piper.phonemize(word) for phoneme in sentence]
 
     def _load_piper(self) -> None:
         if self._voice_name == ESPEAK_ONLY:
@@ -117,7 +148,8 @@ class SpeakingEngine:
         options.intra_op_num_threads = min(_MAX_THREADS, os.cpu_count() or 1)
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # others need the core while it waits
         options.log_severity_level = 3
-        session = onnxruntime.InferenceSession(str(model), sess_options=options, providers=["CPUExecutionProvider"])
+        with _telling_durations(model) as path:
+            session = onnxruntime.InferenceSession(str(path), sess_options=options, providers=["CPUExecutionProvider"])
         voice = PiperVoice(config=PiperConfig.from_dict(json.loads(config.read_text("utf-8"))), session=session)
         for _ in voice.synthesize("Ready."):
             pass  # the first synthesis takes twice as long
@@ -142,11 +174,36 @@ def _tag(name: str) -> str:
     return {"cmn": "zh"}.get(name, name)
 
 
-def _without_lead(pcm: bytes, rate: int) -> bytes:
-    """Silence before the first sound is waiting for nothing."""
-    loud = np.flatnonzero(np.abs(np.frombuffer(pcm, "<i2").astype(np.int32)) > _QUIET)
-    skip = max(0, int(loud[0]) - int(rate * _LEAD_S)) if loud.size else 0
-    return pcm[skip * 2 :]
+@contextmanager
+def _telling_durations(model: Path) -> Iterator[Path]:
+    """A copy that does, for as long as the context lasts: given as bytes, a model would be kept in memory twice."""
+    output = durations_output(model.read_bytes())
+    with ExitStack() as stack:
+        path = model
+        if output is not None:
+            with suppress(OSError):  # nowhere to write: without the times of words
+                folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="parley-voice-"))
+                path = _appended(model, output, Path(folder) / model.name)
+        yield path
+
+
+def _appended(model: Path, output: bytes, to: Path) -> Path:
+    shutil.copyfile(model, to)
+    with to.open("ab") as file:
+        file.write(output)
+    return to
+
+
+def _lead(said: _Said) -> int:
+    """Samples of silence before the first sound that nobody needs to wait for."""
+    loud = np.flatnonzero(np.abs(np.frombuffer(said.pcm, "<i2").astype(np.int32)) > _QUIET)
+    return max(0, int(loud[0]) - int(said.sample_rate * _LEAD_S)) if loud.size else 0
+
+
+def _moved(said: _Said, offset: int, skipped: int) -> list[tuple[int, float]] | None:
+    """The words from `offset` of the text on, so many samples earlier."""
+    skipped_ms = skipped * 1000 / said.sample_rate
+    return said.words and [(offset + at, max(0.0, round(ms - skipped_ms, 1))) for at, ms in said.words]
 
 
 def main() -> int:

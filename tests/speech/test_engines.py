@@ -69,6 +69,22 @@ def words(text: str) -> list[str]:
     return re.findall(r"[a-z']+", text.lower())
 
 
+async def test_the_voice_tells_when_it_says_each_word(voice: EmbeddedSynthesizer) -> None:
+    text = "In 1984 one of the trains was late, and two were not."
+    async with aclosing(voice.synthesize(text)) as chunks:
+        heard = [chunk async for chunk in chunks]
+
+    times = [time for chunk in heard[:1] for time in chunk.words or ()]
+    assert [text[offset:].split(maxsplit=1)[0] for offset, _ in times] == text.split()
+    samples = np.abs(pcm16_to_samples(b"".join(chunk.pcm for chunk in heard)))
+    loud = np.flatnonzero(samples > 0.02)
+    at = int(np.argmax(np.diff(loud)))  # the comma
+    pause_ms = (loud[at] * 1000 / heard[0].sample_rate, loud[at + 1] * 1000 / heard[0].sample_rate)
+    after = dict(times)[text.index("and")]
+    assert pause_ms[0] < after < pause_ms[1] + 50
+    assert all(chunk.words == () for chunk in heard[1:])
+
+
 async def test_what_is_said_is_understood(voice: EmbeddedSynthesizer, ears: EmbeddedRecognizer) -> None:
     for text in ("What is the weather like in London tomorrow?", "Please tell me a short story.", "Yes."):
         # The voice is not twice the same, and a small recogniser misses one saying of many: the best of four counts.

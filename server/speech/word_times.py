@@ -1,0 +1,70 @@
+"""When each word of a text is said, from how long the voice says each phoneme. Pure.
+
+A voice phonemises a sentence as a whole: "of the" becomes one group of phonemes, "1984" four. So each word is
+phonemised alone, too, and the two rows are laid side by side: where a word begins in the one, it begins in the other.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from difflib import SequenceMatcher
+from itertools import accumulate
+from typing import Final
+
+_WORD: Final = re.compile(r"\S+")
+_STRESS: Final = frozenset("ˈˌ")
+_PAUSES: Final = frozenset(" ,.;:!?\"'()-—…")
+_MAX_UNLIKE: Final = 8
+"""Phonemes in a row that only one of the rows has: with more of them nobody knows where a word begins."""
+
+
+def word_starts(
+    text: str, said: Sequence[Sequence[str]], phonemes_of: Callable[[str], Sequence[str]]
+) -> list[tuple[int, int, int]] | None:
+    """(offset in `text`, sentence, phoneme in it) of each word, in order; None where that cannot be told.
+
+    said: the phonemes of the text, sentence by sentence, as the voice says them.
+    """
+    words = [found for found in _WORD.finditer(text) if any(map(str.isalnum, found[0]))]
+    alone = [_sounds(phonemes_of(found[0])) for found in words]
+    if not words or not all(alone):
+        return None
+    places = [(number, at) for number, row in enumerate(said) for at, sound in enumerate(row) if _is_sound(sound)]
+    begins = [0, *accumulate(map(len, alone))]
+    matcher = SequenceMatcher(
+        None, [said[number][at] for number, at in places], [sound for row in alone for sound in row], autojunk=False
+    )
+    starts: list[tuple[int, int, int]] = []
+    for kind, in_all, in_all_end, in_words, in_words_end in matcher.get_opcodes():
+        if kind != "equal" and max(in_all_end - in_all, in_words_end - in_words) > _MAX_UNLIKE:
+            return None
+        while len(starts) < len(words) and begins[len(starts)] < in_words_end:
+            at = min(in_all + begins[len(starts)] - in_words, in_all_end)
+            if at >= len(places):
+                return None
+            starts.append((words[len(starts)].start(), *_before_stress(said, *places[at])))
+    return starts
+
+
+def starts_ms(
+    starts: Sequence[tuple[int, int, int]], sentence: int, samples: Sequence[int], sample_rate: int
+) -> list[tuple[int, float]]:
+    """(offset in the text, ms from the beginning of that sentence's sound) of the words in it.
+
+    samples: how long its phonemes are said, the mark of its beginning in front of them.
+    """
+    until = [0, *accumulate(samples)]
+    return [(offset, until[at + 1] * 1000 / sample_rate) for offset, number, at in starts if number == sentence]
+
+
+def _sounds(phonemes: Sequence[str]) -> list[str]:
+    return [phoneme for phoneme in phonemes if _is_sound(phoneme)]
+
+
+def _is_sound(phoneme: str) -> bool:
+    return phoneme not in _STRESS and phoneme not in _PAUSES
+
+
+def _before_stress(said: Sequence[Sequence[str]], number: int, at: int) -> tuple[int, int]:
+    while at > 0 and said[number][at - 1] in _STRESS:
+        at -= 1
+    return number, at
