@@ -240,7 +240,7 @@ export function heardText({ sentence, end, heardMs, isOver, isCutShort = false }
   if (heardMs <= 0 || !end || end.duration_ms <= 0) return "";
   const lengthMs = isCutShort ? Math.max(end.duration_ms, shortestMs(sentence)) : end.duration_ms;
   if (heardMs >= lengthMs) return text;
-  if (end.words?.length) return text.slice(0, wordsHeard(end.words, heardMs)).trimEnd();
+  if (end.words?.length) return [...text].slice(0, wordsHeard(end.words, heardMs)).join("").trimEnd(); // code points
   return backToWord(text, Math.floor((text.length * heardMs) / lengthMs));
 }
 

@@ -203,7 +203,7 @@ class Speaker:
         if first is not None:
             async with aclosing(_rest(first, job)) as chunks:
                 async for chunk in chunks:
-                    voice.clock.sent(self._turn.sound(chunk.pcm), voice.now_s())
+                    voice.clock.sent(self._turn.sound(chunk.pcm, chunk.words), voice.now_s())
                     await self._room()
                     await self._keep_pace(voice)
                     if job.withdrawn.is_set():

@@ -2,8 +2,8 @@
 
 import logging
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Final, Literal, get_args
 
 from msgspec import UNSET, UnsetType
@@ -28,7 +28,16 @@ Sign = Callable[[str, str, str, str], str]
 class _OpenSentence:
     index: int
     sample_rate: int
+    lead_chars: int  # white space before what is said
     duration_ms: float = 0.0
+    words: list[tuple[int, float]] | None = field(default_factory=list)  # None: not known of all of it
+
+    def note(self, words: Sequence[tuple[int, float]] | None) -> None:
+        if words is None:
+            self.words = None
+        elif self.words is not None:
+            began_ms = self.duration_ms
+            self.words += [(self.lead_chars + offset, round(began_ms + ms, 1)) for offset, ms in words]
 
 
 class Turn:
@@ -136,7 +145,12 @@ class Turn:
         if self.is_over:
             return
         self.note_sentence()
-        self._sentence = _OpenSentence(self._next_index, audio.sample_rate if audio is not None else 0)
+        text = sentence.text
+        self._sentence = _OpenSentence(
+            self._next_index, audio.sample_rate if audio is not None else 0, len(text) - len(text.lstrip())
+        )
+        if sentence.spoken is not None:
+            self._sentence.words = None  # they are those of another text
         self._next_index += 1
         self._send(
             wire.Sentence(
@@ -149,12 +163,16 @@ class Turn:
             )
         )
 
-    def sound(self, pcm: bytes) -> float:
-        """A piece of the open sentence's sound, whole samples; returns its length in ms, 0 once the turn is over."""
+    def sound(self, pcm: bytes, words: Sequence[tuple[int, float]] | None = None) -> float:
+        """A piece of the open sentence's sound, whole samples; returns its length in ms, 0 once the turn is over.
+
+        words: (offset in what is said, ms from the beginning of the piece) of those that begin in it or after it; None: not known.
+        """
         if self.is_over or self._sentence is None:
             return 0.0
         self._mark("first_audio")
         self._send_sound(pcm)
+        self._sentence.note(words)
         ms = len(pcm) / 2 * 1000 / self._sentence.sample_rate
         self._sentence.duration_ms += ms
         return ms
@@ -164,7 +182,10 @@ class Turn:
         sentence, self._sentence = self._sentence, None
         if sentence is not None:
             duration_ms = round(sentence.duration_ms, 3)
-            self._send(wire.SentenceEnd(turn_id=self.id, index=sentence.index, duration_ms=duration_ms))
+            words = [(offset, ms) for offset, ms in sentence.words or () if ms < duration_ms]  # what was sent of it
+            self._send(
+                wire.SentenceEnd(turn_id=self.id, index=sentence.index, duration_ms=duration_ms, words=words or UNSET)
+            )
 
     def fail(self, code: wire.ErrorCode, message: str, *, retry_after_ms: int | None = None) -> None:
         """`error`, then `turn_end` with the reason `error`."""

@@ -138,6 +138,13 @@ test("a sentence that another one follows is as long as the server told", () => 
   assert.equal(cut(cutShort(heard(playing, 0, 400, false))).historySegments[0].text, "The quick");
 });
 
+test("times of words count whole characters, however the browser stores them", () => {
+  const sentence = t.sentence(0, "𝐎ne 𝐭wo three.", AUDIO);
+  const words = [[0, 0], [4, 300], [8, 600]]; // prettier-ignore
+
+  assert.equal(heardText({ sentence, end: t.sentenceEnd(0, 900, words), heardMs: 700, isOver: false }), "𝐎ne 𝐭wo");
+});
+
 test("a language without spaces is cut between its words", () => {
   const playing = {
     sentence: t.sentence(0, "今天天气很好。", AUDIO),

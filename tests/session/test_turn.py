@@ -218,3 +218,35 @@ def test_an_end_that_is_cut_short_by_its_own_frames_is_one_end() -> None:
 
     assert said.ended == ["interrupted"]
     assert kinds(said.frames) == ["turn_end"]
+
+
+AUDIO = wire.AudioFormat(format="pcm16", sample_rate=1000)
+
+
+def words_of(sentence: SpokenSentence, *pieces: tuple[int, list[tuple[int, float]] | None]) -> object:
+    """What `sentence_end` tells of the words when so many ms with these words were sent."""
+    said = Said()
+    said.turn.open_sentence(sentence, AUDIO)
+    for ms, words in pieces:
+        said.turn.sound(bytes(2 * ms), words)
+    said.turn.close_sentence()
+    return said.frames[-1].get("words")
+
+
+def test_the_words_of_a_sentence_count_from_its_beginning_white_space_and_all() -> None:
+    found = words_of(SpokenSentence("\n\nOne two. Three."), (100, [(0, 20), (4, 80)]), (50, []), (60, [(9, 10.5)]))
+
+    assert found == [[2, 20], [6, 80], [11, 160.5]]
+
+
+def test_of_a_sentence_that_is_cut_only_the_words_that_were_sent_are_told() -> None:
+    assert words_of(SpokenSentence("One two three."), (100, [(0, 20), (4, 80), (8, 130)])) == [[0, 20], [4, 80]]
+
+
+def test_words_are_told_of_the_whole_sentence_or_not_at_all() -> None:
+    assert words_of(SpokenSentence("One 二 three."), (100, [(0, 20)]), (100, None), (100, [(6, 20)])) is None
+    assert words_of(SpokenSentence("One two."), (100, None)) is None
+
+
+def test_words_of_another_text_than_the_one_shown_are_not_told() -> None:
+    assert words_of(SpokenSentence("**One** two.", "One two."), (100, [(0, 20), (4, 80)])) is None
