@@ -90,6 +90,7 @@ function pressed(desk, event) {
     event.target instanceof HTMLInputElement &&
     event.target.dataset.change === "rename"
   ) {
+    event.preventDefault(); // or the field that gets the focus gets the key, too
     page.focusInput(); // leaving the title makes the change
   }
 }

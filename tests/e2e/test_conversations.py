@@ -61,6 +61,7 @@ async def test_a_conversation_can_be_renamed(page: ParleyPage, model: OpenAIServ
     await page.tab.keyboard.press("Enter")
 
     await expect(page.input).to_be_focused()
+    await expect(page.input).to_have_value("")
     await expect(page.tab.locator(".conversation")).to_have_text("Greetings")
     assert (await page.stored())[0]["title"] == "Greetings"
 
