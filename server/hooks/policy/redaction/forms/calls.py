@@ -6,33 +6,6 @@ from server.hooks.policy.redaction.forms.checks import Form, Q, always, has_numb
 from server.hooks.policy.redaction.plausible import is_random
 
 _KEYED: Final = rf"\(\s*[bru]?{Q}(?P<s>[^\"'`\s]{{16,256}}){Q}"
-_PORTS: Final = (
-    21,
-    22,
-    25,
-    80,
-    110,
-    143,
-    389,
-    443,
-    465,
-    587,
-    636,
-    993,
-    995,
-    1433,
-    1521,
-    1883,
-    3306,
-    5432,
-    5672,
-    6379,
-    8080,
-    8443,
-    8883,
-    9092,
-    27017,
-)
 CALLS: Final[tuple[Form, ...]] = (
     *(("key_argument", f"({quote}http", rf"\({quote}https?://[^{quote}\n]{{4,200}}{quote}, ?{quote}(?P<s>(?=[\w.-]*\d)[\w.-]{{16,256}}){quote}", is_random) for quote in "\"'"),
     ("basic_auth", "user.info=", r"user\.info=[^:\s]{1,128}:(?P<s>[^\s\"']{8,256})", is_value),
@@ -80,6 +53,4 @@ CALLS: Final[tuple[Form, ...]] = (
     ("login", ".equals(", rf"(?i:(?<=pwd)|(?<=pass)|(?<=password)|(?<=passwd)|(?<=secret)|(?<=token))\.equals\({Q}(?P<s>[^\"'`\n]{{4,128}}){Q}", is_odd),
     ("key_argument", "createHmac(", rf"createHmac\(\s*{Q}[\w-]+{Q}\s*,\s*{Q}(?P<s>[^\"'`\s]{{6,256}}){Q}", is_value),
     ("key_argument", "jwt.", rf"jwt\.(?:sign|encode|decode|verify)\([^\n\"'`]{{1,80}}?,\s*{Q}(?P<s>[^\"'`\s]{{6,256}}){Q}", is_value),
-    # behind a server and its port: who, and the password
-    *(("login", f" {port}, {quote}", rf" \d{{2,5}}, {quote}[^{quote}\n]{{1,64}}{quote},\s?{quote}(?P<s>[^{quote}\n]{{4,128}}){quote}", is_password) for port in _PORTS for quote in "\"'"),
 )  # fmt: skip

@@ -29,7 +29,7 @@ LINKS: Final[tuple[Form, ...]] = (
     ("webhook", "/api/push/", r"/api/push/(?P<s>[A-Za-z0-9]{10,64})", always),
     ("calendar_link", "/ical/", r"/ical/\S{1,200}?/private-(?P<s>[a-f0-9]{16,64})", always),
     ("stream_key", "rtmp", r"rtmps?://[\w.:-]{3,100}/(?:[\w.-]{1,40}/){1,3}(?P<s>(?=[\w-]*\d)[\w-]{12,128})", always),
-    ("signed_link", "sig", r"sig(?:nature)?=(?P<s>[a-f0-9]{32,256}|[\w%+/=-]{40,512})(?=[&\s\"'<>)]|\Z)", always),
+    *(("signed_link", word, rf"{word}(?P<s>[a-f0-9]{{32,256}}|[\w%+/=-]{{40,512}})(?=[&\s\"'<>)]|\Z)", always) for word in ("sig=", "signature=")),
     ("signed_link", "token=", r"(?<=[?&_])token=(?P<s>[\w.~%+/=-]{16,2048})", is_random),
     ("conda_token", "/t/", r"/t/(?P<s>[a-z]{2}-[a-f0-9-]{36})/", always),
     ("notify_token", "://", r"(?<=gotify)://[\w.:-]{1,100}/(?P<s>[\w.-]{10,64})", always),

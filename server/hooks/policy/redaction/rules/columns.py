@@ -31,7 +31,8 @@ def column_spans(page: Page, names: Sequence[Name]) -> Iterator[Span]:
     text = page.text
     done = 0
     for name in names:
-        if name.start < done or text[name.end : name.end + 1] not in ("", " ", "\n", "\r"):
+        is_apart = text.startswith("  ", name.end) or text.startswith("  ", max(0, name.start - 2))
+        if not is_apart or name.start < done or text[name.end : name.end + 1] not in ("", " ", "\n", "\r"):
             continue
         start = text.rfind("\n", max(0, name.start - _LONGEST_LINE), name.start) + 1
         end = text.find("\n", name.end, name.end + _LONGEST_LINE)

@@ -95,7 +95,7 @@ _COMMANDS: Final = tuple(
         ("service install", r"service install (?P<s>\S{32,512})"),
         *((program, rf"{program}{_NOT_LINE}-{flag} {_V}") for program in ("snmpwalk", "snmpget", "snmpset", "snmpbulkwalk", "snmptrap") for flag in "AX"),
         ("isql", r"isql \S{1,64} \S{1,64} (?P<s>[^\s-]\S{3,64})"),
-        *((program, rf"{program} (?:-\S+ )?[\"']?[\w.$#]{{1,64}}/[\"']?(?P<s>(?<=\")[^\"\n]{{4,64}}(?=\")|[^\s/@\"']{{4,64}})[\"']?(?=@|\s|\Z)") for program in ("sqlplus", "impdp", "expdp", "sqlldr", "rman", "sqlcl", "expdp", "exp", "imp", "tnsping")),
+        *((program, rf"{program} (?:-\S+ )?[\"']?[\w.$#]{{1,64}}/[\"']?(?P<s>(?<=\")[^\"\n]{{4,64}}(?=\")|[^\s/@\"']{{4,64}})[\"']?(?=@|\s|\Z)") for program in ("sqlplus", "impdp", "expdp", "sqlldr", "rman", "sqlcl")),
         *((program, rf"{program}{_NOT_LINE}-p ?{_V}") for program in "twine cqlsh hydra medusa netexec nxc crackmapexec evil-winrm rdesktop ncrack vncdo smbmap bloodhound-python mongoimport mongoexport mongorestore influx arangosh couchbase-cli rabbitmqadmin ipmitool mongofiles mongostat cbc cadaver ncftp ncftpput zabbix_get clickhouse-client duplicity".split()),
         *((program, rf"{program}{_NOT_LINE}-P ?{_V}") for program in "mosquitto_rr mosquitto_passwd pdftk kcat".split()),
         *((program, rf"{program}[^\n]{{0,120}}?<<< ?[\"']?(?P<s>[^\s\"']{{4,128}})") for program in "vncpasswd kinit passwd sudo su cryptsetup ssh-add gpg smbpasswd docker podman".split()),

@@ -16,6 +16,7 @@ ANCHORS: Final = tuple(
     "secrets sasl_passwd chap-secrets pap-secrets jmxremote.password auth.txt userpass userlist.txt .pgpass credentials.txt passwords.txt logins.txt vncpasswd "
     "router.db smbcredentials .nascred htdigest".split()
 )
+_ANCHORS: Final = frozenset(ANCHORS)
 _HEADING: Final = re.compile(
     r"(?:[#;]+ ?|//+ ?|==> ?|-- ?|[^\n]{0,60}[$#>] ?(?:sudo )?(?:cat|head|tail|type|less|more) (?:-\S+ ){0,3})(?:\S{0,120}[/\\])?[\w.-]{0,40}\Z"
 )
@@ -29,7 +30,7 @@ _MOST_LINES: Final = 64
 
 def credential_file_spans(page: Page) -> Iterator[Span]:
     text = page.text
-    for anchor in page.held.intersection(ANCHORS):
+    for anchor in page.held & _ANCHORS:
         done = 0
         for at in page.occurrences(anchor):
             start = text.rfind("\n", max(0, at - 200), at) + 1

@@ -21,7 +21,7 @@ def key_block_spans(page: Page) -> Iterator[Span]:
     """The whole block; one whose end is missing (cut off) as far as it looks like one."""
     text = page.text
     done = 0
-    for at in page.occurrences("begin ") if page.held.intersection(ANCHORS) else ():
+    for at in page.occurrences("begin ") if not page.held.isdisjoint(ANCHORS) else ():
         begin = _BEGIN.match(text, at)
         if begin is None or at < done:
             continue

@@ -84,7 +84,7 @@ def _is_generated(value: str) -> bool:
 
 
 _MAIL_AND: Final = re.compile(
-    r"@[\w-]{1,63}+(?:\.[\w-]{1,63}+){1,4}+(?:\s{1,3}/\s{1,3}|:(?!//)|\s\|\s|[\"'],\s?[\"'])(?P<s>[^\s,;|<>\"'/]{6,64})(?=[\s,;|\"']|\Z)"
+    r"@[\w-]{1,63}+(?:\.[\w-]{1,63}+){1,4}+(?:\s{1,3}/\s{1,3}|:(?!//)|\s\|\s)(?P<s>[^\s,;|<>\"'/]{6,64})(?=[\s,;|\"']|\Z)"
 )
 
 
@@ -114,12 +114,5 @@ def pair_spans(page: Page) -> Iterator[Span]:
                     yield Span(match.start("s"), match.end("s"), "login")
     for match in _MAIL_AND.finditer(page.text) if "@" in page.held else ():
         value = match["s"]
-        is_argument = match[0][match.start("s") - match.start() - 1] in "\"'"
-        if not any(c.isalpha() for c in value) or "@" in value:
-            continue
-        if (is_plausible(value, is_quoted=False) and has_digit(value)) or (is_argument and _is_password(value)):
+        if is_plausible(value, is_quoted=False) and has_digit(value) and any(c.isalpha() for c in value):
             yield Span(match.start("s"), match.end("s"), "login")
-
-
-def _is_password(value: str) -> bool:
-    return "_" in value and is_chosen(value, is_quoted=True)

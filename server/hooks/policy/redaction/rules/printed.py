@@ -29,13 +29,14 @@ _COMMAND: Final = re.compile(
 )
 _WORDS: Final = "cat bat less head tail type xxd Get-Content pass gopass op bw rbw lpass secret-tool security keepassxc-cli vault kubeadm kubectl oc gcloud aws az gh glab heroku fly flyctl terraform tofu pulumi doppler infisical sops ansible-vault gpg age argocd headscale pwgen openssl xkcdpass mkpasswd docker keyring wg rails mix nomad consul".split()
 ANCHORS: Final = tuple(f"{sign} {word} " for sign in "$#>" for word in (*_WORDS, "sudo"))
+_ANCHORS: Final = frozenset(ANCHORS)
 _OUTPUT: Final = re.compile(r"\r?\n(?P<s>[^\r\n]{4,512})")
 _IS_PROMPT: Final = re.compile(rf"{_PROMPT}\S")
 _MOST_LINES: Final = 3
 
 
 def printed_spans(page: Page) -> Iterator[Span]:
-    for anchor in page.held.intersection(ANCHORS):
+    for anchor in page.held & _ANCHORS:
         for at in page.occurrences(anchor.lower()):
             if (command := _COMMAND.match(page.text, at + 2)) and "pub" not in command[0]:
                 yield from _output(page.text, command.end())
