@@ -20,8 +20,8 @@ ASKING: dict[str, Any] = {
     **EMBEDDED,
     "hooks": {"builtins": {"ask_human": {"enabled": True, "config": {"tools": ["*"], "timeout_s": 12}}}},
 }
-QUESTION_S = 3.5
-"""The server takes its question for heard by then."""
+TAIL_S = 0.5
+"""Then the server takes for heard what has been played."""
 TRIES = 4
 """The voice is not twice the same, and a small recogniser mishears: the best counts."""
 
@@ -64,13 +64,13 @@ def wait_first(wav: Path, seconds: float) -> None:
 
 async def answer_aloud(server: Parley, wav: Path) -> list[Frame]:
     """Have a tool called, and speak the file when the question has been said."""
-    wait_first(wav, QUESTION_S)
     frames: list[Frame] = []
     asked = asyncio.Event()
 
     def show(frame: Frame) -> None:
         frames.append(frame)
-        if frame["type"] == "approval_request":
+        questions = [each["index"] for each in frames if each.get("approval") and each["type"] == "sentence"]
+        if frame["type"] == "sentence_end" and frame["index"] in questions:
             asked.set()
 
     client = await TalkClient.connect(server.ws_url, token=None, show=show, output=WavWriter(wav.with_suffix(".out")))
@@ -78,6 +78,8 @@ async def answer_aloud(server: Parley, wav: Path) -> list[Frame]:
     await client.configure(input={"format": "pcm16", "sample_rate": wav_rate(wav)}, language="en")
     await client.say("What time is it?")
     await asked.wait()
+    said_ms = sum(frame["duration_ms"] for frame in frames if frame["type"] == "sentence_end")
+    wait_first(wav, said_ms / 1000 + TAIL_S)  # its sound has come, and is still to be heard
     await client.speak(wav_frames(wav))
     await client.quiet()
     await client.close()
