@@ -80,7 +80,6 @@ NEAR_MISSES = [
     "rtmp://a/b/c/",
     "sig=abcdef0123",
     "user.info=a:",
-    " 443, 'a', '",
     'LOGIN "a" "',
     'a@b.cc", "',
     "password</td><td>",
