@@ -45,6 +45,18 @@ def last_result(model: OpenAIServer) -> str:
     return str(next(m["content"] for m in reversed(model.requests[-1].messages) if m["role"] == "tool"))
 
 
+async def test_the_question_stays_within_the_width_of_a_phone(page: ParleyPage, model: OpenAIServer) -> None:
+    await page.tab.set_viewport_size({"width": 320, "height": 640})
+    await ask_for_the_time(page, model)
+
+    too_wide = """box => [...box.querySelectorAll("*")]
+      .filter((element) => element.getBoundingClientRect().right > box.getBoundingClientRect().right)
+      .map((element) => element.outerHTML)"""
+    assert await page.tab.get_by_role("alertdialog").evaluate(too_wide) == []
+    await page.button("Don't allow").click()
+    await page.idle()
+
+
 async def test_a_tool_runs_when_it_was_allowed_with_the_keyboard_alone(page: ParleyPage, model: OpenAIServer) -> None:
     await ask_for_the_time(page, model)
     await expect(page.tab.get_by_role("alertdialog")).to_be_focused()  # and none of its buttons

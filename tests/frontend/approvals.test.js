@@ -198,7 +198,7 @@ test("a lost connection means no, and the turn says so", () => {
 test("a call does not run while the user is asked about it, and one that was refused was not carried out", () => {
   const page = asked(t1.call("k1", "write_note"), t1.asks("a1"));
   const says = (text) => textOf(h("div", {}, conversationView(page.state))).includes(text);
-  assert.ok(says("waits for your answer"));
+  assert.ok(says("waits for you"));
 
   page.receive(t1.resolves("a1", "user"));
   assert.ok(says("running…"));

@@ -23,7 +23,7 @@ export function toolView(call, result, isAsked = false) {
       icon(state === "running" ? "tool" : state === "failed" ? "alert" : "check"),
       h("span", { class: "tool-name" }, call.name),
       h("span", { class: "tool-arguments" }, summaryOf(call.arguments)),
-      h("span", { class: "tool-state" }, result ? outcomeText(result) : isAsked ? "waits for your answer" : "running…"),
+      h("span", { class: "tool-state" }, result ? outcomeText(result) : isAsked ? "waits for you" : "running…"),
       icon("chevron"),
     ),
     h(
