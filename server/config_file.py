@@ -93,11 +93,17 @@ def _environment(environ: Mapping[str, str]) -> Iterator[tuple[str, list[str], A
     for variable in sorted(environ):
         if not variable.startswith(PREFIX):
             continue
-        keys = variable[len(PREFIX) :].lower().split("__")
         try:
-            yield variable, keys, yaml.safe_load(environ[variable])
+            yield variable, _keys(variable[len(PREFIX) :].split("__")), yaml.safe_load(environ[variable])
         except yaml.YAMLError as error:
             raise ConfigError(f"{variable}: not valid YAML; quote the value") from error
+
+
+def _keys(parts: list[str]) -> list[str]:
+    """Ours are in lower case; those of a program's environment (`env`) stand as they are written."""
+    keys = [part.lower() for part in parts]
+    own = keys.index("env") + 1 if "env" in keys else len(keys)
+    return keys[:own] + parts[own:]
 
 
 def _nest(keys: list[str], value: Any, variable: str) -> dict[str, Any]:

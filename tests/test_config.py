@@ -420,6 +420,14 @@ def test_a_variable_gives_a_program_of_the_file_its_environment() -> None:
     assert config.tools.mcp["fs"].env == {"TOKEN": SECRET}
 
 
+def test_a_variable_names_one_variable_of_a_program_as_it_is_written() -> None:
+    variables = {"PARLEY_TOOLS__MCP__FS__ENV__API_Token": "abc", "PARLEY_HOOKS__PROCESSES__LOG__ENV__Home": "/tmp"}
+    config = load("{tools: {mcp: {fs: {command: x}}}, hooks: {processes: {log: {command: [x]}}}}", variables)
+
+    assert config.tools.mcp["fs"].env == {"API_Token": "abc"}
+    assert config.hooks.processes["log"].env == {"Home": "/tmp"}
+
+
 # --- the settings themselves --------------------------------------------------------------------------------------
 
 
