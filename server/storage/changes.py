@@ -40,19 +40,19 @@ async def watch_changes(database: Database, channel: str) -> AsyncIterator[async
 
 async def _poll_file(database: Database, changed: asyncio.Event) -> None:
     """`data_version` differs when another connection has committed; asking costs some microseconds."""
-    with closing(sqlite3.connect(str(database.url.database), timeout=0)) as connection:
-        known: int | None = None
-        while True:
-            try:
-                [version] = connection.execute("PRAGMA data_version").fetchone()
-            except sqlite3.Error as error:
-                logger.warning("cannot see changes of %s: %s", database.url.database, error)
-                await asyncio.sleep(_RETRY_TO_S)
-                continue
-            if version != known:
-                known = version
-                changed.set()
-            await asyncio.sleep(_POLL_S)
+    while True:
+        try:
+            with closing(sqlite3.connect(str(database.url.database), timeout=0)) as connection:
+                known: int | None = None
+                while True:
+                    [version] = connection.execute("PRAGMA data_version").fetchone()
+                    if version != known:
+                        known = version
+                        changed.set()
+                    await asyncio.sleep(_POLL_S)
+        except sqlite3.Error as error:
+            logger.warning("cannot see changes of %s: %s", database.url.database, error)
+        await asyncio.sleep(_RETRY_TO_S)
 
 
 async def _listen(database: Database, channel: str, changed: asyncio.Event) -> None:
