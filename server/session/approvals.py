@@ -13,11 +13,10 @@ from server.errors import FrameError
 from server.hooks.approval.approvals import (
     MAX_REASON_CHARS,
     call_key,
-    canonical_json,
+    edited_arguments,
     may_be_spoken,
     said_text,
     shown_text,
-    unmask,
 )
 from server.hooks.types import Answer, AnsweredBy, Question, TurnFacts
 from server.session.approval_desk import ApprovalDesk, OpenQuestion
@@ -254,11 +253,7 @@ def _real(question: Question) -> object:
 
 def _edited(question: Question, arguments: dict[str, object] | None) -> dict[str, object] | None:
     """The arguments to run instead; None where nothing was changed. Raises FrameError."""
-    if arguments is None:
-        return None
     try:
-        real = _real(question)
-        edited: dict[str, object] = unmask(arguments, question.arguments, real)
-        return edited if canonical_json(edited) != canonical_json(real) else None
+        return edited_arguments(question, arguments)
     except RecursionError:
         raise FrameError("frame_invalid", "nested too deep", path="$.arguments") from None
