@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+import aiohttp
 from websockets.asyncio.client import ClientConnection, connect
 
 from benchmarks.figures import Figure, figure
@@ -21,6 +22,7 @@ WARM_UP_TURNS: Final = 3
 TURN_LIMIT_S: Final = 20.0
 QUIET_S: Final = 0.7
 """After a turn: its sound has been played, and the echo gate is open again."""
+_BETWEEN_POSTS_S: Final = 0.03  # as sentences of the model follow each other
 _QUESTION_DBFS: Final = -24.0
 _WINDOWS_A_MESSAGE: Final = 32
 
@@ -51,10 +53,13 @@ async def measure(*, is_quick: bool) -> list[Figure]:
         async with parley(engines.url, environ=speech) as server:
             pressed = await _converse(server.url, "push_to_talk", 10 if is_quick else 60)
             free = await _converse(server.url, "server_vad", 6 if is_quick else 30)
+        bare = await _post(engines.url, 30 if is_quick else 180)
     both = Share(request_ms=pressed.request_ms + free.request_ms, sound_ms=pressed.sound_ms + free.sound_ms)
     return [
         figure("sentence complete at the model → request for its sound", "ms", both.request_ms, goal_p50=2),
+        figure("… of that, what a bare aiohttp POST takes", "ms", bare.request_ms),
         figure("first bytes of synthesis → the client has them", "ms", both.sound_ms, goal_p50=2),
+        figure("… of that, to whoever has sent a bare aiohttp POST", "ms", bare.sound_ms),
         figure("server's own share, key up → first sample of the reply", "ms", pressed.total_ms, goal_p95=10),
         figure("server's own share, deciding window → first sample", "ms", free.total_ms, goal_p95=10),
     ]
@@ -70,6 +75,19 @@ async def _converse(url: str, mode: str, turns: int) -> Share:
             async with asyncio.timeout(TURN_LIMIT_S):
                 await _turn(socket, talker, share if number >= WARM_UP_TURNS else Share())
             await asyncio.sleep(QUIET_S)
+    return share
+
+
+async def _post(url: str, count: int) -> Share:
+    """The floor: nothing but a request for sound, as seldom as sentences ask for it."""
+    share = Share()
+    async with aiohttp.ClientSession() as session:
+        for number in range(WARM_UP_TURNS + count):
+            body = {"model": "", "voice": "", "input": f"It is now t{time.monotonic_ns()}."}
+            async with session.post(f"{url}/audio/speech", json=body) as response:
+                (share if number >= WARM_UP_TURNS else Share()).hear(await response.content.readany())
+                await response.read()
+            await asyncio.sleep(_BETWEEN_POSTS_S)
     return share
 
 
