@@ -4,6 +4,7 @@ import re
 from collections.abc import Generator, Iterator, Sequence
 from typing import Final
 
+from server.hooks.policy.redaction.chosen import is_chosen
 from server.hooks.policy.redaction.key_names import strength_of
 from server.hooks.policy.redaction.page import Page
 from server.hooks.policy.redaction.plausible import is_plausible
@@ -80,7 +81,8 @@ def _cells(cells: list[str], columns: list[int], at: int) -> Iterator[Span]:
     for column in columns:
         cell = cells[column]
         value = cell.strip().strip("\"'")
-        if is_plausible(value, is_quoted=False) or (value.isdigit() and 4 <= len(value) <= 8):
+        is_one = is_plausible(value, is_quoted=False) or (not value.isalpha() and is_chosen(value, is_quoted=True))
+        if is_one or (value.isdigit() and 4 <= len(value) <= 8):
             start = starts[column] + cell.index(value)
             yield Span(start, start + len(value), "table")
 
