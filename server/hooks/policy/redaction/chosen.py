@@ -34,6 +34,11 @@ _SENTENCES: Final = frozenset(
     "votre nouveau ancien chez comme identique nueva antigua igual misma su tu come stare nowe vul "
     "новыи ".split()
 )
+_IN_IDENTIFIERS: Final = frozenset(
+    "get make hash encode decode encrypt decrypt read load parse init result response row entry name options opts cfg conf props kwargs ctx context item raw "
+    "tmp temp pw pwd db app my cur curr prev in out is has fn func cb callback ref ptr buf len size id key host url uri port class type".split()
+)
+"""Words that a variable's name has, and few passwords."""
 _BEGINNINGS: Final = frozenset(
     "see ask known same as siehe voir demander ver pedir vedi chiedere zapytaj vraag zie см смотри спросить".split()
 )
@@ -45,11 +50,12 @@ _REFERS: Final = re.compile(
 )
 _WRITES_ON: Final = re.compile(r"[\u0e00-\u0e7f\u2e80-\u9fff\uac00-\ud7af\uff00-\uffef]")
 """Scripts in which a sentence has no spaces, and in which nobody writes a password."""
+_IS_COMPOSED: Final = re.compile(r"[A-Z].*[-_+!#%=&.]|[-_&+!#%=.].*[-_+&!#%=.]|[A-Za-z\d][&+!#%][A-Za-z\d]")
 _NO_IDENTIFIER: Final = re.compile(r"[^\w.:/@-]|[^\x00-\x7f]")
 _CALL: Final = re.compile(r"[\w.:]+\((?:\)|[\"'$]|\w+\.)")
 _PROGRAM: Final = re.compile(
     # text that a program reads: calls, members, operators
-    r"[\w$.>:?!-]*[\w$]!?\(|[\w.$]+\[[\"'\w]*\]?|&?(?:mut )?(?a:[A-Za-z_$][\w$]*(?:(?:\.|->|::|\?\.)[A-Za-z_$][\w$]*)+(?=[^\w\x80-\U0010ffff]|\Z))|\$\w|@\w+\b|[({\[|]|!=|&&|\|\||[A-Z][A-Z0-9]*_[A-Z0-9_]+\Z|[a-z]+(?:_[a-z]+)+\Z|[a-z]+[A-Z]\w*\Z|--?\w"
+    r"[\w$.>:?!-]*[\w$]!?\(|[\w.$]+\[[\"'\w]*\]?|&?(?:mut )?(?a:[A-Za-z_$][\w$]*(?:(?:\.|->|::|\?\.)[A-Za-z_$][\w$]*)+(?=[^\w\x80-\U0010ffff]|\Z))|\$\w|@\w+\b|[({\[|]|!=|&&|\|\||[A-Z][A-Z0-9]*_[A-Z0-9_]+\Z|[a-z]+[A-Z]\w*\Z|--?\w"
 )
 
 
@@ -70,6 +76,8 @@ def is_chosen(value: str, *, is_quoted: bool) -> bool:
     if _WRITES_ON.search(value):
         return False
     words = [word for word in words_of(value) if not word.isdigit()]
+    if not is_quoted and "_" in value and not _IN_IDENTIFIERS.isdisjoint(words):
+        return False
     if not words:
         return sum(letter.isdigit() for letter in value) >= 4
     parts = value.split()
@@ -84,6 +92,16 @@ def is_chosen(value: str, *, is_quoted: bool) -> bool:
             and not any(p in _OPERATORS or p[-1] in (":=" if is_quoted else ":=,") for p in parts)
         )
     return len(words) > 1 or len(value) >= 6 or not value.isalpha()
+
+
+def is_composed(value: str) -> bool:
+    """More than a word, and than two joined in small letters: `Nebel-am-Teich`, `a+b`; not `read-only`."""
+    return _IS_COMPOSED.search(value) is not None
+
+
+def is_named(value: str) -> bool:
+    """Not the name of anything, such as `my-app-tls`: for what stands under the name of a secret that programs make."""
+    return is_no_identifier(value) or (is_composed(value) and not value.islower() and not value.isupper())
 
 
 def is_no_identifier(value: str) -> bool:

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from server.hooks.policy.redaction.chosen import is_chosen, is_no_identifier
+from server.hooks.policy.redaction.chosen import is_chosen, is_named
 from server.hooks.policy.redaction.key_names import STRONG, strength_of
 from server.hooks.policy.redaction.plausible import has_digit, is_plausible, is_random, is_word
 from server.hooks.policy.redaction.rules.printed import is_output, prints_secret
@@ -154,7 +154,7 @@ class _Walk:
             if strength in STRONG and (
                 is_plausible(text, is_quoted=True)
                 or (strength == "password" and is_word(text))
-                or ((strength == "password" or is_no_identifier(text)) and is_chosen(text, is_quoted=True))
+                or ((strength == "password" or is_named(text)) and is_chosen(text, is_quoted=True))
             ):
                 return self._take("named")
             if strength == "code" and text.replace(" ", "").replace("-", "").isdigit() and 3 <= len(text) <= 9:

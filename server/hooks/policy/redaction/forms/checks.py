@@ -30,7 +30,7 @@ def is_credential(value: str) -> bool:
 
 
 def has_number(value: str) -> bool:
-    return is_plausible(value, is_quoted=True) and has_digit(value)
+    return is_plausible(value, is_quoted=True) and (has_digit(value) or any(sign in value for sign in "!&#+%*?$"))
 
 
 def is_odd(value: str) -> bool:

@@ -60,7 +60,7 @@ _ODD: Final = re.compile(r"[^\s\w]|\d|_")
 _TYPE: Final = re.compile(r"[\w.\[\]<>| ]{1,40}\s:?=\s?(?=[\"'])")
 _SCHEME: Final = re.compile(r"base64:|(?:Bearer|Basic|[Tt]oken) ")
 _QUOTED: Final = re.compile(
-    r"\\{0,3}([\"'`\u201c\u201e\u2018\u00ab])(?P<v>(?:(?!\\{0,3}\1)[^\r\n\u201d]){0,2048})\\{0,3}[\"'`\u201d\u201c\u2019\u00bb]"
+    r"\\{0,3}([\"'`\u201c\u201e\u2018\u00ab\u300c\u300e])(?P<v>(?:(?!\\{0,3}\1)[^\r\n\u201d\u300d\u300f\u00bb]){0,2048})\\{0,3}[\"'`\u201d\u201c\u2019\u00bb\u300d\u300f]"
 )
 _BARE: Final = re.compile(r"[^\s\"'`,;<>{}|\\&\u3002\uff0c\uff1b)]{1,1024}+(?:[,;&|{}<>\\)][^\s\"'`<>]{0,256})?")
 _URL_BARE: Final = re.compile(r"(?:(?!%26)[^\s\"'`,;<>&#)]){1,1024}")
@@ -252,7 +252,8 @@ def _list(text: str, at: int, strength: Strength) -> Iterator[Span]:
 def _one(text: str, at: int, strength: Strength, place: _Place) -> Iterator[Span]:
     """The value that begins at `at`, if it is secret."""
     if quoted := _QUOTED.match(text, at):
-        value, start = quoted["v"], quoted.start("v")
+        value = quoted["v"].strip("\u00a0\u202f ") if quoted[0][0] == "\u00ab" else quoted["v"]
+        start = quoted.start("v") + quoted["v"].index(value)
         if scheme := _SCHEME.match(value):
             value, start = value[scheme.end() :], start + scheme.end()
         if is_secret(value, strength, place.how, is_quoted=True, is_told=place.is_told):
@@ -293,13 +294,19 @@ def _bare_end(text: str, at: int, strength: Strength, place: _Place) -> int | No
     if place.how == "is":
         if value[0].isascii() and not value.isascii():
             value = value[: next(i for i, letter in enumerate(value) if not letter.isascii())]
-        value = value.rstrip(".,;:!?)]}")
+        value = value.rstrip(".,;:?)]}")
     else:
         value = value.rstrip(",;)]}>\\")
         if place.how != "element":
             value = value.removesuffix(".").removesuffix(":")
     is_whole = _ENDS_LINE.match(text, at + len(value)) is not None
-    if not is_whole and _is_no_variable(value) and _ENDS_ITEM.match(text, at + len(value)):
+    if not is_whole and place.sign == "=" and text[at - 1] == "=" and text[at - 2] != " ":
+        is_whole = text[at + len(value) : at + len(value) + 1] in (" ", "\t")  # user=anna password=x host=y
+    if (
+        not is_whole
+        and (_is_no_variable(value) or bare[0][len(value) :][:1] == ";")
+        and _ENDS_ITEM.match(text, at + len(value))
+    ):
         line = text[max(text.rfind("\n", 0, at) + 1, at - 200) : at]
         is_whole = _CONNECTION.search(line) is not None
     is_in_shell = _SHELL_SETS.search(text, max(0, at - 64), at) is not None and not value.startswith("$")

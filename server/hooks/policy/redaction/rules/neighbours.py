@@ -114,5 +114,6 @@ def pair_spans(page: Page) -> Iterator[Span]:
                     yield Span(match.start("s"), match.end("s"), "login")
     for match in _MAIL_AND.finditer(page.text) if "@" in page.held else ():
         value = match["s"]
-        if is_plausible(value, is_quoted=False) and has_digit(value) and any(c.isalpha() for c in value):
+        is_odd = has_digit(value) or value.endswith("!") or "&" in value or "+" in value
+        if is_odd and is_plausible(value, is_quoted=False) and any(c.isalpha() for c in value):
             yield Span(match.start("s"), match.end("s"), "login")

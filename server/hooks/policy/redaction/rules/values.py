@@ -3,7 +3,7 @@
 import re
 from typing import Literal
 
-from server.hooks.policy.redaction.chosen import is_chosen, is_no_identifier
+from server.hooks.policy.redaction.chosen import is_chosen, is_composed, is_named, is_no_identifier
 from server.hooks.policy.redaction.key_names import STRONG, Strength
 from server.hooks.policy.redaction.plausible import (
     has_digit,
@@ -22,8 +22,7 @@ _NO_CREDENTIAL = re.compile(r"(?:sha\d{1,3}|md5)[:-]|[\w.-]{1,60}\(")
 """A digest that says so, a call."""
 _PAIR = re.compile(r"[a-z]{2,12}=[^=]")
 _MAIL = re.compile(r"@(?:[\w-]+\.\w|\Z)|\A@")
-_IS_CLI = re.compile(r"[A-Z].*[-_+!#%=&]|[-_&+!#%=].*[-_+&!#%=]|[a-z\d][&+!#%][a-z\d]")
-"""As passwords in the lines of a router's configuration are: more than a word."""
+_SAID_OF_SECRETS = frozenset("up-to-date out-of-date so-called well-known one-time-only".split())
 _SIGNS = frozenset("!#$%&*+?@^~")
 
 
@@ -43,7 +42,7 @@ def is_secret(
                 (strength == "password" and (is_word(value) or is_jumbled(value)))
                 or (
                     (is_quoted or is_whole)
-                    and (strength == "password" or is_no_identifier(value))
+                    and (strength == "password" or is_named(value))
                     and is_chosen(value, is_quoted=is_quoted)
                 )
             )
@@ -54,11 +53,19 @@ def is_secret(
                 strength == "password"
                 and (
                     is_jumbled(value)
-                    or (value[0].isalnum() and is_no_identifier(value) and is_chosen(value, is_quoted=True))
+                    or (
+                        value[:1].isalnum()
+                        and (is_no_identifier(value) or is_composed(value))
+                        and is_chosen(value, is_quoted=True)
+                    )
                 )
             )
         case "is":
-            return is_plausible(value, is_quoted=is_quoted) and (is_quoted or is_mixed(value, 6))
+            if is_quoted:
+                return is_plausible(value, is_quoted=True) or (strength == "password" and _is_odd_password(value))
+            return (is_plausible(value, is_quoted=False) and is_mixed(value, 6)) or (
+                strength == "password" and _is_odd_password(value) and value.lower() not in _SAID_OF_SECRETS
+            )
         case "line":
             return not is_quoted and is_mixed(value, 6) and (is_told or is_striking(value))
         case "space":
@@ -68,12 +75,12 @@ def is_secret(
 def _is_behind_a_space(value: str, strength: Strength, *, is_quoted: bool, is_told: bool, is_whole: bool) -> bool:
     if is_quoted:
         is_odd = has_digit(value) or is_random(value) or not _SIGNS.isdisjoint(value)
-        if is_told and strength == "password" and is_chosen(value, is_quoted=True):
+        if strength == "password" and (is_told or not value.isalpha()) and is_chosen(value, is_quoted=True):
             return True
         return is_plausible(value, is_quoted=True) and is_odd
     if _PAIR.match(value):
         return False
-    if strength == "password" and is_whole and _IS_CLI.search(value) and is_chosen(value, is_quoted=False):
+    if strength == "password" and is_whole and is_composed(value) and is_chosen(value, is_quoted=False):
         return True
     if is_told:
         return is_plausible(value, is_quoted=True) or (
@@ -110,3 +117,7 @@ def _is_noise(value: str) -> bool:
         and has_digit(value)
         and not is_placeholder(value)
     )
+
+
+def _is_odd_password(value: str) -> bool:
+    return is_chosen(value, is_quoted=False) and (is_composed(value) or value.endswith("!")) and " " not in value
