@@ -3,7 +3,7 @@
 
 SHELL := bash
 .DEFAULT_GOAL := help
-.PHONY: help run run-lan setup setup-test test check fix bench soak firefox devices screenshots mutants schemas lock clean
+.PHONY: help run run-lan setup setup-test test check fix bench soak firefox webkit devices screenshots mutants schemas lock clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,6 +37,9 @@ soak: setup-test ## the full counts of the randomised tests
 
 firefox: setup-test ## the page in Firefox, which is installed once as root
 	@FIREFOX="$$(scripts/firefox.sh)" && export FIREFOX && .venv/bin/pytest tests/e2e/firefox $(ARGS)
+
+webkit: setup-test ## the page in WebKit, Safari's engine, which is installed once as root
+	@WEBKIT="$$(scripts/webkit.sh)" && export WEBKIT && .venv/bin/pytest tests/e2e/webkit $(ARGS)
 
 devices: setup-test ## talk with microphone and loudspeaker, on devices of a PulseAudio of its own
 	@SOUNDDEVICE="$$(scripts/devices.sh)" && export SOUNDDEVICE && .venv/bin/pytest tests/talk/devices $(ARGS)
