@@ -195,7 +195,7 @@ def strength_of(name: str) -> Strength | None:
             or last in _CHOSEN
             or last.endswith(_COMPOUNDS["password"])
             or _is_inflected(last)
-            or words[-2:] in (("pass", "word"), ("pass", "phrase"))
+            or words[-2:] in (("pass", "word"), ("pass", "phrase"), ("de", "passe"))
         )
         return "password" if is_chosen else "strong"
     if last in ("key", "keys") and set(words) & _NOT_BEFORE_KEY:

@@ -309,6 +309,7 @@ def _bare_end(text: str, at: int, strength: Strength, place: _Place) -> int | No
     ):
         line = text[max(text.rfind("\n", 0, at) + 1, at - 200) : at]
         is_whole = _CONNECTION.search(line) is not None
+    is_whole |= is_in_url
     is_in_shell = _SHELL_SETS.search(text, max(0, at - 64), at) is not None and not value.startswith("$")
     is_one = is_secret(value, strength, place.how, is_quoted=is_in_shell, is_told=place.is_told, is_whole=is_whole)
     return at + len(value) if is_one else None

@@ -41,7 +41,7 @@ def is_secret(
             return is_plausible(value, is_quoted=is_quoted) or (
                 (strength == "password" and (is_word(value) or is_jumbled(value)))
                 or (
-                    (is_quoted or is_whole)
+                    (is_quoted or is_whole or (strength == "password" and is_composed(value)))
                     and (strength == "password" or is_named(value))
                     and is_chosen(value, is_quoted=is_quoted)
                 )
