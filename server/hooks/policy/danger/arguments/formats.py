@@ -16,7 +16,7 @@ _SIGNS: Final = tuple(
         (r"^(?:\w+ )?(?:UID )?(?:STORE \S+ \+?FLAGS(?:\.SILENT)? \(?\\Deleted|EXPUNGE\b)|^[a-zA-Z]{0,3}\d+ DELETE \S", "deletes mail"),  # RFC 9051
         (r"^(?:DELE|RMD|RNTO|STOR|XRMD) \S", "changes files over FTP"),  # RFC 959
         (r"\bstate: ?['\"]?(?:absent|stopped|restarted|reloaded|killed|rebooted)\b|\b(?:ansible\.builtin\.)?(?:reboot|shutdown|file|user):? .*\bstate=absent\b", "removes or stops by a playbook"),
-        (r"^\s*(?:- )?(?:delete|remove_file|reboot|wipe_disk):", "removes or stops by a playbook"),
+        (r"^[ \t]*(?:- )?(?:delete|remove_file|reboot|wipe_disk):", "removes or stops by a playbook"),
         (r"^(?:M302 [PS]|M50[02]\b|M997\b|M112\b|M104 S(?:2[7-9]|[3-9])\d|M109 S(?:2[7-9]|[3-9])\d|M140 S1[2-9]\d|M30 \S)", "drives a printer beyond its limits, or resets it"),
         (r"\b(?:SYST(?:em)?:(?:PRES|SHUT|REB)|OUTP(?:ut)?\d? ON|AT\+CFUN=1,1|AT&F|ATD\d)", "drives a device"),
     )
@@ -26,7 +26,7 @@ _DEVICES: Final = frozenset(
     "huawei vrp unifi opnsense pfsense snmp procurve aruba ruckus omada".split()
 )
 _CONFIGURATION: Final = re.compile(
-    r"^\s*(?:no |undo |shut(?:down)?\b|reload\b|reboot\b|erase\b|write erase|delete\b|clear (?!counters)|format\b|default |reset\b|request system|set (?!cli)|commit\b"
+    r"^[ \t]*(?:no |undo |shut(?:down)?\b|reload\b|reboot\b|erase\b|write erase|delete\b|clear (?!counters)|format\b|default |reset\b|request system|set (?!cli)|commit\b"
     r"|configure replace|copy \S+ (?:running|startup)|boot system|crypto key zeroize|debug all|execute (?:factory|reboot|shutdown|format)|config factory|debug all"
     r"|switchport |ip route |ip address |access-list|permit |deny |spanning-tree |vlan \d+|router |neighbor |enable secret|username \S+ (?:password|privilege|secret)"
     r"|/[\w/ -]{0,80}?\b(?:remove|disable|reset(?:-configuration)?|add|set|reboot|shutdown)\b|unset )",

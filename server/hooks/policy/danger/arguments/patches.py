@@ -32,9 +32,9 @@ _RUN_BY_THEMSELVES: Final = re.compile(
     r"(?:^|/)(?:setup\.py|conftest\.py|sitecustomize\.py|usercustomize\.py|__init__\.pth|noxfile\.py|Gemfile|Podfile|build\.rs|gulpfile\.js|Rakefile)\Z"
 )
 _LIFECYCLE: Final = re.compile(r'"(?:pre|post)?(?:install|prepare|publish|pack|test)"\s*:\s*"((?:[^"\\]|\\.){1,2000})"')
-_UNIT: Final = re.compile(r"^\s*Exec(?:Start|Stop|Reload|Condition)(?:Pre|Post)?=[-@+!]*(.{1,2000})$", re.MULTILINE)
+_UNIT: Final = re.compile(r"^[ \t]*Exec(?:Start|Stop|Reload|Condition)(?:Pre|Post)?=[-@+!]*(.{1,2000})$", re.MULTILINE)
 _STEP: Final = re.compile(
-    r"^\s*(?:-\s+(?:run:\s*)?|run:\s*|command:\s*|script:\s*)[\"']?([^\s:{}\[\]#][^\n]{3,1000}?)[\"']?\s*$",
+    r"^[ \t]*(?:-\s+(?:run:\s*)?|run:\s*|command:\s*|script:\s*)[\"']?([^\s:{}\[\]#][^\n]{3,1000}?)[\"']?[ \t]*$",
     re.MULTILINE,
 )
 _CI: Final = re.compile(

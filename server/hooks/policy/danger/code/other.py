@@ -1,6 +1,7 @@
 """Programs in other languages than Python, by the calls they make."""
 
 import re
+from itertools import islice
 from typing import Final
 
 from server.hooks.policy.danger.code.runner import Runner
@@ -11,7 +12,7 @@ from server.hooks.policy.danger.sql import judge_sql, looks_like_sql
 MAX_CODE_CHARS: Final = 100_000
 
 _COMMENTS: Final = re.compile(
-    r"(?P<string>\"(?:[^\"\\\n]|\\.){0,5000}\"|'(?:[^'\\\n]|\\.){0,5000}'|`(?:[^`\\]|\\.){0,5000}`)|//[^\n]*|/\*.{0,20000}?\*/|^\s*(?:#(?!include)|--|;)[^\n]*",
+    r"(?P<string>\"(?:[^\"\\\n]|\\.){0,5000}\"|'(?:[^'\\\n]|\\.){0,5000}'|`(?:[^`\\]|\\.){0,5000}`)|//[^\n]*|/\*.{0,20000}?\*/|^[ \t]*(?:#(?!include)|--|;)[^\n]*",
     re.DOTALL | re.MULTILINE,
 )
 _STRINGS: Final = re.compile(r"\"(?:[^\"\\\n]|\\.){0,5000}\"|'(?:[^'\\\n]|\\.){0,5000}'|`(?:[^`\\]|\\.){0,5000}`")
@@ -23,7 +24,7 @@ _CALLS: Final = tuple(
         (r"\b(?:localStorage|sessionStorage|indexedDB|caches)\s*\.\s*(?:clear|deleteDatabase|delete)\s*\(|\bdocument\.cookie\s*=", "deletes what the browser keeps"),
         (r"\bprocess\.(?:kill|exit)\s*\(\s*(?!\s*[01]?\s*\))|\bDeno\.exit\b", "ends processes"),
         (r"(?:method|type)\s*:\s*['\"](?:DELETE|delete)['\"]|\.method\s*=\s*['\"]DELETE|\baxios\.delete\s*\(|\b(?:client|http|api|octokit[\w.]*|request)\.(?:delete|del)\w*\s*\(", "deletes over HTTP"),
-        (r"\)\.(?:rm|unlink|rmdir)\s*\(|\(delete-(?:file|directory)\b|(?:^|\n)\s*(?:Kill|RmDir|FileSystem\.Kill)\s+[\"'\w]|\.Delete(?:File|Folder)\b|\bFile(?:Delete|Recycle|RemoveDir)\b", "deletes files"),
+        (r"\)\.(?:rm|unlink|rmdir)\s*\(|\(delete-(?:file|directory)\b|(?:^|\n)[ \t]*(?:Kill|RmDir|FileSystem\.Kill)\s+[\"'\w]|\.Delete(?:File|Folder)\b|\bFile(?:Delete|Recycle|RemoveDir)\b", "deletes files"),
         (r"\bprocess\.kill\s*\(|\bwhile\s*\(?\s*true\s*\)?\s*\{?[^}]{0,80}\bfork\s*\(", "ends or starts processes without end"),
         (r"\bmethod\s*:\s*['\"](?:PUT|PATCH)['\"]|\baxios\.(?:put|patch)\s*\(", "changes something over HTTP"),
         (r"(?:\bfetch|\bsendBeacon|\baxios\.post|\bnew Image|\.src\s*=|\.send\s*\()[^;\n]{0,300}(?:document\.cookie|localStorage|sessionStorage|process\.env\b(?!\.))", "sends away what is private"),
@@ -85,7 +86,7 @@ _WRITES: Final = re.compile(
     r"(?:writeFile(?:Sync)?|createWriteStream|appendFile(?:Sync)?|file_put_contents|fopen|File\.write|WriteAllText|rename(?:Sync)?|copyFile(?:Sync)?)\s*\(\s*[\"']([^\"'\n]{1,300})[\"']"
 )
 _STRING_RUNS: Final = re.compile(
-    r"%x[(\[{]([^)\]}\n]{2,300})|\"((?:[^\"\\\n]|\\.){2,300})\"\s*\.(?:execute\(|!|lineStream)|'((?:[^'\\\n]|\\.){2,300})'\s*\.(?:execute\(|!|lineStream)|\((?:uiop:)?(?:run-program|shell-command|call-process)\s+\"([^\"\n]{2,300})\"|exec_command\(\s*[\"']([^\"'\n]{2,300})[\"']"
+    r"%x[(\[{]([^)\]}\n]{2,300})|(?<!\\)\"((?:[^\"\\\n]|\\.){2,300})\"\s*\.(?:execute\(|!|lineStream)|(?<!\\)'((?:[^'\\\n]|\\.){2,300})'\s*\.(?:execute\(|!|lineStream)|\((?:uiop:)?(?:run-program|shell-command|call-process)\s+\"([^\"\n]{2,300})\"|exec_command\(\s*[\"']([^\"'\n]{2,300})[\"']"
 )
 _SOCKET: Final = re.compile(
     r"\b(?:fsockopen|socket_connect|TCPSocket|IO::Socket|use Socket|net\.(?:connect|Socket|createConnection|Dial)|TcpClient|TcpStream|new Socket)\b"
@@ -110,6 +111,7 @@ _TAKING: Final = re.compile(
     r"delet|remov|deactivat|close[ -]account|pay|purchase|checkout|place[ -]order|buy|confirm|transfer|unsubscrib|publish|send|löschen|kündig|bestell|kaufen|bezahl|supprim|effac|achet|borrar|elimin|compr|pagar|cancella|删除|支付|注销|購入|退会",
     re.IGNORECASE,
 )
+_MAX_CLICKS: Final = 100
 _LABEL_CHARS: Final = 300
 _BACKTICKS: Final = re.compile(r"`([^`$\n]{3,300})`")
 _ARGUMENTS: Final = re.compile(r"[\"'`]((?:[^\"'`\\]|\\.){0,2000})[\"'`]")
@@ -159,7 +161,7 @@ def judge_code(code: str, runner: Runner) -> str | None:
 
 def _clicks(code: str) -> str | None:
     """A button is pressed whose label or selector says what it does."""
-    for match in _CLICK.finditer(code):
+    for match in islice(_CLICK.finditer(code), _MAX_CLICKS):
         before = (
             code[max(0, match.start() - _LABEL_CHARS) : match.start()]
             .rsplit(";", maxsplit=1)[-1]

@@ -40,8 +40,11 @@ def judge_python(code: str, runner: Runner) -> str | None:
         tree = ast.parse("\n".join("" if line.lstrip().startswith(("!", "%")) else line for line in lines))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return judge_code(code, runner)
-    tree = Folded(tree).visit(tree)
-    return _Program(tree, runner).judge() or _overwrites_its_source(tree) or by_service(code)
+    try:
+        folded = Folded(tree).visit(tree)
+        return _Program(folded, runner).judge() or _overwrites_its_source(folded) or by_service(code)
+    except RecursionError:
+        return "code nested too deep to be looked at"
 
 
 class _Program:

@@ -14,7 +14,7 @@ _CLIENTS: Final = re.compile(
     re.IGNORECASE,
 )
 _CHAIN: Final = re.compile(
-    r"(?:(?:\.|->|::)[A-Za-z_]\w{1,60}(?:\([^()\n]{0,200}\))?)*(?:\.|->)([A-Za-z_]\w{1,60})[!?]?\s*\("
+    r"(?:(?:\.|->|::)[A-Za-z_]\w{1,60}(?:\([^()\n]{0,200}\))?){0,8}(?:\.|->)([A-Za-z_]\w{1,60})[!?]?\s*\("
 )
 _NAME: Final = re.compile(r"[A-Za-z_]\w*")
 _ARGUMENT: Final = re.compile(r"\([^()]*\)")
