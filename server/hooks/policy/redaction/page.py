@@ -84,6 +84,10 @@ class Page:
             yield index[index.rfind(" ", 0, at) + 1 : end]
             at = low.find(part, end)
 
+    def words_like(self, low: str) -> Iterator[str]:
+        """Each word that is `low`, which is in small letters; as it is written."""
+        return (self._index[at + 1 : at + 1 + len(low)] for at in occurrences(self._low_index, f" {low} ", step=1))
+
     def places(self, wanted: Collection[str]) -> list[tuple[int, str]]:
         """Where each of the wanted words stands, in order."""
         apart, at = self._apart, 0

@@ -21,6 +21,7 @@ from server.hooks.policy.redaction.rules import (
     key_blocks,
     names,
     neighbours,
+    opened,
     printed,
     prose,
     providers,
@@ -36,6 +37,7 @@ RULES: Final[tuple[Callable[[Page], Iterator[Span]], ...]] = (
     commands.command_spans,
     cookies.cookie_spans,
     codes.code_spans,
+    opened.opening_spans,
     recovery.recovery_code_spans,
     recovery.seed_phrase_spans,
     tables.insert_spans,
@@ -45,6 +47,7 @@ RULES: Final[tuple[Callable[[Page], Iterator[Span]], ...]] = (
     credential_files.credential_file_spans,
 )
 _ANCHORED: Final = (
+    opened,
     key_blocks,
     forms,
     commands,
