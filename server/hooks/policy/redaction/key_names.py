@@ -24,7 +24,7 @@ _STRONG: Final = frozenset(
     # German, French, Spanish, Portuguese, Italian, Dutch, Polish, Czech, Turkish, the Nordic languages, Indonesian
     "passwort passworte passworter passwoerter kennwort kennworte kennworter kennwoerter losungswort zugangscode zugangsdaten geheimnis "
     "motdepasse mdp contrasena contrasenas contrasenya senha senhas wachtwoord haslo heslo sifre parola parole "
-    "losenord passord adgangskode salasana jelszo lozinka sandi motpasse parool geslo zaporka slaptazodis laluan "
+    "losenord passord adgangskode salasana jelszo lozinka sandi motpasse parool geslo zaporka slaptazodis laluan psw zugangswort zugangspasswort paswoord kodeord losen tunnussana salasona contrasinal pasahitza fjalekalimi lykilord parolasi "
     "schlusselinhalt wiederherstellungscode wiederherstellungsschlussel notfallcode ersatzcode "
     # Russian, Ukrainian, Greek, Hebrew, Arabic
     "пароль пароли парола токен κωδικος סיסמה סיסמא المرور "
@@ -43,6 +43,12 @@ _WITHIN: Final = (
     "シークレット",
     "トークン",
     "加签",
+    "პაროლ",
+    "გასაღები",
+    "գաղտնաբառ",
+    "পাসওয়ার্ড",
+    "پسورد",
+    "συνθηματικ",
     "비밀번호",
     "비번",
     "암호",
@@ -85,7 +91,7 @@ _PAIRS: Final = frozenset(
             tuple(pair.split())
             for pair in (
                 "pass word,pass phrase,pass code,seed phrase,recovery phrase,auth token,auth code,enable secret,key base,remember me,"
-                "security answer,secret answer,signing salt,encryption salt,snmp community,password salt,preshared key,one time,mat khau,kata sandi,kod dostepu,de passe,cle api,clef api,clave api,chave api,"
+                "security answer,secret answer,phrase secrete,palabra clave,parola chiave,palavra passe,cuvant cheie,кодовое слово,секретныи ключ,pre shared,signing salt,encryption salt,snmp community,password salt,preshared key,one time,mat khau,kata sandi,kod dostepu,de passe,cle api,clef api,clave api,chave api,"
                 "api schlussel,api 钥,api キー,setup key,unseal key,key content,secret string,transaction key,wlan schlussel,wifi schlussel,netzwerk schlussel"
             ).split(",")
         ),
@@ -101,6 +107,13 @@ _CODES: Final = frozenset(
     "geheimzahl pin puk pins cvv cvc cvv2 cvc2 otp totp tan mtan passcode 验证码 験証コード 暗証番号 인증번호".split()
 )
 
+_KEY_HEADS: Final = frozenset(
+    "cle clef clave chave chiave llave klucz klic kljuc ключ ключа sleutel nyckel nokkel anahtar".split()
+)
+_KEY_OF: Final = frozenset(
+    # a key of which is a password: chiave di rete, clé Wi-Fi, ключ доступа
+    "wifi fi wlan acces acceso acesso accesso rete red rede reseau securite seguridad seguranca sicurezza secrete secreta secreto segreta segreto dostepu доступа sieci siti".split()
+)
 _HEADS: Final = frozenset(
     # what qualifies them follows them: senha_banco, jeton_api, contrasena_wifi
     "contrasena senha mdp motdepasse jeton haslo heslo parola clave chave cle".split()
@@ -131,7 +144,7 @@ _NOT_BEFORE_TOKEN: Final = frozenset(
 )
 _CHOSEN: Final = frozenset(
     "password passwords passwd pwd pw pass passphrase psk passwort passworter kennwort motdepasse mdp contrasena senha wachtwoord "
-    "haslo heslo sifre losenord passord adgangskode salasana jelszo lozinka sandi parola пароль losung losungswort codewort kennw dbpass userpass wifipass".split()
+    "haslo heslo sifre losenord passord adgangskode salasana jelszo lozinka sandi parola psw zugangswort zugangspasswort paswoord kodeord losen tunnussana salasona contrasinal pasahitza fjalekalimi lykilord parolasi пароль losung losungswort codewort kennw dbpass userpass wifipass".split()
 )
 _HASHES: Final = frozenset("hash hashed hashes md md5 sha sha1 sha256 sha512 digest ntlm".split())
 _HASHED: Final = frozenset(
@@ -168,6 +181,8 @@ def strength_of(name: str) -> Strength | None:
         words = words[:-1]
     last = words[-1]
     if last == "key" and "wireless" in words:
+        return "password"
+    if len(words) in (2, 3) and words[0] in _KEY_HEADS and words[-1] in _KEY_OF:
         return "password"
     if len(words) in (2, 3) and words[0] in _HEADS and strength_of(words[0]) and words[1] not in _HEADS:
         return strength_of(words[0])

@@ -11,13 +11,13 @@ from server.hooks.policy.redaction.page import Page
 _STEMS: Final = frozenset(
     "bearer pass pwd pw psk secret token key cred auth cookie sess sid jwt pin puk cvv cvc otp tan code mnemonic seed magic "
     "signature license kennwort parol senha wachtwoord hesl hasl sifre losen adgangskode sala jelsz lozink _pat -pat sandi mdp "
-    "schluessel clave chave remember webhook geheimnis zugangs salt community contrasen authenticator parool geslo zaporka slaptazod laluan kennw kwort losung jeton geheim privkey appkey skey ticket codigo codice chiave llave klucz klic kljuc sleutel nyckel nokkel anahtar schlussel".split()
+    "schluessel clave chave remember webhook geheimnis zugangs salt community contrasen authenticator parool geslo zaporka slaptazod laluan kennw kwort psw paswoord kodeord tunnussana salas contrasinal pasahitza fjal lykil palavra losung jeton geheim privkey appkey skey ticket codigo codice chiave llave klucz klic kljuc sleutel nyckel nokkel anahtar schlussel".split()
 )
 _WHOLE: Final = frozenset(("PAT", "pat"))
 _FOREIGN_STEMS: Final = frozenset(
     "passwört contraseñ jelszó hasł şifre lösen khẩu пароль парол токен κωδικός סיסמה סיסמא المرور 密码 密碼 口令 令牌 密钥 密鑰 秘钥 "
     "पासवर्ड رمز السر گذرواژه парола лозинк キー slaptažod ססמה parolă "
-    "ключ シークレット トークン 加签 パスワード 合言葉 暗証番号 비밀번호 비번 암호 토큰 รหัสผ่าน 验证码 schlüssel clé".split()
+    "ключ кодовое პაროლ გასაღები գաղտնաբառ পাসওয়ার্ড پسورد συνθηματικ lösen løsen klíč fjalë cuvânt シークレット トークン 加签 パスワード 合言葉 暗証番号 비밀번호 비번 암호 토큰 รหัสผ่าน 验证码 schlüssel clé".split()
 )
 ANCHORS: Final = (*_STEMS, *_WHOLE, *_FOREIGN_STEMS)
 _LONGEST: Final = 64
@@ -29,6 +29,12 @@ _FIRST_WORDS: Final = frozenset(
 )
 _VERBS: Final = frozenset("use using no with without have has change verify show need forgot".split())
 _SECOND_WORD: Final = re.compile(r" (?:(?:word|code|phrase|hash|content|string)(?![\w])|key(?=[:= ]))", re.IGNORECASE)
+_MODIFIER: Final = re.compile(
+    r" (?:(?:d['’]|(?:de|di|du|del|della|do|da|für|for|of|voor|til|för|от|для) (?:the |la |el |le |il |o |a )?)[^\W\d_][\w-]{1,15}"
+    r"|utente|usuario|utilisateur|chiave|wi-?fi|wlan|admin|root|доступа|dostępu|πρόσβασης)(?=[\"']?[ \t]{0,3}[:：=\t|])",
+    re.IGNORECASE,
+)
+"""Whose it is, or of what, between a name and its sign: `chiave di rete:`, `password utente =`."""
 _ESCAPES: Final = frozenset("nrt")
 KEY_OR_PASSWORD: Final = frozenset("clave chave clé cle chiave".split())
 """Words for both: weak, unless a verb leads to the value."""
@@ -133,4 +139,8 @@ def _widened(text: str, start: int, end: int) -> Name | None:
     if text[end : end + 1] == " " and (second := _SECOND_WORD.match(text, end)):
         end = second.end()
     strength = strength_of(text[start:end].strip(" .-")) if end - start <= _LONGEST else None
+    if (modified := _MODIFIER.match(text, end)) and modified.end() - start <= _LONGEST:
+        of = strength_of(text[start : modified.end()])
+        if of in ("password", "code") or strength == "password":
+            return Name(start, modified.end(), of if of in ("password", "code") else "password")
     return None if strength is None else Name(start, end, strength)
