@@ -18,7 +18,7 @@ _PLACEHOLDER: Final = re.compile(
     r"|!(?:secret|vault|Ref|Sub|env|include|reference)\b|ENC\[|sops|\(\(|\[\[|ref\+|op://|vault:|vault://|arn:|keyring:|"
     r"env[:.(]|env\.|file:|file/|secrets?\.[A-Za-z_]|secretKeyRef|valueFrom|ssm:|awssm|gcpsm|azkv|akv|kms:|"
     r"projects/[^/]+/secrets|@Microsoft\.KeyVault|AQICAH|cmd:|keychain:|pass:[A-Z_$]|"
-    r"@[\w./~-]+\.\w{2,5}\Z|\[[a-z _-]{3,24}\]\Z|\[(?:REDACTED|redacted|FILTERED|filtered|MASKED|masked|HIDDEN|hidden|removed|secret)|\(redacted|\(hidden"
+    r"@[\w./~-]+\.\w{2,5}\Z|\[[a-z _-]{3,24}\]\Z|\[[^\W\d_]{4,16}\]\Z|age1[a-z0-9]{50}|\?[^\W\d_]+\Z|\[(?:REDACTED|redacted|FILTERED|filtered|MASKED|masked|HIDDEN|hidden|removed|secret)|\(redacted|\(hidden"
     r"|process\.env|os\.environ|os\.getenv|getenv|ENV\[|System\.|Deno\.env|import\.meta|std::env",
 )
 _STANDS_FOR: Final = re.compile(
@@ -119,7 +119,7 @@ _IN_NAMES: Final = frozenset(
     "password passwd secret token key user name login auth path file config env var value field input text new old current "
     "confirm repeat hash reset change get set type default require required with from the and not none your example case sensitive".split()
 )
-_SAID_OF_PASSWORDS: Final = frozenset(
+SAID_OF_PASSWORDS: Final = frozenset(
     "required optional string number secret hidden masked redacted encrypted hashed plaintext invalid incorrect missing wrong "
     "correct strong medium changed updated expired expires disabled enabled unknown default prompt generate generated random "
     "inherit include password passwort passwords passwd username loginname example placeholder changeme stored salted bcrypt argon "
@@ -128,8 +128,9 @@ _SAID_OF_PASSWORDS: Final = frozenset(
     "newpassword oldpassword userpassword confirmpassword currentpassword account settings forgotten recovery publickey keyboard "
     "parameter argument interactive granted denied accepted rejected failed success successful matched matches nothing anything something whatever "
     "string bytes object undefined secretstr element control widget visible internal private public normal simple custom "
-    "unchanged deprecated ignored removed deleted minimum maximum characters letters digits length window dialog screen widget".split()
+    "wrong fine okay blank short known shared safe secure visible broken expiring lost stolen obvious ready needed changing anders different elsewhere same below above attached enclosed unchanged deprecated ignored removed deleted minimum maximum characters letters digits length window dialog screen widget".split()
 )
+_PASSWORDS: Final = ("passw", "kennw", "contras", "hasł", "haslo", "wachtw", "lösen")
 _BETWEEN_WORDS: Final = frozenset(
     "for the and with not but from that this your are has have must can will may use leave empty none is of to in on at or an as be by if it no".split()
 )
@@ -138,7 +139,7 @@ _BETWEEN_WORDS: Final = frozenset(
 def is_word(value: str) -> bool:
     """What people take as a password though it is a plain word, or several; nothing that is said of passwords."""
     if _WORD.match(value):
-        return value not in _SAID_OF_PASSWORDS and not is_placeholder(value)
+        return not value.startswith(_PASSWORDS) and value not in SAID_OF_PASSWORDS and not is_placeholder(value)
     if _JOINED.match(value):
         parts = re.split(r"[-_.]", value)
         is_named = all(part[:1].isupper() for part in parts)
@@ -150,7 +151,7 @@ def is_word(value: str) -> bool:
             (len(word) >= 3 and word.isalpha() and word.islower()) or (index and word.isdigit())
             for index, word in enumerate(words)
         )
-        and not set(words) & (_SAID_OF_PASSWORDS | _BETWEEN_WORDS)
+        and not set(words) & (SAID_OF_PASSWORDS | _BETWEEN_WORDS)
     )
 
 

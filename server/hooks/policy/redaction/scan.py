@@ -9,6 +9,7 @@ from server.hooks.policy.redaction import views
 from server.hooks.policy.redaction.anchors import Anchors
 from server.hooks.policy.redaction.page import Page
 from server.hooks.policy.redaction.rules import (
+    answers,
     assignments,
     byte_lists,
     children,
@@ -26,6 +27,8 @@ from server.hooks.policy.redaction.rules import (
     prose,
     providers,
     recovery,
+    said,
+    striking,
     tables,
 )
 from server.hooks.policy.redaction.spans import REDACTED, Span, merged
@@ -47,6 +50,8 @@ RULES: Final[tuple[Callable[[Page], Iterator[Span]], ...]] = (
     credential_files.credential_file_spans,
 )
 _ANCHORED: Final = (
+    striking,
+    answers,
     opened,
     key_blocks,
     forms,
@@ -118,3 +123,6 @@ def _found(page: Page) -> Iterator[Span]:
     yield from tables.table_spans(page, found)
     yield from columns.column_spans(page, found)
     yield from prose.prose_spans(page, found)
+    yield from said.said_spans(page, found)
+    yield from answers.answer_spans(page, found)
+    yield from striking.striking_spans(page, found)

@@ -67,7 +67,7 @@ def is_secret(
                 strength == "password" and _is_odd_password(value) and value.lower() not in _SAID_OF_SECRETS
             )
         case "line":
-            return not is_quoted and is_mixed(value, 6) and (is_told or is_striking(value))
+            return not is_quoted and value.count(";") < 2 and is_mixed(value, 6) and (is_told or is_striking(value))
         case "space":
             return _is_behind_a_space(value, strength, is_quoted=is_quoted, is_told=is_told, is_whole=is_whole)
 

@@ -1,0 +1,80 @@
+"""Passwords further on in a sentence, on the line that answers, or known by their looks."""
+
+import pytest
+
+from server.hooks.policy.redaction.rules.password_looks import looks_chosen
+from server.hooks.policy.redaction.scan import secrets_in
+from tests.hooks.policy.redaction.trades.texts import clean, missed
+
+SECRET = [
+    ("the password, which she had minuted, is Marrow+Leek+Chard. Next item", "Marrow+Leek+Chard"),
+    ("das Passwort vom Laptop ist immer noch Bocciakugel, großes B", "Bocciakugel"),
+    ("la password del drive l'ho cambiata, adesso è tesi.finita.25", "tesi.finita.25"),
+    ("Parola temporară pentru cont este Veverita_27.", "Veverita_27"),
+    ("Mot de passe du lien : plan-de-travail-7", "plan-de-travail-7"),
+    ("Mot de passe : reinette-grise", "reinette-grise"),
+    ("密码由原来的八个八改为 Huiyi#2025!。", "Huiyi#2025!"),
+    ("mdp lavande&cigales", "lavande&cigales"),
+    ("Kassenschnitt, Passwort 000718", "000718"),
+    ("disk password on the drive   bathroom Sink Philosopher 9", "bathroom Sink Philosopher 9"),
+    # asked and told
+    ("what's the password?\n\nQuorum-Not-Reached, with capitals", "Quorum-Not-Reached"),
+    ("[18:24] Rory: gate code?\n[18:26] Hamish: 240824 wedding date", "240824"),
+    ("Q: mot de passe ?\nR: canaille-Plus-75", "canaille-Plus-75"),
+    # nobody writes it but as a password
+    ("new wifi, then brother#22 and that worked", "brother#22"),
+]
+HARMLESS = [
+    "Your password is required, expired or wrong.",
+    "The password must have 12 characters, e.g. no names.",
+    "パスワードは8文字以上で入力してください。",
+    "Passwort vergessen? Schreiben Sie an hilfe@verein.example",
+    "password authentication failed for user svc-app-2 from db-prod-1",
+    "class A:\n    password: SecretStr = Field(repr=False)",
+    "what's the wifi password\nask at the bar",
+    "wifi: AT&T, Fritz!Box, R&D",
+    "pwd   xxsubtype",
+    "port: 8443\npassword: (hidden)\nlistening port: 51820",
+    "Passwort\nYusra;Amiri;7a;yusra.amiri;***",
+]
+NEAR_MISSES = [
+    "password a, ",
+    "password, which ",
+    "the password a-b-c ",
+    "password: a b c ",
+    "pw?\n> ",
+    "code?\n[1] a: ",
+    "wifi a!b!c!",
+]
+
+
+@pytest.mark.parametrize("given", SECRET)
+def test_what_is_said_is_taken_out(given: tuple[str, str]) -> None:
+    assert missed(given) == []
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_what_is_only_about_passwords_stays(text: str) -> None:
+    assert clean(text) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "look"),
+    [
+        ("Wisteria&Gin42", 3),
+        ("Nordsee-Krabbe74", 3),
+        ("raspberry-jam-on-toast", 2),
+        ("zebra", 1),
+        ("db.example.com", 0),
+        ("12:30", 0),
+        ("UTF-8", 0),
+        ("a_b", 0),
+    ],
+)
+def test_looks_have_degrees(value: str, look: int) -> None:
+    assert looks_chosen(value) == look
+
+
+@pytest.mark.parametrize("piece", NEAR_MISSES)
+def test_no_text_takes_more_than_linear_time(piece: str) -> None:
+    secrets_in((piece * (65_536 // len(piece) + 1))[:65_536])
