@@ -9,6 +9,7 @@ from server.hooks.policy.redaction import views
 from server.hooks.policy.redaction.anchors import Anchors
 from server.hooks.policy.redaction.page import Page
 from server.hooks.policy.redaction.rules import (
+    access_links,
     answers,
     assignments,
     byte_lists,
@@ -20,6 +21,7 @@ from server.hooks.policy.redaction.rules import (
     credential_files,
     forms,
     key_blocks,
+    logins,
     names,
     neighbours,
     opened,
@@ -41,6 +43,8 @@ RULES: Final[tuple[Callable[[Page], Iterator[Span]], ...]] = (
     cookies.cookie_spans,
     codes.code_spans,
     opened.opening_spans,
+    logins.login_spans,
+    access_links.link_spans,
     recovery.recovery_code_spans,
     recovery.seed_phrase_spans,
     tables.insert_spans,
@@ -50,6 +54,8 @@ RULES: Final[tuple[Callable[[Page], Iterator[Span]], ...]] = (
     credential_files.credential_file_spans,
 )
 _ANCHORED: Final = (
+    access_links,
+    logins,
     striking,
     answers,
     opened,

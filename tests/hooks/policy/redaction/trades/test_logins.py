@@ -1,0 +1,40 @@
+"""Logins told as pairs, and links that let in whoever has them."""
+
+import pytest
+
+from server.hooks.policy.redaction.scan import secrets_in
+from tests.hooks.policy.redaction.trades.texts import clean, missed
+
+SECRET = [
+    # pairs
+    ("WLAN „Klabauter“ / Ahoi!Ahoi!Ahoi!", "Ahoi!Ahoi!Ahoi!"),
+    ("Guest: HARBOR-GUEST, lobster.bisque.19", "lobster.bisque.19"),
+    ("log in with anna@example.org / Elsa-is-over-it", "Elsa-is-over-it"),
+    ("Editors: wed-admin / Bouquet!Toss!0914", "Bouquet!Toss!0914"),
+    # links
+    ("https://ent.example/compte/reinit?jeton=2bRJOdXwTJJSt1oGupt1phhVjgNI&lang=fr", "2bRJOdXwTJJSt1oGupt1phhVjgNI"),
+    ("https://drive.example/s/CP5VEhCktFqPiWyUNzVqHQQP", "CP5VEhCktFqPiWyUNzVqHQQP"),
+    ("join us: discord.gg/xKq7TmWz2p", "xKq7TmWz2p"),
+]
+HARMLESS = [
+    "git@github.com:acme/app.git and ssh://git@git.example:2222/app.git",
+    "network address, eg, 2001:db8::1000/124",
+    "[chat](https://discord.gg/R9ASRAmHnA)",
+    "https://cdn.example/d/2024/06/report-final.pdf",
+]
+NEAR_MISSES = ["wifi a / ", "login a, ", "anna@example.org / a ", "https://a/reset/", "https://a.b/s/a/"]
+
+
+@pytest.mark.parametrize("given", SECRET)
+def test_what_is_told_by_its_place_is_taken_out(given: tuple[str, str]) -> None:
+    assert missed(given) == []
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_what_only_stands_alike_stays(text: str) -> None:
+    assert clean(text) == text
+
+
+@pytest.mark.parametrize("piece", NEAR_MISSES)
+def test_no_text_takes_more_than_linear_time(piece: str) -> None:
+    secrets_in((piece * (65_536 // len(piece) + 1))[:65_536])
