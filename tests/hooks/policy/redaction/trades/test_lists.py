@@ -1,0 +1,50 @@
+"""Lists of codes and words, spoken digits, answers, keys."""
+
+import pytest
+
+from server.hooks.policy.redaction.scan import secrets_in
+from tests.hooks.policy.redaction.trades.texts import clean, missed
+
+WORDS = "velvet orbit cactus jelly mango trumpet island harvest puzzle stem gravity oblige"
+SECRET = [
+    # lists
+    ("Codici di backup\n\n2841 9907   5510 3826\n7093 1148", "5510 3826"),
+    ("TAN-Liste Nr. 47\n001 482913   002 770521\n003 115846", "770521"),
+    ('FileVault "if you forget" MQ7D-2XKV-98TL-HHZC-0R4B-WP3N', "MQ7D-2XKV-98TL"),
+    (f"the ledger, in the drawer\n\n{WORDS}\n\nDO NOT LOSE", WORDS),
+    # spoken
+    ("Your verification code is four, one, nine, nine.", "four, one, nine, nine"),
+    ("der Code ist vier vier eins neun", "vier vier eins neun"),
+    # what a bank asks for
+    ("security q: mother's city → Sighisoara\n", "Sighisoara"),
+    ("first pet: Biscuit Malone\n", "Biscuit Malone"),
+    # keys
+    ("Ihr Wahlschlüssel: hQ7m-Rt2x-V9kd", "hQ7m-Rt2x-V9kd"),
+    ("Wi-Fi（2階）　暗号化キー 8d21f4e07b39a", "8d21f4e07b39a"),
+]
+HARMLESS = [
+    "error codes 100001, 100002, 100003",
+    "certificate backup 30820321 30820209 A0030201",
+    "wallet: we walk the dog and then he sees his mother with her friend on the long road",
+    "The code has one, two, three, four parts",
+    "Das Codewort für die Abholung vereinbaren Sie bitte mit der Gruppenleitung.",
+    "EDDSA-Schlüssel: siehe Seite 12",
+]
+NEAR_MISSES = [
+    "backup codes abc-def-1 ", "codes 123456 ", "wallet abandon ", "first pet: ", "code one two three ", "Schlüssel a ",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("given", SECRET)
+def test_what_is_told_by_its_place_is_taken_out(given: tuple[str, str]) -> None:
+    assert missed(given) == []
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_what_only_stands_alike_stays(text: str) -> None:
+    assert clean(text) == text
+
+
+@pytest.mark.parametrize("piece", NEAR_MISSES)
+def test_no_text_takes_more_than_linear_time(piece: str) -> None:
+    secrets_in((piece * (65_536 // len(piece) + 1))[:65_536])
