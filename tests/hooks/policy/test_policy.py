@@ -100,6 +100,33 @@ async def test_a_dangerous_call_is_asked_about_and_a_harmless_one_is_not() -> No
     assert "deletes files" in asked.questions[0].message
 
 
+async def test_a_question_says_where_what_makes_a_call_dangerous_is_hidden_as_a_secret() -> None:
+    asked = human()
+    settings = {"patterns": ["ghp_"]}
+    policy = policy_of({"pre_tool_use": [{"type": "dangerous_confirmation", "config": settings}]}, ask=asked)
+    token = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5"
+
+    await policy.before(call("note", text=f"for the archive: {token}"))
+    await policy.before(call("shell", command=f"rm -rf /srv && echo {token}"))
+
+    hidden, seen = asked.questions
+    assert token not in str(hidden.arguments)
+    assert "fits the pattern ghp_; what does so is hidden below" in hidden.message
+    assert "hidden below" in seen.message  # the pattern is what is told of, and it is hidden as well
+
+
+async def test_a_question_whose_danger_can_be_seen_beside_a_secret_says_no_more() -> None:
+    asked = human()
+    token = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5"
+
+    await policy_of(SEED, ask=asked).before(call("shell", command=f"rm -rf /srv && echo {token}"))
+
+    [question] = asked.questions
+    assert token not in str(question.arguments)
+    assert "deletes files" in question.message
+    assert "hidden" not in question.message
+
+
 @pytest.mark.parametrize("by", ["user", "timeout", "disconnect", "cancelled"])
 async def test_each_refusal_has_its_own_text(by: Any) -> None:
     no = Answer(approved=False, by=by, reason=None)

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import msgspec
 from msgspec import Meta
@@ -45,7 +45,7 @@ class DangerousConfirmation:
         self._patterns = [(pattern, _sign(pattern)) for pattern in settings.patterns]
 
     async def pre_execute(self, ctx: HookContext) -> HookResult:
-        reason = await self._danger(ctx)
+        reason = await self._danger(ctx, ctx.arguments)
         if reason is None:
             return ALLOW
         if ctx.ask is None:
@@ -54,7 +54,7 @@ class DangerousConfirmation:
             Question(
                 tool=ctx.tool_name,
                 arguments=ctx.shown_arguments,
-                message=_question(ctx, reason),
+                message=_question(ctx, await self._told(ctx, reason)),
                 origin="dangerous_confirmation",
                 permission=ctx.metadata.get("permission", "EXTERNAL"),
                 timeout_s=self._timeout_s,
@@ -67,7 +67,13 @@ class DangerousConfirmation:
             return HookResult(action=HookAction.MODIFY, modified_args=answer.arguments, approval=answer.by)
         return HookResult(action=HookAction.ALLOW, approval=answer.by)
 
-    async def _danger(self, ctx: HookContext) -> str | None:
+    async def _told(self, ctx: HookContext, reason: str) -> str:
+        """The reason, and that it cannot be seen where redaction has hidden it: nobody agrees to what is not shown."""
+        if ctx.shown_arguments == ctx.arguments or await self._danger(ctx, ctx.shown_arguments) == reason:
+            return reason
+        return f"{reason}; what does so is hidden below, as it stands where a secret does"
+
+    async def _danger(self, ctx: HookContext, arguments: Any) -> str | None:
         if any(fits(ctx.tool_name) for fits in self._never):
             return None
         if any(fits(ctx.tool_name) for fits in self._always):
@@ -75,16 +81,16 @@ class DangerousConfirmation:
         permission: Permission = ctx.metadata.get("permission", "EXTERNAL")
         if permission == "READ":
             return None
-        text = json.dumps(ctx.arguments, ensure_ascii=False, default=str)
+        text = json.dumps(arguments, ensure_ascii=False, default=str)
         if len(text) <= _INLINE_CHARS and not self._is_slow:
-            return self._judge(ctx, permission, text)
-        return await asyncio.to_thread(self._judge, ctx, permission, text)
+            return self._judge(ctx.tool_name, permission, arguments, text)
+        return await asyncio.to_thread(self._judge, ctx.tool_name, permission, arguments, text)
 
-    def _judge(self, ctx: HookContext, permission: Permission, text: str) -> str | None:
+    def _judge(self, tool: str, permission: Permission, arguments: Any, text: str) -> str | None:
         for pattern, fits in self._patterns:
             if fits(text):
                 return f"fits the pattern {pattern}"
-        return judge_call(ctx.tool_name, permission, ctx.arguments)
+        return judge_call(tool, permission, arguments)
 
 
 def _sign(pattern: str) -> Matcher:
