@@ -50,7 +50,7 @@ install_typescript() {
 }
 
 make_venv
-install requirements.txt "650 MB"
+install requirements.txt "790 MB"
 if [ "$level" != run ]; then
     install requirements-dev.txt "150 MB"
     if [ -f package-lock.json ]; then install_typescript; fi

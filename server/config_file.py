@@ -74,7 +74,7 @@ def _read_yaml(path: Path) -> dict[str, Any]:
             raise ConfigError(f"{path}: larger than {_MAX_FILE_BYTES} bytes; is this the right file?")
         tree = yaml.safe_load(path.read_text("utf-8"))
     except OSError as error:
-        raise ConfigError(f"{path}: {error.strerror}; give the configuration with --config FILE") from error
+        raise ConfigError(f"{path}: {error.strerror}; what --config names has to be a file") from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         mark = getattr(error, "problem_mark", None)
         where = f"{path}:{mark.line + 1}" if mark else str(path)
@@ -211,6 +211,8 @@ def _explain(message: str, tree: dict[str, Any], secrets: set[str]) -> str:
     if path in secrets:
         return f"{path}: the value read from its file or variable does not fit"
     choices = f"; one of {', '.join(values)}" if values else ""
+    if problem.startswith("Expected `array") and problem.endswith("got `str`"):
+        choices = "; a list is written [like, this]"
     return f"{path}: {problem[:1].lower()}{problem[1:]}{choices}"
 
 

@@ -157,7 +157,11 @@ def test_a_variable_replaces_a_list_and_adds_to_a_section() -> None:
         ("llm: {idle_timeout_s: 0}", "llm.idle_timeout_s: expected `float` > 0.0"),
         ("agent: {max_rounds: 101}", "agent.max_rounds: expected `int` <= 100"),
         ("agent: {planning: 1}", "agent.planning: expected `bool`, got `int`"),
-        ("skills: {enabled: all}", "skills.enabled: expected `array | null`, got `str`"),
+        (
+            "skills: {enabled: all}",
+            "skills.enabled: expected `array | null`, got `str`; a list is written [like, this]",
+        ),
+        ("hooks: {processes: {x: {command: run}}}", "hooks.processes.x.command: expected `array`, got `str`; a list"),
         ("skills: {enabled: [a, 5]}", "skills.enabled[1]: expected `str`, got `int`"),
         ("tools: {max_result_bytes: 255}", "tools.max_result_bytes: expected `int` >= 256"),
         ("tools: {roots: [5]}", "tools.roots[0]: expected `str`, got `int`"),
@@ -199,7 +203,7 @@ def test_what_holds_nothing_is_as_if_it_were_not_there() -> None:
 
 
 def test_a_file_that_is_not_there_is_told_only_when_it_was_named() -> None:
-    with pytest.raises(ConfigError, match=r"nowhere.yaml: No such file or directory; give the configuration with"):
+    with pytest.raises(ConfigError, match=r"nowhere.yaml: No such file or directory; what --config names"):
         load_config(Path("nowhere.yaml"), {})
 
 
