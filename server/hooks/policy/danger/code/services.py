@@ -49,23 +49,28 @@ def by_service(code: str) -> str | None:
     head = code[:_MAX_CHARS]
     if not _CLIENTS.search(head):
         return None
-    return next((reason for match in _CHAIN.finditer(head) if (reason := _judge(match))), None)
+    return next((reason for match in _CHAIN.finditer(head) if (reason := _judge(match[0]))), None)
 
 
-def _judge(match: re.Match[str]) -> str | None:
-    method = match[1]
-    first, *_ = [*_words(method), ""]
+def _judge(chain: str) -> str | None:
+    """`.permissions().create(…).execute(`: any of its methods may say it."""
+    names = _NAME.findall(_ARGUMENT.sub(" ", chain))
+    about = {word for name in names for word in _words(name)}
+    return next((reason for name in names if (reason := _by_method(name, about, len(names)))), None)
+
+
+def _by_method(method: str, about: set[str], length: int) -> str | None:
     words = _words(method)
-    if method in _OWN or words[:1] in _READING:
+    if not words or method in _OWN or words[:1] in _READING:
         return None
-    if first in _VERBS or (len(words) > 1 and not _VERBS.isdisjoint(words)):
+    if words[0] in _VERBS or (len(words) > 1 and not _VERBS.isdisjoint(words)):
         return judge_name(method) or "changes what a service keeps"
-    if first == "remove" and match[0].count(".") > 2:
+    if words[0] == "remove" and length > _LONG_CHAIN:
         return "deletes what a service keeps"
-    chain = {word for name in _NAME.findall(_ARGUMENT.sub(" ", match[0])) for word in _words(name)}
-    return "gives rights away" if first in _GIVING and chain & _GIVEN else None
+    return "gives rights away" if words[0] in _GIVING and about & _GIVEN else None
 
 
+_LONG_CHAIN: Final = 2
 _PART: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 _OWN: Final = frozenset(
     "send_signal stop_iteration order_by order deleteLater sendStatus sendFile merge_asof store archive_name stop set_index update_layout".split()
