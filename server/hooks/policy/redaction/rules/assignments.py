@@ -53,6 +53,9 @@ _PREFIXES: Final = re.compile(
     r"|[|>][-+]?\d?[ \t]*\r?\n[ \t]+|[057-9] (?=\S{6})|(?:local|remote|ascii-text|plain-text|simple|cipher) (?=\S{6})",
     re.IGNORECASE,
 )
+_TAG_NEAR: Final = 12
+_GOES_ON: Final = frozenset((*".:=,;{+*/", ""))
+"""What begins no other place of a value."""
 _NEXT_CELL: Final = re.compile(
     r"[:：]?\s{0,8}(?:</\w{1,10}>\s{0,40}){1,3}(?:<\w{1,10}(?: [^<>]{0,80})?>\s{0,40}){1,3}(?P<v>[^<>\r\n]{4,100})</(?!th)"
 )
@@ -150,11 +153,17 @@ def _values(text: str, name: Name) -> Iterator[Span]:
 
 def _beside(text: str, name: Name) -> Iterator[Span]:
     """`{"name": "DB_PASSWORD", "value": …}`, `<Password><Value>…`"""
+    if text[name.end : name.end + 1] in _GOES_ON:
+        return
     if row := _VALUE_KEY.match(text, name.end):
         if name.strength == "code" and (digits := _DIGITS.match(text, row.end())):
             yield Span(digits.start("v"), digits.end("v"), "code")
         yield from _one(text, row.end(), _without_digits(text, name), _Place(row.end(), "assign", "", is_told=False))
-    elif (cell := _NEXT_CELL.match(text, name.end)) and name.strength in STRONG:
+    elif (
+        "<" in text[name.end : name.end + _TAG_NEAR]
+        and (cell := _NEXT_CELL.match(text, name.end))
+        and name.strength in STRONG
+    ):
         value = cell["v"].strip()
         if _ODD.search(value) and (is_plausible(value, is_quoted=True) or is_chosen(value, is_quoted=True)):
             yield Span(cell.start("v"), cell.end("v"), "named")

@@ -13,9 +13,11 @@ _LIST: Final = re.compile(
     rf"[\"']?(?:\[\w{{0,16}}\])?\s?[:=]{{1,2}}\s?[\w\[\]<>:&]{{0,24}}[\[({{]\s{{0,16}}(?P<s>{_BYTE}(?:\s?,\s{{0,16}}{_BYTE}){{7,255}}),?\s{{0,16}}[\])}}]"
 )
 
+_BEGINS: Final = frozenset("\"'[ :=")
+
 
 def byte_list_spans(page: Page, names: Sequence[Name]) -> Iterator[Span]:
     """Of at least eight numbers, behind a name."""
     for name in names:
-        if listed := _LIST.match(page.text, name.end):
+        if page.text[name.end : name.end + 1] in _BEGINS and (listed := _LIST.match(page.text, name.end)):
             yield Span(listed.start("s"), listed.end("s"), "key_bytes")
