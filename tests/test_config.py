@@ -161,7 +161,10 @@ def test_a_variable_replaces_a_list_and_adds_to_a_section() -> None:
             "skills: {enabled: all}",
             "skills.enabled: expected `array | null`, got `str`; a list is written [like, this]",
         ),
-        ("hooks: {processes: {x: {command: run}}}", "hooks.processes.x.command: expected `array`, got `str`; a list"),
+        (
+            "hooks: {processes: {x: {command: run}}}",
+            "hooks.processes.x.command: expected `array`, got `str`; a list is written [like, this]",
+        ),
         ("skills: {enabled: [a, 5]}", "skills.enabled[1]: expected `str`, got `int`"),
         ("tools: {max_result_bytes: 255}", "tools.max_result_bytes: expected `int` >= 256"),
         ("tools: {roots: [5]}", "tools.roots[0]: expected `str`, got `int`"),
