@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from server.hooks.policy.redaction.page import Page
+from server.hooks.policy.redaction.rules.windows import end_of
 from server.hooks.policy.redaction.spans import Span
 
 _HEADINGS: Final = (
@@ -124,7 +125,7 @@ def list_spans(page: Page) -> Iterator[Span]:
             break
     for word in page.held.intersection(_KEYS):
         for at in page.occurrences(word):
-            found = _GROUPED.search(text, at, at + _HEAD)
+            found = _GROUPED.search(text, at, end_of(text, at, _HEAD))
             if found and any(c.isdigit() for c in found[0]) and not _UUID.match(found[0]):
                 yield Span(found.start(), found.end(), "recovery_code")
 
@@ -133,7 +134,7 @@ def _runs(text: str, at: int) -> Iterator[list[Span]]:
     """Items of one shape, with nothing but bullets and numbers between them."""
     run: list[Span] = []
     shape = ""
-    for item in _ITEM.finditer(text, at, min(len(text), at + _LOOK)):
+    for item in _ITEM.finditer(text, at, end_of(text, at, _LOOK)):
         own = _shape(item[0])
         if not own or (not run and item.start() - at > _HEAD):
             continue

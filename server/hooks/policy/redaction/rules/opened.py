@@ -1,6 +1,7 @@
 """Codes that open something, as people write them down: `lockbox by the meter, code 4471`, `Tresor: L20-R55-L31`, `CELULAR: 2 5 8 0`."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from itertools import zip_longest
 from typing import Final
@@ -71,6 +72,7 @@ _LOOK: Final = 110
 _FAR: Final = 260
 _NEAR: Final = 44
 _SPELLED_WITHIN: Final = 500
+_FAR_OFF: Final = 1000
 
 
 def opening_spans(page: Page) -> Iterator[Span]:
@@ -87,13 +89,17 @@ def opening_spans(page: Page) -> Iterator[Span]:
     for (_, end), following in zip_longest(locks, locks[1:]):
         yield from _behind_lock(text, end, following[0] if following else len(text))
     if codes or locks:
-        yield from _spelled(text, [end for _, end in (*codes, *locks)])
-        yield from _entered(page)
+        cues = sorted(end for _, end in (*codes, *locks))
+        yield from _spelled(text, cues)
+        yield from _entered(page, list(windows(text, cues, before=_FAR_OFF, behind=_FAR_OFF)))
 
 
-def _entered(page: Page) -> Iterator[Span]:
+def _entered(page: Page, near: list[tuple[int, int]]) -> Iterator[Span]:
     """`press 4471 and push`; where codes or locks are spoken of."""
     for _, end in _cues(page, ENTERED, (), FOREIGN_ENTERED):
+        which = bisect_right(near, (end, len(page.text))) - 1
+        if which < 0 or end > near[which][1]:
+            continue
         found = _ENTERED.match(page.text, end)
         if found is None or not found["s"].replace(" ", "").replace("-", "").isdigit():
             continue
@@ -171,7 +177,7 @@ def _on_its_own_line(text: str, end: int, last: int) -> Iterator[Span]:
 
 def _spelled(text: str, cues: list[int]) -> Iterator[Span]:
     """`2 5 8 0` at the end of a clause: nobody writes a number so."""
-    stretches = windows(sorted(cues), before=0, behind=_SPELLED_WITHIN)
+    stretches = windows(text, cues, before=0, behind=_SPELLED_WITHIN)
     for found in (found for start, end in stretches for found in _SPELLED.finditer(text, start, end)):
         digits = found[0].replace(" ", "")
         line = text[text.rfind("\n", 0, found.start()) + 1 : found.start()][-60:]

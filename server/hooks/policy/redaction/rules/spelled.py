@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from server.hooks.policy.redaction.page import Page
+from server.hooks.policy.redaction.rules.windows import around
 from server.hooks.policy.redaction.spans import Span
 
 ANCHORS: Final = tuple(
@@ -18,6 +19,7 @@ _OTHERS: Final = tuple(
 """Digits, too, but also other words."""
 _APART: Final = frozenset((" ", ", ", ",", "-", ". ", ".. ", "... ", "… "))
 _LEAST: Final = 4
+_FAR: Final = 600
 _LEAST_DIFFERENT: Final = 2
 """Telling words, before all are looked for."""
 _ABOUT: Final = re.compile(
@@ -29,7 +31,7 @@ _ABOUT: Final = re.compile(
 def spelled_spans(page: Page) -> Iterator[Span]:
     text = page.text
     held = page.held.intersection(ANCHORS)
-    if len(held) < _LEAST_DIFFERENT or _ABOUT.search(text) is None:
+    if len(held) < _LEAST_DIFFERENT:
         return
     run: list[tuple[int, int]] = []
     for start, end in sorted(_digits(page, (*held, *_OTHERS))):
@@ -51,7 +53,12 @@ def _digits(page: Page, words: Iterable[str]) -> Iterator[tuple[int, int]]:
 
 def _span(text: str, run: list[tuple[int, int]]) -> Iterator[Span]:
     words = [text[start:end].lower() for start, end in run]
-    if len(run) >= _LEAST and len(set(words)) > 1 and not _is_counted(words):
+    if (
+        len(run) >= _LEAST
+        and len(set(words)) > 1
+        and not _is_counted(words)
+        and _ABOUT.search(around(text, run[0][0], before=_FAR, behind=_FAR))
+    ):
         yield Span(run[0][0], run[-1][1], "code")
 
 

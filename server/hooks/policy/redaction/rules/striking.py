@@ -24,7 +24,7 @@ def striking_spans(page: Page, names: Sequence[Name]) -> Iterator[Span]:
     places = [name.end for name in names if name.strength == "password"]
     places += [at for word in page.held.intersection(ANCHORS) for at in page.occurrences(word)]
     text = page.text
-    stretches = windows(sorted(places), before=_WITHIN, behind=_WITHIN)
+    stretches = windows(text, sorted(places), before=_WITHIN, behind=_WITHIN)
     for found in (found for start, end in stretches for found in _STRIKING.finditer(text, start, end)):
         value = found["s"]
         if _SIGN.search(value) is None or looks_chosen(value) < 3 or not _is_mixed(value):

@@ -6,6 +6,7 @@ from typing import Final
 
 from server.hooks.policy.redaction.page import Page
 from server.hooks.policy.redaction.rules.sentence_words import IN_SENTENCES
+from server.hooks.policy.redaction.rules.windows import windows
 from server.hooks.policy.redaction.spans import Span
 
 ANCHORS: Final = tuple(
@@ -16,15 +17,18 @@ _RUN: Final = re.compile(
     rf"(?<![\w-]){_NUMBER}[a-z]{{3,8}}(?:(?:[ \t]{{0,12}}\r?\n[ \t]{{0,8}}|[ \t\u3000]{{1,12}}|, ?){_NUMBER}[a-z]{{3,8}}(?![\w'-])){{11,30}}"
 )
 _WORD: Final = re.compile(r"[a-z]+")
+_WITHIN: Final = 1000
+"""Characters from a word for a wallet."""
 _COUNTS: Final = (12, 15, 18, 21, 24)
 """BIP-39: so many words."""
 
 
 def word_list_spans(page: Page) -> Iterator[Span]:
-    if page.held.isdisjoint(ANCHORS):
-        return
-    for run in _RUN.finditer(page.text):
-        for words in _between_sentences(page.text, run):
+    text = page.text
+    places = sorted(at for word in page.held.intersection(ANCHORS) for at in page.occurrences(word))
+    stretches = windows(text, places, before=_WITHIN, behind=_WITHIN)
+    for run in (run for start, end in stretches for run in _RUN.finditer(text, start, end)):
+        for words in _between_sentences(text, run):
             if len(words) in _COUNTS and len({word[0] for word in words}) * 10 > len(words) * 9:
                 yield Span(_start(run, words[0]), words[-1].end(), "seed_phrase")
 
