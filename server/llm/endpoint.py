@@ -3,6 +3,7 @@
 import ipaddress
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
@@ -33,20 +34,20 @@ class Endpoint:
     keepalive_s: float = 90
     """How long an idle connection is kept for the next call; 0 = one connection a call."""
 
-    @property
+    @cached_property
     def host(self) -> str:
         return urlsplit(self.base_url).netloc.rpartition("@")[2]
 
-    @property
+    @cached_property
     def is_openai(self) -> bool:
         return urlsplit(self.base_url).hostname == "api.openai.com"
 
-    @property
+    @cached_property
     def location(self) -> Literal["local", "cloud"]:
         """Local: this machine or a private network, so that what is said stays in the house."""
         return "local" if _is_private(urlsplit(self.base_url).hostname or "") else "cloud"
 
-    @property
+    @cached_property
     def is_loopback(self) -> bool:
         return _is_loopback(urlsplit(self.base_url).hostname or "")
 
