@@ -5,6 +5,7 @@ import contextlib
 import os
 import re
 import sys
+import tempfile
 import urllib.error
 import urllib.request
 from collections.abc import AsyncIterator, Mapping
@@ -54,23 +55,25 @@ async def running(*arguments: str, environ: Mapping[str, str] | None = None) -> 
 async def parley(
     model_url: str, *, skills_dir: Path | None = None, environ: Mapping[str, str] | None = None
 ) -> AsyncIterator[Running]:
-    """The server, ready to answer, with the given model behind it."""
-    settings = {
-        "OPENAI_BASE_URL": model_url,
-        "OPENAI_API_KEY": "none",
-        "OPENAI_MODEL": "time-teller",
-        "PARLEY_LOG__LEVEL": "warning",
-        "PARLEY_LIMITS__CONNECTIONS": "5000",
-        "PARLEY_SPEECH__STT__PROVIDER": "none",
-        "PARLEY_SPEECH__TTS__PROVIDER": "none",
-        **({"PARLEY_SKILLS__DIR": str(skills_dir)} if skills_dir else {}),
-        **(environ or {}),
-    }
-    async with running("-m", "server", "--port", "0", environ=settings) as server:
-        async with asyncio.timeout(START_LIMIT_S):
-            while not await asyncio.to_thread(_is_ready, server.url):  # noqa: ASYNC110 - another process's state
-                await asyncio.sleep(0.1)
-        yield server
+    """The server, ready to answer, with the given model behind it and nothing kept from one run to the next."""
+    with tempfile.TemporaryDirectory() as folder:
+        settings = {
+            "OPENAI_BASE_URL": model_url,
+            "OPENAI_API_KEY": "none",
+            "OPENAI_MODEL": "time-teller",
+            "PARLEY_DATA__DIR": folder,
+            "PARLEY_LOG__LEVEL": "warning",
+            "PARLEY_LIMITS__CONNECTIONS": "5000",
+            "PARLEY_SPEECH__STT__PROVIDER": "none",
+            "PARLEY_SPEECH__TTS__PROVIDER": "none",
+            **({"PARLEY_SKILLS__DIR": str(skills_dir)} if skills_dir else {}),
+            **(environ or {}),
+        }
+        async with running("-m", "server", "--port", "0", environ=settings) as server:
+            async with asyncio.timeout(START_LIMIT_S):
+                while not await asyncio.to_thread(_is_ready, server.url):  # noqa: ASYNC110 - another process's state
+                    await asyncio.sleep(0.1)
+            yield server
 
 
 async def _listening_on(stdout: asyncio.StreamReader, name: str) -> str:

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import tempfile
 import time
 from collections import defaultdict
 from contextlib import aclosing
@@ -66,22 +65,20 @@ async def measure(*, is_quick: bool) -> list[Figure]:
     later: list[float] = []
     stages: dict[str, list[float]] = defaultdict(list)
     embedded = dict.fromkeys(("OPENAI_BASE_URL", "OPENAI_API_KEY", "OPENAI_MODEL"), "")
-    with tempfile.TemporaryDirectory() as folder:
-        environ = {
-            **embedded,
-            "PARLEY_DATA__DIR": folder,
-            "PARLEY_SPEECH__STT__PROVIDER": "embedded",
-            "PARLEY_SPEECH__TTS__PROVIDER": "embedded",
-        }
-        async with parley("", environ=environ) as server:
-            for start in range(0, len(spoken), TURNS_EACH):
-                for number, (took_ms, metrics) in enumerate(
-                    await _converse(server.url, spoken[start : start + TURNS_EACH])
-                ):
-                    (later if number else first).append(took_ms)
-                    for stage in STAGES if number else ():
-                        if metrics[stage] is not None:
-                            stages[stage].append(metrics[stage])
+    environ = {
+        **embedded,
+        "PARLEY_SPEECH__STT__PROVIDER": "embedded",
+        "PARLEY_SPEECH__TTS__PROVIDER": "embedded",
+    }
+    async with parley("", environ=environ) as server:
+        for start in range(0, len(spoken), TURNS_EACH):
+            for number, (took_ms, metrics) in enumerate(
+                await _converse(server.url, spoken[start : start + TURNS_EACH])
+            ):
+                (later if number else first).append(took_ms)
+                for stage in STAGES if number else ():
+                    if metrics[stage] is not None:
+                        stages[stage].append(metrics[stage])
     return [
         figure("voice to voice, first turn of a conversation", "ms", first),
         figure("voice to voice, later turns", "ms", later, goal_p50=1200),
