@@ -235,6 +235,8 @@ def _rows(tokens: list[Token], words: list[str]) -> str | None:
         return reason
     if _deletes(words) and _MANY.search(" ".join(text for _, text in tokens[:_MAX_CLAUSE])):
         return "deletes many rows"
+    if words[0] == "delete" and _BY_A_GROUP.search(" ".join(text for _, text in tokens[:_MAX_CLAUSE])):
+        return "deletes many rows"
     if words[0] == "update" and _ALL_BUT.search(" ".join(text for _, text in tokens[:_MAX_CLAUSE])):
         return "changes many rows"
     texts = ["", *(text for _, text in tokens), ""]
@@ -298,6 +300,11 @@ _RULING: Final = ("admin", "administrator", "owner", "root", "superuser", "super
 _MANY: Final = re.compile(
     r" (?:using|join) | where .*(?:[<>]|! =| in \( ?select|\bbetween\b|\blike\b|\bnot in\b| or |\bis (?:not )?null\b|\bexists\b|\bregexp\b|\brlike\b| ~ )"
 )
+_BY_A_GROUP: Final = re.compile(
+    r" where (?:\w+ \. )?(?:type|status|state|category|kind|country|region|department|dept|role|active|enabled|deleted|archived|year|month|is_\w+|has_\w+) = \S+ (?:;|$)|"
+    r" where (?:\w+ \. )?(?:type|status|state|category|kind|country|region|department|dept|role|active|enabled|deleted|archived|year|month|is_\w+|has_\w+) = \S+$"
+)
+"""A column that many rows share."""
 _ALL_BUT: Final = re.compile(r" where (?:\w+|\"\w+\") (?:< >|! =) |\bwhere (?:not \w+ =|\w+ not (?:in|like)\b)")
 _NO_VERB_BEHIND: Final = ("on", ".", "for", "for_", "key", "after", "before", "or")
 _WHERE: Final = ("word", "where")

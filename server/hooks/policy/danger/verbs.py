@@ -18,13 +18,13 @@ EXPOSING: Final = (
     "attach-user-policy attach-role-policy put-user-policy add-user-to-group create-login-profile update-login-profile "
     "modify-db-instance modify-instance-attribute set-iam-policy add-iam-policy-binding make-public chmod acl iam "
     "clusterrolebinding rolebinding set-visibility allow-all assign-role role-assignment update-assume-role-policy "
-    "add-permission share-snapshot modify-snapshot-attribute modify-image-attribute run-instances purchase-reserved-instances-offering "
+    "add-permission share-snapshot modify-snapshot-attribute modify-image-attribute run-instances purchase-reserved-instances-offering setacl "
     "request-spot-fleet create-keys print-access-token get-secret-value get-login-password get-session-token dump-secrets"
 ).split()
 CHANGING: Final = frozenset(
     "update modify put change set replace restore create add attach associate authorize import migrate resize scale grant send "
     "publish invoke upgrade apply patch edit rename move transfer assign reserve purchase buy register allocate request accept "
-    "approve promote switch renew install submit execute call trigger enable start run reset link adopt sync upsert mv rb mb "
+    "approve promote switch renew install submit write setacl execute call trigger enable start run reset link adopt sync upsert mv rb mb "
     "up deallocate maintenance ssh launch provision convert swap fork share invite charge refund pay enroll wipe lock".split()
 )
 """Of a cloud: what costs, or changes what others use."""

@@ -13,6 +13,9 @@ _COPIERS: Final = frozenset(
     "scp rsync sftp rclone croc wormhole magic-wormhole ftp nc ncat netcat curlftpfs gh aws gsutil mail mailx mutt".split()
 )
 _WHOLE_HOMES: Final = frozenset("/ ~ ~/ $HOME $HOME/ /home /home/ /root /root/ /etc /etc/".split())
+_CONFIDENTIAL: Final = re.compile(
+    r"(?i:contracts?|payroll|salar(?:y|ies)|patients?|medical|confidential|vertraulich|personalakt\w*|gehalt\w*|mandant\w*|befunde?|passports?|tax(?:es)?|steuer\w*|nda|kunden\w*)(?:[/._-]|\Z)"
+)
 _SOCKETS: Final = frozenset("nc ncat netcat telnet socat openssl".split())
 _ASKING_NAMES: Final = frozenset("ping dig nslookup host".split())
 _ASKED_OUTSIDE: Final = DOWNLOADERS | _ASKING_NAMES
@@ -32,7 +35,8 @@ def by_sender(step: Step) -> str | None:
     if name in DOWNLOADERS:
         return http_client(name, rest, step.feeders)
     if name in _COPIERS and (
-        any(is_private(word) or word in _WHOLE_HOMES for word in rest) or any(map(is_private_reader, step.feeders))
+        any(is_private(word) or word in _WHOLE_HOMES or _CONFIDENTIAL.search(word) for word in rest)
+        or any(map(is_private_reader, step.feeders))
     ):
         return "sends away what is private"
     if name in _SOCKETS and (step.feeders or any(redirect.sign == "<" for redirect in step.command.redirects)):

@@ -17,6 +17,10 @@ from server.hooks.policy.danger.verbs import (
 )
 
 _LOOKED_AT: Final = LOOKING | {"download"}
+_THINGS_LOOKED_AT: Final = frozenset(
+    "images logs log events history stats template templates version dashboard output outputs graph read".split()
+)
+"""Of a service: things, and what is done to them stands behind."""
 _NOUNS_TOO: Final = frozenset(
     "restore backup release deploy build run change update transfer request order purchase set lock install patch share".split()
 )
@@ -36,6 +40,8 @@ def judge_verbs(rest: list[str]) -> str | None:
         parts = re.split(r"[-:_./]", word.lower())
         if word.lower() in EXPOSING or word.lower().endswith(("-iam-policy", "-iam-policy-binding")):
             return "gives access away"
+        if word in _THINGS_LOOKED_AT and not DESTRUCTIVE.isdisjoint(plain[at + 1 :]):
+            continue
         if parts[0] in LOOKING or word.lower() in LOOKING:
             return _flags(rest)
         if word in ("run", "exec"):
@@ -66,6 +72,10 @@ def judge_cloud(rest: list[str]) -> str | None:
         return reason
     for word in plain:
         parts = [part.lower() for part in _PARTS.findall(word)]
+        if word in _THINGS_LOOKED_AT and not DESTRUCTIVE.isdisjoint(plain):
+            continue
+        while len(parts) > 1 and parts[0] in ("admin", "batch"):
+            del parts[0]
         if not parts or parts[0] in LOOKING:
             return None
         if word in _NOUNS_TOO and any(other in LOOKING for other in plain):

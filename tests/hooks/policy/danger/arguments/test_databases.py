@@ -7,6 +7,15 @@ from server.hooks.policy.danger.calls import judge_call
 Call = tuple[str, dict[str, Any]]
 
 ASKED: list[Call] = [
+    ("execute_sql", {"sql": "DELETE FROM orders WHERE status = 'cancelled'"}),
+    ("execute_sql", {"sql": "DELETE f FROM facts f LEFT JOIN c ON c.id = f.c WHERE c.id IS NOT NULL"}),
+    ("execute_sql", {"sql": "WITH gone AS (DELETE FROM a WHERE d < now() RETURNING id) SELECT count(*) FROM gone"}),
+    ("execute_sql", {"sql": "CREATE FUNCTION f() RETURNS void AS $$ BEGIN DELETE FROM a; END; $$ LANGUAGE plpgsql"}),
+    ("oracle_execute", {"plsql": "BEGIN EXECUTE IMMEDIATE 'DROP TABLE '||t; END;"}),
+    ("execute_sql", {"sql": "UPDATE staff SET active = 0 WHERE dept <> 'board'"}),
+    ("execute_sql", {"sql": "ALTER WAREHOUSE w SET WAREHOUSE_SIZE = '4X-LARGE'"}),
+    ("redis", {"lua": "for _,k in ipairs(redis.call('keys','c:*')) do redis.call('unlink',k) end"}),
+    ("mongodb_aggregate", {"pipeline": [{"$match": {"a": 1}}, {"$out": "orders"}]}),
     ("execute_sql", {"sql": "DROP TABLE users"}),
     ("execute_sql", {"sql": "drop table if exists a, b"}),
     ("execute_sql", {"sql": "DROP DATABASE shop"}),

@@ -91,6 +91,14 @@ deletes or changes data:
     celery|rq|sidekiqctl|faktory|temporal|tctl|zbctl|beanstalkd-cli purge|empty|terminate|kill|cancel|stop|shutdown|reset|delete
 sends messages to machines:
     mosquitto_pub|mqttx -t|pub
+changes a database:
+    bcp in
+    influx -execute|--execute ~*[Dd][Rr][Oo][Pp]*|*[Dd][Ee][Ll]*
+    cypher-shell|gremlin.sh|arangosh ~*[Dd][Ee][Ll][Ee][Tt][Ee]*|*[Dd][Rr][Oo][Pp]*
+changes a directory:
+    ldapdelete|ldapmodify|ldapadd|ldapmodrdn|ldappasswd !-n|-VV
+    realm|adcli leave|delete-computer|delete-user
+    net ads|rpc leave|delete|user
 takes tables away:
     dotnet ef database|migrations drop|remove
 """

@@ -69,6 +69,11 @@ takes a site down:
     apachectl|apache2ctl|httpd|haproxy|caddy|traefik stop|graceful-stop|-k
 changes accounts:
     kcadm|kcadm.sh delete|create|update|set-password|add-roles|remove-roles
+shows or gives away credentials:
+    az storage|cosmosdb|redis|servicebus|eventhubs|iot|search|cognitiveservices|batch|functionapp|webapp|acr keys|credential|credentials|
+        connection-string|list-connection-strings|authorization-rule|token|publishing list|show|list-publishing-credentials|renew
+    aws s3 presign
+    aws s3 website
 prints many copies:
     lp|lpr -n|-# ~[3-9][0-9]|[0-9][0-9][0-9]|[0-9][0-9][0-9][0-9]
 stops services:

@@ -53,6 +53,27 @@ erases traces:
     unset ~HISTFILE|HISTSIZE|HISTFILESIZE
     export|declare|set ~HISTSIZE=0|HISTFILESIZE=0|HISTFILE=*
     keyctl purge|clear|revoke|unlink
+cuts the network:
+    networkctl down|delete|reconfigure
+    sshuttle -r|--remote
+drops mail:
+    postsuper -d|-h|-r
+    exim|exim4 -Mrm|-Mf|-Mg|-Mt
+    postfix|varnishadm|squid flush|stop|abort|ban|ban.url|-k
+changes a site:
+    a2dissite|a2ensite|a2dismod|a2enmod|a2disconf
+    haproxy -sf|-st
+shows or gives away credentials:
+    sops -d|--decrypt|decrypt|exec-env
+    ansible-vault decrypt|view|rekey
+changes volumes:
+    lvcreate|pvmove|pvresize
+    zfs|btrfs|zpool set|balance|device|replace|recv|receive|inherit|upgrade
+    qemu-nbd -d|--disconnect
+    swapoff|umount -a|-l|-f
+    swapoff ~/dev/*
+changes a machine:
+    vboxmanage|VBoxManage snapshot restore|delete
 changes the kernel:
     sysctl -w|--write|-p|--load
     sysctl ~*.*=*
