@@ -23,12 +23,16 @@ _ODD: Final = re.compile(
 _UNIT: Final = re.compile(
     r" ?(?:[€$£%°¥₽]|(?:k?g|k?m|cm|mm|ml|l|min|mins|minutes?|minuten|sec|secs?|seconds?|uhr|h|hrs?|hours?|std|stunden|tage|days?|"
     r"digits?|zeichen|characters?|chars|stellen|eur|euros?|usd|gbp|chf|kč|zł|kr|mb|gb|kb|px|bit|bits|ms|am|pm|x|"
-    r"円|元|位|年|月|日|分|р|руб|cifre|cifras|chiffres|was|were|returned|means|layers|errors?)(?![^\W\d]))",
+    r"円|元|位|年|月|日|分|р|руб|cifre|cifras|chiffres|lines?|zeilen|rows?|items?|bytes?|files?|times|tokens?|requests?|users?|points?|punkte|was|were|returned|means|layers|errors?)(?![^\W\d]))",
     re.IGNORECASE,
 )
 _BEHIND: Final = re.compile(r"\w|[(\[]|[*•]|[.,:/-]\d|[@/\\=]|\.\w")
 _BEFORE: Final = re.compile(
     r"(?:[\w.@/\\+§=$€£-]|\d[,:.]|\b(?:rfc|pep|iso|ieee|din|noqa:|http|port|line|page|zeile|seite|utf|pos|u|0x) ?|(?:nr|no|n°|№|tel|ref|art)\.? ?|[#] )\Z",
+    re.IGNORECASE,
+)
+_BARGAIN: Final = re.compile(
+    r"[^\n]{0,32}(?:%|\boff\b|discount|rabatt|descuento|réduction|remise|sconto|desconto|korting|free shipping|versandkosten)",
     re.IGNORECASE,
 )
 _YEAR: Final = re.compile(r"(?:19|20)\d\d\Z")
@@ -59,6 +63,8 @@ def is_code(text: str, start: int, end: int, *, is_sure: bool) -> bool:
     ):
         return False
     if not value.isalnum() and value.replace(" ", "").replace("-", "") in "0123456789":
+        return False
+    if _BARGAIN.match(text, end):
         return False
     if is_sure:
         return True

@@ -46,7 +46,7 @@ FOREIGN_LOCKS: Final = tuple(
     "金庫 ロッカー 玄関 ドア 門 도어락 현관 금고 자물쇠 잠금 门禁 保险箱 保險箱 大门 门锁 باب خزنة דלת לובי שער כספת אזעקה πόρτα συναγερμ κλειδαρι θυροτηλέφωνο χρηματοκιβώτιο".split()
 )
 OPEN_NOTHING: Final = frozenset(
-    "abort airport aktions ape area artikel ascii bank bar barcode barras barres bic branch building by byte campaign catalog cause char character civil "
+    "invoice rechnung booking buchung order bestell bestellung reservation reservierung ticket case vorgang model modell part batch lot charge test block abort airport aktions ape area artikel ascii bank bar barcode barras barres bic branch building by byte campaign catalog cause char character civil "
     "class clean client cliente close closing color colour cost couleur country coupon course cpt curl currency customer dead debug department diagnostic "
     "dial dialling discount dress dtc ean err! errno erro error errore event example exit fail failure farb fault fehler fiscal fiscale gutschein hs hsn "
     "http iata icao icd isbn iso key kunde kunden lang language legacy locale location machine message morse naf naics native npm op open ora our penal per "

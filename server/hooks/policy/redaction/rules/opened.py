@@ -42,7 +42,7 @@ _LED: Final = re.compile(
     rf"(?:[:：→=,+/|(（]|\.{{3,}}|\s{{3,}}|(?<!\w)(?:{_VERBS}|code|kode?|pin)(?!\w))\s{{0,8}}{_OPEN}\Z", re.IGNORECASE
 )
 _STOP: Final = re.compile(r"(?<![ .]\w)(?<![ .]\w\w)(?<![ .]\w\w\w)(?<!\.)[.!?](?=\s)|[。！？\x00]|;\s|\n|\\n")
-_COMPUTED: Final = re.compile(r"[=!<>]=|[={}]|=>|\(\)|\w\(|[\[;]|</?\w{9}")
+_COMPUTED: Final = re.compile(r"[=!<>]=|[={}]|=>|\(\)|\w\(|[\[;]|\breturn\b|\(self|</?\w{9}")
 _OF_A_PLACE: Final = re.compile(r" (?:for|of|für|von) [A-Z][\w-]+ (?:is|ist|was|war) ")
 _NOT_NEAR: Final = re.compile(r"\A[\"']|[\d={}<>|]|[\"'][,:]")
 _ALONE: Final = re.compile(
@@ -68,6 +68,8 @@ ANCHORS: Final = (*CODE_ENDS, *CODES, *FOREIGN_CODES, *LOCK_ENDS, *LOCKS, *FOREI
 _CODE_WORDS: Final = frozenset((*CODE_ENDS, *CODES))
 _LOCK_WORDS: Final = frozenset((*LOCK_ENDS, *LOCKS))
 _NOTHING: Final = " :：=→\t*\"'”)-–"
+_SHORTEST: Final = 3
+"""Digits of a lock; behind the bare word for a code they are a status."""
 _LOOK: Final = 110
 _FAR: Final = 260
 _NEAR: Final = 44
@@ -155,6 +157,8 @@ def _behind_code(text: str, end: int, last: int) -> Iterator[Span]:
         is_told = _DIRECT.match(gap) is not None or _TOLD.search(gap) is not None
         if _COMPUTED.search(gap) or _OF_A_PLACE.fullmatch(gap):
             return
+        if len(found[0]) == _SHORTEST and found[0].isdigit():
+            continue
         is_near = start - end <= _NEAR and not _NOT_NEAR.search(gap)
         if (is_told or (is_near and is_plain(found[0]))) and is_code(text, start, found.end(), is_sure=is_told):
             yield Span(start, found.end(), "code")
