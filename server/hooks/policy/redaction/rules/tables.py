@@ -1,33 +1,44 @@
 """Tables with a column of secrets: Markdown, CSV, TSV, and what SQL inserts into one."""
 
 import re
-from collections.abc import Generator, Iterator, Sequence
-from typing import Final
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
 
 from server.hooks.policy.redaction.chosen import is_chosen
-from server.hooks.policy.redaction.key_names import strength_of
+from server.hooks.policy.redaction.key_names import Strength, strength_of
 from server.hooks.policy.redaction.page import Page
-from server.hooks.policy.redaction.plausible import is_plausible
+from server.hooks.policy.redaction.plausible import is_plausible, is_word
 from server.hooks.policy.redaction.rules.names import Name
+from server.hooks.policy.redaction.rules.password_looks import looks_chosen
 from server.hooks.policy.redaction.spans import Span
 
-_CELL: Final = re.compile(r"[\w .\-/]{0,40}")
-
-
+_TITLE: Final = re.compile(r"[^\n={}<>$\\\[\]]{0,40}")
+_PLAIN_TITLE: Final = re.compile(r"[\w .\-/]{0,40}")
+_FIELD_OF: Final = {
+    sign: re.compile(
+        rf"(?:^|(?<={re.escape(sign)}))(?:[ ]*\"(?P<q>(?:[^\"\n]|\"\")*)\"[ ]*|(?P<b>[^{re.escape(sign)}\n]*))(?={re.escape(sign)}|$)"
+    )
+    for sign in "|\t,;"
+}
 _MOST_ROWS: Final = 5000
 _LONGEST_HEADER: Final = 400
-_PARTS_CELLS: Final = frozenset("|\t,;\r\n")
+_LONGEST_ROW: Final = 4000
+_RULERS: Final = frozenset("|-+: =─│┼━")
+_TITLES: Final = ("password", "strong", "code")
+
+
+class _Header(NamedTuple):
+    sign: str
+    columns: Mapping[int, Strength]
+    """Which of them are secret."""
+    cells: int
 
 
 def table_spans(page: Page, names: Sequence[Name]) -> Iterator[Span]:
     text = page.text
     done = 0
     for name in names:
-        if (
-            name.start < done
-            or name.strength == "weak"
-            or text[name.end : name.end + 4].lstrip(" \"'")[:1] not in _PARTS_CELLS
-        ):
+        if name.start < done or name.strength == "weak":
             continue
         start = text.rfind("\n", 0, name.start) + 1
         end = text.find("\n", name.end)
@@ -37,54 +48,70 @@ def table_spans(page: Page, names: Sequence[Name]) -> Iterator[Span]:
             done = yield from _rows(text, end + 1, header)
 
 
-def _rows(text: str, at: int, header: tuple[str, list[int], int]) -> Generator[Span, None, int]:
+def _header(line: str) -> _Header | None:
+    """Code is none: `login(user, password);`"""
+    for sign in "|\t,;":
+        if sign not in line or (sign in ",;" and ("(" in line or ": " in line)):
+            continue
+        titles = [_plain(cell) for cell in line.split(sign)]
+        if sum(bool(title) for title in titles) < 2 or not all(
+            (_PLAIN_TITLE if sign == "," else _TITLE).fullmatch(title) for title in titles
+        ):
+            continue
+        strengths = {at: strength_of(title.partition(" (")[0]) for at, title in enumerate(titles)}
+        columns = {at: strength for at, strength in strengths.items() if strength in _TITLES and strength}
+        if columns:
+            return _Header(sign, columns, len(titles))
+    return None
+
+
+def _rows(text: str, at: int, header: _Header) -> Generator[Span, None, int]:
     """The lines below a header, as long as they have as many cells; gives where they end."""
-    sign, columns, count = header
     for _ in range(_MOST_ROWS):
         end = text.find("\n", at)
-        line = text[at : end if end >= 0 else len(text)]
-        if line.count(sign) + 1 == count and line.strip():
-            yield from _cells(line.split(sign), columns, at)
-        elif not line or not set(line.strip()) <= set("|-+: ="):
+        line = text[at : end if end >= 0 else len(text)].rstrip("\r")
+        if set(line) <= _RULERS:
+            if not line:
+                break
+        elif (cells := _cells(line, header)) is None:
             break
+        else:
+            yield from _secrets(cells, header, at)
         if end < 0:
             break
         at = end + 1
     return at
 
 
-def _header(line: str) -> tuple[str, list[int], int] | None:
-    if "(" in line or "=" in line:
-        return None  # code
-    for sign in ("|", "\t", ",", ";"):
-        if sign not in line:
-            continue
-        cells = line.split(sign)
-        if sum(not cell.isspace() and cell != "" for cell in cells) < 2 or not all(
-            _CELL.fullmatch(cell.strip().strip("\"'")) for cell in cells
-        ):
-            continue
-        columns = [
-            i
-            for i, cell in enumerate(cells)
-            if strength_of(cell.strip().strip("\"'")) in ("password", "strong", "code")
-        ]
-        if columns:
-            return sign, columns, len(cells)
-    return None
+def _cells(line: str, header: _Header) -> list[tuple[int, str]] | None:
+    """Where each cell begins, and what stands in it; none if this is no row of the table."""
+    if header.sign not in line or len(line) > _LONGEST_ROW:
+        return None
+    cells = [
+        (field.start("q"), field["q"]) if field["q"] is not None else (field.start("b"), field["b"])
+        for field in _FIELD_OF[header.sign].finditer(line)
+    ]
+    return cells if len(cells) == header.cells else None
 
 
-def _cells(cells: list[str], columns: list[int], at: int) -> Iterator[Span]:
-    starts = [at]
-    for cell in cells:
-        starts.append(starts[-1] + len(cell) + 1)
-    for column in columns:
-        cell = cells[column]
-        value = cell.strip().strip("\"'")
-        is_one = is_plausible(value, is_quoted=False) or (not value.isalpha() and is_chosen(value, is_quoted=True))
-        if is_one or (value.isdigit() and 4 <= len(value) <= 8):
-            start = starts[column] + cell.index(value)
+def _secrets(cells: Sequence[tuple[int, str]], header: _Header, at: int) -> Iterator[Span]:
+    for column, strength in header.columns.items():
+        start, cell = cells[column]
+        value = _plain(cell)
+        if _is_secret(value, strength):
+            start += at + cell.index(value)
             yield Span(start, start + len(value), "table")
+
+
+def _is_secret(value: str, strength: Strength) -> bool:
+    is_number = value.isdigit() and 4 <= len(value) <= 10
+    has_looks = strength == "password" and (looks_chosen(value) >= 2 or (" " not in value and is_word(value)))
+    is_one = has_looks or (not value.isalpha() and is_chosen(value, is_quoted=True))
+    return is_number or is_one or is_plausible(value, is_quoted=False)
+
+
+def _plain(cell: str) -> str:
+    return cell.strip().strip("\"'`*").strip()
 
 
 ANCHORS: Final = ("insert into",)

@@ -1,4 +1,4 @@
-"""Lists of codes and words, spoken digits, answers, keys."""
+"""Lists of codes and words, spoken digits, answers, keys, tables."""
 
 import pytest
 
@@ -21,6 +21,10 @@ SECRET = [
     # keys
     ("Ihr Wahlschlüssel: hQ7m-Rt2x-V9kd", "hQ7m-Rt2x-V9kd"),
     ("Wi-Fi（2階）　暗号化キー 8d21f4e07b39a", "8d21f4e07b39a"),
+    # tables
+    ('"Utente"\t"Parola d\'ordine"\n"anna"\t"ecceAgnusDei3"', "ecceAgnusDei3"),
+    ("| Was | Passwort (neu) | seit |\n|---|---|---|\n| Box | 83105527 | 2023 |", "83105527"),
+    ('name,login,password\n"Bank, neu",anna,Xq82-lemon', "Xq82-lemon"),
 ]
 HARMLESS = [
     "error codes 100001, 100002, 100003",
@@ -29,9 +33,11 @@ HARMLESS = [
     "The code has one, two, three, four parts",
     "Das Codewort für die Abholung vereinbaren Sie bitte mit der Gruppenleitung.",
     "EDDSA-Schlüssel: siehe Seite 12",
+    "| Dienst | Passwort |\n|---|---|\n| Mail | see label underneath |",
+    '["first_token", "first token"],\n["first_sentence", "first sentence"],',
 ]
 NEAR_MISSES = [
-    "backup codes abc-def-1 ", "codes 123456 ", "wallet abandon ", "first pet: ", "code one two three ", "Schlüssel a ",
+    "backup codes abc-def-1 ", "codes 123456 ", "wallet abandon ", "first pet: ", "code one two three ", "Schlüssel a ", "| password | a |\n", 'password,a\n"',
 ]  # fmt: skip
 
 
