@@ -40,4 +40,8 @@ KEYS: Final[tuple[Form, ...]] = (
     ("wifi_password", "WIFI:", r"WIFI:[^\n]{0,200}?\bP:(?P<s>(?:[^;\\\n]|\\.){4,64});", is_value),
     ("twitch_token", "oauth:", r"oauth:(?P<s>[a-z0-9]{30})(?![a-z0-9])", always),
     ("tsig_key", "hmac-", r"hmac-\w{3,6}:[\w.-]{1,64}:(?P<s>[A-Za-z0-9+/]{16,256}={0,2})", always),
+    ("configcat_key", "configcat-sdk-1/", r"configcat-sdk-1/[\w-]{22}/[\w-]{22}", always),
+    ("maxmind_key", "_mmk", r"_mmk(?!\w)", always),
+    ("deepl_key", ":fx", r":fx(?!\w)", always),
+    ("azure_devops_token", "AZDO", r"AZDO[A-Za-z0-9]{4,5}(?!\w)", always),
 )  # fmt: skip

@@ -172,6 +172,35 @@ anyscale_key          esecret_                      [a-z0-9]{20,}               
 brave_key             BSA                           [\\w-]{27}(?![\\w-])                           api.search.brave.com
 browserbase_key       bb_live_|bb_test_             [\\w-]{20,}                                    docs.browserbase.com
 bitrise_token         sec_                          [\\w-]{40,}                                    devcenter.bitrise.io
+adobe_secret          p8e-                          [a-z0-9]{32}(?![a-z0-9])                       developer.adobe.com
+clickhouse_key        4b1d                          [A-Za-z0-9]{38}(?![\\w])                       clickhouse.com/docs
+gitlab_runner         GR1348941                     [\\w-]{20}                                     docs.gitlab.com, runners
+grafana_key           eyJrIjoi                      [A-Za-z0-9]{50,}={0,2}                         grafana.com/docs, keys before 9
+harness_token         pat.|sat.                     [\\w-]{22}\\.[a-f0-9]{24}\\.[\\w-]{20}         developer.harness.io
+intra42_secret        s-s4t2ud-|s-s4t2af-           [a-f0-9]{64}                                   api.intra.42.fr
+newrelic_key          NRJS-                         [a-f0-9]{19}                                   docs.newrelic.com
+octopus_key           API-                          [A-Z0-9]{26,}(?![A-Za-z0-9])                   octopus.com/docs
+scalingo_token        tk-us-                        [\\w-]{48}                                     doc.scalingo.com
+together_key          tgp_v1_                       [\\w-]{40,}                                    docs.together.ai
+helicone_key          sk-helicone-                  [a-z0-9-]{14,}                                 docs.helicone.ai
+wandb_key             wandb_v1_                     \\w{40,}                                       docs.wandb.ai
+polar_token           polar_oat_|polar_pat_         \\w{30,}                                       docs.polar.sh
+clickup_token         pk_                           \\d{5,10}_[A-Z0-9]{32}                         developer.clickup.com
+jsr_token             jsrp_                         [A-Za-z0-9]{30,}                               jsr.io/docs
+netbird_token         nbp_                          [A-Za-z0-9]{30,}                               docs.netbird.io
+segment_token         sgp_                          [A-Za-z0-9]{64}                                segment.com/docs
+growthbook_key        secret_admin_|secret_readonly_ \\w{20,}                                       docs.growthbook.io
+infisical_token       st.                           [a-f0-9]{24}\\.[a-f0-9]{32}\\.[a-f0-9]{32}     infisical.com/docs
+dashlane_key          dls_                          \\w{30,}                                       dashlane.com/help
+facebook_token        EAACEdEose0cBA                [A-Za-z0-9]{20,}                               developers.facebook.com
+aiven_password        AVNS_                         [\\w-]{18,}                                    aiven.io/docs
+cockroach_key         CCDB1_                        [A-Za-z0-9]{20,}_[A-Za-z0-9]{30,}              cockroachlabs.com/docs
+aikido_token          AIK_                          \\w{30,}                                       help.aikido.dev
+persona_key           persona_production_|persona_sandbox_ [a-f0-9-]{36}                                  docs.withpersona.com
+porkbun_key           pk1_|sk1_                     [a-f0-9]{64}                                   porkbun.com/api
+dnsimple_token        dnsimple_a_|dnsimple_u_       [A-Za-z0-9]{24,}                               developer.dnsimple.com
+healthchecks_key      hcw_|hcr_                     [A-Za-z0-9]{24,}                               healthchecks.io/docs
+dropbox_token         sl.u.                         [\\w-]{60,}                                    dropbox.com/developers
 swarm_unlock_key      SWMKEY-1-                     [A-Za-z0-9+/]{40,}                             docs.docker.com, swarm mode
 cloudflare_tunnel     eyJhIjoi                      [\\w-]{60,}=*                                   developers.cloudflare.com, tunnels
 phoenix_token         SFMyNTY.                      [\\w-]{10,}\\.[\\w-]{20,}                         hexdocs.pm, Phoenix.Token
