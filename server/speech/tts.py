@@ -1,7 +1,7 @@
 """From words to sound: the protocol and its providers."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, field
 from typing import Final, Protocol
@@ -9,6 +9,7 @@ from typing import Final, Protocol
 from server.config import SpeechProvider
 from server.errors import SpeechTimeout, SpeechUnavailable
 from server.openai_client import Refused, Unreachable, pieces_of
+from server.speech.pcm_reader import RAW_RATE, PcmReader
 from server.speech.speech_endpoint import EndpointEngine, SpeechEndpoint, speech_endpoint
 from server.speech.worker import Worker, command_of
 from server.wire.frames import SpeechPart
@@ -22,9 +23,12 @@ MAX_CHUNK_BYTES: Final = 16_384
 MAX_TEXT_CHARS: Final = 4000
 """A longer text is refused; sentences are far shorter."""
 
-_OPENAI_RATE: Final = 24_000  # of response_format pcm
-_WAV_HEADER_BYTES: Final = 44
-_MAX_WAV_HEADER_BYTES: Final = 4096
+_MAX_KIND_CHARS: Final = 60
+_SOUND_TYPES: Final = frozenset(
+    "application/octet-stream binary/octet-stream audio/pcm audio/x-pcm audio/l16 audio/x-l16 audio/raw audio/x-raw "
+    "audio/wav audio/x-wav audio/wave audio/x-pn-wav audio/vnd.wave".split()
+)
+"""As what servers send PCM or WAV; many name no type at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,19 +136,23 @@ class OpenAISynthesizer(EndpointEngine):
 
     @property
     def sample_rate(self) -> int | None:
-        return _OPENAI_RATE
+        return RAW_RATE
 
     async def synthesize(self, text: str, *, language: str | None = None) -> AsyncGenerator[SoundChunk, None]:
         _check(text)
         if not any(character.isalnum() for character in text):
             return
-        reader = PcmReader()
+        reader, has_sound = PcmReader(), False
         async with AsyncExitStack() as stack:
             pieces = await self._open(stack, text)
             while (data := await self._read(pieces)) is not None:
-                for chunk in reader.feed(data):
+                for chunk in _chunks(reader.feed(data), reader.sample_rate):
+                    has_sound = True
                     yield chunk
-        if not reader.has_sound:
+        for chunk in _chunks(reader.finish(), reader.sample_rate):
+            has_sound = True
+            yield chunk
+        if not has_sound:
             raise SpeechUnavailable(f"{self._endpoint.host} sent no sound: check speech.tts.model and speech.tts.voice")
 
     async def _open(self, stack: AsyncExitStack, text: str) -> AsyncGenerator[bytes, None]:
@@ -160,10 +168,10 @@ class OpenAISynthesizer(EndpointEngine):
         except (Refused, Unreachable, TimeoutError) as error:
             raise self._endpoint.error(error) from error
         kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if kind.startswith("text/") or kind == "application/json" or kind in ("audio/mpeg", "audio/ogg", "audio/opus"):
+        if kind and kind not in _SOUND_TYPES:
             raise SpeechUnavailable(
-                f"{self._endpoint.host} sent {kind} where PCM was asked for: "
-                "check that speech.tts.base_url is an OpenAI-compatible speech server"
+                f"{self._endpoint.host} sent {kind[:_MAX_KIND_CHARS]} where PCM was asked for: check that "
+                "speech.tts.base_url is an OpenAI-compatible speech server that answers in PCM or WAV"
             )
         return await stack.enter_async_context(aclosing(pieces_of(response)))
 
@@ -175,45 +183,6 @@ class OpenAISynthesizer(EndpointEngine):
             raise SpeechTimeout(f"{self._endpoint.host} stopped in mid-sentence") from error
         except Unreachable as error:
             raise self._endpoint.error(error) from error
-
-
-class PcmReader:
-    """Bytes as the network cuts them → chunks of whole samples; a WAV header in front tells its rate. Pure."""
-
-    def __init__(self) -> None:
-        self._rest = b""
-        self._rate: int | None = None
-        self.has_sound = False
-
-    def feed(self, data: bytes) -> list[SoundChunk]:
-        self._rest += data
-        if self._rate is None and not self._begin():
-            return []
-        assert self._rate is not None
-        whole = len(self._rest) - len(self._rest) % 2
-        sound, self._rest = self._rest[:whole], self._rest[whole:]
-        self.has_sound = self.has_sound or bool(sound)
-        return [SoundChunk(sound[at : at + MAX_CHUNK_BYTES], self._rate) for at in range(0, whole, MAX_CHUNK_BYTES)]
-
-    def _begin(self) -> bool:
-        """Tell a header from sound; False: too little has come."""
-        if len(self._rest) < 4:
-            return False
-        if not self._rest.startswith(b"RIFF"):
-            self._rate = _OPENAI_RATE
-            return True
-        if len(self._rest) < _WAV_HEADER_BYTES:
-            return False
-        data_at = self._rest.find(b"data")
-        if data_at < 0 or len(self._rest) < data_at + 8:
-            if len(self._rest) > _MAX_WAV_HEADER_BYTES:
-                raise SpeechUnavailable("the speech server sent a WAV without sound")
-            return False
-        self._rate = int.from_bytes(self._rest[24:28], "little")
-        if not 8_000 <= self._rate <= 192_000:
-            raise SpeechUnavailable(f"the speech server sent a WAV of {self._rate} samples a second")
-        self._rest = self._rest[data_at + 8 :]
-        return True
 
 
 def synthesizer_of(
@@ -228,6 +197,12 @@ def synthesizer_of(
         case "embedded":
             voice = ["--voice", config.voice] if config.voice else []
             return EmbeddedSynthesizer(Worker("the voice", command_of("tts", *voice), on_change=on_change))
+
+
+def _chunks(pcm: bytes, sample_rate: int | None) -> Iterator[SoundChunk]:
+    for at in range(0, len(pcm), MAX_CHUNK_BYTES):
+        assert sample_rate is not None, "sound has one"
+        yield SoundChunk(pcm[at : at + MAX_CHUNK_BYTES], sample_rate)
 
 
 def _check(text: str) -> None:

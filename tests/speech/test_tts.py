@@ -9,13 +9,11 @@ import pytest
 from server.config import SpeechProvider
 from server.errors import SpeechError, SpeechTimeout, SpeechUnavailable
 from server.speech.speech_endpoint import speech_endpoint
-from server.speech.stt import wav_of
 from server.speech.tts import (
     MAX_CHUNK_BYTES,
     MAX_TEXT_CHARS,
     EmbeddedSynthesizer,
     OpenAISynthesizer,
-    PcmReader,
     SoundChunk,
     Synthesizer,
     synthesizer_of,
@@ -34,38 +32,6 @@ async def sound_of(made: Synthesizer, text: str = "Hello.") -> list[SoundChunk]:
         return [chunk async for chunk in chunks]
 
 
-def read(pieces: list[bytes]) -> tuple[bytes, set[int]]:
-    reader = PcmReader()
-    chunks = [chunk for piece in pieces for chunk in reader.feed(piece)]
-    assert all(len(chunk.pcm) % 2 == 0 and 0 < len(chunk.pcm) <= MAX_CHUNK_BYTES for chunk in chunks)
-    return b"".join(chunk.pcm for chunk in chunks), {chunk.sample_rate for chunk in chunks}
-
-
-def test_samples_are_kept_whole_however_the_network_cuts_them() -> None:
-    sound = bytes(range(2, 252)) * 200
-
-    for size in (1, 3, 7, 4096, 50_000):
-        assert read([sound[at : at + size] for at in range(0, len(sound), size)]) == (sound, {24_000})
-
-
-def test_a_wav_instead_of_pcm_tells_its_own_rate() -> None:
-    sound = bytes(range(200)) * 3
-    wav = wav_of(sound, 22_050)
-
-    for size in (1, 5, 44, 10_000):
-        assert read([wav[at : at + size] for at in range(0, len(wav), size)]) == (sound, {22_050})
-
-
-@pytest.mark.parametrize(
-    "wav",
-    [wav_of(b"\0\0", 22_050)[:24] + bytes(4) + wav_of(b"\0\0")[28:], b"RIFF" + bytes(5000)],
-    ids=["rate 0", "no data"],
-)
-def test_a_wav_that_cannot_be_played_is_an_error(wav: bytes) -> None:
-    with pytest.raises(SpeechUnavailable, match="the speech server sent a WAV"):
-        PcmReader().feed(wav)
-
-
 async def test_an_openai_endpoint_streams_its_sound() -> None:
     async with speech_server(pieces=[b"\1\0" * 50, b"\2", b"\0\3\0"]) as server:
         made = synthesizer(server)
@@ -76,6 +42,24 @@ async def test_an_openai_endpoint_streams_its_sound() -> None:
     [request] = server.requests
     assert (request["input"], request["model"], request["voice"]) == ("Hello.", "tts-1", "nova")
     assert request["response_format"] == "pcm"
+
+
+@pytest.mark.parametrize("content_type", ["audio/pcm", "audio/L16; rate=24000; channels=1", "audio/x-wav", ""])
+async def test_servers_may_name_their_sound_as_they_like(content_type: str) -> None:
+    async with speech_server(pieces=[b"\1\0" * 9], content_type=content_type) as server:
+        made = synthesizer(server)
+        assert [chunk.pcm for chunk in await sound_of(made)] == [b"\1\0" * 9]
+        await made.aclose()
+
+
+async def test_a_long_piece_is_cut_into_messages() -> None:
+    async with speech_server(pieces=[bytes(3 * MAX_CHUNK_BYTES)]) as server:
+        made = synthesizer(server)
+        chunks = await sound_of(made)
+        await made.aclose()
+
+    assert sum(len(chunk.pcm) for chunk in chunks) == 3 * MAX_CHUNK_BYTES
+    assert all(len(chunk.pcm) <= MAX_CHUNK_BYTES for chunk in chunks)
 
 
 async def test_the_first_sound_comes_before_the_last_is_made() -> None:
@@ -113,6 +97,9 @@ async def test_a_cancelled_synthesis_is_given_up_at_the_endpoint() -> None:
         ({"pieces": []}, SpeechUnavailable, "no sound"),
         ({"content_type": "text/html"}, SpeechUnavailable, "text/html"),
         ({"content_type": "audio/mpeg"}, SpeechUnavailable, "audio/mpeg"),
+        ({"content_type": "application/problem+json"}, SpeechUnavailable, "problem"),
+        ({"pieces": [b"ID3\4", bytes(500)]}, SpeechUnavailable, "MP3"),
+        ({"pieces": [b'{"error":', b'"?"}']}, SpeechUnavailable, "text"),
     ],
 )
 async def test_trouble_is_an_error_that_names_the_cure(

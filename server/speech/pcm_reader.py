@@ -1,0 +1,195 @@
+"""What a speech server sends → samples: PCM16 as it is, a WAV unpacked, and everything else refused. Pure."""
+
+import codecs
+import sys
+from collections.abc import Mapping
+from typing import Final
+
+from server.errors import SpeechUnavailable
+
+RAW_RATE: Final = 24_000
+"""Samples a second of OpenAI's `response_format: pcm`."""
+
+_MIN_RATE: Final = 8_000
+_MAX_RATE: Final = 192_000
+_CURE: Final = "set it to answer in PCM or WAV of 16 bits, mono"
+_MAGIC: Final[Mapping[bytes, str]] = {
+    b"ID3": "MP3",
+    b"fLaC": "FLAC",
+    b"OggS": "Ogg",
+    b"FORM": "AIFF",
+    b"caff": "CAF",
+    b".snd": "an AU file",
+    b"\x1aE\xdf\xa3": "WebM",
+    b"RIFX": "a big-endian WAV",
+    b"RF64": "an RF64 WAV",
+}
+_HEAD_BYTES: Final = 8  # to where a magic or the head of a frame ends
+_TEXT_BYTES: Final = 64  # of sound hold bytes that no text has
+_MP3_KBITS: Final = {  # ISO 11172-3 2.4.2.3 and ISO 13818-3, by the index in the header, layer III
+    1: (0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 0),
+    2: (0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160, 0),
+}
+_MP3_RATES: Final = {3: (44_100, 48_000, 32_000), 2: (22_050, 24_000, 16_000), 0: (11_025, 12_000, 8_000)}
+_UNKNOWN_SIZES: Final = (0, 0xFFFF_FFFF)  # what streams write, who cannot know
+_WAVE_FORMAT_PCM: Final = 1
+_WAVE_FORMAT_EXTENSIBLE: Final = 0xFFFE  # the format proper is the head of its GUID, at byte 24
+_MAX_FORMAT_BYTES: Final = 256
+
+
+class PcmReader:
+    """Bytes as the network cuts them → whole samples. `sample_rate` is known from the first of them on.
+
+    What is no WAV and shows no other format at its head is PCM16, little-endian, mono, RAW_RATE a second. A head is
+    withheld until it tells: 8 bytes of sound, up to 64 of text, two frames of MP3 or AAC.
+    """
+
+    def __init__(self) -> None:
+        self.sample_rate: int | None = None
+        self._rest = bytearray()
+        self._is_wav: bool | None = None  # None: the head does not tell yet
+        self._left = 0  # bytes of the WAV's open chunk
+        self._is_sound = False  # it is its `data` chunk
+
+    def feed(self, data: bytes) -> bytes:
+        """The samples that are now whole. Raises SpeechUnavailable for what is no PCM16 mono."""
+        self._rest += data
+        return self._read(is_end=False)
+
+    def finish(self) -> bytes:
+        """Nothing follows: what was withheld. Raises as `feed`."""
+        return self._read(is_end=True)
+
+    def _read(self, *, is_end: bool) -> bytes:
+        if self._is_wav is None:
+            self._is_wav = _begins_wav(self._rest, is_end=is_end)
+        if self._is_wav is None:
+            return b""
+        if self._is_wav:
+            return self._unpacked()
+        self.sample_rate = RAW_RATE
+        return self._taken(len(self._rest) - len(self._rest) % 2)
+
+    def _taken(self, size: int) -> bytes:
+        taken = bytes(self._rest[:size])
+        del self._rest[:size]
+        return taken
+
+    def _unpacked(self) -> bytes:
+        sound = b""
+        while self._left or self._open_chunk():
+            size = min(self._left, len(self._rest))
+            if size < self._left and self._is_sound:
+                size -= size % 2
+            if self._left and not size:
+                break
+            self._left -= size
+            taken = self._taken(size)
+            if self._is_sound:
+                sound += taken[: size - size % 2]
+        return sound
+
+    def _open_chunk(self) -> bool:
+        """Read the head of the next chunk; False: too little has come. Another RIFF may follow the first."""
+        if len(self._rest) < 8:
+            return False
+        name, size = bytes(self._rest[:4]), int.from_bytes(self._rest[4:8], "little")
+        self._is_sound = name == b"data"
+        match name:
+            case b"RIFF":
+                if len(self._rest) < 12:
+                    return False
+                if self._rest[8:12] != b"WAVE":
+                    raise _refusal("a RIFF file that is no WAV")
+                del self._rest[:12]
+            case b"fmt ":
+                if not 16 <= size <= _MAX_FORMAT_BYTES:
+                    raise _refusal("a WAV with a broken head")
+                if len(self._rest) < 8 + size:
+                    return False
+                self._read_format(self._rest[8 : 8 + size])
+                del self._rest[: 8 + size + size % 2]
+            case b"data":
+                if self.sample_rate is None:
+                    raise _refusal("a WAV that does not tell its format")
+                self._left = sys.maxsize if size in _UNKNOWN_SIZES else size
+                del self._rest[:8]
+            case _:
+                self._left = size + size % 2
+                del self._rest[:8]
+        return True
+
+    def _read_format(self, head: bytearray) -> None:
+        kind, channels, rate = (int.from_bytes(head[at:to], "little") for at, to in ((0, 2), (2, 4), (4, 8)))
+        bits = int.from_bytes(head[14:16], "little")
+        if kind == _WAVE_FORMAT_EXTENSIBLE:
+            kind = int.from_bytes(head[24:26], "little")
+        if kind != _WAVE_FORMAT_PCM:
+            raise _refusal(f"a WAV whose samples are no integers (format {kind})")
+        if (channels, bits) != (1, 16):
+            raise _refusal(f"a WAV of {bits} bits and {channels} channel{'s' * (channels != 1)}")
+        if not _MIN_RATE <= rate <= _MAX_RATE or self.sample_rate not in (None, rate):
+            raise _refusal(f"a WAV of {rate} samples a second")
+        self.sample_rate = rate
+
+
+def _begins_wav(head: bytearray, *, is_end: bool) -> bool | None:
+    """False: sound as it is. None: more must come to tell. Raises for another format."""
+    if len(head) < _HEAD_BYTES and not is_end:
+        return None
+    if head.startswith(b"RIFF"):
+        return True
+    for magic, name in _MAGIC.items():
+        if head.startswith(magic):
+            raise _refusal(name)
+    if head[4:8] == b"ftyp":
+        raise _refusal("MP4")
+    if head and _is_text(head[:_TEXT_BYTES]):
+        if len(head) < _TEXT_BYTES and not is_end:
+            return None
+        raise _refusal("text (JSON, HTML or an error)")
+    return None if _has_frames(head, is_end=is_end) is None else False
+
+
+def _is_text(head: bytearray) -> bool:
+    try:
+        text = codecs.getincrementaldecoder("utf-8-sig")().decode(bytes(head))
+    except UnicodeDecodeError:
+        return False
+    return all(character.isprintable() or character in "\t\r\n" for character in text)
+
+
+def _has_frames(head: bytearray, *, is_end: bool) -> bool | None:
+    """False: no MP3 or AAC. None: the second frame must come to tell. Raises for two frames, or an only one.
+
+    A sample may look like the head of a frame, but not a second one just where the first frame ends.
+    """
+    size = _frame_bytes(head)
+    if size is None:
+        return False
+    if len(head) < size + _HEAD_BYTES:
+        if not is_end:
+            return None
+    elif _frame_bytes(head[size:]) is None:
+        return False
+    raise _refusal("AAC" if head[1] & 0b110 == 0 else "MP3")
+
+
+def _frame_bytes(head: bytearray) -> int | None:
+    """Of the frame of MP3 or ADTS that begins here; None: none does."""
+    if len(head) < _HEAD_BYTES or head[0] != 0xFF or head[1] & 0xE0 != 0xE0:
+        return None
+    version, layer = head[1] >> 3 & 3, head[1] >> 1 & 3
+    if layer == 0:  # ADTS, ISO 13818-7 6.2
+        size = (head[3] & 3) << 11 | head[4] << 3 | head[5] >> 5
+        return size if head[1] & 0xF0 == 0xF0 and head[2] >> 2 & 15 < 13 and size > 7 else None
+    rate_index = head[2] >> 2 & 3
+    kbits = _MP3_KBITS[1 if version == 3 else 2][head[2] >> 4]
+    if layer != 1 or version == 1 or rate_index == 3 or not kbits:
+        return None
+    octets = 144 if version == 3 else 72  # 1152 or 576 samples, 8 bits a byte
+    return octets * kbits * 1000 // _MP3_RATES[version][rate_index] + (head[2] >> 1 & 1)
+
+
+def _refusal(what: str) -> SpeechUnavailable:
+    return SpeechUnavailable(f"the speech server sent {what}: {_CURE}")
