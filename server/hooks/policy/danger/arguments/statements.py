@@ -10,7 +10,7 @@ def _any(*shapes: str) -> re.Pattern[str]:
 
 _ENDING: Final = _any(
     # English
-    r"\b(?:i|we) (?:hereby |am |are |would like to |wish to )?(?:quit|resign|cancel\w*|terminat\w+|withdraw\w*|revoke|give (?:you )?(?:\w+ )?notice|giving (?:you )?(?:\w+ )?notice|object to|renounce|decline the|reject the|accept (?:the|your) (?:offer|settlement|terms|contract|quote|job))\b",
+    r"\b(?:i|we) (?:hereby |am |are |would like to |wish to )?(?:quit\b(?! \w+ing\b)(?=\W|$)(?= (?:my|the|this) (?:job|position|company|team|role|firm)|[.,!;]|\s*$| as\b| effective| with)|resign|cancel\w*|terminat\w+|withdraw\w*|revoke|give (?:you )?(?:\w+ )?notice|giving (?:you )?(?:\w+ )?notice|object to|renounce|decline the|reject the|accept (?:the|your) (?:offer|settlement|terms|contract|quote|job))\b",
     r"\b(?:notice of (?:termination|cancellation|resignation)|resignation letter|my resignation|letter of resignation|you(?:'re| are) fired|we are (?:bankrupt|letting you go)|your (?:employment|contract) (?:is|ends|will be) terminat\w+|stop all deliveries)\b",
     r"\b(?:we|i) (?:hereby )?(?:confirm|place|commit to|agree to) (?:the |our |an? |your )?(?:binding |firm )?(?:order|purchase|booking|contract|sale|price|offer)\b",
     r"\b(?:this is (?:a )?(?:binding|legally binding)|signed contract attached|please (?:charge|debit|transfer|wire|pay))\b",
@@ -32,7 +32,7 @@ _OWNING_UP: Final = _any(
 )
 _CODES: Final = _any(
     r"\b(?:password|passwort|kennwort|passcode|2fa|one-time code|the code is|verification code|pin is|iban|credit card|mot de passe|contraseña|senha|wachtwoord|hasło|пароль|密码|暗証|パスワード|비밀번호|seed phrase|private key|api[ _-]?key|recovery phrase)\b",
-    r"\b(?:code|pin|tan|código|codigo|codice|kod|kód|clave|cvc|cvv|код|пин)\b[^\n]{0,60}?\b\d[\d -]{2,7}\b",
+    r"\b(?:code(?! ?(?:review|base|freeze|style|line|snippet|change|owner))|pin|tan|código|codigo|codice|kod|kód|clave|cvc|cvv|код|пин)\b[^\n]{0,60}?(?<!PR )(?<!#)(?<!issue )\b\d[\d -]{2,7}\b",
     r"(?:验证码|密码|暗証番号|認証コード|인증번호|口令)\D{0,20}\d{3,8}",
     r"\bsk-[\w-]{10,}|\bghp_\w{10,}|\bAKIA\w{12,}|-----BEGIN",
 )

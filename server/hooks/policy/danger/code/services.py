@@ -61,7 +61,7 @@ def _judge(chain: str) -> str | None:
 
 def _by_method(method: str, about: set[str], length: int) -> str | None:
     words = _words(method)
-    if not words or method in _OWN or words[:1] in _READING:
+    if not words or method in _OWN or method.istitle() or words[:1] in _READING:
         return None
     if words[0] in _VERBS or (len(words) > 1 and not _VERBS.isdisjoint(words)):
         return judge_name(method) or "changes what a service keeps"
