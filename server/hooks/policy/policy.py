@@ -1,6 +1,5 @@
 """Layer 3: what the operator and the user decided about tool calls, at work in a turn."""
 
-import json
 import logging
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -14,7 +13,7 @@ from server.hooks.policy.handlers.audit_log import AuditLogHandler, AuditSink
 from server.hooks.policy.handlers.custom import CustomHandler, load_custom
 from server.hooks.policy.handlers.security_scan import WITHHELD, SecurityScan, conceal, scan_text
 from server.hooks.policy.kinds import BUILTIN_KINDS
-from server.hooks.policy.stages import HandlerFailed, Stages, check_stages
+from server.hooks.policy.stages import HandlerFailed, Stages, Stand, check_stages
 from server.hooks.policy.types import HookAction, HookContext, HookType
 from server.hooks.types import AskHuman, Invocation, Permission, ToolOutcome, TurnFacts
 
@@ -125,7 +124,7 @@ class TurnPolicy:
                 text = result.message or f"The policy of this server ({stand.name}) does not allow this call."
                 await self._note(call, auditors, index, "denied", stand.name, result.action, text, result.approval)
                 return _denied(call, text)
-            if result.action is HookAction.MODIFY and result.modified_args is not None:
+            if result.action is HookAction.MODIFY:
                 call = replace(call, arguments=result.modified_args)
                 await self._note(call, auditors, index, "modified", stand.name, result.action, "", result.approval)
                 if result.approval is not None:
@@ -157,7 +156,7 @@ class TurnPolicy:
                     logger.error("the call %s is missing in the audit log: %s", call.id, error)  # noqa: TRY400  # the text says all
         return outcome
 
-    async def _change(self, stand: Any, call: Invocation, outcome: ToolOutcome, phase: HookType) -> ToolOutcome:
+    async def _change(self, stand: Stand, call: Invocation, outcome: ToolOutcome, phase: HookType) -> ToolOutcome:
         try:
             result = await stand.call(await self._context(call, phase, outcome))
         except HandlerFailed as error:
@@ -165,9 +164,7 @@ class TurnPolicy:
             return outcome
         if result is None or result.action is not HookAction.MODIFY_RESULT:
             return outcome
-        given = result.modified_result
-        text = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False, default=str)
-        return replace(outcome, content=text)
+        return replace(outcome, content=result.modified_result)
 
     async def _scan(self, call: Invocation, outcome: ToolOutcome) -> tuple[ToolOutcome, dict[str, int] | None]:
         """What the model reads and what the user is shown; each scanned once, whatever number of scans is wanted.

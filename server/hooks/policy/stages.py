@@ -11,6 +11,7 @@ import msgspec
 
 from server import config
 from server.errors import PolicyError
+from server.hooks.policy.answers import AnswerInvalid, checked
 from server.hooks.policy.document import STAGES, HandlerKind, PolicyDocument, check_document
 from server.hooks.policy.filter import CallFilter
 from server.hooks.policy.handlers.audit_log import AuditLogHandler, AuditSettings, AuditSink
@@ -46,15 +47,16 @@ class Stand:
         if method is None:
             return None
         try:
-            result = await (_answer(method, ctx) if self.limit_s is None else self._in_time(method, ctx, self.limit_s))
+            answer = await (_answer(method, ctx) if self.limit_s is None else self._in_time(method, ctx, self.limit_s))
+            return checked(answer, ctx.phase)
         except HandlerFailed:
             raise
+        except AnswerInvalid as error:
+            logger.warning("the policy handler %s %s", self.name, error)
+            raise HandlerFailed(f"{self.name} {error}") from error
         except Exception as error:  # the boundary to a handler's code
             logger.warning("the policy handler %s failed at %s", self.name, ctx.phase.value, exc_info=True)
             raise HandlerFailed(f"{self.name} failed: {type(error).__name__}") from error
-        if result is not None and not isinstance(result, HookResult):
-            raise HandlerFailed(f"{self.name} gave {type(result).__name__}; a HookResult or None is wanted")
-        return result
 
     async def _in_time(self, method: _Method, ctx: HookContext, limit_s: float) -> object:
         limit = asyncio.timeout(limit_s)

@@ -17,6 +17,7 @@ class HookType(Enum):
 class HookAction(Enum):
     ALLOW = "allow"
     DENY = "deny"
+    """pre_tool_use."""
     MODIFY = "modify"
     """pre_tool_use: with these arguments instead."""
     MODIFY_RESULT = "modify_result"
@@ -48,10 +49,14 @@ class HookContext:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HookResult:
+    """An action that its stage does not know, or a value of another type or without its action, counts as a failure."""
+
     action: HookAction
     message: str | None = None
     modified_args: dict[str, Any] | None = None
+    """JSON, with MODIFY."""
     modified_result: Any = None
+    """With MODIFY_RESULT: a text, or what JSON can be made of; never None."""
     approval: AnsweredBy | None = None
     """How the human answered who was asked."""
     counts: dict[str, int] = field(default_factory=dict)

@@ -51,7 +51,7 @@ class Documents:
 
 
 def book_of(tree: dict[str, Any], sink: Sink, **hooks: Any) -> PolicyBook:
-    return PolicyBook(Documents(document_of(tree)), sink, Hooks(custom_dir=CUSTOM, **hooks))
+    return PolicyBook(Documents(document_of(tree)), sink, Hooks(**{"custom_dir": CUSTOM} | hooks))
 
 
 def policy_of(tree: dict[str, Any], sink: Sink | None = None, ask: AskHuman | None = None, **hooks: Any) -> TurnPolicy:
