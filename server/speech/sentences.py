@@ -11,7 +11,14 @@ from typing import Final
 MAX_SENTENCE_CHARS: Final = 600
 """A longer run without a stop is cut, at white space if there is some in its second half."""
 
-_DECISIVE: Final = "。！？…\n"  # end a sentence whatever follows
+_TERMINALS: Final = (  # of living scripts, from Unicode's Sentence_Terminal; ． (U+FF0E) stands behind numbers of lists
+    "。！？｡﹖﹗‼‽⁇⁈⁉"
+    "।॥۔؟։"  # Devanagari and its relatives, Urdu, Arabic, Armenian
+    "܀܁܂߹።፧፨"  # Syriac, N'Ko, Ethiopic
+    "။។៕།༎᠃᠉"  # Burmese, Khmer, Tibetan, Mongolian
+    "᙮᥄᥅᪨᪩᪪᪫᭚᭛᭞᭟᰻᰼᱾᱿꓿꘎꘏꛳꛷꣎꣏꤯꧈꧉꩝꩞꩟꫰꫱꯫"
+)
+_DECISIVE: Final = _TERMINALS + "…\n"  # end a sentence whatever follows
 _STOPS: Final = frozenset(_DECISIVE + ".!?")
 _SLICE_CHARS: Final = 4096  # of a delta at once: each cut copies what is left of it
 _CLOSERS: Final = frozenset("\"'”’)]}»«」』）】》*_`~")  # belong to the sentence that they close
@@ -28,8 +35,8 @@ _ABBREVIATIONS: Final = frozenset(
 )
 _BEFORE_NUMBERS: Final = frozenset("no nos p pp vol sec ch art eq max min".split())
 """Words as well: abbreviations only when a digit follows."""
-_CLAUSE_STOPS: Final = frozenset(",;:–—")  # end a clause before white space
-_WIDE_CLAUSE_STOPS: Final = frozenset("，、；：")  # whatever follows
+_CLAUSE_STOPS: Final = frozenset(",;:–—،؛՝፣፤፥")  # end a clause before white space
+_WIDE_CLAUSE_STOPS: Final = frozenset("，、；：､၊")  # whatever follows
 _MIN_CLAUSE_WORDS: Final = 4
 _MIN_WIDE_CLAUSE_CHARS: Final = 6
 

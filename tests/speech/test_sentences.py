@@ -58,7 +58,7 @@ TABLE = [
     for subject, lines in CASES.items()
     for line in lines.strip("\n").split("\n")
 ]
-STOPS_AND_CLOSERS = re.compile(r"""[.!?。！？…"'”’)\]}»«」』）】》*_`~]+|.""", re.DOTALL)
+STOPS_AND_CLOSERS = re.compile(r"""[.!?。！？…।॥۔؟።"'”’)\]}»«」』）】》*_`~]+|.""", re.DOTALL)
 
 
 def test_the_table_is_large_enough() -> None:
@@ -104,6 +104,9 @@ def test_nor_on_the_size_of_the_pieces_of_a_reply(case: Any, sizes: list[int]) -
         ("好，我们出去走走。", "好，我们出去走走。"),
         ("東京はとても大きい、そして楽しい。", "東京はとても大きい、"),
         ("```\nfor a in one, two, three, four, five:\n```", "```"),
+        ("في الحقيقة هذا سؤال جيد، وسوف أجيب عنه.", "في الحقيقة هذا سؤال جيد،"),
+        ("یہ ایک بہت اچھا سوال ہے؛ سنیے۔", "یہ ایک بہت اچھا سوال ہے؛"),
+        ("မင်္ဂလာပါခင်ဗျာ၊ နေကောင်းလား။", "မင်္ဂလာပါခင်ဗျာ၊"),
         ("No comma here. But, as you see, here there is.", "No comma here."),
     ],
 )
