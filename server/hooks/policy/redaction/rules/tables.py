@@ -20,6 +20,7 @@ _FIELD_OF: Final = {
     )
     for sign in "|\t,;"
 }
+_CALL: Final = re.compile(r"\w\(|\)[.:]")
 _MOST_ROWS: Final = 5000
 _LONGEST_HEADER: Final = 400
 _LONGEST_ROW: Final = 4000
@@ -105,6 +106,8 @@ def _secrets(cells: Sequence[tuple[int, str]], header: _Header, at: int) -> Iter
 
 def _is_secret(value: str, strength: Strength) -> bool:
     is_number = value.isdigit() and 4 <= len(value) <= 10
+    if strength == "code" or _CALL.search(value):
+        return is_number
     has_looks = strength == "password" and (looks_chosen(value) >= 2 or (" " not in value and is_word(value)))
     is_one = has_looks or (not value.isalpha() and is_chosen(value, is_quoted=True))
     return is_number or is_one or is_plausible(value, is_quoted=False)
