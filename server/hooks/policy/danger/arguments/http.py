@@ -21,10 +21,13 @@ _WITH_METHOD: Final = re.compile(r"\s*(GET|HEAD|POST|PUT|PATCH|DELETE|PURGE)\s+(
 _TOLD: Final = re.compile(r"[?&]\w{1,40}=([A-Za-z0-9+/]{16,2000})")
 _VERBS_OF_HTTP: Final = frozenset("put patch".split())
 _ABOUT_REQUESTS: Final = frozenset((*_METHOD_KEYS, "body", "headers", "url"))
+_ABOUT_HTTP: Final = frozenset((*_METHOD_KEYS, *_URL_KEYS, *_BODY_KEYS, *_NESTED, "headers"))
 _POSTING: Final = frozenset("post webhook".split())
 
 
 def by_http(call: Call) -> str | None:
+    if _ABOUT_HTTP.isdisjoint(call.given):
+        return None
     given = _flat(call.given)
     method = _first_text(given, _METHOD_KEYS).upper()
     url = _first_text(given, _URL_KEYS)
