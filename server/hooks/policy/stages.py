@@ -11,6 +11,7 @@ import msgspec
 
 from server import config
 from server.errors import PolicyError
+from server.hooks.interception.members import is_cancelled
 from server.hooks.policy.answers import AnswerInvalid, checked
 from server.hooks.policy.document import STAGES, HandlerKind, PolicyDocument, check_document
 from server.hooks.policy.filter import CallFilter
@@ -54,7 +55,11 @@ class Stand:
         except AnswerInvalid as error:
             logger.warning("the policy handler %s %s", self.name, error)
             raise HandlerFailed(f"{self.name} {error}") from error
-        except Exception as error:  # the boundary to a handler's code
+        except BaseException as error:  # the boundary to a handler's code, a slip of which may be sys.exit()
+            if isinstance(error, KeyboardInterrupt | GeneratorExit):
+                raise
+            if isinstance(error, asyncio.CancelledError) and is_cancelled():
+                raise
             logger.warning("the policy handler %s failed at %s", self.name, ctx.phase.value, exc_info=True)
             raise HandlerFailed(f"{self.name} failed: {type(error).__name__}") from error
 
@@ -72,8 +77,15 @@ class Stand:
 
 
 async def _answer(method: _Method, ctx: HookContext) -> object:
-    answer = method(ctx) if iscoroutinefunction(method) else asyncio.to_thread(method, ctx)
+    answer = method(ctx) if iscoroutinefunction(method) else asyncio.to_thread(_run, method, ctx)
     return await answer
+
+
+def _run(method: _Method, ctx: HookContext) -> object:
+    try:
+        return method(ctx)
+    except StopIteration as error:  # no future can carry it: it would never be done
+        raise RuntimeError("StopIteration") from error
 
 
 class _Unhurried:
@@ -146,7 +158,7 @@ class Stages:
                     handler = SecurityScan(msgspec.convert(entry.config, ScanSettings))
                 case name:
                     handler = self._custom[name].build(dict(entry.config))
-        except Exception:  # the boundary to a handler's code, and to documents of other versions
+        except (Exception, SystemExit):  # the boundary to a handler's code, and to documents of other versions
             logger.warning(
                 "the policy handler %s cannot be set up: what it guards is refused", entry.type, exc_info=True
             )

@@ -1,16 +1,19 @@
 """Handlers of the operator's own in a turn's policy: whatever they do, a guard's slip lets nothing through, and a call
 that ran keeps its result."""
 
+import asyncio
+import logging
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from server.hooks.policy.policy import TurnPolicy
-from server.hooks.types import Invocation
-from tests.hooks.policy.test_policy import LS, Sink, denied, outcome, policy_of
+from server.hooks.types import Answer, Invocation, Question
+from tests.hooks.policy.test_policy import LS, Sink, book_of, denied, outcome, policy_of
 
-HEAD = "from server.hooks.policy.types import HookAction, HookResult\n"
+HEAD = "from server.hooks.policy.types import HookAction, HookResult\nfrom server.hooks.types import Question\n"
+QUESTION = "Question(tool=ctx.tool_name, arguments=ctx.arguments, message='', origin='mine')"
 
 
 def own(folder: Path, stage: str, code: str, *, sink: Sink | None = None, **more: Any) -> TurnPolicy:
@@ -68,3 +71,64 @@ async def test_changed_arguments_are_those_that_run(tmp_path: Path) -> None:
 
     assert isinstance(step, Invocation)
     assert step.arguments == {"command": "ls", "cwd": "/srv"}
+
+
+@pytest.mark.parametrize("kind", ["def", "async def"])
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        ("sys.exit('usage: mine FILE')", "SystemExit"),
+        ("raise asyncio.CancelledError", "CancelledError"),
+        ("raise type('Odd', (BaseException,), {})", "Odd"),
+        ("raise StopIteration", "RuntimeError"),
+    ],
+)
+async def test_whatever_a_handler_raises_ends_neither_server_nor_turn(
+    tmp_path: Path, kind: str, code: str, told: str
+) -> None:
+    method = f"{kind} pre_execute(ctx):\n    {code}\n{kind} post_execute(ctx):\n    {code}\n"
+    tree = {"post_tool_use": [{"type": "mine"}]}
+    policy = own(tmp_path, "pre_tool_use", f"import asyncio, sys\n{method}", tree=tree)
+    given = outcome()
+
+    assert f"mine failed: {told}" in denied(await policy.before(LS))
+    assert await policy.after(LS, given) is given
+
+
+async def test_a_turn_that_is_stopped_stops_its_handler(tmp_path: Path) -> None:
+    class Thinking:
+        def __init__(self) -> None:
+            self.is_asked = asyncio.Event()
+
+        async def ask(self, _question: Question) -> Answer:
+            self.is_asked.set()
+            await asyncio.Event().wait()
+            raise AssertionError("not reached")
+
+    human = Thinking()
+    code = f"async def pre_execute(ctx):\n    await ctx.ask.ask({QUESTION})\n"
+    turn = asyncio.create_task(own(tmp_path, "pre_tool_use", code, ask=human).before(LS))
+    await human.is_asked.wait()
+
+    turn.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await turn
+
+
+async def test_a_handler_that_cannot_be_built_refuses(tmp_path: Path) -> None:
+    code = "import sys\nclass Handler:\n    def __init__(self, config):\n        sys.exit(2)\n    def pre_execute(self, ctx): ...\n"
+
+    assert "could not be asked" in denied(await own(tmp_path, "pre_tool_use", code).before(LS))
+
+
+def test_a_file_that_ends_itself_when_it_is_loaded_is_left_out_and_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "script.py").write_text("import sys\ndef pre_execute(ctx): ...\nsys.exit(0)\n")
+
+    with caplog.at_level(logging.ERROR):
+        book = book_of({}, Sink(), custom_dir=tmp_path)
+
+    assert book.custom_kinds() == ()
+    assert "script.py" in caplog.text

@@ -60,7 +60,7 @@ def load_custom(folder: Path | None, *, taken: frozenset[str]) -> dict[str, Cust
             continue
         try:
             module = _load(path)
-        except Exception:  # the boundary to code that is not ours
+        except (Exception, SystemExit):  # the boundary to code that is not ours, scripts' sys.exit() among it
             logger.exception("the policy handler %s cannot be loaded", path)
             continue
         owner = getattr(module, "Handler", module)
