@@ -73,6 +73,8 @@ _FAILS: Final = re.compile(
     r"fail|invalid|unknown|error|denied|ungültig|gescheitert|fehl|[={}]|\bfrom\b|\bby\b|\bfor\b|\bid\b|\bnr\b|\.(?=\s)|MAC|\bIP\b",
     re.IGNORECASE,
 )
+_KEY_GOES_ON: Final = re.compile(r"\w+\"\s?:")
+"""`"NetworkAcl":`, where the cue is but the beginning of a key."""
 _MOST_PER_CUE: Final = 4
 
 
@@ -115,6 +117,8 @@ def login_spans(page: Page) -> Iterator[Span]:
 
 
 def _pair(text: str, at: int, shape: re.Pattern[str], least: int) -> Iterator[Span]:
+    if _KEY_GOES_ON.match(text, at):
+        return
     end = at
     for _ in range(_MOST_PER_CUE):
         match = shape.match(text, end, at + 110)
