@@ -107,13 +107,17 @@ def is_mixed(value: str, at_least: int) -> bool:
     return is_odd and any(letter.isalpha() for letter in value) and not is_placeholder(value)
 
 
+_NO_NOISE = frozenset(" []()|\\")
+"""Signs of a sentence, and of a pattern."""
+
+
 def _is_noise(value: str) -> bool:
     """As keys of devices are: digits, letters and many signs."""
     signs = {letter for letter in value if not letter.isalnum()} - set(" -_./:,")
     return (
         12 <= len(value) <= 128
         and len(signs) >= 3
-        and " " not in value
+        and _NO_NOISE.isdisjoint(value)
         and has_digit(value)
         and not is_placeholder(value)
     )
