@@ -17,6 +17,9 @@ _SPEAKER: Final = r"(?:<?[^\W\d_][\w .()'’-]{0,23}>? ?[:：] ?)?"
 _ASKED: Final = re.compile(
     rf"(?P<rest>[^\n\x00?？]{{0,50}})(?P<asked>[?？]{{0,3}})[^\n\x00]{{0,24}}\r?\n(?:[ \t>]{{0,12}}\r?\n)?[ \t]{{0,8}}(?P<prefix>(?:[>–—•*-] {{0,2}}){{0,4}}(?P<stamp>{_STAMP}){_SPEAKER}[\"'“„«`*]{{0,2}})(?P<s>{TOKEN}{{3,64}})"
 )
+_LOOK: Final = 78
+_STAMPED: Final = 26
+_MAY_BE_ASKED: Final = re.compile(r"[?？]|\n.{0,20}(?:\d:\d|\[)")
 _TIME: Final = re.compile(r"\d:\d\d|\[")
 _NETWORKS: Final = ("wifi", "wi-fi", "wlan", "와이파이", "internet")
 ANCHORS: Final = _NETWORKS
@@ -31,6 +34,9 @@ def answer_spans(page: Page, names: Sequence[Name]) -> Iterator[Span]:
     cues.update(code_cues(page))
     cues.update(at + len(word) for word in page.held.intersection(_NETWORKS) for at in page.occurrences(word))
     for end in sorted(cues):
+        line_ends = text.find("\n", end, end + _LOOK)
+        if line_ends < 0 or not _MAY_BE_ASKED.search(text, end, line_ends + _STAMPED):
+            continue
         found = _ASKED.match(text, end)
         if found is not None and (span := _told(text, found)) is not None:
             yield span

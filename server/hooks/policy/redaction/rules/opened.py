@@ -63,7 +63,7 @@ _SIGNED: Final = re.compile(r"[:：→](?: [\"'“„«]?)?\Z")
 _IS_LAST: Final = re.compile(r"[ \t]*(?:\(|\n|\\n|\Z|\0)")
 _WORD_BEFORE: Final = re.compile(r"([^\W\d_]+!?)[ _-]?\Z")
 _APART: Final = re.compile(r"\n[ \t\r>]*\n|[:：] *\r?\n|</\w+>")
-_SPELLED: Final = re.compile(r"(?<!\d )(?<!\d[.,] )(?<![\w.,:+/-])\d(?: \d){3,7}(?! ?\d)(?: ?[#*](?!\w))?")
+_SPELLED: Final = re.compile(r"\d(?<!\d \d)(?<!\d[.,] \d)(?<![\w.,:+/-]\d)(?: \d){3,7}(?! ?\d)(?: ?[#*](?!\w))?")
 ANCHORS: Final = (*CODE_ENDS, *CODES, *FOREIGN_CODES, *LOCK_ENDS, *LOCKS, *FOREIGN_LOCKS, *ENTERED, *FOREIGN_ENTERED)
 _CODE_WORDS: Final = frozenset((*CODE_ENDS, *CODES))
 _LOCK_WORDS: Final = frozenset((*LOCK_ENDS, *LOCKS))
@@ -169,10 +169,14 @@ def _on_its_own_line(text: str, end: int, last: int) -> Iterator[Span]:
     """`Here is the code you need:`, and it below, alone; also in a box or between tags."""
     last = min(last, end + _FAR)
     parted = text.find("\0", end, last)
-    for found in _ALONE.finditer(text, end, parted if parted >= 0 else last):
+    last = parted if parted >= 0 else last
+    apart = _APART.search(text, end, last)
+    if apart is None:
+        return
+    for found in _ALONE.finditer(text, apart.start(), last):
         if (
             is_plain(found["s"])
-            and _APART.search(text, end, found.start("s"))
+            and found.start("s") >= apart.end()
             and is_code(text, found.start("s"), found.end("s"), is_sure=False)
         ):
             yield Span(found.start("s"), found.end("s"), "code")

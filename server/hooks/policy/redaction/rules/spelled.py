@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from typing import Final
 
 from server.hooks.policy.redaction.page import Page
@@ -18,8 +19,11 @@ _OTHERS: Final = tuple(
 )
 """Digits, too, but also other words."""
 _APART: Final = frozenset((" ", ", ", ",", "-", ". ", ".. ", "... ", "… "))
+_IN_PROGRAMS: Final = frozenset(("zero", "one", "two"))
 _LEAST: Final = 4
 _FAR: Final = 600
+_NEAR: Final = 12
+"""Characters between two digits, where another may stand."""
 _LEAST_DIFFERENT: Final = 2
 """Telling words, before all are looked for."""
 _ABOUT: Final = re.compile(
@@ -30,11 +34,14 @@ _ABOUT: Final = re.compile(
 
 def spelled_spans(page: Page) -> Iterator[Span]:
     text = page.text
-    held = page.held.intersection(ANCHORS)
-    if len(held) < _LEAST_DIFFERENT:
+    held = {word for word in page.held.intersection(ANCHORS) if not word.isascii() or page.has_word(word)}
+    if len(held) < _LEAST_DIFFERENT or held <= _IN_PROGRAMS:
+        return
+    telling = sorted(_digits(page, held))
+    if not any(later[0] - earlier[1] <= _NEAR for earlier, later in pairwise(telling)):
         return
     run: list[tuple[int, int]] = []
-    for start, end in sorted(_digits(page, (*held, *_OTHERS))):
+    for start, end in sorted((*telling, *_digits(page, _OTHERS))):
         if run and text[run[-1][1] : start] not in _APART:
             yield from _span(text, run)
             run = []
@@ -45,6 +52,8 @@ def spelled_spans(page: Page) -> Iterator[Span]:
 def _digits(page: Page, words: Iterable[str]) -> Iterator[tuple[int, int]]:
     text = page.text
     for word in words:
+        if word.isascii() and not page.has_word(word):
+            continue
         for at in page.occurrences(word):
             end = at + len(word)
             if not (text[end : end + 1].isalnum() or (at and text[at - 1].isalnum())):
