@@ -1,14 +1,23 @@
 """`<voice>…</voice>` in a reply: only what it encloses is said, and the tags are never shown. Pure.
 
 Until a model reply holds its first tag everything is said; from then on only
-what is tagged. At most seven characters are withheld to tell a tag from text.
+what is tagged. An opening tag may have attributes, which mean nothing. In code,
+fenced or in backticks, a tag is text. What may become a tag is withheld, at most
+MAX_ATTRIBUTES_CHARS and a few.
 """
 
+import re
 from collections import deque
 from typing import Final
 
-_TAGS: Final = {"<voice>": True, "</voice>": False}
-_LONGEST: Final = max(map(len, _TAGS))
+MAX_ATTRIBUTES_CHARS: Final = 128
+
+_TAGS: Final = ("<voice>", "</voice>")
+_ATTRIBUTES: Final = rf"[ \t][^<>\n]{{0,{MAX_ATTRIBUTES_CHARS}}}"
+_TAG: Final = re.compile(rf"<(/?)voice({_ATTRIBUTES})?>", re.IGNORECASE)
+_BEGUN_TAG: Final = re.compile(rf"</?voice{_ATTRIBUTES}", re.IGNORECASE)
+_FENCE_HEAD: Final = re.compile(r" {0,3}(?:`*|~*)")
+_MAX_HEAD_CHARS: Final = 32
 
 
 class VoiceTags:
@@ -17,6 +26,8 @@ class VoiceTags:
     def __init__(self) -> None:
         self._held = ""
         self._is_voiced = True
+        self._is_open = False
+        self._code = _Code()  # of what was given out
         self._spans: deque[tuple[int, bool]] = deque()  # of what was given out and not yet asked about
 
     def feed(self, delta: str) -> str:
@@ -27,13 +38,14 @@ class VoiceTags:
         while at < len(text):
             bracket = text.find("<", at)
             at = self._take(text, at, len(text) if bracket < 0 else bracket, shown)
-            head = text[at : at + _LONGEST].lower()
-            tag = next((tag for tag in _TAGS if head.startswith(tag)), None)
+            if at == len(text):
+                break
+            tag = None if self._code.is_open else _tag(text, at)
             if tag is not None:
-                self._is_voiced = _TAGS[tag]
+                self._turn(is_closing=tag[1] == "/")
                 at += len(tag)
-            elif any(tag.startswith(head) for tag in _TAGS):
-                break  # the end of the text, which may go on as a tag
+            elif not self._code.is_open and _may_become_tag(text, at):
+                break
             else:
                 at = self._take(text, at, at + 1, shown)
         self._held = text[at:]
@@ -48,6 +60,8 @@ class VoiceTags:
     def begin_reply(self) -> None:
         """After `flush`: what follows is another reply, which is said until it holds a tag of its own."""
         self._is_voiced = True
+        self._is_open = False
+        self._code = _Code()
 
     def voiced(self, text: str) -> str | None:
         """Of the next slice of the text given out, what is to be said; None: all of it."""
@@ -63,11 +77,17 @@ class VoiceTags:
         spoken = "".join(said)
         return None if len(spoken) == len(text) else spoken
 
+    def _turn(self, *, is_closing: bool) -> None:
+        """A tag stood here. One that closes what was never opened changes nothing."""
+        if self._is_open or not is_closing:
+            self._is_voiced = self._is_open = not is_closing
+
     def _take(self, text: str, start: int, end: int, shown: list[str]) -> int:
         """That part is no tag; returns `end`."""
         if start < end:
             shown.append(text[start:end])
             self._note(text[start:end])
+            self._code.feed(text[start:end])
         return end
 
     def _note(self, text: str) -> None:
@@ -77,3 +97,60 @@ class VoiceTags:
         if self._spans and self._spans[-1][1] is self._is_voiced:
             length, _ = self._spans.pop()
         self._spans.append((length + len(text), self._is_voiced))
+
+
+class _Code:
+    """Whether what follows stands in code: in a fenced block, or between backticks on its line."""
+
+    def __init__(self) -> None:
+        self._fence: str | None = None  # what closes the block
+        self._head: str | None = ""  # of a line that may yet open or close a block; None: it does not, or has
+        self._is_fence_line = False
+        self._ticks = 0  # that close the code on this line
+        self._run = 0  # backticks in a row at the very end
+
+    @property
+    def is_open(self) -> bool:
+        """If no further backtick follows."""
+        if self._fence is not None or self._is_fence_line:
+            return True
+        run = self._run if self._head is None else len(self._head.strip(" ~"))
+        return self._ticks != run if run and self._ticks in (0, run) else self._ticks > 0
+
+    def feed(self, text: str) -> None:
+        for character in text:
+            if self._head is not None:
+                if _FENCE_HEAD.fullmatch(self._head + character):
+                    self._head = (self._head + character)[:_MAX_HEAD_CHARS]
+                    continue
+                self._end_head(self._head.lstrip(" "))
+            if character == "`":
+                self._run += 1
+                continue
+            if self._run:
+                self._ticks = {0: self._run, self._run: 0}.get(self._ticks, self._ticks)
+                self._run = 0
+            if character == "\n":
+                self._head, self._ticks, self._is_fence_line = "", 0, False
+
+    def _end_head(self, mark: str) -> None:
+        self._head = None
+        if len(mark) < 3:
+            self._run = mark.count("`")
+        elif self._fence is None:
+            self._fence, self._is_fence_line = mark, True
+        elif mark.startswith(self._fence):
+            self._fence, self._is_fence_line = None, True
+
+
+def _tag(text: str, at: int) -> str | None:
+    found = _TAG.match(text, at)
+    if found is None:
+        return None
+    attributes = (found[2] or "").strip()
+    return found[0] if not attributes or ("=" in attributes and not found[1]) else None
+
+
+def _may_become_tag(text: str, at: int) -> bool:
+    head = text[at : at + len(_TAGS[1])].lower()
+    return any(tag.startswith(head) for tag in _TAGS) or _BEGUN_TAG.fullmatch(text, at) is not None

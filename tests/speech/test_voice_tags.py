@@ -27,7 +27,13 @@ def shown(*deltas: str) -> tuple[str, str | None]:
         ("<voice>A</voice>b<voice>C</voice>d", "AbCd", "AC"),
         ("<VOICE>Said.</Voice> Shown.", "Said. Shown.", "Said."),
         ("<voice>Open to the end.", "Open to the end.", None),
-        ("</voice>Nothing.", "Nothing.", ""),
+        ("</voice>All of it.", "All of it.", None),
+        ("<voice>A</voice>b</voice>c", "Abc", "A"),
+        ('<voice name="x">Said.</voice> Shown.', "Said. Shown.", "Said."),
+        ("<voice >Said.</voice > Shown.", "Said. Shown.", "Said."),
+        ("The <voice of the people> and </voice x=1>.", "The <voice of the people> and </voice x=1>.", None),
+        ("<voice x='" + "y" * 200 + "'>", "<voice x='" + "y" * 200 + "'>", None),
+        ("A <voice and\na line.", "A <voice and\na line.", None),
         ("a < b and c > d", "a < b and c > d", None),
         ("<voices>x</voices>", "<voices>x</voices>", None),
         ("<voic", "<voic", None),
@@ -38,6 +44,62 @@ def shown(*deltas: str) -> tuple[str, str | None]:
 def test_tags_are_never_shown_and_say_what_is_said(reply: str, text: str, said: str | None) -> None:
     assert shown(reply) == (text, said)
     assert shown(*reply) == (text, said)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "In HTML:\n```html\n<voice>hi</voice>\n```\nThat is all.",
+        "~~~\n<voice>\n```\n</voice>\n~~~",
+        "````\n```\n<voice>\n````",
+        "```html <voice>\nx",
+        "Use the `<voice>` element, or `` `<voice>` ``.",
+        "`</voice>` closes it.",
+        "``<voice>` and ``",
+        '`<voice name="x">`',
+        "`<voi",
+        "  `<voice>`",
+    ],
+)
+def test_in_code_a_tag_is_text(reply: str) -> None:
+    assert shown(reply) == (reply, None)
+    assert shown(*reply) == (reply, None)
+
+
+@pytest.mark.parametrize(
+    ("reply", "text", "said"),
+    [
+        ("`a` <voice>B.</voice> c", "`a` B. c", "`a` B."),
+        ("```\nx\n```\n<voice>B.</voice> c", "```\nx\n```\nB. c", "```\nx\n```\nB."),
+        ("<voice>```\n</voice>\n```\nB.</voice> c", "```\n</voice>\n```\nB. c", "```\n</voice>\n```\nB."),
+        ("An odd ` here.\n<voice>B.</voice> c", "An odd ` here.\nB. c", "An odd ` here.\nB."),
+        ("~ <voice>B.</voice> c", "~ B. c", "~ B."),
+        ("``` ` ```\n```\n<voice>B.</voice> c", "``` ` ```\n```\nB. c", "``` ` ```\n```\nB."),
+    ],
+)
+def test_behind_code_a_tag_is_one_again(reply: str, text: str, said: str) -> None:
+    assert shown(reply) == (text, said)
+    assert shown(*reply) == (text, said)
+
+
+def test_code_that_a_reply_leaves_open_ends_with_it() -> None:
+    tags = VoiceTags()
+    tags.feed("```\n<voice>")
+    tags.flush()
+
+    tags.begin_reply()
+
+    assert tags.feed("<voice>Said.") == "Said."
+
+
+CODED = ["<voice>", "</voice>", "<voice a=1>", "`", "``", "```", "~~~", "\n", " ", "a. ", "<", "voice", ">"]
+
+
+@given(st.lists(st.sampled_from(CODED), max_size=30))
+def test_nor_does_it_matter_where_there_is_code(pieces: list[str]) -> None:
+    reply = "".join(pieces)
+
+    assert shown(reply) == shown(*pieces) == shown(*reply)
 
 
 @given(st.lists(st.sampled_from(["<voice>", "</voice>", "<", "</", "v", "voice>", "a. ", "é", "<v", ">"]), max_size=30))
