@@ -46,7 +46,7 @@ _COMPUTED: Final = re.compile(r"[=!<>]=|[={}]|=>|\(\)|\w\(|[\[;]|\breturn\b|\(se
 _OF_A_PLACE: Final = re.compile(r" (?:for|of|für|von) [A-Z][\w-]+ (?:is|ist|was|war) ")
 _NOT_NEAR: Final = re.compile(r"\A[\"']|[\d={}<>|]|[\"'][,:]")
 _ALONE: Final = re.compile(
-    r"[\n>][\s│┃║|>*_`┌┐└┘─━═╔╗╚╝┏┓┗┛-]{0,80}" + CODE.pattern + r"(?=[ \t│┃║|*_`]{0,24}(?:\r?\n|</|\Z))"
+    r"[\n>][\s│┃║|>*_`┌┐└┘─━═╔╗╚╝┏┓┗┛-]{0,80}+" + CODE.pattern + r"(?=[ \t│┃║|*_`]{0,24}(?:\r?\n|</|\Z))"
 )
 _PROSE: Final = re.compile(r"[^\W\d_]{3}[^\n]{0,50}\Z")
 _UNITS: Final = re.compile(r"(?:[.,:/-]?\w|\s\w+\s\d)")
