@@ -19,6 +19,7 @@ from server.hooks.policy.handlers.audit_log import AuditLogHandler, AuditSetting
 from server.hooks.policy.handlers.custom import CustomHandler
 from server.hooks.policy.handlers.dangerous_confirmation import ConfirmationSettings, DangerousConfirmation
 from server.hooks.policy.handlers.security_scan import ScanSettings, SecurityScan
+from server.hooks.policy.isolation import isolated
 from server.hooks.policy.types import METHODS, HookContext, HookResult, HookType
 from server.hooks.types import Answer, AskHuman, Question
 
@@ -41,6 +42,8 @@ class Stand:
     filter: CallFilter
     limit_s: float | None
     """None: it never waits, or for humans, who have a limit of their own."""
+    is_own: bool = False
+    """The operator's own: it gets copies."""
 
     async def call(self, ctx: HookContext) -> HookResult | None:
         """None: it has nothing to say at this stage. Raises HandlerFailed and CancelledError."""
@@ -48,6 +51,8 @@ class Stand:
         if method is None:
             return None
         try:
+            if self.is_own:
+                ctx = isolated(ctx)
             answer = await (_answer(method, ctx) if self.limit_s is None else self._in_time(method, ctx, self.limit_s))
             return checked(answer, ctx.phase)
         except HandlerFailed:
@@ -163,7 +168,7 @@ class Stages:
                 "the policy handler %s cannot be set up: what it guards is refused", entry.type, exc_info=True
             )
             return Stand(entry.type, Missing(entry.type), CallFilter(None), limit_s)
-        return Stand(entry.type, handler, wanted, limit_s)
+        return Stand(entry.type, handler, wanted, limit_s, is_own=entry.type in self._custom)
 
 
 def check_stages(document: PolicyDocument, kinds: Mapping[str, HandlerKind], *, may_lock: bool) -> None:

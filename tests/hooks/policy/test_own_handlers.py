@@ -10,7 +10,7 @@ import pytest
 
 from server.hooks.policy.policy import TurnPolicy
 from server.hooks.types import Answer, Invocation, Question
-from tests.hooks.policy.test_policy import LS, Sink, book_of, denied, outcome, policy_of
+from tests.hooks.policy.test_policy import LS, SECRET, Sink, book_of, call, denied, human, outcome, policy_of
 
 HEAD = "from server.hooks.policy.types import HookAction, HookResult\nfrom server.hooks.types import Question\n"
 QUESTION = "Question(tool=ctx.tool_name, arguments=ctx.arguments, message='', origin='mine')"
@@ -73,6 +73,60 @@ async def test_changed_arguments_are_those_that_run(tmp_path: Path) -> None:
     assert step.arguments == {"command": "ls", "cwd": "/srv"}
 
 
+async def test_what_a_handler_changes_in_place_counts_for_nobody(tmp_path: Path) -> None:
+    code = (
+        "def pre_execute(ctx):\n"
+        "    ctx.arguments['argv'].append('/home')\n    ctx.shown_arguments['argv'].append('/tmp')\n"
+        "def post_execute(ctx):\n    ctx.arguments.clear()\n    ctx.shown_arguments.clear()\n"
+    )
+    asked, sink = human(), Sink()
+    tree: dict[str, Any] = {
+        "pre_tool_use": [{"type": "dangerous_confirmation"}],
+        "post_tool_use": [{"type": "mine"}, {"type": "audit_log"}],
+    }
+    policy = own(tmp_path, "pre_tool_use", code, sink=sink, ask=asked, tree=tree)
+    given = call(argv=["rm", "-rf", "/srv"])
+
+    step = await policy.before(given)
+    await policy.after(given, outcome())
+
+    assert step is given
+    assert (
+        given.arguments == asked.questions[0].arguments == sink.entries[0].arguments == {"argv": ["rm", "-rf", "/srv"]}
+    )
+
+
+@pytest.mark.parametrize("arguments", ["ctx.arguments", "ctx.shown_arguments"])
+async def test_what_a_handler_asks_shows_no_secrets(tmp_path: Path, arguments: str) -> None:
+    question = f"Question(tool='shell', arguments={arguments}, message=f'Run {{ctx.arguments}}?', origin='mine')"
+    asked = human()
+    policy = own(
+        tmp_path, "pre_tool_use", f"async def pre_execute(ctx):\n    await ctx.ask.ask({question})\n", ask=asked
+    )
+    given = call(command=f"login {SECRET}", password="Regenschirm#88")
+
+    assert await policy.before(given) is given
+    shown = asked.questions[0]
+
+    assert shown.message == "Run {'command': 'login [REDACTED]', 'password': '[REDACTED]'}?"
+    assert shown.arguments == {"command": "login [REDACTED]", "password": "[REDACTED]"}
+    assert shown.real_arguments == given.arguments
+
+
+async def test_a_handler_may_ask_about_other_arguments_than_the_calls(tmp_path: Path) -> None:
+    changed = {"command": f"login {SECRET} --quiet"}
+    question = f"Question(tool='shell', arguments={changed}, message='', origin='mine')"
+    asked = human()
+    policy = own(
+        tmp_path, "pre_tool_use", f"async def pre_execute(ctx):\n    await ctx.ask.ask({question})\n", ask=asked
+    )
+
+    await policy.before(call(command=f"login {SECRET}"))
+
+    assert asked.questions[0].arguments == {"command": "login [REDACTED] --quiet"}
+    assert asked.questions[0].real_arguments == changed
+
+
 @pytest.mark.parametrize("kind", ["def", "async def"])
 @pytest.mark.parametrize(
     ("code", "told"),
@@ -105,10 +159,10 @@ async def test_a_turn_that_is_stopped_stops_its_handler(tmp_path: Path) -> None:
             await asyncio.Event().wait()
             raise AssertionError("not reached")
 
-    human = Thinking()
+    thinking = Thinking()
     code = f"async def pre_execute(ctx):\n    await ctx.ask.ask({QUESTION})\n"
-    turn = asyncio.create_task(own(tmp_path, "pre_tool_use", code, ask=human).before(LS))
-    await human.is_asked.wait()
+    turn = asyncio.create_task(own(tmp_path, "pre_tool_use", code, ask=thinking).before(LS))
+    await thinking.is_asked.wait()
 
     turn.cancel()
 
