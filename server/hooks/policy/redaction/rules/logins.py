@@ -73,7 +73,7 @@ _FAILS: Final = re.compile(
     r"fail|invalid|unknown|error|denied|ungültig|gescheitert|fehl|[={}]|\bfrom\b|\bby\b|\bfor\b|\bid\b|\bnr\b|\.(?=\s)|MAC|\bIP\b",
     re.IGNORECASE,
 )
-_KEY_GOES_ON: Final = re.compile(r"\w+\"\s?:")
+_KEY_GOES_ON: Final = re.compile(r"[\w:.]+\"\s?:|\"\s?:\s?\"[a-f0-9]{12,}\"|x as \w| import ")
 """`"NetworkAcl":`, where the cue is but the beginning of a key."""
 _MOST_PER_CUE: Final = 4
 
