@@ -35,7 +35,7 @@ def judge_call(tool: str, permission: Permission, arguments: Any) -> str | None:
 
 def _judge(tool: str, arguments: Any, depth: int) -> str | None:
     call = call_of(tool, arguments)
-    if is_dry(call.given):
+    if is_dry(call):
         return None
     if reason := judge_name(tool):
         return None if is_to_oneself(call) else reason

@@ -24,3 +24,14 @@ def test_arguments_of_any_shape_are_judged(arguments: Any) -> None:
 
 def test_a_dry_run_asks_nothing() -> None:
     assert judge_call("delete_vm", "EXTERNAL", {"id": 1, "dry_run": True}) is None
+
+
+def test_a_shell_is_not_believed_that_it_only_tries() -> None:
+    for told in ({"check": True}, {"send": False}, {"execute": False}, {"mode": "preview"}):
+        assert judge_call("bash", "WRITE", {"command": "rm -rf ~/x", **told}) is not None
+
+
+def test_a_draft_and_a_dry_run_ask_nothing() -> None:
+    assert judge_call("send_email", "EXTERNAL", {"to": "a@b.example", "send": False}) is None
+    assert judge_call("ansible_run", "EXTERNAL", {"playbook": "x.yml", "check": True}) is None
+    assert judge_call("bash", "WRITE", {"command": "rm -rf ~/x", "dry_run": True}) is None

@@ -1,7 +1,7 @@
 """Single arguments that say more than the tool: switches, actions, who may see and do what."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, Final
 
 from server.hooks.policy.danger.arguments.call import Call
@@ -37,9 +37,10 @@ _LOADING: Final = frozenset(
 )
 """Variables that put other code into programs."""
 _DRY: Final = (
-    "dry_run dryRun dryrun dry check simulate preview check_mode validate_only whatif what_if plan_only check_only draft is_draft noop explain"
+    "dry_run dryRun dryrun dry simulate preview check_mode validate_only whatif what_if plan_only check_only draft is_draft noop explain"
 ).split()
 _ABOUT: Final = ("policy", "name", "setting", "feature", "control", "rule", "service", "target", "key", "option")
+_CHECKING: Final = frozenset("ansible playbook puppet salt".split())
 _DOING: Final = ("send", "publish", "submit", "execute", "apply", "post")
 _MODES: Final = ("mode", "modo", "modus", "status", "state", "action", "type")
 _DRAFTS: Final = (("draft",), ("dry", "run"), ("dryrun",), ("preview",), ("simulate",), ("simulation",))
@@ -119,9 +120,18 @@ _ON: Final = re.compile(r"forward|redirect|delete|trash|discard", re.IGNORECASE)
 _GIVING: Final = ("invite", "add", "set", "update", "create", "share", "change")
 
 
-def is_dry(given: Mapping[str, Any]) -> bool:
-    """The call says that it only tries, or that it writes a draft."""
-    if any(given.get(key) is True for key in _DRY) or any(given.get(key) is False for key in _DOING):
+def is_dry(call: Call) -> bool:
+    """The call says that it only tries, or that it writes a draft.
+
+    A tool that runs programs is believed only what is meant for dry runs alone:
+    `check` may ask for an error, and `send` be about something else.
+    """
+    given = call.given
+    if any(given.get(key) is True for key in _DRY) or (given.get("check") is True and _CHECKING & set(call.words)):
+        return True
+    if kind_of(call.tool) in ("shell", "code", "sql", "redis"):
+        return False
+    if any(given.get(key) is False for key in _DOING):
         return True
     return any(isinstance(mode := given.get(key), str) and meanings(mode) in _DRAFTS for key in _MODES)
 
