@@ -50,10 +50,10 @@ def judge_python(code: str, runner: Runner) -> str | None:
 class _Program:
     def __init__(self, tree: ast.AST, runner: Runner) -> None:
         self._runner = runner
-        self._is_in_memory = any(isinstance(node, ast.Constant) and node.value == ":memory:" for node in ast.walk(tree))
-        """The database is gone when the program ends."""
         self._nodes = list(ast.walk(tree))
         self._calls = [node for node in self._nodes if isinstance(node, ast.Call)]
+        opened = [call for call in self._calls if _opens(call)]
+        self._is_in_memory = opened != [] and all(map(_is_in_memory, opened))  # gone when the program ends
         self._loops = any(isinstance(node, (ast.For, ast.While, ast.AsyncFor)) for node in self._nodes)
         self._names: dict[str, str] = {}  # what a name stands for, if it was imported or is another name of a call
         for node in self._nodes:
@@ -218,6 +218,16 @@ class _Program:
             ):
                 return _text(first) or _UNSEEN
         return _UNSEEN
+
+
+def _opens(call: ast.Call) -> bool:
+    """A database, or a connection to one."""
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    return name in ("connect", "create_engine", "Connection")
+
+
+def _is_in_memory(call: ast.Call) -> bool:
+    return any(isinstance(node, ast.Constant) and node.value == ":memory:" for node in call.args)
 
 
 def _overwrites_its_source(tree: ast.AST) -> str | None:

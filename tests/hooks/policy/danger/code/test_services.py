@@ -13,6 +13,7 @@ ASKED: Final = [
     ("python", "k = 'rm'\na = ['-rf', '/x']\nimport subprocess\nsubprocess.run([k] + a)"),
     ("python", "df = pd.read_csv('a.csv')\ndf = df[df.x > 1]\ndf.to_csv('a.csv')"),
     ("python", "cur.executemany('delete from bookings where id = %s', ids)"),
+    ("python", "import sqlite3\nsqlite3.connect(':memory:')\nsqlite3.connect('a.db').execute('delete from u')"),
     ("node", "await import('data:text/javascript,' + src)"),
     ("browser_evaluate", "document.querySelector('[data-action=delete-forever]').click()"),
     ("ruby", "Customer.where('x < 1').find_each(&:destroy!)"),
