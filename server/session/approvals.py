@@ -13,11 +13,11 @@ from server.errors import FrameError
 from server.hooks.approval.approvals import (
     MAX_REASON_CHARS,
     call_key,
-    edited_arguments,
     may_be_spoken,
     said_text,
     shown_text,
 )
+from server.hooks.approval.edits import MaskLeftOver, edited_arguments
 from server.hooks.types import Answer, AnsweredBy, Question, TurnFacts
 from server.session.approval_desk import ApprovalDesk, OpenQuestion
 from server.session.results import SpokenSentence
@@ -255,5 +255,7 @@ def _edited(question: Question, arguments: dict[str, object] | None) -> dict[str
     """The arguments to run instead; None where nothing was changed. Raises FrameError."""
     try:
         return edited_arguments(question, arguments)
+    except MaskLeftOver as error:
+        raise FrameError("frame_invalid", str(error), path="$.arguments") from None
     except RecursionError:
         raise FrameError("frame_invalid", "nested too deep", path="$.arguments") from None

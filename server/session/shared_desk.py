@@ -14,7 +14,8 @@ from typing import Final
 
 from server import config
 from server.errors import StorageError
-from server.hooks.approval.approvals import RememberedApprovals, edited_arguments
+from server.hooks.approval.approvals import RememberedApprovals
+from server.hooks.approval.edits import MaskLeftOver, edited_arguments
 from server.hooks.approval.shared_questions import Answered, Asked, Ended, from_text, to_text
 from server.hooks.types import LOCAL_USER, Answer, AnsweredBy, Remember
 from server.session.approval_desk import ApprovalDesk, AskedClient, OpenQuestion
@@ -169,12 +170,11 @@ class SharedDesk(ApprovalDesk):
         """An answer that was given elsewhere, and first."""
         try:
             given = from_text(Answered, row.answer or "")
-            arguments = edited_arguments(opened.question, given.arguments) if given.approved else None
+            answer = _read(opened, given)
         except (ValueError, RecursionError):
             logger.exception("an answer from another replica cannot be read; the question stays open here")
             return
-        opened.remember = given.remember if given.approved else "no"
-        answer = Answer(approved=given.approved, by="other_client", reason=given.reason, arguments=arguments)
+        opened.remember = given.remember if answer.approved else "no"
         self._finish(opened, answer, None, winner=row.answered_by)
 
     async def _tell_ends(self) -> None:
@@ -337,6 +337,15 @@ class SharedDesk(ApprovalDesk):
                     changed.set()
                 except Exception:  # without this task no question would be heard of again
                     logger.exception("questions of other replicas were not taken over by all")
+
+
+def _read(opened: OpenQuestion, given: Answered) -> Answer:
+    """A yes with edits that cannot be run is a no: where it was given, nobody knew what is behind a redaction."""
+    try:
+        arguments = edited_arguments(opened.question, given.arguments) if given.approved else None
+    except MaskLeftOver as error:
+        return Answer(approved=False, by="other_client", reason=str(error))
+    return Answer(approved=given.approved, by="other_client", reason=given.reason, arguments=arguments)
 
 
 def _is_shared(user: str) -> bool:

@@ -22,6 +22,21 @@ async def test_edited_arguments_come_back_and_secrets_left_alone_are_put_back() 
     assert "s3cret" not in str(client.frames)
 
 
+async def test_an_edit_that_would_run_a_redaction_is_one_error_that_says_why_and_the_question_stays_open() -> None:
+    asked = question(arguments={"command": "login [REDACTED]"}, real={"command": "login s3cret"})
+    async with Client([asked, DONE]) as client:
+        client.chat()
+        id_ = (await client.asked())["id"]
+        client.answer(id_, arguments={"command": "login [REDACTED] [REDACTED]"})
+        error = await client.until("error")
+        client.answer(id_, arguments={"command": "login -v [REDACTED]"})
+        await client.until("turn_end")
+
+    assert (error["code"], error["path"]) == ("frame_invalid", "$.arguments")
+    assert "[REDACTED] stands for a secret" in error["message"]
+    assert [answer.arguments for answer in client.agent.answers] == [{"command": "login -v s3cret"}]
+
+
 @pytest.mark.parametrize("arguments", ["[1]", '"text"', "7", "true", "[" * 900 + "]" * 900])
 async def test_arguments_that_are_no_object_are_one_error_and_the_question_stays_open(arguments: str) -> None:
     async with Client([question(), DONE]) as client:
@@ -37,10 +52,11 @@ async def test_arguments_that_are_no_object_are_one_error_and_the_question_stays
 
 
 async def test_arguments_nested_too_deep_to_be_compared_are_one_error() -> None:
-    nested: Any = 1
+    shown: Any = "[REDACTED]"
+    real: Any = "s3cret"
     for _ in range(900):
-        nested = {"a": nested}
-    async with Client([question(arguments=nested), DONE]) as client:
+        shown, real = {"a": shown}, {"a": real}
+    async with Client([question(arguments=shown, real=real), DONE]) as client:
         client.chat()
         id_ = (await client.asked())["id"]
         send_arguments(client, id_, '{"a":' * 900 + "2" + "}" * 900)

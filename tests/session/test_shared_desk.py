@@ -146,6 +146,25 @@ async def test_a_client_at_another_replica_is_shown_the_question_and_its_answer_
     assert asker.closed == [(opened.id, True, "other_client")]
 
 
+async def test_an_edit_elsewhere_that_would_run_a_redaction_is_a_no_that_says_why(
+    here_and_there: tuple[Replica, Replica],
+) -> None:
+    here, there = here_and_there
+    asker, other = here.client(), there.client()
+    opened = here.ask(asker, arguments={"command": "login [REDACTED]"}, real={"command": "login s3cret"})
+    seen = await other.is_shown()
+
+    wish(seen, "always")
+    edited = {"command": "login [REDACTED] [REDACTED]"}
+    there.desk.settle(seen, Answer(approved=True, by="user", arguments=edited), client=other)
+
+    answer = await asyncio.wait_for(opened.answered, LIMIT_S)
+    assert (answer.approved, answer.by, answer.arguments, opened.remember) == (False, "other_client", None, "no")
+    assert answer.reason is not None
+    assert answer.reason.startswith("[REDACTED] stands for a secret")
+    assert await other.is_told_the_end() == (opened.id, False, "user")
+
+
 async def test_the_askers_own_answer_closes_it_everywhere(here_and_there: tuple[Replica, Replica]) -> None:
     here, there = here_and_there
     asker, other, third = here.client(), there.client(), there.client()

@@ -54,35 +54,6 @@ def call_key(tool: str, arguments: Any) -> str:
     return hashlib.sha256(canonical_json([tool, arguments]).encode()).hexdigest()
 
 
-def unmask(edited: Any, shown: Any, real: Any) -> Any:
-    """Edited arguments with what the human left as it was shown put back to what it really is.
-
-    Arguments are shown with their secrets redacted; a redaction that comes back
-    untouched, in its old place, must not run in the secret's stead.
-    """
-    if isinstance(edited, dict) and edited and isinstance(shown, dict) and isinstance(real, dict):
-        return {
-            key: unmask(value, shown[key], real[key]) if key in shown and key in real else value
-            for key, value in edited.items()
-        }
-    if isinstance(edited, list) and edited and isinstance(shown, list) and isinstance(real, list):
-        known = min(len(shown), len(real))
-        return [unmask(value, shown[at], real[at]) if at < known else value for at, value in enumerate(edited)]
-    return real if type(edited) is type(shown) and edited == shown else edited
-
-
-def edited_arguments(question: Question, arguments: dict[str, Any] | None) -> dict[str, Any] | None:
-    """The arguments to run instead, as a human sent them back; None where nothing was changed.
-
-    Raises RecursionError for what is nested too deep.
-    """
-    if arguments is None:
-        return None
-    real = question.arguments if question.real_arguments is None else question.real_arguments
-    edited: dict[str, Any] = unmask(arguments, question.arguments, real)
-    return edited if canonical_json(edited) != canonical_json(real) else None
-
-
 def may_be_spoken(permission: Permission, *, by_voice: bool) -> bool:
     """Whether a spoken yes counts: a voice is no proof of who speaks, so by default only for what reads."""
     return by_voice or permission == "READ"

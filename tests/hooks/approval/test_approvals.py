@@ -10,12 +10,10 @@ from server.hooks.approval.approvals import (
     ApprovalsInMemory,
     call_key,
     canonical_json,
-    edited_arguments,
     may_be_spoken,
     said_text,
     shown_text,
     text_for_model,
-    unmask,
 )
 from server.hooks.types import Answer, AnsweredBy, Question
 
@@ -70,32 +68,6 @@ async def test_what_is_remembered_in_memory_is_one_users_own_and_bounded() -> No
     assert not await memory.find("ann", "t", {"a": 1}), "the oldest went"
 
 
-# edited arguments
-
-
-REAL = {"url": "https://u:secret@host", "tries": 1, "headers": [{"key": "s3"}, {"key": "s4"}]}
-SHOWN = {"url": "https://u:***@host", "tries": 1, "headers": [{"key": "***"}, {"key": "***"}]}
-
-
-def test_what_comes_back_as_it_was_shown_runs_as_it_really_is() -> None:
-    assert unmask(SHOWN, SHOWN, REAL) == REAL
-    assert unmask({**SHOWN, "tries": 2}, SHOWN, REAL) == {**REAL, "tries": 2}
-    assert unmask({"headers": SHOWN["headers"]}, SHOWN, REAL) == {"headers": REAL["headers"]}
-    edited = {**SHOWN, "headers": [{"key": "mine"}, {"key": "***"}, {"key": "***"}]}
-    assert unmask(edited, SHOWN, REAL)["headers"] == [{"key": "mine"}, {"key": "s4"}, {"key": "***"}]
-
-
-def test_what_was_edited_runs_as_it_was_edited() -> None:
-    assert unmask({"url": "https://other", "new": True}, SHOWN, REAL) == {"url": "https://other", "new": True}
-    assert unmask({"tries": True}, SHOWN, REAL) == {"tries": True}, "1 and true are not the same"
-    assert unmask([], SHOWN, REAL) == []
-
-
-@given(JSON, JSON)
-def test_without_secrets_an_edit_stays_what_it_is(edited: Any, shown: Any) -> None:
-    assert canonical_json(unmask(edited, shown, shown)) == canonical_json(edited)
-
-
 # who may answer
 
 
@@ -147,13 +119,3 @@ def test_a_question_is_shown_whole_and_said_short() -> None:
     assert said_text(question(message), "en", by_voice=True) == "Delete notes.txt for good. Say yes or no."
     assert len(said_text(question("a word " * 500), "en", by_voice=True)) < 240
     assert said_text(question("https://example.org/x"), "en", by_voice=True).startswith("May I use")
-
-
-def test_edited_arguments_run_with_what_was_redacted_and_unchanged_ones_are_no_edit() -> None:
-    asked = Question(
-        tool="t", arguments={"key": "***", "n": 1}, message="", origin="g", real_arguments={"key": "s", "n": 1}
-    )
-
-    assert edited_arguments(asked, {"key": "***", "n": 2}) == {"key": "s", "n": 2}
-    assert edited_arguments(asked, {"n": 1, "key": "***"}) is None
-    assert edited_arguments(asked, None) is None
