@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from server.agent.chunks import NoticeGiven
-from server.errors import SpeechError
+from server.errors import SpeechError, SpeechTimeout
 from server.session.playback import PlaybackClock
 from server.session.results import SpokenSentence, TTSResult
 from server.session.turn import Turn
@@ -28,6 +28,9 @@ MAX_QUEUED: Final = 64
 """Then the agent waits; a long reply is not written minutes ahead of the voice."""
 PATIENCE_S: Final = 60.0
 """A client that hears nothing more for so long gets the rest of the turn at once, that the turn may end."""
+SLACK_S: Final = 30.0
+"""A sentence's sound may take so long to come, and _SLOWEST times what it lasts: who trickles does not end either."""
+_SLOWEST: Final = 4
 _PACE_STEP_S: Final = 0.25
 _SOUND_MS: Final = 10_000
 _SOUND_MS_A_CHAR: Final = 500
@@ -81,8 +84,10 @@ class Speaker:
         *,
         room: Callable[[], Awaitable[None]],
         patience_s: float = PATIENCE_S,
+        slack_s: float = SLACK_S,
     ) -> None:
         self._turn = turn
+        self._slack_s = slack_s
         self._patience_s = patience_s
         self._is_hurried = False  # the client is not waited for any more
         self._voice = voice if voice is not None and voice.synthesizer.status.state == "ready" else None
@@ -151,15 +156,9 @@ class Speaker:
         return job
 
     async def _synthesize(self, job: _Job, voice: Voice) -> None:
-        left_ms = job.longest_ms
         await self._slots.acquire()  # given back when the sentence has been sent: what waits is bounded, too
         try:
-            async with aclosing(voice.synthesizer.synthesize(_words(job.sentence), language=voice.language)) as chunks:
-                async for chunk in chunks:
-                    left_ms -= len(chunk.pcm) / 2 * 1000 / chunk.sample_rate
-                    if left_ms < 0:
-                        raise SpeechError("the voice sent far more sound than a sentence needs; the rest is left out")
-                    job.chunks.put_nowait(chunk)
+            await self._fetch(job, voice)
         except SpeechError as error:
             job.failure = error
         except Exception:  # the boundary of a turn: the rest of it is still to be said
@@ -167,6 +166,24 @@ class Speaker:
             job.failure = SpeechError("speech synthesis failed; the server's log says why")
         finally:
             job.chunks.put_nowait(None)
+
+    async def _fetch(self, job: _Job, voice: Voice) -> None:
+        """The sound into the job's queue. Raises SpeechError for what is too long or too slow."""
+        sound_ms, began_s = 0.0, asyncio.get_running_loop().time()
+        words = _words(job.sentence)
+        try:
+            async with (
+                asyncio.timeout(self._slack_s) as limit,
+                aclosing(voice.synthesizer.synthesize(words, language=voice.language)) as chunks,
+            ):
+                async for chunk in chunks:
+                    sound_ms += len(chunk.pcm) / 2 * 1000 / chunk.sample_rate
+                    if sound_ms > job.longest_ms:
+                        raise SpeechError("the voice sent far more sound than a sentence needs; the rest is left out")
+                    job.chunks.put_nowait(chunk)
+                    limit.reschedule(began_s + self._slack_s + _SLOWEST * sound_ms / 1000)
+        except TimeoutError as error:
+            raise SpeechTimeout("the voice sends its sound far too slowly; the rest is left out") from error
 
     def _check(self) -> None:
         if self._broken is not None:

@@ -3,6 +3,7 @@
 import asyncio
 import math
 import time
+from collections.abc import AsyncGenerator
 
 import msgspec
 import pytest
@@ -14,6 +15,7 @@ from server.session.playback import PlaybackClock
 from server.session.results import SpokenSentence, TTSResult
 from server.session.speaker import MAX_QUEUED, MAX_SYNTHESES, Speaker, Voice
 from server.session.turn import Turn
+from server.speech.tts import SoundChunk
 from server.wire import frames as wire
 from tests.session.fakes import SOUND, Frame, Pause, call, hook, kinds, result
 from tests.session.speech_fakes import CHUNK, RATE, FakeSynthesizer
@@ -32,6 +34,7 @@ class Stage:
         max_ahead_ms: float = 30_000,
         has_voice: bool = True,
         patience_s: float = 60.0,
+        slack_s: float = 60.0,
     ) -> None:
         self.frames: list[Frame] = []
         self.synthesizer = synthesizer or FakeSynthesizer()
@@ -46,7 +49,9 @@ class Stage:
             received_s=time.perf_counter(),
         )
         voice = Voice(synthesizer=self.synthesizer, language="en", max_ahead_ms=max_ahead_ms, clock=self.clock)
-        self.speaker = Speaker(self.turn, voice if has_voice else None, room=self._room, patience_s=patience_s)
+        self.speaker = Speaker(
+            self.turn, voice if has_voice else None, room=self._room, patience_s=patience_s, slack_s=slack_s
+        )
 
     def _send(self, frame: wire.ServerFrame) -> None:
         self._add(msgspec.json.decode(msgspec.json.encode(frame)))
@@ -190,6 +195,49 @@ async def test_a_voice_that_does_not_end_is_ended() -> None:
     assert stage.frames[13]["duration_ms"] == 12_000
     assert "more sound" in stage.frames[14]["message"]
     assert stage.synthesizer.open == 0
+
+
+class Trickle(FakeSynthesizer):
+    """A sample at a time, or never one, without end."""
+
+    def __init__(self, chunk: bytes) -> None:
+        super().__init__()
+        self.chunk = chunk
+
+    async def synthesize(self, text: str, *, language: str | None = None) -> AsyncGenerator[SoundChunk, None]:
+        self.open += 1
+        try:
+            while True:
+                await asyncio.sleep(0.001)
+                if self.chunk:
+                    yield SoundChunk(self.chunk, RATE)
+        finally:
+            self.open -= 1
+
+
+@pytest.mark.parametrize("chunk", [b"\1\0", b""], ids=["a sample", "nothing"])
+async def test_a_voice_that_trickles_does_not_hold_the_turn(chunk: bytes) -> None:
+    stage = Stage(Trickle(chunk), slack_s=0.05)
+
+    said = await stage.say_all(sentence("One."), sentence("Two."))
+
+    assert [kind for kind in said if kind != SOUND] == ["sentence", "sentence_end", "notice", *SILENT]
+    [notice] = [frame for frame in stage.frames if frame["type"] == "notice"]
+    assert "too slowly" in notice["message"]
+    assert stage.synthesizer.open == 0
+
+
+async def test_a_slow_voice_has_longer_the_more_it_has_sent() -> None:
+    pause = Pause()
+    stage = Stage(FakeSynthesizer({"One.": [bytes(20 * RATE), pause, CHUNK]}), slack_s=0.05)
+    async with stage.speaker.running():
+        await stage.speaker.say(sentence("One."))
+        await pause.reached.wait()
+        await asyncio.sleep(0.2)  # beyond the slack, within what ten seconds of sound allow
+        pause.resume.set()
+        await stage.speaker.finish()
+
+    assert kinds(stage.frames) == SPOKEN
 
 
 async def test_a_failure_leaves_the_text_and_one_notice_and_the_turn_goes_on() -> None:
