@@ -23,7 +23,7 @@ _CALLS: Final = tuple(
         (r"\b(?:unlink|rmdir|rm|truncate|ftruncate)Sync\s*\(|\bfs(?:p|\.promises|Promises)?\.(?:unlink|rm|rmdir|truncate)\s*\(|\brimraf\b|\bfse?\.(?:remove|emptyDir)(?:Sync)?\s*\(|\bDeno\.(?:remove|kill|truncate)(?:Sync)?\s*\(|\bdel(?:Sync)?\s*\(\[|\bremoveSync\s*\(", "deletes files"),
         (r"\b(?:localStorage|sessionStorage|indexedDB|caches)\s*\.\s*(?:clear|deleteDatabase|delete)\s*\(|\bdocument\.cookie\s*=", "deletes what the browser keeps"),
         (r"\bprocess\.(?:kill|exit)\s*\(\s*(?!\s*[01]?\s*\))|\bDeno\.exit\b", "ends processes"),
-        (r"(?:method|type)\s*:\s*['\"](?:DELETE|delete)['\"]|\.method\s*=\s*['\"]DELETE|\baxios\.delete\s*\(|\b(?:client|http|api|octokit[\w.]*|request)\.(?:delete|del)\w*\s*\(", "deletes over HTTP"),
+        (r"(?:method|type)\s*:\s*['\"](?:DELETE|delete)['\"]|\.method\s*=\s*['\"]DELETE|\baxios\.delete\s*\(|\b(?:client|http|api|octokit[\w.]{0,80}|request)\.(?:delete|del)\w*\s*\(", "deletes over HTTP"),
         (r"\)\.(?:rm|unlink|rmdir)\s*\(|\(delete-(?:file|directory)\b|(?:^|\n)[ \t]*(?:Kill|RmDir|FileSystem\.Kill)\s+[\"'\w]|\.Delete(?:File|Folder)\b|\bFile(?:Delete|Recycle|RemoveDir)\b", "deletes files"),
         (r"\bprocess\.kill\s*\(|\bwhile\s*\(?\s*true\s*\)?\s*\{?[^}]{0,80}\bfork\s*\(", "ends or starts processes without end"),
         (r"\bmethod\s*:\s*['\"](?:PUT|PATCH)['\"]|\baxios\.(?:put|patch)\s*\(", "changes something over HTTP"),

@@ -2,6 +2,8 @@
 
 from typing import Any, Final
 
+import pytest
+
 from server.hooks.policy.danger.calls import judge_call
 
 Call = tuple[str, dict[str, Any]]
@@ -51,3 +53,23 @@ def test_what_cannot_be_taken_back_is_asked_about() -> None:
 
 def test_what_is_done_every_day_asks_nothing() -> None:
     assert [call for call in QUIET if judge_call(call[0], "EXTERNAL", call[1]) is not None] == []
+
+
+@pytest.mark.parametrize(
+    ("tool", "key", "piece"),
+    [
+        ("thing", "payload", "\n"),
+        ("thing", "script", "octokit."),
+        ("node", "code", ".click("),
+        ("apply_patch", "patch", "- verify\n"),
+        ("edit_file", "new_string", "allow "),
+        ("send_message", "text", "code 1 "),
+        ("http_request", "url", "/a"),
+        ("graphql", "query", "mutation {a("),
+        ("sql_query", "sql", "a or "),
+        ("agent", "task", "remove a "),
+        ("thing", "action", "a_"),
+    ],
+)
+def test_no_argument_takes_long_to_read(tool: str, key: str, piece: str) -> None:
+    judge_call(tool, "EXTERNAL", {key: piece * (65_536 // len(piece))})
