@@ -35,8 +35,11 @@ _BARGAIN: Final = re.compile(
     r"[^\n]{0,32}(?:%|\boff\b|discount|rabatt|descuento|réduction|remise|sconto|desconto|korting|free shipping|versandkosten)",
     re.IGNORECASE,
 )
+_TECHNICAL: Final = re.compile(
+    r"(?:win|mingw|utf|latin|base|sha|md|ascii|ipv|sqlite|python|ecma)-?\d{1,4}\w{0,3}\Z", re.IGNORECASE
+)
 _YEAR: Final = re.compile(r"(?:19|20)\d\d\Z")
-_DATE: Final = re.compile(r"(?:\d{1,2}[.-]\d{1,2}[.-]\d{2,4}|\d{4}-\d\d-\d\d)\Z")
+_DATE: Final = re.compile(r"(?:\d{1,2}[.-]\d{1,2}[.-]\d{2,4}|\d{4}-\d\d-\d\d|(?:19|20)\d\d-(?:19|20)\d\d)\Z")
 
 
 def is_plain(value: str) -> bool:
@@ -64,7 +67,7 @@ def is_code(text: str, start: int, end: int, *, is_sure: bool) -> bool:
         return False
     if not value.isalnum() and value.replace(" ", "").replace("-", "") in "0123456789":
         return False
-    if _BARGAIN.match(text, end):
+    if _BARGAIN.match(text, end) or _TECHNICAL.match(value):
         return False
     if is_sure:
         return True

@@ -8,7 +8,7 @@ CODE_ENDS: Final = tuple(
 )
 """Ends of words: Türcode, deurcode, Aktiveringskode, PIN-Code."""
 NO_CODES: Final = tuple(
-    "encode decode unicode bytecode opcode typecode errcode barcode qrcode shellcode geocode transcode sourcecode keycode charcode exitcode statuscode zipcode postcode "
+    "encode decode encodes decodes unicodes unicode bytecode opcode typecode errcode barcode qrcode shellcode geocode transcode sourcecode keycode charcode exitcode statuscode zipcode postcode "
     "vscode leetcode xcode retcode returncode codecode punycode errorcode errorcodes opcodes vcode codes.py fehlercode statuskode postkode felkode felkod podcode languagecode countrycode".split()
 )
 """Ends of words that are no such code."""
@@ -22,7 +22,7 @@ FOREIGN_CODES: Final = tuple(
 )
 LOCK_ENDS: Final = tuple(
     # ends of words, too: Schlüsselsafe, sleutelkluis, Haustür, nøgleboks
-    "lockbox keybox keysafe padlock keypad safe tresor schloss schliessfach schließfach spind schlüsselbox schlüsselkasten schrank "
+    "lockbox keybox keysafe padlock keypad sselsafe schluesselsafe wandsafe minisafe tresor schloss schliessfach schließfach spind schlüsselbox schlüsselkasten schrank "
     "anlage tür haustür eingang hoftor gartentor rolltor garagentor schranke kluis kluisje sleutelkastje sleutelkast sleutelkastjes slot deur voordeur poort hek "
     "nøgleboks nøkkelboks nyckelskåp kassaskåp kodlås lukko lås tastenfeld tastatur sperre".split()
 )
