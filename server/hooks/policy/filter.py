@@ -14,7 +14,8 @@ from server.hooks.types import Permission
 
 _REGEX: Final = "re:"
 _MATCH_LIMIT_S: Final = 0.05
-_MAX_TEXT: Final = 65_536
+_INLINE_CHARS: Final = 65_536
+"""What globs are held against within the event loop: about a millisecond; longer texts go to a thread."""
 
 Matcher = Callable[[str], bool]
 
@@ -32,9 +33,15 @@ class CallFilter:
         self._arguments = [(path.split("."), matcher(glob)) for path, glob in arguments.items()]
 
     async def fits(self, tool: str, permission: Permission, arguments: Any) -> bool:
-        if self._is_slow:
-            return await asyncio.to_thread(self._fits, tool, permission, arguments)
-        return self._fits(tool, permission, arguments)
+        try:
+            if self._is_slow or self._is_long(arguments):
+                return await asyncio.to_thread(self._fits, tool, permission, arguments)
+            return self._fits(tool, permission, arguments)
+        except RecursionError:  # nested deeper than can be written as JSON: in doubt a guard watches
+            return True
+
+    def _is_long(self, arguments: Any) -> bool:
+        return any(len(text) > _INLINE_CHARS for path, _ in self._arguments for text in _texts(arguments, path))
 
     def _fits(self, tool: str, permission: Permission, arguments: Any) -> bool:
         if self._tools is not None and not any(matches(tool) for matches in self._tools):
@@ -47,11 +54,12 @@ class CallFilter:
 def matcher(pattern: str) -> Matcher:
     """A glob over the whole text; `re:…` is a regular expression, found anywhere. One that takes too long fits.
 
-    A filter often decides whom a guard watches: in doubt it watches.
+    A filter often decides whom a guard watches: in doubt it watches. For the same reason a text is looked through
+    to its end, whatever its length.
     """
     if not pattern.startswith(_REGEX):
         fits = re.compile(fnmatch.translate(pattern)).match  # what fnmatch makes of a glob cannot blow up
-        return lambda text: fits(text[:_MAX_TEXT]) is not None
+        return lambda text: fits(text) is not None
     try:
         found = regex.compile(pattern.removeprefix(_REGEX))
     except regex.error as error:
@@ -59,7 +67,7 @@ def matcher(pattern: str) -> Matcher:
 
     def search(text: str) -> bool:
         try:
-            return found.search(text[:_MAX_TEXT], timeout=_MATCH_LIMIT_S) is not None
+            return found.search(text, timeout=_MATCH_LIMIT_S) is not None
         except TimeoutError:
             return True
 
