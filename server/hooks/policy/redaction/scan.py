@@ -89,6 +89,13 @@ _ANCHORED: Final = (
 )
 _ANCHORS: Final = Anchors(anchor for module in _ANCHORED for anchor in module.ANCHORS)
 
+_NEEDS: Final = {
+    # one of these, or the rule finds nothing; neighbours have a rule that begins with long words
+    rule: frozenset(module.ANCHORS)
+    for module in _ANCHORED
+    for rule in RULES
+    if rule.__module__ == module.__name__ and module is not neighbours
+}
 _BETWEEN: Final = "\n\0\n"
 """What no rule reads across."""
 _LEAST: Final = 4
@@ -136,7 +143,8 @@ def _everywhere(page: Page) -> Iterator[Span]:
 
 def _found(page: Page) -> Iterator[Span]:
     for rule in RULES:
-        yield from rule(page)
+        if rule not in _NEEDS or not page.held.isdisjoint(_NEEDS[rule]):
+            yield from rule(page)
     found = names.names_in(page)
     yield from assignments.named_spans(page, found)
     yield from children.child_spans(page, found)
