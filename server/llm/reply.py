@@ -3,6 +3,7 @@
 from typing import Any
 
 from server.llm.sse import CallAssembler, Chunk, ContentPart, Delta, UsageChunk
+from server.llm.surrogates import TextJoiner
 from server.llm.types import Finished, ModelEvent, ReasoningDelta, TextDelta, Usage
 
 
@@ -15,6 +16,8 @@ class ReplyReader:
         self._reason = ""
         self._usage = Usage()
         self._calls = CallAssembler()
+        self._text = TextJoiner()
+        self._reasoning = TextJoiner()
 
     def error_of(self, chunk: Chunk) -> Any:
         """What an endpoint says in mid-stream that went wrong; None: nothing."""
@@ -37,32 +40,44 @@ class ReplyReader:
         """The calls and the end. Raises StreamError for a call that is none."""
         calls = self._calls.finish()
         reason = self._reason or ("tool_calls" if calls else "stop")
-        return [*calls, Finished(reason=reason, usage=self._usage)]
+        events: list[ModelEvent] = []
+        if half := self._reasoning.finish():
+            events.append(ReasoningDelta(half))
+        if half := self._text.finish():
+            events.append(TextDelta(half))
+        return [*events, *calls, Finished(reason=reason, usage=self._usage)]
 
     def _read(self, delta: Delta) -> list[ModelEvent]:
         events: list[ModelEvent] = []
         if reasoning := delta.reasoning_content or delta.reasoning:
-            events.append(ReasoningDelta(reasoning))
+            events += self._reasoned(reasoning)
         if isinstance(delta.content, str):
-            if delta.content:
-                events.append(TextDelta(delta.content))
+            events += self._said(delta.content)
         elif delta.content:
-            events += _parts(delta.content)
+            events += self._parts(delta.content)
         if delta.refusal:
-            events.append(TextDelta(delta.refusal))
+            events += self._said(delta.refusal)
         if delta.tool_calls:
             self._calls.feed(delta.tool_calls)
         self.has_begun = self.has_begun or bool(events or delta.tool_calls)
         return events
 
+    def _parts(self, parts: list[ContentPart]) -> list[ModelEvent]:
+        events: list[ModelEvent] = []
+        for part in parts:
+            if part.text:
+                events += self._said(part.text)
+            for inner in part.thinking or ():
+                events += self._reasoned(inner.text or "")
+        return events
 
-def _parts(parts: list[ContentPart]) -> list[ModelEvent]:
-    events: list[ModelEvent] = []
-    for part in parts:
-        if part.text:
-            events.append(TextDelta(part.text))
-        events += [ReasoningDelta(inner.text) for inner in part.thinking or () if inner.text]
-    return events
+    def _said(self, delta: str) -> list[ModelEvent]:
+        text = self._text.feed(delta)
+        return [TextDelta(text)] if text else []
+
+    def _reasoned(self, delta: str) -> list[ModelEvent]:
+        text = self._reasoning.feed(delta)
+        return [ReasoningDelta(text)] if text else []
 
 
 def _usage(usage: UsageChunk) -> Usage:

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import msgspec
 from msgspec import Struct
 
+from server.llm.surrogates import has_surrogates, joined, parse_torn
 from server.llm.types import ToolCall
 
 MAX_LINE_BYTES = 4 << 20
@@ -81,13 +82,21 @@ _decode_chunk = msgspec.json.Decoder(Chunk).decode
 
 
 def parse_chunk(data: bytes) -> Chunk:
-    """One event's data; raises StreamError with the path of what does not fit."""
+    """One event's data; raises StreamError with the path of what does not fit.
+
+    Texts of a delta may begin or end with half a surrogate pair; a TextJoiner joins them.
+    """
     try:
-        return _decode_chunk(data)
-    except msgspec.DecodeError as error:
-        raise StreamError(f"an event that is no chat-completions chunk ({error})") from error
+        try:
+            return _decode_chunk(data)
+        except msgspec.DecodeError:
+            if not has_surrogates(data):
+                raise
+            return msgspec.convert(parse_torn(data), Chunk)
     except UnicodeDecodeError as error:
         raise StreamError("an event that is not UTF-8") from error
+    except ValueError as error:  # msgspec's are, too
+        raise StreamError(f"an event that is no chat-completions chunk ({error})") from error
 
 
 class Reader(Protocol):
@@ -197,7 +206,7 @@ class CallAssembler:
                 raise StreamError("a tool call without a name")
             id_ = call.id if call.id and call.id not in seen else self._new_id()
             seen.add(id_)
-            calls.append(ToolCall(id=id_, name=call.name, arguments="".join(call.pieces).strip() or "{}"))
+            calls.append(ToolCall(id=id_, name=call.name, arguments=joined("".join(call.pieces)).strip() or "{}"))
         return calls
 
     def _find(self, part: CallPart, function: FunctionPart) -> "_OpenCall":

@@ -44,6 +44,39 @@ def test_each_endpoints_way_of_saying_it_is_read(delta: dict[str, Any], event: M
     assert read(chunk(delta), chunk({}, "stop")) == [event, Finished("stop")]
 
 
+def torn(key: str, *texts: str) -> list[bytes]:
+    """Deltas that hold halves of a character, as JSON escapes."""
+    return [json.dumps({"choices": [{"delta": {key: text}}]}).encode() for text in texts]
+
+
+@pytest.mark.parametrize(
+    ("texts", "whole"),
+    [
+        (["Hi \ud83d", "\ude00 there."], ["Hi ", "😀 there."]),
+        (["\ud83d", "\ude00\ud83d", "\ude00"], ["😀", "😀"]),
+        (["Hi \ud83d", " there."], ["Hi ", "\ufffd there."]),
+        (["\ude00 there."], ["\ufffd there."]),
+        (["a\ud83db\ude00c"], ["a\ufffdb\ufffdc"]),
+        (["Hi \ud83d"], ["Hi ", "\ufffd"]),
+    ],
+)
+def test_half_a_character_waits_for_its_other_half(texts: list[str], whole: list[str]) -> None:
+    assert read(*torn("content", *texts), chunk({}, "stop")) == [*map(TextDelta, whole), Finished("stop")]
+
+
+def test_half_a_character_that_reasoning_ends_with_is_told() -> None:
+    assert read(*torn("reasoning", "\ud83d"), chunk({}, "stop"))[0] == ReasoningDelta("\ufffd")
+
+
+def test_reasoning_and_arguments_are_joined_from_halves_too() -> None:
+    call = {"index": 0, "id": "c", "function": {"name": "t", "arguments": '{"a": "\ud83d'}}
+    rest = {"index": 0, "function": {"arguments": '\ude00"}'}}
+
+    events = read(*torn("reasoning", "\ud83d", "\ude00"), chunk({"tool_calls": [call]}), chunk({"tool_calls": [rest]}))
+
+    assert events == [ReasoningDelta("😀"), ToolCall("c", "t", '{"a": "😀"}'), Finished("tool_calls")]
+
+
 def test_empty_deltas_and_nulls_give_nothing() -> None:
     events = read(
         chunk({"role": "assistant", "content": ""}),

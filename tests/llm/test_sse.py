@@ -100,7 +100,18 @@ def test_a_body_that_is_no_stream_is_one_event_and_bounded() -> None:
 
 
 @pytest.mark.parametrize(
-    "data", [b"{not json", b'{"choices": 7}', b'"\xff\xfe"', b'{"choices":[{"delta":{"content":5}}]}']
+    "data",
+    [
+        b"{not json",
+        b'{"choices": 7}',
+        b'"\xff\xfe"',
+        b'{"choices":[{"delta":{"content":5}}]}',
+        rb'{"choices":["\ud83d"]}',
+        rb'{"choices":[{"delta":{"content":"\ud83d"',
+        b'"\xff\\ud83d"',
+        b"[" * 100_000 + rb'"\ud83d',
+    ],
+    ids=range(8),
 )
 def test_nonsense_is_named_as_such(data: bytes) -> None:
     with pytest.raises(StreamError, match="an event that is"):
