@@ -70,6 +70,7 @@ _LOCK_WORDS: Final = frozenset((*LOCK_ENDS, *LOCKS))
 _NOTHING: Final = " :：=→\t*\"'”)-–"
 _SHORTEST: Final = 3
 """Digits of a lock; behind the bare word for a code they are a status."""
+_NUMBER: Final = re.compile(r"\d{4}|\d[ -]\d")
 _LOOK: Final = 110
 _FAR: Final = 260
 _NEAR: Final = 44
@@ -98,6 +99,8 @@ def opening_spans(page: Page) -> Iterator[Span]:
 
 def _entered(page: Page, near: list[tuple[int, int]]) -> Iterator[Span]:
     """`press 4471 and push`; where codes or locks are spoken of."""
+    if not any(_NUMBER.search(page.text, first, last) for first, last in near):
+        return
     for _, end in _cues(page, ENTERED, (), FOREIGN_ENTERED):
         which = bisect_right(near, (end, len(page.text))) - 1
         if which < 0 or end > near[which][1]:
