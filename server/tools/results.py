@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import time
+import traceback
 from dataclasses import replace
 from typing import Final
 
@@ -20,6 +21,7 @@ logger = logging.getLogger(__name__)
 
 MAX_MEDIA: Final = 16
 """References of one result that are looked at."""
+_UNSEEN: Final = "[withheld: it could not be scanned for secrets]"
 
 
 class Results:
@@ -60,6 +62,8 @@ class Results:
         if hooks is not None:
             if outcome.ending in ("ran", "failed") and course.arguments != course.given:
                 outcome = replace(outcome, arguments=await hooks.conceal(course.arguments))
+            if outcome.ending in ("skipped", "denied"):  # may quote the arguments, and need no scan to be configured
+                outcome = replace(outcome, content=await self._concealed(outcome.content))
             if hooks.policy is not None:
                 outcome = await hooks.policy.after(course.invocation(), outcome)
         limit = self._settings.max_result_bytes
@@ -90,10 +94,22 @@ class Results:
                 raise
             if limit.expired():
                 return _failure(course, f"{tool.name} took longer than {limit_s:g} s and was stopped"), "failed"
-            logger.warning("tool %s failed", tool.name, exc_info=True)
+            await self._log_failure(tool.name, error)
             return _failure(course, f"{tool.name} failed: {type(error).__name__}"), "failed"
         answer = ToolAnswer(for_llm=result) if isinstance(result, str) else result
         return answer, "ran"
+
+    async def _log_failure(self, name: str, error: BaseException) -> None:
+        """Where there is a policy, without the secrets that an exception may quote."""
+        if self._hooks is None or self._hooks.policy is None:
+            logger.warning("tool %s failed", name, exc_info=error)
+            return
+        told = "".join(traceback.format_exception(error)).rstrip()
+        logger.warning("tool %s failed\n%s", name, await self._concealed(told))
+
+    async def _concealed(self, text: str) -> str:
+        shown = text if self._hooks is None else await self._hooks.conceal(text)
+        return shown if isinstance(shown, str) else _UNSEEN
 
     async def _after_tool(self, course: Course, answer: ToolAnswer, duration_ms: float) -> ToolAnswer:
         assert self._hooks is not None

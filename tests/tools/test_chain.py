@@ -195,6 +195,15 @@ async def test_a_redaction_reaches_the_model_and_arguments_are_shown_concealed()
     assert outcome.arguments == {"n": 1, "key": "…"}
 
 
+async def test_a_refusal_quotes_no_secret_where_there_is_a_policy() -> None:
+    policy = FakePolicy()
+
+    outcome = await executor_for(layers_of(policy=policy)).run(call("secret"))
+
+    assert outcome.content == "the arguments do not fit count: n: '…' is not of type 'integer'"
+    assert "secret" not in policy.after_calls[0][1].content
+
+
 async def _echo(arguments: dict[str, Any]) -> str:
     return json.dumps(arguments)
 

@@ -14,7 +14,7 @@ from server import config
 from server.hooks.interception.stages import ToolAnswer
 from server.llm.types import ToolSpec
 from server.tools.registry import Tool
-from tests.hooks.serving import Scene, entry, only, said, serving
+from tests.hooks.serving import Scene, entry, only, said, scripted, serving
 from tests.support.client import Frame, kinds
 from tests.support.openai_script import calls, text
 
@@ -202,6 +202,45 @@ async def test_an_exception_is_recorded_without_its_secret(tmp_path: Path) -> No
     assert log[-1]["tool"] == "boom"
     assert "RuntimeError" in log[-1]["result"]
     assert PASSWORD not in json.dumps([frames, log])
+
+
+async def test_the_log_tells_of_a_tool_that_fails_without_the_secrets_of_the_exception(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.DEBUG, logger="server"):
+        async with guarded(tmp_path) as (scene, _):
+            await scene.turn(calls(("boom", {"what": f"shop?password={PASSWORD}"})), text("Sorry."))
+
+    told = next(message for message in caplog.messages if message.startswith("tool boom failed"))
+    assert "RuntimeError: cannot open postgres://app:[REDACTED]@db/shop" in told
+    assert PASSWORD not in caplog.text
+
+
+@pytest.mark.parametrize("who", ["schema", "hook", "human"])
+async def test_a_refusal_quotes_no_secret_anywhere_though_no_scan_is_configured(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, who: str
+) -> None:
+    seen, quote = tmp_path / "seen.jsonl", f"password={PASSWORD}"
+    hooks = {"watcher": entry("watcher", str(seen), observe=["*"])}
+    if who == "hook":
+        hooks["guard"] = scripted({"before_tool": {"action": "deny_tool", "reason": f"no {quote} here"}})
+    audit = {"type": "audit_log"}
+    document = {"pre_tool_use": [audit, {"type": "dangerous_confirmation"}], "tool_skip": [audit]}
+    command = f"rm -rf /srv --{quote}"
+    script = calls(("shell", {"command": [command] if who == "schema" else command}))
+    with caplog.at_level(logging.DEBUG, logger="server"):
+        async with guarded(tmp_path, document, processes=hooks) as (scene, tools):
+            await scene.client.send("configure", trace=True)
+            if who == "human":
+                _, frames = await answered(scene, script, approved=False, reason=f"not with {quote}")
+            else:
+                frames = await scene.turn(script, text("Done."))
+            log = await audited(scene)
+            sent = tool_messages(scene)
+
+    assert tools.ran == []
+    assert "[REDACTED]" in only(frames, "tool_result")["content"]
+    assert PASSWORD not in json.dumps([frames, log, sent]) + seen.read_text() + caplog.text
 
 
 async def test_a_policy_is_in_force_after_a_restart(tmp_path: Path) -> None:

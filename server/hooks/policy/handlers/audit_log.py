@@ -6,7 +6,7 @@ from server import config
 from server.hooks.policy.redaction.redact import redact_text
 from server.hooks.policy.types import ALLOW, CONTINUE, HookContext, HookResult
 from server.hooks.types import TurnFacts
-from server.storage.audit_entry import AuditEntry
+from server.storage.audit_entry import MAX_TEXT, AuditEntry
 
 _EDGE_CHARS: Final = 4096
 
@@ -52,7 +52,10 @@ class AuditLogHandler:
         return CONTINUE
 
     def note_decision(self, ctx: HookContext, outcome: str, handler: str, *, message: str, approval: str) -> None:
-        """Another handler of this stage refused, changed, or asked about the call. Never raises."""
+        """Another handler of this stage refused, changed, or asked about the call. Never raises.
+
+        `message` may quote anything: a human's reason, a handler's own words.
+        """
         self._write(ctx, outcome, handler=handler, message=message, approval=approval)
 
     def _summary(self, ctx: HookContext, text: str) -> str:
@@ -83,7 +86,7 @@ class AuditLogHandler:
                 result_bytes=len(text.encode("utf-8", "replace")) if text else None,
                 duration_ms=ctx.metadata.get("duration_ms"),
                 approval=approval,
-                message=message,
+                message=redact_text(message[: MAX_TEXT + _EDGE_CHARS])[0],
                 address=facts.address,
                 details=details,
             )
