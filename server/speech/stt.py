@@ -123,7 +123,7 @@ class OpenAIRecognizer(EndpointEngine):
             raise self._endpoint.error(error) from error
         try:
             return normalized(msgspec.json.decode(answer, type=_Transcription).text)
-        except msgspec.MsgspecError as error:
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise SpeechUnavailable(
                 f"{self._endpoint.host} sent no transcription: check speech.stt.base_url"
             ) from error

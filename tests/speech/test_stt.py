@@ -109,6 +109,17 @@ async def test_refusals_name_the_cure_and_no_key(status: int, error: type[Speech
     assert "sk-secret" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "body", [b"", b"<html>", b"{}", b'{"text": 5}', b'{"text": "\xff\xfe"}', rb'{"text": "a\ud800b"}']
+)
+async def test_what_is_no_transcription_is_an_error_that_names_the_cure(body: bytes) -> None:
+    async with speech_server(body=body) as server:
+        made = recognizer(server)
+        with pytest.raises(SpeechUnavailable, match=r"sent no transcription: check speech\.stt\.base_url"):
+            await made.recognize(b"\1\2" * 8000)
+        await made.aclose()
+
+
 async def test_an_endpoint_that_is_not_there_names_its_address() -> None:
     async with speech_server() as server:
         provider = server.provider()

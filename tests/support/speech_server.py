@@ -16,6 +16,8 @@ class SpeechServer:
     """What it got, and what it answers with."""
 
     text: str = "Hello there."
+    body: bytes | None = None
+    """Of a transcription, instead of `text` as JSON."""
     pieces: list[bytes] = field(default_factory=lambda: [b"\1\0" * 100])
     content_type: str = "application/octet-stream"
     status: int = 200
@@ -42,6 +44,8 @@ class SpeechServer:
             return self._refusal()
         if self.stalls_after is not None:
             await self._stall()
+        if self.body is not None:
+            return web.Response(body=self.body, content_type="application/json")
         return web.json_response({"text": self.text})
 
     async def speak(self, request: web.Request) -> web.StreamResponse:
