@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import traceback
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from inspect import iscoroutinefunction
@@ -18,7 +19,7 @@ from server.hooks.policy.filter import CallFilter
 from server.hooks.policy.handlers.audit_log import AuditLogHandler, AuditSettings, AuditSink
 from server.hooks.policy.handlers.custom import CustomHandler
 from server.hooks.policy.handlers.dangerous_confirmation import ConfirmationSettings, DangerousConfirmation
-from server.hooks.policy.handlers.security_scan import ScanSettings, SecurityScan
+from server.hooks.policy.handlers.security_scan import ScanSettings, SecurityScan, scan_text
 from server.hooks.policy.isolation import isolated
 from server.hooks.policy.types import METHODS, HookContext, HookResult, HookType
 from server.hooks.types import Answer, AskHuman, Question
@@ -65,7 +66,8 @@ class Stand:
                 raise
             if isinstance(error, asyncio.CancelledError) and is_cancelled():
                 raise
-            logger.warning("the policy handler %s failed at %s", self.name, ctx.phase.value, exc_info=True)
+            told = await _without_secrets("".join(traceback.format_exception(error)).rstrip())
+            logger.warning("the policy handler %s failed at %s\n%s", self.name, ctx.phase.value, told)
             raise HandlerFailed(f"{self.name} failed: {type(error).__name__}") from error
 
     async def _in_time(self, method: _Method, ctx: HookContext, limit_s: float) -> object:
@@ -91,6 +93,13 @@ def _run(method: _Method, ctx: HookContext) -> object:
         return method(ctx)
     except StopIteration as error:  # no future can carry it: it would never be done
         raise RuntimeError("StopIteration") from error
+
+
+async def _without_secrets(told: str) -> str:
+    try:
+        return (await scan_text(told))[0]
+    except Exception:  # noqa: BLE001  # whatever it is: what was not scanned is not logged, nor is what failed on it
+        return "[withheld: it could not be scanned for secrets]"
 
 
 class _Unhurried:

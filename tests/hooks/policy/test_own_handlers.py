@@ -149,6 +149,19 @@ async def test_whatever_a_handler_raises_ends_neither_server_nor_turn(
     assert await policy.after(LS, given) is given
 
 
+@pytest.mark.parametrize("length", [0, 5000])
+async def test_the_log_tells_where_a_handler_failed_without_the_secrets_it_quotes(
+    tmp_path: Path, length: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    code = f"def pre_execute(ctx):\n    raise ValueError(f'odd: {{ctx.arguments}}' + ' x' * {length})\n"
+
+    denied(await own(tmp_path, "pre_tool_use", code).before(call(command=f"login {SECRET}", password="Regenschirm#88")))
+
+    assert "mine.py" in caplog.text
+    assert "ValueError: odd: {'command': 'login [REDACTED]', 'password': '[REDACTED]'}" in caplog.text
+    assert SECRET not in caplog.text
+
+
 async def test_a_turn_that_is_stopped_stops_its_handler(tmp_path: Path) -> None:
     class Thinking:
         def __init__(self) -> None:
