@@ -1,5 +1,6 @@
-"""What of a reply is said: code, tables and addresses are shown and not read out. Pure."""
+"""What of a reply is said: code, tables, addresses and tags are shown and not read out. Pure."""
 
+import html
 import re
 from typing import Final
 
@@ -24,6 +25,15 @@ _EMOJI: Final = re.compile(
     "[\U0001f000-\U0001faff\u2600-\u27bf\u2190-\u21ff\u2b00-\u2bff\u2300-\u23ff\ufe0f\u200d\u20e3\U000e0020-\U000e007f]+"
 )
 _SPACE: Final = re.compile(r"[ \t]+")
+_CONTROLS: Final = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # with colours of a terminal
+_CODE_OR_TAG: Final = re.compile(
+    r"(`+[^`\n]+`+)"
+    r"|</?(?:a|b|big|blockquote|body|br|center|code|dd|del|details|div|dl|dt|em|font|h[1-6]|hr|html|i|img|ins|kbd|li|mark|ol|p|pre"
+    r"|s|small|span|strong|sub|summary|sup|table|tbody|td|th|thead|tr|u|ul|speak|break|emphasis|prosody|say-as)"
+    r"(?:[ \t/][^<>\n]*)?>",
+    re.IGNORECASE,
+)
+_ENTITY: Final = re.compile(r"&(?:amp|lt|gt|quot|apos|nbsp|#39);")
 
 
 class SpokenText:
@@ -35,7 +45,7 @@ class SpokenText:
 
     def of(self, text: str) -> str | None:
         """What is said for this slice: None = just as it stands, "" = nothing."""
-        spoken = _SPACE.sub(" ", " ".join(self._lines(text))).strip()
+        spoken = _SPACE.sub(" ", " ".join(self._lines(_CONTROLS.sub(" ", text)))).strip()
         if not any(character.isalnum() for character in spoken):
             return ""
         return None if spoken == text.strip() else spoken
@@ -76,10 +86,12 @@ def _inline(line: str) -> str:
     line = _IMAGE.sub(r"\1", line)
     line = _LINK.sub(r"\1", line)
     line = _ADDRESS.sub("", line)
+    if "<" in line:
+        line = _CODE_OR_TAG.sub(lambda found: found[1] or " ", line)
     line = _CODE.sub(r"\1", line)
     if sum(map(line.count, "*_~")) > _MAX_MARKS:
         line = _MARKS.sub(" ", line)
     for _ in range(3):  # emphasis in emphasis
         line = _EMPHASIS.sub(r"\2", line)
     line = _ESCAPE.sub(r"\1", line)
-    return _EMOJI.sub("", line)
+    return _ENTITY.sub(lambda found: html.unescape(found[0]), _EMOJI.sub("", line))

@@ -62,6 +62,14 @@ from server.speech.speakable import SpokenText
         ("Line one\nline two", "Line one line two"),
         ("`a` and `b`", "a and b"),
         ("2 < 3 and 4 > 3", None),
+        ("a\x00b. c\x1b[31md.\x7f", "a b. c d."),
+        ("One\r\ntwo", "One two"),
+        ("\x00\x1b", ""),
+        ("It is <b>bold</b><br/>and <span class='x'>red</span>.", "It is bold and red ."),
+        ("<speak>Hi<break time='10s'/> &amp; bye</speak>", "Hi & bye"),
+        ("Use `<b>` for **bold**.", "Use <b> for bold."),
+        ("A list<int> is <none> & &copy of <b", None),
+        ("5 &lt; 6", "5 < 6"),
     ],
 )
 def test_what_is_said_of_a_slice(text: str, spoken: str | None) -> None:
@@ -104,7 +112,19 @@ def test_no_text_is_too_strange_and_nothing_is_said_without_a_letter(slices: lis
 
 @pytest.mark.parametrize(
     "text",
-    ["*" * 600, "[" * 600, "`" * 600, "_a" * 300, "<https://" * 60, "| " * 300, "# " * 300],
+    [
+        "*" * 600,
+        "[" * 600,
+        "`" * 600,
+        "_a" * 300,
+        "<b " * 200,
+        "`<b" * 200,
+        "&amp" * 150,
+        "\x1b[" * 300,
+        "<https://" * 60,
+        "| " * 300,
+        "# " * 300,
+    ],
 )
 def test_no_text_takes_long(text: str) -> None:
     SpokenText().of(text)
