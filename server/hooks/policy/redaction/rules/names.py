@@ -17,7 +17,7 @@ _WHOLE: Final = frozenset(("PAT", "pat"))
 _FOREIGN_STEMS: Final = frozenset(
     "passwört contraseñ jelszó hasł şifre lösen khẩu пароль парол токен κωδικός סיסמה סיסמא المرور 密码 密碼 口令 令牌 密钥 密鑰 秘钥 "
     "पासवर्ड رمز السر گذرواژه парола лозинк キー slaptažod ססמה parolă "
-    "ключ кодовое პაროლ გასაღები գաղտնաբառ পাসওয়ার্ড پسورد συνθηματικ lösen løsen klíč fjalë cuvânt シークレット トークン 加签 パスワード 合言葉 暗証番号 비밀번호 비번 암호 토큰 รหัสผ่าน 验证码 schlüssel clé".split()
+    "ключ кодовое գաղտնաբառ পাসওয়ার্ড پسورد συνθηματικ lösen løsen klíč fjalë cuvânt シークレット トークン 加签 パスワード 合言葉 暗証番号 비밀번호 비번 암호 토큰 รหัสผ่าน 验证码 schlüssel clé".split()
 )
 ANCHORS: Final = (*_STEMS, *_WHOLE, *_FOREIGN_STEMS)
 _LONGEST: Final = 64
