@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from contextlib import aclosing
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import msgspec
 from aiohttp import web
@@ -164,14 +164,21 @@ def _filter(call: Call, query: AuditQuery) -> AuditFilter:
         phase=query.phase,
         outcome=query.outcome,
         handler=query.handler,
-        since_us=_microseconds(query.since),
-        until_us=_microseconds(query.until),
+        since_us=_microseconds(query.since, path="since"),
+        until_us=_microseconds(query.until, path="until"),
         text=query.text,
     )
 
 
-def _microseconds(moment: datetime | None) -> int | None:
-    return None if moment is None else (moment - _EPOCH) // timedelta(microseconds=1)
+def _microseconds(text: str | None, *, path: str) -> int | None:
+    if text is None:
+        return None
+    try:
+        moment: datetime = msgspec.convert(text, Annotated[datetime, msgspec.Meta(tz=True)])
+    except msgspec.ValidationError:
+        message = "a time is wanted, with its zone: 2026-11-22T10:00:00Z or 2026-11-22T11:00:00%2B01:00"
+        raise Refusal(400, "query_invalid", message, path=path) from None
+    return (moment - _EPOCH) // timedelta(microseconds=1)
 
 
 async def _following(

@@ -1,6 +1,5 @@
 """What the API answers and takes, beside the types of policy, audit log and health that it hands on."""
 
-from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
@@ -13,7 +12,8 @@ from server.storage.audit_chain import Day
 from server.storage.audit_query import MAX_PAGE
 
 Name = Annotated[str, Meta(max_length=256)]
-Time = Annotated[datetime, Meta(tz=True)]
+Time = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
+"""A text until it is read: where parameters are typed, numbers would be taken for times, too."""
 
 
 class ErrorDetail(Struct, frozen=True, kw_only=True, omit_defaults=True):
