@@ -28,9 +28,9 @@ _SPACE: Final = re.compile(r"[ \t]+")
 _CONTROLS: Final = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # with colours of a terminal
 _CODE_OR_TAG: Final = re.compile(
     r"(`+[^`\n]+`+)"
-    r"|</?(?:a|b|big|blockquote|body|br|center|code|dd|del|details|div|dl|dt|em|font|h[1-6]|hr|html|i|img|ins|kbd|li|mark|ol|p|pre"
-    r"|s|small|span|strong|sub|summary|sup|table|tbody|td|th|thead|tr|u|ul|speak|break|emphasis|prosody|say-as)"
-    r"(?:[ \t/][^<>\n]*)?>",
+    r"|</?(?:(a|b|big|code|del|em|font|i|ins|kbd|mark|s|small|span|strong|sub|sup|u|emphasis|prosody|say-as)"  # in words
+    r"|blockquote|body|br|center|dd|details|div|dl|dt|h[1-6]|hr|html|img|li|ol|p|pre|summary|table|tbody|td|th|thead|tr|ul"
+    r"|speak|break)(?:[ \t/][^<>\n]*)?>",
     re.IGNORECASE,
 )
 _ENTITY: Final = re.compile(r"&(?:amp|lt|gt|quot|apos|nbsp|#39);")
@@ -87,7 +87,7 @@ def _inline(line: str) -> str:
     line = _LINK.sub(r"\1", line)
     line = _ADDRESS.sub("", line)
     if "<" in line:
-        line = _CODE_OR_TAG.sub(lambda found: found[1] or " ", line)
+        line = _CODE_OR_TAG.sub(lambda found: found[1] or ("" if found[2] else " "), line)
     line = _CODE.sub(r"\1", line)
     if sum(map(line.count, "*_~")) > _MAX_MARKS:
         line = _MARKS.sub(" ", line)
