@@ -10,9 +10,12 @@ from server.errors import SpeechUnavailable
 RAW_RATE: Final = 24_000
 """Samples a second of OpenAI's `response_format: pcm`."""
 
-_MIN_RATE: Final = 8_000
-_MAX_RATE: Final = 192_000
+MIN_RATE: Final = 8_000
+MAX_RATE: Final = 192_000
 _CURE: Final = "set it to answer in PCM or WAV of 16 bits, mono"
+_CURE_OF_TEXT: Final = (
+    "check that speech.tts.base_url is a speech server that answers in PCM or WAV; its log may say more"
+)
 _MAGIC: Final[Mapping[bytes, str]] = {
     b"ID3": "MP3",
     b"fLaC": "FLAC",
@@ -40,11 +43,12 @@ _MAX_FORMAT_BYTES: Final = 256
 class PcmReader:
     """Bytes as the network cuts them → whole samples. `sample_rate` is known from the first of them on.
 
-    What is no WAV and shows no other format at its head is PCM16, little-endian, mono, RAW_RATE a second. A head is
+    What is no WAV and shows no other format at its head is PCM16, little-endian, mono, `raw_rate` a second. A head is
     withheld until it tells: 8 bytes of sound, up to 64 of text, two frames of MP3 or AAC.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, raw_rate: int = RAW_RATE) -> None:
+        self._raw_rate = raw_rate
         self.sample_rate: int | None = None
         self._rest = bytearray()
         self._is_wav: bool | None = None  # None: the head does not tell yet
@@ -67,7 +71,7 @@ class PcmReader:
             return b""
         if self._is_wav:
             return self._unpacked()
-        self.sample_rate = RAW_RATE
+        self.sample_rate = self._raw_rate
         return self._taken(len(self._rest) - len(self._rest) % 2)
 
     def _taken(self, size: int) -> bytes:
@@ -128,7 +132,7 @@ class PcmReader:
             raise _refusal(f"a WAV whose samples are no integers (format {kind})")
         if (channels, bits) != (1, 16):
             raise _refusal(f"a WAV of {bits} bits and {channels} channel{'s' * (channels != 1)}")
-        if not _MIN_RATE <= rate <= _MAX_RATE or self.sample_rate not in (None, rate):
+        if not MIN_RATE <= rate <= MAX_RATE or self.sample_rate not in (None, rate):
             raise _refusal(f"a WAV of {rate} samples a second")
         self.sample_rate = rate
 
@@ -147,7 +151,7 @@ def _begins_wav(head: bytearray, *, is_end: bool) -> bool | None:
     if head and _is_text(head[:_TEXT_BYTES]):
         if len(head) < _TEXT_BYTES and not is_end:
             return None
-        raise _refusal("text (JSON, HTML or an error)")
+        raise _refusal("text (JSON, HTML or an error)", _CURE_OF_TEXT)
     return None if _has_frames(head, is_end=is_end) is None else False
 
 
@@ -191,5 +195,5 @@ def _frame_bytes(head: bytearray) -> int | None:
     return octets * kbits * 1000 // _MP3_RATES[version][rate_index] + (head[2] >> 1 & 1)
 
 
-def _refusal(what: str) -> SpeechUnavailable:
-    return SpeechUnavailable(f"the speech server sent {what}: {_CURE}")
+def _refusal(what: str, cure: str = _CURE) -> SpeechUnavailable:
+    return SpeechUnavailable(f"the speech server sent {what}: {cure}")

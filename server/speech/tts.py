@@ -1,6 +1,7 @@
 """From words to sound: the protocol and its providers."""
 
 import asyncio
+import re
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, field
@@ -9,7 +10,7 @@ from typing import Final, Protocol
 from server.config import SpeechProvider
 from server.errors import SpeechTimeout, SpeechUnavailable
 from server.openai_client import Refused, Unreachable, pieces_of
-from server.speech.pcm_reader import RAW_RATE, PcmReader
+from server.speech.pcm_reader import MAX_RATE, MIN_RATE, RAW_RATE, PcmReader
 from server.speech.speech_endpoint import EndpointEngine, SpeechEndpoint, speech_endpoint
 from server.speech.worker import Worker, command_of
 from server.wire.frames import SpeechPart
@@ -23,7 +24,7 @@ MAX_CHUNK_BYTES: Final = 16_384
 MAX_TEXT_CHARS: Final = 4000
 """A longer text is refused; sentences are far shorter."""
 
-_MAX_KIND_CHARS: Final = 60
+_MAX_TYPE_CHARS: Final = 60
 _SOUND_TYPES: Final = frozenset(
     "application/octet-stream binary/octet-stream audio/pcm audio/x-pcm audio/l16 audio/x-l16 audio/raw audio/x-raw "
     "audio/wav audio/x-wav audio/wave audio/x-pn-wav audio/vnd.wave".split()
@@ -142,9 +143,9 @@ class OpenAISynthesizer(EndpointEngine):
         _check(text)
         if not any(character.isalnum() for character in text):
             return
-        reader, has_sound = PcmReader(), False
+        has_sound = False
         async with AsyncExitStack() as stack:
-            pieces = await self._open(stack, text)
+            reader, pieces = await self._open(stack, text)
             while (data := await self._read(pieces)) is not None:
                 for chunk in _chunks(reader.feed(data), reader.sample_rate):
                     has_sound = True
@@ -155,7 +156,7 @@ class OpenAISynthesizer(EndpointEngine):
         if not has_sound:
             raise SpeechUnavailable(f"{self._endpoint.host} sent no sound: check speech.tts.model and speech.tts.voice")
 
-    async def _open(self, stack: AsyncExitStack, text: str) -> AsyncGenerator[bytes, None]:
+    async def _open(self, stack: AsyncExitStack, text: str) -> tuple[PcmReader, AsyncGenerator[bytes, None]]:
         request = {
             "model": self._endpoint.model,
             "voice": self._endpoint.voice,
@@ -167,13 +168,21 @@ class OpenAISynthesizer(EndpointEngine):
                 response = await stack.enter_async_context(self._connected().stream("/audio/speech", request))
         except (Refused, Unreachable, TimeoutError) as error:
             raise self._endpoint.error(error) from error
-        kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if kind and kind not in _SOUND_TYPES:
+        reader = self._reader_of(response.headers.get("content-type", ""))
+        return reader, await stack.enter_async_context(aclosing(pieces_of(response)))
+
+    def _reader_of(self, content_type: str) -> PcmReader:
+        """Raises SpeechUnavailable for what is no sound that could be played."""
+        kind, *parameters = (part.strip().lower() for part in content_type.split(";"))
+        told = {name: value.strip('"') for name, _, value in (part.partition("=") for part in parameters)}
+        if (kind and kind not in _SOUND_TYPES) or told.get("channels", "1") != "1":
             raise SpeechUnavailable(
-                f"{self._endpoint.host} sent {kind[:_MAX_KIND_CHARS]} where PCM was asked for: check that "
-                "speech.tts.base_url is an OpenAI-compatible speech server that answers in PCM or WAV"
+                f"{self._endpoint.host} sent {content_type[:_MAX_TYPE_CHARS]} where PCM was asked for: check that "
+                "speech.tts.base_url is an OpenAI-compatible speech server that answers in mono PCM or WAV"
             )
-        return await stack.enter_async_context(aclosing(pieces_of(response)))
+        rate = told.get("rate", "")
+        is_rate = re.fullmatch("[0-9]{4,6}", rate) and MIN_RATE <= int(rate) <= MAX_RATE
+        return PcmReader(int(rate) if is_rate else RAW_RATE)
 
     async def _read(self, pieces: AsyncGenerator[bytes, None]) -> bytes | None:
         try:

@@ -105,7 +105,7 @@ def test_of_a_wav_only_the_sound_is_heard_at_its_own_rate(sent: bytes, size: int
 def test_what_is_no_pcm16_mono_is_named_and_never_played(sent: bytes, says: str, size: int) -> None:
     with pytest.raises(SpeechUnavailable, match=says) as refused:
         read(sent, size)
-    assert "PCM or WAV of 16 bits, mono" in str(refused.value)
+    assert "PCM or WAV" in str(refused.value)
 
 
 @pytest.mark.parametrize(

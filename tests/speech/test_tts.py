@@ -44,11 +44,22 @@ async def test_an_openai_endpoint_streams_its_sound() -> None:
     assert request["response_format"] == "pcm"
 
 
-@pytest.mark.parametrize("content_type", ["audio/pcm", "audio/L16; rate=24000; channels=1", "audio/x-wav", ""])
-async def test_servers_may_name_their_sound_as_they_like(content_type: str) -> None:
+@pytest.mark.parametrize(
+    ("content_type", "rate"),
+    [
+        ("audio/pcm", 24_000),
+        ("audio/L16; rate=16000; channels=1", 16_000),
+        ('audio/pcm;rate="22050"', 22_050),
+        ("audio/pcm; rate=0", 24_000),
+        ("audio/pcm; rate=fast", 24_000),
+        ("audio/x-wav", 24_000),
+        ("", 24_000),
+    ],
+)
+async def test_servers_may_name_their_sound_as_they_like(content_type: str, rate: int) -> None:
     async with speech_server(pieces=[b"\1\0" * 9], content_type=content_type) as server:
         made = synthesizer(server)
-        assert [chunk.pcm for chunk in await sound_of(made)] == [b"\1\0" * 9]
+        assert await sound_of(made) == [SoundChunk(b"\1\0" * 9, rate)]
         await made.aclose()
 
 
@@ -97,6 +108,7 @@ async def test_a_cancelled_synthesis_is_given_up_at_the_endpoint() -> None:
         ({"pieces": []}, SpeechUnavailable, "no sound"),
         ({"content_type": "text/html"}, SpeechUnavailable, "text/html"),
         ({"content_type": "audio/mpeg"}, SpeechUnavailable, "audio/mpeg"),
+        ({"content_type": "audio/L16; channels=2"}, SpeechUnavailable, "channels=2"),
         ({"content_type": "application/problem+json"}, SpeechUnavailable, "problem"),
         ({"pieces": [b"ID3\4", bytes(500)]}, SpeechUnavailable, "MP3"),
         ({"pieces": [b'{"error":', b'"?"}']}, SpeechUnavailable, "text"),
