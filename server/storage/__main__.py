@@ -29,7 +29,8 @@ def main(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
         folder = data_dir_of(settings, environ)
         if settings.storage.url is None and not (folder / "parley.db").exists():
             raise ConfigError(f"data.dir: there is no {folder / 'parley.db'}; the server prints its folder at start")
-        return asyncio.run(_verify(Database(settings.storage, folder, statement_s=_LONGEST_S)))
+        database = Database(settings.storage, folder, statement_s=_LONGEST_S)
+        return asyncio.run(_verify(database, keep_days=settings.storage.audit_days))
     except (ConfigError, StorageError) as error:
         print(f"parley: {error}", file=sys.stderr)
         return 2
@@ -48,10 +49,10 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-async def _verify(database: Database) -> int:
+async def _verify(database: Database, *, keep_days: int) -> int:
     """Writes nothing, not even tables."""
     try:
-        found = await verify(database)
+        found = await verify(database, keep_days=keep_days)
     except ProgrammingError as error:
         raise ConfigError("storage.url: there is no audit log in this database; is it the server's?") from error
     finally:

@@ -30,7 +30,7 @@ _BATCH: Final = 500
 _PRUNE_ROWS: Final = 5_000
 _HOUSEKEEPING_S: Final = 60.0
 _RETRY_S: Final = 0.5
-_GRACE: Final = timedelta(minutes=10)
+GRACE: Final = timedelta(minutes=10)
 """Clocks of replicas differ; a day is closed when it is over for all of them."""
 
 
@@ -143,8 +143,8 @@ class AuditLog:
 
     async def _keep_house(self) -> None:
         """Close days that are over, and prune those that are old."""
-        ended = (datetime.fromtimestamp(self._now(), UTC) - _GRACE).date().isoformat()
-        oldest = (datetime.fromtimestamp(self._now(), UTC).date() - timedelta(days=self._keep_days)).isoformat()
+        ended = (datetime.fromtimestamp(self._now(), UTC) - GRACE).date().isoformat()
+        oldest = oldest_kept(self._now(), self._keep_days)
         now_us = int(self._now() * 1_000_000)
         try:
             closed = await self._database.write(lambda connection: _close_days(connection, ended, now_us))
@@ -159,6 +159,11 @@ class AuditLog:
 
     def _today(self) -> str:
         return datetime.fromtimestamp(self._now(), UTC).date().isoformat()
+
+
+def oldest_kept(now_s: float, keep_days: int) -> str:
+    """The day, as in 2026-11-22; closed ones before it are pruned."""
+    return (datetime.fromtimestamp(now_s, UTC).date() - timedelta(days=keep_days)).isoformat()
 
 
 def _gap_entry(lost: int, now: float) -> AuditEntry:

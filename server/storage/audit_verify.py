@@ -1,5 +1,7 @@
 """Is the audit log what was written? Reads all of it, a page at a time, beside whoever writes it."""
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
@@ -7,6 +9,7 @@ from typing import Final
 import sqlalchemy as sa
 
 from server.storage.audit_chain import Day, DayCheck, Link, check_days
+from server.storage.audit_log import GRACE, oldest_kept
 from server.storage.database import Database
 from server.storage.schema import audit, audit_days
 
@@ -21,24 +24,33 @@ class Verification:
     """In words. The first of each day: what follows a break tells nothing."""
 
 
-async def verify(database: Database) -> Verification:
-    """Writes nothing. Raises StorageError; cancelled, it stops at the end of a page."""
-    days = await database.read(_days)
+async def verify(database: Database, *, keep_days: int, now: Callable[[], float] = time.time) -> Verification:
+    """Writes nothing. Raises StorageError; cancelled, it stops at the end of a page.
+
+    A day may lack entries while it is being pruned: if it says so, is closed, and is older than `keep_days`.
+    """
+    is_whole = sa.not_(_is_going(oldest_kept(now() + GRACE.total_seconds(), keep_days)))
+    days = await database.read(partial(_days, is_whole))
     problems = [*check_days(days), *await database.read(_strays)]
-    problems += [problem for day in days if (problem := await _check(database, day)) is not None]
+    problems += [problem for day in days if (problem := await _check(database, day, is_whole)) is not None]
     return Verification(days, problems)
 
 
-async def _check(database: Database, day: Day) -> str | None:
+def _is_going(oldest: str) -> sa.ColumnElement[bool]:
+    columns = audit_days.c
+    return columns.pruned_us.is_not(None) & columns.closed_us.is_not(None) & (columns.day < oldest)
+
+
+async def _check(database: Database, day: Day, is_whole: sa.ColumnElement[bool]) -> str | None:
     check = DayCheck(day)
     is_over, problem = False, None
     while not is_over:
-        is_over, problem = await database.read(partial(_check_page, day, check))
+        is_over, problem = await database.read(partial(_check_page, day, check, is_whole))
     return problem
 
 
-def _days(connection: sa.Connection) -> list[Day]:
-    statement = sa.select(audit_days).where(audit_days.c.pruned_us.is_(None))
+def _days(is_whole: sa.ColumnElement[bool], connection: sa.Connection) -> list[Day]:
+    statement = sa.select(audit_days).where(is_whole)
     rows = connection.execute(statement.order_by(audit_days.c.replica, audit_days.c.day))
     return [
         Day(row.replica, row.day, row.previous, row.entries, row.last_hash, is_closed=row.closed_us is not None)
@@ -46,11 +58,13 @@ def _days(connection: sa.Connection) -> list[Day]:
     ]
 
 
-def _check_page(day: Day, check: DayCheck, connection: sa.Connection) -> tuple[bool, str | None]:
+def _check_page(
+    day: Day, check: DayCheck, is_whole: sa.ColumnElement[bool], connection: sa.Connection
+) -> tuple[bool, str | None]:
     """Whether that was all, and what is wrong. One view of the day's row and of its entries, which may be growing."""
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
-    is_it = (audit_days.c.replica == day.replica) & (audit_days.c.day == day.day) & audit_days.c.pruned_us.is_(None)
+    is_it = (audit_days.c.replica == day.replica) & (audit_days.c.day == day.day) & is_whole
     row = connection.execute(sa.select(audit_days.c.entries, audit_days.c.last_hash).where(is_it)).first()
     if row is None:  # pruned meanwhile
         return True, None

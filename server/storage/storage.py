@@ -29,6 +29,7 @@ class Storage:
         self.documents = DocumentStore(self.database)
         self.approvals = ApprovalTable(self.database)
         self.questions = QuestionTable(self.database)
+        self.audit_days = settings.audit_days
         self.audit = AuditLog(self.database, replica=platform.node() or "parley", keep_days=settings.audit_days)
 
     @asynccontextmanager

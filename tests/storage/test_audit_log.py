@@ -20,7 +20,7 @@ from server.storage.audit_chain import Day, DayCheck, Link, day_hash, next_hash
 from server.storage.audit_entry import MAX_VALUE_BYTES, AuditEntry, body_of, columns_of
 from server.storage.audit_log import AuditLog
 from server.storage.audit_query import AuditFilter, BadCursor, entry_of, read_all, read_page
-from server.storage.audit_verify import verify
+from server.storage.audit_verify import Verification, verify
 from server.storage.database import Database
 from server.storage.schema import audit, audit_days
 from tests.support.postgres import Postgres
@@ -65,8 +65,12 @@ async def change(database: Database, statement: sa.Executable) -> None:
     await database.write(lambda connection: connection.execute(statement))
 
 
+async def verified(database: Database, *, now: float = NOON, keep_days: int = 90) -> Verification:
+    return await verify(database, keep_days=keep_days, now=lambda: now)
+
+
 async def problems(database: Database) -> list[str]:
-    return (await verify(database)).problems
+    return (await verified(database)).problems
 
 
 async def test_the_chain_holds_over_batches_runs_days_and_replicas(settings: config.Storage, folder: Path) -> None:
@@ -78,7 +82,7 @@ async def test_the_chain_holds_over_batches_runs_days_and_replicas(settings: con
         clock.now += DAY_S
         await write(database, entries(1), clock=clock)
 
-        found = await verify(database)
+        found = await verified(database)
         days, wrong = found.days, found.problems
         assert wrong == []
         assert [(day.replica, day.day, day.entries, day.is_closed) for day in days] == [
@@ -181,7 +185,7 @@ async def test_a_closed_day_is_logged_once_and_old_ones_are_pruned_whole(
             clock.now += DAY_S
             await write(database, entries(1), clock=clock, keep_days=2)
 
-        found = await verify(database)
+        found = await verified(database)
         days, wrong = found.days, found.problems
         assert wrong == []
         assert [day.day for day in days] == ["2026-11-23", "2026-11-24", "2026-11-25"]
@@ -191,19 +195,41 @@ async def test_a_closed_day_is_logged_once_and_old_ones_are_pruned_whole(
         assert days[0].previous == closed[0][-64:]
 
 
+async def test_only_a_day_that_may_be_pruned_may_say_so_and_lack_entries(
+    settings: config.Storage, folder: Path
+) -> None:
+    clock = Clock()
+    async with opened(settings, folder) as database:
+        await write(database, entries(3), clock=clock)
+        clock.now += DAY_S
+        await write(database, entries(1), clock=clock)
+        going = sa.update(audit_days).where(audit_days.c.day == "2026-11-22")
+        await change(database, going.values(pruned_us=1))
+        assert (await verified(database, now=clock.now)).problems == []
+        await change(database, sa.delete(audit).where(nth(1)))
+
+        assert "entry 1 is missing" in (await verified(database, now=clock.now)).problems[0]
+        clock.now += 3 * DAY_S
+        assert "entry 1 is missing" in (await verified(database, now=clock.now, keep_days=4)).problems[0]
+        found = await verified(database, now=clock.now, keep_days=3)
+        assert (found.problems, [day.day for day in found.days]) == ([], ["2026-11-23"])
+        await change(database, going.values(closed_us=None))
+        assert "entry 1 is missing" in (await verified(database, now=clock.now, keep_days=3)).problems[0]
+
+
 async def test_a_day_is_closed_only_when_it_is_over_on_every_clock(settings: config.Storage, folder: Path) -> None:
     clock = Clock()
     async with opened(settings, folder) as database:
         await write(database, entries(1), clock=clock)
         clock.now = NOON + DAY_S / 2 + 60  # a minute past midnight
         await write(database, [], clock=clock, replica="fast")
-        assert [day.is_closed for day in (await verify(database)).days] == [False]
+        assert [day.is_closed for day in (await verified(database)).days] == [False]
         clock.now += 600
         await write(database, [], clock=clock, replica="fast")
         clock.now = NOON  # of a replica whose clock is late: its closed day stays closed
         await write(database, entries(1), clock=clock)
 
-        found = await verify(database)
+        found = await verified(database)
         days, wrong = found.days, found.problems
         assert wrong == []
         assert [(day.day, day.is_closed) for day in days] == [("2026-11-22", True), ("2026-11-23", False)]
@@ -213,7 +239,7 @@ async def test_processes_of_one_name_share_its_chain(settings: config.Storage, f
     async with opened(settings, folder) as one, opened(settings, folder) as two:
         await asyncio.gather(*(write(database, entries(20)) for database in (one, two) * 5))
 
-        found = await verify(one)
+        found = await verified(one)
         days, wrong = found.days, found.problems
         assert (days[0].entries, wrong) == (200, [])
 
@@ -258,7 +284,7 @@ async def test_entries_wait_for_a_database_that_is_away(postgres: Postgres, fold
         log.stop()
         await running
 
-        assert (await verify(database)).days[0].entries == 31
+        assert (await verified(database)).days[0].entries == 31
         assert log.dropped == 0
 
 

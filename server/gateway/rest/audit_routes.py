@@ -44,8 +44,9 @@ _FORMULA: Final = tuple("=+-@\t\r\n＝＋－＠")
 
 
 class AuditRoutes:
-    def __init__(self, database: Database, *, slowest_piece_s: float = SLOWEST_PIECE_S) -> None:
+    def __init__(self, database: Database, *, keep_days: int, slowest_piece_s: float = SLOWEST_PIECE_S) -> None:
         self._database = database
+        self._keep_days = keep_days
         self._slowest_piece_s = slowest_piece_s
         self._exports = Counter[str]()  # those running, by user
         self._is_verifying = False
@@ -132,7 +133,7 @@ class AuditRoutes:
             raise Refusal(429, "verification_busy", "the log is being verified; try again later", Retry_After="10")
         self._is_verifying = True
         try:
-            found = await verify(self._database)
+            found = await verify(self._database, keep_days=self._keep_days)
         finally:
             self._is_verifying = False
         return Answer(AuditVerification(is_whole=not found.problems, problems=found.problems, days=found.days))

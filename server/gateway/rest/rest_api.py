@@ -46,7 +46,7 @@ class RestApi:
                 answer=HookProcesses,
                 operators_only=True,
             ),
-            *AuditRoutes(storage.database).operations(),
+            *AuditRoutes(storage.database, keep_days=storage.audit_days).operations(),
             *ApprovalRoutes(storage.approvals, storage.audit).operations(),
             Operation(method="GET", path=DOCUMENT, summary="This document", handle=self._show_document, answer=OpenApi),
         )

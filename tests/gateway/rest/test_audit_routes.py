@@ -221,7 +221,7 @@ async def until_it_may(client: Client) -> int:
 @asynccontextmanager
 async def impatient_export(server: Parley, *, send_buffer: int = 1 << 20) -> AsyncIterator[tuple[URL, asyncio.Event]]:
     """An export whose reader has 10 ms for a piece, and what is set when it has ended."""
-    routes = AuditRoutes(server.app.storage.database, slowest_piece_s=0.01)
+    routes = AuditRoutes(server.app.storage.database, keep_days=90, slowest_piece_s=0.01)
     export = next(operation for operation in routes.operations() if operation.answer is None)
     over = asyncio.Event()
 
