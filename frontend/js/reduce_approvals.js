@@ -106,6 +106,18 @@ export function answered(state, { id, approved, fields }) {
   });
 }
 
+/**
+ * The server does not run what was edited: the question is open still, and its field says why.
+ * An error names no question; answers are read in their order.
+ *
+ * @param {State} state @param {string} problem
+ * @returns {State | null} null: no edited answer is out
+ */
+export function refusedEdit(state, problem) {
+  const approval = state.approvals.find(({ isAnswered, isEditing }) => isAnswered && isEditing);
+  return approval ? withApproval(state, approval.frame.id, { isAnswered: false, problem }) : null;
+}
+
 /** What Esc means while a request has the focus: no. @param {State} state @param {string} id @returns {State} */
 export function dismissed(state, id) {
   return answered(state, { id, approved: false, fields: { arguments: "", reason: "", remember: "no" } });

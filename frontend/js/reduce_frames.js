@@ -13,7 +13,7 @@
 import { insertLateHook, withHistory } from "./conversation.js";
 import { EMPTY_TRACE, withTrace } from "./inspect.js";
 import { cutShort, enqueue, hookMessage } from "./playback.js";
-import { asked, resolved } from "./reduce_approvals.js";
+import { asked, refusedEdit, resolved } from "./reduce_approvals.js";
 import { playedOn } from "./reduce_playback.js";
 import { cutTurn, refused, revived, rolledBack } from "./reduce_turn.js";
 import { spoken } from "./reduce_voice.js";
@@ -192,6 +192,8 @@ function failed(state, error) {
     return refused(state, turn, error);
   }
   if (error.turn_id) return withView(state, error.turn_id, { error });
+  const reopened = error.path === "$.arguments" ? refusedEdit(state, error.message) : null;
+  if (reopened) return reopened;
   return withNotice(state, { type: "notice", code: error.code, level: "error", message: withPath(error) });
 }
 

@@ -79,6 +79,23 @@ for (const text of ["{", "[1]", "null", '"x"', ""]) {
   });
 }
 
+test("an edit that the server does not take can be mended where it says why", () => {
+  const page = asked(t1.asks("a0"), t1.asks("a1"));
+  answer(page, true, {}, "a0");
+  page.dispatch({ type: "edit_approval", id: "a1" });
+  answer(page, true, { arguments: '{"path": "[REDACTED]"}' });
+  const message = "[REDACTED] stands for a secret";
+  const error = { type: "error", code: "frame_invalid", message, path: "$.arguments" };
+  page.receive(error);
+
+  const [plain, edited] = page.state.approvals;
+  assert.deepEqual([plain.isAnswered, plain.problem], [true, ""]);
+  assert.deepEqual([edited.isAnswered, edited.isEditing, edited.problem], [false, true, message]);
+  answer(page, true, { arguments: '{"path": "b"}' });
+  assert.deepEqual(page.sentOf("approval").at(-1).arguments, { path: "b" });
+  assert.equal(page.state.approvals[1].problem, "");
+});
+
 test("questions are asked one after the other", () => {
   const page = asked(t1.asks("a1"), t1.asks("a2", { tool: "send_mail" }));
   assert.match(textOf(approvalView(page.state)), /write_note.*1 of 2/);
