@@ -68,6 +68,11 @@ _QUOTED: Final = re.compile(
 _BARE: Final = re.compile(r"[^\s\"'`,;<>{}|\\&\u3002\uff0c\uff1b)]{1,1024}+(?:[,;&|{}<>\\)][^\s\"'`<>]{0,256})?")
 _URL_BARE: Final = re.compile(r"(?:(?!%26)[^\s\"'`,;<>&#)]){1,1024}")
 _TO_THE_END: Final = re.compile(r"[^\r\n\"']{1,120}")
+_COMMAND: Final = re.compile(r"[;&|`]|\$\(")
+_FOUR_BY_FOUR: Final = re.compile(r"[a-z]{4}(?: [a-z]{4}){3}")
+"""An app password as Google shows it."""
+_RUNS_ON: Final = re.compile(r"[;&|]")
+_IN_A_SHELL: Final = re.compile(r"[^\s;&|]{0,256}(?:\$[({]|(?<=[^\s;&|])[ \t]{1,20}\S)")
 _INNER: Final = re.compile(r"[^<\r\n]{4,100}(?=</)")
 _DIGITS: Final = re.compile(r"[\"']?(?P<v>\d{3,8}|\d{3}[- ]\d{3})(?![A-Za-z0-9_:]|\.\w)")
 _NAMES_IT: Final = re.compile(r"(?:name|key|id)=[\"'][\w.:-]{0,64}\Z", re.IGNORECASE)
@@ -261,6 +266,8 @@ def _list(text: str, at: int, strength: Strength) -> Iterator[Span]:
 def _one(text: str, at: int, strength: Strength, place: _Place) -> Iterator[Span]:
     """The value that begins at `at`, if it is secret."""
     if quoted := _QUOTED.match(text, at):
+        if quoted[1] == "`" and " " in quoted["v"] and _is_set(text, at):
+            return  # NAME=`command`
         value = quoted["v"].strip("\u00a0\u202f ") if quoted[0][0] == "\u00ab" else quoted["v"]
         start = quoted.start("v") + quoted["v"].index(value)
         if scheme := _SCHEME.match(value):
@@ -285,8 +292,10 @@ def _phrase_end(text: str, at: int, strength: Strength, how: How) -> int | None:
     if how not in ("assign", "space", "line") or strength not in STRONG or not (line := _TO_THE_END.match(text, at)):
         return None
     whole = line[0].strip()
-    if " " not in whole:
+    if " " not in whole or _COMMAND.search(whole):
         return None
+    if _is_set(text, at):  # NAME=value command
+        return at + len(whole) if is_in_groups(whole) or _FOUR_BY_FOUR.fullmatch(whole) else None
     is_letters = is_in_groups(whole) or (not has_digit(whole) and is_plausible(whole, is_quoted=True))
     is_more = how == "assign" and (is_word(whole) or (strength == "password" and is_chosen(whole, is_quoted=False)))
     return at + len(whole) if is_letters or is_more else None
@@ -300,6 +309,10 @@ def _bare_end(text: str, at: int, strength: Strength, place: _Place) -> int | No
     if bare[0][0] == "[":
         return None  # a list
     value = bare[0].split("<")[0] if place.how in ("space", "is") else bare[0]
+    if _is_set(text, at) and (more := _RUNS_ON.search(value)) and _IN_A_SHELL.match(text, at + more.end()):
+        value = value[: more.start()]  # NAME=value;command
+        if not value:
+            return None
     if place.how == "is":
         if value[0].isascii() and not value.isascii():
             value = value[: next(i for i, letter in enumerate(value) if not letter.isascii())]
@@ -322,6 +335,12 @@ def _bare_end(text: str, at: int, strength: Strength, place: _Place) -> int | No
     is_in_shell = _SHELL_SETS.search(text, max(0, at - 64), at) is not None and not value.startswith("$")
     is_one = is_secret(value, strength, place.how, is_quoted=is_in_shell, is_told=place.is_told, is_whole=is_whole)
     return at + len(value) if is_one else None
+
+
+def _is_set(text: str, at: int) -> bool:
+    """Whether a shell would take what begins here for a variable's value: who is asked about a command must see
+    what runs behind it."""
+    return text[at - 1] == "=" and text[at - 2 : at - 1] not in ("", " ", "=", ":")
 
 
 def _is_no_variable(value: str) -> bool:
