@@ -51,11 +51,11 @@ class CallFilter:
         return all(any(matches(text) for text in _texts(arguments, path)) for path, matches in self._arguments)
 
 
-def matcher(pattern: str) -> Matcher:
-    """A glob over the whole text; `re:…` is a regular expression, found anywhere. One that takes too long fits.
+def matcher(pattern: str, *, in_doubt: bool = True) -> Matcher:
+    """A glob over the whole text; `re:…` is a regular expression, found anywhere.
 
-    A filter often decides whom a guard watches: in doubt it watches. For the same reason a text is looked through
-    to its end, whatever its length.
+    in_doubt: whether one that takes too long fits. A filter often decides whom a guard watches: in doubt it
+    watches. For the same reason a text is looked through to its end, whatever its length.
     """
     if not pattern.startswith(_REGEX):
         fits = re.compile(fnmatch.translate(pattern)).match  # what fnmatch makes of a glob cannot blow up
@@ -69,7 +69,7 @@ def matcher(pattern: str) -> Matcher:
         try:
             return found.search(text, timeout=_MATCH_LIMIT_S) is not None
         except TimeoutError:
-            return True
+            return in_doubt
 
     return search
 

@@ -52,8 +52,9 @@ async def test_long_texts_are_looked_through_beside_the_loop() -> None:
 @pytest.mark.parametrize(
     "text", ["aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab", "a" * 200_000 + "b"]
 )
-def test_a_search_that_takes_too_long_fits(text: str) -> None:
+def test_a_search_that_takes_too_long_fits_unless_it_lets_a_guard_step_aside(text: str) -> None:
     assert matcher(r"re:^(a|aa)+$")(text)
+    assert not matcher(r"re:^(a|aa)+$", in_doubt=False)(text)
 
 
 async def test_arguments_nested_too_deep_to_be_looked_at_fit() -> None:

@@ -40,7 +40,7 @@ class DangerousConfirmation:
     def __init__(self, settings: ConfirmationSettings) -> None:
         self._timeout_s = settings.timeout_s
         self._always = [matcher(glob) for glob in settings.always]
-        self._never = [matcher(glob) for glob in settings.never]
+        self._never = [matcher(glob, in_doubt=False) for glob in settings.never]
         self._is_slow = any(pattern.startswith("re:") for pattern in settings.patterns)
         self._patterns = [(pattern, _sign(pattern)) for pattern in settings.patterns]
 
