@@ -67,7 +67,7 @@ def load_custom(folder: Path | None, *, taken: frozenset[str]) -> dict[str, Cust
         if not _phases(module):
             logger.error("%s: has none of %s; see docs/policy.md", path, ", ".join(METHODS.values()))
             continue
-        lines = (getattr(owner, "__doc__", None) or module.__doc__ or name).strip().splitlines()
+        lines = str(getattr(owner, "__doc__", None) or module.__doc__ or name).strip().splitlines()
         found[name] = CustomHandler(name, lines[0][:200] if lines else name, module)
     return found
 
