@@ -197,7 +197,7 @@ def strength_of(name: str) -> Strength | None:
     core = words
     while len(core) > 1 and core[-1] in _ADORNMENTS:
         core = core[:-1]
-    if len(core) < len(words) and core[-1] in _HASHES and _is_strong(core[:-1]):
+    if 1 < len(core) < len(words) and core[-1] in _HASHES and _is_strong(core[:-1]):
         return "weak"
     if _is_strong(words):
         last, words = core[-1], core

@@ -73,6 +73,7 @@ SECRET: list[Any] = [
 ]
 
 HARMLESS: list[Any] = [
+    "hash keys: those of a table that is hashed",
     "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk",
     "SGVsbG8gV29ybGQhIFRoaXMgaXMgYSB0ZXN0IG1lc3NhZ2U=",
     "echo aGVsbG8gd29ybGQgaGVsbG8= | base64 -d",
