@@ -3,6 +3,8 @@
 import re
 from typing import Final
 
+from server.speech.sentences import TERMINALS
+
 _DANGLING: Final = frozenset(
     [
         "a",
@@ -60,8 +62,8 @@ _DANGLING: Final = frozenset(
 _DANGLING_TAIL: Final = re.compile(
     r"(?:因为|但是|可是|然后|所以|如果|还有|以及|和|跟|或者|的话|けど|から|それで|でも|あの|えっと|、|，)$"
 )
-_END_MARKS: Final = ".?!。？！"
-_UNFINISHED_MARKS: Final = (",", ";", ":", "-", "–", "—", "...", "…", "、", "，")
+_END_MARKS: Final = ".?!" + TERMINALS
+_UNFINISHED_MARKS: Final = (",", ";", ":", "-", "–", "—", "...", "…", "、", "，", "،", "؛")
 
 
 def sounds_complete(text: str) -> bool | None:
@@ -76,7 +78,7 @@ def sounds_complete(text: str) -> bool | None:
         return False
     words = bare.replace("’", "'").split()
     last = words[-1] if words else ""
-    is_question = text.endswith(("?", "？"))
+    is_question = text.endswith(("?", "？", "؟"))
     if last in _DANGLING and not is_question:
         return False
     return True if text[-1] in _END_MARKS else None

@@ -11,14 +11,14 @@ from typing import Final
 MAX_SENTENCE_CHARS: Final = 600
 """A longer run without a stop is cut, at white space if there is some in its second half."""
 
-_TERMINALS: Final = (  # of living scripts, from Unicode's Sentence_Terminal; ． (U+FF0E) stands behind numbers of lists
+TERMINALS: Final = (  # of living scripts, from Unicode's Sentence_Terminal; ． (U+FF0E) stands behind numbers of lists
     "。！？｡﹖﹗‼‽⁇⁈⁉"
     "।॥۔؟։"  # Devanagari and its relatives, Urdu, Arabic, Armenian
     "܀܁܂߹።፧፨"  # Syriac, N'Ko, Ethiopic
     "။។៕།༎᠃᠉"  # Burmese, Khmer, Tibetan, Mongolian
     "᙮᥄᥅᪨᪩᪪᪫᭚᭛᭞᭟᰻᰼᱾᱿꓿꘎꘏꛳꛷꣎꣏꤯꧈꧉꩝꩞꩟꫰꫱꯫"
 )
-_DECISIVE: Final = _TERMINALS + "…\n"  # end a sentence whatever follows
+_DECISIVE: Final = TERMINALS + "…\n"  # end a sentence whatever follows
 _STOPS: Final = frozenset(_DECISIVE + ".!?")
 _SLICE_CHARS: Final = 4096  # of a delta at once: each cut copies what is left of it
 _CLOSERS: Final = frozenset("\"'”’)]}»«」』）】》*_`~")  # belong to the sentence that they close

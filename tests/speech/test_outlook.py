@@ -17,6 +17,8 @@ from server.speech.outlook import sounds_complete
         "Who are you talking to?",
         "我想知道天气。",
         "今日はいい天気ですね。",
+        "आज मौसम अच्छा है।",
+        "ما هي عاصمة فرنسا؟",
         "What is that for?",
     ],
 )
@@ -37,6 +39,7 @@ def test_a_sentence_that_is_whole_may_end_soon(text: str) -> None:
         "My name is Anna and um.",
         "我想去但是",
         "我想去，",
+        "أريد أن أذهب،",
         "行きたいけど",
         "Because.",
     ],
