@@ -38,7 +38,8 @@ _STEPS: Final = frozenset(
     "mutations changes transactions services items on_success on_failure nodes".split()
 )
 _DOINGS: Final = ("batch", "steps", "actions", "action", "sequence", "operations", "ops")
-_INPUTS: Final = ("input", "inputs", "arguments", "args", "params", "parameters", "payload", "data", "with", "kwargs")
+_INPUT_KEYS: Final = "input inputs arguments args params parameters payload data with kwargs".split()
+_INPUTS: Final = frozenset(_INPUT_KEYS)
 _CALLED: Final = ("tool", "tool_name", "function", "name", "call", "do", "service", "action", "type", "op", "method")
 _MAX_PARTS: Final = 6
 _MAX_INNER: Final = 50
@@ -92,8 +93,10 @@ def _steps(given: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 def _calls(one: Mapping[str, Any], *, is_whole: bool) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """`is_whole`: the call itself, which holds another only if it names a tool and its input."""
+    if is_whole and _INPUTS.isdisjoint(one):
+        return
     name = next((one[key] for key in _CALLED if isinstance(one.get(key), str)), None)
-    given = next((one[key] for key in _INPUTS if isinstance(one.get(key), Mapping)), None)
+    given = next((one[key] for key in _INPUT_KEYS if isinstance(one.get(key), Mapping)), None)
     if name is not None and given is not None:
         yield name, given
     elif name is not None and not is_whole:

@@ -1,6 +1,6 @@
 """One tool call, as the rules look at it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -21,17 +21,14 @@ class Call:
     leaves: tuple[tuple[str, Any], ...]
     """Every text, number and list of texts with the name it stands under; a bounded number of them."""
 
-    def texts(self) -> Iterator[tuple[str, str]]:
-        """The leaves that are texts, those of lists too."""
-        for key, value in self.leaves:
-            for item in value if isinstance(value, list) else (value,):
-                if isinstance(item, str):
-                    yield key, item
+    texts: tuple[tuple[str, str], ...]
+    """The leaves that are texts, those of lists too."""
 
 
 def call_of(tool: str, arguments: Any) -> Call:
     given = _in_english(arguments) if isinstance(arguments, Mapping) else {"input": arguments}
-    return Call(tool, meanings(tool), given, tuple(_leaves(given)))
+    leaves = tuple(_leaves(given))
+    return Call(tool, meanings(tool), given, leaves, tuple(_texts(leaves)))
 
 
 def _in_english(given: Mapping[Any, Any]) -> dict[str, Any]:
@@ -56,3 +53,11 @@ def _leaves(value: Any) -> Iterator[tuple[str, Any]]:
             stack.extend(reversed([(name, v) for v in item]))
         else:
             yield name, item
+
+
+def _texts(leaves: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, str]]:
+    for key, value in leaves:
+        if isinstance(value, str):
+            yield key, value
+        elif isinstance(value, list):
+            yield from ((key, item) for item in value if isinstance(item, str))

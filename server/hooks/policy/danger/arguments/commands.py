@@ -43,7 +43,7 @@ def by_hidden_commands(call: Call) -> str | None:
     for key, value in call.leaves:
         if key in keys.COMMANDS and (reason := _promised(value)):
             return reason
-    return next((reason for key, text in call.texts() if (reason := _beyond_doubt(key, text))), None)
+    return next((reason for key, text in call.texts if (reason := _beyond_doubt(key, text))), None)
 
 
 def _program_and_arguments(given: Mapping[str, Any]) -> list[str] | None:

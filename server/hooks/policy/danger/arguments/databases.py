@@ -37,9 +37,9 @@ _OVERWRITING_STAGES: Final = ("$out", "$merge")
 
 
 def by_sql(call: Call) -> str | None:
-    if any(text == ":memory:" for _, text in call.texts()):
+    if any(text == ":memory:" for _, text in call.texts):
         return None
-    return next((reason for key, text in call.texts() if (reason := _statement(key, text))), None)
+    return next((reason for key, text in call.texts if (reason := _statement(key, text))), None)
 
 
 def _statement(key: str, text: str) -> str | None:
@@ -50,7 +50,7 @@ def _statement(key: str, text: str) -> str | None:
 
 
 def by_redis(call: Call) -> str | None:
-    if any(_REDIS_CALL.search(text) for _, text in call.texts()):
+    if any(_REDIS_CALL.search(text) for _, text in call.texts):
         return "deletes keys or changes the server"
     for key, value in call.leaves:
         words = value if isinstance(value, list) else value.split() if isinstance(value, str) else []

@@ -45,7 +45,7 @@ def is_of_a_network(call: Call) -> bool:
 
 def by_formats(call: Call) -> str | None:
     is_device = is_of_a_network(call)
-    for key, text in call.texts():
+    for key, text in call.texts:
         if key in keys.TEXTS and key not in _IN_FORMAT:
             continue
         head = text[:_MAX_CHARS]

@@ -1,6 +1,6 @@
 """Things of a house or a car: locks that open, guards that go off, heat without anybody there."""
 
-import re
+from collections.abc import Sequence
 from typing import Final
 
 from server.hooks.policy.danger.arguments.call import Call
@@ -32,20 +32,14 @@ _HOT_C: Final = 30
 _FROST_C: Final = 5
 
 
-def _words(words: str) -> re.Pattern[str]:
-    return re.compile(words.replace(" ", "|"), re.IGNORECASE)
-
-
-_HEATING: Final = _words("thermostat heating climate boiler sauna")
-_GUARDED: Final = _words(
+_HEATING: Final = "thermostat heating climate boiler sauna".split()
+_GUARDED: Final = (
     "alarm lock door gate garage camera siren security smoke valve oven stove freezer fridge heater pump safe trunk window sauna fireplace grill kiln iron "
     "doorbell detector co2 childlock router modem nas server freezer breaker mains boiler"
-)
-_LOCKS: Final = _words("lock door gate garage cover safe trunk")
-_GUARDS: Final = _words(
-    "alarm camera siren security smoke freezer fridge detector doorbell childlock router modem nas server breaker mains"
-)
-_HAZARDS: Final = _words("oven stove heater valve gas siren sauna fireplace grill kiln iron boiler")
+).split()
+_LOCKS: Final = "lock door gate garage cover safe trunk".split()
+_GUARDS: Final = "alarm camera siren security smoke freezer fridge detector doorbell childlock router modem nas server breaker mains".split()
+_HAZARDS: Final = "oven stove heater valve gas siren sauna fireplace grill kiln iron boiler".split()
 _OPENING: Final = frozenset(
     "unlock open unlocked disarm alarm_disarm open_cover disarmed unlatch door_unlock unlock_doors release trunk_open remote_unlock set_cover_position".split()
 )
@@ -58,19 +52,24 @@ _ON: Final = frozenset("on turn_on start preheat open ignite activate switch_on 
 def by_home(call: Call) -> str | None:
     named = " ".join(str(call.given.get(key, "")) for key in _DEVICE_KEYS) + " " + call.tool
     what = f"{named} {' '.join(meanings(named))}"
-    if _HEATING.search(what) and _is_hot(call):
+    low = what.lower()
+    if _has(low, _HEATING) and _is_hot(call):
         return "heat without anybody there"
-    if not _GUARDED.search(what):
+    if not _has(low, _GUARDED):
         return None
     state = _state(call)
-    if _HAZARDS.search(what) and (call.given.get("start") or call.given.get("program")) and state not in _OFF:
+    if _has(low, _HAZARDS) and (call.given.get("start") or call.given.get("program")) and state not in _OFF:
         return "heat, gas or water without anybody there"
-    is_unlatched = state in ("turn_off", "off", "0", "false") and "light" not in what and _LOCKS.search(what)
+    is_unlatched = state in ("turn_off", "off", "0", "false") and "light" not in what and _has(low, _LOCKS)
     if state in _OPENING or is_unlatched:
         return "opens the house"
-    if state in _OFF and _GUARDS.search(what) and "clock" not in what and "set_alarm" not in what:
+    if state in _OFF and _has(low, _GUARDS) and "clock" not in what and "set_alarm" not in what:
         return "switches a guard off"
-    return "heat, gas or water without anybody there" if state in _ON and _HAZARDS.search(what) else None
+    return "heat, gas or water without anybody there" if state in _ON and _has(low, _HAZARDS) else None
+
+
+def _has(low: str, parts: Sequence[str]) -> bool:
+    return any(part in low for part in parts)
 
 
 def _state(call: Call) -> str:

@@ -33,12 +33,12 @@ _MAX_LABEL_CHARS: Final = 200
 
 
 def by_money(call: Call) -> str | None:
-    if _FILLING & set(call.words) and any(_CREDENTIAL.search(text) for key, text in call.texts() if key in _FIELD_KEYS):
+    if _FILLING & set(call.words) and any(_CREDENTIAL.search(text) for key, text in call.texts if key in _FIELD_KEYS):
         return "gives credentials or bank details to a page"
     if _CLICKING.isdisjoint(call.words):
         return None
     is_typing = bool(_FILLING & set(call.words))
-    labels = [text for key, text in call.texts() if not is_typing or key in _FIELD_KEYS]
+    labels = [text for key, text in call.texts if not is_typing or key in _FIELD_KEYS]
     if (
         is_typing
         and not _SUBMITTING & set(call.words)

@@ -41,14 +41,18 @@ _CI: Final = re.compile(
     r"(?:^|/)(?:\.github/workflows/|\.gitlab-ci|\.circleci/|Jenkinsfile|azure-pipelines|bitbucket-pipelines|\.drone|\.travis|buildkite)|\bstages?:|^jobs:|^on:",
     re.MULTILINE,
 )
+_EDITED: Final = frozenset((*_NEW, *_PATCHES, *keys.CONTENTS, "yaml", "config", "unit", "manifest"))
+"""Under one of these stands what is written."""
 _GIVEN_AWAY: Final = ("sends", "runs a stranger's", "runs hidden", "opens a connection", "runs what it has just")
 _MAX_STEPS: Final = 60
 _MAX_CHARS: Final = 50_000
 
 
 def by_patches(call: Call) -> str | None:
-    path = next((text for key, text in call.texts() if key in ("path", "file", "file_path", "filename", "name")), "")
-    for key, text in call.texts():
+    if _EDITED.isdisjoint(key for key, _ in call.texts):
+        return None
+    path = next((text for key, text in call.texts if key in ("path", "file", "file_path", "filename", "name")), "")
+    for key, text in call.texts:
         if key in _PATCHES and _DELETED_FILE.search(text):
             return "deletes files"
     if not _PROSE.search(path):
@@ -63,7 +67,7 @@ def by_patches(call: Call) -> str | None:
 def _edits(call: Call) -> Iterator[tuple[str, str]]:
     """What stood there, and what will."""
     old = ""
-    for key, text in call.texts():
+    for key, text in call.texts:
         if key in _OLD:
             old = text
         elif key in _NEW:
@@ -80,7 +84,7 @@ def _edits(call: Call) -> Iterator[tuple[str, str]]:
 def _contents(call: Call) -> Iterator[str]:
     yield from (
         text[:_MAX_CHARS]
-        for key, text in call.texts()
+        for key, text in call.texts
         if key in keys.CONTENTS or key in ("yaml", "config", "unit", "manifest")
     )
 

@@ -41,7 +41,7 @@ _MAX_PATH_CHARS: Final = 300
 
 
 def writes(call: Call) -> bool:
-    return not _WRITING.isdisjoint((*call.words, *_done(call)))
+    return not _WRITING.isdisjoint(call.words) or not _WRITING.isdisjoint(_done(call))
 
 
 def _done(call: Call) -> Iterator[str]:
@@ -57,9 +57,9 @@ def by_paths(call: Call) -> str | None:
         return "a private key is copied"
     if words & _SENDING and any(map(is_private, _paths(call))):
         return "a private file leaves"
-    if not writes(call):
+    if not words & _WRITING:
         return None
-    if any(text == "/dev/null" for key, text in call.texts() if key in keys.PATHS):
+    if any(text == "/dev/null" for key, text in call.texts if key in keys.PATHS):
         return "moves into nothing"
     if any(is_protected(path) for path in _written(call, is_moved=bool(words & {"move", "rename"}))):
         return "writes where the system or the login is set up"
@@ -68,7 +68,7 @@ def by_paths(call: Call) -> str | None:
 
 def _paths(call: Call) -> Iterator[str]:
     """Texts that look like one."""
-    for _, text in call.texts():
+    for _, text in call.texts:
         is_path = len(text) < _MAX_PATH_CHARS and any(sign in text for sign in "/.\\")
         if is_path and " " not in text.strip() and "://" not in text:
             yield text

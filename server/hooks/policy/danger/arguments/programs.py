@@ -13,7 +13,7 @@ from server.hooks.policy.danger.sql import judge_sql
 _SHELLS: Final = frozenset("bash shell sh zsh fish terminal".split())
 _SHELL_LANGUAGES: Final = ("bash", "sh", "shell", "zsh", "powershell", "cmd")
 _PYTHONS: Final = frozenset("python python3 ipython jupyter notebook".split())
-_PYTHON: Final = re.compile(r"^\s*(?:import \w|from \w+ import|def \w+\(|print\()", re.MULTILINE)
+_PYTHON: Final = re.compile(r"^[^\S\n]*(?:import \w|from \w+ import|def \w+\(|print\()", re.MULTILINE)
 _R_CALLS: Final = re.compile(r"\b(?:unlink|file\.remove|system2?)\(")
 
 
@@ -61,7 +61,7 @@ _RUNNING: Final = frozenset(
 def by_downloads(call: Call) -> str | None:
     """What is fetched from an address is started."""
     is_fetched = any(
-        "://" in text and key in ("url", "source", "from", "uri", "src", "archive") for key, text in call.texts()
+        "://" in text and key in ("url", "source", "from", "uri", "src", "archive") for key, text in call.texts
     )
     if not is_fetched or not (_FETCHING | _RUNNING) & set(call.words):
         return None

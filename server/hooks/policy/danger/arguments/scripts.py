@@ -28,7 +28,7 @@ def by_scripts(call: Call) -> str | None:
         return judge_powershell(f"{cmdlet[0]} {_flags(call.given)}")
     is_code = kind_of(call.tool) == "code"
     starts = any(call.given.get(key) is True for key in _STARTING)
-    for key, text in call.texts():
+    for key, text in call.texts:
         if key in keys.TEXTS and not (starts and key in keys.CONTENTS):
             continue
         if is_sql_beyond_doubt(text) and (reason := judge_sql(text)):

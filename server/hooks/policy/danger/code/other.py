@@ -12,10 +12,10 @@ from server.hooks.policy.danger.sql import judge_sql, looks_like_sql
 MAX_CODE_CHARS: Final = 100_000
 
 _COMMENTS: Final = re.compile(
-    r"(?P<string>\"(?:[^\"\\\n]|\\.){0,5000}\"|'(?:[^'\\\n]|\\.){0,5000}'|`(?:[^`\\]|\\.){0,5000}`)|//[^\n]*|/\*.{0,20000}?\*/|^[ \t]*(?:#(?!include)|--|;)[^\n]*",
+    r"(?P<string>\"(?:[^\"\\\n]|\\.){0,5000}+\"|'(?:[^'\\\n]|\\.){0,5000}+'|`(?:[^`\\]|\\.){0,5000}+`)|//[^\n]*|/\*.{0,20000}?\*/|^[ \t]*(?:#(?!include)|--|;)[^\n]*",
     re.DOTALL | re.MULTILINE,
 )
-_STRINGS: Final = re.compile(r"\"(?:[^\"\\\n]|\\.){0,5000}\"|'(?:[^'\\\n]|\\.){0,5000}'|`(?:[^`\\]|\\.){0,5000}`")
+_STRINGS: Final = re.compile(r"\"(?:[^\"\\\n]|\\.){0,5000}+\"|'(?:[^'\\\n]|\\.){0,5000}+'|`(?:[^`\\]|\\.){0,5000}+`")
 _CALLS: Final = tuple(
     (re.compile(shape), reason)
     for shape, reason in (
@@ -86,7 +86,7 @@ _WRITES: Final = re.compile(
     r"(?:writeFile(?:Sync)?|createWriteStream|appendFile(?:Sync)?|file_put_contents|fopen|File\.write|WriteAllText|rename(?:Sync)?|copyFile(?:Sync)?)\s*\(\s*[\"']([^\"'\n]{1,300})[\"']"
 )
 _STRING_RUNS: Final = re.compile(
-    r"%x[(\[{]([^)\]}\n]{2,300})|(?<!\\)\"((?:[^\"\\\n]|\\.){2,300})\"\s*\.(?:execute\(|!|lineStream)|(?<!\\)'((?:[^'\\\n]|\\.){2,300})'\s*\.(?:execute\(|!|lineStream)|\((?:uiop:)?(?:run-program|shell-command|call-process)\s+\"([^\"\n]{2,300})\"|exec_command\(\s*[\"']([^\"'\n]{2,300})[\"']"
+    r"%x[(\[{]([^)\]}\n]{2,300})|(?<!\\)\"((?:[^\"\\\n]|\\.){2,300}+)\"\s*\.(?:execute\(|!|lineStream)|(?<!\\)'((?:[^'\\\n]|\\.){2,300}+)'\s*\.(?:execute\(|!|lineStream)|\((?:uiop:)?(?:run-program|shell-command|call-process)\s+\"([^\"\n]{2,300})\"|exec_command\(\s*[\"']([^\"'\n]{2,300})[\"']"
 )
 _SOCKET: Final = re.compile(
     r"\b(?:fsockopen|socket_connect|TCPSocket|IO::Socket|use Socket|net\.(?:connect|Socket|createConnection|Dial)|TcpClient|TcpStream|new Socket)\b"

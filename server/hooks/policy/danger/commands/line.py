@@ -27,7 +27,9 @@ _BRACES: Final = re.compile(r"\{([^{}]*,[^{}]*)\}")
 _FLOOD: Final = re.compile(
     r"(?:seq\s+(?:1\s+)?|\{1\.\.)\d{3,}\b[^\n]{0,200}(?:curl|wget|ab|hey|nc|ssh|ping)\b[^\n]{0,2000}done|(?:while\s+(?::|true|\[ 1 \]|\(\(\s*1\s*\)\))|for\s*\(\(\s*;;\s*\)\))\s*;?\s*do\b[^\n]{0,2000}&\s*;?\s*done"
 )
-_FORK_BOMB: Final = re.compile(r"([\w:.@%]+)\s*\(\)\s*\{[^}]*\1\s*\|\s*&?\s*\1|(?:^|\s)\$0\s*[|&]\s*(?:\S+\s+)?\$0")
+_FORK_BOMB: Final = re.compile(
+    r"([\w:.@%]{1,200})\s*\(\)\s*\{[^}]*\1\s*\|\s*&?\s*\1|(?:^|\s)\$0\s*[|&]\s*(?:\S+\s+)?\$0"
+)
 _TOLD_OTHERWISE: Final = ("LD_PRELOAD", "PATH", "BASH_ENV", "PROMPT_COMMAND", "GIT_SSH_COMMAND")
 _PATTERN: Final = re.compile(r"/(?=.*[?\[*])(?=.*\w)[\w/?*\[\]-]+")
 _TEMPORARY: Final = re.compile(r"\s*mktemp\b")
@@ -55,7 +57,7 @@ def judge_shell(text: str, depth: int = 0) -> str | None:
         return _TOO_DEEP if depth > MAX_DEPTH else None
     if len(text) > MAX_CHARS:
         return "a command longer than can be looked at"
-    if _FORK_BOMB.search(text[:4000]):
+    if ("()" in text or "$0" in text) and _FORK_BOMB.search(text[:4000]):
         return "a fork bomb"
     if _FLOOD.search(text[:4000]):
         return "starts programs without end"

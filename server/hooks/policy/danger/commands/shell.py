@@ -5,6 +5,7 @@ redirections, here-documents and comments, which is what hides one command in
 another. Whatever it cannot make sense of it takes as plain words.
 """
 
+import re
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -78,13 +79,10 @@ class _Lexer:
         return self.out
 
     def _letters(self) -> None:
-        start = self.at
-        text = self.text
-        while self.at < len(text) and text[self.at] not in _SPECIAL:
-            self.at += 1
-        if self.at == start:
-            self.at += 1
-        self._take(text[start : self.at], is_quoted=False)
+        letters = _LETTERS.match(self.text, self.at)
+        piece = letters[0] if letters else self.text[self.at]
+        self.at += len(piece)
+        self._take(piece, is_quoted=False)
 
     def _take(self, piece: str, *, is_quoted: bool = True) -> None:
         if self.word is None:
@@ -259,7 +257,7 @@ class _Lexer:
         self.command = Command()
 
 
-_SPECIAL: Final = frozenset("\\'\"`$<> \t\r\n;&|()")
+_LETTERS: Final = re.compile(r"[^\\'\"`$<> \t\r\n;&|()]+")
 
 
 def parse(text: str) -> list[Command]:

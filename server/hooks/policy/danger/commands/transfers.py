@@ -56,7 +56,7 @@ def downloaded_then_run(commands: list[Command]) -> str | None:
             continue
         if program_of(command.words[0]) in DOWNLOADERS:
             fetched |= _fetched(command) - {""}
-        elif any(word.lstrip("./") in fetched for word in _started(command.words)):
+        elif fetched and any(word.lstrip("./") in fetched for word in _started(command.words)):
             return "runs what it has just downloaded"
     return None
 
@@ -67,7 +67,7 @@ def written_then_run(commands: list[Command]) -> Iterator[tuple[str, str]]:
     for command in commands:
         if not command.words:
             continue
-        for word in _started(command.words):
+        for word in _started(command.words) if written else ():
             if text := written.get(word.removeprefix("./")):
                 yield program_of(command.words[0]), text
         if text := _printed(command):

@@ -72,9 +72,9 @@ _CMD: Final = tuple(
 _SET: Final = re.compile(r"(?<![\w-])set\s+\"?(\w+)=([^&|\"\n]{0,200}?)\"?\s*(?=&|\||\n|\Z)", re.IGNORECASE)
 _LOOKS: Final = re.compile(
     r"(?:^|[\s|;&(])(?:[A-Z][a-z]+-[A-Z][A-Za-z]+|powershell|pwsh|cmd(?:\.exe)?\s+/[ck]|iex|gci|ri)\b|\$env:|\[IO\.|\[System\.|"
-    r"^\s*(?:del|erase|rd|rmdir|deltree|format|diskpart|cipher|taskkill|net1?|sc|reg|bcdedit|vssadmin|wbadmin|wmic|netsh|attrib|icacls|takeown|robocopy|xcopy|wevtutil|fsutil|"
+    r"^[^\S\n]*(?:del|erase|rd|rmdir|deltree|format|diskpart|cipher|taskkill|net1?|sc|reg|bcdedit|vssadmin|wbadmin|wmic|netsh|attrib|icacls|takeown|robocopy|xcopy|wevtutil|fsutil|"
     r"schtasks|dism|msiexec|winget|choco|certutil|bitsadmin|mshta|rundll32|regsvr32|setx|runas|manage-bde|auditpol|bootrec|chkdsk|tskill|logoff|copy|move|type|regedit|cacls|shutdown\s+[/-]|dsrm|ntdsutil|subst|convert|label|assoc|mountvol|pnputil|devcon|powercfg|slmgr|secedit|cmdkey|iisreset|appcmd|forfiles|fltmc|logman|ipconfig|start\s+/|if\s+exist|set\s+\w+=|call\s+%)\b|%0|\.\\"
-    r"|(?:psexec|cacls)\b|[|&;(]\s*(?:del|erase|rd|rmdir)\s|\bwusa\b|[A-Za-z]:\\|\|\s*(?:ri|rm|del|erase|rni|spps|kill)\b|^\s*(?:spps|kill)\s+-(?:Name|Id)|\w\^\w|%\w+%|\bfor\s+(?:/[dfrl]\s+)*%|scriptblock\]|FromBase64String|Start-Process|::(?:Delete|Kill|WriteAll|Exit)",
+    r"|(?:psexec|cacls)\b|[|&;(]\s*(?:del|erase|rd|rmdir)\s|\bwusa\b|[A-Za-z]:\\|\|\s*(?:ri|rm|del|erase|rni|spps|kill)\b|^[^\S\n]*(?:spps|kill)\s+-(?:Name|Id)|\w\^\w|%\w+%|\bfor\s+(?:/[dfrl]\s+)*%|scriptblock\]|FromBase64String|Start-Process|::(?:Delete|Kill|WriteAll|Exit)",
     re.IGNORECASE | re.MULTILINE,
 )
 
