@@ -26,9 +26,9 @@ _UNIT: Final = re.compile(
     r"円|元|位|年|月|日|分|р|руб|cifre|cifras|chiffres|lines?|zeilen|rows?|items?|bytes?|files?|times|tokens?|requests?|users?|points?|punkte|was|were|returned|means|layers|errors?)(?![^\W\d]))",
     re.IGNORECASE,
 )
-_BEHIND: Final = re.compile(r"\w|[(\[]|[*•]|[.,:/-]\d|[@/\\=]|\.\w")
+_BEHIND: Final = re.compile(r"\w|[(\[]|[*•]|[.,:/-]\d|[@/\\=]|\.\w|, ?(?:19|20)\d\d\b")
 _BEFORE: Final = re.compile(
-    r"(?:[\w.@/\\+§=$€£-]|\d[,:.]|\b(?:rfc|pep|iso|ieee|din|noqa:|http|port|line|page|zeile|seite|utf|pos|u|0x) ?|(?:nr|no|n°|№|tel|ref|art)\.? ?|[#] )\Z",
+    r"(?:[\w.@/\\+§=$€£-]|\d[,:.]|\b(?:rfc|pep|iso|ieee|din|noqa:|http|port|line|page|zeile|seite|utf|pos|u|0x) ?|(?:nr|no|n°|№|tel|ref|art)\.? ?|[#] |\b(?:closes|fixes|lp|bug|bug id|issue|other than):? ?#?| [<>]=? )\Z",
     re.IGNORECASE,
 )
 _BARGAIN: Final = re.compile(
@@ -36,10 +36,12 @@ _BARGAIN: Final = re.compile(
     re.IGNORECASE,
 )
 _TECHNICAL: Final = re.compile(
-    r"(?:win|mingw|utf|latin|base|sha|md|ascii|ipv|sqlite|python|ecma)-?\d{1,4}\w{0,3}\Z", re.IGNORECASE
+    r"(?:win|mingw|utf|latin|base|sha|md|ascii|ipv|sqlite|python|ecma|cortex|rc)-?[a-z]?\d{1,4}\w{0,3}\Z|0x[0-9a-f]+\Z|cve-|[a-z]{3,}v\d\Z",
+    re.IGNORECASE,
 )
 _YEAR: Final = re.compile(r"(?:19|20)\d\d\Z")
-_DATE: Final = re.compile(r"(?:\d{1,2}[.-]\d{1,2}[.-]\d{2,4}|\d{4}-\d\d-\d\d|(?:19|20)\d\d-(?:19|20)\d\d)\Z")
+_DATE: Final = re.compile(r"(?:\d{1,2}[.-]\d{1,2}[.-]\d{2,4}|(?:19|20)\d\d-(?:19|20)\d\d)\Z")
+_ISO_DATE: Final = re.compile(r"(?:19|20)\d\d-[01]\d-[0-3]\d\Z")
 
 
 def is_plain(value: str) -> bool:
@@ -59,7 +61,7 @@ def is_odd(value: str) -> bool:
 def is_code(text: str, start: int, end: int, *, is_sure: bool) -> bool:
     """Whether what fits `CODE` is one. `is_sure`: a year, three digits and small letters may be one too."""
     value = text[start:end]
-    if _BEHIND.match(text, end) or _UNIT.match(text, end) or _BEFORE.search(text, max(0, start - 6), start):
+    if _BEHIND.match(text, end) or _UNIT.match(text, end) or _BEFORE.search(text, max(0, start - 11), start):
         return False
     if (_DATE.match(value) and not (is_sure and "-" in value)) or (
         len(value) < 5 and not any(letter.isdigit() for letter in value)
@@ -67,7 +69,7 @@ def is_code(text: str, start: int, end: int, *, is_sure: bool) -> bool:
         return False
     if not value.isalnum() and value.replace(" ", "").replace("-", "") in "0123456789":
         return False
-    if _BARGAIN.match(text, end) or _TECHNICAL.match(value):
+    if _BARGAIN.match(text, end) or _TECHNICAL.match(value) or _ISO_DATE.match(value):
         return False
     if is_sure:
         return True

@@ -9,7 +9,7 @@ CODE_ENDS: Final = tuple(
 """Ends of words: Türcode, deurcode, Aktiveringskode, PIN-Code."""
 NO_CODES: Final = tuple(
     "encode decode encodes decodes unicodes unicode bytecode opcode typecode errcode barcode qrcode shellcode geocode transcode sourcecode keycode charcode exitcode statuscode zipcode postcode "
-    "vscode leetcode xcode retcode returncode codecode punycode errorcode errorcodes opcodes vcode codes.py fehlercode statuskode postkode felkode felkod podcode languagecode countrycode".split()
+    "vscode leetcode xcode retcode returncode codecode punycode errorcode errorcodes opcodes vcode codes.py recode microcode signcode fehlercode statuskode postkode felkode felkod podcode languagecode countrycode".split()
 )
 """Ends of words that are no such code."""
 CODES: Final = frozenset(

@@ -60,6 +60,8 @@ _ENTERED: Final = re.compile(
     + r"(?=[\"'”»`*]{0,2}(?:[.,;]?\s(?:to|and|then|y|e|et|und|puis|poi|luego|depois|um|para|per|pour|für|on|at|seguito|и|è|an|\+)|[.,;]|\s*(?:\n|\Z)|\s\())"
 )
 _SIGNED: Final = re.compile(r"[:：→](?: [\"'“„«]?)?\Z")
+_BEGINS_ENTRY: Final = re.compile(r" +[^\W\d_]")
+"""On a line of its own a code is followed by no word, as a revision in a log is."""
 _IS_LAST: Final = re.compile(r"[ \t]*(?:\(|\n|\\n|\Z|\0)")
 _WORD_BEFORE: Final = re.compile(r"([^\W\d_]+!?)[ _-]?\Z")
 _APART: Final = re.compile(r"\n[ \t\r>]*\n|[:：] *\r?\n|</\w+>")
@@ -157,6 +159,8 @@ def _behind_code(text: str, end: int, last: int) -> Iterator[Span]:
     for found in CODE.finditer(text, end, last):
         start = found.start()
         gap = text[end:start]
+        if "\n" in gap and _BEGINS_ENTRY.match(text, found.end()):
+            return
         is_told = _DIRECT.match(gap) is not None or _TOLD.search(gap) is not None
         if _COMPUTED.search(gap) or _OF_A_PLACE.fullmatch(gap):
             return

@@ -50,6 +50,15 @@ HARMLESS = [
     "Discount code: ask at the door",
     "unlock steps 1 2 3 4 5",
     "the code 138****5012 was sent",
+    "f5c25da Leave the code\nb7e5a5c Take no year for a code\nd3485d9 Correct the ARM code\n10f4257 Add a door",
+    "-rwxr-xr-x 1 root root 3 Mar 12 2023 man-recode\n-rwxr-xr-x 1 root root 151152 Mar 12 2023 mandb",
+    "microcode\t: 0x1000065",
+    "the exception code 0xE06D7363, and the ARM code on Cortex-A9",
+    "hold the input lock (CVE-2022-49737) in code (LP: #1860143)",
+    "g10 Code GmbH           2001-06-07",
+    "a code other than 1000",
+    "if code is sent and strlen(body) > 5000",
+    "Files: ivtv code\nCopyright: 2004, 2006, 2007",
 ]
 NEAR_MISSES = [
     "code 12",
