@@ -11,7 +11,7 @@ from server.hooks.interception.events import Events
 from server.hooks.interception.members import Member, ProcessMember
 from server.hooks.interception.pipeline import HookPipeline
 from server.hooks.layers import TurnLayers
-from server.hooks.types import Answer, AskHuman, Question, TurnFacts
+from server.hooks.types import Answer, Question, TurnFacts
 
 FACTS = TurnFacts(session_id="s1", turn_id="t1", user_id="ann", conversation="c1", user_message="What time is it?")
 
@@ -87,9 +87,9 @@ def member(channel: FakeChannel) -> ProcessMember:
     return ProcessMember(channel, config.HookDefaults())
 
 
-def pipeline_of(*hooks: FakeChannel | Member, ask: AskHuman | None = None, is_traced: bool = False) -> HookPipeline:
+def pipeline_of(*hooks: FakeChannel | Member, **more: Any) -> HookPipeline:
     members = members_of(hooks)
-    return HookPipeline(members, FACTS, events=Events(members, FACTS), ask=ask, is_traced=is_traced)
+    return HookPipeline(members, FACTS, events=Events(members, FACTS), **more)
 
 
 def layers_of(*hooks: FakeChannel | Member, **more: Any) -> TurnLayers:

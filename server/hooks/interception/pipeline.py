@@ -190,7 +190,7 @@ class HookPipeline:
             if given is not None and self._is_traced:
                 await self._report_change(member, stage, value, given, discarded, started_s)
         if isinstance(result, Abort):
-            reason = str(cut(result.reason)) or f'the hook "{member.name}" ended the turn'
+            reason = str(cut(await self._concealed(result.reason))) or f'the hook "{member.name}" ended the turn'
             message = f"hook aborted turn during {stage}: {reason}"
             self._events.emit("agent.error", {"Stage": f"hook.{stage}", "Message": message}, severity="error")
             raise TurnAborted(reason, rollback=result.is_hard)

@@ -149,6 +149,17 @@ async def test_an_abort_ends_the_turn_at_every_stage(stage: str, is_hard: bool) 
     assert last.asked == []
 
 
+async def test_the_reason_of_an_abort_tells_no_secret_where_secrets_are_concealed() -> None:
+    async def conceal(value: object) -> object:
+        return str(value).replace("hunter2", "[REDACTED]")
+
+    pipeline = pipeline_of(hook("a", before_tool={"action": "abort_turn", "reason": "saw hunter2"}), conceal=conceal)
+    with pytest.raises(TurnAborted) as aborted:
+        await pipeline.before_tool(ASK)
+
+    assert aborted.value.reason == "saw [REDACTED]"
+
+
 async def test_an_abort_without_a_reason_names_the_hook() -> None:
     with pytest.raises(TurnAborted, match='the hook "a" ended the turn'):
         await pipeline_of(hook("a", after_llm={"action": "abort_turn"})).after_llm(ANSWER)
