@@ -21,6 +21,9 @@ _FIELD_OF: Final = {
     for sign in "|\t,;"
 }
 _CALL: Final = re.compile(r"\w\(|\)[.:]")
+_IMPORTS: Final = re.compile(r"\s*(?:from|import|use|using|export)\b")
+_DATUM: Final = re.compile(r"\d[\d.:-]*(?:/\w+)?\Z")
+"""What rows hold, and no header."""
 _MOST_ROWS: Final = 5000
 _LONGEST_HEADER: Final = 400
 _LONGEST_ROW: Final = 4000
@@ -51,19 +54,29 @@ def table_spans(page: Page, names: Sequence[Name]) -> Iterator[Span]:
 
 def _header(line: str) -> _Header | None:
     """Code is none: `login(user, password);`"""
+    if _IMPORTS.match(line):
+        return None
     for sign in "|\t,;":
         if sign not in line or (sign in ",;" and ("(" in line or ": " in line)):
             continue
         titles = [_plain(cell) for cell in line.split(sign)]
-        if sum(bool(title) for title in titles) < 2 or not all(
-            (_PLAIN_TITLE if sign == "," else _TITLE).fullmatch(title) for title in titles
-        ):
+        if not _are_titles(titles, sign):
             continue
         strengths = {at: strength_of(title.partition(" (")[0]) for at, title in enumerate(titles)}
         columns = {at: strength for at, strength in strengths.items() if strength in _TITLES and strength}
         if columns:
             return _Header(sign, columns, len(titles))
     return None
+
+
+def _are_titles(titles: Sequence[str], sign: str) -> bool:
+    """Neither the cells of a row, nor a line of a list or a pattern that goes on below."""
+    shape = _PLAIN_TITLE if sign == "," else _TITLE
+    if sum(bool(title) for title in titles) < 2 or not all(shape.fullmatch(title) for title in titles):
+        return False
+    if any(_DATUM.match(title) for title in titles) or (sign == "\t" and not all(titles[1:-1])):
+        return False
+    return (sign != "," or titles[-1] != "") and (sign != "|" or bool(titles[0]) == bool(titles[-1]))
 
 
 def _rows(text: str, at: int, header: _Header) -> Generator[Span, None, int]:

@@ -121,6 +121,13 @@ SECRET: list[Any] = [
 ]
 
 HARMLESS: list[Any] = [
+    "from grammar import rules, token\nfrom pygram import pattern_symbols, python_symbols\n",
+    "password\tinclude\t\tsu\nsession\t\toptional\tkeyinit.so\n",
+    "464\tkpasswd\n783\tspamd daemon2\n873\trsync-daemon2\n",
+    "kpasswd\t\t464/tcp\nkpasswd\t\t464/udp\n",
+    "user|passwd|\nmod|close_all2|\n",
+    "    'refute', 'passwd',\n    'term', 'spark_status2',\n",
+    "login                 513/tcp\nklogin                543/tcp\n",
     '["password", "email", "phone2"]',
     '{"field": "password", "rule": "min8"}',
     {"name": "password", "type": "text", "value": ""},
