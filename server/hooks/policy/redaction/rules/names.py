@@ -40,6 +40,16 @@ KEY_OR_PASSWORD: Final = frozenset("clave chave clé cle chiave".split())
 """Words for both: weak, unless a verb leads to the value."""
 _EDGE: Final = ".-~$"
 _NO_VALUE_AFTER: Final = frozenset("./[!;#+*")
+_PASSES_BEFORE: Final = re.compile(
+    r"\b(?:to|can|cannot|must|should|would|could|will|may|might|shall|do|does|not|n't|don't|now|also|just|only|either|we|you|they|which|that|please) \Z",
+    re.IGNORECASE,
+)
+_PASSES_AFTER: Final = re.compile(
+    r" (?:to|down|on|by|through|over|along|up|around|a|an|the|any|all|no|it|them|this|these|implements)\b"
+    r"| (?:[\w./*&()-]{1,60}|[\"'`][^\"'`\n]{1,60}[\"'`]) (?:to|as|into|through|down|instead|along|directly)\b"
+)
+_PASS_AND_COMMENT: Final = re.compile(r" {1,2}(?:#|//) ")
+"""Around `pass` where it is a verb, a statement of Python or a step of a compiler."""
 _SIZED: Final = re.compile(r"\[\w{0,16}\]\s?[:=]")
 _BLANKS: Final = frozenset(" \t\r\n,")
 _LEADS_ON: Final = re.compile(rf"[ ]{{2}}|\s{{0,7}}[=:]| (?:is |ist|est|es )|(?i:{_SECOND_WORD.pattern})")
@@ -74,9 +84,25 @@ def _names(page: Page) -> Iterator[Name]:
             wanted[word] and following in _BLANKS and not _LEADS_ON.match(text, end)
         ):
             continue
+        if word == "pass" and _is_verb(text, at, end):
+            continue
         name = _widened(text, at + len(word) - len(word.lstrip(_EDGE)), at + len(word.rstrip(_EDGE)))
         if name is not None:
             yield name
+
+
+def _is_verb(text: str, start: int, end: int) -> bool:
+    """Of `pass`."""
+    if _PASS_AND_COMMENT.match(text, end):
+        return True
+    return (
+        text[end : end + 1] == " "
+        and not _LEADS_ON.match(text, end)
+        and (
+            _PASSES_BEFORE.search(text, max(0, start - 12), start) is not None
+            or _PASSES_AFTER.match(text, end) is not None
+        )
+    )
 
 
 def _may_name(word: str) -> bool:

@@ -25,6 +25,11 @@ SECRET = [
     ("new wifi, then brother#22 and that worked", "brother#22"),
 ]
 HARMLESS = [
+    "    if done: pass  # noqa:E701",
+    "pass np.float32 to the loader",
+    "flags to pass down to libxml2 XPath, and do not pass NULL/0 to memset",
+    "required to pass \"make distcheck2\" to the build, or pass 'xy-77 1' as the name",
+    "You can pass `base_url2`; this pass implements ObjC-ARC-2 analysis",
     "Your password is required, expired or wrong.",
     "The password must have 12 characters, e.g. no names.",
     "パスワードは8文字以上で入力してください。",
