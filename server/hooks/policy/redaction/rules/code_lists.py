@@ -145,8 +145,21 @@ def _runs(text: str, at: int) -> Iterator[list[Span]]:
             if len(run) >= _LEAST:
                 break
             run, shape = [Span(item.start(), item.end(), "recovery_code")], own
-    if len(run) >= _LEAST and sum(any(c.isdigit() for c in text[s.start : s.end]) for s in run) * 2 > len(run):
+    items = [text[span.start : span.end] for span in run]
+    if (
+        len(run) >= _LEAST
+        and sum(any(c.isdigit() for c in item) for item in items) * 2 > len(run)
+        and not _are_names(items)
+    ):
         yield run
+
+
+def _are_names(items: list[str]) -> bool:
+    """Bits, as `011001`; types and things of one name, as `uint16`, `uint32`."""
+    if all(set(item) <= set("01") for item in items):
+        return True
+    head = items[0].rstrip("0123456789")
+    return len(head) >= 3 and head.isalpha() and all(re.fullmatch(rf"{head}\d{{1,3}}", item) for item in items)
 
 
 def _shape(value: str) -> str:

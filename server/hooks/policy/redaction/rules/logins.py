@@ -75,6 +75,7 @@ _FAILS: Final = re.compile(
 )
 _KEY_GOES_ON: Final = re.compile(r"[\w:.]+\"\s?:|\"\s?:\s?\"[a-f0-9]{12,}\"|x as \w| import ")
 """`"NetworkAcl":`, where the cue is but the beginning of a key."""
+_IDENTIFIER_GOES_ON: Final = re.compile(r"_[a-z]|[A-Z][a-z]")
 _MOST_PER_CUE: Final = 4
 
 
@@ -116,8 +117,13 @@ def login_spans(page: Page) -> Iterator[Span]:
                 yield from _pair(text, at + len(cue), shape, least)
 
 
+def _is_identifier(text: str, at: int) -> bool:
+    """Of which the cue is but the beginning: `networkType`, `network_type`."""
+    return text[at - 1 : at].islower() and _IDENTIFIER_GOES_ON.match(text, at) is not None
+
+
 def _pair(text: str, at: int, shape: re.Pattern[str], least: int) -> Iterator[Span]:
-    if _KEY_GOES_ON.match(text, at):
+    if _KEY_GOES_ON.match(text, at) or _is_identifier(text, at):
         return
     end = at
     for _ in range(_MOST_PER_CUE):

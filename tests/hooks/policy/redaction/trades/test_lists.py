@@ -27,6 +27,11 @@ SECRET = [
     ('name,login,password\n"Bank, neu",anna,Xq82-lemon', "Xq82-lemon"),
 ]
 HARMLESS = [
+    "codes = ['011001', '110010', '101011', '111000']",
+    "codes = (type_of(value),\n    'UInt','uint16','uint32','uint64','uint128')",
+    "keys = [0, 0, 1, 14, 200, 33, 7, 9, 18, 22]",
+    "key = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]",
+    "token_keys = [3, 1, 4, 1, 5, 9, 2, 6, 5]",
     "error codes 100001, 100002, 100003",
     "certificate backup 30820321 30820209 A0030201",
     "wallet: we walk the dog and then he sees his mother with her friend on the long road",

@@ -17,6 +17,8 @@ SECRET = [
     ("join us: discord.gg/xKq7TmWz2p", "xKq7TmWz2p"),
 ]
 HARMLESS = [
+    "networkType, NetworkType.IPV4",
+    "network_type: Ipv4-Network",
     "git@github.com:acme/app.git and ssh://git@git.example:2222/app.git",
     "network address, eg, 2001:db8::1000/124",
     "[chat](https://discord.gg/R9ASRAmHnA)",
