@@ -5,12 +5,13 @@ A text has few distinct words: what is asked of a word is asked of each once.
 """
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from functools import cached_property
-from typing import Final
+from typing import Any, Final, TypeVar
 
 from server.hooks.policy.redaction.anchors import LONG, Held
 
+T = TypeVar("T")
 _APART: Final = {ord(sign): " " for sign in "\"',:;=()[]{}<>|&?!*`\\%#^/@+\t\r\n\0"}
 _FEW: Final = 8
 """So many words are faster looked for in the text than all its words among them."""
@@ -27,6 +28,14 @@ class Page:
         self.is_bare = not held.anchors and not held.has_long_word
         """No rule can find anything."""
         self.is_ascii = text.isascii()
+        self._made: dict[Callable[[Page], Any], Any] = {}
+
+    def once(self, make: Callable[["Page"], T]) -> T:
+        """What `make` finds, for several rules that need it."""
+        if make not in self._made:
+            self._made[make] = make(self)
+        found: T = self._made[make]
+        return found
 
     @cached_property
     def _lower(self) -> str:
@@ -94,7 +103,9 @@ class Page:
         found: list[tuple[int, str]] = []
         if len(wanted) <= _FEW:
             for word in wanted:
-                found += [(at, word) for at in occurrences(apart, f" {word} ", step=len(word) + 1)]
+                end = len(word) + 1
+                # a search looks for the last letter first, and most common of all is the space behind a word
+                found += [(at, word) for at in occurrences(apart, f" {word}", step=end) if apart[at + end] == " "]
             return sorted(found)
         for word in [token for token in self._tokens if token in wanted]:
             at = apart.find(f" {word} ", at)

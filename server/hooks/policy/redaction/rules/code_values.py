@@ -1,6 +1,7 @@
 """How codes for doors, cards and logins are written, and what only looks like one: prices, times, years, numbers of rooms."""
 
 import re
+from collections.abc import Iterator
 from typing import Final
 
 _SPACED: Final = r"\d(?: [–-] \d){2,7}|\d(?:[ ·-]\d){2,9}(?![ -]?\d)(?:[ -]?[A-Z#*](?!\w))?"
@@ -16,6 +17,8 @@ CODE: Final = re.compile(
     rf"(?<![A-Za-z0-9_])(?P<s>(?:{_DIAL}|{_SPACED}|{_GROUPED}|{_LETTERED}|{_PARTS}|{_PLAIN}|{_MIXED}))(?![A-Za-z0-9_])"
 )
 """What may be a code; `is_code` judges it."""
+_MAY_BE_CODE: Final = re.compile(r"\d|[A-Z][ -][A-Z]")
+"""Stands in every code, and is looked for ten times as fast."""
 _ODD: Final = re.compile(
     r"\d(?:[ ·]\d){3,}|[A-Z0-9](?:-[A-Z0-9]){2,}\Z|\d.*[#*]\Z|[#*]\d{3}|[A-Z]-?\d\d?-|\d{1,2}-\d{1,2}-\d{1,2}\Z|\d [–-] \d [–-]|(?:left|right|links|rechts|[左右])",
     re.IGNORECASE,
@@ -42,6 +45,11 @@ _TECHNICAL: Final = re.compile(
 _YEAR: Final = re.compile(r"(?:19|20)\d\d\Z")
 _DATE: Final = re.compile(r"(?:\d{1,2}[.-]\d{1,2}[.-]\d{2,4}|(?:19|20)\d\d-(?:19|20)\d\d)\Z")
 _ISO_DATE: Final = re.compile(r"(?:19|20)\d\d-[01]\d-[0-3]\d\Z")
+
+
+def codes_in(text: str, start: int, end: int) -> Iterator[re.Match[str]]:
+    """What may be codes there, in order."""
+    return CODE.finditer(text, start, end) if _MAY_BE_CODE.search(text, start, end) else iter(())
 
 
 def is_plain(value: str) -> bool:

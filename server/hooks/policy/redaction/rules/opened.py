@@ -7,7 +7,7 @@ from itertools import zip_longest
 from typing import Final
 
 from server.hooks.policy.redaction.page import Page
-from server.hooks.policy.redaction.rules.code_values import CODE, is_code, is_odd, is_plain
+from server.hooks.policy.redaction.rules.code_values import CODE, codes_in, is_code, is_odd, is_plain
 from server.hooks.policy.redaction.rules.code_words import (
     CODE_ENDS,
     CODES,
@@ -82,7 +82,7 @@ _FAR_OFF: Final = 1000
 
 def opening_spans(page: Page) -> Iterator[Span]:
     text = page.text
-    codes = _cues(page, _CODE_WORDS, CODE_ENDS, FOREIGN_CODES)
+    codes = page.once(_code_cues)
     locks = _cues(page, _LOCK_WORDS, LOCK_ENDS, FOREIGN_LOCKS)
     done = 0
     for (at, end), following in zip_longest(codes, codes[1:]):
@@ -96,19 +96,21 @@ def opening_spans(page: Page) -> Iterator[Span]:
     if codes or locks:
         cues = sorted(end for _, end in (*codes, *locks))
         yield from _spelled(text, cues)
-        yield from _entered(page, list(windows(text, cues, before=_FAR_OFF, behind=_FAR_OFF)))
+        yield from _entered(page, cues)
 
 
-def _entered(page: Page, near: list[tuple[int, int]]) -> Iterator[Span]:
+def _entered(page: Page, cues: list[int]) -> Iterator[Span]:
     """`press 4471 and push`; where codes or locks are spoken of."""
-    if not any(_NUMBER.search(page.text, first, last) for first, last in near):
-        return
+    near: list[tuple[int, int]] = []
     for _, end in _cues(page, ENTERED, (), FOREIGN_ENTERED):
-        which = bisect_right(near, (end, len(page.text))) - 1
-        if which < 0 or end > near[which][1]:
-            continue
         found = _ENTERED.match(page.text, end)
         if found is None or not found["s"].replace(" ", "").replace("-", "").isdigit():
+            continue
+        near = near or list(windows(page.text, cues, before=_FAR_OFF, behind=_FAR_OFF))
+        if not any(_NUMBER.search(page.text, first, last) for first, last in near):
+            return
+        which = bisect_right(near, (end, len(page.text))) - 1
+        if which < 0 or end > near[which][1]:
             continue
         if is_code(page.text, found.start("s"), found.end("s"), is_sure=False):
             yield Span(found.start("s"), found.end("s"), "code")
@@ -116,9 +118,11 @@ def _entered(page: Page, near: list[tuple[int, int]]) -> Iterator[Span]:
 
 def code_cues(page: Page) -> Iterator[int]:
     """Where a word for a code ends."""
-    return (
-        end for at, end in _cues(page, _CODE_WORDS, CODE_ENDS, FOREIGN_CODES) if not _opens_nothing(page.text, at, end)
-    )
+    return (end for at, end in page.once(_code_cues) if not _opens_nothing(page.text, at, end))
+
+
+def _code_cues(page: Page) -> list[tuple[int, int]]:
+    return _cues(page, _CODE_WORDS, CODE_ENDS, FOREIGN_CODES)
 
 
 def _cues(page: Page, words: frozenset[str], ends: tuple[str, ...], foreign: tuple[str, ...]) -> list[tuple[int, int]]:
@@ -156,7 +160,7 @@ def _behind_code(text: str, end: int, last: int) -> Iterator[Span]:
     stop = _STOP.search(text, end, last)
     if stop is not None and (stop[0] != "\n" or text[end : stop.start()].strip(_NOTHING)):
         last = stop.start()  # else nothing is on its line: the code is on the next
-    for found in CODE.finditer(text, end, last):
+    for found in codes_in(text, end, last):
         start = found.start()
         gap = text[end:start]
         if "\n" in gap and _BEGINS_ENTRY.match(text, found.end()):
@@ -206,7 +210,7 @@ def _behind_lock(text: str, end: int, last: int) -> Iterator[Span]:
     stop = _STOP.search(text, end, last)
     if stop is not None:
         last = stop.start()
-    for found in CODE.finditer(text, end, last):
+    for found in codes_in(text, end, last):
         start = found.start()
         gap = text[end:start]
         is_sure = is_odd(found[0]) or (
