@@ -293,7 +293,8 @@ def _kind_by_shape(word: str) -> str | None:
 
 
 def _begins_with_mark(word: str) -> bool:
-    return word.startswith(_MARKS.get(word[:2], ()))
+    marks = _MARKS.get(word[:2])
+    return marks is not None and word.startswith(marks)
 
 
 def _full_stops(value: str) -> int:
