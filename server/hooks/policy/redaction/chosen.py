@@ -20,7 +20,7 @@ _SAID: Final = frozenset(
     "default example placeholder changeme dummy fake sample todo tbd please pflichtfeld protected generated generate random username login account "
     "email mail file path env environ environment config settings variable var vars param parameter argument arg args self this request "
     "vault systemd compat sss keychain keyring keepass keepassxc bitwarden lastpass onepassword manager storage getpass prompt stdin secretstr validator schema min max length "
-    "characters chars digits letters least rotated rotation policy unset disabled enabled separately "
+    "characters chars zeichen caracteres caratteri tekens znakow digits letters least rotated rotation policy unset disabled enabled separately "
     "eingeben eingabe bitte falsch ungultig wiederholen bestatigen vergessen geandert erforderlich hinterlegt gespeichert telefonisch "
     "saisir saisissez entrez oublie incorrecte invalide requis introduzca introduce ingrese escriba olvidada incorrecta obligatorio requerido "
     "digite insira informe esqueceu inserisci errata dimenticata richiesta wpisz podaj bledne voer onjuist vergeten "
@@ -43,10 +43,10 @@ _BEGINNINGS: Final = frozenset(
     "see ask known same as siehe voir demander ver pedir vedi chiedere zapytaj vraag zie см смотри спросить".split()
 )
 """How a sentence that tells where the password is begins."""
-_OPERATORS: Final = frozenset("= < > | + - * / || && == !=".split())
+_OPERATORS: Final = frozenset("= < > | + - * / || && == != => -> { }".split())
 _SENTENCE_ENDS: Final = ("?", "…", "...", ":", ".", ",", ";")
 _REFERS: Final = re.compile(
-    r"[\w.-]*\$\{?\w|\{\w*\}|<[\w -]+>|%\w+%|[\w.-]+/[\w./-]+/|[\w./-]+\.(?:txt|pem|key|crt|json|ya?ml|env|md|py|js|ts|cfg|conf|ini|html?|php)\b|https?:|--\w|[a-z]{2,12}=|@|\w+::\w"
+    r"[\w.-]*\$\{?\w|\{\w*\}|<[\w -]+>|%\w+%|[\w.-]+/[\w./-]+/|[\w./-]+\.(?:txt|pem|key|crt|json|ya?ml|env|md|py|js|ts|cfg|conf|ini|html?|php)\b|https?:|--\w|[a-z]{2,12}=|@|\w+::\w|[A-Za-z]+(?::[A-Za-z]+){2,}\Z|\w*\[:"
 )
 _WRITES_ON: Final = re.compile(r"[\u0e00-\u0e7f\u2e80-\u9fff\uac00-\ud7af\uff00-\uffef]")
 """Scripts in which a sentence has no spaces, and in which nobody writes a password."""

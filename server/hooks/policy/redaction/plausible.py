@@ -19,7 +19,9 @@ _PLACEHOLDER: Final = re.compile(
     r"env[:.(]|env\.|file:|file/|secrets?\.[A-Za-z_]|secretKeyRef|valueFrom|ssm:|awssm|gcpsm|azkv|akv|kms:|"
     r"projects/[^/]+/secrets|@Microsoft\.KeyVault|AQICAH|cmd:|keychain:|pass:[A-Z_$]|"
     r"@[\w./~-]+\.\w{2,5}\Z|\[[a-z _-]{3,24}\]\Z|\[[^\W\d_]{4,16}\]\Z|age1[a-z0-9]{50}|\?[^\W\d_]+\Z|\[(?:REDACTED|redacted|FILTERED|filtered|MASKED|masked|HIDDEN|hidden|removed|secret)|\(redacted|\(hidden"
-    r"|\d{1,5}/(?:tcp|udp|sctp|dccp)\Z|process\.env|os\.environ|os\.getenv|getenv|ENV\[|System\.|Deno\.env|import\.meta|std::env",
+    r"|\d{1,5}/(?:tcp|udp|sctp|dccp)\Z|RW[Q-T][A-Za-z0-9+/]{53}\Z"  # ports, public keys of minisign
+    r"|(?:return|continue|break|raise|throw|yield|finally)\Z|(?:[Ll]ist|[Dd]ict|set|[Tt]uple|frozenset|type|Optional|Union|Sequence|Iterable|Mapping|Final|ClassVar)\[\w"
+    r"|process\.env|os\.environ|os\.getenv|getenv|ENV\[|System\.|Deno\.env|import\.meta|std::env",
 )
 _STANDS_FOR: Final = re.compile(
     r"^\W?(?:sk-|pk-|ghp_)?(?:your|my|ihre?|dein\w?|tu|su|votre|the|some|any|insert|enter|paste|replace|put|fill|example|sample|dummy|fake|placeholder|"

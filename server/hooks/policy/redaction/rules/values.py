@@ -20,6 +20,7 @@ How = Literal["assign", "is", "argument", "element", "space", "line"]
 
 _NO_CREDENTIAL = re.compile(r"(?:sha\d{1,3}|md5)[:-]|[\w.-]{1,60}\(")
 """A digest that says so, a call."""
+_CONSTANT = re.compile(r"[A-Z]+(?:_[A-Z]+)+\Z")
 _PAIR = re.compile(r"[a-z]{2,12}=[^=]")
 _MAIL = re.compile(r"@(?:[\w-]+\.\w|\Z)|\A@")
 _SAID_OF_SECRETS = frozenset("up-to-date out-of-date so-called well-known one-time-only".split())
@@ -47,7 +48,7 @@ def is_secret(
                 )
             )
         case "argument":
-            if value.isdigit():
+            if value.isdigit() or _CONSTANT.match(value):
                 return False
             return (is_plausible(value, is_quoted=True) and (has_digit(value) or is_random(value))) or (
                 strength == "password"

@@ -73,6 +73,14 @@ SECRET: list[Any] = [
 ]
 
 HARMLESS: list[Any] = [
+    "    if self._username and self._password:\n        return\n",
+    "x = 'CURLOPT_MAIL_FROM', 'CURLOPT_PASSWORD', 'CURLOPT_READDATA', 'CURLOPT_URL'",
+    "Kürzestes Passwort: 6 Zeichen",
+    "SECRET: list[Any] = [",
+    "    const readPasswords = async () => {\n",
+    "# splituser('user[:passwd]@host[:port]') --> 'user[:passwd]', 'host[:port]'.",
+    "account:password:UID:GID:GECOS:directory:shell",
+    "minisign key: RWQf6LRCGA9i53mlYecO4IzT51TGPpvWucNSCh1CBM0QTaLn73Y7GFO3",
     "hash keys: those of a table that is hashed",
     "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk",
     "SGVsbG8gV29ybGQhIFRoaXMgaXMgYSB0ZXN0IG1lc3NhZ2U=",
