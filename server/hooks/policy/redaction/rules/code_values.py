@@ -31,7 +31,7 @@ _UNIT: Final = re.compile(
 )
 _BEHIND: Final = re.compile(r"\w|[(\[]|[*•]|[.,:/-]\d|[@/\\=]|\.\w|, ?(?:19|20)\d\d\b")
 _BEFORE: Final = re.compile(
-    r"(?:[\w.@/\\+§=$€£-]|\d[,:.]|\b(?:rfc|pep|iso|ieee|din|noqa:|http|port|line|page|zeile|seite|utf|pos|u|0x) ?|(?:nr|no|n°|№|tel|ref|art)\.? ?|[#] |\b(?:closes|fixes|lp|bug|bug id|issue|other than):? ?#?| [<>]=? )\Z",
+    r"(?:[\w.@/\\+§=$€£-]|\d[,:.]|\b(?:rfc|pep|iso|ieee|din|noqa:|http|port|line|page|zeile|seite|utf|pos|u|0x) ?|(?:nr|no|n°|№|tel|ref|art)\.? ?|[#] |\b(?:closes|fix(?:es|ed|ing)|lp|bug|bug id|issue|other than|equal to):? ?#?| [<>%]=? )\Z",
     re.IGNORECASE,
 )
 _BARGAIN: Final = re.compile(
@@ -39,7 +39,7 @@ _BARGAIN: Final = re.compile(
     re.IGNORECASE,
 )
 _TECHNICAL: Final = re.compile(
-    r"(?:win|mingw|utf|latin|base|sha|md|ascii|ipv|sqlite|python|ecma|cortex|rc)-?[a-z]?\d{1,4}\w{0,3}\Z|0x[0-9a-f]+\Z|cve-|[a-z]{3,}v\d\Z",
+    r"(?:win|mingw|utf|latin|base|sha|md|ascii|ipv|sqlite|python|ecma|cortex|rc|ieee|iso|rfc|pep|pr)-?[a-z]?\d{1,4}\w{0,3}\Z|0x[0-9a-f]+\Z|cve-|[a-z]{3,}v\d\Z",
     re.IGNORECASE,
 )
 _YEAR: Final = re.compile(r"(?:19|20)\d\d\Z")
@@ -69,6 +69,8 @@ def is_odd(value: str) -> bool:
 def is_code(text: str, start: int, end: int, *, is_sure: bool) -> bool:
     """Whether what fits `CODE` is one. `is_sure`: a year, three digits and small letters may be one too."""
     value = text[start:end]
+    if value[0] == "#" and text[start - 1 : start] == "(" and text[end : end + 1] == ")":
+        return False  # an issue
     if _BEHIND.match(text, end) or _UNIT.match(text, end) or _BEFORE.search(text, max(0, start - 11), start):
         return False
     if (_DATE.match(value) and not (is_sure and "-" in value)) or (

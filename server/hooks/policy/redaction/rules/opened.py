@@ -60,7 +60,7 @@ _ENTERED: Final = re.compile(
     + r"(?=[\"'”»`*]{0,2}(?:[.,;]?\s(?:to|and|then|y|e|et|und|puis|poi|luego|depois|um|para|per|pour|für|on|at|seguito|и|è|an|\+)|[.,;]|\s*(?:\n|\Z)|\s\())"
 )
 _SIGNED: Final = re.compile(r"[:：→](?: [\"'“„«]?)?\Z")
-_BEGINS_ENTRY: Final = re.compile(r" +[^\W\d_]")
+_BEGINS_ENTRY: Final = re.compile(r" +(?:[^\W\d_]|\d+\.\d)|:")
 """On a line of its own a code is followed by no word, as a revision in a log is."""
 _IS_LAST: Final = re.compile(r"[ \t]*(?:\(|\n|\\n|\Z|\0)")
 _WORD_BEFORE: Final = re.compile(r"([^\W\d_]+!?)[ _-]?\Z")
@@ -148,6 +148,8 @@ def _is_compound(word: str, ends: tuple[str, ...]) -> bool:
 
 
 def _opens_nothing(text: str, at: int, end: int) -> bool:
+    if text[end : end + 1] == ">" and text[at - 1 : at] in ("<", "/"):
+        return True  # a tag
     before = _WORD_BEFORE.search(text[max(0, at - 20) : at])
     heads = (before[1] if before else "", text[at : end - 4].strip("-"))
     return not OPEN_NOTHING.isdisjoint(

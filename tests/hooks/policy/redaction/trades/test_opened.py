@@ -29,6 +29,14 @@ SECRET = [
     ("The alarm beeps. Press 882013 then the tick", "882013"),
 ]
 HARMLESS = [
+    "  1285  9.0.0641  missing part of the new option code\n  1777  9.0.0642  breakindent",
+    "decode gzip (to avoid linking crc code)\n     18-19: 0 (reserved)",
+    "the minimum <code>MTU</code> is 1280 octets, <code>x</code> P1938R3",
+    "If code is neither an integer equal to 1000 nor null",
+    "the combination of this and fixing #953105 makes it",
+    "update version pin (#345)",
+    "dbcsCode = dbcsCode % 12600",
+    "hard-codes list of IEEE754 architectures",
     "HTTP error code 4471",
     "Código postal 48220, Abadiño. Código de barras 841079320",
     "process exited with code 1371",
