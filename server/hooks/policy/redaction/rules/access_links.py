@@ -29,6 +29,7 @@ _INVITES: Final = re.compile(
     r"(?:discord\.gg|discord\.com/invite|t\.me/(?:\+|joinchat/)|chat\.whatsapp\.com|signal\.group/#|invite\.gg)/?(?P<s>[\w-]{6,64})"
 )
 ANCHORS: Final = ("://", "discord.gg/", "discord.com/invite/", "t.me/", "signal.group/", "?", "&")
+_REVISION: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?\Z")
 _PUBLIC: Final = re.compile(r"(?:[0-9a-f]{7,40}|\d+|v?\d[\d.]*)\Z")
 
 
@@ -39,7 +40,11 @@ def link_spans(page: Page) -> Iterator[Span]:
                 yield Span(match.start("s"), match.end("s"), "link")
         if page.held & {"?", "&"}:
             for match in _QUERIED.finditer(page.text):
-                if _is_made(match["s"], 16) and "://" in page.text[max(0, match.start() - 200) : match.start()]:
+                if (
+                    _is_made(match["s"], 16)
+                    and not _is_revision(page.text, match)
+                    and "://" in page.text[max(0, match.start() - 200) : match.start()]
+                ):
                     yield Span(match.start("s"), match.end("s"), "link")
     for anchor in page.held & {"discord.gg/", "discord.com/invite/", "t.me/", "signal.group/"}:
         for match in matches(page, anchor, _INVITES):
@@ -47,6 +52,11 @@ def link_spans(page: Page) -> Iterator[Span]:
                 c.isupper() or c.isdigit() for c in match["s"]
             ):
                 yield Span(match.start("s"), match.end("s"), "link")
+
+
+def _is_revision(text: str, match: re.Match[str]) -> bool:
+    """`…;a=commit;h=` and a hash, as a browser of sources has it."""
+    return text[match.start() : match.start("s")] == ";h=" and _REVISION.match(match["s"]) is not None
 
 
 def _opens(value: str, word: str) -> bool:

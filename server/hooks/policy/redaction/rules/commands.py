@@ -175,5 +175,5 @@ def _is_password(anchor: str, value: str) -> bool:
         return not is_placeholder(value)
     if is_plausible(value, is_quoted=True):
         return not _USAGE.match(value)
-    is_odd = anchor not in _IN_PROSE or is_no_identifier(value)
+    is_odd = anchor not in _IN_PROSE or is_no_identifier(value.rstrip(",;"))
     return is_odd and is_chosen(value, is_quoted=True)

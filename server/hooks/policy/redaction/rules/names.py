@@ -84,7 +84,7 @@ def _names(page: Page) -> Iterator[Name]:
             wanted[word] and following in _BLANKS and not _LEADS_ON.match(text, end)
         ):
             continue
-        if word == "pass" and _is_verb(text, at, end):
+        if word in ("pass", "Pass") and _is_verb(text, at, end):
             continue
         name = _widened(text, at + len(word) - len(word.lstrip(_EDGE)), at + len(word.rstrip(_EDGE)))
         if name is not None:

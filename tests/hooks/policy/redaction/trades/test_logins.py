@@ -17,6 +17,8 @@ SECRET = [
     ("join us: discord.gg/xKq7TmWz2p", "xKq7TmWz2p"),
 ]
 HARMLESS = [
+    "https://git.example/?p=glibc.git;a=commit;h=5b17fd0da62bf923cb61d1bb7b08cf2e1f1f9c1a",
+    "#define XF86XK_Back\t\t0x1008FF26   /* on the Internet */\n#define XF86XK_UWB\t\t0x1008FF96",
     "networkType, NetworkType.IPV4",
     "network_type: Ipv4-Network",
     "git@github.com:acme/app.git and ssh://git@git.example:2222/app.git",

@@ -25,6 +25,8 @@ SECRET = [
     ("new wifi, then brother#22 and that worked", "brother#22"),
 ]
 HARMLESS = [
+    "Pass options to pod2mn, and Pass to `_create_rule2` the rest",
+    "given to the AUTH command, if the methods allow it",
     "    if done: pass  # noqa:E701",
     "pass np.float32 to the loader",
     "flags to pass down to libxml2 XPath, and do not pass NULL/0 to memset",
