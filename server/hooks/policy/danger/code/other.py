@@ -12,10 +12,13 @@ from server.hooks.policy.danger.sql import judge_sql, looks_like_sql
 MAX_CODE_CHARS: Final = 100_000
 
 _COMMENTS: Final = re.compile(
-    r"(?P<string>\"(?:[^\"\\\n]|\\.){0,5000}+\"|'(?:[^'\\\n]|\\.){0,5000}+'|`(?:[^`\\]|\\.){0,5000}+`)|//[^\n]*|/\*.{0,20000}?\*/|^[ \t]*(?:#(?!include)|--|;)[^\n]*",
+    r"(?P<string>\"(?:[^\"\\\n]|\\.){0,5000}+\"|'(?:[^'\\\n]|\\.){0,5000}+'|`(?:[^`\\]|\\.){0,5000}+`|\\.)|//[^\n]*|/\*.{0,20000}?\*/|^[ \t]*(?:#(?!include)|--|;)[^\n]*",
     re.DOTALL | re.MULTILINE,
 )
-_STRINGS: Final = re.compile(r"\"(?:[^\"\\\n]|\\.){0,5000}+\"|'(?:[^'\\\n]|\\.){0,5000}+'|`(?:[^`\\]|\\.){0,5000}+`")
+# an escaped quote outside of a text begins none
+_STRINGS: Final = re.compile(
+    r"\"(?:[^\"\\\n]|\\.){0,5000}+\"|'(?:[^'\\\n]|\\.){0,5000}+'|`(?:[^`\\]|\\.){0,5000}+`|\\."
+)
 _CALLS: Final = tuple(
     (re.compile(shape), reason)
     for shape, reason in (
@@ -180,6 +183,8 @@ def _many(before: str, sql: str) -> str | None:
 def _keep_telling(match: re.Match[str]) -> str:
     """Strings go, but for those that say what is done."""
     text = match[0]
+    if text[0] == "\\":
+        return text
     inner = text[1:-1]
     return (
         text if inner in ("DELETE", "unlink", "delete", "rmdir") or inner.startswith("0x") else f"{text[0]}x{text[0]}"

@@ -61,6 +61,7 @@ def test_what_is_done_every_day_asks_nothing() -> None:
         ("thing", "payload", "\n"),
         ("thing", "script", "octokit."),
         ("node", "code", ".click("),
+        ("node", "code", '\\"'),
         ("apply_patch", "patch", "- verify\n"),
         ("edit_file", "new_string", "allow "),
         ("send_message", "text", "code 1 "),
