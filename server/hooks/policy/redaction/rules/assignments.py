@@ -32,6 +32,7 @@ _SEPARATOR: Final = re.compile(
 )
 _LIST_FOLLOWS: Final = re.compile(r"\[?\s*(?:\r?\n[ \t]*-[ ]+|(?=[\"']))")
 _LIST_ITEM: Final = re.compile(r"[ \t]*\r?\n[ \t]*-[ ]+|\s*,\s*(?=[\"'])")
+_IS_KEY: Final = re.compile(r"\s{0,8}:(?!:)")
 _MOST_ITEMS: Final = 64
 _WRAPPED: Final = re.compile(
     r"\{[^{}]{0,160}?\\{0,3}[\"']?(?:value|default|plaintext|plain)\\{0,3}[\"']?\s*[:=]\s*(?=\\{0,3}[\"'])",
@@ -192,7 +193,7 @@ def _place(text: str, name: Name) -> _Place | None:
     before = text[max(0, name.start - 1) : name.start]
     if before == ":" and "arn:" in text[max(0, name.start - 80) : name.start]:
         return None
-    if before in ("=", "$") and how != "assign":
+    if (before in ("=", "$") and how != "assign") or (before == "$" and text[name.end : name.end + 2] in ('":', '"=')):
         return None  # method=password ip=…, "Bearer $TOKEN" …
     is_hash = text[name.end - 4 : name.end].lower() == "hash"
     is_told = is_hash or before == "-"
@@ -249,6 +250,8 @@ def _behind_its_type(text: str, at: int, name: Name, place: _Place) -> int:
 
 def _list(text: str, at: int, strength: Strength) -> Iterator[Span]:
     for _ in range(_MOST_ITEMS):
+        if (key := _QUOTED.match(text, at)) and _IS_KEY.match(text, key.end()):
+            return  # of the next entry
         span = next(_one(text, at, strength, _Place(at, "assign", "", is_told=False)), None)
         if span is not None:
             yield span

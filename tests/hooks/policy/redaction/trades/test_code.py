@@ -73,6 +73,9 @@ SECRET: list[Any] = [
 ]
 
 HARMLESS: list[Any] = [
+    '  "OLDPWD": "/home/node/src",\n    "JAVACONFDIRS": "/opt/rh"',
+    "{'password': None, 'pwd': '/home/x', 'HOME_DIR': '/b'}",
+    'docker run -it --rm -v "$PWD":/tmp/w0 -w /tmp node:latest',
     "    if self._username and self._password:\n        return\n",
     "x = 'CURLOPT_MAIL_FROM', 'CURLOPT_PASSWORD', 'CURLOPT_READDATA', 'CURLOPT_URL'",
     "Kürzestes Passwort: 6 Zeichen",
