@@ -83,6 +83,8 @@ _USER: Final = re.compile(
     rf"(?:^|[\n:,→(|•*]|\.\.|\s\s|login|sign-in|user|konto|account|compte|cuenta|conta)[ \t]*[\"'`„“«]?(?P<u>{TOKEN}{{3,40}})[\"'`“”»]?\Z",
     re.IGNORECASE,
 )
+_ARGUMENT: Final = re.compile(r"\w\([\w.]+\Z")
+"""Of a call, which is divided or a path."""
 _OTHER: Final = re.compile(rf" / [\"'`„“«]?(?P<s>{TOKEN}{{6,64}})")
 
 
@@ -93,8 +95,9 @@ def _slashed(page: Page) -> Iterator[Span]:
         start = match.start("s")
         if looks_chosen(value) < 3 or not _AFTER.match(page.text, start + len(value)):
             continue
-        user = _USER.search(page.text[max(0, match.start() - 60) : match.start()])
-        if user is not None and not user["u"].isdigit():
+        before = page.text[max(0, match.start() - 60) : match.start()]
+        user = _USER.search(before)
+        if user is not None and not user["u"].isdigit() and not _ARGUMENT.search(before):
             yield Span(start, start + len(value), "login")
 
 

@@ -17,6 +17,8 @@ SECRET = [
     ("join us: discord.gg/xKq7TmWz2p", "xKq7TmWz2p"),
 ]
 HARMLESS = [
+    "scale = numpy.array(std / Std_f8, dtype=std.dtype)",
+    'session = Session(str(model_dir / "g2pw-v2.Onnx"), options)',
     "https://git.example/?p=glibc.git;a=commit;h=5b17fd0da62bf923cb61d1bb7b08cf2e1f1f9c1a",
     "#define XF86XK_Back\t\t0x1008FF26   /* on the Internet */\n#define XF86XK_UWB\t\t0x1008FF96",
     "networkType, NetworkType.IPV4",
