@@ -58,7 +58,7 @@ _TAG_NEAR: Final = 12
 _GOES_ON: Final = frozenset((*".:=,;{+*/", ""))
 """What begins no other place of a value."""
 _NEXT_CELL: Final = re.compile(
-    r"[:：]?\s{0,8}(?:</\w{1,10}>\s{0,40}){1,3}(?:<\w{1,10}(?: [^<>]{0,80})?>\s{0,40}){1,3}(?P<v>[^<>\r\n]{4,100})</(?!th)"
+    r"[:：]?\s{0,8}(?:</(?!li>)\w{1,10}>\s{0,40}){1,3}(?:<\w{1,10}(?: [^<>]{0,80})?>\s{0,40}){1,3}(?P<v>[^<>\r\n]{4,100})</(?!th)"
 )
 _ODD: Final = re.compile(r"[^\s\w]|\d|_")
 _TYPE: Final = re.compile(r"[\w.\[\]<>| ]{1,40}\s:?=\s?(?=[\"'])")

@@ -42,6 +42,8 @@ _TECHNICAL: Final = re.compile(
     r"(?:win|mingw|utf|latin|base|sha|md|ascii|ipv|sqlite|python|ecma|cortex|rc|ieee|iso|rfc|pep|pr)-?[a-z]?\d{1,4}\w{0,3}\Z|0x[0-9a-f]+\Z|cve-|[a-z]{3,}v\d\Z",
     re.IGNORECASE,
 )
+_ASIDE: Final = re.compile(r"#\d+\Z|[A-Z]{3,4}\d{1,3}\Z")
+"""An issue, an abbreviation; in parentheses."""
 _YEAR: Final = re.compile(r"(?:19|20)\d\d\Z")
 _DATE: Final = re.compile(r"(?:\d{1,2}[.-]\d{1,2}[.-]\d{2,4}|(?:19|20)\d\d-(?:19|20)\d\d)\Z")
 _ISO_DATE: Final = re.compile(r"(?:19|20)\d\d-[01]\d-[0-3]\d\Z")
@@ -69,8 +71,8 @@ def is_odd(value: str) -> bool:
 def is_code(text: str, start: int, end: int, *, is_sure: bool) -> bool:
     """Whether what fits `CODE` is one. `is_sure`: a year, three digits and small letters may be one too."""
     value = text[start:end]
-    if value[0] == "#" and text[start - 1 : start] == "(" and text[end : end + 1] == ")":
-        return False  # an issue
+    if text[start - 1 : start] == "(" and text[end : end + 1] == ")" and _ASIDE.match(value):
+        return False
     if _BEHIND.match(text, end) or _UNIT.match(text, end) or _BEFORE.search(text, max(0, start - 11), start):
         return False
     if (_DATE.match(value) and not (is_sure and "-" in value)) or (

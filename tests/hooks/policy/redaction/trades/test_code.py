@@ -73,6 +73,7 @@ SECRET: list[Any] = [
 ]
 
 HARMLESS: list[Any] = [
+    "<li> <p> <code>client_secret</code> </p> </li> <li> <p> <code>authorize_scopes</code> </p> </li>",
     '  "OLDPWD": "/home/node/src",\n    "JAVACONFDIRS": "/opt/rh"',
     "{'password': None, 'pwd': '/home/x', 'HOME_DIR': '/b'}",
     'docker run -it --rm -v "$PWD":/tmp/w0 -w /tmp node:latest',

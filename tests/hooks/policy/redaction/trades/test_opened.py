@@ -35,6 +35,7 @@ HARMLESS = [
     "If code is neither an integer equal to 1000 nor null",
     "the combination of this and fixing #953105 makes it",
     "update version pin (#345)",
+    "required to generate a card security code (CSC2); commented-out code (ERA001)",
     "dbcsCode = dbcsCode % 12600",
     "hard-codes list of IEEE754 architectures",
     "HTTP error code 4471",
