@@ -25,6 +25,7 @@ SECRET = [
     ("new wifi, then brother#22 and that worked", "brother#22"),
 ]
 HARMLESS = [
+    "Expired API keys are kept for 60 days after the expiration",
     "Pass options to pod2mn, and Pass to `_create_rule2` the rest",
     "given to the AUTH command, if the methods allow it",
     "    if done: pass  # noqa:E701",
