@@ -83,10 +83,9 @@ def test_commands_nested_without_end_are_asked_about() -> None:
         "%a%",
         "set a=",
         "-- ",
-        "\n",
         "word",
-        "$(",
     ],
 )
 def test_no_text_takes_long_to_read(piece: str) -> None:
     judge_shell(piece * (65_536 // len(piece)))
+    judge_shell("ls " + piece * (65_000 // len(piece)))
