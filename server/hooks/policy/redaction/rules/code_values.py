@@ -39,7 +39,7 @@ _BARGAIN: Final = re.compile(
     re.IGNORECASE,
 )
 _TECHNICAL: Final = re.compile(
-    r"(?:win|mingw|utf|latin|base|sha|md|ascii|ipv|sqlite|python|ecma|cortex|rc|ieee|iso|rfc|pep|pr)-?[a-z]?\d{1,4}\w{0,3}\Z|0x[0-9a-f]+\Z|cve-|[a-z]{3,}v\d\Z",
+    r"(?:win|mingw|utf|latin|base|sha|md|ascii|ipv|sqlite|python|ecma|cortex|rc|ieee|iso|rfc|pep|pr)-?[a-z]?\d{1,4}\w{0,3}\Z|0x[0-9a-f]+\Z|0o[0-7]+\Z|\d+-bit\Z|(?-i:[A-Z]{2}-[A-Z0-9]{1,3}\Z)|cve-|[a-z]{3,}v\d\Z",
     re.IGNORECASE,
 )
 _ASIDE: Final = re.compile(r"#\d+\Z|[A-Z]{3,4}\d{1,3}\Z")

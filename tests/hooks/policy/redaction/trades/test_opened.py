@@ -35,6 +35,8 @@ HARMLESS = [
     "If code is neither an integer equal to 1000 nor null",
     "the combination of this and fixing #953105 makes it",
     "update version pin (#345)",
+    '{"code": "FR-48", "name": "Lozère"}, {"code": "DE-BY"',
+    "It defaults to octal code 0o666, and is useless code on 64-bit builds",
     "required to generate a card security code (CSC2); commented-out code (ERA001)",
     "dbcsCode = dbcsCode % 12600",
     "hard-codes list of IEEE754 architectures",
