@@ -59,4 +59,4 @@ def test_no_question_makes_the_server_fail_or_break_its_own_schema(tmp_path: Pat
             ask()
         assert "Traceback" not in server.log()
     logger.info("%d answers: %s", statuses.total(), dict(sorted(statuses.items())))
-    assert {200, 400, 404, 412} <= statuses.keys()
+    assert ({200, 400, 404, 412} if IS_SOAK else {200, 400}) <= statuses.keys()  # a hundred need not meet them all

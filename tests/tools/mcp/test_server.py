@@ -101,8 +101,7 @@ async def test_the_tools_of_a_server_over_http_can_be_called_and_it_may_go_and_c
         async with http_server(port):
             await scene.until(lambda: "s__add" in scene.tools and len(scene.told) == 4)
             assert (await scene.call("s__add", a=2, b=2)).for_llm == "4"
-
-    assert scene.told == ["mcp_server_lost", "mcp_server_back"] * 2
+            assert scene.told == ["mcp_server_lost", "mcp_server_back"] * 2
 
 
 async def test_a_server_of_an_older_protocol_is_understood() -> None:
