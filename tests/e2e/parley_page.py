@@ -10,6 +10,7 @@ from playwright.async_api import BrowserContext, Locator, Page, WebSocket, expec
 from tests.support.openai_script import Json
 
 LIMIT_S: Final = 30.0
+SETTLED_S: Final = 0.25
 """Waiting ends as soon as it may; the limit is for machines that are busy with other things."""
 
 # Read behind the page's back, so that what is stored is known and not only what is shown.
@@ -156,8 +157,14 @@ class ParleyPage:
         return self.lines.filter(has_text=text)
 
     async def stored(self) -> list[Json]:
-        records: list[Json] = await self.tab.evaluate(STORED)
-        return records
+        """Once it has settled: the page writes a moment after it shows."""
+        records: list[Json] | None = None
+        found: list[Json] = await self.tab.evaluate(STORED)
+        while found != records:
+            records = found
+            await asyncio.sleep(SETTLED_S)
+            found = await self.tab.evaluate(STORED)
+        return found
 
     async def history(self) -> list[Json]:
         """What is stored of the only conversation there is."""
