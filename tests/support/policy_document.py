@@ -1,6 +1,8 @@
 """The policy document of seed 003 §4.1, word for word."""
 
-SEED = {
+from typing import Any, Final
+
+SEED: Final[dict[str, Any]] = {
     "hooks": {
         "pre_tool_use": {
             "enabled": True,

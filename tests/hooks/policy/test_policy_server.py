@@ -17,26 +17,10 @@ from server.tools.registry import Tool
 from tests.hooks.serving import Scene, entry, only, said, scripted, serving
 from tests.support.client import Frame, kinds
 from tests.support.openai_script import calls, text
+from tests.support.policy_document import SEED
 
 SECRET = "ghp_" + "NlJBNclzN0yvGBZ4RbZ61O1ZkWhGOzArM568"
 PASSWORD = "Regenschirm#88"
-# seed 003 §4.1
-SEED: dict[str, Any] = {
-    "hooks": {
-        "pre_tool_use": {
-            "enabled": True,
-            "handlers": [
-                {"type": "audit_log", "filter": None},
-                {"type": "dangerous_confirmation", "filter": {"permissions": ["WRITE", "EXTERNAL"]}},
-            ],
-        },
-        "post_tool_use": {
-            "enabled": True,
-            "handlers": [{"type": "security_scan", "filter": None}, {"type": "audit_log", "filter": None}],
-        },
-        "tool_error": {"enabled": True, "handlers": [{"type": "audit_log", "filter": None}]},
-    }
-}
 RM = calls(("shell", {"command": "rm -rf /srv"}))
 
 
