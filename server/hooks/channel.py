@@ -16,9 +16,13 @@ class HookCallFailed(Exception):
     within the limit. down: the process is not there, or died before it answered.
     """
 
-    def __init__(self, kind: Literal["failed", "timed_out", "down"], message: str) -> None:
+    def __init__(
+        self, kind: Literal["failed", "timed_out", "down"], message: str, *, raised: BaseException | None = None
+    ) -> None:
         super().__init__(message)
         self.kind = kind
+        self.raised = raised
+        """By a hook's code in this process. Its text may quote the call: for the log, with secrets concealed."""
 
 
 class HookChannel(Protocol):

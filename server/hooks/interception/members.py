@@ -204,8 +204,8 @@ class BuiltinMember:
                 raise
             if limit.expired():
                 raise HookCallFailed("timed_out", f'hook "{self.name}" {stage} timed out') from error
-            logger.warning("hook %s failed at %s", self.name, stage, exc_info=True)
-            raise HookCallFailed("failed", f'hook "{self.name}" {stage} failed: {type(error).__name__}') from error
+            text = f'hook "{self.name}" {stage} failed: {type(error).__name__}'
+            raise HookCallFailed("failed", text, raised=error) from error
         if result is not None and not isinstance(result, _GIVES[stage]):
             text = f'hook "{self.name}" gave {type(result).__name__} at {stage}'
             self.warn(text)

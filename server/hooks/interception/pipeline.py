@@ -7,6 +7,7 @@ decision ends the chain. What one hook changed, the next one sees.
 
 import logging
 import time
+import traceback
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -227,14 +228,18 @@ class HookPipeline:
         started_s: float,
     ) -> None:
         effect = "skipped" if fallback is None else "withheld" if isinstance(fallback, ToolRan) else action_of(fallback)
-        logger.warning("hook %s at %s: %s (%s): %s", member.name, stage, error.kind, effect, error)
+        message = await self._concealed(str(error))
+        logger.warning("hook %s at %s: %s (%s): %s", member.name, stage, error.kind, effect, message)
+        if error.raised is not None:
+            trace = "".join(traceback.format_exception(error.raised)).rstrip()
+            logger.warning("hook %s at %s raised\n%s", member.name, stage, await self._concealed(trace))
         if self._is_traced:
             data = {
                 "stage": stage,
                 "hook": member.name,
                 "ms": _ms_since(started_s),
                 "kind": error.kind,
-                "message": cut(str(error)),
+                "message": cut(message),
                 "effect": effect,
             }
             self._reports.append(HookReport(event="hook_failed", data=data))
@@ -278,8 +283,8 @@ async def _asked(member: Member, stage: Stage, value: StageValue, at: Moment) ->
     except HookCallFailed:
         raise
     except Exception as error:  # the boundary to a hook
-        logger.exception("hook %s could not be asked", member.name)
-        raise HookCallFailed("failed", f"{type(error).__name__}: {error}") from error
+        text = f'hook "{member.name}" could not be asked: {type(error).__name__}'
+        raise HookCallFailed("failed", text, raised=error) from error
 
 
 def _on_failure(member: Member, stage: Stage, error: HookCallFailed, value: StageValue) -> StageValue | Decision | None:

@@ -29,8 +29,14 @@ from tests.hooks.fakes import (
 )
 
 ASK = ToolAsk(name="echo", arguments={"text": "hi"})
+
+
 ANSWER = LlmAnswer(model="m", content="Hello.")
 RAN = ToolRan(name="echo", arguments={}, answer=ToolAnswer(for_llm="hi"))
+
+
+async def without_hunter2(value: object) -> object:
+    return str(value).replace("hunter2", "[REDACTED]")
 
 
 def call(*tools: str) -> LlmCall:
@@ -150,10 +156,8 @@ async def test_an_abort_ends_the_turn_at_every_stage(stage: str, is_hard: bool) 
 
 
 async def test_the_reason_of_an_abort_tells_no_secret_where_secrets_are_concealed() -> None:
-    async def conceal(value: object) -> object:
-        return str(value).replace("hunter2", "[REDACTED]")
-
-    pipeline = pipeline_of(hook("a", before_tool={"action": "abort_turn", "reason": "saw hunter2"}), conceal=conceal)
+    saw = hook("a", before_tool={"action": "abort_turn", "reason": "saw hunter2"})
+    pipeline = pipeline_of(saw, conceal=without_hunter2)
     with pytest.raises(TurnAborted) as aborted:
         await pipeline.before_tool(ASK)
 
@@ -450,3 +454,37 @@ async def test_a_failure_is_logged_with_what_came_of_it(caplog: pytest.LogCaptur
     await pipeline_of(hook("a", before_tool=HookCallFailed("down", "it died"))).before_tool(ASK)
 
     assert "hook a at before_tool: down (skipped): it died" in caplog.text
+
+
+class Quoting:
+    async def before_tool(self, call: ToolAsk, at: Moment) -> None:
+        raise ValueError(f"cannot open {call.arguments}")
+
+
+class Unaskable(BuiltinMember):
+    async def ask(self, stage: Any, value: Any, at: Moment) -> Any:
+        raise ValueError(f"cannot open {value.arguments}")
+
+
+@pytest.mark.parametrize("kind", [BuiltinMember, Unaskable])
+async def test_the_log_tells_where_a_hook_failed_without_the_secrets_it_quotes(
+    kind: type[BuiltinMember], caplog: pytest.LogCaptureFixture
+) -> None:
+    pipeline = pipeline_of(kind("own", Quoting(), config.HookDefaults()), conceal=without_hunter2, is_traced=True)
+
+    await pipeline.before_tool(replace(ASK, arguments={"text": "hunter2"}))
+
+    assert "ValueError: cannot open {'text': '[REDACTED]'}" in caplog.text
+    assert "test_pipeline.py" in caplog.text
+    assert "hunter2" not in caplog.text + str(pipeline.take_reports())
+
+
+async def test_the_log_repeats_what_a_process_says_of_a_failure_without_its_secrets(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    pipeline = pipeline_of(hook("a", before_tool=failed("no hunter2")), conceal=without_hunter2, is_traced=True)
+
+    await pipeline.before_tool(ASK)
+
+    assert "hook a at before_tool: failed (skipped): no [REDACTED]" in caplog.text
+    assert "hunter2" not in caplog.text + str(pipeline.take_reports())

@@ -443,3 +443,17 @@ def test_a_file_that_cannot_be_loaded_is_left_out_and_told(tmp_path: Path, caplo
 
     assert book.custom_kinds() == ()
     assert all(name in caplog.text for name in ("bad.py", "audit_log.py", "empty.py", "Bad-Name.py"))
+
+
+def test_the_log_tells_why_a_file_cannot_be_loaded_without_the_secrets_it_quotes(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "bad.py").write_text(
+        f"login = 'postgres://app:{SECRET}@db/shop'\nraise RuntimeError(f'no {{login}}')\n"
+    )
+
+    PolicyBook(Documents(PolicyDocument()), Sink(), Hooks(custom_dir=tmp_path))
+
+    assert "bad.py" in caplog.text
+    assert "RuntimeError: no postgres://app:[REDACTED]@db/shop" in caplog.text
+    assert SECRET not in caplog.text

@@ -12,6 +12,7 @@ import os
 import re
 import stat
 import sys
+import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ from types import ModuleType
 from typing import Any, Final
 
 from server.errors import ConfigError
+from server.hooks.policy.redaction.redact import redact_text
 from server.hooks.policy.types import METHODS, HookType
 
 logger = logging.getLogger(__name__)
@@ -60,8 +62,9 @@ def load_custom(folder: Path | None, *, taken: frozenset[str]) -> dict[str, Cust
             continue
         try:
             module = _load(path)
-        except (Exception, SystemExit):  # the boundary to code that is not ours, scripts' sys.exit() among it
-            logger.exception("the policy handler %s cannot be loaded", path)
+        except (Exception, SystemExit) as error:  # noqa: BLE001  # not our code, with scripts' sys.exit() among it
+            told, _ = redact_text("".join(traceback.format_exception(error)).rstrip())
+            logger.error("the policy handler %s cannot be loaded\n%s", path, told)  # noqa: TRY400  # may quote secrets
             continue
         owner = getattr(module, "Handler", module)
         if not _phases(module):
