@@ -45,6 +45,8 @@ class ToolUse:
         self._call_ids: set[str] = set()
         self.ran: list[str] = []
         """The tools that really ran in the last batch, in call order (L1-27)."""
+        self.denied: frozenset[str] = frozenset()
+        """The ids of the turn's calls that a human, the policy or a hook refused."""
         self.is_handled = False
         """The user has what was asked for: every call of the last batch says so."""
 
@@ -69,6 +71,7 @@ class ToolUse:
         for message in (asked, *results, *await self._pictures(outcomes)):
             self._conversation.append(message, Origin(kind="turn"))
         self.ran = [outcome.name for outcome in outcomes]
+        self.denied |= {outcome.id for outcome in outcomes if outcome.ending == "denied"}
         self._tracer.tools_ran += self.ran
         self.is_handled = all(outcome.is_handled for outcome in outcomes)
 

@@ -140,6 +140,7 @@ class AgentTurn:
             tools=self._tools,
             tool_choice="none" if is_last else "auto",
             purpose=purpose,
+            denied=self._tool_use.denied,
         )
         async with aclosing(self._say(request, reply, round_number=number)) as chunks:
             async for chunk in chunks:

@@ -9,7 +9,7 @@ circles). What tools have said is quoted and not retold: the model garbles digit
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +30,8 @@ EXAMPLES: tuple[Message, ...] = tuple(
 EXAMPLE_TOKENS = 160  # 140, as the model counts, and room for the frame around the question
 ANSWER_NOW = "Answer the user."
 """A built-in prompt that says no more than what this model does anyway. It is left out: the model would speak of it."""
+DENIED = "That was not allowed, so I did not do it."
+"""Said of a call that was refused, whoever did so: what its result says is an instruction to a model."""
 MAX_QUOTED_CHARS = 400
 MAX_PAST_CHARS = 200
 
@@ -48,21 +50,25 @@ class Turn:
     instructions: tuple[str, ...]
     """The hooks and prompts of this turn, in order; neighbours of one message are one."""
     results: tuple[str, ...]
-    """What the tools of this turn have said, in order."""
+    """What the tools of this turn have said, in order; without refusals."""
+    is_denied: bool = False
+    """A call of this turn was refused."""
 
     @property
     def quotation(self) -> str | None:
-        """What the tools have said, in their words, as far as it can be listened to; None: nothing."""
+        """What the tools have said, in their words, as far as it can be listened to, and what was not done; None: nothing."""
         texts = [_FRONT_MATTER.sub("", result).strip() for result in self.results]
-        return _opening("\n".join(text for text in texts if text), MAX_QUOTED_CHARS) if any(texts) else None
+        said = _opening("\n".join(text for text in texts if text), MAX_QUOTED_CHARS)
+        return "\n".join(filter(None, [said, DENIED if self.is_denied else ""])) or None
 
 
-def read_turn(messages: Sequence[Message], question: str = "") -> Turn:
+def read_turn(messages: Sequence[Message], question: str = "", denied: Collection[str] = ()) -> Turn:
     """Tell the user's question from what hooks and prompts have put around it.
 
     `question` is its text as the user gave it, to be found in the last message
     that holds it; without it, the last words of a user message that are not
-    wrapped. What stands behind it belongs to this turn.
+    wrapped. What stands behind it belongs to this turn. `denied`: the ids of the
+    calls that were refused.
     """
     rest = list(messages)
     system = _text(rest.pop(0)) if rest and rest[0]["role"] == "system" else ""
@@ -70,12 +76,14 @@ def read_turn(messages: Sequence[Message], question: str = "") -> Turn:
         if rest[index]["role"] == "user" and (found := _find(question, _text(rest[index]))):
             before, asked, after = found
             earlier = [*rest[:index], {"role": "user", "content": before}]
+            results = [message for message in rest[index + 1 :] if message["role"] == "tool"]
             return Turn(
                 system=system,
                 history=_history(earlier),
                 question=asked,
                 instructions=_instructions([{"role": "system", "content": after}, *rest[index + 1 :]]),
-                results=tuple(_text(message) for message in rest[index + 1 :] if message["role"] == "tool"),
+                results=tuple(_text(message) for message in results if message["tool_call_id"] not in denied),
+                is_denied=any(message["tool_call_id"] in denied for message in results),
             )
     return Turn(system=system, history=_history(rest), question=question, instructions=(), results=())
 

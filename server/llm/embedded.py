@@ -183,10 +183,10 @@ class EmbeddedModel:
     # one reply
 
     async def _reply(self, client: OpenAICompatible, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
-        turn = read_turn(request.messages, request.question)
+        turn = read_turn(request.messages, request.question, request.denied)
         await self._use_reading(turn)
         self._instructions = turn.instructions
-        may_call = request.tool_choice == "auto" and not turn.results
+        may_call = request.tool_choice == "auto" and not turn.results and not turn.is_denied
         if request.purpose == "planning" and request.tool_names:
             if await self._choose(client, turn, dict.fromkeys(request.tool_names, "")) is not None:
                 yield TextDelta("<need_tool>")

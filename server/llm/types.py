@@ -4,7 +4,7 @@
 the providers below and the agent above share one vocabulary.
 """
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -40,6 +40,8 @@ class ModelRequest:
     """For the planning call, which carries no tools: the names the model could have later."""
     question: str = ""
     """The text of the user's last message, alone: in `messages` hooks may be joined to it."""
+    denied: Collection[str] = ()
+    """The ids of this turn's calls that were refused; what their results say is written for the model alone."""
     model: str | None = None
     """Another model of the same endpoint, where a hook wants one; a provider of one model ignores it."""
     options: Mapping[str, Any] = field(default_factory=dict)

@@ -57,6 +57,20 @@ async def test_the_user_is_told_what_ran_and_what_came_of_it() -> None:
     assert len(traces(chunks[:at], "hook_changed")) == 2
 
 
+async def test_a_model_is_told_which_calls_were_refused_for_the_rest_of_the_turn() -> None:
+    def deny_alpha(params: dict[str, Any]) -> Mapping[str, Any]:
+        return {"action": "deny_tool", "reason": "no"} if params["tool"] == "alpha" else {}
+
+    model = ScriptedModel([call("alpha", "beta"), call("beta"), say("Done.")])
+
+    await play(agent_for(model, planning=False), options=with_hooks(hook(before_tool=deny_alpha)))
+
+    first, *later = [request.denied for request in model.requests]
+    assert not first
+    [refused] = [m["tool_call_id"] for m in model.requests[1].messages if "denied by hook" in (m["content"] or "")]
+    assert later == [{refused}, {refused}]
+
+
 async def test_the_model_sees_a_picture_of_a_result_behind_all_results() -> None:
     draws = hook(before_tool=drawing("a.png"))
     model = ScriptedModel([call("alpha", "beta"), say("Nice.")])

@@ -3,7 +3,7 @@
 import pytest
 
 from server.agent.roles import adapt
-from server.llm.compact import ANSWER_NOW, EXAMPLES, MAX_QUOTED_CHARS, answer_messages, read_turn
+from server.llm.compact import ANSWER_NOW, DENIED, EXAMPLES, MAX_QUOTED_CHARS, answer_messages, read_turn
 from server.llm.types import LateSystem, Message
 
 
@@ -102,6 +102,19 @@ def test_what_tools_said_is_quoted_as_far_as_one_can_listen(results: list[str], 
     turn = read_turn([SYSTEM, m("user", "What?"), CALL, *(result(each) for each in results)])
 
     assert turn.quotation == quoted
+
+
+@pytest.mark.parametrize(
+    ("others", "said"),
+    [([], DENIED), (["07:15 in Tokyo"], f"07:15 in Tokyo\n{DENIED}")],
+)
+def test_of_a_refusal_it_is_said_that_nothing_was_done_and_not_what_a_model_is_told(
+    others: list[str], said: str
+) -> None:
+    refusal = {**result("The user refused this call. Do not try it again."), "tool_call_id": "b"}
+    turn = read_turn([SYSTEM, m("user", "What?"), CALL, *map(result, others), refusal], denied={"b"})
+
+    assert turn.quotation == said
 
 
 def test_a_tool_result_of_an_earlier_turn_is_not_one_of_this_turn() -> None:

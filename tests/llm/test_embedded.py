@@ -181,6 +181,22 @@ async def test_results_of_this_turn_are_answered_and_no_tool_is_called_again(
     assert server.requests == []
 
 
+async def test_a_refused_call_is_not_tried_again_and_its_refusal_not_read_out(
+    server: OpenAIServer, model: EmbeddedModel
+) -> None:
+    call = {"id": "a", "type": "function", "function": {"name": "add_note", "arguments": "{}"}}
+    messages = [
+        *asking("Write down: buy milk").messages,
+        {"role": "assistant", "content": "", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "a", "content": "The user refused this call. Do not try it again."},
+    ]
+
+    events = await ask(model, ModelRequest(messages=messages, tools=[NOTE], purpose="round", denied={"a"}))
+
+    assert events == [TextDelta("That was not allowed, so I did not do it."), Finished("stop")]
+    assert server.requests == []
+
+
 async def test_a_reply_that_repeats_itself_is_ended(server: OpenAIServer, model: EmbeddedModel) -> None:
     server.queue(text(*["A gentle rain. "] * 100, Gate()))
 
