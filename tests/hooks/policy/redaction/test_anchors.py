@@ -1,6 +1,7 @@
 """Which anchors stand in a text, found in one pass."""
 
 import threading
+from collections.abc import Sequence
 
 import pytest
 
@@ -12,12 +13,17 @@ FOREIGN = sorted(
 )  # in the same order in every process
 
 
-def held(text: str, *anchors: str) -> frozenset[str]:
-    return Anchors(anchors).in_(text).anchors
+def held(text: str, *anchors: str) -> set[str]:
+    found = Anchors(anchors).in_(text)
+    return {*found.places, *found.foreign}
 
 
 def test_anchors_are_found_wherever_they_stand_also_one_within_another() -> None:
     assert held("xpassword: $1", "pass", "password", "sword", ": $", "token") == {"pass", "password", "sword", ": $"}
+
+
+def test_where_an_anchor_stands_is_told_in_letters_of_the_text() -> None:
+    assert Anchors(["token", "en"]).in_("Token, \U0001f511é token").places == {"token": [0, 10], "en": [3, 13]}
 
 
 def test_an_anchor_with_a_capital_is_found_as_it_is_written_and_others_in_any_case() -> None:
@@ -32,10 +38,17 @@ def test_letters_that_are_not_ascii_are_found_in_any_case_too(anchor: str) -> No
 
 
 @pytest.mark.parametrize(
-    ("text", "has"), [("a" * 15, False), ("a" * 16, True), ("v1_$~.-" * 3, True), ("a2345678/b2345678", False)]
+    ("text", "places"),
+    [
+        ("a" * 15, []),
+        ("a" * 16, [0]),
+        ("é" + "a" * 40, [1]),
+        (f"({'v1_$~.-' * 3}) {'b' * 16}", [1, 24]),
+        ("a2345678/b2345678", []),
+    ],
 )
-def test_a_long_word_has_sixteen_characters_without_a_sign_between(text: str, *, has: bool) -> None:
-    assert Anchors(["x"]).in_(f"({text})").has_long_word is has
+def test_a_long_word_has_sixteen_characters_without_a_sign_between(text: str, places: list[int]) -> None:
+    assert Anchors(["x"]).in_(text).long_words == places
 
 
 def test_half_a_surrogate_pair_is_read_over() -> None:
@@ -44,10 +57,10 @@ def test_half_a_surrogate_pair_is_read_over() -> None:
 
 def test_threads_search_at_the_same_time() -> None:
     anchors = Anchors(["key", "token"])
-    found: list[frozenset[str]] = []
+    found: list[Sequence[int]] = []
 
     def search() -> None:
-        found.extend(anchors.in_("key " * 20_000).anchors for _ in range(50))
+        found.extend(anchors.in_("key " * 2_000).places["key"] for _ in range(50))
 
     threads = [threading.Thread(target=search) for _ in range(4)]
     for thread in threads:
@@ -55,4 +68,4 @@ def test_threads_search_at_the_same_time() -> None:
     for thread in threads:
         thread.join()
 
-    assert found == [{"key"}] * 200
+    assert found == [list(range(0, 8_000, 4))] * 200

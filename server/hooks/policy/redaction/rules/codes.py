@@ -9,6 +9,7 @@ from server.hooks.policy.redaction.spans import Span
 
 _ENDS: Final = frozenset(("code", "codice"))
 """Of words in messages that tell one: Sicherheitscode, one-time-code."""
+_ENDS_OF_WORDS: Final = tuple(_ENDS)
 _WHOLE: Final = frozenset(
     "kode kod kodunuz kood koodi kodu codigo otp pin tan one-time combination combo kombination unlock confirm verify login sign-in entsperren".split()
 )
@@ -98,15 +99,11 @@ def _windows(page: Page) -> Iterator[tuple[int, int]]:
 
 def _anchors(page: Page) -> Iterator[int]:
     """Where a word stands that may mean such a code."""
-    wanted = {word for end in page.held & _ENDS for word in page.words_with(end) if _is_code_word(word)}
-    whole = [word for word in page.held & _WHOLE if page.has_word(word)]
-    wanted |= {word for low in whole for word in page.words_with(low) if _is_code_word(word)}
-    if wanted:
-        yield from (at for at, _ in page.places(wanted))
+    yield from (at for at, word in page.words_with(page.held & (_ENDS | _WHOLE)) if _is_code_word(word))
     for word in page.held & _FOREIGN:
         yield from page.occurrences(word)
 
 
 def _is_code_word(word: str) -> bool:
     low = word.lower().rstrip(".")
-    return low in _WHOLE or low.endswith(tuple(_ENDS))
+    return low in _WHOLE or low.endswith(_ENDS_OF_WORDS)

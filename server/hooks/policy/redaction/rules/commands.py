@@ -15,7 +15,7 @@ _NOT_LINE: Final = r"(?:[^\n|;&]{0,200}?\s|(?<=\s))"
 
 # (the word that must be there, what follows from it on); manuals of the programs
 _COMMANDS: Final = tuple(
-    (anchor.split("(")[0].split()[0], anchor, re.compile(shape))
+    (re.findall(r"[\w.~$-]+", anchor)[0], anchor, re.compile(shape))
     for anchor, shape in (
         ("mysql", rf"mysql{_NOT_LINE}-p{_V}"),
         ("mysqldump", rf"mysqldump{_NOT_LINE}-p{_V}"),
@@ -100,7 +100,7 @@ _COMMANDS: Final = tuple(
         *((program, rf"{program}{_NOT_LINE}-P ?{_V}") for program in "mosquitto_rr mosquitto_passwd pdftk kcat".split()),
         *((program, rf"{program}[^\n]{{0,120}}?<<< ?[\"']?(?P<s>[^\s\"']{{4,128}})") for program in "vncpasswd kinit passwd sudo su cryptsetup ssh-add gpg smbpasswd docker podman".split()),
         ("expect", r"expect[^\n]{0,160}?send(?:line)? \\?[\"'](?P<s>[^\"'\\\s]{4,128})\\[rn]"),
-        ("thin", r"thin:[\w.$#]{1,64}/(?P<s>[^\s/@\"']{4,64})@"),
+        ("thin:", r"thin:[\w.$#]{1,64}/(?P<s>[^\s/@\"']{4,64})@"),
         # words that follow others: a user and a password, a key and its value
         ("mc alias", rf"mc alias set \S+ \S+ \S+ {_V}"),
         ("mc config host", rf"mc config host add \S+ \S+ \S+ {_V}"),
@@ -151,7 +151,9 @@ ANCHORS: Final = tuple(_BY_ANCHOR)
 def command_spans(page: Page) -> Iterator[Span]:
     for anchor in page.held & _BY_ANCHOR.keys():
         for word, shape in _BY_ANCHOR[anchor]:
-            for match in matches(page, anchor, shape) if word in page.words else ():
+            if not any(page.is_word(at, at + len(word)) for at in page.occurrences(anchor)):
+                continue
+            for match in matches(page, anchor, shape):
                 if shape.groups:
                     yield from _given(anchor, match)
                 else:

@@ -26,7 +26,7 @@ _NO_SESSION: Final = re.compile(
 
 
 def cookie_spans(page: Page) -> Iterator[Span]:
-    for cookie in matches(page, _OF_FILE[:-1], _COOKIE_FILE) if _OF_FILE in page.held else ():
+    for cookie in matches(page, _OF_FILE, _COOKIE_FILE):
         if not _NO_SESSION.match(cookie["n"]) and is_random(cookie["v"], at_least=16):
             yield Span(cookie.start("v"), cookie.end("v"), "cookie")
     for anchor in page.held & _SHAPES.keys():

@@ -103,15 +103,13 @@ def _slashed(page: Page) -> Iterator[Span]:
 
 def login_spans(page: Page) -> Iterator[Span]:
     text = page.text
-    if "@" in page.held:
-        for match in _MAIL.finditer(text):
-            value = trimmed(match["s"])
-            look = looks_chosen(value)
-            least = 3 if not match["lead"].strip(" \t\"'`)") or match["lead"].strip() in (",", ";") else 2
-            if look >= least and _AFTER.match(text, match.start("s") + len(value)):
-                yield Span(match.start("s"), match.start("s") + len(value), "login")
-    if " / " in page.held:
-        yield from _slashed(page)
+    for match in matches(page, "@", _MAIL):
+        value = trimmed(match["s"])
+        look = looks_chosen(value)
+        least = 3 if not match["lead"].strip(" \t\"'`)") or match["lead"].strip() in (",", ";") else 2
+        if look >= least and _AFTER.match(text, match.start("s") + len(value)):
+            yield Span(match.start("s"), match.start("s") + len(value), "login")
+    yield from _slashed(page)
     for cues, shape, least in ((_NETWORKS, _NETWORK, 2), (_LOGINS, _LOGIN, 3)):
         for cue in page.held.intersection(cues):
             for at in page.occurrences(cue):

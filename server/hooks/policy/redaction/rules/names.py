@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from server.hooks.policy.redaction.key_names import SECOND_WORDS, Strength, strength_of
 from server.hooks.policy.redaction.page import Page
@@ -56,6 +56,10 @@ _LEADS_ON: Final = re.compile(rf"[ ]{{2}}|\s{{0,7}}[=:]| (?:is |ist|est|es )|(?i
 """A sign, a verb, or the rest of the name."""
 
 
+_Kind = Literal["none", "signed", "any"]
+"""What a word may be: no name, one whose value stands behind a sign or is none, one with whatever behind it."""
+
+
 class Name(NamedTuple):
     start: int
     end: int
@@ -71,17 +75,18 @@ def names_in(page: Page) -> tuple[Name, ...]:
 
 
 def _names(page: Page) -> Iterator[Name]:
-    stems, whole = page.held & _STEMS, page.held & _WHOLE
-    wanted = {word: _needs_sign(word) for stem in stems for word in page.words_with(stem) if _may_name(word)}
-    wanted |= dict.fromkeys(whole & page.words if whole else (), False)
-    if not wanted:
-        return
     text = page.text
-    for at, word in page.places(wanted):
+    kinds: dict[str, _Kind] = {}
+    for at, word in page.words_with(page.held & (_STEMS | _WHOLE)):
+        kind = kinds.get(word)
+        if kind is None:
+            kind = kinds[word] = _kind(word)
+        if kind == "none":
+            continue
         end = at + len(word)
         following = text[end : end + 1]
         if (following in _NO_VALUE_AFTER and not _SIZED.match(text, end)) or (
-            wanted[word] and following in _BLANKS and not _LEADS_ON.match(text, end)
+            kind == "signed" and following in _BLANKS and not _LEADS_ON.match(text, end)
         ):
             continue
         if word in ("pass", "Pass") and _is_verb(text, at, end):
@@ -103,6 +108,14 @@ def _is_verb(text: str, start: int, end: int) -> bool:
             or _PASSES_AFTER.match(text, end) is not None
         )
     )
+
+
+def _kind(word: str) -> _Kind:
+    if word in _WHOLE:
+        return "any"
+    if not _may_name(word):
+        return "none"
+    return "signed" if _needs_sign(word) else "any"
 
 
 def _may_name(word: str) -> bool:

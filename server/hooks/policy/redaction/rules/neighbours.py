@@ -58,10 +58,9 @@ _IN_A_PATH: Final = frozenset("/+=@%#?&\\")
 
 def pointed_spans(page: Page) -> Iterator[Span]:
     text = page.text
-    wanted = {word for word in page.long_words if _is_generated(word.rstrip(_EDGE))}
-    if not wanted:
-        return
-    for at, word in page.places(wanted):
+    for at, word in page.long_words:
+        if not _is_generated(word.rstrip(_EDGE)):
+            continue
         end = at + len(word.rstrip(_EDGE))
         if text[max(0, at - 1) : at] in _IN_A_PATH or text[end : end + 1] in _IN_A_PATH:
             continue
@@ -108,11 +107,10 @@ def pair_spans(page: Page) -> Iterator[Span]:
         if _USER.search(head) and is_odd and (is_plausible(value, is_quoted=False) or is_chosen(value, is_quoted=True)):
             yield Span(match.start("s"), match.end("s"), "login")
     for user in page.held & _ADMINS:
-        if page.has_word(user[:-1]):
-            for match in matches(page, user, _ADMIN_AND):
-                if is_plausible(match["s"], is_quoted=False):
-                    yield Span(match.start("s"), match.end("s"), "login")
-    for match in _MAIL_AND.finditer(page.text) if "@" in page.held else ():
+        for match in matches(page, user, _ADMIN_AND):
+            if is_plausible(match["s"], is_quoted=False):
+                yield Span(match.start("s"), match.end("s"), "login")
+    for match in matches(page, "@", _MAIL_AND):
         value = match["s"]
         is_odd = has_digit(value) or value.endswith("!") or "&" in value or "+" in value
         if is_odd and is_plausible(value, is_quoted=False) and any(c.isalpha() for c in value):

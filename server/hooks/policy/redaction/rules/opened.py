@@ -128,19 +128,19 @@ def _code_cues(page: Page) -> list[tuple[int, int]]:
 def _cues(page: Page, words: frozenset[str], ends: tuple[str, ...], foreign: tuple[str, ...]) -> list[tuple[int, int]]:
     """Where such a word stands, in order."""
     held = page.held
-    wanted = {
-        word
-        for end in held.intersection(ends)
-        for word in page.words_with(end)
+    found = [
+        (at, at + len(word.rstrip(".-")))
+        for at, word in page.words_with(held.intersection(ends))
         if _is_compound(word.lower().rstrip("-."), ends)
-    }
-    if whole := held & words:
-        wanted |= {word for low in whole for word in page.words_like(low) if word != "tan"}
-    found = [(at, at + len(word.rstrip(".-"))) for at, word in page.places(wanted)] if wanted else []
+    ]
+    found += [
+        (at, at + len(word.rstrip(".-")))
+        for at, word in page.words_like((held & words).difference(ends))
+        if word != "tan"
+    ]
     if not page.is_ascii:
         found += [(at, at + len(stem)) for stem in held.intersection(foreign) for at in page.occurrences(stem)]
-        found.sort()
-    return found
+    return sorted(found)
 
 
 def _is_compound(word: str, ends: tuple[str, ...]) -> bool:

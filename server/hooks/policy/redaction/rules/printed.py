@@ -37,7 +37,7 @@ _MOST_LINES: Final = 3
 
 def printed_spans(page: Page) -> Iterator[Span]:
     for anchor in page.held & _ANCHORS:
-        for at in page.occurrences(anchor.lower()):
+        for at in page.occurrences(anchor):
             if (command := _COMMAND.match(page.text, at + 2)) and "pub" not in command[0]:
                 yield from _output(page.text, command.end())
 

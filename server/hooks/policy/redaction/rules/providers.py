@@ -254,11 +254,10 @@ _EDGE: Final = "_-.~$"
 
 
 def provider_spans(page: Page) -> Iterator[Span]:
-    wanted = {word for word in page.long_words if _may_be_one(word)}
-    if not wanted:
-        return
     text = page.text
-    for start, run in page.places(wanted):
+    for start, run in page.long_words:
+        if not _may_be_one(run):
+            continue
         # the n of an escaped line break is none of the mark
         skip = 1 if run[0] in _ESCAPES and text[max(0, start - 1) : start] == "\\" else 0
         skip += len(run) - skip - len(run[skip:].lstrip(_EDGE))

@@ -41,7 +41,7 @@ _LONGEST_LIST: Final = 800
 
 def recovery_code_spans(page: Page) -> Iterator[Span]:
     words = page.held & _RECOVERY_WORDS
-    if not words or (page.is_ascii and not any(map(page.has_word, _FIRST_WORDS))):
+    if page.is_ascii and not any(word.lower() in _FIRST_WORDS for _, word in page.words_with(words)):
         return
     for word in words:
         done = 0

@@ -10,16 +10,16 @@ from server.hooks.policy.redaction.rules.windows import around
 from server.hooks.policy.redaction.spans import Span
 
 ANCHORS: Final = tuple(
-    "zero one two three four five seven eight nine eins zwei drei vier fünf sechs sieben neun deux trois quatre cinq huit neuf uno dos tres cuatro "
+    "three four five seven eight nine eins zwei drei vier fünf sechs sieben neun deux trois quatre cinq huit neuf uno dos tres cuatro "
     "cinco siete ocho nueve quattro cinque sette otto nove dois três sete oito twee drie vijf zeven negen dwa trzy cztery siedem osiem dziewięć "
     "два три четыре пять шесть семь восемь девять två fyra åtta seks syv".split()
 )
+_IN_PROGRAMS: Final = ("zero", "one", "two")
 _OTHERS: Final = tuple(
     "oh six double triple null zwo acht zéro un sept cero seis uno due tre sei um quatro meia nul een één zes jeden pięć sześć ноль один noll ett fem sju nio".split()
 )
 """Digits, too, but also other words."""
 _APART: Final = frozenset((" ", ", ", ",", "-", ". ", ".. ", "... ", "… "))
-_IN_PROGRAMS: Final = frozenset(("zero", "one", "two"))
 _LEAST: Final = 4
 _FAR: Final = 600
 _NEAR: Final = 12
@@ -34,11 +34,13 @@ _ABOUT: Final = re.compile(
 
 def spelled_spans(page: Page) -> Iterator[Span]:
     text = page.text
-    held = {word for word in page.held.intersection(ANCHORS) if not word.isascii() or page.has_word(word)}
-    if len(held) < _LEAST_DIFFERENT or held <= _IN_PROGRAMS:
+    telling = list(_digits(page, page.held.intersection(ANCHORS)))
+    if not telling:
         return
-    telling = sorted(_digits(page, held))
-    if not any(later[0] - earlier[1] <= _NEAR for earlier, later in pairwise(telling)):
+    telling = sorted((*telling, *_digits(page, _IN_PROGRAMS)))
+    if len({text[start:end].lower() for start, end in telling}) < _LEAST_DIFFERENT or not any(
+        later[0] - earlier[1] <= _NEAR for earlier, later in pairwise(telling)
+    ):
         return
     run: list[tuple[int, int]] = []
     for start, end in sorted((*telling, *_digits(page, _OTHERS))):
@@ -52,8 +54,6 @@ def spelled_spans(page: Page) -> Iterator[Span]:
 def _digits(page: Page, words: Iterable[str]) -> Iterator[tuple[int, int]]:
     text = page.text
     for word in words:
-        if word.isascii() and not page.has_word(word):
-            continue
         for at in page.occurrences(word):
             end = at + len(word)
             if not (text[end : end + 1].isalnum() or (at and text[at - 1].isalnum())):
