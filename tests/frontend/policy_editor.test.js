@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { clicked } from "../../frontend/js/policy/actions.js";
 import { canSave, isDirty, lockedBelow, openBelow, problemsOf } from "../../frontend/js/policy/reduce_editor.js";
-import { AUDIT, CONFIRM, Desk, OFFLINE, SCAN } from "./policy_support.js";
+import { pageView } from "../../frontend/js/policy/views/page_view.js";
+import { AUDIT, CONFIRM, Desk, OFFLINE, SCAN, elements, textOf, withId } from "./policy_support.js";
 
 const PRE = "pre_tool_use";
 const both = () => new Desk({ document: { [PRE]: { enabled: true, handlers: [AUDIT, SCAN] } } });
@@ -17,7 +19,7 @@ test("what is changed is sent with the version it was read at, and is what is st
   const sent = desk.effects.find(({ type }) => type === "save_policy");
   assert.equal(sent.etag, '"u1"');
   assert.deepEqual(desk.stored.document[PRE].handlers, [SCAN, AUDIT]);
-  assert.equal(desk.editor.savedVersion, 2);
+  assert.equal(desk.editor.saved, "Saved: version 2.");
   assert.ok(!isDirty(desk.state));
 });
 
@@ -177,6 +179,65 @@ test("a server that is away costs no change", () => {
   desk.answers = true;
   desk.dispatch({ type: "save" });
   assert.equal(desk.stored.document[PRE].enabled, false);
+});
+
+test("trying again after a saving that failed saves, and one that had arrived after all is told of", () => {
+  const desk = both();
+  desk.edit("mode", PRE, { mode: "off" });
+  desk.answers = false;
+  desk.dispatch({ type: "save" }).change(desk.document).dispatch({ type: "policy_failed", failure: OFFLINE });
+  const again = elements(pageView(desk.state)).find((one) => textOf(one) === "Try again" && one.tag === "button");
+  desk.answers = true;
+  desk.dispatch(clicked({ action: again.attributes["data-action"] }));
+
+  assert.ok(!isDirty(desk.state));
+  assert.match(textOf(elements(pageView(desk.state)).find(({ tag }) => tag === "footer")), /This is what is stored/);
+});
+
+test("what is typed while it is being saved stays, and is not taken for saved", () => {
+  const desk = both();
+  const [{ key }] = desk.handlers(PRE);
+  desk.edit("set", PRE, { key, change: { tools: "read" } });
+  desk.answers = false;
+  desk.dispatch({ type: "save" }).edit("set", PRE, { key, change: { tools: "read_*" } });
+  desk.answers = true;
+  const [saving] = desk.effects.filter(({ type }) => type === "save_policy");
+  desk.answer(saving);
+
+  assert.deepEqual(desk.document[PRE].handlers[0].filter, { tools: ["read_*"] });
+  assert.ok(canSave(desk.state));
+  desk.dispatch({ type: "save" });
+  assert.deepEqual(desk.stored.document[PRE].handlers[0].filter, { tools: ["read_*"] });
+});
+
+test("nothing is disabled that has the focus while it saves", () => {
+  const desk = both().edit("mode", PRE, { mode: "off" });
+  desk.answers = false;
+  desk.dispatch({ type: "save" });
+
+  const disabled = elements(pageView(desk.state)).filter(({ attributes }) => attributes.disabled);
+  assert.deepEqual(disabled, []);
+  assert.equal(withId(pageView(desk.state), "save").attributes["aria-disabled"], "true");
+});
+
+test("what keeps it from being saved is said, and has the focus", () => {
+  const desk = both().dispatch({ type: "save" });
+  assert.equal(desk.state.announcements.at(-1).text, "There is nothing to save.");
+  const [, second] = desk.handlers(PRE);
+  desk.edit("set", PRE, { key: second.key, change: { config: "{" } }).dispatch({ type: "save" });
+  assert.deepEqual(desk.focus, [`config-${second.key}`]);
+
+  desk.edit("set", PRE, { key: second.key, change: { config: '{"a": 1}' } });
+  const failure = { kind: "refused", code: "policy_invalid", message: "No.", path: "$.pre_tool_use.handlers[0].filter" };
+  desk.answers = false;
+  desk.dispatch({ type: "save" }).dispatch({ type: "policy_failed", failure });
+  assert.deepEqual(desk.focus, [`type-${desk.handlers(PRE)[0].key}`]);
+
+  desk.answers = true;
+  desk.change({}).dispatch({ type: "save" });
+  assert.deepEqual(desk.focus, ["conflict-title"]);
+  desk.dispatch({ type: "save" });
+  assert.equal(desk.state.announcements.at(-1).text, "The policy was changed elsewhere. Compare and decide.");
 });
 
 test("changes are not lost to the other document without a word", () => {

@@ -36,7 +36,7 @@
  * @property {string} etag
  */
 
-import { checkDocument, readDocument } from "./check.js";
+import { checkDocument, placeOf, readDocument } from "./check.js";
 import { differing } from "./compare.js";
 import { canonical, documentOf, draftOf } from "./document.js";
 import { edited as draftEdited, withStage } from "./edits.js";
@@ -92,7 +92,8 @@ export function openBelow({ editor }, stage) {
 export function loading(state) {
   const { phase, scope } = state.editor;
   if (phase === "saving") return state;
-  return withEffects(withEditor(state, { phase: "loading", failure: null }), { type: "load_policy", scope });
+  const reading = withEditor(state, { phase: "loading", failure: null, isUnsaved: false });
+  return withEffects(reading, { type: "load_policy", scope });
 }
 
 /**
@@ -110,26 +111,46 @@ export function loaded(state, { scope, kinds, effective, document, etag }) {
     const fresh = { base: { document, etag }, draft: draftOf(document), past: [], refused: [], conflict: null };
     return withEditor(state, isKnown ? read : { ...read, ...fresh, text: editor.text && pretty(document) });
   }
-  if (isKnown || differing(documentOf(editor.draft).document, document).length === 0)
-    return withEditor(state, { ...read, base: { document, etag }, conflict: null });
+  const known = withEditor(state, { ...read, base: { document, etag }, conflict: null });
+  if (isKnown) return known;
+  if (differing(documentOf(editor.draft).document, document).length === 0) {
+    const saved = "This is what is stored.";
+    return announced(withEditor(known, { saved }), saved);
+  }
   return announced(
-    withEditor(state, { ...read, conflict: { document, etag }, savedVersion: null }),
+    withEffects(withEditor(state, { ...read, conflict: { document, etag }, saved: null }), TO_CONFLICT),
     "The policy was changed elsewhere. Compare and decide.",
   );
 }
 
 /** @param {State} state @param {Failure} failure @returns {State} */
 export function failed(state, failure) {
+  const isUnsaved = state.editor.phase === "saving";
   const ready = withEditor(state, { phase: "ready" });
   if (failure.code === "version_stale") return loading(ready); // what is read then is the conflict
-  if (failure.path === null) return announced(withEditor(ready, { failure }), failure.message);
+  if (failure.path === null) return announced(withEditor(ready, { failure, isUnsaved }), failure.message);
   const refused = [{ path: failure.path, message: failure.message }];
-  return announced(withEditor(ready, { refused }), `Not saved. ${failure.path}: ${failure.message}`);
+  const told = announced(withEditor(ready, { refused }), `Not saved. ${failure.path}: ${failure.message}`);
+  return atProblem(told, refused);
+}
+
+/** @type {import("./state.js").Effect} */
+const TO_CONFLICT = { type: "focus", ids: ["conflict-title"] };
+/** @type {import("./state.js").Effect} */
+const TO_TITLE = { type: "focus", ids: ["policy-title"] };
+
+/** The focus goes to the field of the first problem. @param {State} state @param {readonly Problem[]} problems @returns {State} */
+function atProblem(state, problems) {
+  if (state.editor.text !== null) return withEffects(state, { type: "focus", ids: ["policy-text"] });
+  const place = problems.map(placeOf).find((found) => found !== null);
+  if (!place) return state;
+  const key = state.editor.draft.stages[/** @type {Stage} */ (place.stage)]?.handlers[place.index]?.key;
+  return withEffects(state, { type: "focus", ids: [`${place.field || "type"}-${key}`] });
 }
 
 /** @param {State} state @param {Draft} draft @param {readonly Draft[]} past @returns {State} */
 function drafted(state, draft, past) {
-  return withEditor(state, { draft, past: past.slice(-MAX_UNDO), refused: [], savedVersion: null, failure: null });
+  return withEditor(state, { draft, past: past.slice(-MAX_UNDO), refused: [], saved: null, failure: null });
 }
 
 /** @param {State} state @param {Edit} edit @returns {State} */
@@ -190,36 +211,43 @@ export function textShown(state, isText) {
 /** @param {State} state @param {string} text @returns {State} */
 export function textEdited(state, text) {
   const { document, problems } = readDocument(text);
-  if (!document) return withEditor(state, { text, textProblems: problems, refused: [], savedVersion: null });
+  if (!document) return withEditor(state, { text, textProblems: problems, refused: [], saved: null });
   const { draft, past } = state.editor;
   return withEditor(drafted(state, draftOf(document), [...past, draft]), { text, textProblems: [] });
 }
 
-/** @param {State} state @returns {State} */
+/** What is in the way is said, and the focus goes there. @param {State} state @returns {State} */
 export function saving(state) {
-  const { base, draft, scope } = state.editor;
-  if (!canSave(state) || !base) return state;
+  const { base, conflict, draft, phase, scope } = state.editor;
+  if (!base || phase !== "ready") return state;
+  if (conflict) return announced(withEffects(state, TO_CONFLICT), "The policy was changed elsewhere. Compare and decide.");
+  const problems = ownProblems(state);
+  if (problems.length) return announced(atProblem(state, problems), "Not saved: mend what is marked first.");
+  if (!isDirty(state)) return announced(state, "There is nothing to save.");
   const { document } = documentOf(draft);
-  const busy = withEditor(state, { phase: "saving", failure: null, refused: [] });
+  const busy = withEditor(state, { phase: "saving", failure: null, isUnsaved: false, refused: [] });
   return withEffects(busy, { type: "save_policy", scope, etag: base.etag, document });
 }
 
-/** The form was locked meanwhile, so the draft is what was saved. @param {State} state @param {Extract<EditorEvent, {type: "policy_saved"}>} event @returns {State} */
+/** What was changed meanwhile stays, and waits for the next saving. @param {State} state @param {Extract<EditorEvent, {type: "policy_saved"}>} event @returns {State} */
 export function saved(state, { version, etag, document }) {
-  const ready = withEditor(state, { phase: "ready", base: { document, etag }, savedVersion: version, past: [] });
-  return loading(announced(ready, `Saved: version ${version}.`)); // what is in force has changed with it
+  const saved = `Saved: version ${version}.`;
+  const ready = withEditor(state, { phase: "ready", base: { document, etag }, saved });
+  return loading(announced(ready, saved)); // what is in force has changed with it
 }
 
 /** @param {State} state @param {Scope | "reload"} wish @returns {State} */
 export function wished(state, wish) {
   if (wish === state.editor.scope) return withEditor(state, { wish: null });
   const wishing = withEditor(state, { wish });
-  return isDirty(state) ? announced(wishing, "There are changes that are not saved.") : discarded(wishing);
+  if (!isDirty(state)) return discarded(wishing);
+  const asking = withEffects(wishing, { type: "focus", ids: ["stay"] });
+  return announced(asking, "There are changes that are not saved.");
 }
 
 /** @param {State} state @returns {State} */
 export function stayed(state) {
-  return withEditor(state, { wish: null });
+  return withEffects(withEditor(state, { wish: null }), TO_TITLE);
 }
 
 /** The changes go, and what waited for that happens. @param {State} state @returns {State} */
@@ -227,7 +255,8 @@ export function discarded(state) {
   const { wish, scope, kinds } = state.editor;
   if (wish === null) return state;
   const fresh = emptyEditor(wish === "reload" ? scope : wish);
-  return loading({ ...state, editor: { ...fresh, kinds } });
+  const emptied = loading({ ...state, editor: { ...fresh, kinds } });
+  return isDirty(state) ? withEffects(emptied, TO_TITLE) : emptied; // the question is gone that had the focus
 }
 
 /** @param {State} state @param {Stage} stage @returns {State} */
@@ -263,7 +292,7 @@ export function theirsTaken(state) {
   const taken = drafted(state, draftOf(conflict.document), [...past, draft]);
   return withEffects(
     withEditor(taken, { base: conflict, conflict: null, text: text && pretty(conflict.document), textProblems: [] }),
-    { type: "focus", ids: ["policy-title"] },
+    TO_TITLE,
   );
 }
 

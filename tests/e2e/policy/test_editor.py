@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.async_api import expect
+from playwright.async_api import Route, expect
 
 from tests.e2e.parley_page import ParleyPage
 from tests.e2e.policy.policy_page import AUDIT, ZONE, Opened, add, handlers, save, stage, store, stored, types
@@ -60,6 +60,44 @@ async def test_handlers_are_ordered_with_the_keyboard_alone(opened: Opened, gove
         "security_scan",
         "audit_log",
     ]
+
+
+async def test_who_saves_while_typing_types_on(opened: Opened, governed: ServerProcess) -> None:
+    await store(governed, {"tool_skip": [{**AUDIT, "filter": {"tools": ["read"]}}]})
+    tab = await opened("policy")
+    tools = handlers(tab, "tool_skip").get_by_label("Tools")
+    await tools.press("End")
+    await tab.keyboard.type("_f")
+    await tab.keyboard.press("Control+s")
+    await expect(tab.get_by_role("status")).to_contain_text("Saved: version")
+    await tab.keyboard.type("*")
+
+    await expect(tools).to_have_value("read_f*")
+    await expect(tab.get_by_text("Changes that are not saved.")).to_be_visible()
+    await tab.get_by_role("button", name="Save", exact=True).press("Enter")
+    await expect(tab.get_by_role("status")).to_contain_text("Saved: version")
+    await expect(tab.get_by_role("button", name="Save", exact=True)).to_be_focused()
+
+
+async def test_a_save_whose_answer_was_lost_is_tried_again(opened: Opened, governed: ServerProcess) -> None:
+    tab = await opened("policy")
+    await stage(tab, "tool_skip").locator("select").select_option("Off")
+
+    async def lose_the_answer(route: Route) -> None:
+        if route.request.method == "POST":
+            await route.fetch()
+            await route.abort()
+        else:
+            await route.continue_()
+
+    await tab.route("**/api/hooks/config*", lose_the_answer)
+    await tab.get_by_role("button", name="Save", exact=True).click()
+    await expect(tab.get_by_role("alert").filter(has_text="cannot be reached")).to_be_visible()
+    await tab.unroute("**/api/hooks/config*")
+    await tab.get_by_role("button", name="Try again").click()
+
+    await expect(tab.get_by_role("status")).to_have_text("This is what is stored. In force for the next turn.")
+    assert (await stored(governed))["tool_skip"]["enabled"] is False
 
 
 async def test_filters_are_stored_as_they_are_filled_in(opened: Opened, governed: ServerProcess) -> None:

@@ -22,7 +22,7 @@ export function conflictView({ editor }) {
       icon("alert"),
       h(
         "p",
-        { id: "conflict-title" },
+        { id: "conflict-title", tabindex: "-1" },
         "The policy was changed elsewhere since you read it. Your changes are kept below.",
       ),
     ),

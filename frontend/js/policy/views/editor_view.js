@@ -37,7 +37,7 @@ export function editorView(state) {
     ),
     scopeView(state),
     wishView(state),
-    failureView(editor.failure, "load-policy"),
+    failureView(editor.failure, editor.isUnsaved ? "save" : "load-policy"),
     conflictView(state),
     editor.base
       ? documentView(state)
@@ -76,7 +76,7 @@ function wishView({ editor }) {
     { class: "line line-warning", role: "alert", key: "wish" },
     icon("alert"),
     h("p", {}, `${what} and lose the changes that are not saved?`),
-    button("stay", "Keep my changes"),
+    button("stay", "Keep my changes", { id: "stay" }),
     button("discard", "Lose them"),
   );
 }
@@ -96,7 +96,7 @@ function documentView(state) {
     formView(state),
     h(
       "fieldset",
-      { class: "bare", disabled: editor.phase === "saving" },
+      { class: "bare" },
       h("legend", { class: "visually-hidden" }, "The document"),
       editor.text === null
         ? STAGES.map((stage) => stageView(state, stage, problems))
@@ -262,11 +262,12 @@ function footView(state, problems) {
     "footer",
     { class: "standing-foot" },
     h("p", { role: "status", class: "fine" }, stateWords(state, problems.length)),
-    editor.text === null && button("undo", "Undo", { disabled: editor.past.length === 0 }),
-    button("reload", "Read anew", { disabled: editor.phase !== "ready" }),
+    // None is disabled in earnest: that would take the focus from whoever has just pressed it.
+    editor.text === null && button("undo", "Undo", { "aria-disabled": String(editor.past.length === 0) }),
+    button("reload", "Read anew", { "aria-disabled": String(editor.phase !== "ready") }),
     h(
       "button",
-      { type: "submit", class: "button primary", id: "save", disabled: !canSave(state) },
+      { type: "submit", class: "button primary", id: "save", "aria-disabled": String(!canSave(state)) },
       editor.phase === "saving" ? "Saving…" : "Save",
     ),
   );
@@ -274,9 +275,9 @@ function footView(state, problems) {
 
 /** @param {State} state @param {number} problems */
 function stateWords(state, problems) {
-  const { savedVersion, conflict } = state.editor;
+  const { saved, conflict } = state.editor;
   if (conflict) return "Changed elsewhere: compare first.";
   if (problems) return problems === 1 ? "One thing to mend." : `${problems} things to mend.`;
   if (isDirty(state)) return "Changes that are not saved.";
-  return savedVersion === null ? "" : `Saved: version ${savedVersion}. In force for the next turn.`;
+  return saved === null ? "" : `${saved} In force for the next turn.`;
 }

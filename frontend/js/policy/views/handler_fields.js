@@ -55,7 +55,14 @@ export function permissionsView(handler, place) {
   return [
     h(
       "div",
-      { class: "entry", role: "group", "aria-label": "Permissions; none = every tool", key: "permissions" },
+      {
+        class: "entry",
+        id: `permissions-${key}`,
+        tabindex: "-1",
+        role: "group",
+        "aria-label": "Permissions; none = every tool",
+        key: "permissions",
+      },
       h("span", {}, "Permissions"),
       h(
         "span",
@@ -88,7 +95,7 @@ export function argumentsView(handler, place) {
   return [
     h(
       "div",
-      { class: "entry", role: "group", "aria-label": "Arguments", key: "arguments" },
+      { class: "entry", id: `arguments-${key}`, tabindex: "-1", role: "group", "aria-label": "Arguments", key: "arguments" },
       h("span", {}, "Arguments"),
       h(
         "div",
