@@ -46,7 +46,6 @@ function plain(action) {
     case "reload":
     case "discard":
     case "stay":
-    case "save":
     case "revoke":
       return { type: action };
     case "load-policy":
@@ -57,6 +56,8 @@ function plain(action) {
       return { type: "take_theirs" };
     case "ask-audit":
       return { type: "show", view: "audit" };
+    case "clear-filter":
+      return { type: "clear_filter" };
     case "more-audit":
       return { type: "more_audit" };
     case "load-approvals":
@@ -91,6 +92,8 @@ export function entered(data, { value, checked }) {
       return edit({ edit: "set_argument", stage, key, row, change: { glob: value } });
     case "text":
       return { type: "edit_text", text: value };
+    case "filter":
+      return { type: "edit_filter", name: /** @type {import("./state.js").FilterName} */ (name), value };
     case "scope":
       return { type: "choose_scope", scope: /** @type {import("./state.js").Scope} */ (value) };
     default:

@@ -4,17 +4,16 @@
  *
  * @typedef {import("./reduce.js").Event} Event
  * @typedef {import("./state.js").Effect} Effect
- * @typedef {import("./state.js").View} View
  */
 
 import { draw } from "../render/dom.js";
 import { loadSettings } from "../storage.js";
 import { clicked, entered } from "./actions.js";
+import { parametersOf, placeOf } from "./address.js";
 import { reduce } from "./reduce.js";
-import { parametersOf } from "./reduce_audit.js";
 import { isDirty } from "./reduce_editor.js";
 import { ask } from "./rest.js";
-import { NO_FILTER, initialState } from "./state.js";
+import { initialState } from "./state.js";
 import { TITLES, pageView } from "./views/page_view.js";
 
 const PAGE_ROWS = "50";
@@ -48,6 +47,8 @@ async function perform(effect) {
       return dispatch(await loadApprovals());
     case "revoke":
       return dispatch(await revoke(effect.id));
+    case "address":
+      return setAddress(effect.fragment);
     case "focus":
       return focus(effect.ids);
   }
@@ -105,26 +106,24 @@ async function askWho() {
   if (body) dispatch({ type: "who", who: { user: String(body.user), isOperator: body.is_operator === true } });
 }
 
-/** What is folded is opened first. @param {readonly string[]} ids */
+/** @param {readonly string[]} ids */
 function focus(ids) {
-  const element = ids.map((id) => document.getElementById(id)).find((found) => found && !found.matches(":disabled"));
-  const folded = element?.closest("details");
-  if (folded) folded.open = true;
-  element?.focus();
+  const usable = ids.map((id) => document.getElementById(id)).filter((element) => element && !isDisabled(element));
+  usable[0]?.focus();
 }
 
-/** The fragment names the view; a slash keeps it apart from the conversations of the other page. */
+/** @param {HTMLElement} element */
+function isDisabled(element) {
+  return element.matches(":disabled");
+}
+
 function showFromAddress() {
-  const name = location.hash.slice(2);
-  const view = /** @type {View} */ (Object.hasOwn(TITLES, name) ? name : "policy");
-  dispatch({ type: "show", view });
+  dispatch({ type: "show", ...placeOf(location.hash) });
 }
 
-/** @param {HTMLFormElement} form @returns {import("./state.js").Filter} */
-function filterOf(form) {
-  const given = Object.fromEntries(new FormData(form));
-  const names = /** @type {import("./state.js").FilterName[]} */ (Object.keys(NO_FILTER));
-  return { ...NO_FILTER, ...Object.fromEntries(names.map((name) => [name, String(given[name] ?? "")])) };
+/** One more step to go back to; nothing is shown anew. @param {string} fragment */
+function setAddress(fragment) {
+  if (location.hash !== fragment) history.pushState(null, "", fragment);
 }
 
 /** @param {KeyboardEvent} event */
@@ -153,8 +152,7 @@ function dispatchOf(event) {
 function listen() {
   document.addEventListener("click", ({ target }) => {
     const element = target instanceof Element ? target.closest("[data-action]") : null;
-    if (element?.getAttribute("data-action") === "clear-filter") clearFilter();
-    else if (element instanceof HTMLElement) dispatchOf(clicked(element.dataset));
+    if (element instanceof HTMLElement) dispatchOf(clicked(element.dataset));
   });
   document.addEventListener("input", ({ target }) => {
     const field = /** @type {HTMLInputElement} */ (target);
@@ -163,8 +161,7 @@ function listen() {
   document.addEventListener("submit", (event) => {
     event.preventDefault();
     const form = /** @type {HTMLFormElement} */ (event.target);
-    if (form.id === "filter") dispatch({ type: "ask_audit", filter: filterOf(form) });
-    else dispatch({ type: "save" });
+    dispatch({ type: form.id === "filter" ? "ask_audit" : "save" });
   });
   document.addEventListener("keydown", pressed);
   document.addEventListener("visibilitychange", async () => {
@@ -175,11 +172,6 @@ function listen() {
   window.addEventListener("online", () => dispatch({ type: "looked" }));
   window.addEventListener("hashchange", showFromAddress);
   window.addEventListener("beforeunload", (event) => isDirty(state) && event.preventDefault());
-}
-
-function clearFilter() {
-  /** @type {HTMLFormElement | null} */ (document.querySelector("form#filter"))?.reset();
-  dispatch({ type: "ask_audit", filter: NO_FILTER });
 }
 
 document.documentElement.dataset.theme = loadSettings(() => localStorage).theme ?? "auto";

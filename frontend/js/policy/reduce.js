@@ -11,12 +11,13 @@
  * @typedef {import("./reduce_audit.js").AuditEvent} AuditEvent
  * @typedef {import("./reduce_remembered.js").RememberedEvent} RememberedEvent
  *
- * @typedef {{type: "show", view: View}
+ * @typedef {{type: "show", view: View, filter?: import("./state.js").Filter}
  *   | {type: "who", who: import("./state.js").Who}
  *   | {type: "looked"}
  *   | EditorEvent
  *   | AuditEvent
  *   | RememberedEvent} Event
+ *   show: without a filter, the audit log as it was asked for last
  *   looked: the user is back at this tab
  */
 
@@ -30,7 +31,7 @@ export function reduce(before, event) {
   const state = { ...before, effects: [] };
   switch (event.type) {
     case "show":
-      return begun({ ...state, view: event.view }, before.view);
+      return begun({ ...state, view: event.view }, event.filter);
     case "who":
       return known(state, event.who);
     case "looked":
@@ -68,7 +69,11 @@ export function reduce(before, event) {
     case "take_theirs":
       return editor.theirsTaken(state);
     case "ask_audit":
-      return audit.asked(state, event.filter);
+      return audit.filtered(state, state.audit.fields);
+    case "clear_filter":
+      return audit.filtered(state, NO_FILTER);
+    case "edit_filter":
+      return audit.fieldEdited(state, event);
     case "more_audit":
       return audit.continued(state);
     case "audit_loaded":
@@ -94,14 +99,13 @@ export function reduce(before, event) {
   }
 }
 
-/** A view reads what it shows when it is opened: the others may have changed it. @param {State} state @param {View} before @returns {State} */
-function begun(state, before) {
+/** A view reads what it shows when it is opened: the others may have changed it. @param {State} state @returns {State} */
+function begun(state, filter = state.audit.filter) {
   switch (state.view) {
     case "policy":
       return editor.loading(state);
     case "audit":
-      // The fields of the filter begin empty, as the log does.
-      return audit.asked(state, before === "audit" ? state.audit.filter : NO_FILTER);
+      return audit.asked(state, filter);
     case "approvals":
       return remembered.loading(state);
   }
@@ -112,10 +116,10 @@ function known(state, who) {
   if (!state.who || state.who.user === who.user) return { ...state, who };
   const fresh = initialState();
   const audit = { ...fresh.audit, question: state.audit.question }; // an answer under way is not for them either
-  return begun({ ...fresh, who, audit, view: state.view }, state.view);
+  return begun({ ...fresh, who, audit, view: state.view }, state.audit.filter); // which stands in the address
 }
 
 /** What others do shows without a reload; the audit log is left where it is being read. @param {State} state */
 function looked(state) {
-  return state.view === "audit" ? state : begun(state, state.view);
+  return state.view === "audit" ? state : begun(state);
 }

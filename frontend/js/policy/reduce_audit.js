@@ -6,13 +6,16 @@
  * @typedef {import("./state.js").AuditRow} AuditRow
  * @typedef {import("./state.js").Filter} Filter
  *
- * @typedef {{type: "ask_audit", filter: Filter}
+ * @typedef {{type: "edit_filter", name: import("./state.js").FilterName, value: string}
+ *   | {type: "ask_audit"}
+ *   | {type: "clear_filter"}
  *   | {type: "more_audit"}
  *   | {type: "audit_loaded", question: number, rows: AuditRow[], next: string | null}
  *   | {type: "audit_failed", question: number, failure: import("./state.js").Failure}
  *   | {type: "toggle_entry", id: number}} AuditEvent
  */
 
+import { auditFragment } from "./address.js";
 import { announced, withEffects } from "./state.js";
 
 export const MAX_ROWS = 2_000; // beyond it a filter or an export serves better than scrolling
@@ -25,8 +28,19 @@ function withAudit(state, change) {
 /** From the newest on. @param {State} state @param {Filter} filter @returns {State} */
 export function asked(state, filter) {
   const question = state.audit.question + 1;
-  const asking = withAudit(state, { phase: "loading", failure: null, filter, question, next: null, openIds: [] });
+  const fresh = { filter, fields: filter, question, next: null, openIds: [] };
+  const asking = withAudit(state, { phase: "loading", failure: null, ...fresh });
   return withEffects(asking, { type: "load_audit", filter, cursor: null, question });
+}
+
+/** As `asked`, and the address follows. @param {State} state @param {Filter} filter @returns {State} */
+export function filtered(state, filter) {
+  return withEffects(asked(state, filter), { type: "address", fragment: auditFragment(filter) });
+}
+
+/** @param {State} state @param {Extract<AuditEvent, {type: "edit_filter"}>} event @returns {State} */
+export function fieldEdited(state, { name, value }) {
+  return withAudit(state, { fields: { ...state.audit.fields, [name]: value } });
 }
 
 /** @param {State} state */
@@ -71,27 +85,4 @@ export function toggled(state, id) {
   const { openIds } = state.audit;
   const others = openIds.filter((other) => other !== id);
   return withAudit(state, { openIds: others.length < openIds.length ? others : [...openIds, id] });
-}
-
-/**
- * What is asked of the server: local times become moments.
- *
- * @param {Filter} filter
- * @returns {URLSearchParams}
- */
-export function parametersOf(filter) {
-  const parameters = new URLSearchParams();
-  for (const [name, value] of Object.entries(filter)) {
-    const text = value.trim();
-    const isTime = name === "since" || name === "until";
-    const sent = isTime ? momentOf(text) : text;
-    if (sent) parameters.set(name, sent);
-  }
-  return parameters;
-}
-
-/** @param {string} local as a field of type datetime-local gives it @returns {string} RFC 3339; empty = none */
-function momentOf(local) {
-  const time = new Date(local);
-  return Number.isNaN(time.getTime()) ? "" : time.toISOString();
 }

@@ -21,7 +21,6 @@
  * @property {Scope} scope whose document is edited
  * @property {"loading" | "ready" | "saving"} phase
  * @property {Failure | null} failure
- * @property {boolean} isUnsaved whether `failure` is of a saving: trying again saves
  * @property {readonly Kind[]} kinds
  * @property {PolicyDocument} effective what is in force for this user
  * @property {Stored | null} base what the draft began with; null = not read yet
@@ -31,7 +30,7 @@
  * @property {readonly Problem[]} textProblems why `text` is not in the draft yet
  * @property {readonly Problem[]} refused what the server found, until the next change
  * @property {Stored | null} conflict what somebody else has stored meanwhile
- * @property {string | null} saved what became of the last saving, until the next change
+ * @property {number | null} savedVersion of the last saving, until the next change
  * @property {Scope | "reload" | null} wish waits for a word whether the changes may go
  *
  * @typedef {Readonly<Record<FilterName, string>>} Filter
@@ -50,6 +49,7 @@
  * @property {"loading" | "ready"} phase
  * @property {Failure | null} failure
  * @property {Filter} filter as it was asked for last
+ * @property {Filter} fields as it stands in the form
  * @property {number} question which one is being answered: answers to others come too late
  * @property {readonly AuditRow[]} rows newest first
  * @property {string | null} next where the older ones begin
@@ -78,11 +78,15 @@
  *   | {type: "load_audit", filter: Filter, cursor: string | null, question: number}
  *   | {type: "load_approvals"}
  *   | {type: "revoke", id: string}
+ *   | {type: "address", fragment: string}
  *   | {type: "focus", ids: readonly string[]}} Effect
  *   focus: the first of them that is there and can be used
  */
 
 import { draftOf } from "./document.js";
+
+/** @type {readonly View[]} */
+export const VIEWS = ["policy", "audit", "approvals"];
 
 /** @type {Filter} */
 export const NO_FILTER = { user: "", tool: "", phase: "", outcome: "", text: "", since: "", until: "" };
@@ -95,7 +99,6 @@ export function emptyEditor(scope) {
     scope,
     phase: "loading",
     failure: null,
-    isUnsaved: false,
     kinds: [],
     effective: {},
     base: null,
@@ -105,9 +108,15 @@ export function emptyEditor(scope) {
     textProblems: [],
     refused: [],
     conflict: null,
-    saved: null,
+    savedVersion: null,
     wish: null,
   };
+}
+
+/** @returns {Audit} */
+function emptyAudit() {
+  const [filter, fields] = [NO_FILTER, NO_FILTER];
+  return { phase: "ready", failure: null, filter, fields, question: 0, rows: [], next: null, openIds: [] };
 }
 
 /** @returns {State} */
@@ -116,7 +125,7 @@ export function initialState() {
     view: "policy",
     who: null,
     editor: emptyEditor("user"),
-    audit: { phase: "ready", failure: null, filter: NO_FILTER, question: 0, rows: [], next: null, openIds: [] },
+    audit: emptyAudit(),
     remembered: { phase: "ready", failure: null, approvals: [], asking: null, revoking: null },
     announcements: [],
     effects: [],

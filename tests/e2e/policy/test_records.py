@@ -82,6 +82,33 @@ async def test_the_audit_log_is_filtered_opened_and_exported(
     assert await tab.evaluate("window.pwned") is None
 
 
+async def test_the_filter_of_the_audit_log_stands_in_the_address(opened: Opened, fresh: ServerProcess) -> None:
+    await store(fresh, {"tool_skip": [AUDIT]})
+    tab = await opened("audit", fresh.url)
+    rows = tab.locator("tr:has(> td[data-label])")
+    await expect(rows).to_have_count(1)
+
+    await tab.get_by_label("Tool", exact=True).fill("send")
+    await tab.get_by_role("combobox", name="What").select_option("approval")
+    await tab.get_by_label("From", exact=True).fill("2026-11-22T10:00")
+    await tab.keyboard.press("Enter")
+    await expect(rows).to_have_count(0)
+    await tab.reload()
+    await expect(tab.get_by_text("No entry fits. Clear a field")).to_be_visible()
+    await expect(tab.get_by_label("Tool", exact=True)).to_have_value("send")
+    await expect(tab.get_by_role("combobox", name="What")).to_have_value("approval")
+    await expect(tab.get_by_label("From", exact=True)).to_have_value("2026-11-22T10:00")
+
+    await tab.go_back()
+    await expect(rows).to_have_count(1)
+    await expect(tab.get_by_label("Tool", exact=True)).to_have_value("")
+    await tab.go_forward()
+    await expect(rows).to_have_count(0)
+    await tab.get_by_role("link", name="Audit log").click()
+    await expect(rows).to_have_count(1)
+    await expect(tab.get_by_label("Tool", exact=True)).to_have_value("")
+
+
 async def test_older_entries_come_a_page_at_a_time(opened: Opened, fresh: ServerProcess) -> None:
     await store(fresh, *[{"tool_skip": [AUDIT]}] * 55)
     tab = await opened("audit", fresh.url)

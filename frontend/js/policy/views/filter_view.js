@@ -2,30 +2,32 @@
 
 import { h } from "../../render/dom.js";
 import { icon } from "../../render/icons.js";
-import { parametersOf } from "../reduce_audit.js";
+import { parametersOf } from "../address.js";
 
 const PHASES = ["pre_tool_use", "post_tool_use", "tool_error", "tool_skip", "approval", "policy", "gap"];
 const OUTCOMES = ["allowed", "denied", "modified", "ran", "failed", "approved", "timeout", "cancelled", "no_client"];
 
-/** The fields are the user's until they ask; the links follow what was asked. @param {State} state */
+/** The links follow what was asked, not what is being written. @param {State} state */
 export function filterView({ audit, who }) {
-  const { filter, failure } = audit;
+  const { fields, filter, failure } = audit;
   const wrong = failure?.path ?? null;
+  /** @param {import("../state.js").FilterName} name */
+  const field = (name) => ({ name, value: fields[name], wrong: name === wrong });
   return h(
     "form",
     { id: "filter", role: "search", "aria-label": "The audit log" },
-    entry("Tool", "tool", { placeholder: "name, or begin*", wrong }),
-    select("What", "phase", PHASES),
-    entry("Outcome", "outcome", { list: "outcomes", wrong }),
+    entry("Tool", { ...field("tool"), placeholder: "name, or begin*" }),
+    select("What", field("phase"), PHASES),
+    entry("Outcome", { ...field("outcome"), list: "outcomes" }),
     h(
       "datalist",
       { id: "outcomes" },
       OUTCOMES.map((name) => h("option", { value: name, key: name })),
     ),
-    who?.isOperator && entry("User", "user", { wrong }),
-    entry("From", "since", { type: "datetime-local", wrong }),
-    entry("Until", "until", { type: "datetime-local", wrong }),
-    entry("Text", "text", { type: "search", placeholder: "anywhere in it", wrong }),
+    (who?.isOperator || filter.user) && entry("User", field("user")),
+    entry("From", { ...field("since"), type: "datetime-local" }),
+    entry("Until", { ...field("until"), type: "datetime-local" }),
+    entry("Text", { ...field("text"), type: "search", placeholder: "anywhere in it" }),
     h(
       "div",
       { class: "filter-actions" },
@@ -37,32 +39,31 @@ export function filterView({ audit, who }) {
   );
 }
 
-/**
- * @param {string} label
- * @param {import("../state.js").FilterName} name
- * @param {{type?: string, placeholder?: string, list?: string, wrong: string | null}} more
- */
-function entry(label, name, { wrong, type = "text", ...more }) {
-  const isWrong = wrong === name;
+/** @typedef {{name: import("../state.js").FilterName, value: string, wrong: boolean}} Field */
+
+/** @param {string} label @param {Field & {type?: string, placeholder?: string, list?: string}} field */
+function entry(label, { name, wrong, type = "text", ...more }) {
+  const always = { name, type, "data-field": "filter", "data-name": name, maxlength: "256", autocomplete: "off" };
   return h(
     "label",
     { class: "entry", key: name },
     h("span", {}, label),
-    h("input", { name, type, maxlength: "256", autocomplete: "off", "aria-invalid": isWrong ? "true" : null, ...more }),
+    h("input", { ...always, "aria-invalid": wrong ? "true" : null, ...more }),
   );
 }
 
-/** @param {string} label @param {import("../state.js").FilterName} name @param {readonly string[]} values */
-function select(label, name, values) {
+/** @param {string} label @param {Field} field @param {readonly string[]} values */
+function select(label, { name, value: chosen }, values) {
+  const all = ["", ...values];
+  if (!all.includes(chosen)) all.push(chosen); // from a link: what is asked for is shown
   return h(
     "label",
     { class: "entry", key: name },
     h("span", {}, label),
     h(
       "select",
-      { name },
-      h("option", { value: "", key: "" }, "everything"),
-      values.map((value) => h("option", { value, key: value }, value)),
+      { name, "data-field": "filter", "data-name": name },
+      all.map((value) => h("option", { value, selected: value === chosen, key: value }, value || "everything")),
     ),
   );
 }
