@@ -46,6 +46,7 @@ function plain(action) {
     case "reload":
     case "discard":
     case "stay":
+    case "save":
     case "revoke":
       return { type: action };
     case "load-policy":

@@ -106,15 +106,12 @@ async function askWho() {
   if (body) dispatch({ type: "who", who: { user: String(body.user), isOperator: body.is_operator === true } });
 }
 
-/** @param {readonly string[]} ids */
+/** What is folded is opened first. @param {readonly string[]} ids */
 function focus(ids) {
-  const usable = ids.map((id) => document.getElementById(id)).filter((element) => element && !isDisabled(element));
-  usable[0]?.focus();
-}
-
-/** @param {HTMLElement} element */
-function isDisabled(element) {
-  return element.matches(":disabled");
+  const element = ids.map((id) => document.getElementById(id)).find((found) => found && !found.matches(":disabled"));
+  const folded = element?.closest("details");
+  if (folded) folded.open = true;
+  element?.focus();
 }
 
 function showFromAddress() {

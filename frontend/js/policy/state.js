@@ -21,6 +21,7 @@
  * @property {Scope} scope whose document is edited
  * @property {"loading" | "ready" | "saving"} phase
  * @property {Failure | null} failure
+ * @property {boolean} isUnsaved whether `failure` is of a saving: trying again saves
  * @property {readonly Kind[]} kinds
  * @property {PolicyDocument} effective what is in force for this user
  * @property {Stored | null} base what the draft began with; null = not read yet
@@ -30,7 +31,7 @@
  * @property {readonly Problem[]} textProblems why `text` is not in the draft yet
  * @property {readonly Problem[]} refused what the server found, until the next change
  * @property {Stored | null} conflict what somebody else has stored meanwhile
- * @property {number | null} savedVersion of the last saving, until the next change
+ * @property {string | null} saved what became of the last saving, until the next change
  * @property {Scope | "reload" | null} wish waits for a word whether the changes may go
  *
  * @typedef {Readonly<Record<FilterName, string>>} Filter
@@ -99,6 +100,7 @@ export function emptyEditor(scope) {
     scope,
     phase: "loading",
     failure: null,
+    isUnsaved: false,
     kinds: [],
     effective: {},
     base: null,
@@ -108,7 +110,7 @@ export function emptyEditor(scope) {
     textProblems: [],
     refused: [],
     conflict: null,
-    savedVersion: null,
+    saved: null,
     wish: null,
   };
 }
