@@ -96,6 +96,23 @@ test("an unknown handler and a lock that is not ours to set are found before the
   assert.deepEqual(checkDocument({ pre_tool_use: [AUDIT, CONFIRM] }, KINDS, { mayLock: false }), []);
 });
 
+test("a handler that does not work at its stage is found before the server is asked", () => {
+  const found = checkDocument({ tool_skip: { handlers: [AUDIT, CONFIRM] } }, KINDS, { mayLock: false });
+
+  assert.deepEqual(found, [
+    { path: "$.tool_skip.handlers[1].type", message: "does not work here; it does at pre_tool_use" },
+  ]);
+});
+
+test("a document may stand inside hooks, as the server takes it", () => {
+  const { document, problems } = readDocument('{"hooks": {"tool_skip": [{"type": "audit_log"}]}}');
+  assert.deepEqual([document, problems], [{ tool_skip: [AUDIT] }, []]);
+
+  const paths = (text) => readDocument(text).problems.map(({ path }) => path);
+  assert.deepEqual(paths('{"hooks": {"processes": {}}}'), ["$.hooks.processes"]);
+  assert.deepEqual(paths('{"hooks": {}, "tool_skip": []}'), ["$.hooks"]);
+});
+
 test("a problem is placed at the field it is about, whoever found it", () => {
   const field = (path) => placeOf({ path, message: "" });
   const at = (index, name) => ({ stage: "tool_skip", index, field: name });

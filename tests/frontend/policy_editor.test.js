@@ -220,6 +220,20 @@ test("nothing is disabled that has the focus while it saves", () => {
   assert.equal(withId(pageView(desk.state), "save").attributes["aria-disabled"], "true");
 });
 
+test("a stage offers the handlers that work there, and to add the first that it has not", () => {
+  const desk = both().edit("mode", "tool_skip", { mode: "own" });
+  const offered = (stage) => {
+    const add = withId(pageView(desk.state), `add-${stage}`);
+    desk.dispatch(clicked({ action: "add", stage, type: add.attributes["data-type"] }));
+    const types = desk.handlers(stage).map(({ key }) => withId(pageView(desk.state), `type-${key}`));
+    return types.at(-1).children.map(({ attributes }) => attributes.value);
+  };
+
+  assert.deepEqual(offered("tool_skip"), ["audit_log", "security_scan"]);
+  assert.deepEqual(offered(PRE), ["audit_log", "dangerous_confirmation", "security_scan"]);
+  assert.deepEqual(desk.types(PRE), ["audit_log", "security_scan", "dangerous_confirmation"]);
+});
+
 test("what keeps it from being saved is said, and has the focus", () => {
   const desk = both().dispatch({ type: "save" });
   assert.equal(desk.state.announcements.at(-1).text, "There is nothing to save.");

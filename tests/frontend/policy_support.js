@@ -1,6 +1,6 @@
 /** The policy page without browser: its events and effects, before a server that keeps documents and versions. */
 
-import { documentOf } from "../../frontend/js/policy/document.js";
+import { STAGES, documentOf } from "../../frontend/js/policy/document.js";
 import { reduce } from "../../frontend/js/policy/reduce.js";
 import { initialState } from "../../frontend/js/policy/state.js";
 import { h } from "../../frontend/js/render/dom.js";
@@ -8,6 +8,7 @@ import { h } from "../../frontend/js/render/dom.js";
 export const KINDS = ["audit_log", "dangerous_confirmation", "security_scan"].map((name) => ({
   name,
   description: `What ${name} does.`,
+  stages: name === "dangerous_confirmation" ? ["pre_tool_use"] : STAGES,
 }));
 export const AUDIT = { type: "audit_log" };
 export const SCAN = { type: "security_scan" };

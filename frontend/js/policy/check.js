@@ -15,7 +15,7 @@ const MAX_ARGUMENTS = 64;
 const MAX_GLOB = 256;
 
 /**
- * A document as somebody writes it. Where its shape is wrong there is none.
+ * A document as somebody writes it, bare or inside `{"hooks": …}`. Where its shape is wrong there is none.
  *
  * @param {string} text
  * @returns {{document: PolicyDocument | null, problems: Problem[]}}
@@ -23,15 +23,17 @@ const MAX_GLOB = 256;
 export function readDocument(text) {
   const { tree, problem } = parsed(text);
   if (problem !== null) return { document: null, problems: [{ path: "$", message: problem }] };
-  const problems = [...shapeProblems(tree)];
-  return { document: problems.length ? null : /** @type {PolicyDocument} */ (tree), problems };
+  const isWrapped = isObject(tree) && "hooks" in tree && Object.keys(tree).length === 1;
+  const document = isWrapped ? tree.hooks : tree;
+  const problems = [...shapeProblems(document, isWrapped ? "$.hooks" : "$")];
+  return { document: problems.length ? null : /** @type {PolicyDocument} */ (document), problems };
 }
 
-/** @param {unknown} tree @returns {Generator<Problem>} */
-function* shapeProblems(tree) {
-  if (!isObject(tree)) return yield { path: "$", message: "has to be a JSON object: { … }" };
+/** @param {unknown} tree @param {string} [at] where it stands @returns {Generator<Problem>} */
+function* shapeProblems(tree, at = "$") {
+  if (!isObject(tree)) return yield { path: at, message: "has to be a JSON object: { … }" };
   for (const [name, stage] of Object.entries(tree)) {
-    const path = `$.${name}`;
+    const path = `${at}.${name}`;
     if (!STAGES.includes(/** @type {Stage} */ (name)))
       yield { path, message: `unknown key; a document holds ${STAGES.join(", ")}` };
     else if (Array.isArray(stage)) yield* listProblems(stage, path);
@@ -106,27 +108,30 @@ function* unknownKeys(tree, known, path) {
  * What the server would refuse as well, as far as it can be known here.
  *
  * @param {PolicyDocument} document
- * @param {readonly {name: string}[]} kinds
+ * @param {readonly import("./state.js").Kind[]} kinds
  * @param {{mayLock: boolean}} may
  * @returns {Problem[]}
  */
 export function checkDocument(document, kinds, { mayLock }) {
-  const known = kinds.map(({ name }) => name);
   const found = [...shapeProblems(document)];
   for (const name of STAGES) {
     const stage = document[name];
     const handlers = Array.isArray(stage) ? stage : (stage?.handlers ?? []);
     for (const [index, { type, locked }] of handlers.entries()) {
       const path = `$.${name}.handlers[${index}]`;
-      if (typeof type === "string" && !known.includes(type))
-        found.push({
-          path: `${path}.type`,
-          message: `there is no handler \`${type}\` here; known: ${known.join(", ")}`,
-        });
+      const message = typeof type === "string" ? misplaced(type, name, kinds) : null;
+      if (message) found.push({ path: `${path}.type`, message });
       if (locked && !mayLock) found.push({ path: `${path}.locked`, message: "only the operator can lock a handler" });
     }
   }
   return found;
+}
+
+/** What is wrong with a handler of that type at that stage. @param {string} type @param {Stage} stage @param {readonly import("./state.js").Kind[]} kinds */
+function misplaced(type, stage, kinds) {
+  const kind = kinds.find(({ name }) => name === type);
+  if (!kind) return `there is no handler \`${type}\` here; known: ${kinds.map(({ name }) => name).join(", ")}`;
+  return kind.stages.includes(stage) ? null : `does not work here; it does at ${kind.stages.join(", ")}`;
 }
 
 const AT = /^\$\.(\w+)(?:\.handlers)?\[(\d+)\](?:\.(type|locked|config|filter\.(?:tools|permissions|arguments)))?/;

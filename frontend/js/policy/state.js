@@ -14,7 +14,7 @@
  * @property {string | null} path the place in what was sent
  *
  * @typedef {{user: string, isOperator: boolean}} Who
- * @typedef {{name: string, description: string}} Kind a handler that a document may name
+ * @typedef {{name: string, description: string, stages: readonly import("./document.js").Stage[]}} Kind a handler that a document may name, and where
  * @typedef {{document: PolicyDocument, etag: string}} Stored
  *
  * @typedef {object} Editor

@@ -211,6 +211,8 @@ function ownView({ editor }, stage, draft, problems) {
   const count = draft.handlers.length;
   if (!draft.enabled)
     return h("p", { class: "fine" }, "Off: only locked handlers work here.", count > 0 && ` ${count} kept for later.`);
+  const fitting = editor.kinds.filter(({ stages }) => stages.includes(stage));
+  const offered = fitting.find(({ name }) => draft.handlers.every(({ type }) => type !== name)) ?? fitting[0];
   return [
     !count && h("p", { class: "fine" }, "Nothing is done here yet."),
     h(
@@ -235,8 +237,8 @@ function ownView({ editor }, stage, draft, problems) {
         id: `add-${stage}`,
         "data-action": "add",
         "data-stage": stage,
-        "data-type": editor.kinds[0]?.name ?? "",
-        disabled: editor.kinds.length === 0,
+        "data-type": offered?.name ?? "",
+        disabled: !offered,
         "aria-label": `Add a handler: ${STAGE_WORDS[stage][0]}`,
       },
       icon("plus"),

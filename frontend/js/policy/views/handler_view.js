@@ -86,7 +86,8 @@ export function handlerView(handler, place) {
 /** @param {DraftHandler} handler @param {Place} place */
 function headView({ key, type }, place) {
   const { stage, index, count, kinds } = place;
-  const known = kinds.some(({ name }) => name === type) ? kinds : [{ name: type, description: "" }, ...kinds];
+  const fitting = kinds.filter(({ stages }) => stages.includes(stage)).map(({ name }) => name);
+  const names = fitting.includes(type) ? fitting : [type, ...fitting]; // one that is wrong here is shown, too
   const description = kinds.find(({ name }) => name === type)?.description ?? "";
   return h(
     "div",
@@ -95,7 +96,7 @@ function headView({ key, type }, place) {
     h(
       "select",
       { ...fieldAttributes("type", key, place), "aria-label": `Handler ${index + 1}` },
-      known.map(({ name }) => h("option", { value: name, selected: name === type, key: name }, name)),
+      names.map((name) => h("option", { value: name, selected: name === type, key: name }, name)),
     ),
     h("span", { class: "fine description" }, description),
     h(
