@@ -18,8 +18,8 @@ class Held(NamedTuple):
     plain: bytes
     """The text, with `?` for each letter that is not ASCII: places are the same."""
     places: Mapping[str, Sequence[int]]
-    """Of each anchor in ASCII that the text holds: where it begins, in order."""
-    foreign: frozenset[str]
+    """Of each anchor in ASCII, of more than one letter, that the text holds: where it begins, in order."""
+    others: frozenset[str]
     """The other anchors that it holds."""
     long_words: Sequence[int]
     """Where words of at least 16 characters begin, in order."""
@@ -33,8 +33,9 @@ class Anchors:
 
     def __init__(self, anchors: Iterable[str]) -> None:
         known = sorted(set(anchors))
-        self._ascii = [anchor for anchor in known if anchor.isascii()]
-        self._foreign = [anchor for anchor in known if not anchor.isascii()]
+        self._signs = [anchor for anchor in known if len(anchor) == 1]
+        self._ascii = [anchor for anchor in known if anchor.isascii() and len(anchor) > 1]
+        self._foreign = [anchor for anchor in known if not anchor.isascii() and len(anchor) > 1]
         # apart, as one pattern that knows more than ASCII makes the search for all of them four times as slow
         self._in_ascii = _Patterns(list(map(re.escape, self._ascii)), list(map(_flags, self._ascii)))
         self._long_words = _Patterns([_LONG_WORD], [0])
@@ -52,9 +53,11 @@ class Anchors:
             (anchor := self._ascii[which]): [end - len(anchor) for end in ends]
             for which, ends in self._in_ascii.ends_in(plain).items()
         }
-        foreign = () if text.isascii() else self._in_foreign.ends_in(text.encode("utf-8", "replace"))
+        others = [sign for sign in self._signs if sign in text]
+        if not text.isascii():
+            others += [self._foreign[which] for which in self._in_foreign.ends_in(text.encode("utf-8", "replace"))]
         long_words = [end - LONG for end in self._long_words.ends_in(plain).get(0, ())]
-        return Held(plain, places, frozenset([self._foreign[which] for which in foreign]), long_words)
+        return Held(plain, places, frozenset(others), long_words)
 
 
 class _Patterns:

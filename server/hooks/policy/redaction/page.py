@@ -22,7 +22,7 @@ class Page:
         """`held`: what stands in `text`."""
         self.text = text
         self.is_ascii = text.isascii()
-        self.held = frozenset((*held.places, *held.foreign))
+        self.held = frozenset((*held.places, *held.others))
         """The anchors that stand in the text."""
         self.is_bare = not self.held and not held.long_words
         """No rule can find anything."""

@@ -181,17 +181,25 @@ def is_generated(value: str) -> bool:
     return is_random(value, at_least=14) and not value.islower() and not value.isupper() and has_digit(value)
 
 
+_LONG_WITHOUT_DIGITS: Final = 24
+
+
 def is_random(value: str, *, at_least: int = 16) -> bool:
     """Looks as if a generator had made it: one run, letters and digits mixed, not made of words."""
-    if len(value) < at_least or " " in value or is_placeholder(value) or is_path(value) or _DATE.match(value):
+    if len(value) < at_least or " " in value:
+        return False
+    digits = sum(map(str.isdigit, value))
+    is_grouped = _GROUPS.match(value) is not None
+    if digits == 0 and not is_grouped and not (len(value) >= _LONG_WITHOUT_DIGITS and value.isalpha()):
+        return False  # most names of programs, told before what costs more
+    if is_placeholder(value) or is_path(value) or _DATE.match(value):
         return False
     if _CODE.match(value) and not _LONG_PART.search(value):
         return False
-    if _GROUPS.match(value):
+    if is_grouped:
         return True
-    digits = sum(letter.isdigit() for letter in value)
     if digits == 0 or digits == len(value):
-        return len(value) >= 24 and digits == 0 and value.isalpha() and _changes(value) >= 8
+        return digits == 0 and _changes(value) >= 8
     if _UUID.match(value) or _BASE32.match(value):
         return True
     longest = max((len(part) for part in re.split(r"[-_.:/+=~%]", value)), default=0)

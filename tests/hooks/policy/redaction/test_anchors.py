@@ -15,7 +15,7 @@ FOREIGN = sorted(
 
 def held(text: str, *anchors: str) -> set[str]:
     found = Anchors(anchors).in_(text)
-    return {*found.places, *found.foreign}
+    return {*found.places, *found.others}
 
 
 def test_anchors_are_found_wherever_they_stand_also_one_within_another() -> None:

@@ -12,7 +12,7 @@ from server.hooks.policy.redaction.key_names import STRONG, Strength, is_access_
 from server.hooks.policy.redaction.page import Page
 from server.hooks.policy.redaction.plausible import has_digit, is_in_groups, is_plausible, is_random, is_word
 from server.hooks.policy.redaction.rules.names import KEY_OR_PASSWORD, Name
-from server.hooks.policy.redaction.rules.values import How, is_secret
+from server.hooks.policy.redaction.rules.values import LEAST_WEAK, How, is_secret
 from server.hooks.policy.redaction.spans import Span
 
 _CLOSE: Final = r"(?:\\{0,3}[\"'`\]}]){0,3}\*{0,2}"
@@ -311,6 +311,8 @@ def _bare_end(text: str, at: int, strength: Strength, place: _Place) -> int | No
         return None
     if bare[0][0] == "[":
         return None  # a list
+    if strength not in STRONG and len(bare[0]) < LEAST_WEAK:
+        return None
     value = bare[0].split("<")[0] if place.how in ("space", "is") else bare[0]
     if _is_set(text, at) and (more := _RUNS_ON.search(value)) and _IN_A_SHELL.match(text, at + more.end()):
         value = value[: more.start()]  # NAME=value;command
@@ -353,5 +355,7 @@ def _is_no_variable(value: str) -> bool:
 
 def _is_in_url(text: str, at: int) -> bool:
     head = text[max(0, at - 200) : at]
+    if not ("?" in head or "&" in head or "://" in head):
+        return False
     head = head[max(head.rfind(c) for c in " \t\r\n\"'<>") + 1 :]
     return "?" in head or "&" in head or "://" in head

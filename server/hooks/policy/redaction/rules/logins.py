@@ -103,7 +103,7 @@ def _slashed(page: Page) -> Iterator[Span]:
 
 def login_spans(page: Page) -> Iterator[Span]:
     text = page.text
-    for match in matches(page, "@", _MAIL):
+    for match in _MAIL.finditer(text) if "@" in page.held else ():
         value = trimmed(match["s"])
         look = looks_chosen(value)
         least = 3 if not match["lead"].strip(" \t\"'`)") or match["lead"].strip() in (",", ";") else 2

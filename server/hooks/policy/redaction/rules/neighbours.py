@@ -110,7 +110,7 @@ def pair_spans(page: Page) -> Iterator[Span]:
         for match in matches(page, user, _ADMIN_AND):
             if is_plausible(match["s"], is_quoted=False):
                 yield Span(match.start("s"), match.end("s"), "login")
-    for match in matches(page, "@", _MAIL_AND):
+    for match in _MAIL_AND.finditer(page.text) if "@" in page.held else ():
         value = match["s"]
         is_odd = has_digit(value) or value.endswith("!") or "&" in value or "+" in value
         if is_odd and is_plausible(value, is_quoted=False) and any(c.isalpha() for c in value):

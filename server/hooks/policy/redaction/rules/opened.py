@@ -66,7 +66,8 @@ _IS_LAST: Final = re.compile(r"[ \t]*(?:\(|\n|\\n|\Z|\0)")
 _WORD_BEFORE: Final = re.compile(r"([^\W\d_]+!?)[ _-]?\Z")
 _APART: Final = re.compile(r"\n[ \t\r>]*\n|[:：] *\r?\n|</\w+>")
 _SPELLED: Final = re.compile(r"\d(?<!\d \d)(?<!\d[.,] \d)(?<![\w.,:+/-]\d)(?: \d){3,7}(?! ?\d)(?: ?[#*](?!\w))?")
-ANCHORS: Final = (*CODE_ENDS, *CODES, *FOREIGN_CODES, *LOCK_ENDS, *LOCKS, *FOREIGN_LOCKS, *ENTERED, *FOREIGN_ENTERED)
+_ENTER: Final = tuple(f"{word}{sign}" for word in ENTERED for sign in " :")
+ANCHORS: Final = (*CODE_ENDS, *CODES, *FOREIGN_CODES, *LOCK_ENDS, *LOCKS, *FOREIGN_LOCKS, *_ENTER, *FOREIGN_ENTERED)
 _CODE_WORDS: Final = frozenset((*CODE_ENDS, *CODES))
 _LOCK_WORDS: Final = frozenset((*LOCK_ENDS, *LOCKS))
 _NOTHING: Final = " :：=→\t*\"'”)-–"
@@ -102,7 +103,7 @@ def opening_spans(page: Page) -> Iterator[Span]:
 def _entered(page: Page, cues: list[int]) -> Iterator[Span]:
     """`press 4471 and push`; where codes or locks are spoken of."""
     near: list[tuple[int, int]] = []
-    for _, end in _cues(page, ENTERED, (), FOREIGN_ENTERED):
+    for end in _enter_cues(page):
         found = _ENTERED.match(page.text, end)
         if found is None or not found["s"].replace(" ", "").replace("-", "").isdigit():
             continue
@@ -114,6 +115,19 @@ def _entered(page: Page, cues: list[int]) -> Iterator[Span]:
             continue
         if is_code(page.text, found.start("s"), found.end("s"), is_sure=False):
             yield Span(found.start("s"), found.end("s"), "code")
+
+
+def _enter_cues(page: Page) -> list[int]:
+    """Where a word for typing something in ends, in order."""
+    found = [
+        end
+        for anchor in page.held.intersection(_ENTER)
+        for at in page.occurrences(anchor)
+        if page.is_word(at, end := at + len(anchor) - 1)
+    ]
+    if not page.is_ascii:
+        found += [at + len(stem) for stem in page.held.intersection(FOREIGN_ENTERED) for at in page.occurrences(stem)]
+    return sorted(found)
 
 
 def code_cues(page: Page) -> Iterator[int]:

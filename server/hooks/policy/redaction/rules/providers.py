@@ -278,7 +278,8 @@ def provider_spans(page: Page) -> Iterator[Span]:
 
 def _may_be_one(word: str) -> bool:
     return (
-        _begins_with_mark(word.lstrip(_EDGE))
+        _begins_with_mark(word)
+        or (word[0] in _EDGE and _begins_with_mark(word.lstrip(_EDGE)))
         or (word[0] in _ESCAPES and _begins_with_mark(word[1:].lstrip(_EDGE)))
         or "eyJ" in word
         or _kind_by_shape(word) is not None

@@ -18,6 +18,8 @@ from server.hooks.policy.redaction.plausible import (
 How = Literal["assign", "is", "argument", "element", "space", "line"]
 """What stands between a name and its value: a sign, a verb, a comma, a tag, a space, a line break."""
 
+LEAST_WEAK = 12
+"""Characters of what may be a secret behind a weak name."""
 _NO_CREDENTIAL = re.compile(r"(?:sha\d{1,3}|md5)[:-]|[\w.-]{1,60}\(")
 """A digest that says so, a call."""
 _CONSTANT = re.compile(r"[A-Z]+(?:_[A-Z]+)+\Z")
@@ -32,7 +34,7 @@ def is_secret(
 ) -> bool:
     """`is_told`: that a value follows is plain, as behind a command's flag; `is_whole`: nothing else stands on its line."""
     if strength not in STRONG:
-        if _NO_CREDENTIAL.match(value):
+        if len(value) < LEAST_WEAK or _NO_CREDENTIAL.match(value):
             return False
         if how in ("assign", "argument", "element", "is"):
             return is_random(value) or (is_quoted and how == "assign" and _is_noise(value))
@@ -116,7 +118,7 @@ def _is_noise(value: str) -> bool:
     """As keys of devices are: digits, letters and many signs."""
     signs = {letter for letter in value if not letter.isalnum()} - set(" -_./:,")
     return (
-        12 <= len(value) <= 128
+        len(value) <= 128
         and len(signs) >= 3
         and _NO_NOISE.isdisjoint(value)
         and has_digit(value)
