@@ -56,6 +56,28 @@ test("each change can be undone, and undoing all leaves nothing to save", () => 
   assert.equal(desk.editor.past.length, 0);
 });
 
+test("what is typed into a field is undone as a whole, field by field, and up to what was saved", () => {
+  const desk = both();
+  const [one, two] = desk.handlers(PRE);
+  const type = (key, tools) => {
+    for (let end = 1; end <= tools.length; end++)
+      desk.edit("set", PRE, { key, change: { tools: tools.slice(0, end) } });
+  };
+  const tools = () => desk.handlers(PRE).map((handler) => handler.tools);
+  type(one.key, "read_*");
+  desk.dispatch({ type: "save" });
+  type(one.key, "shell");
+  type(two.key, "web_*");
+
+  desk.dispatch({ type: "undo" });
+  assert.deepEqual(tools(), ["shell", ""]);
+  desk.dispatch({ type: "undo" });
+  assert.deepEqual(tools(), ["read_*", ""]);
+  assert.ok(!isDirty(desk.state));
+  desk.dispatch({ type: "undo" });
+  assert.deepEqual(tools(), ["", ""]);
+});
+
 test("arguments are added, changed and removed by themselves", () => {
   const desk = both();
   const [{ key }] = desk.handlers(PRE);

@@ -148,17 +148,32 @@ function atProblem(state, problems) {
   return withEffects(state, { type: "focus", ids: [`${place.field || "type"}-${key}`] });
 }
 
-/** @param {State} state @param {Draft} draft @param {readonly Draft[]} past @returns {State} */
-function drafted(state, draft, past) {
-  return withEditor(state, { draft, past: past.slice(-MAX_UNDO), refused: [], saved: null, failure: null });
+/** @param {State} state @param {Draft} draft @param {readonly Draft[]} past @param {string | null} [typing] @returns {State} */
+function drafted(state, draft, past, typing = null) {
+  const change = { draft, past: past.slice(-MAX_UNDO), typing };
+  return withEditor(state, { ...change, refused: [], saved: null, failure: null });
+}
+
+/** What was before the change can be undone to; letters typed into one field in a row are one change. @param {State} state @param {Draft} next @param {string | null} field @returns {State} */
+function changed(state, next, field) {
+  const { draft, past, typing } = state.editor;
+  const isGoingOn = field !== null && field === typing;
+  return drafted(state, next, isGoingOn ? past : [...past, draft], field);
+}
+
+/** The field that is typed into; null = a change by itself. @param {Edit} edit */
+function fieldOf(edit) {
+  if (edit.edit === "set") return JSON.stringify([edit.stage, edit.key, Object.keys(edit.change)]);
+  if (edit.edit === "set_argument") return JSON.stringify([edit.stage, edit.row, Object.keys(edit.change)]);
+  return null;
 }
 
 /** @param {State} state @param {Edit} edit @returns {State} */
 export function edited(state, edit) {
-  const { draft, past } = state.editor;
+  const { draft } = state.editor;
   const next = draftEdited(draft, edit, openBelow(state, edit.stage) ?? []);
   if (next === draft) return state;
-  return followed(drafted(state, next, [...past, draft]), edit, draft);
+  return followed(changed(state, next, fieldOf(edit)), edit, draft);
 }
 
 /** Where the focus goes, and what is said, when what had it has moved or gone. @param {State} state @param {Edit} edit @param {Draft} before @returns {State} */
@@ -212,8 +227,7 @@ export function textShown(state, isText) {
 export function textEdited(state, text) {
   const { document, problems } = readDocument(text);
   if (!document) return withEditor(state, { text, textProblems: problems, refused: [], saved: null });
-  const { draft, past } = state.editor;
-  return withEditor(drafted(state, draftOf(document), [...past, draft]), { text, textProblems: [] });
+  return withEditor(changed(state, draftOf(document), "text"), { text, textProblems: [] });
 }
 
 /** What is in the way is said, and the focus goes there. @param {State} state @returns {State} */
@@ -232,7 +246,7 @@ export function saving(state) {
 /** What was changed meanwhile stays, and waits for the next saving. @param {State} state @param {Extract<EditorEvent, {type: "policy_saved"}>} event @returns {State} */
 export function saved(state, { version, etag, document }) {
   const saved = `Saved: version ${version}.`;
-  const ready = withEditor(state, { phase: "ready", base: { document, etag }, saved });
+  const ready = withEditor(state, { phase: "ready", base: { document, etag }, saved, typing: null });
   return loading(announced(ready, saved)); // what is in force has changed with it
 }
 

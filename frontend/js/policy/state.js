@@ -27,6 +27,7 @@
  * @property {Stored | null} base what the draft began with; null = not read yet
  * @property {Draft} draft
  * @property {readonly Draft[]} past for undoing, the newest last
+ * @property {string | null} typing the field whose letters make one step of `past` so far
  * @property {string | null} text the document as JSON under the user's hands; null = the form is shown
  * @property {readonly Problem[]} textProblems why `text` is not in the draft yet
  * @property {readonly Problem[]} refused what the server found, until the next change
@@ -106,6 +107,7 @@ export function emptyEditor(scope) {
     base: null,
     draft: draftOf({}),
     past: [],
+    typing: null,
     text: null,
     textProblems: [],
     refused: [],
