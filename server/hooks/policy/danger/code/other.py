@@ -1,11 +1,13 @@
 """Programs in other languages than Python, by the calls they make."""
 
 import re
+from collections.abc import Callable
 from itertools import islice
 from typing import Final
 
+from server.hooks.policy.danger.anchored import Anchored
 from server.hooks.policy.danger.code.runner import Runner
-from server.hooks.policy.danger.code.services import by_service
+from server.hooks.policy.danger.code.services import CLIENTS, by_service
 from server.hooks.policy.danger.paths import is_protected
 from server.hooks.policy.danger.sql import judge_sql, looks_like_sql
 
@@ -19,7 +21,7 @@ _COMMENTS: Final = re.compile(
 _STRINGS: Final = re.compile(
     r"\"(?:[^\"\\\n]|\\.){0,5000}+\"|'(?:[^'\\\n]|\\.){0,5000}+'|`(?:[^`\\]|\\.){0,5000}+`|\\."
 )
-_CALLS: Final = tuple(
+_CALLS: Final = Anchored(
     (re.compile(shape), reason)
     for shape, reason in (
         # JavaScript, TypeScript: nodejs.org, deno.com, developer.mozilla.org
@@ -123,46 +125,63 @@ _ARGUMENTS: Final = re.compile(r"[\"'`]((?:[^\"'`\\]|\\.){0,2000})[\"'`]")
 def judge_code(code: str, runner: Runner) -> str | None:
     if len(code) > MAX_CODE_CHARS:
         return "more code than can be looked at"
-
     plain = _COMMENTS.sub(lambda m: m["string"] or " ", code)
-    for match in _RUNNERS.finditer(plain):
+    reasons = (judge(plain, runner) for judge in _JUDGES.held(plain))
+    return next((reason for reason in reasons if reason), None) or _CALLS.first(_STRINGS.sub(_keep_telling, plain))
+
+
+def _runs(code: str, runner: Runner) -> str | None:
+    for match in _RUNNERS.finditer(code):
         texts = [
-            unquoted.replace('\\"', '"') for unquoted in _ARGUMENTS.findall(_argument_text(plain, match.start("q")))
+            unquoted.replace('\\"', '"') for unquoted in _ARGUMENTS.findall(_argument_text(code, match.start("q")))
         ]
         if texts and (reason := runner.line(texts[0]) or (runner.argv(texts) if len(texts) > 1 else None)):
-            return reason
-    for match in _BACKTICKS.finditer(plain):
-        if reason := runner.line(match[1]):
-            return reason
-    for match in _SQL_CALL.finditer(plain):
-        if (
-            (text := _ARGUMENTS.match(plain, match.start("q")))
-            and looks_like_sql(text[1])
-            and (reason := judge_sql(text[1]) or _many(plain[: match.start()], text[1]))
-        ):
-            return reason
-    for match in _WRITES.finditer(plain):
-        if is_protected(match[1]):
-            return "writes where the system or the login is set up"
-    for match in _STRING_RUNS.finditer(plain):
-        if reason := runner.line(next(text for text in match.groups() if text)):
-            return reason
-    if _STRANGERS.search(plain):
-        return "runs a stranger's code"
-    if _FETCHES.search(plain) and _KEEPS.search(plain) and _STARTS.search(plain):
-        return "runs what it has just downloaded"
-    if reason := by_service(plain) or _clicks(plain):
-        return reason
-    if _SOCKET.search(plain) and _SHELL.search(plain):
-        return "opens a shell to another machine"
-    without = _STRINGS.sub(_keep_telling, plain)
-    for shape, reason in _CALLS:
-        if shape.search(without):
             return reason
     return None
 
 
-def _clicks(code: str) -> str | None:
+def _runs_backticks(code: str, runner: Runner) -> str | None:
+    reasons = (runner.line(match[1]) for match in _BACKTICKS.finditer(code))
+    return next((reason for reason in reasons if reason), None)
+
+
+def _runs_sql(code: str, _runner: Runner) -> str | None:
+    for match in _SQL_CALL.finditer(code):
+        if (
+            (text := _ARGUMENTS.match(code, match.start("q")))
+            and looks_like_sql(text[1])
+            and (reason := judge_sql(text[1]) or _many(code[: match.start()], text[1]))
+        ):
+            return reason
+    return None
+
+
+def _writes(code: str, _runner: Runner) -> str | None:
+    is_far = any(is_protected(match[1]) for match in _WRITES.finditer(code))
+    return "writes where the system or the login is set up" if is_far else None
+
+
+def _runs_strings(code: str, runner: Runner) -> str | None:
+    for match in _STRING_RUNS.finditer(code):
+        if reason := runner.line(next(text for text in match.groups() if text)):
+            return reason
+    return None
+
+
+def _takes_in(code: str, _runner: Runner) -> str | None:
+    return "runs a stranger's code" if _STRANGERS.search(code) else None
+
+
+def _downloads(code: str, _runner: Runner) -> str | None:
+    is_run = _FETCHES.search(code) and _KEEPS.search(code) and _STARTS.search(code)
+    return "runs what it has just downloaded" if is_run else None
+
+
+def _reaches_services(code: str, _runner: Runner) -> str | None:
+    return by_service(code)
+
+
+def _clicks(code: str, _runner: Runner) -> str | None:
     """A button is pressed whose label or selector says what it does."""
     for match in islice(_CLICK.finditer(code), _MAX_CLICKS):
         before = (
@@ -173,6 +192,10 @@ def _clicks(code: str) -> str | None:
         if _TAKING.search(before):
             return "acts in a page for good"
     return None
+
+
+def _opens_shell(code: str, _runner: Runner) -> str | None:
+    return "opens a shell to another machine" if _SOCKET.search(code) and _SHELL.search(code) else None
 
 
 def _many(before: str, sql: str) -> str | None:
@@ -206,3 +229,21 @@ def _argument_text(text: str, at: int) -> str:
         elif sign in ";\n" and depth <= 0 and stop > at + 1 and text[at] != "`":
             break
     return text[at : stop + 1]
+
+
+Judge = Callable[[str, Runner], str | None]
+# each with what it cannot do without; the first reason counts
+_JUDGES: Final[Anchored[Judge]] = Anchored(
+    (
+        (_RUNNERS, _runs),
+        (_BACKTICKS, _runs_backticks),
+        (_SQL_CALL, _runs_sql),
+        (_WRITES, _writes),
+        (_STRING_RUNS, _runs_strings),
+        (_STRANGERS, _takes_in),
+        (_FETCHES, _downloads),
+        (CLIENTS, _reaches_services),
+        (_CLICK, _clicks),
+        (_SOCKET, _opens_shell),
+    )
+)

@@ -3,9 +3,10 @@
 import re
 from typing import Final
 
+from server.hooks.policy.danger.anchored import Anchored
 from server.hooks.policy.danger.names.judge import judge_name
 
-_CLIENTS: Final = re.compile(
+CLIENTS: Final = re.compile(
     r"octokit|@octokit|boto3?\b|aws-sdk|@aws-sdk|googleapi|google\.cloud|google-cloud|@google-cloud|googleads|@azure|azure\.|msgraph|microsoft-graph|kubernetes|stripe\b|twilio|@slack|slack_sdk|"
     r"discord\b|telegram|telethon|pyrogram|tweepy|praw\b|notion|airtable|hubspot|salesforce|simple_salesforce|shopify|woocommerce|PyGithub|\bgithub\b|gitlab|jira\b|"
     r"atlassian|ftplib|pysftp|asyncssh|ldap|imaplib|imapclient|exchangelib|O365|gspread|sendgrid|mailchimp|mailgun|resend|firebase|firestore|supabase|mongoose|prisma|sequelize|elasticsearch|opensearch|"
@@ -13,6 +14,7 @@ _CLIENTS: Final = re.compile(
     r"hcloud|linode|openstack|libcloud|pulumi|keycloak|auth0|okta|zoom|calendar|drive|gmail|GmailApp|SpreadsheetApp|jenkins|dropbox|boxsdk|nextcloud|webdav|caldav|trello|asana|zendesk|homeassistant|paho|WP_Query|wp-load|SOAP|zeep|vonage|messagebird|whatsapp",
     re.IGNORECASE,
 )
+_NAMED: Final = Anchored([(CLIENTS, True)])
 _CHAIN: Final = re.compile(
     r"(?:(?:\.|->|::)[A-Za-z_]\w{1,60}(?:\([^()\n]{0,200}\))?){0,8}(?:\.|->)([A-Za-z_]\w{1,60})[!?]?\s*\("
 )
@@ -47,7 +49,7 @@ _MAX_CHARS: Final = 50_000
 def by_service(code: str) -> str | None:
     """Why somebody should be asked; None: no service is reached, or its client only looks."""
     head = code[:_MAX_CHARS]
-    if not _CLIENTS.search(head):
+    if not _NAMED.first(head):
         return None
     return next((reason for match in _CHAIN.finditer(head) if (reason := _judge(match[0]))), None)
 

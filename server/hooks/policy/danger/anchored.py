@@ -1,0 +1,154 @@
+"""Many regular expressions held against one text: only those are tried some of whose own words stand in it."""
+
+import re
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from re import _constants, _parser  # type: ignore[attr-defined]  # nothing public takes an expression apart
+from typing import Any, Final, Generic, TypeVar
+
+import hyperscan
+
+T = TypeVar("T")
+
+_ODD_CASES: Final = str.maketrans(
+    "\u017f\u0131\u1c80\u1c81\u1c82\u1c83\u1c84\u1c85\u1c86",
+    "si\u0432\u0434\u043e\u0441\u0442\u0442\u044a",
+    "\N{COMBINING DOT ABOVE}",
+)
+"""What re.IGNORECASE takes for another letter, and `lower` does not: long s, dotless i, Cyrillic of old books; `İ` becomes `i` and a dot."""
+_IGNORING: Final = re.compile(r"\(\?\w*i")
+_REPEATS: Final = (_constants.MAX_REPEAT, _constants.MIN_REPEAT, _constants.POSSESSIVE_REPEAT)
+
+
+class Anchored(Generic[T]):
+    """Regular expressions in their order, each with what it tells.
+
+    The words that each of their alternatives needs are read from the expressions themselves, and found in one pass.
+    Safe to use from many threads.
+    """
+
+    def __init__(self, shapes: Iterable[tuple[re.Pattern[str], T]]) -> None:
+        self._told: list[T] = []
+        self._shapes: list[tuple[re.Pattern[str], int]] = []  # every alternative, and which of `_told` it tells
+        ignoring: list[tuple[int, re.Pattern[str]]] = []
+        minding: list[tuple[int, re.Pattern[str]]] = []
+        for shape, told in shapes:
+            for alternative in _alternatives(shape):
+                ignores = shape.flags & re.IGNORECASE or _IGNORING.search(alternative.pattern)
+                (ignoring if ignores else minding).append((len(self._shapes), alternative))
+                self._shapes.append((alternative, len(self._told)))
+            self._told.append(told)
+        self._finders = [_Finder(some, folds=some is ignoring) for some in (ignoring, minding) if some]
+
+    def held(self, text: str) -> Iterator[T]:
+        """What those tell that may fit somewhere; the others do not."""
+        return (self._told[which] for which in sorted({self._shapes[at][1] for at in self._held(text)}))
+
+    def first(self, text: str) -> T | None:
+        """What the first that fits somewhere tells."""
+        for at in sorted(self._held(text)):
+            shape, which = self._shapes[at]
+            if shape.search(text):
+                return self._told[which]
+        return None
+
+    def _held(self, text: str) -> set[int]:
+        return {at for finder in self._finders for at in finder.held(text)}
+
+
+class _Finder:
+    """The words of numbered expressions."""
+
+    def __init__(self, shapes: Sequence[tuple[int, re.Pattern[str]]], *, folds: bool) -> None:
+        self._folds = folds
+        self._always: list[int] = []  # those that need no word
+        by_word: dict[str, list[int]] = {}
+        for at, shape in shapes:
+            words = _words(_parser.parse(shape.pattern, shape.flags))
+            for word in words:
+                by_word.setdefault(_folded(word) if folds else word, []).append(at)
+            if not words:
+                self._always.append(at)
+        self._by_word = list(by_word.values())
+        self._database = hyperscan.Database()
+        if by_word:
+            self._database.compile(
+                expressions=[re.escape(word).encode() for word in by_word],
+                ids=range(len(by_word)),
+                elements=len(by_word),
+                flags=[hyperscan.HS_FLAG_SINGLEMATCH] * len(by_word),
+            )
+        self._of_thread = threading.local()
+
+    def held(self, text: str) -> Iterator[int]:
+        """The numbers of those that may fit, some more than once."""
+        found: list[int] = []
+        if self._by_word:
+            self._database.scan(
+                (_folded(text) if self._folds else text).encode("utf-8", "replace"),
+                match_event_handler=lambda word, *_: found.append(word),
+                scratch=self._scratch(),
+            )
+        yield from self._always
+        for word in found:
+            yield from self._by_word[word]
+
+    def _scratch(self) -> hyperscan.Scratch:
+        """The search's working memory; no two threads may share one."""
+        try:
+            scratch: hyperscan.Scratch = self._of_thread.scratch
+        except AttributeError:
+            scratch = self._of_thread.scratch = self._database.scratch.clone()
+        return scratch
+
+
+def _folded(text: str) -> str:
+    low = text.lower()
+    return low if low.isascii() else low.translate(_ODD_CASES)
+
+
+_SIGNS: Final = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|[()|]", re.DOTALL)
+
+
+def _alternatives(shape: re.Pattern[str]) -> Iterator[re.Pattern[str]]:
+    """`a(?:b|c)|d` → `a(?:b|c)`, `d`"""
+    depth, start = 0, 0
+    for sign in _SIGNS.finditer(shape.pattern):
+        depth += {"(": 1, ")": -1}.get(sign[0], 0)
+        if sign[0] == "|" and depth == 0:
+            yield re.compile(shape.pattern[start : sign.start()], shape.flags)
+            start = sign.end()
+    yield re.compile(shape.pattern[start:], shape.flags) if start else shape
+
+
+def _words(items: Sequence[tuple[Any, Any]]) -> frozenset[str]:
+    """Of a sequence: one of these stands in whatever fits; those of its part that tell most. Empty: it needs none."""
+    parts = [frozenset[str]()]
+    letters = ""
+    for op, argument in items:
+        if op is _constants.LITERAL:
+            letters += chr(argument)
+            continue
+        parts += [frozenset((letters,)), _words_of_part(op, argument)]
+        letters = ""
+    best = max((*parts, frozenset((letters,))), key=_worth)
+    return best if _worth(best) > (0, 0) else frozenset()
+
+
+def _words_of_part(op: Any, argument: Any) -> frozenset[str]:
+    if op is _constants.SUBPATTERN:
+        return _words(argument[-1])
+    if op is _constants.ATOMIC_GROUP:
+        return _words(argument)
+    if op is _constants.ASSERT:
+        return _words(argument[1])
+    if op in _REPEATS and argument[0] > 0:
+        return _words(argument[2])
+    if op is _constants.BRANCH:
+        branches = [_words(branch) for branch in argument[1]]
+        return frozenset().union(*branches) if all(branches) else frozenset()
+    return frozenset()
+
+
+def _worth(words: frozenset[str]) -> tuple[int, int]:
+    return min(map(len, words), default=0), -len(words)
