@@ -5,31 +5,17 @@ A name was found; what stands around it is read by patterns that look at a bound
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from server.hooks.policy.redaction.chosen import is_chosen, is_no_identifier
 from server.hooks.policy.redaction.key_names import STRONG, Strength, is_access_code
 from server.hooks.policy.redaction.page import Page
 from server.hooks.policy.redaction.plausible import has_digit, is_in_groups, is_plausible, is_random, is_word
 from server.hooks.policy.redaction.rules.names import KEY_OR_PASSWORD, Name
+from server.hooks.policy.redaction.rules.places import Place, place_of
 from server.hooks.policy.redaction.rules.values import LEAST_WEAK, How, is_secret
 from server.hooks.policy.redaction.spans import Span
 
-_CLOSE: Final = r"(?:\\{0,3}[\"'`\]}]){0,3}\*{0,2}"
-_QUALIFIER: Final = r"(?:(?:\ |(?<=[^\x00-\x7f])(?=[(（]))(?:[（][^）\n]{0,40}[）]|\[[^\]\n]{0,40}\]|\([^()\n]{0,40}\)|\#?\d{1,2}(?=\ ?[:=)])))?"
-_ATTRIBUTES: Final = r"(?:\s[\w:]{1,40}=[\"'][^\"'<>\n]{0,160}[\"']){0,4}"
-_VERBS: Final = "is|are|was|ist|lautet|sind|est|es|é|è|to|este|är|er|on|je|jest|είναι|это|هي|هو|היא|הוא|है|là|adalah|ialah|是|为|為|は|คือ"
-_SEPARATOR: Final = re.compile(
-    rf"""{_CLOSE}{_QUALIFIER}[ \t\u3000]*(?:
-      (?P<assign>:=|=>|->|={{1,3}}|::(?=\ [A-Za-z0-9+/]{{8,512}}={{0,2}}\s)|:(?!:)|[：＝]|%3D|%3A|\u2192|\.{{3,80}}(?=\ )|…+(?=\ )|/(?='))
-    | (?P<is>\s(?:{_VERBS}|est\s:|c'est|[-–—])[ :：]|['’]s\ |是|为|は|คือ|[는은]\ ?)
-    | (?P<argument>,[ ]?(?=[\"'`])|,\ do:\s*|,\s*|\((?=[\"']))
-    | (?P<element>(?<=[\"'`])\s+(?=[\"'`])|{_ATTRIBUTES}>(?=[^<\n]{{1,2048}}</))
-    | (?P<space>[ \t])
-    | (?P<line>[ \t]*\r?\n[ \t]*(?:-[ ]+|>[ ]+)?)
-    )[ \t\u3000]*(?:\\[nrt])*""",
-    re.VERBOSE | re.IGNORECASE,
-)
 _LIST_FOLLOWS: Final = re.compile(r"\[?\s*(?:\r?\n[ \t]*-[ ]+|(?=[\"']))")
 _LIST_ITEM: Final = re.compile(r"[ \t]*\r?\n[ \t]*-[ ]+|\s*,\s*(?=[\"'])")
 _IS_KEY: Final = re.compile(r"\s{0,8}:(?!:)")
@@ -76,13 +62,9 @@ _RUNS_ON: Final = re.compile(r"[;&|]")
 _IN_A_SHELL: Final = re.compile(r"[^\s;&|]{0,256}(?:\$[({]|(?<=[^\s;&|])[ \t]{1,20}\S)")
 _INNER: Final = re.compile(r"[^<\r\n]{4,100}(?=</)")
 _DIGITS: Final = re.compile(r"[\"']?(?P<v>\d{3,8}|\d{3}[- ]\d{3})(?![A-Za-z0-9_:]|\.\w)")
-_NAMES_IT: Final = re.compile(r"(?:name|key|id)=[\"'][\w.:-]{0,64}\Z", re.IGNORECASE)
 _BELOW: Final = re.compile(r"[ \t]*\r?\n[ \t]+(?=[^\s:#<>-][^\s:]*(?<![:,{\[(])[ \t]*(?:\r?\n|\Z))")
 _ALONE: Final = re.compile(r"[ \t]*\r?\n(?:[ \t]*\r?\n)?[ \t]*(?P<v>\S{16,256})[ \t]*(?:\r?\n|\Z)")
 _PIN: Final = re.compile(r"\d{4,8}(?!\w)")
-_COLUMN: Final = re.compile(r"[ \t]{2,80}\S{20,512}[ \t]*(?:\r?\n|\Z)")
-_INDENTED: Final = re.compile(r"\r?\n[ \t]+\S+[ \t]*(?:\r?\n|\Z)")
-_TWO_ON_A_LINE: Final = re.compile(r"[ \t]*[\w.-]{2,40}[ \t]+(?=\S*(?:[\d#$%&*+@^~]|[!?]\S))\S{6,80}[ \t]*(?:\r?\n|\Z)")
 
 
 _SHELL_SETS: Final = re.compile(r"(?<![\w.-])[A-Z][A-Z0-9_]{2,48}(?:=|: {1,12})\Z")
@@ -95,16 +77,6 @@ _CONNECTION: Final = re.compile(
 """Of what a password in `host=… user=… password=…` follows."""
 
 
-class _Place(NamedTuple):
-    """Where the value of a name begins, and what leads to it."""
-
-    at: int
-    how: How
-    sign: str
-    is_told: bool
-    """That this is a value is plain: behind a flag, alone on the next line."""
-
-
 def named_spans(page: Page, names: Sequence[Name]) -> Iterator[Span]:
     done = 0  # names inside a value that was taken out need no look
     for name in names:
@@ -115,7 +87,7 @@ def named_spans(page: Page, names: Sequence[Name]) -> Iterator[Span]:
 
 
 def _values(text: str, name: Name) -> Iterator[Span]:
-    place = _place(text, name)
+    place = place_of(text, name)
     if place is None:
         yield from _beside(text, name)
         return
@@ -164,7 +136,7 @@ def _beside(text: str, name: Name) -> Iterator[Span]:
     if row := _VALUE_KEY.match(text, name.end):
         if name.strength == "code" and (digits := _DIGITS.match(text, row.end())):
             yield Span(digits.start("v"), digits.end("v"), "code")
-        yield from _one(text, row.end(), _without_digits(text, name), _Place(row.end(), "assign", "", is_told=False))
+        yield from _one(text, row.end(), _without_digits(text, name), Place(row.end(), "assign", "", is_told=False))
     elif (
         "<" in text[name.end : name.end + _TAG_NEAR]
         and (cell := _NEXT_CELL.match(text, name.end))
@@ -182,53 +154,7 @@ def _without_digits(text: str, name: Name) -> Strength:
     return "strong" if is_access_code(text[name.start : name.end]) else "weak"
 
 
-def _place(text: str, name: Name) -> _Place | None:
-    separator = _SEPARATOR.match(text, name.end)
-    if separator is None or not separator.lastgroup:
-        return None
-    how: How = separator.lastgroup  # type: ignore[assignment]  # the groups are named so
-    sign = separator[how]
-    if how == "element" and sign[-1] == ">" and not _is_element(text, name):
-        return None
-    before = text[max(0, name.start - 1) : name.start]
-    if before == ":" and "arn:" in text[max(0, name.start - 80) : name.start]:
-        return None
-    if (before in ("=", "$") and how != "assign") or (before == "$" and text[name.end : name.end + 2] in ('":', '"=')):
-        return None  # method=password ip=…, "Bearer $TOKEN" …
-    is_hash = text[name.end - 4 : name.end].lower() == "hash"
-    is_told = is_hash or before == "-"
-    if how in ("line", "space"):
-        if name.strength == "weak" and not is_told and how == "line":
-            return None
-        if (
-            text[name.end] in "\"'"
-            and before not in "\"'-/"
-            and how == "space"
-            and "." not in text[name.start : name.end]
-        ):
-            return None  # -H "Authorization: Bearer TOKEN" https://…
-        is_told |= separator.end() - name.end >= 2 and _COLUMN.match(text, name.end) is not None
-        is_told |= how == "space" and text[name.start : name.start + 2].lower() == "x-"  # a header
-        is_told |= before in ":/" and text[separator.end() : separator.end() + 1] in "\"'" and name.strength in STRONG
-        if name.strength in STRONG and before in ("", "\n", "\t", " ", "{"):
-            is_told |= bool(
-                _INDENTED.match(text, name.end)
-                if how == "line"
-                else _TWO_ON_A_LINE.match(text, text.rfind("\n", 0, name.start) + 1)
-            )
-    return _Place(separator.end(), how, sign, is_told)
-
-
-def _is_element(text: str, name: Name) -> bool:
-    """`<password>…</`, `<wsse:Password Type="…">…</`, `<property name="db.password">…</`"""
-    if text[name.end] in "\"'":
-        return _NAMES_IT.search(text, max(0, name.start - 80), name.start) is not None
-    if text[name.end] == ">":
-        return True
-    return name.strength in STRONG and text[name.start - 1 : name.start] in ("<", ":")
-
-
-def _code(text: str, name: Name, place: _Place) -> Span | None:
+def _code(text: str, name: Name, place: Place) -> Span | None:
     if place.how not in ("assign", "is", "space", "line", "element"):
         return None
     digits = _DIGITS.match(text, place.at)
@@ -237,7 +163,7 @@ def _code(text: str, name: Name, place: _Place) -> Span | None:
     return Span(digits.start("v"), digits.end("v"), "code")
 
 
-def _behind_its_type(text: str, at: int, name: Name, place: _Place) -> int:
+def _behind_its_type(text: str, at: int, name: Name, place: Place) -> int:
     """`token: str = "…"`, `password = SecretStr("…")`, `"DB_PASSWORD": {"value": "…"`."""
     if prefix := _PREFIXES.match(text, at):
         return prefix.end()
@@ -252,7 +178,7 @@ def _list(text: str, at: int, strength: Strength) -> Iterator[Span]:
     for _ in range(_MOST_ITEMS):
         if (key := _QUOTED.match(text, at)) and _IS_KEY.match(text, key.end()):
             return  # of the next entry
-        span = next(_one(text, at, strength, _Place(at, "assign", "", is_told=False)), None)
+        span = next(_one(text, at, strength, Place(at, "assign", "", is_told=False)), None)
         if span is not None:
             yield span
             at = span.end + (text[span.end : span.end + 1] in tuple("\"'`"))
@@ -266,7 +192,7 @@ def _list(text: str, at: int, strength: Strength) -> Iterator[Span]:
         at = following.end()
 
 
-def _one(text: str, at: int, strength: Strength, place: _Place) -> Iterator[Span]:
+def _one(text: str, at: int, strength: Strength, place: Place) -> Iterator[Span]:
     """The value that begins at `at`, if it is secret."""
     if quoted := _QUOTED.match(text, at):
         if quoted[1] == "`" and " " in quoted["v"] and _is_set(text, at):
@@ -304,7 +230,7 @@ def _phrase_end(text: str, at: int, strength: Strength, how: How) -> int | None:
     return at + len(whole) if is_letters or is_more else None
 
 
-def _bare_end(text: str, at: int, strength: Strength, place: _Place) -> int | None:
+def _bare_end(text: str, at: int, strength: Strength, place: Place) -> int | None:
     is_in_url = place.sign in ("%3D", "%3d", "%3A", "%3a") or (place.how == "assign" and _is_in_url(text, at))
     bare = (_URL_BARE if is_in_url else _BARE).match(text, at)
     if bare is None:
