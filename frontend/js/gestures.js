@@ -72,7 +72,8 @@ function answer({ dispatch }, { action, id = "" }) {
 function pressed(desk, event) {
   const { dispatch, now } = desk;
   const isInput = event.target === page.input();
-  if (event.key === "Enter" && isInput && !event.shiftKey && !event.isComposing) {
+  if (event.isComposing) return; // the key is the input method's: its Esc is no answer
+  if (event.key === "Enter" && isInput && !event.shiftKey) {
     event.preventDefault();
     desk.send();
   } else if (event.key === " " && mayTalk(desk.state(), event.target)) {

@@ -81,13 +81,25 @@ async def test_escape_says_no_and_the_model_reads_that_the_user_did(page: Parley
     await expect(page.replies).to_contain_text("Done.")
 
 
+async def test_escape_within_an_input_method_is_no_answer(page: ParleyPage, model: OpenAIServer) -> None:
+    await ask_for_the_time(page, model)
+    escape = "new KeyboardEvent('keydown', {key: 'Escape', isComposing: true, bubbles: true})"
+    await page.tab.get_by_label("If not allowed, reason").evaluate(f"field => field.dispatchEvent({escape})")
+    await page.button("Allow").click()
+    await page.idle()
+
+    assert "Tokyo" in last_result(model)
+
+
 async def test_edited_arguments_run_once_they_are_json(page: ParleyPage, model: OpenAIServer) -> None:
     await ask_for_the_time(page, model)
     await page.button("Edit…").click()
     editor = page.tab.get_by_label("Arguments of current_time, as JSON")
+    await expect(editor).to_be_focused()
     await editor.fill("{")
     await page.button("Allow as edited").click()
     await expect(page.tab.get_by_role("alert")).to_contain_text("not JSON yet")
+    await expect(editor).to_be_focused()
 
     await editor.fill('{"timezone": "Europe/Rome"}')
     await page.button("Allow as edited").click()

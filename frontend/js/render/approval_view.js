@@ -34,7 +34,7 @@ export function approvalView({ approvals, now }) {
       role: "alertdialog",
       tabindex: "-1",
       "aria-labelledby": "approval-title",
-      "aria-describedby": "approval-message",
+      "aria-describedby": "approval-message approval-limit",
       "data-approval": id,
       "aria-busy": String(isAnswered),
     },
@@ -47,6 +47,7 @@ export function approvalView({ approvals, now }) {
       h("span", { class: "approval-time", "aria-hidden": "true" }, timeLeft(approval, now)),
     ),
     h("p", { id: "approval-message" }, frame.message),
+    h("p", { id: "approval-limit", class: "visually-hidden" }, `Without an answer in ${duration(frame.timeout_ms)}: no.`),
     h("p", { class: "fine" }, factsOf(frame)),
     isEditing ? editor(approval) : h("pre", { class: "approval-arguments", tabindex: "0" }, pretty(frame.arguments)),
     problem && h("p", { id: "approval-problem", class: "problem", role: "alert" }, problem),
@@ -123,7 +124,11 @@ function factsOf({ origin, permission, turn_id }) {
 
 /** @param {Approval} approval @param {number} now */
 function timeLeft({ deadline, isAnswered }, now) {
-  if (isAnswered) return "";
-  const seconds = Math.max(0, Math.ceil((deadline - now) / 1000));
+  return isAnswered ? "" : duration(Math.max(0, deadline - now));
+}
+
+/** @param {number} ms */
+function duration(ms) {
+  const seconds = Math.ceil(ms / 1000);
   return seconds >= 60 ? `${Math.floor(seconds / 60)} min ${seconds % 60} s` : `${seconds} s`;
 }

@@ -7,6 +7,7 @@
 
 import { titleOf } from "../conversation.js";
 import { openConversation } from "../state.js";
+import { focusApproval, isFocusFree } from "./approval_focus.js";
 import { approvalView } from "./approval_view.js";
 import { composerView } from "./composer_view.js";
 import { conversationView } from "./conversation_view.js";
@@ -35,7 +36,7 @@ export function render(state) {
   shownId = state.openId;
   keepFocus(layersOf(state), () => draw(/** @type {Element} */ (document.getElementById("page")), pageView(state)));
   followEnd();
-  focusApproval();
+  focusApproval(input());
 }
 
 /** @param {State} state @returns {import("./layer_focus.js").Layers} */
@@ -151,24 +152,9 @@ export function focusInput() {
   input().focus();
 }
 
-/** @type {string | null} the request drawn last */
-let shownApproval = null;
-
-/** To a new request, unless the user is in the middle of a sentence: the screen reader says that it is there. */
-function focusApproval() {
-  const id = approvalId() || null;
-  const isNew = id !== null && id !== shownApproval;
-  shownApproval = id;
-  if (!isNew) return;
-  const field = input();
-  const isWriting = document.activeElement === field && field.value !== "";
-  if (!isWriting) document.getElementById("approval")?.focus();
-}
-
 /** Before the box goes away with the focus in it, or with the button that had it. */
 export function leaveApproval() {
-  const { activeElement, body } = document;
-  if (activeElement === body || document.getElementById("approval")?.contains(activeElement)) focusInput();
+  if (isFocusFree()) focusInput();
 }
 
 /** A picture, sound or film did not come: the link to it is too old, or the file is gone. @param {EventTarget | null} target */
