@@ -1,14 +1,13 @@
 /**
- * `GET /readyz` → the stages of a server that still loads its model.
+ * `GET /stages` → the stages of a server that still loads its model.
  *
  * @typedef {import("./state.js").Stage} Stage
  */
 
-/** @param {number} status @param {unknown} body @returns {Stage[] | null} null = nothing to wait for */
-export function loadingStages(status, body) {
-  if (status === 200) return null;
-  const { stages, draining } = /** @type {{stages?: unknown, draining?: unknown}} */ (body ?? {});
-  if (draining) return null; // it is going, not coming: its connections end by themselves
+/** @param {unknown} body null = not read @returns {Stage[] | null} null = nothing to wait for */
+export function loadingStages(body) {
+  const { ready, stages, draining } = /** @type {{[name: string]: unknown}} */ (body ?? {});
+  if (ready !== false || draining) return null; // one that drains is going, not coming: its connections end by themselves
   return Array.isArray(stages) ? stages.map(asStage) : [];
 }
 

@@ -20,9 +20,9 @@ export function polls(dispatch, state) {
   /** Until the server has loaded its model, or is gone. */
   async function readiness() {
     clearTimeout(readinessTimer);
-    const answer = await fetch("/readyz", { cache: "no-store" }).catch(() => null);
+    const answer = await fetch("/stages", { cache: "no-store" }).catch(() => null);
     if (!answer) return;
-    const stages = loadingStages(answer.status, await answer.json().catch(() => null));
+    const stages = loadingStages(answer.ok ? await answer.json().catch(() => null) : null);
     if (stages || state().loading) dispatch({ type: "loading", stages });
     clearTimeout(readinessTimer);
     if (stages) readinessTimer = setTimeout(readiness, READY_POLL_MS);

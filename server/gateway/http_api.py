@@ -42,13 +42,22 @@ class HttpApi:
     def add_routes(self, router: web.UrlDispatcher) -> None:
         router.add_get("/healthz", self._health)
         router.add_get("/readyz", self._ready)
+        router.add_get("/stages", self._show_stages)
         router.add_get("/metrics", self._show_metrics)
 
     async def _health(self, _request: web.Request) -> web.Response:
         return web.Response(text="ok\n", headers={"Cache-Control": "no-store"})
 
     async def _ready(self, request: web.Request) -> web.Response:
-        """Probes come from anywhere; why a stage is not ready is told to operators alone."""
+        """Probes come from anywhere."""
+        return self._stages(request, status=200 if self._readiness.is_ready else 503)
+
+    async def _show_stages(self, request: web.Request) -> web.Response:
+        """For pages: a browser writes an error into its console for every 503."""
+        return self._stages(request, status=200)
+
+    def _stages(self, request: web.Request, *, status: int) -> web.Response:
+        """Why a stage is not ready is told to operators alone."""
         readiness = self._readiness
         is_told = self._doorkeeper.visitor(request).is_operator
         body = {
@@ -58,9 +67,7 @@ class HttpApi:
                 {"name": s.name, "state": s.state, "detail": s.detail if is_told else None} for s in readiness.stages
             ],
         }
-        return web.json_response(
-            body, status=200 if readiness.is_ready else 503, headers={"Cache-Control": "no-store"}, dumps=json.dumps
-        )
+        return web.json_response(body, status=status, headers={"Cache-Control": "no-store"}, dumps=json.dumps)
 
     async def _show_metrics(self, request: web.Request) -> web.Response:
         if not self._doorkeeper.visitor(request).is_operator:

@@ -349,10 +349,11 @@ test("the connection is only spoken of when it is really gone", () => {
 test("loading shows the stage, and why it failed", () => {
   const stage = (name, state, detail = null) => ({ name, state, detail });
   const wanted = [stage("skills", "ready"), stage("model", "loading")];
-  assert.deepEqual(loadingStages(503, { stages: wanted, ready: false, draining: false }), wanted);
-  assert.deepEqual(loadingStages(503, null), []);
-  assert.equal(loadingStages(200, {}), null);
-  assert.equal(loadingStages(503, { stages: wanted, draining: true }), null);
+  assert.deepEqual(loadingStages({ stages: wanted, ready: false, draining: false }), wanted);
+  assert.deepEqual(loadingStages({ ready: false }), []);
+  assert.equal(loadingStages({ stages: wanted, ready: true, draining: false }), null);
+  assert.equal(loadingStages({ stages: wanted, ready: false, draining: true }), null);
+  for (const nothing of [null, "no", 0, {}, []]) assert.equal(loadingStages(nothing), null);
 
   const page = new Page();
   page.dispatch({ type: "loading", stages: wanted });

@@ -1,12 +1,13 @@
 """server/gateway/http_api.py"""
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
 from aiohttp import ClientSession
 
-from tests.support.parley import Parley
+from tests.support.parley import Parley, parley
 
 
 async def ready(http: ClientSession, url: str) -> Any:
@@ -44,6 +45,20 @@ async def test_readyz_tells_the_stages_and_healthz_and_metrics_answer(server: Pa
             assert "parley_connections 0.0" in await answer.text()
         async with http.get(f"{server.url}/metrics", headers={"X-Forwarded-For": "1.2.3.4"}) as answer:
             assert answer.status == 401
+
+
+async def test_pages_are_told_of_loading_by_a_200_and_probes_by_a_503(tmp_path: Path) -> None:
+    unnamed = {"llm": {"model": None}}  # an endpoint that is away cannot tell its model's name
+    async with (
+        parley(tmp_path, "http://127.0.0.1:9/v1", unnamed) as server,
+        ClientSession(server.url) as http,
+        http.get("/readyz") as probed,
+        http.get("/stages") as shown,
+    ):
+        assert (probed.status, shown.status) == (503, 200)
+        assert (await shown.json())["ready"] is False
+        assert [stage["name"] for stage in (await shown.json())["stages"]][:2] == ["skills", "model"]
+        assert shown.headers["Cache-Control"] == "no-store"
 
 
 async def test_every_answer_carries_the_security_headers(server: Parley) -> None:

@@ -192,14 +192,15 @@ async def test_none_knows_strangers_by_their_address_alone(tmp_path: Path, model
 
 
 async def test_operators_see_metrics_and_reasons_others_do_not(guarded: Door) -> None:
-    async def details(**headers: str) -> set[str | None]:
-        answer = await guarded.get("/readyz", **headers)
+    async def details(path: str = "/readyz", **headers: str) -> set[str | None]:
+        answer = await guarded.get(path, **headers)
         return {stage["detail"] for stage in answer.json["stages"]}
 
     assert (await guarded.get("/metrics", **bearer(OPS))).status == 200
     assert (await guarded.get("/metrics", **bearer(ANNA))).status == 403
     assert (await guarded.get("/metrics")).status == 401
     assert "scripted" in await details(**bearer(OPS))
+    assert await details("/stages", **bearer(ANNA)) == {None}
     for headers in ({}, bearer(ANNA), bearer("wrong"), {**bearer(OPS), "Host": "evil.example"}):
         assert await details(**headers) == {None}
 
