@@ -2,6 +2,8 @@
 
 import argparse
 import json
+import os
+import signal
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
@@ -17,14 +19,19 @@ from skills_engine.hooks_config import HookInfo, read_hooks
 from skills_engine.library import load_snapshot
 from skills_engine.skills_folder import list_skills
 
-OK, FAILED, USAGE = 0, 1, 2
+OK, FAILED, USAGE, PIPE_CLOSED = 0, 1, 2, 128 + signal.SIGPIPE
 
 
 def main(argv: Sequence[str]) -> int:
     arguments = _parser().parse_args(argv)
     run = cast("Callable[[argparse.Namespace], int]", arguments.run)
     try:
-        return run(arguments)
+        status = run(arguments)
+        sys.stdout.flush()
+        return status
+    except BrokenPipeError:  # whoever reads has read enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the flush at exit
+        return PIPE_CLOSED
     except OSError as error:  # a folder that is closed to us
         print(f"error: {error}", file=sys.stderr)
         return USAGE

@@ -24,9 +24,17 @@ class Call:
 
 
 @dataclass(frozen=True)
+class Silent:
+    """A hook that did not fire, and why: a clause for people."""
+
+    hook: HookInfo
+    why: str
+
+
+@dataclass(frozen=True)
 class Play:
     calls: tuple[Call, ...]
-    not_fired: tuple[HookInfo, ...]
+    not_fired: tuple[Silent, ...]
 
 
 class _Turn:
@@ -69,7 +77,8 @@ def play(
         if rounds:
             _loop(turn, rounds)
     fired = {id(line.hook) for call in turn.calls for line in call.lines}
-    return Play(tuple(turn.calls), tuple(hook for hook in hooks if id(hook) not in fired))
+    silent = (hook for hook in hooks if id(hook) not in fired)
+    return Play(tuple(turn.calls), tuple(Silent(hook, _why(hook, rounds, tools=tools)) for hook in silent))
 
 
 def _plan(turn: _Turn) -> None:
@@ -93,14 +102,28 @@ def _loop(turn: _Turn, rounds: Sequence[Sequence[str]]) -> None:
         turn.hooks.remove_prompt(prompt)
 
 
+def _why(hook: HookInfo, rounds: Sequence[Sequence[str]], *, tools: bool) -> str:
+    if not tools:
+        return "tools are off"
+    if not rounds:
+        return "the model needed no tools"
+    called = dict.fromkeys(tool for batch in rounds for tool in batch)
+    return f"it is for {', '.join(sorted(hook.tool_filter or ())) or 'no tool'}; the model called {', '.join(called)}"
+
+
 def render(result: Play) -> str:
     """For a terminal: injected messages are marked with + and say where they come from."""
     blocks = []
     for number, call in enumerate(result.calls, start=1):
         blocks.append("\n".join([f"call {number}: {call.title}", *map(_render_line, call.lines)]))
     if result.not_fired:
-        blocks.append("\n".join(f"not fired: {hook.skill}/{hook.name} ({hook.timing})" for hook in result.not_fired))
+        blocks.append("\n".join(map(_render_silent, result.not_fired)))
     return "\n\n".join(blocks)
+
+
+def _render_silent(silent: Silent) -> str:
+    hook = silent.hook
+    return f"not fired: {hook.skill}/{hook.name} ({hook.timing}): {silent.why}"
 
 
 def _render_line(line: Line) -> str:

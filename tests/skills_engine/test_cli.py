@@ -1,13 +1,14 @@
 """The command line of skill authors, as they run it."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from skills_engine.__main__ import main
+from skills_engine.__main__ import PIPE_CLOSED, main
 from skills_engine.authoring.schema import schema_text
 from tests.skills_engine.folders import entry, make_skill
 
@@ -32,6 +33,17 @@ def test_the_module_runs_and_its_exit_status_is_mains(tmp_path: Path) -> None:
     )
     assert none.returncode == 2
     assert f"argument PATH: no such folder: {tmp_path}/gone" in none.stderr
+
+
+@pytest.mark.parametrize("arguments", [("simulate", "skills"), ("lint", "skills"), ("schema",)])
+def test_a_reader_that_has_read_enough_is_no_error(arguments: tuple[str, ...]) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "wb") as closed:
+        command = [sys.executable, "-m", "skills_engine", *arguments]
+        ended = subprocess.run(command, cwd=PROJECT, stdout=closed, stderr=subprocess.PIPE, check=False, timeout=50)
+
+    assert (ended.returncode, ended.stderr) == (PIPE_CLOSED, b"")
 
 
 @pytest.mark.parametrize(

@@ -25,12 +25,16 @@ def read(result: Play) -> list[tuple[str, list[str]]]:
     ]
 
 
+def silent(result: Play) -> list[tuple[str, str]]:
+    return [(one.hook.timing, one.why) for one in result.not_fired]
+
+
 @pytest.mark.rule("L1-20")
 def test_a_turn_without_tools_is_one_call() -> None:
     result = play(HOOKS, text="Hi", tools=False, rounds=[["a"]])
 
     assert read(result) == [("the only call: tools are off", [SYSTEM, "Hi", "after_user_input"])]
-    assert [one.timing for one in result.not_fired] == list(TIMINGS[1:])
+    assert silent(result) == [(timing, "tools are off") for timing in TIMINGS[1:]]
 
 
 @pytest.mark.rule("L1-21")
@@ -43,7 +47,7 @@ def test_a_turn_that_needs_no_tools_ends_with_the_planning() -> None:
             [SYSTEM, "(the user's message)", "after_user_input", "before_planning", "(the planning prompt)"],
         )
     ]
-    assert [one.timing for one in result.not_fired] == list(TIMINGS[2:])
+    assert silent(result) == [(timing, "the model needed no tools") for timing in TIMINGS[2:]]
 
 
 @pytest.mark.rule("L1-22")
@@ -95,10 +99,18 @@ def test_roles_are_those_of_the_messages() -> None:
     assert [line.role for line in result.calls[2].lines] == ["system", "user", "user", "assistant", "tool", "system"]
 
 
-def test_a_filter_that_names_another_tool_does_not_fire() -> None:
-    hooks = [hook("after_tool_call", tools=frozenset({"a"})), hook("after_tool_call", tools=frozenset({"b"}))]
+@pytest.mark.parametrize(
+    ("wanted", "why"),
+    [
+        ({"d", "a"}, "it is for a, d; the model called b, c"),
+        (set[str](), "it is for no tool; the model called b, c"),
+    ],
+)
+def test_a_filter_that_names_another_tool_does_not_fire(wanted: set[str], why: str) -> None:
+    hooks = [hook("after_tool_call", tools=frozenset(wanted)), hook("after_tool_call", tools=frozenset({"b"}))]
 
-    assert play(hooks, rounds=[["b"]]).not_fired == (hooks[0],)
+    [only] = play(hooks, rounds=[["b", "c"], ["b"]]).not_fired
+    assert (only.hook, only.why) == (hooks[0], why)
 
 
 def test_a_play_can_be_read() -> None:
@@ -117,7 +129,7 @@ def test_a_play_can_be_read() -> None:
         '  + user      [tutor/before_planning, before_planning] "<before_planningä>"\n'
         "    system    (the planning prompt)\n"
         "\n"
-        "not fired: tutor/before_first_agent (before_first_agent)\n"
-        "not fired: tutor/after_tool_call (after_tool_call)"
+        "not fired: tutor/before_first_agent (before_first_agent): the model needed no tools\n"
+        "not fired: tutor/after_tool_call (after_tool_call): the model needed no tools"
     )
     assert render(play(hooks, rounds=[["a"]])).count("\n\ncall ") == 2
