@@ -214,7 +214,7 @@ class ProcessHook:
         try:
             life = await ProcessLife.begin(self._name, self._settings, self._environ, self._terms.limits, tap=tap)
         except (OSError, ValueError) as error:  # ValueError: a NUL in an argument
-            self._tally.note(f'start process hook "{self._name}": start process hook: {error}')
+            self._tally.note(f'start process hook "{self._name}": {error}')
             return 0.0
         life.on_odd_line = self._note_odd_line
         self._process = life

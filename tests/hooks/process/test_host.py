@@ -219,6 +219,6 @@ async def test_starting_and_ending_are_logged_in_a_line_each(caplog: pytest.LogC
         pass
 
     assert any(message.startswith('process hook "good" is up') for message in caplog.messages)
-    assert any(
-        message.startswith('process hook "bad" is down: start process hook "bad"') for message in caplog.messages
-    )
+    [down] = [message for message in caplog.messages if '"bad"' in message]
+    assert down.startswith('process hook "bad" is down: start process hook "bad": [Errno 2]')
+    assert down.count("start process hook") == 1

@@ -101,7 +101,7 @@ async def test_a_command_that_is_not_there_leaves_the_hook_down() -> None:
     async with on_stage(settings("", command=["/no/such/command"]), terms=ONE_LIFE) as stage:
         error = stage.hook.health().last_error
 
-    assert error.startswith('start process hook "x": start process hook: [Errno 2] No such file or directory')
+    assert error.startswith('start process hook "x": [Errno 2] No such file or directory')
 
 
 # spawn
