@@ -39,7 +39,7 @@ FLOORS = [
     },
     {"server.wire", "server.config_file", "server.storage"},
     {"server.config"},
-    {"server.choices", "server.errors", "server.garbage"},
+    {"server.choices", "server.errors", "server.garbage", "server.sentence_marks"},
     {"skills_engine"},
 ]
 

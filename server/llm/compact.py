@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from server.llm.types import Message
+from server.sentence_marks import CLOSERS, STOPS, TERMINALS
 
 _EXCHANGES = (
     ("What is the capital of Italy?", "The capital of Italy is Rome."),
@@ -36,7 +37,7 @@ MAX_QUOTED_CHARS = 400
 MAX_PAST_CHARS = 200
 
 _FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
-_END = re.compile(r"\n|[.!?。！？](?=\s)")
+_END = re.compile(rf"\n|[{re.escape(STOPS)}](?=\s)|[{TERMINALS}…][{re.escape(CLOSERS)}]*")
 _WRAPPED = re.compile(r"\[Instruction from the system[^\]\n]*\]\n(.*?)\n\[End of the instruction\]", re.DOTALL)
 
 

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from server.speech.sentences import TERMINALS
+from server.sentence_marks import CLAUSE_STOPS, SENTENCE_ENDS, WIDE_CLAUSE_STOPS
 
 _DANGLING: Final = frozenset(
     [
@@ -62,8 +62,7 @@ _DANGLING: Final = frozenset(
 _DANGLING_TAIL: Final = re.compile(
     r"(?:因为|但是|可是|然后|所以|如果|还有|以及|和|跟|或者|的话|けど|から|それで|でも|あの|えっと|、|，)$"
 )
-_END_MARKS: Final = ".?!" + TERMINALS
-_UNFINISHED_MARKS: Final = (",", ";", ":", "-", "–", "—", "...", "…", "、", "，", "،", "؛")
+_UNFINISHED_MARKS: Final = (*CLAUSE_STOPS, *WIDE_CLAUSE_STOPS, "-", "...", "…")
 
 
 def sounds_complete(text: str) -> bool | None:
@@ -73,7 +72,7 @@ def sounds_complete(text: str) -> bool | None:
         return None
     if text.endswith(_UNFINISHED_MARKS):
         return False
-    bare = text.rstrip(_END_MARKS).lower()
+    bare = text.rstrip(SENTENCE_ENDS).lower()
     if _DANGLING_TAIL.search(bare):
         return False
     words = bare.replace("’", "'").split()
@@ -81,4 +80,4 @@ def sounds_complete(text: str) -> bool | None:
     is_question = text.endswith(("?", "？", "؟"))
     if last in _DANGLING and not is_question:
         return False
-    return True if text[-1] in _END_MARKS else None
+    return True if text[-1] in SENTENCE_ENDS else None

@@ -8,20 +8,15 @@ punctuation itself decides.
 import re
 from typing import Final
 
+from server.sentence_marks import CLAUSE_STOPS, CLOSERS, SENTENCE_ENDS, TERMINALS, WIDE_CLAUSE_STOPS
+
 MAX_SENTENCE_CHARS: Final = 600
 """A longer run without a stop is cut, at white space if there is some in its second half."""
 
-TERMINALS: Final = (  # of living scripts, from Unicode's Sentence_Terminal; ． (U+FF0E) stands behind numbers of lists
-    "。！？｡﹖﹗‼‽⁇⁈⁉"
-    "।॥۔؟։"  # Devanagari and its relatives, Urdu, Arabic, Armenian
-    "܀܁܂߹።፧፨"  # Syriac, N'Ko, Ethiopic
-    "။។៕།༎᠃᠉"  # Burmese, Khmer, Tibetan, Mongolian
-    "᙮᥄᥅᪨᪩᪪᪫᭚᭛᭞᭟᰻᰼᱾᱿꓿꘎꘏꛳꛷꣎꣏꤯꧈꧉꩝꩞꩟꫰꫱꯫"
-)
 _DECISIVE: Final = TERMINALS + "…\n"  # end a sentence whatever follows
-_STOPS: Final = frozenset(_DECISIVE + ".!?")
+_STOPS: Final = frozenset(SENTENCE_ENDS + "\n")
 _SLICE_CHARS: Final = 4096  # of a delta at once: each cut copies what is left of it
-_CLOSERS: Final = frozenset("\"'”’)]}»«」』）】》*_`~")  # belong to the sentence that they close
+_CLOSERS: Final = frozenset(CLOSERS + "*_`~")
 _MAX_CLOSERS: Final = 16
 _FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})")
 _LINK: Final = re.compile(r"(?:https?://|www\.)\S*$", re.IGNORECASE)
@@ -35,8 +30,6 @@ _ABBREVIATIONS: Final = frozenset(
 )
 _BEFORE_NUMBERS: Final = frozenset("no nos p pp vol sec ch art eq max min".split())
 """Words as well: abbreviations only when a digit follows."""
-_CLAUSE_STOPS: Final = frozenset(",;:–—،؛՝፣፤፥")  # end a clause before white space
-_WIDE_CLAUSE_STOPS: Final = frozenset("，、；：､၊")  # whatever follows
 _MIN_CLAUSE_WORDS: Final = 4
 _MIN_WIDE_CLAUSE_CHARS: Final = 6
 
@@ -91,7 +84,7 @@ class SentenceSplitter:
         """Where the first sentence ends; None: more text is needed."""
         while self._at < len(self._text):
             character = self._text[self._at]
-            if self._wants_clause and (character in _CLAUSE_STOPS or character in _WIDE_CLAUSE_STOPS):
+            if self._wants_clause and (character in CLAUSE_STOPS or character in WIDE_CLAUSE_STOPS):
                 is_clause = self._is_clause(character)
                 if is_clause is None:
                     return None
@@ -114,7 +107,7 @@ class SentenceSplitter:
         before = self._text[: self._at]
         if self._fence is not None or self._fence_mark():
             return False
-        if stop in _WIDE_CLAUSE_STOPS:
+        if stop in WIDE_CLAUSE_STOPS:
             return sum(map(str.isalnum, before)) >= _MIN_WIDE_CLAUSE_CHARS
         if sum(any(map(str.isalnum, word)) for word in before.split()) < _MIN_CLAUSE_WORDS:
             return False

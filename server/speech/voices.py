@@ -8,6 +8,8 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from server.sentence_marks import CLAUSE_STOPS, STOPS, TERMINALS, WIDE_CLAUSE_STOPS
+
 MAX_PIECE_CHARS: Final = 160
 """Longer parts are cut at a clause: a cancelled synthesis stops there, and other sessions get their turn."""
 
@@ -44,7 +46,7 @@ _READERS: Final = {
     "armenian": ("hy",),
 }
 _ALIASES: Final = {"zh": "cmn", "no": "nb", "iw": "he", "in": "id", "tl": "fil"}
-_CLAUSE: Final = re.compile(r"(?<=[,;:，；：、。！？.!?])\s*")
+_CLAUSE: Final = re.compile(rf"(?<=[{re.escape(STOPS + CLAUSE_STOPS)}])\s+|(?<=[{TERMINALS}…{WIDE_CLAUSE_STOPS}])\s*")
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,6 +40,7 @@ def test_a_sentence_that_is_whole_may_end_soon(text: str) -> None:
         "我想去但是",
         "我想去，",
         "أريد أن أذهب،",
+        "እኔ፣",
         "行きたいけど",
         "Because.",
     ],

@@ -53,5 +53,22 @@ def test_long_texts_are_cut_and_nothing_is_lost(text: str) -> None:
     assert all(0 < len(piece) <= MAX_PIECE_CHARS for piece in cut)
 
 
-def test_a_long_text_is_cut_at_its_last_clause() -> None:
-    assert pieces("One clause of some forty characters length, " * 5)[0].endswith("length, ")
+@pytest.mark.parametrize(
+    ("clause", "end"),
+    [
+        ("One clause of some forty characters length, ", "length, "),
+        ("एक वाक्य जो लगभग चालीस अक्षरों का है और यहीं समाप्त होता है। ", "है। "),
+        ("ایک جملہ جو تقریباً چالیس حروف کا ہے اور یہیں ختم ہوتا ہے۔ ", "ہے۔ "),
+        ("جملة من نحو أربعين حرفا تنتهي بفاصلة هنا، ", "هنا، "),
+        ("这是一个大约有二十个字的句子，用来测试切分的位置。", "位置。"),
+        ("Մի նախադասություն մոտ քառասուն տառից։ ", "տառից։ "),
+    ],
+)
+def test_a_long_text_is_cut_at_its_last_clause_in_any_script(clause: str, end: str) -> None:
+    assert pieces(clause * 10)[0].endswith(end)
+
+
+def test_no_number_or_name_is_cut_at_its_mark() -> None:
+    text = "The value is " + "3.14159 or 1,000.50 at 10:30 on example.org and " * 8
+
+    assert all(piece.endswith(" ") for piece in pieces(text))

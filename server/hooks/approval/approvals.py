@@ -6,6 +6,7 @@ from collections import OrderedDict
 from typing import Any, Final, Literal, Protocol
 
 from server.hooks.types import Answer, Permission, Question
+from server.sentence_marks import SENTENCE_ENDS
 from server.speech.speakable import SpokenText
 
 MAX_REASON_CHARS: Final = 500
@@ -130,4 +131,4 @@ def _speakable(message: str) -> str:
     line = line if spoken is None else spoken
     if len(line) > _MAX_SAID_CHARS:
         line = line[:_MAX_SAID_CHARS].rpartition(" ")[0] or line[:_MAX_SAID_CHARS]
-    return line if not line or line[-1] in ".?!。？！…" else f"{line}."
+    return line if not line or line[-1] in SENTENCE_ENDS else f"{line}."

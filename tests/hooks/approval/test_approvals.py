@@ -118,4 +118,6 @@ def test_a_question_is_shown_whole_and_said_short() -> None:
     assert shown_text(question(), "de") == "Darf ich read_file benutzen?"
     assert said_text(question(message), "en", by_voice=True) == "Delete notes.txt for good. Say yes or no."
     assert len(said_text(question("a word " * 500), "en", by_voice=True)) < 240
+    for asked in ("क्या मैं फ़ाइल हटाऊँ।", "هل أحذف الملف؟", "ጥያቄ፧", "Ջնջե՞լ։", "Maybe…", "可以吗？"):
+        assert said_text(question(asked), "en", by_voice=True) == f"{asked} Say yes or no."
     assert said_text(question("https://example.org/x"), "en", by_voice=True).startswith("May I use")
