@@ -2,25 +2,52 @@
 
 import ast
 from collections import Counter
+from itertools import islice
 from typing import Final
 
+from server.hooks.policy.danger.code.tree import nodes_of
+
 _MAX_CHARS: Final = 10_000
+_MAX_ADDED: Final = 50_000
+"""Nodes, by all lists that come in the place of their names."""
 
 
 class Folded(ast.NodeTransformer):
-    """Names that are assigned once, sums and joins of what is known become what they stand for."""
+    """Names that are assigned once, sums and joins of what is known become what they stand for.
+
+    No list comes into itself, nor lists of lists without end: then the name stays.
+    """
 
     def __init__(self, tree: ast.AST) -> None:
         self._known: dict[str, ast.expr] = {}
-        for node in ast.walk(tree):
+        self._open: set[int] = set()  # the lists that are being visited
+        self._left = _MAX_ADDED
+        nodes = nodes_of(tree)
+        for node in nodes:
             match node:
                 case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant(value=str()) | ast.List() as value):
                     self._known[name] = value
-        stored = Counter(n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+        stored = Counter(node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
         self._known = {name: value for name, value in self._known.items() if stored[name] == 1}
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
-        return self._known.get(node.id, node) if isinstance(node.ctx, ast.Load) else node
+        known = self._known.get(node.id) if isinstance(node.ctx, ast.Load) else None
+        if known is None or (isinstance(known, ast.List) and not self._takes(known)):
+            return node
+        return known
+
+    def visit_List(self, node: ast.List) -> ast.AST:
+        self._open.add(id(node))
+        self.generic_visit(node)
+        self._open.discard(id(node))
+        return node
+
+    def _takes(self, items: ast.List) -> bool:
+        if self._left <= 0:
+            return False
+        nodes = list(islice(ast.walk(items), self._left))
+        self._left -= len(nodes)
+        return self._left > 0 and self._open.isdisjoint(map(id, nodes))
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
         self.generic_visit(node)
