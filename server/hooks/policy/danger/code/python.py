@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from server.hooks.policy.danger.code import python_names as names
@@ -10,6 +10,7 @@ from server.hooks.policy.danger.code.folding import Folded
 from server.hooks.policy.danger.code.other import MAX_CODE_CHARS, judge_code
 from server.hooks.policy.danger.code.runner import Runner
 from server.hooks.policy.danger.code.services import by_service
+from server.hooks.policy.danger.code.tree import nodes_of
 from server.hooks.policy.danger.paths import is_protected
 from server.hooks.policy.danger.requests import judge_request
 from server.hooks.policy.danger.sql import judge_sql, looks_like_sql
@@ -41,8 +42,7 @@ def judge_python(code: str, runner: Runner) -> str | None:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return judge_code(code, runner)
     try:
-        folded = Folded(tree).visit(tree)
-        return _Program(folded, runner).judge() or _overwrites_its_source(folded) or by_service(code)
+        return _Program(Folded(tree).visit(tree), runner).judge() or by_service(code)
     except RecursionError:
         return "code nested too deep to be looked at"
 
@@ -50,14 +50,15 @@ def judge_python(code: str, runner: Runner) -> str | None:
 class _Program:
     def __init__(self, tree: ast.AST, runner: Runner) -> None:
         self._runner = runner
-        self._nodes = list(ast.walk(tree))
+        self._nodes = nodes_of(tree)
         self._calls = [node for node in self._nodes if isinstance(node, ast.Call)]
         opened = [call for call in self._calls if _opens(call)]
         self._is_in_memory = opened != [] and all(map(_is_in_memory, opened))  # gone when the program ends
         self._loops = any(isinstance(node, (ast.For, ast.While, ast.AsyncFor)) for node in self._nodes)
         self._names: dict[str, str] = {}  # what a name stands for, if it was imported or is another name of a call
         for node in self._nodes:
-            self._names.update(self._named_by(node))
+            if isinstance(node, (ast.Import, ast.ImportFrom, ast.Assign)):
+                self._names.update(self._named_by(node))
 
     def judge(self) -> str | None:
         for call in self._calls:
@@ -67,7 +68,7 @@ class _Program:
         reasons = (
             names.CALLS.get(self._dotted(node)) for node in passed if isinstance(node, (ast.Name, ast.Attribute))
         )
-        return next((reason for reason in reasons if reason), None)
+        return next((reason for reason in reasons if reason), None) or _overwrites_its_source(self._calls)
 
     def _named_by(self, node: ast.AST) -> Iterator[tuple[str, str]]:
         match node:
@@ -172,7 +173,7 @@ class _Program:
         return self._runner.line(text)
 
     def _decodes(self, node: ast.AST) -> bool:
-        calls = (n for n in ast.walk(node) if isinstance(n, ast.Call))
+        calls = (n for n in nodes_of(node) if isinstance(n, ast.Call))
         return any(self._dotted(call.func) in names.DECODERS for call in calls)
 
     def _hidden(self, dotted: str, call: ast.Call) -> str | None:
@@ -230,16 +231,16 @@ def _is_in_memory(call: ast.Call) -> bool:
     return any(isinstance(node, ast.Constant) and node.value == ":memory:" for node in call.args)
 
 
-def _overwrites_its_source(tree: ast.AST) -> str | None:
+def _overwrites_its_source(calls: Iterable[ast.Call]) -> str | None:
     """`read_csv("a.csv")`, and `to_csv("a.csv")`: what was left out is gone."""
     read: set[str] = set()
     written: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
-            path = _text(node.args[0])
-            if path is not None and node.func.attr.startswith(("read_", "load", "open")):
+    for call in calls:
+        if isinstance(call.func, ast.Attribute) and call.args:
+            path = _text(call.args[0])
+            if path is not None and call.func.attr.startswith(("read_", "load", "open")):
                 read.add(path)
-            elif path is not None and node.func.attr.startswith(("to_", "save", "write_")):
+            elif path is not None and call.func.attr.startswith(("to_", "save", "write_")):
                 written.add(path)
     return "overwrites what it has read" if read & written else None
 
