@@ -25,7 +25,8 @@ _EMOJI: Final = re.compile(
     "[\U0001f000-\U0001faff\u2600-\u27bf\u2190-\u21ff\u2b00-\u2bff\u2300-\u23ff\ufe0f\u200d\u20e3\U000e0020-\U000e007f]+"
 )
 _SPACE: Final = re.compile(r"[ \t]+")
-_CONTROLS: Final = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # with colours of a terminal
+CONTROLS: Final = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+"""Control characters but for tabs and line ends, and what sets a terminal's colours."""
 _CODE_OR_TAG: Final = re.compile(
     r"(`+[^`\n]+`+)"
     r"|</?(?:(a|b|big|code|del|em|font|i|ins|kbd|mark|s|small|span|strong|sub|sup|u|emphasis|prosody|say-as)"  # in words
@@ -45,7 +46,7 @@ class SpokenText:
 
     def of(self, text: str) -> str | None:
         """What is said for this slice: None = just as it stands, "" = nothing."""
-        spoken = _SPACE.sub(" ", " ".join(self._lines(_CONTROLS.sub(" ", text)))).strip()
+        spoken = _SPACE.sub(" ", " ".join(self._lines(CONTROLS.sub(" ", text)))).strip()
         if not any(character.isalnum() for character in spoken):
             return ""
         return None if spoken == text.strip() else spoken

@@ -14,6 +14,7 @@ from server.config import SpeechProvider
 from server.errors import SpeechUnavailable
 from server.openai_client import Refused, Unreachable
 from server.speech.audio import SPEECH_RATE
+from server.speech.speakable import CONTROLS
 from server.speech.speech_endpoint import EndpointEngine, SpeechEndpoint, speech_endpoint
 from server.speech.worker import Worker, command_of
 from server.wire.frames import SpeechPart
@@ -139,7 +140,7 @@ class OpenAIRecognizer(EndpointEngine):
                     if event.type == "transcript.text.delta":
                         text += event.delta
                         if on_partial is not None:
-                            on_partial(text)
+                            on_partial(CONTROLS.sub(" ", text))
                     elif event.type == "transcript.text.done":
                         text = event.text
         except openai.APIStatusError as error:
@@ -163,8 +164,8 @@ def recognizer_of(
 
 
 def normalized(text: str) -> str:
-    """Words as they are written today, on one line; "" for what names a noise only."""
-    text = _SOUNDS.sub(" ", text)
+    """Words as they are written today, on one line, no control characters among them; "" for what names a noise only."""
+    text = _SOUNDS.sub(" ", CONTROLS.sub(" ", text))
     text = _OLD_SPELLING.sub(r"\1\2", text)
     text = " ".join(text.split())
     return text if any(character.isalnum() for character in text) else ""

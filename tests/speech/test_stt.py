@@ -34,6 +34,8 @@ def recognizer(server: SpeechServer, *, timeout_s: float = 10) -> OpenAIRecogniz
         (" . ", ""),
         ("你好。", "你好。"),
         ("a [small] thing", "a [small] thing"),
+        ("a\x00b\x07 \x1b[31mred\x1b[0m\x9b\x85 end\x7f", "a b red end"),
+        ("\x00\x1b[2J", ""),
     ],
 )
 def test_words_are_written_as_today_and_noises_are_none(heard: str, text: str) -> None:
