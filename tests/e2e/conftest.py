@@ -19,6 +19,7 @@ from playwright.async_api import Browser, BrowserContext, async_playwright, expe
 from tests.e2e.parley_page import LIMIT_S, ParleyPage
 from tests.support.openai_server import OpenAIServer
 from tests.support.server_process import ServerProcess, endpoint
+from tests.support.speech_server import SpeechServer, speech_server
 
 UNUSED = (
     "WebUIOmniboxPopup",  # with these two each window has a renderer more, which costs more than our page
@@ -47,6 +48,8 @@ FLAGS = (
 # What a lost connection and a loading server make Chromium say is no fault of the page.
 EXPECTED_ERRORS = re.compile(r"Failed to load resource|WebSocket connection to|net::ERR_")
 
+SPOKEN_RATE = 24_000
+LONG_REPLY = tuple(f"This is sentence number {number} of a story. " for number in range(1, 9))
 LIMIT_MS = 1000 * LIMIT_S
 expect.set_options(timeout=LIMIT_MS)
 
@@ -121,6 +124,28 @@ async def server(
         settings={"skills": {"dir": str(skills)}},
     )
     async with process:
+        yield process
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def speech() -> AsyncIterator[SpeechServer]:
+    """Engines that understand one question, and say one second of silence for each sentence."""
+    async with speech_server(text="What time is it?", pieces=[bytes(2 * SPOKEN_RATE)]) as speech:
+        yield speech
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def talking_server(
+    tmp_path_factory: pytest.TempPathFactory, lasting_model: OpenAIServer, speech: SpeechServer
+) -> AsyncIterator[ServerProcess]:
+    """With these engines; it plans nothing."""
+    engine = {"provider": "openai", "base_url": speech.base_url, "api_key": "scripted", "model": "scripted"}
+    environ = {
+        **endpoint(lasting_model.url),
+        **{f"PARLEY_SPEECH__{kind}__{key.upper()}": value for kind in ("STT", "TTS") for key, value in engine.items()},
+    }
+    folder = tmp_path_factory.mktemp("talking")
+    async with ServerProcess(folder, environ=environ, settings={"agent": {"planning": False}}) as process:
         yield process
 
 

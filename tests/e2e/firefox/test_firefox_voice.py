@@ -2,7 +2,7 @@
 
 import io
 import wave
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from typing import Final
 
 import numpy as np
@@ -10,42 +10,23 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import expect
 
-from tests.e2e.conftest import LIMIT_MS
+from tests.e2e.conftest import LIMIT_MS, LONG_REPLY
 from tests.e2e.firefox.conftest import FirefoxPage
 from tests.support.openai_script import text
 from tests.support.openai_server import OpenAIServer
-from tests.support.server_process import ServerProcess, endpoint
-from tests.support.speech_server import SpeechServer, speech_server
+from tests.support.server_process import ServerProcess
+from tests.support.speech_server import SpeechServer
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
 
-SPOKEN_RATE: Final = 24_000
-SENTENCE: Final = bytes(2 * SPOKEN_RATE)
-"""One second; what it says is nobody's business here."""
 TONE_HZ: Final = 1000
 SAID_BYTES: Final = 16_000
 """Of the microphone, at least 0.16 s at any rate a browser has."""
-LONG_REPLY: Final = tuple(f"This is sentence number {number} of a story. " for number in range(1, 9))
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def speech() -> AsyncIterator[SpeechServer]:
-    async with speech_server(text="What time is it?", pieces=[SENTENCE]) as speech:
-        yield speech
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def server(
-    tmp_path_factory: pytest.TempPathFactory, lasting_model: OpenAIServer, speech: SpeechServer
-) -> AsyncIterator[ServerProcess]:
-    engine = {"provider": "openai", "base_url": speech.base_url, "api_key": "scripted", "model": "scripted"}
-    environ = {
-        **endpoint(lasting_model.url),
-        **{f"PARLEY_SPEECH__{kind}__{key.upper()}": value for kind in ("STT", "TTS") for key, value in engine.items()},
-    }
-    folder = tmp_path_factory.mktemp("talking")
-    async with ServerProcess(folder, environ=environ, settings={"agent": {"planning": False}}) as process:
-        yield process
+@pytest.fixture(scope="module")
+def server(talking_server: ServerProcess) -> ServerProcess:
+    return talking_server
 
 
 @pytest_asyncio.fixture(loop_scope="session")

@@ -2,47 +2,29 @@
 
 import io
 import wave
-from collections.abc import AsyncIterator
 from typing import Final
 
 import numpy as np
 import pytest
 import pytest_asyncio
 
+from tests.e2e.conftest import LONG_REPLY
 from tests.e2e.webkit.conftest import MICROPHONE, OpenBrowser
 from tests.e2e.webkit.driver import ENTER, ESCAPE, WebDriver
 from tests.support.openai_script import Gate, text
 from tests.support.openai_server import OpenAIServer
-from tests.support.server_process import ServerProcess, endpoint
-from tests.support.speech_server import SpeechServer, speech_server
+from tests.support.server_process import ServerProcess
+from tests.support.speech_server import SpeechServer
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
 
-SENTENCE: Final = bytes(2 * 24_000)
-"""One second; what it says is nobody's business here."""
-LONG_REPLY: Final = tuple(f"This is sentence number {number} of a story. " for number in range(1, 9))
 STAGE: Final = "//label[contains(., 'Before a tool runs: who decides')]//select"
 IDLE: Final = "document.querySelector('button[aria-label=Send]')?.checkVisibility()"
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def speech() -> AsyncIterator[SpeechServer]:
-    async with speech_server(text="What time is it?", pieces=[SENTENCE]) as speech:
-        yield speech
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def server(
-    tmp_path_factory: pytest.TempPathFactory, lasting_model: OpenAIServer, speech: SpeechServer
-) -> AsyncIterator[ServerProcess]:
-    engine = {"provider": "openai", "base_url": speech.base_url, "api_key": "scripted", "model": "scripted"}
-    environ = {
-        **endpoint(lasting_model.url),
-        **{f"PARLEY_SPEECH__{kind}__{key.upper()}": value for kind in ("STT", "TTS") for key, value in engine.items()},
-    }
-    folder = tmp_path_factory.mktemp("webkit")
-    async with ServerProcess(folder, environ=environ, settings={"agent": {"planning": False}}) as process:
-        yield process
+@pytest.fixture(scope="module")
+def server(talking_server: ServerProcess) -> ServerProcess:
+    return talking_server
 
 
 @pytest_asyncio.fixture(loop_scope="session")
@@ -96,7 +78,7 @@ async def test_the_tool_policy_is_changed_and_stored(page: WebDriver, server: Se
     await page.go(f"{server.url}/policy.html#/policy")
     await page.click(f"{STAGE}/option[normalize-space()='Off']")
     await page.click(button("Save"))
-    await page.until("[...document.querySelectorAll('button:disabled')].some((b) => b.textContent.trim() === 'Save')")
+    await page.until("document.querySelector('#save[aria-disabled=true]')?.textContent === 'Save'")
 
     await page.reload()
     assert await page.value(STAGE) == "off"
