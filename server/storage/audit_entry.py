@@ -79,6 +79,21 @@ class AuditRecord(Struct, frozen=True, kw_only=True):
 
 def body_of(entry: AuditEntry) -> str:
     """The entry as canonical JSON: what is kept, hashed and searched. Never fails: what cannot be written is named."""
+    return _short_body(entry) or _cut_body(entry)
+
+
+def _short_body(entry: AuditEntry) -> str:
+    """Empty: it is too long to stay whole, or something in it is empty or cannot be written."""
+    if entry.arguments == {}:
+        return ""
+    try:
+        data = msgspec.json.encode(entry, enc_hook=_kind, order="sorted")
+    except (TypeError, ValueError, RecursionError):
+        return ""
+    return data.decode() if len(data) <= MAX_TEXT else ""
+
+
+def _cut_body(entry: AuditEntry) -> str:
     tree: dict[str, Any] = {"phase": entry.phase, "ts_us": entry.ts_us}
     for name in _TEXTS:
         if text := getattr(entry, name):
