@@ -151,11 +151,15 @@ _HASHED: Final = frozenset(
 )
 _PLACES: Final = frozenset("next page previous prev continuation sync cursor pagination resume delta skip".split())
 _NOT_BEFORE_KEY: Final = frozenset(
-    "public pub cache primary foreign partition sort row map object registry translation i18n hot short host page group "
+    "recv public pub cache primary foreign partition sort row map object registry translation i18n hot short host page group "
     "join lookup index dictionary dict json yaml hash range message event idempotency idempotence dedupe dedup "
     "metric label any arrow enter escape shift ctrl control alt caps tab function home end delete backspace sort composite "
     "candidate unique natural surrogate bucket etag lock mutex redis topic kafka config setting settings feature flag color".split()
 )
+_PROGRAMS: Final = frozenset(
+    "vipw getpw gpasswd chgpasswd chpasswd smbpasswd htpasswd ldappasswd kpasswd yppasswd".split()
+)
+"""What keeps passwords, named after them."""
 _ABOUT: Final = frozenset(
     "no has have is allow allows use uses without show hide need needs forgot forgotten change verify".split()
 )
@@ -178,6 +182,8 @@ def strength_of(name: str) -> Strength | None:
     if words[-1].isdigit() and len(words) > 1:
         words = words[:-1]
     last = words[-1]
+    if last in _PROGRAMS:
+        return None
     if last == "key" and "wireless" in words:
         return "password"
     if len(words) in (2, 3) and words[0] in _KEY_HEADS and words[-1] in _KEY_OF:

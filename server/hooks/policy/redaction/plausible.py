@@ -19,7 +19,7 @@ _PLACEHOLDER: Final = re.compile(
     r"env[:.(]|env\.|file:|file/|secrets?\.[A-Za-z_]|secretKeyRef|valueFrom|ssm:|awssm|gcpsm|azkv|akv|kms:|"
     r"projects/[^/]+/secrets|@Microsoft\.KeyVault|AQICAH|cmd:|keychain:|pass:[A-Z_$]|"
     r"@[\w./~-]+\.\w{2,5}\Z|\[[a-z _-]{3,24}\]\Z|\[[^\W\d_]{4,16}\]\Z|age1[a-z0-9]{50}|\?[^\W\d_]+\Z|\[(?:REDACTED|redacted|FILTERED|filtered|MASKED|masked|HIDDEN|hidden|removed|secret)|\(redacted|\(hidden"
-    r"|\d{1,5}/(?:tcp|udp|sctp|dccp)\Z|RW[Q-T][A-Za-z0-9+/]{53}\Z"  # ports, public keys of minisign
+    r"|#[0-9a-fA-F]{6}(?:[0-9a-fA-F]{2})?\Z|\d{1,5}/(?:tcp|udp|sctp|dccp)\Z|RW[Q-T][A-Za-z0-9+/]{53}\Z"  # colours, ports, public keys of minisign
     r"|(?:return|continue|break|raise|throw|yield|finally)\Z|(?:[Ll]ist|[Dd]ict|set|[Tt]uple|frozenset|type|Optional|Union|Sequence|Iterable|Mapping|Final|ClassVar)\[\w"
     r"|process\.env|os\.environ|os\.getenv|getenv|ENV\[|System\.|Deno\.env|import\.meta|std::env",
 )
@@ -54,6 +54,7 @@ _BASE32: Final = re.compile(r"[A-Z2-7]{16,}\Z")
 _UUID: Final = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\Z")
 
 
+_ADDRESSES: Final = ("http://", "https://")
 _LONG_PART: Final = re.compile(r"(?<!\w)(?=[A-Za-z]*\d)[A-Za-z0-9]{24}")
 _DIGIT: Final = re.compile(r"\d")
 
@@ -84,6 +85,8 @@ def is_path(value: str) -> bool:
 def is_plausible(value: str, *, is_quoted: bool) -> bool:
     """For a strong name: whether a person or a program may have chosen this as a secret."""
     if len(value) < 4 or is_placeholder(value) or is_path(value) or _VERSION.match(value) or _DATE.match(value):
+        return False
+    if value.startswith(_ADDRESSES):
         return False
     if not is_quoted and _CODE.match(value):
         return False
@@ -122,7 +125,7 @@ _IN_NAMES: Final = frozenset(
     "confirm repeat hash reset change get set type default require required with from the and not none your example case sensitive".split()
 )
 SAID_OF_PASSWORDS: Final = frozenset(
-    "required optional string number secret hidden masked redacted encrypted hashed plaintext invalid incorrect missing wrong "
+    "required option options flag optional string number secret hidden masked redacted encrypted hashed plaintext invalid incorrect missing wrong "
     "correct strong medium changed updated expired expires disabled enabled unknown default prompt generate generated random "
     "inherit include password passwort passwords passwd username loginname example placeholder changeme stored salted bcrypt argon "
     "argonid scrypt pbkdf protected needed mandatory erforderlich pflichtfeld notwendig obligatoire requis obligatorio requerido "
@@ -196,10 +199,10 @@ def is_random(value: str, *, at_least: int = 16) -> bool:
         return False
     if _CODE.match(value) and not _LONG_PART.search(value):
         return False
-    if is_grouped:
+    if is_grouped and digits:
         return True
     if digits == 0 or digits == len(value):
-        return digits == 0 and _changes(value) >= 8
+        return digits == 0 and _changes(value) >= 8 and is_jumbled(value)
     if _UUID.match(value) or _BASE32.match(value):
         return True
     longest = max((len(part) for part in re.split(r"[-_.:/+=~%]", value)), default=0)

@@ -53,6 +53,8 @@ _QUOTED: Final = re.compile(
     r"\\{0,3}([\"'`\u201c\u201e\u2018\u00ab\u300c\u300e])(?P<v>(?:(?!\\{0,3}\1)[^\r\n\u201d\u300d\u300f\u00bb]){0,2048})\\{0,3}[\"'`\u201d\u201c\u2019\u00bb\u300d\u300f]"
 )
 _BARE: Final = re.compile(r"[^\s\"'`,;<>{}|\\&\u3002\uff0c\uff1b)]{1,1024}+(?:[,;&|{}<>\\)][^\s\"'`<>]{0,256})?")
+_MARKUP: Final = re.compile(r"</|(?<=[A-Za-z.])<(?=[A-Za-z])")
+"""Where a tag begins, or the argument of a type."""
 _URL_BARE: Final = re.compile(r"(?:(?!%26)[^\s\"'`,;<>&#)]){1,1024}")
 _TO_THE_END: Final = re.compile(r"[^\r\n\"']{1,120}")
 _COMMAND: Final = re.compile(r"[;&|`]|\$\(")
@@ -239,7 +241,7 @@ def _bare_end(text: str, at: int, strength: Strength, place: Place) -> int | Non
         return None  # a list
     if strength not in STRONG and len(bare[0]) < LEAST_WEAK:
         return None
-    value = bare[0].split("<")[0] if place.how in ("space", "is") else bare[0]
+    value = bare[0].split("<")[0] if place.how in ("space", "is") else _MARKUP.split(bare[0], maxsplit=1)[0]
     if _is_set(text, at) and (more := _RUNS_ON.search(value)) and _IN_A_SHELL.match(text, at + more.end()):
         value = value[: more.start()]  # NAME=value;command
         if not value:

@@ -103,6 +103,7 @@ _GROUPED: Final = re.compile(
 )
 _UUID: Final = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\Z")
 _LEAST: Final = 3
+_NUMBERED: Final = re.compile(r"[A-Za-z]{3,}\d{1,3}")
 _PUBLIC: Final = re.compile(r"certificate|fingerprint|checksum|sha\d|md5|\bhash", re.IGNORECASE)
 _NO_LIST: Final = re.compile(
     r"error|status|exit|zip|postal|country|fehler|rabatt|promo|discount|gutschein|product|artikel|produkt|isin|hs |color|farb|barcode|qr",
@@ -149,17 +150,14 @@ def _runs(text: str, at: int) -> Iterator[list[Span]]:
     if (
         len(run) >= _LEAST
         and sum(any(c.isdigit() for c in item) for item in items) * 2 > len(run)
-        and not _are_names(items)
+        and not are_names(items)
     ):
         yield run
 
 
-def _are_names(items: list[str]) -> bool:
-    """Bits, as `011001`; types and things of one name, as `uint16`, `uint32`."""
-    if all(set(item) <= set("01") for item in items):
-        return True
-    head = items[0].rstrip("0123456789")
-    return len(head) >= 3 and head.isalpha() and all(re.fullmatch(rf"{head}\d{{1,3}}", item) for item in items)
+def are_names(items: list[str]) -> bool:
+    """Bits, as `011001`; types and things that are numbered, as `uint16`, `float32`."""
+    return all(set(item) <= set("01") for item in items) or all(map(_NUMBERED.fullmatch, items))
 
 
 def _shape(value: str) -> str:

@@ -29,7 +29,7 @@ _UNIT: Final = re.compile(
     r"円|元|位|年|月|日|分|р|руб|cifre|cifras|chiffres|lines?|zeilen|rows?|items?|bytes?|files?|times|tokens?|requests?|users?|points?|punkte|was|were|returned|means|layers|errors?)(?![^\W\d]))",
     re.IGNORECASE,
 )
-_BEHIND: Final = re.compile(r"\w|[(\[]|[*•]|[.,:/-]\d|[@/\\=]|\.\w|, ?(?:19|20)\d\d\b")
+_BEHIND: Final = re.compile(r"\w|\]?[(\[]|[*•]|[.,:/-]\d|[@/\\=]|\.\w|, ?(?:19|20)\d\d\b")
 _BEFORE: Final = re.compile(
     r"(?:[\w.@/\\+§=$€£-]|\d[,:.]|\b(?:rfc|pep|iso|ieee|din|noqa:|http|port|line|page|zeile|seite|utf|pos|u|0x) ?|(?:nr|no|n°|№|tel|ref|art)\.? ?|[#] |\b(?:closes|fix(?:es|ed|ing)|lp|bug|bug id|issue|other than|equal to):? ?#?| [<>%]=? )\Z",
     re.IGNORECASE,
@@ -45,7 +45,7 @@ _TECHNICAL: Final = re.compile(
 _ASIDE: Final = re.compile(r"#\d+\Z|[A-Z]{3,4}\d{1,3}\Z")
 """An issue, an abbreviation; in parentheses."""
 _YEAR: Final = re.compile(r"(?:19|20)\d\d\Z")
-_DATE: Final = re.compile(r"(?:\d{1,2}[.-]\d{1,2}[.-]\d{2,4}|(?:19|20)\d\d-(?:19|20)\d\d)\Z")
+_DATE: Final = re.compile(r"(?:\d{1,2}[.-]\d{1,2}[.-]\d{2,4}|(?:19|20)\d\d[ -](?:19|20)\d\d)\Z")
 _ISO_DATE: Final = re.compile(r"(?:19|20)\d\d-[01]\d-[0-3]\d\Z")
 
 

@@ -45,9 +45,10 @@ _PASSES_BEFORE: Final = re.compile(
     re.IGNORECASE,
 )
 _PASSES_AFTER: Final = re.compile(
-    r" (?:to|down|on|by|through|over|along|up|around|a|an|the|any|all|no|it|them|this|these|implements)\b"
+    r" :?[`:]| (?:to|down|on|by|through|over|along|up|around|a|an|the|any|all|no|it|them|this|these|implements)\b"
     r"| (?:[\w./*&()-]{1,60}|[\"'`][^\"'`\n]{1,60}[\"'`]) (?:to|as|into|through|down|instead|along|directly)\b"
 )
+_A_PASS: Final = re.compile(r"\b(?:first|second|third|single|next|last|final|each|one|every) \Z", re.IGNORECASE)
 _PASS_AND_COMMENT: Final = re.compile(r" {1,2}(?:#|//) ")
 """Around `pass` where it is a verb, a statement of Python or a step of a compiler."""
 _SIZED: Final = re.compile(r"\[\w{0,16}\]\s?[:=]")
@@ -98,7 +99,7 @@ def _names(page: Page) -> Iterator[Name]:
 
 def _is_verb(text: str, start: int, end: int) -> bool:
     """Of `pass`."""
-    if _PASS_AND_COMMENT.match(text, end):
+    if _PASS_AND_COMMENT.match(text, end) or _A_PASS.search(text, max(0, start - 12), start):
         return True
     return (
         text[end : end + 1] == " "

@@ -80,5 +80,5 @@ def _is_element(text: str, name: Name) -> bool:
     if text[name.end] in "\"'":
         return _NAMES_IT.search(text, max(0, name.start - 80), name.start) is not None
     if text[name.end] == ">":
-        return True
+        return text[name.start : name.end] != "code"  # HTML
     return name.strength in STRONG and text[name.start - 1 : name.start] in ("<", ":")

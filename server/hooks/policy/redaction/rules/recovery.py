@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from server.hooks.policy.redaction.page import Page
+from server.hooks.policy.redaction.plausible import has_digit
+from server.hooks.policy.redaction.rules.code_lists import are_names
 from server.hooks.policy.redaction.spans import Span
 
 _RECOVERY: Final = re.compile(
@@ -49,8 +51,9 @@ def recovery_code_spans(page: Page) -> Iterator[Span]:
             if at >= done and (heading := _RECOVERY.match(page.text, at)):
                 items = list(_items(page.text, heading.end()))
                 done = items[-1].end if items else heading.end()
-                with_digits = sum(any(c.isdigit() for c in page.text[item.start : item.end]) for item in items)
-                if len(items) >= 2 and with_digits * 2 >= len(items):
+                codes = [page.text[item.start : item.end] for item in items]
+                with_digits = sum(map(has_digit, codes))
+                if len(items) >= 2 and with_digits * 2 >= len(items) and not are_names(codes):
                     yield from items
 
 

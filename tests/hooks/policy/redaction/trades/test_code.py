@@ -107,6 +107,17 @@ HARMLESS: list[Any] = [
     "hmac.new(key, msg, 'sha256')",
     "WiFi.begin(ssid, password)",
     "connect(host, port, 'utf8mb4')",
+    "the <code>Http2ServerRequest</code> of this session",
+    "export type ColonToken = Token<SyntaxKind.ColonToken>;",
+    "Token: '#f8f8f2',",
+    "'GKGameSession', 'GKGameSessionSharingViewController'",
+    "# First pass: determine maximum length",
+    "pass `vm.constants.DONT_CONTEXTIFY2` as the second",
+    "gpg --recv-keys 5BE8A3F6C8A5C01D106C0AD820B1A390B168D356",
+    "a ``--password`` option which prompts for a password",
+    "License: RRA-KEEP-THIS-NOTICE",
+    "ID Token:\n  - http://openid.net/specs/openid-connect-core-1_0.html#IDToken",
+    "vipw: edit-the-password-file2",
     "getConnection(url, user, password)",
 ]
 

@@ -29,6 +29,8 @@ SECRET = [
     ("The alarm beeps. Press 882013 then the tick", "882013"),
 ]
 HARMLESS = [
+    "safe codes (Antoine du Hamel) [#36026](https://example.org/1)",
+    "all source code Copyright 1990 1991 by them",
     "  1285  9.0.0641  missing part of the new option code\n  1777  9.0.0642  breakindent",
     "decode gzip (to avoid linking crc code)\n     18-19: 0 (reserved)",
     "the minimum <code>MTU</code> is 1280 octets, <code>x</code> P1938R3",
