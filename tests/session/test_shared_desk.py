@@ -86,11 +86,37 @@ class Replica:
 
     async def stop(self) -> None:
         self.running.cancel()
-        await asyncio.wait([self.running])
+        await asyncio.gather(self.running, return_exceptions=True)  # one test closes its database under it
+
+    async def lapse(self) -> None:
+        """As after every replica's lease, without the waiting."""
+        over = sa.update(askers).values(until_us=1)
+        await self.database.write(lambda connection: connection.execute(over))
 
     async def rows(self) -> int:
         count = sa.select(sa.func.count()).select_from(questions)
         return int(await self.database.read(lambda connection: connection.execute(count).scalar_one()))
+
+
+@dataclass
+class Meeting:
+    """One user's clients: `asker`, whose turn runs at the replica here, and `other` there."""
+
+    here: Replica
+    there: Replica
+    asker: Reader
+    other: Reader
+
+    async def ask(self, **what: Any) -> tuple[OpenQuestion, OpenQuestion]:
+        """The asker's next question: as it stands here, and as the other is shown it."""
+        opened = self.here.ask(self.asker, **what)
+        return opened, await self.other.is_shown(len(self.other.shown) + 1)
+
+    def answer_here(self, opened: OpenQuestion, answer: Answer) -> None:
+        self.here.desk.settle(opened, answer, client=self.asker)
+
+    def answer_there(self, seen: OpenQuestion, answer: Answer) -> None:
+        self.there.desk.settle(seen, answer, client=self.other)
 
 
 @asynccontextmanager
@@ -111,6 +137,12 @@ async def here_and_there(tmp_path: Path) -> AsyncIterator[tuple[Replica, Replica
         yield here, there
 
 
+@pytest.fixture
+def met(here_and_there: tuple[Replica, Replica]) -> Meeting:
+    here, there = here_and_there
+    return Meeting(here, there, asker=here.client(), other=there.client())
+
+
 def wish(opened: OpenQuestion, remember: Remember) -> None:
     """As a client does with its yes."""
     opened.remember = remember
@@ -124,125 +156,99 @@ async def tell_all(here: Replica, there: Replica) -> None:
     await reader.is_shown()
 
 
-async def test_a_client_at_another_replica_is_shown_the_question_and_its_answer_counts(
-    here_and_there: tuple[Replica, Replica],
-) -> None:
-    here, there = here_and_there
-    asker, other = here.client(), there.client()
-    opened = here.ask(asker, arguments={"key": "***", "n": 1}, real={"key": "secret", "n": 1}, permission="WRITE")
+async def test_a_client_at_another_replica_is_shown_the_question_and_its_answer_counts(met: Meeting) -> None:
+    opened, seen = await met.ask(arguments={"key": "***", "n": 1}, real={"key": "secret", "n": 1}, permission="WRITE")
 
-    seen = await other.is_shown()
     assert (seen.id, seen.question.tool, seen.message) == (opened.id, "read_file", "May I?")
     assert (seen.question.arguments, seen.question.permission) == ({"key": "***", "n": 1}, "WRITE")
     assert 290 < seen.until_s - asyncio.get_running_loop().time() <= 300
-    assert there.desk.find("ann", opened.id) is seen
+    assert met.there.desk.find("ann", opened.id) is seen
     seen.remember = "always"
-    there.desk.settle(seen, Answer(approved=True, by="user", arguments={"key": "***", "n": 2}), client=other)
+    met.answer_there(seen, Answer(approved=True, by="user", arguments={"key": "***", "n": 2}))
 
     answer = await asyncio.wait_for(opened.answered, LIMIT_S)
     assert answer == Answer(approved=True, by="other_client", arguments={"key": "secret", "n": 2})
     assert opened.remember == "always"
-    assert await other.is_told_the_end() == (opened.id, True, "user")
-    assert asker.closed == [(opened.id, True, "other_client")]
+    assert await met.other.is_told_the_end() == (opened.id, True, "user")
+    assert met.asker.closed == [(opened.id, True, "other_client")]
 
 
-async def test_an_edit_elsewhere_that_would_run_a_redaction_is_a_no_that_says_why(
-    here_and_there: tuple[Replica, Replica],
-) -> None:
-    here, there = here_and_there
-    asker, other = here.client(), there.client()
-    opened = here.ask(asker, arguments={"command": "login [REDACTED]"}, real={"command": "login s3cret"})
-    seen = await other.is_shown()
+async def test_an_edit_elsewhere_that_would_run_a_redaction_is_a_no_that_says_why(met: Meeting) -> None:
+    opened, seen = await met.ask(arguments={"command": "login [REDACTED]"}, real={"command": "login s3cret"})
 
     wish(seen, "always")
     edited = {"command": "login [REDACTED] [REDACTED]"}
-    there.desk.settle(seen, Answer(approved=True, by="user", arguments=edited), client=other)
+    met.answer_there(seen, Answer(approved=True, by="user", arguments=edited))
 
     answer = await asyncio.wait_for(opened.answered, LIMIT_S)
     assert (answer.approved, answer.by, answer.arguments, opened.remember) == (False, "other_client", None, "no")
     assert answer.reason is not None
     assert answer.reason.startswith("[REDACTED] stands for a secret")
-    assert await other.is_told_the_end() == (opened.id, False, "user")
+    assert await met.other.is_told_the_end() == (opened.id, False, "user")
 
 
-async def test_the_askers_own_answer_closes_it_everywhere(here_and_there: tuple[Replica, Replica]) -> None:
-    here, there = here_and_there
-    asker, other, third = here.client(), there.client(), there.client()
-    opened = here.ask(asker)
-    await other.is_shown()
+async def test_the_askers_own_answer_closes_it_everywhere(met: Meeting) -> None:
+    third = met.there.client()
+    opened, _ = await met.ask()
 
     wish(opened, "conversation")
-    here.desk.settle(opened, YES, client=asker)
+    met.answer_here(opened, YES)
 
-    for reader in (other, third):
+    for reader in (met.other, third):
         assert await reader.is_told_the_end() == (opened.id, True, "other_client")
-    assert asker.closed == [(opened.id, True, "user")]
+    assert met.asker.closed == [(opened.id, True, "user")]
     assert opened.remember == "conversation"
 
 
-async def test_of_two_answers_at_once_one_counts_everywhere(here_and_there: tuple[Replica, Replica]) -> None:
-    here, there = here_and_there
-    asker, other = here.client(), there.client()
+async def test_of_two_answers_at_once_one_counts_everywhere(met: Meeting) -> None:
     for number in range(1, 11):
-        opened = here.ask(asker)
-        there.desk.settle(await other.is_shown(number), YES, client=other)
-        here.desk.settle(opened, NO, client=asker)
+        opened, seen = await met.ask()
+        met.answer_there(seen, YES)
+        met.answer_here(opened, NO)
 
         answer = await asyncio.wait_for(opened.answered, LIMIT_S)
-        (_, is_yes_there, by_there), (_, is_yes_here, by_here) = await other.is_told_the_end(number), asker.closed[-1]
+        _, is_yes_there, by_there = await met.other.is_told_the_end(number)
+        _, is_yes_here, by_here = met.asker.closed[-1]
         assert is_yes_there == is_yes_here == answer.approved
         assert (by_there, by_here) == (("user", "other_client") if answer.approved else ("other_client", "user"))
-    assert len(asker.closed) == len(other.closed) == 10
+    assert len(met.asker.closed) == len(met.other.closed) == 10
 
 
-async def test_an_answer_that_was_first_elsewhere_counts_before_one_given_here(
-    here_and_there: tuple[Replica, Replica],
-) -> None:
-    here, there = here_and_there
-    asker, other = here.client(), there.client()
-    opened = here.ask(asker)
-    await other.is_shown()
+async def test_an_answer_that_was_first_elsewhere_counts_before_one_given_here(met: Meeting) -> None:
+    opened, _ = await met.ask()
     first = to_text(Answered(approved=False, reason="not today", arguments=None, remember="no"))
-    await QuestionTable(there.database).answer(opened.id, first, by="elsewhere")
+    await QuestionTable(met.there.database).answer(opened.id, first, by="elsewhere")
 
     wish(opened, "always")
-    here.desk.settle(opened, YES, client=asker)
-    late = here.desk.find("ann", opened.id)
+    met.answer_here(opened, YES)
+    late = met.here.desk.find("ann", opened.id)
 
     assert late is None, "an answer is being judged: later ones come too late"
     answer = await asyncio.wait_for(opened.answered, LIMIT_S)
     assert answer == Answer(approved=False, by="other_client", reason="not today")
     assert opened.remember == "no"
-    assert asker.closed == [(opened.id, False, "other_client")]
+    assert met.asker.closed == [(opened.id, False, "other_client")]
 
 
-async def test_an_answer_that_came_too_late_leaves_nothing_to_be_remembered(
-    here_and_there: tuple[Replica, Replica],
-) -> None:
-    here, there = here_and_there
-    asker, other = here.client(), there.client()
-    opened = here.ask(asker)
-    await other.is_shown()
+async def test_an_answer_that_came_too_late_leaves_nothing_to_be_remembered(met: Meeting) -> None:
+    opened, _ = await met.ask()
 
     wish(opened, "always")
-    here.desk.settle(opened, YES, client=asker)
-    here.desk.settle(opened, Answer(approved=False, by="cancelled"))
+    met.answer_here(opened, YES)
+    met.here.desk.settle(opened, Answer(approved=False, by="cancelled"))
 
     assert (opened.answered.result().by, opened.remember) == ("cancelled", "no")
-    assert await other.is_told_the_end() == (opened.id, False, "cancelled")
-    assert asker.closed == [(opened.id, False, "cancelled")]
+    assert await met.other.is_told_the_end() == (opened.id, False, "cancelled")
+    assert met.asker.closed == [(opened.id, False, "cancelled")]
 
 
-async def test_silence_and_a_lost_asker_close_it_everywhere(here_and_there: tuple[Replica, Replica]) -> None:
-    here, there = here_and_there
-    asker, other = here.client(), there.client()
+async def test_silence_and_a_lost_asker_close_it_everywhere(met: Meeting) -> None:
     ends: tuple[AnsweredBy, ...] = ("timeout", "disconnect", "cancelled")
     for number, by in enumerate(ends, 1):
-        opened = here.ask(asker)
-        await other.is_shown(number)
-        here.desk.settle(opened, Answer(approved=False, by=by))
-        assert await other.is_told_the_end(number) == (opened.id, False, by)
-        assert there.desk.find("ann", opened.id) is None
+        opened, _ = await met.ask()
+        met.here.desk.settle(opened, Answer(approved=False, by=by))
+        assert await met.other.is_told_the_end(number) == (opened.id, False, by)
+        assert met.there.desk.find("ann", opened.id) is None
 
 
 async def test_a_client_that_connects_while_it_is_open_is_shown_it(here_and_there: tuple[Replica, Replica]) -> None:
@@ -256,16 +262,13 @@ async def test_a_client_that_connects_while_it_is_open_is_shown_it(here_and_ther
     assert (await late.is_shown()).id == opened.id
 
 
-async def test_a_spoken_no_counts_at_once(here_and_there: tuple[Replica, Replica]) -> None:
-    here, there = here_and_there
-    asker, other = here.client(), there.client()
-    opened = here.ask(asker)
-    await other.is_shown()
+async def test_a_spoken_no_counts_at_once(met: Meeting) -> None:
+    opened, _ = await met.ask()
 
-    here.desk.settle(opened, Answer(approved=False, by="voice"), client=asker)
+    met.answer_here(opened, Answer(approved=False, by="voice"))
 
-    assert asker.closed == [(opened.id, False, "voice")]
-    assert await other.is_told_the_end() == (opened.id, False, "other_client")
+    assert met.asker.closed == [(opened.id, False, "voice")]
+    assert await met.other.is_told_the_end() == (opened.id, False, "other_client")
 
 
 async def test_nobody_else_is_shown_it(here_and_there: tuple[Replica, Replica]) -> None:
@@ -292,113 +295,81 @@ async def test_whoever_has_not_logged_in_is_asked_here_alone(
     assert await here.rows() == 1  # of `tell_all`
 
 
-async def test_a_process_that_dies_leaves_no_question_behind(here_and_there: tuple[Replica, Replica]) -> None:
-    here, there = here_and_there
-    other = there.client()
-    opened = here.ask(here.client())
-    await other.is_shown()
+async def test_a_process_that_dies_leaves_no_question_behind(met: Meeting) -> None:
+    opened, _ = await met.ask()
 
-    over = sa.update(askers).values(until_us=1)  # as after its lease, without the waiting
-    await there.database.write(lambda connection: connection.execute(over))
+    await met.there.lapse()
 
-    assert await other.is_told_the_end() == (opened.id, False, "disconnect")
-    await tell_all(there, here)
-    assert await there.rows() == 1  # of `tell_all`
+    assert await met.other.is_told_the_end() == (opened.id, False, "disconnect")
+    await tell_all(met.there, met.here)
+    assert await met.there.rows() == 1  # of `tell_all`
 
 
-async def test_an_answer_to_a_dead_process_is_told_as_none(here_and_there: tuple[Replica, Replica]) -> None:
-    here, there = here_and_there
-    other = there.client()
-    opened = here.ask(here.client())
-    seen = await other.is_shown()
-    over = sa.update(askers).values(until_us=1)
-    await there.database.write(lambda connection: connection.execute(over))
+async def test_an_answer_to_a_dead_process_is_told_as_none(met: Meeting) -> None:
+    opened, seen = await met.ask()
+    await met.there.lapse()
 
-    there.desk.settle(seen, YES, client=other)
+    met.answer_there(seen, YES)
 
-    assert await other.is_told_the_end() == (opened.id, False, "disconnect")
+    assert await met.other.is_told_the_end() == (opened.id, False, "disconnect")
 
 
-async def test_a_process_that_stops_takes_its_questions_back(here_and_there: tuple[Replica, Replica]) -> None:
-    here, there = here_and_there
-    other = there.client()
-    opened = here.ask(here.client())
-    await other.is_shown()
+async def test_a_process_that_stops_takes_its_questions_back(met: Meeting) -> None:
+    opened, _ = await met.ask()
 
-    await here.stop()
+    await met.here.stop()
 
-    assert await other.is_told_the_end() == (opened.id, False, "disconnect")
-    assert await there.rows() == 0
+    assert await met.other.is_told_the_end() == (opened.id, False, "disconnect")
+    assert await met.there.rows() == 0
 
 
-async def test_after_its_lease_has_lapsed_a_process_asks_under_another_name(
-    here_and_there: tuple[Replica, Replica],
-) -> None:
-    here, there = here_and_there
-    asker, other = here.client(), there.client()
-    first = here.ask(asker)
-    await other.is_shown()
-    over = sa.update(askers).values(until_us=1)
-    await there.database.write(lambda connection: connection.execute(over))
+async def test_after_its_lease_has_lapsed_a_process_asks_under_another_name(met: Meeting) -> None:
+    first, _ = await met.ask()
+    await met.there.lapse()
 
-    second = here.ask(asker)
-    await other.is_shown(2)
-    here.desk.settle(first, YES, client=asker)
+    second, seen = await met.ask()
+    met.answer_here(first, YES)
 
     assert (await asyncio.wait_for(first.answered, LIMIT_S)).approved
-    there.desk.settle(other.shown[-1], YES, client=other)
+    met.answer_there(seen, YES)
     assert (await asyncio.wait_for(second.answered, LIMIT_S)).by == "other_client"
 
 
-async def test_while_the_database_is_away_the_answer_given_here_counts(
-    here_and_there: tuple[Replica, Replica],
-) -> None:
-    here, there = here_and_there
-    asker, other = here.client(), there.client()
-    opened = here.ask(asker)
-    await other.is_shown()
-    await here.database.aclose()  # its threads take nothing more
+async def test_while_the_database_is_away_the_answer_given_here_counts(met: Meeting) -> None:
+    opened, _ = await met.ask()
+    await met.here.database.aclose()  # its threads take nothing more
 
-    here.desk.settle(opened, YES, client=asker)
-    here.desk.settle(opened, NO, client=asker)
+    met.answer_here(opened, YES)
+    met.answer_here(opened, NO)
 
     assert await asyncio.wait_for(opened.answered, LIMIT_S) == YES
-    assert asker.closed == [(opened.id, True, "user")]
+    assert met.asker.closed == [(opened.id, True, "user")]
 
 
-async def test_what_is_too_large_is_asked_here_alone(here_and_there: tuple[Replica, Replica]) -> None:
-    here, there = here_and_there
-    asker, other = here.client(), there.client()
-    large = here.ask(asker, arguments={"text": "x" * MAX_BODY_CHARS})
-    small = here.ask(asker)
+async def test_what_is_too_large_is_asked_here_alone(met: Meeting) -> None:
+    large = met.here.ask(met.asker, arguments={"text": "x" * MAX_BODY_CHARS})
+    small = met.here.ask(met.asker)
 
-    assert (await other.is_shown()).id == small.id
-    here.desk.settle(large, YES, client=asker)
+    assert (await met.other.is_shown()).id == small.id
+    met.answer_here(large, YES)
     assert large.answered.result() == YES
-    assert len(other.shown) == 1
+    assert len(met.other.shown) == 1
 
 
-async def test_what_is_answered_before_it_could_be_told_is_never_told(
-    here_and_there: tuple[Replica, Replica],
-) -> None:
-    here, there = here_and_there
-    asker, other = here.client(), there.client()
-    quick = here.ask(asker)
-    here.desk.settle(quick, YES, client=asker)
-    slow = here.ask(asker)
+async def test_what_is_answered_before_it_could_be_told_is_never_told(met: Meeting) -> None:
+    quick = met.here.ask(met.asker)
+    met.answer_here(quick, YES)
+    slow = met.here.ask(met.asker)
 
     assert quick.answered.result() == YES
-    assert (await other.is_shown()).id == slow.id
-    assert len(other.shown) == 1
+    assert (await met.other.is_shown()).id == slow.id
+    assert len(met.other.shown) == 1
 
 
-async def test_its_end_leaves_nothing_of_what_was_shown(here_and_there: tuple[Replica, Replica]) -> None:
-    here, there = here_and_there
-    asker, other = here.client(), there.client()
-    opened = here.ask(asker, arguments={"to": "somebody-in-particular"})
-    await other.is_shown()
-    here.desk.settle(opened, YES, client=asker)
-    await other.is_told_the_end()
+async def test_its_end_leaves_nothing_of_what_was_shown(met: Meeting) -> None:
+    opened, _ = await met.ask(arguments={"to": "somebody-in-particular"})
+    met.answer_here(opened, YES)
+    await met.other.is_told_the_end()
 
-    row = await here.database.read(lambda connection: connection.execute(sa.select(questions)).one())
+    row = await met.here.database.read(lambda connection: connection.execute(sa.select(questions)).one())
     assert "somebody-in-particular" not in str(tuple(row))
