@@ -6,7 +6,7 @@ Its stream is parsed here, which costs a quarter of what the openai package take
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +31,8 @@ if TYPE_CHECKING:  # loaded with the first call
 logger = logging.getLogger(__name__)
 
 _TAIL_TIMEOUT_S = 0.1  # for the end of the body behind `[DONE]`, so that the connection can be kept
+_USAGE_TIMEOUT_S = 2.0  # for what may follow a finish_reason
+_EVENTS_AT_ONCE = 16  # of a stream, before others run: each may be 0.1 ms of work for those who read it
 _MAX_CONNECTIONS = 1000
 _OWN_FIELDS = frozenset(("model", "messages", "tools", "tool_choice", "stream", "stream_options"))
 
@@ -107,20 +109,22 @@ class OpenAICompatible:
             stack.callback(self._responses.discard, response)
             reader = self._reader_of(response)
             pieces = await stack.enter_async_context(aclosing(pieces_of(response)))
-            while not reader.is_done:
-                data = await self._read(pieces, deadline, has_begun=reply.has_begun)
-                if data is None:
-                    break
-                for event in self._events(reader.feed(data), reply):
-                    yield event
+            while not reader.is_done and (data := await self._read(pieces, deadline, reply)) is not None:
+                for number, piece in enumerate(self._split(reader, data), 1):
+                    for event in self._events(piece, reply):
+                        yield event
+                    if number % _EVENTS_AT_ONCE == 0:
+                        await asyncio.sleep(0)  # a quick model's whole reply may come at once
                 if reply.has_begun:
                     deadline = loop.time() + self._endpoint.idle_timeout_s
-            for event in self._events(reader.finish(), reply):
+                if reply.is_finished:
+                    deadline = min(deadline, loop.time() + _USAGE_TIMEOUT_S)
+            for piece in reader.finish():
+                for event in self._events(piece, reply):
+                    yield event
+            for event in self._end(reader, reply):
                 yield event
-            end = self._end(reader, reply)
-            await _skip_tail(pieces)
-            for event in end:
-                yield event
+            await _skip_tail(pieces)  # last: the reply is whole without it
 
     async def complete(self, prompt: str, extra: dict[str, Any]) -> str:
         """The text that goes on from the prompt, whole: the older `/completions`. Raises ProviderError."""
@@ -174,32 +178,39 @@ class OpenAICompatible:
         except Unreachable as error:
             raise self._unreachable(error) from error
 
-    async def _read(self, pieces: AsyncGenerator[bytes, None], deadline: float, *, has_begun: bool) -> bytes | None:
-        """The next bytes, None at the end; waits no longer than the deadline."""
+    async def _read(self, pieces: AsyncGenerator[bytes, None], deadline: float, reply: ReplyReader) -> bytes | None:
+        """The next bytes, None at the end; waits no longer than the deadline. A reply that is finished cannot break off."""
         try:
             async with asyncio.timeout_at(deadline):
                 return await anext(pieces, None)
         except TimeoutError as error:
-            if not has_begun:
+            if reply.is_finished:
+                return None
+            if not reply.has_begun:
                 raise self._no_first_token() from error
             raise ProviderTimeout(
                 f"{self._endpoint.host} stopped in mid-reply: nothing for {self._endpoint.idle_timeout_s:g} s "
                 "(llm.idle_timeout_s)"
             ) from error
         except Unreachable as error:
+            if reply.is_finished:
+                return None
             raise self._cut_off() from error
 
-    def _events(self, data: Iterable[bytes], reply: ReplyReader) -> list[ModelEvent]:
-        events: list[ModelEvent] = []
+    def _split(self, reader: Reader, data: bytes) -> list[bytes]:
         try:
-            for piece in data:
-                chunk = parse_chunk(piece)
-                if (error := reply.error_of(chunk)) is not None:
-                    raise error_event(self._endpoint.where(self._discovery.known_model), error)
-                events += reply.feed(chunk)
+            return list(reader.feed(data))
         except StreamError as error:
-            raise ProviderProtocol(f"{self._endpoint.host} sent {error}") from error
-        return events
+            raise self._no_stream(error) from error
+
+    def _events(self, piece: bytes, reply: ReplyReader) -> list[ModelEvent]:
+        try:
+            chunk = parse_chunk(piece)
+            if (error := reply.error_of(chunk)) is not None:
+                raise error_event(self._endpoint.where(self._discovery.known_model), error)
+            return reply.feed(chunk)
+        except StreamError as error:
+            raise self._no_stream(error) from error
 
     def _end(self, reader: Reader, reply: ReplyReader) -> list[ModelEvent]:
         if not reader.is_done and not reply.is_finished:
@@ -209,7 +220,7 @@ class OpenAICompatible:
         try:
             return reply.finish()
         except StreamError as error:
-            raise ProviderProtocol(f"{self._endpoint.host} sent {error}") from error
+            raise self._no_stream(error) from error
 
     def _reader_of(self, response: "httpx2.Response") -> Reader:
         kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -246,6 +257,9 @@ class OpenAICompatible:
         return ProviderUnreachable(
             f"no answer from {self._endpoint.host}: is it running, and is llm.base_url right? ({str(error)[:200]})"
         )
+
+    def _no_stream(self, error: StreamError) -> ProviderProtocol:
+        return ProviderProtocol(f"{self._endpoint.host} sent {error}")
 
     def _cut_off(self) -> ProviderUnreachable:
         return ProviderUnreachable(f"{self._endpoint.host} broke the connection off in mid-reply")

@@ -188,6 +188,49 @@ async def test_the_manners_of_servers_change_nothing(
     assert isinstance(events[-1], Finished)
 
 
+@pytest.mark.parametrize("after", [pytest.param(Cut(), id="broken off"), pytest.param(Gate(), id="left open")])
+async def test_what_follows_a_finish_reason_does_not_fail_the_reply(server: OpenAIServer, after: Cut | Gate) -> None:
+    model = client_of(server, idle_timeout_s=0.1)
+    server.queue(Stream(steps=[Text("Noon."), Finish("stop"), after], done=False))
+
+    assert await ask(model) == [TextDelta("Noon."), Finished("stop")]
+    await model.aclose()
+
+
+async def test_a_reply_ends_before_the_body_that_carries_it(server: OpenAIServer, model: OpenAICompatible) -> None:
+    tail = Gate()
+    server.queue(Stream(steps=[Text("Noon."), Finish("stop"), Raw(b"data: [DONE]\n\n"), tail], done=False))
+
+    async with aclosing(model.stream(ASK)) as events:
+        found = [await anext(events), await anext(events)]
+
+        assert found[-1] == Finished("stop")
+        assert not server.requests[0].ended.is_set()
+
+
+async def test_a_reply_that_comes_at_once_lets_others_run(server: OpenAIServer, model: OpenAICompatible) -> None:
+    deltas = b"".join(b'data: {"choices":[{"delta":{"content":"%d "}}]}\n\n' % number for number in range(400))
+    server.queue(Stream(steps=[Raw(deltas), Finish("stop")]))
+    others = 0
+
+    async def be_another() -> None:
+        nonlocal others
+        while True:
+            await asyncio.sleep(0)
+            others += 1
+
+    another = asyncio.create_task(be_another())
+    most = 0
+    async with aclosing(model.stream(ASK)) as events:
+        before, run = -1, 0
+        async for _ in events:
+            run = run + 1 if others == before else 1
+            before, most = others, max(most, run)
+    another.cancel()
+
+    assert most <= 32
+
+
 async def test_an_endpoint_that_ignores_stream_is_understood(server: OpenAIServer, model: OpenAICompatible) -> None:
     whole = {"choices": [{"message": {"role": "assistant", "content": "Hi"}, "finish_reason": "stop"}]}
     server.queue(HttpError(status=200, body=whole))
