@@ -160,10 +160,10 @@ class ModelCalls:
                 elapsed_ms = (self._clock_s() - started_s) * 1000
                 if first_token_ms is None and isinstance(event, (TextDelta, ToolCall)):  # reasoning is no token
                     first_token_ms = elapsed_ms
-                yield event
                 if isinstance(event, Finished):
                     for chunk in self._tracer.after_call(event, first_token_ms=first_token_ms, total_ms=elapsed_ms):
                         yield chunk
+                yield event
 
     async def _fit(self, request: ModelRequest, given: Fitted | None = None) -> Fitted:
         """`given`: in place of the conversation, what a hook made of it. Whether it fits, the caller has to look."""

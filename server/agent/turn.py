@@ -22,7 +22,7 @@ from server.agent.telling import Telling
 from server.agent.tool_use import ToolUse
 from server.agent.trace import Tracer
 from server.hooks.layers import TurnHooks
-from server.llm.types import Message, ModelRequest, Purpose, ToolSpec
+from server.llm.types import Finished, Message, ModelRequest, Purpose, ToolSpec
 
 
 class AgentTurn:
@@ -176,6 +176,12 @@ class AgentTurn:
                 for item in reply.read(event):
                     for chunk in await gate.pass_on(item) if isinstance(item, str) else (item,):
                         yield chunk
+                if isinstance(event, Finished):  # before the connection is read to its end, which may take a while
+                    async with aclosing(self._end_reply(reply, gate)) as chunks:
+                        async for chunk in chunks:
+                            yield chunk
+
+    async def _end_reply(self, reply: Reply, gate: StreamGate) -> AsyncGenerator[LLMChunk, None]:
         for item in reply.end():
             for chunk in await gate.pass_on(item) if isinstance(item, str) else (item,):
                 yield chunk

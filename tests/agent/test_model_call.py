@@ -1,6 +1,7 @@
 """One model call: what is tried again, what is learned from a refusal, what is said about it."""
 
 import asyncio
+from contextlib import aclosing
 
 import pytest
 
@@ -291,3 +292,14 @@ async def test_unpaired_tool_messages_of_the_history_are_left_out_with_a_notice(
     text = "1 tool call(s) or result(s) without their counterpart were left out of the history"
     assert given(chunks) == [NoticeGiven("tool_messages_unpaired", "warning", text)]
     assert texts(chunks) == "Hi."
+
+
+async def test_a_reply_is_over_with_its_last_event_whatever_still_comes_of_the_stream() -> None:
+    stream = agent_for(ScriptedModel([[*say("Noon."), asyncio.Event()]])).chat_stream(QUESTION, [], False)
+    chunks: list[LLMChunk] = []
+
+    async with aclosing(stream):
+        while not chunks or not chunks[-1].reply_end:
+            chunks.append(await anext(stream))
+
+    assert texts(chunks) == "Noon."

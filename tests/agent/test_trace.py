@@ -76,8 +76,8 @@ async def test_a_call_is_told_right_before_it_is_made_and_right_after_it_ended()
         ("trace", "model_call"),
         ("model_request",),
         ("text", "Hi."),
-        ("usage",),
         ("trace", "model_done"),
+        ("usage",),
         ("reply_end",),
     ]
 
