@@ -29,6 +29,7 @@ if ! chromium=$(scripts/chromium.sh); then
     if [ "${ALLOW_SKIP:-}" = 1 ]; then skipped+=("browser tests: no Chromium"); else failed+=("Chromium"); fi
 fi
 export CHROMIUM=$chromium
+unset PYTHONDONTWRITEBYTECODE # rewriting the assertions of all tests takes each worker eight seconds: once is enough
 
 if postgres=$(scripts/postgres.sh); then
     export POSTGRES_BIN=$postgres

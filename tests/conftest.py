@@ -5,6 +5,8 @@ With FAIL_ON_SKIP=1 (`make test`) a skipped test is a failed run. With MUTANTS=1
 (`make mutants`) a failing example is not shrunk: that it failed is all that counts.
 """
 
+import functools
+import gc
 import os
 from pathlib import Path
 
@@ -49,18 +51,24 @@ _skipped: list[str] = []
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if _name(item).startswith(SLOW):
+        if _name(item.path).startswith(SLOW):
             item.add_marker(pytest.mark.slow)
-    items.sort(key=_place)
+    items.sort(key=lambda item: _place(item.path))
 
 
-def _name(item: pytest.Item) -> str:
-    """Its file, seen from here."""
-    return item.path.relative_to(_HERE).as_posix() if item.path.is_relative_to(_HERE) else ""
+def pytest_collection_finish() -> None:
+    gc.freeze()  # seven thousand tests and all they import: the collector need not look at them again and again
 
 
-def _place(item: pytest.Item) -> int:
-    return next((number for number, start in enumerate(LONG) if _name(item).startswith(start)), len(LONG))
+@functools.cache
+def _name(file: Path) -> str:
+    """Seen from here; empty where it stands elsewhere."""
+    return file.relative_to(_HERE).as_posix() if file.is_relative_to(_HERE) else ""
+
+
+@functools.cache
+def _place(file: Path) -> int:
+    return next((number for number, start in enumerate(LONG) if _name(file).startswith(start)), len(LONG))
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:

@@ -9,9 +9,10 @@ from server.garbage import freeze_when_loaded
 
 
 @pytest.fixture(autouse=True)
-def _thaw() -> Iterator[None]:
-    yield
+def _thawed() -> Iterator[None]:
     gc.unfreeze()
+    yield
+    gc.freeze()  # as all tests have it
 
 
 async def test_what_the_start_has_loaded_is_not_collected_again() -> None:
