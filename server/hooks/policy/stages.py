@@ -3,10 +3,9 @@
 import asyncio
 import logging
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from inspect import iscoroutinefunction
-from typing import Any
 
 import msgspec
 
@@ -31,7 +30,7 @@ class HandlerFailed(Exception):
     """A handler gave no answer. The text names it and why."""
 
 
-_Method = Callable[[HookContext], Any]
+_Method = Callable[[HookContext], Awaitable[object]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,21 +39,28 @@ class Stand:
 
     name: str
     handler: object
+    method: _Method | None
+    """The handler's at this stage."""
     filter: CallFilter
     limit_s: float | None
     """None: it never waits, or for humans, who have a limit of their own."""
     is_own: bool = False
     """The operator's own: it gets copies."""
 
+    @property
+    def is_looking(self) -> bool:
+        """It leaves its context as it is."""
+        return self.limit_s is None
+
     async def call(self, ctx: HookContext) -> HookResult | None:
         """None: it has nothing to say at this stage. Raises HandlerFailed and CancelledError."""
-        method = getattr(self.handler, METHODS[ctx.phase], None)
-        if method is None:
+        if self.method is None:
             return None
         try:
             if self.is_own:
                 ctx = isolated(ctx)
-            answer = await (_answer(method, ctx) if self.limit_s is None else self._in_time(method, ctx, self.limit_s))
+            limit_s = self.limit_s
+            answer = await (self.method(ctx) if limit_s is None else self._in_time(self.method, ctx, limit_s))
             return checked(answer, ctx.phase)
         except HandlerFailed:
             raise
@@ -76,19 +82,26 @@ class Stand:
             ctx.ask = _Unhurried(ctx.ask, limit, limit_s)
         try:
             async with limit:
-                return await _answer(method, ctx)
+                return await method(ctx)
         except TimeoutError:
             if limit.expired():
                 raise HandlerFailed(f"{self.name} took longer than {limit_s:g} s") from None
             raise
 
 
-async def _answer(method: _Method, ctx: HookContext) -> object:
-    answer = method(ctx) if iscoroutinefunction(method) else asyncio.to_thread(_run, method, ctx)
-    return await answer
+def _method(handler: object, phase: HookType) -> _Method | None:
+    """The handler's at this stage; one that is no coroutine runs in a thread."""
+    method = getattr(handler, METHODS[phase], None)
+    if method is None or iscoroutinefunction(method):
+        return method
+
+    async def in_thread(ctx: HookContext) -> object:
+        return await asyncio.to_thread(_run, method, ctx)
+
+    return in_thread
 
 
-def _run(method: _Method, ctx: HookContext) -> object:
+def _run(method: Callable[[HookContext], object], ctx: HookContext) -> object:
     try:
         return method(ctx)
     except StopIteration as error:  # no future can carry it: it would never be done
@@ -140,7 +153,7 @@ class Stages:
         self._custom = custom
         self._limit_s = limit_s
         self._stands: dict[str, tuple[Stand, ...]] = {
-            name: tuple(self._stand(entry) for entry in stage.handlers) if stage.enabled else ()
+            name: tuple(self._stand(entry, HookType(name)) for entry in stage.handlers) if stage.enabled else ()
             for name, stage in document.stages()
         }
         # what takes secrets out of results does so whatever became of the call
@@ -156,7 +169,7 @@ class Stages:
     def _scans(self, stage: str) -> Iterator[Stand]:
         return (stand for stand in self._stands.get(stage, ()) if isinstance(stand.handler, SecurityScan))
 
-    def _stand(self, entry: config.PolicyHandler) -> Stand:
+    def _stand(self, entry: config.PolicyHandler, phase: HookType) -> Stand:
         handler: object
         limit_s: float | None = self._limit_s
         try:
@@ -172,12 +185,14 @@ class Stages:
                     handler = SecurityScan(msgspec.convert(entry.config, ScanSettings))
                 case name:
                     handler = self._custom[name].build(dict(entry.config))
+            method = _method(handler, phase)
         except (Exception, SystemExit):  # the boundary to a handler's code, and to documents of other versions
             logger.warning(
                 "the policy handler %s cannot be set up: what it guards is refused", entry.type, exc_info=True
             )
-            return Stand(entry.type, Missing(entry.type), CallFilter(None), limit_s)
-        return Stand(entry.type, handler, wanted, limit_s, is_own=entry.type in self._custom)
+            missing = Missing(entry.type)
+            return Stand(entry.type, missing, _method(missing, phase), CallFilter(None), limit_s)
+        return Stand(entry.type, handler, method, wanted, limit_s, is_own=entry.type in self._custom)
 
 
 def check_stages(document: PolicyDocument, kinds: Mapping[str, HandlerKind], *, may_lock: bool) -> None:
