@@ -104,12 +104,14 @@ class TurnPolicy:
         """Once through the stage; with a place and a call: who stands there had a human change it to that."""
         phase = HookType.PRE_TOOL_USE
         auditors: list[AuditLogHandler] = []
+        shared: HookContext | None = None  # of those that leave it as it is
         for index, stand in enumerate(self._stages.at(phase)):
             if index == edited_by or not await stand.filter.fits(call.name, _permission(call), call.arguments):
                 continue
-            ctx = await self._context(call, phase)
+            if shared is None:
+                shared = await self._context(call, phase)
             try:
-                result = await stand.call(ctx)
+                result = await stand.call(shared if stand.is_looking else await self._context(call, phase))
             except HandlerFailed as error:
                 if isinstance(stand.handler, AuditLogHandler):
                     continue  # a record that cannot be written stops nobody
@@ -125,7 +127,7 @@ class TurnPolicy:
                 await self._note(call, auditors, index, "denied", stand.name, result.action, text, result.approval)
                 return _denied(call, text)
             if result.action is HookAction.MODIFY:
-                call = replace(call, arguments=result.modified_args)
+                call, shared = replace(call, arguments=result.modified_args), None
                 await self._note(call, auditors, index, "modified", stand.name, result.action, "", result.approval)
                 if result.approval is not None:
                     return index, call
