@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final, get_args
 
-from server.hooks.policy.types import HookAction, HookResult, HookType
+from server.hooks.policy.types import ALLOW, CONTINUE, HookAction, HookResult, HookType
 from server.hooks.types import AnsweredBy
 
 _LOOKING: Final = (HookAction.ALLOW, HookAction.CONTINUE)
@@ -24,8 +24,8 @@ class AnswerInvalid(ValueError):
 
 def checked(answer: object, phase: HookType) -> HookResult | None:
     """The answer with values of its own: `modified_args` as plain JSON, `modified_result` as text. Raises AnswerInvalid."""
-    if answer is None:
-        return None
+    if answer is None or answer is ALLOW or answer is CONTINUE:  # understood at every stage
+        return answer
     if not isinstance(answer, HookResult):
         raise AnswerInvalid(f"gave {type(answer).__name__}; a HookResult or None is wanted")
     _check_action(answer.action, phase)
