@@ -86,7 +86,7 @@ class AuditLogHandler:
                 result_bytes=len(text.encode("utf-8", "replace")) if text else None,
                 duration_ms=ctx.metadata.get("duration_ms"),
                 approval=approval,
-                message=redact_text(message[: MAX_TEXT + _EDGE_CHARS])[0],
+                message=message and redact_text(message[: MAX_TEXT + _EDGE_CHARS])[0],
                 address=facts.address,
                 details=details,
             )
