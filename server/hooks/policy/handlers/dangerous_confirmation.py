@@ -18,6 +18,8 @@ _INLINE_CHARS: Final = 2000
 """What is judged within the event loop: well under a millisecond."""
 _NOBODY: Final = "This call needs a human's approval, and nobody can be asked here, so it was not made."
 
+_written: Final = json.JSONEncoder(ensure_ascii=False, default=str).encode
+
 Globs = Annotated[list[config.Glob], Meta(max_length=256)]
 
 
@@ -81,7 +83,7 @@ class DangerousConfirmation:
         permission: Permission = ctx.metadata.get("permission", "EXTERNAL")
         if permission == "READ":
             return None
-        text = json.dumps(arguments, ensure_ascii=False, default=str)
+        text = _written(arguments)
         if len(text) <= _INLINE_CHARS and not self._is_slow:
             return self._judge(ctx.tool_name, permission, arguments, text)
         return await asyncio.to_thread(self._judge, ctx.tool_name, permission, arguments, text)
