@@ -14,7 +14,7 @@ _LONGEST: Final = 100
 _MOST_WORDS: Final = 8
 _SAID: Final = frozenset(
     # what labels, messages, notes and types say, folded to plain letters
-    "enter type choose confirm repeat retype invalid incorrect wrong missing required optional cannot forgot forgotten reset "
+    "option options enter type choose confirm repeat retype invalid incorrect wrong missing required optional cannot forgot forgotten reset "
     "changed changes update updated expired expires empty none null nil true false string str number integer int bool boolean bytes object "
     "array list char varchar value field input hidden masked redacted encrypted hashed plaintext stored saved unchanged unknown "
     "default example placeholder changeme dummy fake sample todo tbd please pflichtfeld protected generated generate random username login account "

@@ -6,7 +6,7 @@ from typing import Final
 
 _NOTHING: Final = re.compile(
     r"(?:null|nil|none|undefined|true|false|yes|no|on|off|n/?a|tbd|todo|fixme|required|optional|string|str|number|int|"
-    r"integer|bool|boolean|any|bytes|object|secret|token|password|passwort|key|value|redacted|masked|hidden|removed|"
+    r"integer|u?int\d{1,3}|float\d\d|bool|boolean|any|bytes|object|secret|token|password|passwort|key|value|redacted|masked|hidden|removed|"
     r"empty|unset|not set|not shown|unknown|default|changeme|change[-_ ]?me|change[-_ ]?it|example|placeholder|sample|dummy|"
     r"foo|bar|baz|abc|xyz|test|include|same-origin|omit|basic|bearer|digest)\W*\Z",
     re.IGNORECASE,

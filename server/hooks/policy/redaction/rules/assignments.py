@@ -12,6 +12,7 @@ from server.hooks.policy.redaction.key_names import STRONG, Strength, is_access_
 from server.hooks.policy.redaction.page import Page
 from server.hooks.policy.redaction.plausible import has_digit, is_in_groups, is_plausible, is_random, is_word
 from server.hooks.policy.redaction.rules.names import KEY_OR_PASSWORD, Name
+from server.hooks.policy.redaction.rules.password_looks import looks_chosen
 from server.hooks.policy.redaction.rules.places import Place, place_of
 from server.hooks.policy.redaction.rules.values import LEAST_WEAK, How, is_secret
 from server.hooks.policy.redaction.spans import Span
@@ -139,12 +140,10 @@ def _beside(text: str, name: Name) -> Iterator[Span]:
         if name.strength == "code" and (digits := _DIGITS.match(text, row.end())):
             yield Span(digits.start("v"), digits.end("v"), "code")
         yield from _one(text, row.end(), _without_digits(text, name), Place(row.end(), "assign", "", is_told=False))
-    elif (
-        "<" in text[name.end : name.end + _TAG_NEAR]
-        and (cell := _NEXT_CELL.match(text, name.end))
-        and name.strength in STRONG
-    ):
+    elif "<" in text[name.end : name.end + _TAG_NEAR] and (cell := _NEXT_CELL.match(text, name.end)):
         value = cell["v"].strip()
+        if name.strength not in STRONG and looks_chosen(value) < 3:
+            return
         if _ODD.search(value) and (is_plausible(value, is_quoted=True) or is_chosen(value, is_quoted=True)):
             yield Span(cell.start("v"), cell.end("v"), "named")
 

@@ -33,7 +33,7 @@ HARMLESS = [
     "key = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]",
     "token_keys = [3, 1, 4, 1, 5, 9, 2, 6, 5]",
     "recovery codes: int8, uint16, float32",
-    "the codes\n'randreal1',\n'randreal2',\n'randres53'",
+    "recovery, restore\n'randreal1',\n'randreal2',\n'randres53'",
     "error codes 100001, 100002, 100003",
     "certificate backup 30820321 30820209 A0030201",
     "wallet: we walk the dog and then he sees his mother with her friend on the long road",
