@@ -16,7 +16,7 @@ from tests.model.rules import Line, Reply, ToolUse, Turn
 from tests.model.scenarios import TIMINGS, UNKNOWN_TOOL, next_turn, turns
 from tests.model.stage import Delivery, Stage
 from tests.model.verdict import assert_chunks, assert_requests, yielded
-from tests.model.virtual_loop import VirtualLoop, current_loop
+from tests.support.virtual_loop import VirtualLoop, current_loop
 
 deliveries = st.lists(
     st.builds(

@@ -17,8 +17,8 @@ from server.session.chat_handler import ChatHandler, TurnRequest
 from server.session.outbox import Outbox
 from server.session.turn import Turn
 from skills_engine import HookInfo
-from tests.model.virtual_loop import VirtualLoop
 from tests.session.fakes import Desk, FakeAgent, Frame, Pause
+from tests.support.virtual_loop import VirtualLoop
 
 DONE = LLMChunk(text="Done.")
 

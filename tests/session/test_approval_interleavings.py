@@ -11,11 +11,11 @@ from server import config
 from server.agent.chunks import LLMChunk
 from server.session.approval_desk import ApprovalDesk
 from server.session.visitor import Visitor
-from tests.model.virtual_loop import VirtualLoop
 from tests.session.asking import AskStep, Client, question
 from tests.session.fakes import Frame
 from tests.session.speech_fakes import FakeRecognizer, FakeSynthesizer, hear, speech
 from tests.session.test_order import check_turn, check_turns
+from tests.support.virtual_loop import VirtualLoop
 
 SAY = LLMChunk(text="Hm. ")
 END = LLMChunk(reply_end=True)

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.model.profile import examples
-from tests.model.virtual_loop import VirtualLoop
 from tests.session.fakes import Frame
 from tests.session.page_world import Other, PageProcess, PageWorld, Reply, Say, Step
 from tests.session.test_order import check_turn, check_turns
+from tests.support.virtual_loop import VirtualLoop
 
 SENTENCES = st.builds(
     Say,

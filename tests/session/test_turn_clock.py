@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from server.session.turn_clock import TurnClock
-from tests.model.virtual_loop import VirtualLoop
+from tests.support.virtual_loop import VirtualLoop
 
 
 def struck_at_s(work: Callable[[TurnClock], Awaitable[None]]) -> float | None:

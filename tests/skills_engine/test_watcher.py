@@ -11,7 +11,7 @@ from watchfiles import Change
 from watchfiles.main import FileChange
 
 from skills_engine.watcher import MAX_MISSES, MAX_SETTLE_S, POLL_S, SETTLE_S, Watcher
-from tests.model.virtual_loop import VirtualLoop
+from tests.support.virtual_loop import VirtualLoop
 
 TICK_S = 1 / 64  # less than SETTLE_S; sums of it are exact
 
