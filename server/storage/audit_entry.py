@@ -40,7 +40,7 @@ class AuditEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     phase: str
     """A stage of the policy, or what else happened: `policy`, `approval`, `gap`."""
     outcome: str = ""
-    """`allowed`, `denied`, `modified`, `ran`, `failed`, `approved`, `timeout`, …"""
+    """`called`, `approved`, `modified`, `denied`, `ran`, `failed`, `skipped`, `stored`, `revoked`, …"""
     user: str = ""
     session: str = ""
     turn: str = ""

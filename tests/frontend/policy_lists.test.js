@@ -81,6 +81,38 @@ test("the table does not grow without end", () => {
   assert.match(textOf(pageView(desk.state)), /Narrow the filter/);
 });
 
+test("a row says what was called or said of it, and how a human answered", () => {
+  const desk = new Desk().dispatch({ type: "show", view: "audit" });
+  const rows = [
+    entry(3, { arguments: { command: "x".repeat(500) } }),
+    entry(2, { message: "Not today.", arguments: { to: "ann" }, approval: "timeout" }),
+    entry(1, { phase: "gap", tool: undefined, outcome: "lost", message: "7 entries are lost" }),
+  ];
+  desk.dispatch({ type: "audit_loaded", question: desk.state.audit.question, rows, next: null });
+
+  const cells = (label) =>
+    elements(pageView(desk.state))
+      .filter(({ attributes }) => attributes["data-label"] === label)
+      .map(textOf);
+  const [long, ...others] = cells("About");
+  assert.ok(long.startsWith('{"command":"xxx') && long.length < 130);
+  assert.deepEqual(others, ["Not today.", "7 entries are lost"]);
+  assert.deepEqual(cells("Outcome"), ["denied", "denied, timeout", "lost"]);
+});
+
+test("a row that is drawn already costs nothing, however many follow it", () => {
+  const desk = new Desk().dispatch({ type: "show", view: "audit" });
+  const rowOf = (id) => elements(pageView(desk.state)).find(({ key }) => key === `row-${id}`);
+  loaded(desk, [3, 2], "c1");
+  const before = rowOf(3);
+  loaded(desk.dispatch({ type: "more_audit" }), [1]);
+
+  assert.equal(rowOf(3), before);
+  assert.notEqual(rowOf(1), undefined);
+  desk.dispatch({ type: "toggle_entry", id: 3 });
+  assert.notEqual(rowOf(3), before, "what is open is drawn so");
+});
+
 test("a filter is asked for without what is empty, and local times as moments", () => {
   const filter = { ...NO_FILTER, tool: " read_* ", since: "2026-11-22T10:00", until: "nonsense" };
   const parameters = parametersOf(filter);
@@ -207,7 +239,7 @@ test("every button of every view means something", () => {
   desk.dispatch({ type: "choose_scope", scope: "operator" });
   desk.change({}).dispatch({ type: "looked" });
   views.push(pageView(desk.dispatch({ type: "policy_failed", failure: OFFLINE }).state));
-  desk.dispatch({ type: "show", view: "audit" });
+  desk.dispatch({ type: "who", who: { user: "ann", isOperator: true } }).dispatch({ type: "show", view: "audit" });
   views.push(pageView(loaded(desk, [1], "c").state));
   views.push(pageView(remembering("a1").dispatch({ type: "ask_revoke", id: "a1" }).state));
 

@@ -5,14 +5,15 @@
  * @typedef {import("../state.js").AuditRow} AuditRow
  */
 
-import { h } from "../../render/dom.js";
+import { h, memo } from "../../render/dom.js";
 import { MAX_ROWS, canContinue, summary } from "../reduce_audit.js";
 import { entryView } from "./entry_view.js";
 import { failureView } from "./failure_view.js";
 import { filterView } from "./filter_view.js";
 import { timeView } from "./remembered_view.js";
 
-const BAD = ["denied", "failed", "timeout", "cancelled", "no_client", "gap"];
+const BAD = ["denied", "failed", "lost"];
+const MAX_ABOUT = 120;
 
 /** @param {State} state */
 export function auditView(state) {
@@ -60,11 +61,12 @@ function emptyView({ audit }) {
 function tableView(state) {
   const { rows, next, phase } = state.audit;
   if (!rows.length) return null;
-  const columns = columnsOf(state);
+  const isOperator = state.who?.isOperator === true;
+  const columns = isOperator ? OPERATORS_COLUMNS : COLUMNS;
   return h(
     "table",
     { class: "audit", role: "table", "aria-busy": String(phase === "loading") },
-    h("caption", {}, summary(rows.length, next !== null)),
+    h("caption", {}, `${summary(rows.length, next !== null)} Times are those of ${zone()}; an export has UTC.`),
     h(
       "thead",
       { role: "rowgroup" },
@@ -88,69 +90,93 @@ function tableView(state) {
     h(
       "tbody",
       { role: "rowgroup" },
-      rows.map((row) => rowView(row, columns, state.audit.openIds.includes(row.id))),
+      rows.map((row) => {
+        if (state.audit.openIds.includes(row.id)) return openView(row, columns);
+        return isOperator ? operatorsRow(row) : usersRow(row);
+      }),
     ),
   );
 }
 
 /** @typedef {[string, (row: AuditRow) => import("../../render/dom.js").Child]} Column */
 
-/** @param {State} state @returns {Column[]} */
-function columnsOf({ who }) {
-  /** @type {Column[]} */
-  const columns = [
-    ["Time", ({ ts }) => timeView(ts)],
-    ["What", ({ entry }) => text(entry.phase)],
-    ["Tool", ({ entry }) => text(entry.tool)],
-    ["Outcome", ({ entry }) => outcomeView(text(entry.outcome) || (entry.phase === "gap" ? "gap" : ""))],
-    ["Handler", ({ entry }) => text(entry.handler)],
-  ];
-  return who?.isOperator ? [...columns, ["User", ({ entry }) => text(entry.user)]] : columns;
-}
+/** @type {readonly Column[]} */
+const COLUMNS = [
+  ["Time", ({ ts }) => timeView(ts)],
+  ["What", ({ entry }) => text(entry.phase)],
+  ["Tool", ({ entry }) => text(entry.tool)],
+  ["About", aboutView],
+  ["Outcome", outcomeView],
+  ["Handler", ({ entry }) => text(entry.handler)],
+];
+/** @type {readonly Column[]} */
+const OPERATORS_COLUMNS = [...COLUMNS, ["User", ({ entry }) => text(entry.user)]];
+
+// Drawn once: there may be thousands.
+const usersRow = memo((/** @type {AuditRow} */ row) => summaryView(row, COLUMNS, false));
+const operatorsRow = memo((/** @type {AuditRow} */ row) => summaryView(row, OPERATORS_COLUMNS, false));
 
 /** @param {unknown} value */
 function text(value) {
   return value === undefined || value === null ? "" : String(value);
 }
 
-/** @param {string} outcome */
-function outcomeView(outcome) {
-  return outcome && h("span", { class: BAD.includes(outcome) ? "tag tag-warning" : "tag" }, outcome);
+/** What was called, or said of it: the rest is in the details. @param {AuditRow} row */
+function aboutView({ entry }) {
+  const { arguments: given, message } = entry;
+  const about = text(message) || (given === undefined ? "" : JSON.stringify(given));
+  return about && h("code", {}, about.length > MAX_ABOUT ? `${about.slice(0, MAX_ABOUT)}…` : about);
+}
+
+/** With how a human answered. @param {AuditRow} row */
+function outcomeView({ entry }) {
+  const { outcome, approval } = { outcome: text(entry.outcome), approval: text(entry.approval) };
+  const words = [outcome, approval].filter(Boolean).join(", ");
+  return words && h("span", { class: BAD.includes(outcome) ? "tag tag-warning" : "tag" }, words);
+}
+
+function zone() {
+  return Intl.DateTimeFormat().resolvedOptions().timeZone;
 }
 
 /** @param {AuditRow} row @param {readonly Column[]} columns @param {boolean} isOpen */
-function rowView(row, columns, isOpen) {
+function summaryView(row, columns, isOpen) {
   const { id, entry } = row;
   const what = [entry.phase, entry.tool].map(text).filter(Boolean).join(" ");
-  return [
+  return h(
+    "tr",
+    { role: "row", key: `row-${id}` },
+    columns.map(([name, cell]) => h("td", { role: "cell", "data-label": name, key: name }, cell(row))),
     h(
-      "tr",
-      { role: "row", key: `row-${id}` },
-      columns.map(([name, cell]) => h("td", { role: "cell", "data-label": name, key: name }, cell(row))),
+      "td",
+      { role: "cell", key: "details" },
       h(
-        "td",
-        { role: "cell", key: "details" },
-        h(
-          "button",
-          {
-            type: "button",
-            class: "button small",
-            id: `entry-${id}`,
-            "data-action": "toggle-entry",
-            "data-id": id,
-            "aria-expanded": String(isOpen),
-            "aria-controls": isOpen ? `details-${id}` : null,
-            "aria-label": `Details of ${what}`,
-          },
-          isOpen ? "Less" : "More",
-        ),
+        "button",
+        {
+          type: "button",
+          class: "button small",
+          id: `entry-${id}`,
+          "data-action": "toggle-entry",
+          "data-id": id,
+          "aria-expanded": String(isOpen),
+          "aria-controls": isOpen ? `details-${id}` : null,
+          "aria-label": `Details of ${what}`,
+        },
+        isOpen ? "Less" : "More",
       ),
     ),
-    isOpen &&
-      h(
-        "tr",
-        { role: "row", class: "details", id: `details-${id}`, key: `details-${id}` },
-        h("td", { role: "cell", colspan: columns.length + 1 }, entryView(row)),
-      ),
+  );
+}
+
+/** @param {AuditRow} row @param {readonly Column[]} columns */
+function openView(row, columns) {
+  const key = `details-${row.id}`;
+  return [
+    summaryView(row, columns, true),
+    h(
+      "tr",
+      { role: "row", class: "details", id: key, key },
+      h("td", { role: "cell", colspan: columns.length + 1 }, entryView(row)),
+    ),
   ];
 }

@@ -5,7 +5,7 @@ import { icon } from "../../render/icons.js";
 import { parametersOf } from "../address.js";
 
 const PHASES = ["pre_tool_use", "post_tool_use", "tool_error", "tool_skip", "approval", "policy", "gap"];
-const OUTCOMES = ["allowed", "denied", "modified", "ran", "failed", "approved", "timeout", "cancelled", "no_client"];
+const OUTCOMES = ["called", "approved", "modified", "denied", "skipped", "ran", "answered", "failed", "stored", "revoked"];
 
 /** The links follow what was asked, not what is being written. @param {State} state */
 export function filterView({ audit, who }) {

@@ -3,6 +3,8 @@
 import { h } from "../../render/dom.js";
 import { failureView } from "./failure_view.js";
 
+const MOMENT = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+
 /** @param {State} state */
 export function rememberedView({ remembered }) {
   const { approvals, phase, failure } = remembered;
@@ -49,10 +51,7 @@ function approvalView({ id, tool, shown, origin, created }, { asking, revoking }
 /** @param {string} time RFC 3339 */
 export function timeView(time) {
   const date = new Date(time);
-  const text = Number.isNaN(date.getTime())
-    ? time
-    : date.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "medium" });
-  return h("time", { datetime: time, title: time }, text);
+  return h("time", { datetime: time, title: time }, Number.isNaN(date.getTime()) ? time : MOMENT.format(date));
 }
 
 /** @param {string} action @param {string} id @param {string} label @param {string} elementId @param {boolean} disabled @param {string} [spoken] */
