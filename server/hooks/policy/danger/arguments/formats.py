@@ -3,10 +3,11 @@
 import re
 from typing import Final
 
+from server.hooks.policy.danger.anchored import Anchored
 from server.hooks.policy.danger.arguments import keys
 from server.hooks.policy.danger.arguments.call import Call
 
-_SIGNS: Final = tuple(
+_SIGNS: Final = Anchored(
     (re.compile(shape, re.MULTILINE), reason)
     for shape, reason in (
         (r"^METHOD:CANCEL\b|^STATUS:CANCELLED\b", "cancels an appointment"),  # RFC 5545
@@ -51,6 +52,6 @@ def by_formats(call: Call) -> str | None:
         head = text[:_MAX_CHARS]
         if is_device and key not in keys.NO_COMMANDS and _CONFIGURATION.search(head):
             return "changes how a device of the network works"
-        if reason := next((reason for sign, reason in _SIGNS if sign.search(head)), None):
+        if reason := _SIGNS.first(head):
             return reason
     return None

@@ -3,6 +3,7 @@
 import re
 from typing import Final
 
+from server.hooks.policy.danger.anchored import Anchored
 from server.hooks.policy.danger.arguments.call import Call
 from server.hooks.policy.danger.arguments.orders import judge_order
 
@@ -19,6 +20,7 @@ _PAYING: Final = re.compile(
     r"|立即购买|提交订单|确认(?:支付|付款|注销|删除|下单)|去支付|支付|購入|注文を確定|予約を確定|支払|退会|解約|구매|결제|주문",
     re.IGNORECASE,
 )
+_BUTTONS: Final = Anchored([(_PAYING, True)])
 _CREDENTIAL: Final = re.compile(
     r"\b(?:pin|tan|cvc2?|cvv2?|card[_ -]?number|kartennummer|kreditkarte\w*|iban|kontonummer|account[_ -]?number|ssn|social security|seed[_ -]?phrase|private[_ -]?key|mnemonic|passport|ausweisnummer"
     r"|steuer[_ -]?id|numéro de carte|número de tarjeta|codice fiscale)\b",
@@ -52,4 +54,4 @@ def is_button(text: str) -> bool:
     """A label of what pays, binds or deletes."""
     if len(text) >= _MAX_LABEL_CHARS or "://" in text:
         return False
-    return bool(_PAYING.search(text) or judge_order(text.replace("?", " ")))
+    return bool(_BUTTONS.first(text) or judge_order(text.replace("?", " ")))

@@ -6,10 +6,11 @@ Only what is asked for counts: questions about deleting, and what was deleted, d
 import re
 from typing import Final
 
+from server.hooks.policy.danger.anchored import Anchored
 from server.hooks.policy.danger.arguments import keys
 from server.hooks.policy.danger.arguments.call import Call
 
-_ORDERS: Final = tuple(
+_ORDERS: Final = Anchored(
     (re.compile(shape, re.IGNORECASE), reason)
     for shape, reason in (
         # English
@@ -96,7 +97,4 @@ def judge_order(text: str) -> str | None:
     text = text[:_MAX_CHARS]
     if _QUESTIONS.match(text) and not _THEN.search(text):
         return None
-    for shape, reason in _ORDERS:
-        if shape.search(text):
-            return reason
-    return None
+    return _ORDERS.first(text)

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from server.hooks.policy.danger.anchored import Anchored
 from server.hooks.policy.danger.arguments import keys
 from server.hooks.policy.danger.arguments.call import Call
 from server.hooks.policy.danger.arguments.programs import judge_program
@@ -21,6 +22,7 @@ _WEAKENED: Final = re.compile(
     r"|skipLibCheckSignatures|ssl_verify\s*[=:]\s*(?:no|off|false)|http\.sslVerify\s*=?\s*false|--no-verify|PROTECTED\s*=\s*False|DEBUG\s*=\s*True",
     re.IGNORECASE | re.MULTILINE,
 )
+_WEAKENINGS: Final = Anchored([(_WEAKENED, True)])
 _PROSE: Final = re.compile(
     r"\.(?:md|txt|rst|adoc|org|html?|tex|csv|ipynb)\Z|(?:^|/)(?:tests?|specs?|docs?|examples?|fixtures?)/|test_\w+\.\w+\Z|_test\.\w+\Z",
     re.IGNORECASE,
@@ -59,7 +61,7 @@ def by_patches(call: Call) -> str | None:
         for old, new in _edits(call):
             if len(_CHECK.findall(old)) > len(_CHECK.findall(new)) and not _CHECK.search(new):
                 return "takes a check out"
-            if _WEAKENED.search(new) and not _WEAKENED.search(old):
+            if _WEAKENINGS.first(new) and not _WEAKENED.search(old):
                 return "weakens protection"
     return next((reason for text in _contents(call) if (reason := _by_content(path, text))), None)
 

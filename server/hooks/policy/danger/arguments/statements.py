@@ -3,6 +3,8 @@
 import re
 from typing import Final
 
+from server.hooks.policy.danger.anchored import Anchored
+
 
 def _any(*shapes: str) -> re.Pattern[str]:
     return re.compile("|".join(shapes), re.IGNORECASE)
@@ -43,24 +45,21 @@ _OF_OTHERS: Final = _any(
 _CALLING_OFF: Final = _any(
     r"\b(?:abgesagt|fällt (?:leider )?aus|entfällt|storniert|is (?:off|cancel+ed)|are cancel+ed|called off|annulé\w*|cancelad[oa]s?|suspendid[oa]s?|annullat[oa]|afgelast|geannuleerd|odwołan\w+|отмен\w+|переведите|überweist|send me \d+|lend me)\b|中止|取消了|キャンセルになりました|취소되",
 )
-_SHAPES: Final = (
-    (_ENDING, "ends or concludes a contract"),
-    (_OWNING_UP, "says what cannot be taken back"),
-    (_CODES, "gives codes or passwords away"),
+_TO_ANYBODY: Final = Anchored(
+    (
+        (_ENDING, "ends or concludes a contract"),
+        (_OWNING_UP, "says what cannot be taken back"),
+        (_CODES, "gives codes or passwords away"),
+    )
 )
+_TO_OTHERS: Final = Anchored(((_CALLING_OFF, "calls something off"), (_OF_OTHERS, "tells many what is private")))
 _MAX_CHARS: Final = 5000
 
 
 def judge_statement(text: str, *, is_to_others: bool) -> str | None:
     """`is_to_others`: more than one person reads it."""
     head = text[:_MAX_CHARS]
-    if reason := next((reason for shape, reason in _SHAPES if shape.search(head)), None):
-        return reason
-    if not is_to_others:
-        return None
-    if _CALLING_OFF.search(head):
-        return "calls something off"
-    return "tells many what is private" if tells_of_others(head) else None
+    return _TO_ANYBODY.first(head) or (_TO_OTHERS.first(head) if is_to_others else None)
 
 
 def tells_of_others(text: str) -> bool:

@@ -3,6 +3,7 @@
 import re
 from typing import Final
 
+from server.hooks.policy.danger.anchored import Anchored
 from server.hooks.policy.danger.commands.powershell import judge_powershell
 
 _CMD: Final = tuple(
@@ -79,8 +80,11 @@ _LOOKS: Final = re.compile(
 )
 
 
+_SIGNS: Final = Anchored([(_LOOKS, True)])
+
+
 def looks_like_windows(text: str) -> bool:
-    return _LOOKS.search(text) is not None
+    return _SIGNS.first(text) is not None
 
 
 def judge_windows(text: str) -> str | None:
