@@ -137,8 +137,17 @@ def _simulate(arguments: argparse.Namespace) -> int:
         return _no_skills(arguments.path)
     rounds = [] if arguments.no_need else arguments.round or [["read_file"]]
     hooks = _hooks_of(arguments.path)
-    print(render(play(hooks, text=arguments.text, rounds=rounds, tools=not arguments.no_tools)))
-    return OK
+    print(render(play(hooks, text=arguments.text, rounds=rounds, tools=not arguments.no_tools)), flush=True)
+    return _tell_mistakes(arguments.path)
+
+
+def _tell_mistakes(path: Path) -> int:
+    """What is played is what is sound, so say beside it what is not."""
+    found = [(folder, one) for folder, diagnostics in lint(path).items() for one in diagnostics]
+    for folder, diagnostic in found:
+        if diagnostic.severity != "info":
+            print(_line(folder, diagnostic), file=sys.stderr)
+    return FAILED if any(diagnostic.severity == "error" for _, diagnostic in found) else OK
 
 
 def _hooks_of(path: Path) -> list[HookInfo]:

@@ -11,9 +11,11 @@ import codecs
 import json
 import logging
 import os
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path, PureWindowsPath
 from typing import Annotated, Any, Literal, get_args
 
@@ -166,7 +168,7 @@ def _read_document(folder: Path, report: Report) -> list[object]:
     if not os.path.lexists(folder / HOOKS_JSON):
         return []
     try:
-        document = json.loads(_read_text(folder, "hooks.json"))
+        document = json.loads(_read_text(folder, "hooks.json"), object_pairs_hook=partial(_object, report))
     except UnreadableError as error:
         report.error("", str(error))
     except json.JSONDecodeError as error:
@@ -176,6 +178,15 @@ def _read_document(folder: Path, report: Report) -> list[object]:
     else:
         return _entries(document, report)
     return []
+
+
+def _object(report: Report, pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """Of a key that stands twice JSON keeps the last value, without a word."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        [(twice, _)] = Counter(key for key, _ in pairs).most_common(1)
+        report.warning("", f"{_quoted(twice)} stands twice in one object: only the last one counts")
+    return found
 
 
 def _syntax(error: json.JSONDecodeError) -> str:
@@ -263,7 +274,8 @@ def _read_content(folder: Path, file: str, place: str, report: Report) -> str | 
             raise UnreadableError("does not end in .md")
         content = _read_text(folder, file).strip()
     except UnreadableError as error:
-        report.error(place, f"{_quoted(file)} {error}{_counted_from_hooks(file, error)}")
+        hint = _near(file, folder / "hooks") if isinstance(error.__cause__, FileNotFoundError) else ""
+        report.error(place, f"{_quoted(file)} {error}{hint}")
         return None
     if not content:
         report.warning(place, f"{_quoted(file)} is empty: the hook is skipped")
@@ -271,10 +283,14 @@ def _read_content(folder: Path, file: str, place: str, report: Report) -> str | 
     return content
 
 
-def _counted_from_hooks(file: str, error: UnreadableError) -> str:
+def _near(file: str, hooks: Path) -> str:
+    """What the author of a name that leads nowhere may have meant."""
     inner = file.removeprefix("hooks/")
-    is_missing = isinstance(error.__cause__, FileNotFoundError)
-    return f": names count from hooks/, so write {_quoted(inner)}" if is_missing and inner != file else ""
+    if inner != file:
+        return f": names count from hooks/, so write {_quoted(inner)}"
+    texts = {path.name.casefold(): path.name for path in sorted(hooks.glob("*.md")) if path.is_file()}
+    close = get_close_matches(file.casefold(), texts, cutoff=0.8)
+    return f" (did you mean {texts[close[0]]}?)" if close else ""
 
 
 def _read_text(folder: Path, file: str) -> str:

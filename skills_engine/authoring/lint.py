@@ -114,15 +114,17 @@ def _left_literal(text: str) -> Iterator[str]:
 
 
 def _misplaced(folder: Path) -> list[Diagnostic]:
-    """A hooks.json that is not read, since it lies beside SKILL.md."""
-    if not (folder / "hooks.json").is_file() or (folder / HOOKS_JSON).exists():
+    """A hooks.json that is not read, since it lies beside SKILL.md or in a folder that is not hooks/."""
+    if (folder / HOOKS_JSON).exists():
         return []
-    return [Diagnostic("error", folder.name, "hooks.json", "", f"is not read here: move it to {HOOKS_JSON}")]
+    strays = [path for path in (folder / "hooks.json", *sorted(folder.glob("*/hooks.json"))) if path.is_file()]
+    message = f"is not read here: move it to {HOOKS_JSON}"
+    return [Diagnostic("error", folder.name, path.relative_to(folder).as_posix(), "", message) for path in strays[:1]]
 
 
 def _orphans(folder: Path, hooks: HooksFile) -> list[Diagnostic]:
-    """Texts that no entry names; said only when hooks.json itself is sound, else it may be a consequence."""
-    if any(diagnostic.severity == "error" for diagnostic in hooks.diagnostics):
+    """Texts that no entry names; said only when every entry of hooks.json came to a hook, else it may be a consequence."""
+    if any(diagnostic.severity == "error" or diagnostic.path.endswith(".file") for diagnostic in hooks.diagnostics):
         return []
     named = {(folder / "hooks" / hook.file).resolve() for hook in hooks.hooks}
     texts = sorted((folder / "hooks").glob("**/*.md"))

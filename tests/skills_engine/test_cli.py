@@ -188,6 +188,18 @@ def test_simulate_says_what_the_user_said(tmp_path: Path, capsys: pytest.Capture
     assert "    user      Hello\n" in capsys.readouterr().out
 
 
+def test_simulate_says_what_of_a_skill_it_could_not_play(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = make_skill(tmp_path, "a", entry(timing="sometimes"), entry("b", persistent=True, timing="before_planning"))
+
+    assert main(["simulate", str(folder)]) == 1
+    told = capsys.readouterr()
+    assert "a/b, before_planning" in told.out
+    assert [line.partition(": ")[0] for line in told.err.splitlines()] == [
+        f"{folder}/hooks/hooks.json $.hooks[0].timing",
+        f"{folder}/hooks/hooks.json $.hooks[1].persistent",
+    ]
+
+
 def test_schema_prints_the_schema(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["schema"]) == 0
     assert capsys.readouterr().out == schema_text()

@@ -419,6 +419,24 @@ def test_brackets_without_end_are_an_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.rule("L1-04")
+def test_a_key_that_stands_twice_is_said(tmp_path: Path) -> None:
+    folder = make_skill(tmp_path, "tutor", entry())
+    write_hooks_json(folder, '{"hooks": [{"name": "a"}], "hooks": []}')
+
+    assert problems(folder) == [("warning", "", '"hooks" stands twice in one object: only the last one counts')]
+
+
+@pytest.mark.rule("L1-05")
+def test_a_name_that_is_nearly_a_file_is_told_which(tmp_path: Path) -> None:
+    folder = make_skill(tmp_path, "tutor", entry(file="Hint.MD.md"), entry("tone", file="Tone.md"))
+
+    assert [message for _, _, message in problems(folder)] == [
+        '"Hint.MD.md" does not exist (did you mean hint.md?)',
+        '"Tone.md" does not exist (did you mean tone.md?)',
+    ]
+
+
+@pytest.mark.rule("L1-04")
 def test_a_hooks_json_that_is_no_readable_file_is_an_error(tmp_path: Path) -> None:
     folder = make_skill(tmp_path, "tutor")
     (folder / "hooks").mkdir()

@@ -188,6 +188,20 @@ def test_a_hooks_json_beside_skill_md_is_an_error_and_its_texts_are_no_orphans(t
     assert found(folder) == [("error", "hooks.json", "", "is not read here: move it to hooks/hooks.json")]
 
 
+def test_a_hooks_json_in_a_folder_of_another_name_is_an_error(tmp_path: Path) -> None:
+    folder = make_skill(tmp_path, "tutor", entry())
+    (folder / "hooks").rename(folder / "hook")
+
+    assert found(folder) == [("error", "hook/hooks.json", "", "is not read here: move it to hooks/hooks.json")]
+
+
+def test_the_empty_text_of_a_hook_is_no_orphan(tmp_path: Path) -> None:
+    folder = make_skill(tmp_path, "tutor", entry())
+    (folder / "hooks" / "hint.md").write_text("")
+
+    assert [(severity, path) for severity, _, path, _ in found(folder)] == [("warning", "$.hooks[0].file")]
+
+
 def test_a_hooks_json_in_both_places_is_fine(tmp_path: Path) -> None:
     folder = make_skill(tmp_path, "tutor", entry())
     (folder / "hooks.json").write_text("{}")
