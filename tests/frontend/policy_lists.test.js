@@ -240,6 +240,7 @@ test("every button of every view means something", () => {
   desk.change({}).dispatch({ type: "looked" });
   views.push(pageView(desk.dispatch({ type: "policy_failed", failure: OFFLINE }).state));
   desk.dispatch({ type: "who", who: { user: "ann", isOperator: true } }).dispatch({ type: "show", view: "audit" });
+  desk.dispatch({ type: "verify_failed", failure: OFFLINE });
   views.push(pageView(loaded(desk, [1], "c").state));
   views.push(pageView(remembering("a1").dispatch({ type: "ask_revoke", id: "a1" }).state));
 

@@ -47,6 +47,7 @@ function plain(action) {
     case "discard":
     case "stay":
     case "save":
+    case "verify":
     case "revoke":
       return { type: action };
     case "load-policy":

@@ -43,6 +43,8 @@ async function perform(effect) {
       return dispatch(await savePolicy(effect));
     case "load_audit":
       return dispatch(await loadAudit(effect));
+    case "verify":
+      return dispatch(await verify());
     case "load_approvals":
       return dispatch(await loadApprovals());
     case "revoke":
@@ -86,6 +88,13 @@ async function loadAudit({ filter, cursor, question }) {
   const answer = await ask(`/api/audit?${parameters}`);
   if (answer.failure) return { type: "audit_failed", question, failure: answer.failure };
   return { type: "audit_loaded", question, rows: answer.body.entries, next: answer.body.next };
+}
+
+/** @returns {Promise<Event>} */
+async function verify() {
+  const answer = await ask("/api/audit/verification", { limitMs: 0 });
+  if (answer.failure) return { type: "verify_failed", failure: answer.failure };
+  return { type: "verified", found: answer.body };
 }
 
 /** @returns {Promise<Event>} */

@@ -10,13 +10,15 @@
  * @typedef {import("./reduce_editor.js").EditorEvent} EditorEvent
  * @typedef {import("./reduce_audit.js").AuditEvent} AuditEvent
  * @typedef {import("./reduce_remembered.js").RememberedEvent} RememberedEvent
+ * @typedef {import("./reduce_verification.js").VerificationEvent} VerificationEvent
  *
  * @typedef {{type: "show", view: View, filter?: import("./state.js").Filter}
  *   | {type: "who", who: import("./state.js").Who}
  *   | {type: "looked"}
  *   | EditorEvent
  *   | AuditEvent
- *   | RememberedEvent} Event
+ *   | RememberedEvent
+ *   | VerificationEvent} Event
  *   show: without a filter, the audit log as it was asked for last
  *   looked: the user is back at this tab
  */
@@ -24,6 +26,7 @@
 import * as audit from "./reduce_audit.js";
 import * as editor from "./reduce_editor.js";
 import * as remembered from "./reduce_remembered.js";
+import * as verification from "./reduce_verification.js";
 import { NO_FILTER, initialState } from "./state.js";
 
 /** @param {State} before @param {Event} event @returns {State} */
@@ -82,6 +85,12 @@ export function reduce(before, event) {
       return audit.failed(state, event);
     case "toggle_entry":
       return audit.toggled(state, event.id);
+    case "verify":
+      return verification.verifying(state);
+    case "verified":
+      return verification.verified(state, event.found);
+    case "verify_failed":
+      return verification.failed(state, event.failure);
     case "load_approvals":
       return remembered.loading(state);
     case "approvals_loaded":

@@ -5,18 +5,26 @@
  * @typedef {{body: any, etag: string, failure: null} | {body: null, etag: "", failure: Failure}} Answer
  */
 
+const LIMIT_MS = 30_000; // a connection that hangs says nothing by itself for minutes
+
 /**
  * @param {string} path
- * @param {{method?: string, etag?: string, body?: unknown}} [question]
+ * @param {{method?: string, etag?: string, body?: unknown, limitMs?: number}} [question] limitMs 0: as long as it takes
  * @returns {Promise<Answer>}
  */
-export async function ask(path, { method = "GET", etag, body } = {}) {
+export async function ask(path, { method = "GET", etag, body, limitMs = LIMIT_MS } = {}) {
   const headers = {
     ...(body !== undefined && { "Content-Type": "application/json" }),
     ...(etag !== undefined && { "If-Match": etag }),
   };
   /** @type {RequestInit} */
-  const options = { method, headers, cache: "no-store", ...(body !== undefined && { body: JSON.stringify(body) }) };
+  const options = {
+    method,
+    headers,
+    cache: "no-store",
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+    ...(limitMs && { signal: AbortSignal.timeout(limitMs) }),
+  };
   const answer = await fetch(path, options).catch(() => null);
   if (!answer) return refused(OFFLINE);
   const read = await answer.json().catch(() => null);

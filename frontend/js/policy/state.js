@@ -57,6 +57,20 @@
  * @property {string | null} next where the older ones begin
  * @property {readonly number[]} openIds whose details are shown
  *
+ * @typedef {object} Day of one replica, as it was written
+ * @property {string} replica
+ * @property {string} day
+ * @property {number} entries
+ * @property {string} last_hash
+ * @property {boolean} is_closed
+ *
+ * @typedef {{is_whole: boolean, problems: readonly string[], days: readonly Day[]}} Found
+ *
+ * @typedef {object} Verification of the whole log, for operators
+ * @property {boolean} isRunning
+ * @property {Failure | null} failure
+ * @property {Found | null} found
+ *
  * @typedef {{id: string, tool: string, shown: string, origin: string, created: string}} Approval
  *
  * @typedef {object} Remembered
@@ -71,6 +85,7 @@
  * @property {Who | null} who
  * @property {Editor} editor
  * @property {Audit} audit
+ * @property {Verification} verification
  * @property {Remembered} remembered
  * @property {readonly {n: number, text: string}[]} announcements for screen readers, the last few
  * @property {readonly Effect[]} effects of the last event, to be carried out once
@@ -78,6 +93,7 @@
  * @typedef {{type: "load_policy", scope: Scope}
  *   | {type: "save_policy", scope: Scope, etag: string, document: PolicyDocument}
  *   | {type: "load_audit", filter: Filter, cursor: string | null, question: number}
+ *   | {type: "verify"}
  *   | {type: "load_approvals"}
  *   | {type: "revoke", id: string}
  *   | {type: "address", fragment: string}
@@ -130,6 +146,7 @@ export function initialState() {
     who: null,
     editor: emptyEditor("user"),
     audit: emptyAudit(),
+    verification: { isRunning: false, failure: null, found: null },
     remembered: { phase: "ready", failure: null, approvals: [], asking: null, revoking: null },
     announcements: [],
     effects: [],

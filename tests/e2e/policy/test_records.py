@@ -3,7 +3,9 @@
 import csv
 import json
 import re
+import sqlite3
 from collections.abc import AsyncIterator, Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest_asyncio
@@ -107,6 +109,21 @@ async def test_the_filter_of_the_audit_log_stands_in_the_address(opened: Opened,
     await tab.get_by_role("link", name="Audit log").click()
     await expect(rows).to_have_count(1)
     await expect(tab.get_by_label("Tool", exact=True)).to_have_value("")
+
+
+async def test_an_operator_sees_whether_the_log_is_what_was_written(opened: Opened, fresh: ServerProcess) -> None:
+    await store(fresh, *[{"tool_skip": [AUDIT]}] * 3)
+    tab = await opened("audit", fresh.url)
+    section = tab.get_by_role("region", name="Is it what was written?")
+    await section.get_by_role("button", name="Verify the log").click()
+    await expect(section).to_contain_text("3 entries of 1 day: as they were written.")
+
+    with closing(sqlite3.connect(fresh.folder / "data" / "parley.db")) as database, database:
+        database.execute("UPDATE parley_audit SET body = replace(body, 'version 2', 'version 9')")
+    await section.get_by_role("button", name="Verify the log").click()
+
+    await expect(section).to_contain_text("not what was written, in 1 place.")
+    await expect(section.get_by_role("listitem").first).to_contain_text("2")
 
 
 async def test_older_entries_come_a_page_at_a_time(opened: Opened, fresh: ServerProcess) -> None:

@@ -11,6 +11,7 @@ import { entryView } from "./entry_view.js";
 import { failureView } from "./failure_view.js";
 import { filterView } from "./filter_view.js";
 import { timeView } from "./remembered_view.js";
+import { verificationView } from "./verification_view.js";
 
 const BAD = ["denied", "failed", "lost"];
 const MAX_ABOUT = 120;
@@ -34,13 +35,7 @@ export function auditView(state) {
     canContinue(state) &&
       h("button", { type: "button", class: "button", "data-action": "more-audit" }, "Show older ones"),
     isFull && h("p", { class: "line" }, `${MAX_ROWS} entries are shown. Narrow the filter, or export them all.`),
-    h(
-      "p",
-      { class: "fine" },
-      "Entries are chained by their hashes. Whether anything was changed or taken out, ",
-      h("code", {}, "python -m server.storage audit verify"),
-      " tells on the server.",
-    ),
+    verificationView(state),
   ];
 }
 

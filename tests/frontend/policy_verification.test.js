@@ -1,0 +1,49 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { verdict } from "../../frontend/js/policy/reduce_verification.js";
+import { pageView } from "../../frontend/js/policy/views/page_view.js";
+import { Desk, OFFLINE, elements, textOf, withId } from "./policy_support.js";
+
+const DAY = { replica: "one", day: "2026-11-22", previous: "", entries: 2, last_hash: "ff00", is_closed: true };
+const WHOLE = { is_whole: true, problems: [], days: [DAY, { ...DAY, day: "2026-11-23", is_closed: false }] };
+const opened = (isOperator = true) =>
+  new Desk().dispatch({ type: "who", who: { user: "ann", isOperator } }).dispatch({ type: "show", view: "audit" });
+
+test("an operator has the log verified, once at a time, and sees each day's last hash", () => {
+  const desk = opened().dispatch({ type: "verify" }).dispatch({ type: "verify" });
+  assert.equal(desk.effects.filter(({ type }) => type === "verify").length, 1);
+  assert.equal(withId(pageView(desk.state), "verify").attributes["aria-disabled"], "true");
+  desk.dispatch({ type: "verified", found: WHOLE });
+
+  const text = textOf(pageView(desk.state));
+  assert.match(text, /4 entries of 2 days: as they were written\./);
+  assert.match(text, /one 2026-11-22, closed, entries: 2 ff00/);
+  assert.equal(desk.state.announcements.at(-1).text, verdict(WHOLE));
+});
+
+test("where the log is not what was written it is said, each place of it", () => {
+  const problems = ["one 2026-11-22: entry 2 was changed"];
+  const desk = opened().dispatch({ type: "verified", found: { is_whole: false, problems, days: [DAY] } });
+
+  const text = textOf(pageView(desk.state));
+  assert.match(text, /2 entries of 1 day: not what was written, in 1 place\./);
+  assert.match(text, /entry 2 was changed/);
+});
+
+test("a verification that could not be made says nothing of the log, and can be asked for again", () => {
+  const desk = opened().dispatch({ type: "verified", found: WHOLE }).dispatch({ type: "verify" });
+  desk.dispatch({ type: "verify_failed", failure: OFFLINE });
+
+  const section = elements(pageView(desk.state)).find(({ attributes }) => attributes.class === "verification");
+  assert.match(textOf(section), /No server\./);
+  assert.doesNotMatch(textOf(section), /as they were written/);
+  desk.dispatch({ type: "verify" });
+  assert.equal(desk.state.verification.failure, null);
+});
+
+test("who is no operator is not offered it", () => {
+  const buttons = elements(pageView(opened(false).state)).filter(({ tag }) => tag === "button");
+
+  assert.ok(buttons.every(({ attributes }) => attributes["data-action"] !== "verify"));
+});
