@@ -2,14 +2,13 @@
 
 import asyncio
 import signal
-from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from pathlib import Path
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from typing import Any
 
 import pytest
+import pytest_asyncio
 
-from server import config
 from tests.support.client import Client, client
 from tests.support.openai_script import calls, text
 from tests.support.openai_server import OpenAIServer
@@ -19,7 +18,9 @@ from tests.support.server_process import ServerProcess, endpoint
 TOKYO = ("current_time", {"timezone": "Asia/Tokyo"})
 USERS = ("anna", "bert")
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
+Replicas = tuple[ServerProcess, ServerProcess]
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(180), pytest.mark.asyncio(loop_scope="module")]
 
 
 def token(user: str) -> str:
@@ -30,34 +31,36 @@ def connected(server: ServerProcess, user: str = "anna") -> AbstractAsyncContext
     return client(server.ws_url, additional_headers={"Authorization": f"Bearer {token(user)}"})
 
 
-@pytest.fixture
-async def model() -> AsyncIterator[OpenAIServer]:
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def lasting_model() -> AsyncIterator[OpenAIServer]:
     async with OpenAIServer() as server:
         yield server
 
 
 @pytest.fixture
+def model(lasting_model: OpenAIServer) -> Iterator[OpenAIServer]:
+    """Without requests and answers of the test before."""
+    yield lasting_model
+    lasting_model.clear()
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module", params=["sqlite", "postgresql"])
 async def replicas(
-    settings: config.Storage, folder: Path, model: OpenAIServer
-) -> AsyncIterator[tuple[ServerProcess, ServerProcess]]:
-    async with two_replicas(folder, settings, model) as both:
-        yield both
-
-
-@asynccontextmanager
-async def two_replicas(
-    folder: Path, settings: config.Storage, model: OpenAIServer
-) -> AsyncIterator[tuple[ServerProcess, ServerProcess]]:
-    hooks: dict[str, Any] = {"builtins": {"ask_human": {"enabled": True, "config": {"tools": ["*"]}}}}
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, lasting_model: OpenAIServer
+) -> AsyncIterator[Replicas]:
+    """Two servers on one database, started once; a test that ends one starts it again."""
+    folder = tmp_path_factory.mktemp("replicas")
+    approval: dict[str, Any] = {}
     tree: dict[str, Any] = {
         "agent": {"planning": False},
         "security": {"tokens": [{"user": user, "token": token(user)} for user in USERS]},
+        "hooks": {"builtins": {"ask_human": {"enabled": True, "config": {"tools": ["*"]}}}, "approval": approval},
     }
-    if settings.url is None:
-        tree["hooks"] = {**hooks, "approval": {"replicas": True}}
+    if request.param == "sqlite":
+        approval["replicas"] = True
     else:
-        tree |= {"hooks": hooks, "storage": {"url": settings.url.reveal()}}
-    environ = {**endpoint(model.url), "PARLEY_DATA__DIR": str(folder / "shared")}
+        tree["storage"] = {"url": request.getfixturevalue("postgres").new_database()}
+    environ = {**endpoint(lasting_model.url), "PARLEY_DATA__DIR": str(folder / "shared")}
     async with AsyncExitStack() as stack:
         started = []
         for name in ("one", "two"):
@@ -71,9 +74,7 @@ def ends(me: Client) -> list[tuple[bool, str]]:
     return [(frame["approved"], frame["by"]) for frame in me.frames if frame["type"] == "approval_resolved"]
 
 
-async def test_a_question_is_answered_at_the_other_replica(
-    replicas: tuple[ServerProcess, ServerProcess], model: OpenAIServer
-) -> None:
+async def test_a_question_is_answered_at_the_other_replica(replicas: Replicas, model: OpenAIServer) -> None:
     model.queue(calls(TOKYO), text("Noon."))
     async with connected(replicas[0]) as asker, connected(replicas[1]) as other, connected(replicas[1], "bert") as bert:
         await asker.chat()
@@ -91,9 +92,7 @@ async def test_a_question_is_answered_at_the_other_replica(
     assert [frame for frame in strange if frame["type"].startswith("approval")] == []
 
 
-async def test_of_two_answers_at_once_both_clients_are_told_the_same(
-    replicas: tuple[ServerProcess, ServerProcess], model: OpenAIServer
-) -> None:
+async def test_of_two_answers_at_once_both_clients_are_told_the_same(replicas: Replicas, model: OpenAIServer) -> None:
     async with connected(replicas[0]) as asker, connected(replicas[1]) as other:
         for _ in range(5):
             model.queue(calls(TOKYO), text("Well."))
@@ -115,7 +114,7 @@ async def test_of_two_answers_at_once_both_clients_are_told_the_same(
 
 
 async def test_who_connects_to_the_other_replica_later_is_shown_it_and_its_end(
-    replicas: tuple[ServerProcess, ServerProcess], model: OpenAIServer
+    replicas: Replicas, model: OpenAIServer
 ) -> None:
     model.queue(calls(TOKYO))
     async with connected(replicas[0]) as asker:
@@ -130,9 +129,7 @@ async def test_who_connects_to_the_other_replica_later_is_shown_it_and_its_end(
     assert ends(late) == [(False, "cancelled")]
 
 
-async def test_a_killed_replica_leaves_no_question_open(
-    replicas: tuple[ServerProcess, ServerProcess], model: OpenAIServer
-) -> None:
+async def test_a_killed_replica_leaves_no_question_open(replicas: Replicas, model: OpenAIServer) -> None:
     model.queue(calls(TOKYO))
     async with connected(replicas[1]) as other:
         async with connected(replicas[0]) as asker:
@@ -145,11 +142,11 @@ async def test_a_killed_replica_leaves_no_question_open(
         assert ends(other) == [(False, "disconnect")]
         async with connected(replicas[1]) as late:
             assert [frame for frame in await late.pong() if frame["type"].startswith("approval")] == []
+    await asyncio.to_thread(replicas[0].stop)
+    await asyncio.to_thread(replicas[0].start)
 
 
-async def test_a_lost_connection_is_a_no_everywhere(
-    replicas: tuple[ServerProcess, ServerProcess], model: OpenAIServer
-) -> None:
+async def test_a_lost_connection_is_a_no_everywhere(replicas: Replicas, model: OpenAIServer) -> None:
     model.queue(calls(TOKYO))
     async with connected(replicas[1]) as other:
         async with connected(replicas[0]) as asker:
@@ -160,16 +157,13 @@ async def test_a_lost_connection_is_a_no_everywhere(
     assert ends(other) == [(False, "disconnect")]
 
 
+@pytest.mark.parametrize("replicas", ["postgresql"], indirect=True)
 @pytest.mark.parametrize("away", ["stopped", "frozen"])
 async def test_while_the_database_is_away_a_question_is_its_own_replicas_alone(
-    postgres: Postgres, tmp_path: Path, model: OpenAIServer, away: str
+    replicas: Replicas, postgres: Postgres, model: OpenAIServer, away: str
 ) -> None:
     leave, come_back = {"stopped": (postgres.stop, postgres.start), "frozen": (postgres.freeze, postgres.thaw)}[away]
-    async with (
-        two_replicas(tmp_path, config.Storage(url=config.Secret(postgres.new_database())), model) as (here, there),
-        connected(here) as asker,
-        connected(there) as other,
-    ):
+    async with connected(replicas[0]) as asker, connected(replicas[1]) as other:
         model.queue(calls(TOKYO), text("Noon."), calls(TOKYO), text("Again."))
         await asker.chat()
         asked, _ = await asyncio.gather(asker.until("approval_request"), other.until("approval_request"))
