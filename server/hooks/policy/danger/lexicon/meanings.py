@@ -12,6 +12,8 @@ from server.hooks.policy.redaction.words import words_of
 _UNSPACED: Final = re.compile("[\u2e80-\u9fff\uac00-\ud7af]")
 """Letters of Chinese, Japanese and Korean."""
 _LEAST_STEM: Final = 3
+_NAME_CHARS: Final = 200
+"""Of a name; the rest says nothing, and would be kept with it."""
 
 
 class _Lexicon:
@@ -53,15 +55,23 @@ _NAMES: Final = _Lexicon(VERBS + THINGS)
 _KEYS: Final = _Lexicon(ARGUMENTS + VERBS + THINGS)
 
 
-@lru_cache(maxsize=4096)
 def meanings(name: str) -> tuple[str, ...]:
     """Of the name of a tool or of an action, word by word: `konto_löschen` is account, delete."""
+    return _meanings(name[:_NAME_CHARS])
+
+
+def key_of(name: str) -> str:
+    """Of the name of an argument: as it is written, if it is English or unknown."""
+    return _key_of(name[:_NAME_CHARS]) or name
+
+
+@lru_cache(maxsize=4096)
+def _meanings(name: str) -> tuple[str, ...]:
     return tuple(meaning for word in words_of(name) for meaning in _NAMES.read(word))
 
 
 @lru_cache(maxsize=4096)
-def key_of(name: str) -> str:
-    """Of the name of an argument: as it is written, if it is English or unknown."""
+def _key_of(name: str) -> str | None:
     words = words_of(name)
     told = tuple(meaning for word in words for meaning in _KEYS.read(word))
-    return name if told == words else "_".join(told)
+    return None if told == words else "_".join(told)
