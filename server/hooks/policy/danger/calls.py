@@ -27,6 +27,23 @@ from server.hooks.types import Permission
 _MAX_DEPTH: Final = 4
 """Of calls inside calls."""
 
+_BY_ARGUMENTS: Final = (
+    by_mongo,
+    by_scripts,
+    by_formats,
+    by_patches,
+    by_payments,
+    by_plants,
+    by_ranges,
+    by_downloads,
+    by_actions,
+    by_flags,
+    by_paths,
+    by_people,
+    by_home,
+    by_money,
+)
+
 
 def judge_call(tool: str, permission: Permission, arguments: Any) -> str | None:
     """Why a careful person would want to be asked first; None: nothing speaks for it. READ never asks."""
@@ -48,26 +65,10 @@ def _judge(tool: str, arguments: Any, depth: int) -> str | None:
 
 
 def _by_arguments(call: Call) -> str | None:
-    reasons = (
-        judge(call)
-        for judge in (
-            by_mongo,
-            by_scripts,
-            by_formats,
-            by_patches,
-            by_payments,
-            by_plants,
-            by_ranges,
-            by_downloads,
-            by_actions,
-            by_flags,
-            by_paths,
-            by_people,
-            by_home,
-            by_money,
-        )
-    )
-    return next((reason for reason in reasons if reason), None)
+    for judge in _BY_ARGUMENTS:
+        if reason := judge(call):
+            return reason
+    return None
 
 
 def _by_inner_calls(call: Call, depth: int) -> str | None:

@@ -64,7 +64,7 @@ def _judge(key: str, value: Any) -> str | None:
 def _line(key: str, value: str) -> str | None:
     if key == "code":
         return judge_sql(value) if looks_like_sql(value) else judge_shell(value)
-    if looks_like_sql(value) and value.split(None, 1)[0].lower() in _SQL_STARTS:
+    if "".join(value.split(None, 1)[:1]).lower() in _SQL_STARTS and looks_like_sql(value):
         return judge_sql(value)
     if value.lstrip().startswith(_PYTHON_STARTS):
         return judge_python(value, RUNNER)

@@ -44,6 +44,8 @@ _CHECKING: Final = frozenset("ansible playbook puppet salt".split())
 _DOING: Final = ("send", "publish", "submit", "execute", "apply", "post")
 _MODES: Final = ("mode", "modo", "modus", "status", "state", "action", "type")
 _DRAFTS: Final = (("draft",), ("dry", "run"), ("dryrun",), ("preview",), ("simulate",), ("simulation",))
+_TRYING: Final = frozenset((*_DRY, *_DOING, *_MODES, "check"))
+"""One of these stands in a call that says that it only tries."""
 _FORCING: Final = frozenset(
     "permanent permanently force overwrite recursive purge purge_disks hard hard_delete delete_extraneous delete_extra wipe "
     "skip_trash no_backup skip_backup no_confirm skip_confirmation destroy erase truncate factory_reset delete_source "
@@ -127,6 +129,8 @@ def is_dry(call: Call) -> bool:
     `check` may ask for an error, and `send` be about something else.
     """
     given = call.given
+    if _TRYING.isdisjoint(given):
+        return False
     if any(given.get(key) is True for key in _DRY) or (given.get("check") is True and _CHECKING & set(call.words)):
         return True
     if kind_of(call.tool) in ("shell", "code", "sql", "redis"):
@@ -147,7 +151,7 @@ def by_flags(call: Call) -> str | None:
     context = frozenset((*words, *_named(call)))
     for key, value in call.leaves:
         name = "_".join(words_of(key))
-        if reason := _by_guard(words, context, name, value):
+        if not isinstance(value, str) and (reason := _by_guard(words, context, name, value)):
             return reason
         if value is True and name in _UNASKED:
             return "leaves nobody to ask"

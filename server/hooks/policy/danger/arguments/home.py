@@ -50,7 +50,7 @@ _ON: Final = frozenset("on turn_on start preheat open ignite activate switch_on 
 
 
 def by_home(call: Call) -> str | None:
-    named = " ".join(str(call.given.get(key, "")) for key in _DEVICE_KEYS) + " " + call.tool
+    named = " ".join([*(str(call.given[key]) for key in _DEVICE_KEYS if key in call.given), call.tool])
     what = f"{named} {' '.join(meanings(named))}"
     low = what.lower()
     if _has(low, _HEATING) and _is_hot(call):
@@ -69,7 +69,7 @@ def by_home(call: Call) -> str | None:
 
 
 def _has(low: str, parts: Sequence[str]) -> bool:
-    return any(part in low for part in parts)
+    return any(map(low.__contains__, parts))
 
 
 def _state(call: Call) -> str:
