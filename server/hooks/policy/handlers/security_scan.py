@@ -11,6 +11,8 @@ from server.hooks.policy.types import ALLOW, CONTINUE, HookAction, HookContext, 
 
 INLINE_CHARS: Final = 2048
 """What is scanned within the event loop; more goes to a thread."""
+_PART_CHARS: Final = 32
+"""As what a part of a structure counts beside its text: as long it takes."""
 MAX_CHARS: Final = 1 << 20
 """Of a longer result the rest is dropped: nobody would read it."""
 _EDGE_CHARS: Final = 40_000
@@ -62,18 +64,19 @@ async def scan_text(text: str) -> tuple[str, Counter[str]]:
 
 async def conceal(value: Any) -> tuple[Any, Counter[str]]:
     """A structure; the same object where there is nothing to take out."""
-    if _is_small(value, 8):
+    if _is_small(value):
         return redact(value)
     return await asyncio.to_thread(redact, value)
 
 
-def _is_small(value: Any, left: int) -> bool:
-    """A few short texts."""
-    match value:
-        case str():
-            return len(value) <= 120
-        case dict():
-            return len(value) <= left and all(len(str(k)) <= 40 and _is_small(v, left // 2) for k, v in value.items())
-        case list() | tuple():
-            return len(value) <= left and all(_is_small(v, left // 2) for v in value)
-    return True
+def _is_small(value: Any) -> bool:
+    left, parts = INLINE_CHARS, [value]
+    while parts and left >= 0:
+        part = parts.pop()
+        if isinstance(part, str):
+            left -= len(part)
+        elif isinstance(part, (dict, list, tuple)):
+            left -= _PART_CHARS * len(part)
+            if left >= 0:
+                parts += [*part, *part.values()] if isinstance(part, dict) else part
+    return left >= 0
