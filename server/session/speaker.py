@@ -57,17 +57,20 @@ class _Job:
     chunks: asyncio.Queue[SoundChunk | None] = field(default_factory=asyncio.Queue)  # holds `longest_ms` at most
     task: asyncio.Task[None] | None = None
     failure: SpeechError | None = None
+    has_slot: bool = False
     withdrawn: asyncio.Event = field(default_factory=asyncio.Event)
-    """Nobody needs to hear it any more, or the rest of it."""
 
     @property
     def longest_ms(self) -> float:
         """More sound than anybody needs for these words: who sends more does not end by himself."""
         return _SOUND_MS + _SOUND_MS_A_CHAR * len(_words(self.sentence))
 
-    def stop(self) -> None:
-        assert self.task is not None, "it was begun"
-        self.task.cancel()
+    def withdraw(self) -> None:
+        """Nobody needs to hear it any more, or the rest of it: who waits for its sound goes on at once."""
+        self.withdrawn.set()
+        self.chunks.put_nowait(None)
+        if self.task is not None:
+            self.task.cancel()
 
 
 class Speaker:
@@ -121,6 +124,7 @@ class Speaker:
         if self._voice is None or all(getattr(result, name) is None for name in _QUEUED):
             self._turn.say(result)
         elif result.sentence is not None and _words(result.sentence):
+            self._turn.note_sentence()
             await self._queue.put(self._begin(_Job(result.sentence), self._voice))
         else:
             await self._queue.put(result)
@@ -137,7 +141,7 @@ class Speaker:
         if not self._queue.full():
             self._begin(job, self._voice)
             self._queue.put_nowait(job)
-        return job.withdrawn.set
+        return job.withdraw
 
     def _hooks_left(self) -> list[TTSResult]:
         """The turn ends here: of what is queued only the hooks still leave."""
@@ -149,7 +153,6 @@ class Speaker:
         return left
 
     def _begin(self, job: _Job, voice: Voice) -> _Job:
-        self._turn.note_sentence()
         job.task = asyncio.create_task(self._synthesize(job, voice), name=f"synthesis {self._turn.id}")
         self._jobs.add(job.task)
         job.task.add_done_callback(self._jobs.discard)
@@ -157,6 +160,7 @@ class Speaker:
 
     async def _synthesize(self, job: _Job, voice: Voice) -> None:
         await self._slots.acquire()  # given back when the sentence has been sent: what waits is bounded, too
+        job.has_slot = True
         try:
             await self._fetch(job, voice)
         except SpeechError as error:
@@ -205,13 +209,13 @@ class Speaker:
                 self._turn.say(item)
             else:
                 await self._send(item, voice)
-                self._slots.release()
+                if item.has_slot:
+                    self._slots.release()
             await self._room()
 
     async def _send(self, job: _Job, voice: Voice) -> None:
         first = await job.chunks.get()
         if job.withdrawn.is_set():
-            job.stop()
             return
         rate = None if first is None else first.sample_rate
         audio = None if rate is None else wire.AudioFormat(format="pcm16", sample_rate=rate)
@@ -224,7 +228,6 @@ class Speaker:
                     await self._room()
                     await self._keep_pace(voice)
                     if job.withdrawn.is_set():
-                        job.stop()
                         break
         self._turn.close_sentence()
         if job.failure is not None and not self._told_failure:

@@ -457,13 +457,31 @@ async def test_a_question_that_is_answered_while_it_is_said_breaks_off() -> None
         assert stage.turn.aloud is not None
         withdraw = stage.turn.aloud(QUESTION)
         await pause.reached.wait()
+        await stage.until(1)
         withdraw()
-        pause.resume.set()
         await stage.speaker.say(sentence("Go on."))
         await stage.speaker.finish()
 
-    assert kinds(stage.frames) == [*SPOKEN, *SPOKEN]
+    assert kinds(stage.frames) == ["sentence", SOUND, "sentence_end", *SPOKEN]
     assert stage.synthesizer.open == 0
+
+
+async def test_a_question_that_is_answered_before_its_sound_comes_holds_nothing_up() -> None:
+    stage = Stage(FakeSynthesizer({"May I?": [Pause()]}))
+    async with stage.speaker.running():
+        assert stage.turn.aloud is not None
+        for _ in range(2 * MAX_SYNTHESES):
+            stage.turn.aloud(QUESTION)()
+        withdraw = stage.turn.aloud(QUESTION)
+        await tasks()
+        withdraw()
+        for number in range(2 * MAX_SYNTHESES):
+            await stage.speaker.say(sentence(f"Go on {number}."))
+        await stage.speaker.finish()
+
+    assert kinds(stage.frames) == SPOKEN * 2 * MAX_SYNTHESES
+    assert stage.synthesizer.open == 0
+    assert stage.synthesizer.most_open <= MAX_SYNTHESES
 
 
 async def test_a_question_is_left_unsaid_when_too_much_waits_before_it() -> None:
