@@ -11,6 +11,7 @@ from aiohttp import web
 from aiohttp.typedefs import Handler
 from msgspec import Struct
 
+from server.choices import values_at
 from server.errors import PolicyError, StorageError
 from server.gateway.answers import refuse
 from server.gateway.auth import Doorkeeper
@@ -130,9 +131,11 @@ def read_query(request: web.Request, kind: type[Query]) -> Query:
         return msgspec.convert(given, kind, strict=False)
     except msgspec.ValidationError as error:
         problem, _, place = str(error).rpartition(" - at `$.")
-        raise Refusal(
-            400, "query_invalid", (problem or str(error))[:300], path=place.rstrip("`")[:100] or None
-        ) from None
+        name = place.rstrip("`")
+        message = (problem or str(error))[:300]
+        if values := values_at(kind, f".{name}"):
+            message = f"{message}; one of {', '.join(values)}"
+        raise Refusal(400, "query_invalid", message, path=name[:100] or None) from None
 
 
 def encode(body: Struct) -> bytes:

@@ -81,6 +81,21 @@ async def test_every_refusal_has_one_shape(operator: Client, method: str, path: 
     assert answer.headers["Cache-Control"] == "no-store"
 
 
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("/api/hooks/config?scope=all", "Invalid enum value 'all'; one of operator, user"),
+        ("/api/audit/export?format=xml", "Invalid enum value 'xml'; one of csv, jsonl"),
+        ("/api/audit?limit=501", "Expected `int` <= 500"),
+    ],
+)
+async def test_a_wrong_parameter_is_told_with_what_could_stand_there(operator: Client, path: str, message: str) -> None:
+    error = (await operator.get(path)).body["error"]
+
+    assert error["message"] == message
+    assert error["path"] == path.partition("?")[2].partition("=")[0]
+
+
 async def test_nobody_gets_in_without_login(server: Parley) -> None:
     stranger = Client(server)
     for path in ("/api/hooks/config", "/api/audit", "/api/approvals", "/openapi.json", "/api/nothing"):
