@@ -77,10 +77,12 @@ class OpenAICompatible:
     async def start(self) -> None:
         """Load the client and find the model's name. Raises ProviderError where that cannot be found out now."""
         await asyncio.to_thread(self._connected)  # 0.8 s of imports, and certificates to read
+        self._discovery.begin()
         await self._discovery.model()
 
     async def aclose(self) -> None:
         """Close every connection; a stream under way fails with ProviderUnreachable."""
+        await self._discovery.aclose()
         client, self._client = self._client, None
         for response in tuple(self._responses):
             await response.aclose()  # without it, its reader would wait for its time limit

@@ -20,7 +20,7 @@ class Discovery:
     """Asks at most once at a time, until the endpoint has answered and there is a model to talk to.
 
     `get` fetches a path below the base URL, or a whole URL, and raises Refused or
-    Unreachable where that fails.
+    Unreachable where that fails. Who waits for an answer may be cancelled; `aclose` gives the question up.
     """
 
     def __init__(
@@ -31,19 +31,29 @@ class Discovery:
         self._pause_s = pause_s
         self._model = endpoint.model
         self._listing: Listing | None = None  # None until the endpoint has answered
-        self._lock = asyncio.Lock()
+        self._question: asyncio.Task[None] | None = None  # under way
+        self._has_asked = False
         self._next_try_s = 0.0  # loop time before which no further try is made
 
     @property
     def known_model(self) -> str | None:
         return self._model
 
+    def begin(self) -> None:
+        """Ask, so that the first call need not wait for it."""
+        self._ask_when_due()
+
+    async def aclose(self) -> None:
+        if (question := self._question) is not None:
+            question.cancel()
+            await asyncio.wait([question])
+
     async def model(self) -> str:
         """The configured model, or the only one that is listed. Raises ModelMissing or ProviderUnreachable."""
         if self._model is not None:
             return self._model
         host = self._endpoint.host
-        listing = await self._list()
+        listing = await self._list(is_needed=True)
         if listing is None:
             raise ProviderUnreachable(f"no answer from {host}: is it running, and is llm.base_url right?")
         if (only := pick_model(listing)) is None:
@@ -52,17 +62,29 @@ class Discovery:
         return only
 
     async def context_tokens(self) -> int | None:
-        listing = await self._list()
+        """What is known. The first answer is waited for; where none came, no turn is held up by asking again."""
+        listing = await self._list(is_needed=not self._has_asked)
         return listing.context_tokens(self._model) if listing else None
 
-    async def _list(self) -> Listing | None:
-        loop = asyncio.get_running_loop()
-        async with self._lock:
-            is_settled = self._listing is not None and self._model is not None
-            if not is_settled and loop.time() >= self._next_try_s:
-                self._listing = await self._ask() or self._listing
-                self._next_try_s = loop.time() + self._pause_s
+    async def _list(self, *, is_needed: bool) -> Listing | None:
+        question = self._ask_when_due()
+        if question is not None and is_needed:
+            await asyncio.wait([question])
         return self._listing
+
+    def _ask_when_due(self) -> asyncio.Task[None] | None:
+        """The question under way."""
+        is_settled = self._listing is not None and self._model is not None
+        if self._question is None and not is_settled and asyncio.get_running_loop().time() >= self._next_try_s:
+            self._question = asyncio.create_task(self._ask_once(), name="question for models")
+        return self._question
+
+    async def _ask_once(self) -> None:
+        try:
+            self._listing = await self._ask() or self._listing
+        finally:
+            self._question, self._has_asked = None, True
+            self._next_try_s = asyncio.get_running_loop().time() + self._pause_s
 
     async def _ask(self) -> Listing | None:
         body = await self._fetch("/models")
@@ -72,7 +94,7 @@ class Discovery:
             listing = read_listing(body)
             if listing.is_llama_cpp and (props := await self._fetch(_props_url(self._endpoint.base_url))):
                 listing = read_props(listing, props)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             logger.info("%s lists no models: %s", self._endpoint.host, error)
             return Listing()
         return listing

@@ -1,5 +1,6 @@
 """server/llm/discovery.py; how endpoints answer, tests/llm/test_client.py tries"""
 
+import asyncio
 import json
 
 import pytest
@@ -16,9 +17,12 @@ class Listing:
     def __init__(self, *names: str) -> None:
         self.names: tuple[str, ...] | None = names
         self.asked = 0
+        self.answers = asyncio.Event()
+        self.answers.set()
 
     async def get(self, path: str) -> bytes:
         self.asked += 1
+        await self.answers.wait()
         if self.names is None:
             raise Unreachable("refused")
         return json.dumps({"data": [{"id": name, "max_model_len": 4096} for name in self.names]}).encode()
@@ -61,3 +65,54 @@ async def test_between_two_tries_callers_do_not_wait_again() -> None:
         with pytest.raises(ProviderUnreachable, match="is it running"):
             await found.model()
     assert listing.asked == 1
+
+
+async def test_what_an_endpoint_did_not_tell_at_first_nobody_waits_for_again() -> None:
+    listing = Listing()
+    listing.names = None
+    found = Discovery(Endpoint(base_url="http://127.0.0.1:1/v1", model="qwen3"), listing.get, pause_s=0.0)
+    assert await found.context_tokens() is None
+
+    listing.names = ("qwen3",)
+    listing.answers.clear()
+    async with asyncio.timeout(1):
+        assert await found.context_tokens() is None
+    listing.answers.set()
+    while await found.context_tokens() is None:  # noqa: ASYNC110  it is being asked meanwhile
+        await asyncio.sleep(0)
+
+    assert await found.context_tokens() == 4096
+    assert listing.asked == 2
+
+
+async def test_who_gives_up_waiting_leaves_the_question_to_others() -> None:
+    listing = Listing("qwen3")
+    listing.answers.clear()
+    found = discovery(listing)
+    first, second = (asyncio.create_task(found.model()) for _ in range(2))
+    await asyncio.sleep(0)
+    first.cancel()
+    listing.answers.set()
+
+    assert await second == "qwen3"
+    assert listing.asked == 1
+
+
+async def test_closing_gives_the_question_up() -> None:
+    listing = Listing("qwen3")
+    listing.answers.clear()
+    found = discovery(listing)
+    found.begin()
+    await asyncio.sleep(0)
+
+    await found.aclose()
+
+    assert {task.get_name() for task in asyncio.all_tasks() if task is not asyncio.current_task()} == set()
+
+
+async def test_a_listing_nested_too_deep_lists_no_models() -> None:
+    async def get(path: str) -> bytes:
+        return b"[" * 200_000
+
+    with pytest.raises(ModelMissing, match="lists no models"):
+        await Discovery(Endpoint(base_url="http://127.0.0.1:1/v1"), get).model()
