@@ -61,7 +61,7 @@ function tableView(state) {
   return h(
     "table",
     { class: "audit", role: "table", "aria-busy": String(phase === "loading") },
-    h("caption", {}, `${summary(rows.length, next !== null)} Times are those of ${zone()}; an export has UTC.`),
+    h("caption", {}, `${summary(rows.length, next !== null)} ${zoneWords()}`),
     h(
       "thead",
       { role: "rowgroup" },
@@ -130,8 +130,9 @@ function outcomeView({ entry }) {
   return words && h("span", { class: BAD.includes(outcome) ? "tag tag-warning" : "tag" }, words);
 }
 
-function zone() {
-  return Intl.DateTimeFormat().resolvedOptions().timeZone;
+function zoneWords() {
+  const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
+  return timeZone === "UTC" ? "Times are UTC." : `Times are those of ${timeZone}; an export has UTC.`;
 }
 
 /** @param {AuditRow} row @param {readonly Column[]} columns @param {boolean} isOpen */
