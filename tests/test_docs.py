@@ -39,6 +39,8 @@ def test_the_defaults_in_configuration_md_are_the_defaults() -> None:
     shown = msgspec.yaml.decode(text)
 
     def compare(section: Section, tree: dict[str, object], path: str) -> None:
+        # `voice` is the one key that counts for one of the two providers only.
+        assert {*section.__struct_fields__} - {*tree} <= {"voice"}, path
         for key, value in tree.items():
             default = getattr(section, key)
             if isinstance(default, Section):
@@ -88,6 +90,19 @@ def test_links_lead_to_files_that_are_there(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text("utf-8")):
         if not re.match(r"[a-z]+:", target):
             assert (page.parent / target).exists(), target
+
+
+def anchors(page: Path) -> set[str]:
+    """What a `#…` may name, as the sites that show these pages make it of headings."""
+    text = re.sub(r"(?ms)^```.*?^```", "", page.read_text("utf-8"))
+    headings = (re.sub(r"[^\w -]", "", heading.lower()) for heading in re.findall(r"(?m)^#+ (.+)$", text))
+    return {heading.replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_anchors_lead_to_headings_that_are_there(page: Path) -> None:
+    for target, anchor in re.findall(r"\]\(([^)#\s:]*)#([^)\s]+)\)", page.read_text("utf-8")):
+        assert anchor in anchors(page.parent / target if target else page), f"{target}#{anchor}"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
