@@ -156,6 +156,26 @@ test("an approval is revoked after one more question, once", () => {
   assert.deepEqual(desk.focus, ["revoke-a2", "approvals-title"]);
 });
 
+test("among many approvals one is found by its tool or its arguments, and revoking leads to the next that was found", () => {
+  const desk = new Desk().dispatch({ type: "show", view: "approvals" });
+  const many = Array.from({ length: 40 }, (_, at) => ({ ...APPROVAL, id: `a${at}`, shown: `{"to":"Ann${at}"}` }));
+  desk.dispatch({ type: "approvals_loaded", approvals: many });
+  const field = withId(pageView(desk.state), "approval-search");
+  desk.dispatch(entered({ field: field.attributes["data-field"] }, { value: "ANN1" }));
+  const shown = () =>
+    elements(pageView(desk.state))
+      .filter(({ attributes }) => attributes.class === "remembered")
+      .map(({ key }) => key);
+
+  assert.deepEqual(shown(), ["a1", ...Array.from({ length: 10 }, (_, at) => `a1${at}`)]);
+  assert.equal(desk.state.announcements.at(-1).text, "11 of 40");
+  desk.dispatch({ type: "ask_revoke", id: "a1" }).dispatch({ type: "revoke" }).dispatch({ type: "revoked", id: "a1" });
+  assert.deepEqual(desk.focus, ["revoke-a10", "approvals-title"]);
+
+  desk.dispatch({ type: "approvals_loaded", approvals: many.slice(0, 2) });
+  assert.ok(withId(pageView(desk.state), "approval-search"), "what hides others is shown");
+});
+
 test("one that is gone already is as good as revoked; one that could not be stays", () => {
   const desk = remembering("a1", "a2");
   const revoke = (id, failure) =>

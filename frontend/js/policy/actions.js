@@ -94,6 +94,8 @@ export function entered(data, { value, checked }) {
       return edit({ edit: "set_argument", stage, key, row, change: { glob: value } });
     case "text":
       return { type: "edit_text", text: value };
+    case "approvals":
+      return { type: "search_approvals", text: value };
     case "filter":
       return { type: "edit_filter", name: /** @type {import("./state.js").FilterName} */ (name), value };
     case "scope":

@@ -97,6 +97,8 @@ export function reduce(before, event) {
       return remembered.loaded(state, event.approvals);
     case "approvals_failed":
       return remembered.failed(state, event.failure);
+    case "search_approvals":
+      return remembered.searched(state, event.text);
     case "ask_revoke":
       return remembered.asking(state, event.id);
     case "keep_approval":

@@ -9,6 +9,7 @@
  * @typedef {{type: "load_approvals"}
  *   | {type: "approvals_loaded", approvals: Approval[]}
  *   | {type: "approvals_failed", failure: import("./state.js").Failure}
+ *   | {type: "search_approvals", text: string}
  *   | {type: "ask_revoke", id: string}
  *   | {type: "keep_approval"}
  *   | {type: "revoke"}
@@ -32,6 +33,19 @@ export function loaded(state, approvals) {
   const { asking } = state.remembered;
   const isThere = approvals.some(({ id }) => id === asking);
   return withRemembered(state, { phase: "ready", approvals, asking: isThere ? asking : null });
+}
+
+/** @param {State} state @param {string} search @returns {State} */
+export function searched(state, search) {
+  const next = withRemembered(state, { search, asking: null });
+  const count = found(next.remembered).length;
+  return announced(next, `${count} of ${next.remembered.approvals.length}`);
+}
+
+/** Those that are shown: upper and lower case do not differ. @param {Remembered} remembered */
+export function found({ approvals, search }) {
+  const wanted = search.trim().toLowerCase();
+  return approvals.filter(({ tool, shown }) => `${tool} ${shown}`.toLowerCase().includes(wanted));
 }
 
 /** @param {State} state @param {import("./state.js").Failure} failure @returns {State} */
@@ -67,10 +81,12 @@ export function revoking(state) {
 /** @param {State} state @param {string} id @returns {State} */
 export function revoked(state, id) {
   const { approvals } = state.remembered;
-  const at = approvals.findIndex((approval) => approval.id === id);
-  const others = approvals.filter((approval) => approval.id !== id);
-  const next = others[Math.min(at, others.length - 1)];
+  const gone = approvals.find((approval) => approval.id === id);
+  const others = approvals.filter((approval) => approval !== gone);
+  const shown = found(state.remembered);
+  const at = shown.findIndex((approval) => approval === gone);
+  const next = shown[at + 1] ?? shown[at - 1];
   const ids = [...(next ? [`revoke-${next.id}`] : []), "approvals-title"];
-  const gone = withEffects(withRemembered(state, { approvals: others, revoking: null }), { type: "focus", ids });
-  return announced(gone, `Revoked. You will be asked about ${approvals[at]?.tool ?? "it"} again.`);
+  const left = withEffects(withRemembered(state, { approvals: others, revoking: null }), { type: "focus", ids });
+  return announced(left, `Revoked. You will be asked about ${gone?.tool ?? "it"} again.`);
 }

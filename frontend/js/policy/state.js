@@ -77,6 +77,7 @@
  * @property {"loading" | "ready"} phase
  * @property {Failure | null} failure
  * @property {readonly Approval[]} approvals
+ * @property {string} search only those that hold this are shown
  * @property {string | null} asking the one that the user is asked about
  * @property {string | null} revoking the one that is on its way out
  *
@@ -147,7 +148,7 @@ export function initialState() {
     editor: emptyEditor("user"),
     audit: emptyAudit(),
     verification: { isRunning: false, failure: null, found: null },
-    remembered: { phase: "ready", failure: null, approvals: [], asking: null, revoking: null },
+    remembered: { phase: "ready", failure: null, approvals: [], search: "", asking: null, revoking: null },
     announcements: [],
     effects: [],
   };

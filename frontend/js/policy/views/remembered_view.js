@@ -1,8 +1,10 @@
 /** Calls that were approved for good. @typedef {import("../state.js").State} State */
 
 import { h } from "../../render/dom.js";
+import { found } from "../reduce_remembered.js";
 import { failureView } from "./failure_view.js";
 
+const FEW = 8; // more are searched
 const MOMENT = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
 
 /** @param {State} state */
@@ -21,12 +23,26 @@ export function rememberedView({ remembered }) {
         { class: "line" },
         "None. When a tool asks whether it may run, you can have the answer remembered: always.",
       ),
+    (approvals.length > FEW || remembered.search !== "") && searchView(remembered),
     h(
       "ul",
       { class: "approvals", "aria-label": "Remembered approvals" },
-      approvals.map((approval) => approvalView(approval, remembered)),
+      found(remembered).map((approval) => approvalView(approval, remembered)),
     ),
   ];
+}
+
+/** @param {State["remembered"]} remembered */
+function searchView(remembered) {
+  const count = found(remembered).length;
+  const label = { type: "search", maxlength: "256", autocomplete: "off", placeholder: "in the tool or its arguments" };
+  return h(
+    "label",
+    { class: "entry", key: "search" },
+    h("span", {}, "Find"),
+    h("input", { ...label, id: "approval-search", "data-field": "approvals", value: remembered.search }),
+    h("span", { class: "fine" }, `${count} of ${remembered.approvals.length}`),
+  );
 }
 
 /** @param {import("../state.js").Approval} approval @param {State["remembered"]} remembered */
