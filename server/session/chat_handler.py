@@ -137,7 +137,7 @@ class ChatHandler:
 
     async def _answer(self, turn: Turn, request: TurnRequest, outbox: Outbox, speaker: Speaker) -> "_Failure | None":
         """Let the agent speak; what was shown is also said, even when the reply broke off."""
-        narrator = Narrator(is_spoken=request.voice is not None)
+        narrator = Narrator(is_spoken=request.voice is not None, language=request.language)
         failure = await self._listen_to_agent(turn, request, outbox, speaker, narrator)
         for result in narrator.flush():
             await speaker.say(result)

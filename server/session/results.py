@@ -57,13 +57,13 @@ def in_pieces(chunk: LLMChunk) -> Iterator[LLMChunk]:
 class Narrator:
     """Keeps the order of what is said: a sentence still open leaves before a hook or a tool call.
 
-    With `is_spoken` the first sentence of the turn may be a clause, to be heard early.
+    With `is_spoken` the first sentence of the turn may be a clause, to be heard early. `language` (BCP 47): the turn's.
     """
 
-    def __init__(self, *, is_spoken: bool = False) -> None:
+    def __init__(self, *, is_spoken: bool = False, language: str | None = None) -> None:
         self._splitter = SentenceSplitter(first_clause=is_spoken)
         self._tags = VoiceTags()
-        self._spoken = SpokenText()
+        self._spoken = SpokenText(language)
 
     def tell(self, chunk: LLMChunk) -> Iterator[TTSResult]:
         match chunk:
@@ -84,6 +84,7 @@ class Narrator:
             case LLMChunk(reply_end=True):
                 yield from self.flush()
                 self._tags.begin_reply()
+                self._spoken.begin_reply()
             case LLMChunk(notice=NoticeGiven() as notice):
                 yield TTSResult(notice=notice)
             case LLMChunk(reasoning=str(reasoning)):

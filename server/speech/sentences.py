@@ -19,6 +19,7 @@ _SLICE_CHARS: Final = 4096  # of a delta at once: each cut copies what is left o
 _CLOSERS: Final = frozenset(CLOSERS + "*_`~")
 _MAX_CLOSERS: Final = 16
 _FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})")
+_FORMULA_MARK: Final = re.compile(r"[\\^_{=]")
 _LINK: Final = re.compile(r"(?:https?://|www\.)\S*$", re.IGNORECASE)
 _OPENED: Final = {"“": "”", "‘": "’", "「": "」", "『": "』", "（": "）", "(": ")", "《": "》", "【": "】"}
 _TWINS: Final = ('"', "**", "__")  # open and close alike
@@ -40,8 +41,8 @@ class SentenceSplitter:
     A sentence holds at least one letter or digit: stray punctuation and white
     space wait for what follows. Inside a code fence only the end of a line cuts.
     Inside a quotation or brackets a stop waits for one more character: the mark
-    that closes them belongs to the sentence. Code in backticks and the words of
-    a link are never cut.
+    that closes them belongs to the sentence. Code in backticks, the words of a
+    link and formulas in a line are never cut.
     With `first_clause` the very first sentence may end at a clause, so that it
     can be heard early.
     """
@@ -105,7 +106,7 @@ class SentenceSplitter:
     def _is_clause(self, stop: str) -> bool | None:
         """Is enough said before this comma or dash to be worth hearing? None: the next character will tell."""
         before = self._text[: self._at]
-        if self._fence is not None or self._fence_mark():
+        if self._fence is not None or self._fence_mark() or _is_in_formula(before, stop):
             return False
         if stop in WIDE_CLAUSE_STOPS:
             return sum(map(str.isalnum, before)) >= _MIN_WIDE_CLAUSE_CHARS
@@ -136,7 +137,7 @@ class SentenceSplitter:
         end = self._past_closers(self._at + 1)
         before = self._text[: self._at]
         following = self._text[end : end + 1]
-        if _is_in_markup(before, self._text[:end]):
+        if _is_in_markup(before, self._text[:end]) or _is_in_formula(before, stop):
             return False if following else None
         if stop in _DECISIVE:
             return True if following or not _is_in_quotation(self._text[:end]) else None
@@ -183,6 +184,18 @@ def _is_in_markup(before: str, upto: str) -> bool:
     """Code in backticks, or a link's words, that what comes after `upto` must close."""
     line = before[before.rfind("\n") + 1 :]
     return line.count("`") % 2 == 1 or upto.rfind("[", len(before) - len(line)) > upto.rfind("]")
+
+
+def _is_in_formula(before: str, stop: str) -> bool:
+    """LaTeX that has begun in this line. A dollar is money, or a name's, without a mark of formulas behind it."""
+    line = before[before.rfind("\n") + 1 :]
+    if line.rfind("\\(") > line.rfind("\\)") or line.rfind("\\[") > line.rfind("\\]"):
+        return True
+    if line.replace("$$", "$").count("$") % 2 == 0:
+        return False
+    inside = line[line.rfind("$") + 1 :]
+    is_bare = not inside or inside[0].isspace() or inside[0].isdigit()
+    return not is_bare and (_FORMULA_MARK.search(inside) is not None or (stop == "!" and " " not in inside))
 
 
 def _is_in_quotation(text: str) -> bool:

@@ -1,8 +1,10 @@
-"""What of a reply is said: code, tables, addresses and tags are shown and not read out. Pure."""
+"""What of a reply is said: code, tables, addresses and tags are shown and not read out, formulas in words. Pure."""
 
 import html
 import re
 from typing import Final
+
+from server.speech.formulas import Formulas
 
 _FENCE: Final = re.compile(r"^ {0,3}(`{3,}|~{3,})")
 _TABLE_ROW: Final = re.compile(r"^\s*\|.*\|?\s*$")
@@ -20,7 +22,7 @@ _MARKS: Final = re.compile(r"[*_~]+")
 _MAX_MARKS: Final = 48
 """More of them in a line are no emphasis that anybody could follow: they are left out, not paired."""
 _CODE: Final = re.compile(r"`+([^`\n]+)`+")
-_ESCAPE: Final = re.compile(r"\\([\\`*_{}\[\]()#+\-.!|~>])")
+_ESCAPE: Final = re.compile(r"\\([\\`*_{}\[\]()#+\-.!|~>$])")
 _EMOJI: Final = re.compile(
     "[\U0001f000-\U0001faff\u2600-\u27bf\u2190-\u21ff\u2b00-\u2bff\u2300-\u23ff\ufe0f\u200d\u20e3\U000e0020-\U000e007f]+"
 )
@@ -38,9 +40,16 @@ _ENTITY: Final = re.compile(r"&(?:amp|lt|gt|quot|apos|nbsp|#39);")
 
 
 class SpokenText:
-    """Given the slices of one reply in order, knows which of them stand in a code block."""
+    """Given the slices of one reply in order, knows which of them stand in a code block or a formula."""
 
-    def __init__(self) -> None:
+    def __init__(self, language: str | None = None) -> None:
+        """`language` (BCP 47): in which formulas are said; None: English."""
+        self._formulas = Formulas(language)
+        self.begin_reply()
+
+    def begin_reply(self) -> None:
+        """What the reply before has left open is closed."""
+        self._formulas.give_up()
         self._fence: str | None = None  # what closes the block we are in
         self._is_line_start = True
 
@@ -56,12 +65,13 @@ class SpokenText:
         pieces = text.split("\n")
         for number, line in enumerate(pieces):
             starts = number > 0 or self._is_line_start
-            if (spoken := self._line(line, starts=starts)) and spoken.strip():
+            is_whole = starts and number + 1 < len(pieces)
+            if (spoken := self._line(line, starts=starts, is_whole=is_whole)) and spoken.strip():
                 said.append(spoken.strip())
         self._is_line_start = not pieces[-1].strip() if len(pieces) > 1 else self._is_line_start and not text.strip()
         return said
 
-    def _line(self, line: str, *, starts: bool) -> str:
+    def _line(self, line: str, *, starts: bool, is_whole: bool) -> str:
         fence = _FENCE.match(line) if starts else None
         if self._fence is not None:
             if fence and fence[1].startswith(self._fence):
@@ -69,11 +79,15 @@ class SpokenText:
             return ""
         if fence:
             self._fence = fence[1]
+            self._formulas.give_up()
             return ""
+        if starts:
+            line = _QUOTE.sub("", line)
+        line = self._formulas.of(line, is_whole=is_whole)
         if starts:
             if _TABLE_ROW.match(line) or _RULE.match(line):
                 return ""
-            line = _without_heading(_QUOTE.sub("", line))
+            line = _without_heading(line)
             line = _BULLET.sub("", line)
         return _inline(line)
 

@@ -51,5 +51,21 @@ def test_what_holds_no_word_is_shown_and_not_spoken() -> None:
     assert [r.sentence for r in results if r.sentence] == [SpokenSentence("Hello!"), SpokenSentence("\n\n", "")]
 
 
+def test_a_formula_is_shown_as_it_is_and_said_in_the_turn_s_language() -> None:
+    narrator = Narrator(language="de")
+    chunks = [LLMChunk(text=piece) for piece in ("Es ist $x^2", "$. ", "Ja.")]
+    results = [*(r for chunk in chunks for r in narrator.tell(chunk)), *narrator.flush()]
+
+    said = [r.sentence for r in results if r.sentence]
+    assert said == [SpokenSentence("Es ist $x^2$.", "Es ist x Quadrat."), SpokenSentence(" Ja.")]
+
+
+def test_what_a_reply_leaves_open_mutes_nothing_of_the_next() -> None:
+    for opened in ("$$\nx = 1", "```\nx = 1"):
+        results = told(LLMChunk(text=opened), LLMChunk(reply_end=True), LLMChunk(text="Two."))
+
+        assert [r.sentence for r in results if r.sentence][-1] == SpokenSentence("Two.")
+
+
 def test_bookkeeping_of_the_agent_says_nothing() -> None:
     assert told(used(1), LLMChunk(model_request=True), LLMChunk(reply_end=True)) == []

@@ -161,6 +161,30 @@ def test_a_question_mark_in_a_link_waits() -> None:
     assert splitter.feed("q=1 now") == []
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The value \\( n! = n \\cdot (n-1)! \\) is big.",
+        "So $n! = 6$ here.",
+        "All $x, y \\in R$ are real.",
+        "Now $$a = 1. $$ holds.",
+        "And \\[ f(x) = 1. x \\] holds.",
+    ],
+)
+def test_no_formula_in_a_line_is_cut(text: str) -> None:
+    splitter = SentenceSplitter(first_clause=True)
+    cut_there = [sentence for character in f"{text} Next" for sentence in splitter.feed(character)]
+
+    assert cut_there == [text]
+
+
+@pytest.mark.parametrize(
+    "text", ["It costs $5!", "Buy $AAPL now.", "That is $$$.", "Use \\(x\\) and $y$.", "Set $HOME."]
+)
+def test_money_and_names_keep_no_sentence_waiting(text: str) -> None:
+    assert cut(f"{text} Next.")[0] == text
+
+
 def test_code_is_cut_at_lines_only() -> None:
     code = "Look:\n```python\nprint('a. b! c?'). x\n}\n```\nDone. Yes"
 

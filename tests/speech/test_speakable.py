@@ -71,6 +71,14 @@ from server.speech.speakable import SpokenText
         ("Use `<b>` for **bold**.", "Use <b> for bold."),
         ("A list<int> is <none> & &copy of <b", None),
         ("5 &lt; 6", "5 < 6"),
+        ("The area is $\\pi r^2$.", "The area is pi r squared."),
+        ("$$\nE = mc^2\n$$\nDone.", "E equals m c squared. Done."),
+        ("Use `$x$` for \\(x_1\\).", "Use $x$ for x 1."),
+        ("```\n$$\n```\nSaid.", "Said."),
+        ("> $$\n> x = 1\n> $$", "x equals 1."),
+        ("$$\nx\n```\ny\n```\nSaid.", "Said."),
+        ("\\$5 or $10", "$5 or $10"),
+        ("| $x$ |", ""),
     ],
 )
 def test_what_is_said_of_a_slice(text: str, spoken: str | None) -> None:
@@ -86,6 +94,13 @@ def test_a_code_block_is_silent_over_many_slices() -> None:
     slices = ("Look:", "\n```py", "\nx = 1.", "\nprint('a.')", "\n```", "\nDone.")
 
     assert said(*slices) == [None, *[""] * 4, None]
+
+
+def test_a_formula_over_many_slices_is_said_where_it_ends_in_the_turn_s_language() -> None:
+    reader = SpokenText("de")
+    slices = ("Also:", "\n\n$$\nA =", "\n\\pi r^2.", "\n$$\n\nFertig.", " Und $x$.")
+
+    assert [reader.of(text) for text in slices] == [None, "", "", "A gleich pi r Quadrat. Fertig.", "Und x."]
 
 
 def test_a_longer_fence_is_closed_by_one_as_long() -> None:
@@ -105,7 +120,7 @@ def test_a_slice_that_begins_a_line_is_one_even_without_its_newline() -> None:
     assert said("One.\n", "- two") == [None, "two"]
 
 
-@given(st.lists(st.text(alphabet="ab*_`~#|-[]()<>!\\ \n.:/hw👍好", max_size=40), max_size=6))
+@given(st.lists(st.text(alphabet="ab*_`~#|-[]()<>!\\ \n.:/hw👍好$^{}=", max_size=40), max_size=6))
 def test_no_text_is_too_strange_and_nothing_is_said_without_a_letter(slices: list[str]) -> None:
     for spoken in said(*slices):
         assert spoken is None or spoken == "" or any(map(str.isalnum, spoken))
@@ -125,6 +140,14 @@ def test_no_text_is_too_strange_and_nothing_is_said_without_a_letter(slices: lis
         "<https://" * 60,
         "| " * 300,
         "# " * 300,
+        "$x" * 300,
+        "$=" * 300,
+        "\\(" * 300,
+        "\\[a" * 200,
+        "$$a" * 200,
+        "$" + "\\frac{" * 49 + "$",
+        "$" + "{" * 290 + "$",
+        "\\(" + "\\sqrt" * 59 + "\\)",
     ],
 )
 def test_no_text_takes_long(text: str) -> None:

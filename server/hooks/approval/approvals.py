@@ -115,7 +115,7 @@ def shown_text(question: Question, language: str | None) -> str:
 
 def said_text(question: Question, language: str | None, *, by_voice: bool) -> str:
     """The question as it is said: its first line without code and addresses, and how to answer."""
-    spoken = _speakable(question.message)
+    spoken = _speakable(question.message, language)
     if not spoken:
         spoken = _in(_ASK, language).format(tool=question.tool.replace("_", " "))
     return f"{spoken} {_in(_BY_VOICE if by_voice else _ON_SCREEN, language)}"
@@ -125,9 +125,9 @@ def _in(texts: dict[str, str], language: str | None) -> str:
     return texts.get((language or "").partition("-")[0].lower(), texts["en"])
 
 
-def _speakable(message: str) -> str:
+def _speakable(message: str, language: str | None) -> str:
     line = next((line.strip() for line in message.splitlines() if line.strip()), "")
-    spoken = SpokenText().of(line)
+    spoken = SpokenText(language).of(line)
     line = line if spoken is None else spoken
     if len(line) > _MAX_SAID_CHARS:
         line = line[:_MAX_SAID_CHARS].rpartition(" ")[0] or line[:_MAX_SAID_CHARS]
