@@ -16,6 +16,7 @@ _ODD_CASES: Final = str.maketrans(
     "\N{COMBINING DOT ABOVE}",
 )
 """What re.IGNORECASE takes for another letter, and `lower` does not: long s, dotless i, Cyrillic of old books; `İ` becomes `i` and a dot."""
+_WITHOUT_WIDTH: Final = (_constants.AT, _constants.ASSERT, _constants.ASSERT_NOT)
 _IGNORING: Final = re.compile(r"\(\?\w*i")
 _REPEATS: Final = (_constants.MAX_REPEAT, _constants.MIN_REPEAT, _constants.POSSESSIVE_REPEAT)
 
@@ -29,16 +30,13 @@ class Anchored(Generic[T]):
 
     def __init__(self, shapes: Iterable[tuple[re.Pattern[str], T]]) -> None:
         self._told: list[T] = []
-        self._shapes: list[tuple[re.Pattern[str], int]] = []  # every alternative, and which of `_told` it tells
-        ignoring: list[tuple[int, re.Pattern[str]]] = []
-        minding: list[tuple[int, re.Pattern[str]]] = []
+        self._shapes: list[tuple[_Shape, int]] = []  # every alternative, and which of `_told` it tells
         for shape, told in shapes:
-            for alternative in _alternatives(shape):
-                ignores = shape.flags & re.IGNORECASE or _IGNORING.search(alternative.pattern)
-                (ignoring if ignores else minding).append((len(self._shapes), alternative))
-                self._shapes.append((alternative, len(self._told)))
+            self._shapes += [(_Shape(alternative), len(self._told)) for alternative in _alternatives(shape)]
             self._told.append(told)
-        self._finders = [_Finder(some, folds=some is ignoring) for some in (ignoring, minding) if some]
+        numbered = [(at, shape) for at, (shape, _) in enumerate(self._shapes)]
+        both = ([one for one in numbered if one[1].ignores_case is ignores] for ignores in (True, False))
+        self._finders = [_Finder(some) for some in both if some]
 
     def held(self, text: str) -> Iterator[T]:
         """What those tell that may fit somewhere; the others do not."""
@@ -48,7 +46,7 @@ class Anchored(Generic[T]):
         """What the first that fits somewhere tells."""
         for at in sorted(self._held(text)):
             shape, which = self._shapes[at]
-            if shape.search(text):
+            if shape.fits(text):
                 return self._told[which]
         return None
 
@@ -56,19 +54,35 @@ class Anchored(Generic[T]):
         return {at for finder in self._finders for at in finder.held(text)}
 
 
-class _Finder:
-    """The words of numbered expressions."""
+class _Shape:
+    """One alternative, and what its expression says of what fits it."""
 
-    def __init__(self, shapes: Sequence[tuple[int, re.Pattern[str]]], *, folds: bool) -> None:
-        self._folds = folds
-        self._always: list[int] = []  # those that need no word
+    def __init__(self, shape: re.Pattern[str]) -> None:
+        items = _parser.parse(shape.pattern, shape.flags)
+        self._shape = shape
+        self.ignores_case = bool(shape.flags & re.IGNORECASE or _IGNORING.search(shape.pattern))
+        self.words = _words(items)
+        """One of these stands in it; empty: it needs none."""
+        self._starts = frozenset[str]() if self.ignores_case else _starts(items)
+        """It begins with one of these; empty: with anything."""
+
+    def fits(self, text: str) -> bool:
+        """Somewhere."""
+        if not self._starts:
+            return self._shape.search(text) is not None
+        return any(self._shape.match(text, at) for start in self._starts for at in _places(start, text))
+
+
+class _Finder:
+    """The words of numbered alternatives, which either all mind case or all ignore it."""
+
+    def __init__(self, shapes: Sequence[tuple[int, _Shape]]) -> None:
+        self._folds = shapes[0][1].ignores_case
+        self._always = [at for at, shape in shapes if not shape.words]
         by_word: dict[str, list[int]] = {}
         for at, shape in shapes:
-            words = _words(_parser.parse(shape.pattern, shape.flags))
-            for word in words:
-                by_word.setdefault(_folded(word) if folds else word, []).append(at)
-            if not words:
-                self._always.append(at)
+            for word in shape.words:
+                by_word.setdefault(_folded(word) if self._folds else word, []).append(at)
         self._by_word = list(by_word.values())
         self._database = hyperscan.Database()
         if by_word:
@@ -121,6 +135,35 @@ def _alternatives(shape: re.Pattern[str]) -> Iterator[re.Pattern[str]]:
     yield re.compile(shape.pattern[start:], shape.flags) if start else shape
 
 
+def _places(part: str, text: str) -> Iterator[int]:
+    at = text.find(part)
+    while at >= 0:
+        yield at
+        at = text.find(part, at + 1)
+
+
+def _starts(items: Sequence[tuple[Any, Any]]) -> frozenset[str]:
+    """One of these begins whatever fits; empty: nothing is known."""
+    letters = ""
+    for op, argument in items:
+        if op is _constants.LITERAL:
+            letters += chr(argument)
+        elif letters:
+            break
+        elif op not in _WITHOUT_WIDTH:
+            return _starts_of_part(op, argument)
+    return frozenset((letters,)) if letters else frozenset()
+
+
+def _starts_of_part(op: Any, argument: Any) -> frozenset[str]:
+    if op is _constants.SUBPATTERN:
+        return _starts(argument[-1])
+    if op is _constants.BRANCH:
+        branches = [_starts(branch) for branch in argument[1]]
+        return frozenset().union(*branches) if all(branches) else frozenset()
+    return frozenset()
+
+
 def _words(items: Sequence[tuple[Any, Any]]) -> frozenset[str]:
     """Of a sequence: one of these stands in whatever fits; those of its part that tell most. Empty: it needs none."""
     parts = [frozenset[str]()]
@@ -129,7 +172,8 @@ def _words(items: Sequence[tuple[Any, Any]]) -> frozenset[str]:
         if op is _constants.LITERAL:
             letters += chr(argument)
             continue
-        parts += [frozenset((letters,)), _words_of_part(op, argument)]
+        starts = _starts_of_part(op, argument)
+        parts += [frozenset(letters + start for start in starts or ("",)), _words_of_part(op, argument)]
         letters = ""
     best = max((*parts, frozenset((letters,))), key=_worth)
     return best if _worth(best) > (0, 0) else frozenset()

@@ -16,6 +16,7 @@ SHAPES = (
     r"(?:ab){2,3}c?|x*y+z{0,2}|(?>held)|to{1,9}+p",
     r"\$(?:out|merge)\b|\.(?:send|pay)\w*!",
     r"(?i:\bselect\s+\[)|k[iI]ll",
+    r"(?:send|)to(?:all|)\b|\bgo(?:ne|od)!|(?<!x)aa?b",
     r"\d{3,}|^[ \t]*$",
 )
 FOLDING = (
@@ -60,6 +61,14 @@ def test_only_those_whose_words_stand_there_are_held() -> None:
 
     assert list(shapes.held("wipe it, and remove it")) == [1, 3]
     assert list(shapes.held("PAY")) == [3]
+
+
+@pytest.mark.parametrize("text", ["pay pay(", "prepay(pay(", "ppay(; pay(", "paypay( or\npay("])
+def test_what_fits_behind_what_only_looks_alike_is_found(text: str) -> None:
+    shapes = Anchored([(re.compile(r"\bpay\("), "pays")])
+
+    assert shapes.first(text) == "pays"
+    assert shapes.first(text[:-1]) is None
 
 
 def test_what_fits_nowhere_tells_nothing() -> None:
