@@ -24,13 +24,12 @@ _STOPS_AFTER_S: Final = 60.0
 def main() -> int:
     options = _parse()
     try:
-        asyncio.run(_talk(options))
+        return asyncio.run(_talk(options))
     except (SoundError, OSError, websockets.WebSocketException) as error:
         print(f"talk: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130
-    return 0
 
 
 def _parse() -> argparse.Namespace:
@@ -61,13 +60,15 @@ def _address(text: str) -> str:
     return urlunsplit(url._replace(scheme=scheme, path=url.path.rstrip("/") or "/ws"))
 
 
-async def _talk(options: argparse.Namespace) -> None:
+async def _talk(options: argparse.Namespace) -> int:
+    """The exit status: 1 where the one thing that was to be said came to no answer."""
+    screen = _Screen()
     rate = _rate(options)
     output = _output(options)
     client = await TalkClient.connect(
         options.url,
         token=options.token,
-        show=_show,
+        show=screen.show,
         output=output,
         approves=None if options.mic and not options.approve else options.approve,
     )
@@ -79,6 +80,7 @@ async def _talk(options: argparse.Namespace) -> None:
             await output.start(ready["speech"]["output_sample_rate"] or _USUAL_RATE)
         await client.configure(voice=output is not None, language=options.language)
         await _converse(client, options, rate)
+        return int(screen.has_failed and (options.say is not None or options.wav is not None))
     finally:
         await client.close()
         await reader
@@ -92,6 +94,8 @@ def _rate(options: argparse.Namespace) -> int:
 
 def _output(options: argparse.Namespace) -> Output | None:
     if options.save is not None:
+        if not options.save.parent.is_dir():
+            raise SoundError(f"{options.save}: there is no folder {options.save.parent}")
         return WavWriter(options.save)
     return Loudspeaker(sounddevice()) if options.mic else None
 
@@ -125,22 +129,30 @@ def _read_line() -> str:
     return ""
 
 
-def _show(frame: dict[str, Any]) -> None:
-    match frame["type"]:
-        case "text":
-            print(frame["delta"], end="", flush=True)
-        case "transcript" if frame["final"] and frame["text"]:
-            print(f"> {frame['text']}")
-        case "tool_call":
-            print(f"[{frame['name']} {frame['arguments']}]")
-        case "approval_request":
-            print(f"[{frame['message']} {frame['arguments']}]")
-        case "approval_resolved":
-            print(f"[{'yes' if frame['approved'] else 'no'}: {frame['by']}]")
-        case "notice" | "error":
-            print(f"[{frame['code']}: {frame['message']}]")
-        case "turn_end":
-            print("" if frame["reason"] == "completed" else f"[{frame['reason']}]")
+class _Screen:
+    """What the frames say, for people."""
+
+    def __init__(self) -> None:
+        self.has_failed = False  # an error was told, or a turn was ended by a hook
+
+    def show(self, frame: dict[str, Any]) -> None:
+        match frame["type"]:
+            case "text":
+                print(frame["delta"], end="", flush=True)
+            case "transcript" if frame["final"] and frame["text"]:
+                print(f"> {frame['text']}")
+            case "tool_call":
+                print(f"[{frame['name']} {frame['arguments']}]")
+            case "approval_request":
+                print(f"[{frame['message']} {frame['arguments']}]")
+            case "approval_resolved":
+                print(f"[{'yes' if frame['approved'] else 'no'}: {frame['by']}]")
+            case "notice" | "error":
+                self.has_failed = self.has_failed or frame["type"] == "error"
+                print(f"[{frame['code']}: {frame['message']}]")
+            case "turn_end":
+                self.has_failed = self.has_failed or frame["reason"] == "aborted"
+                print("" if frame["reason"] == "completed" else f"[{frame['reason']}]")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import ssl
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from typing import Any, Final, Protocol
@@ -71,10 +72,18 @@ class TalkClient:
         output: Output | None,
         approves: bool | None = None,
     ) -> "TalkClient":
+        """Raises ConnectionError, whose text says why nobody is there to talk to."""
         headers = {"Authorization": f"Bearer {token}"} if token else None
-        socket = await websockets.connect(
-            url, subprotocols=[websockets.Subprotocol(PROTOCOL)], compression=None, additional_headers=headers
-        )
+        try:
+            socket = await websockets.connect(
+                url, subprotocols=[websockets.Subprotocol(PROTOCOL)], compression=None, additional_headers=headers
+            )
+        except ssl.SSLError as error:
+            raise ConnectionError(f"{url}: {error}; SSL_CERT_FILE names a certificate to trust") from error
+        except websockets.InvalidStatus as error:
+            raise ConnectionError(_refusal(url, error)) from error
+        except OSError as error:
+            raise ConnectionError(f"no server answers at {url} ({error}): does it run there?") from error
         return cls(socket, show=show, output=output, approves=approves)
 
     async def run(self) -> None:
@@ -176,3 +185,9 @@ class TalkClient:
 
     async def _send(self, kind: str, **fields: Any) -> None:
         await self._socket.send(json.dumps({"type": kind, **fields}))
+
+
+def _refusal(url: str, error: websockets.InvalidStatus) -> str:
+    said = bytes(error.response.body or b"").decode(errors="replace").strip()
+    why = f": {said.splitlines()[0]}" if said and not said.startswith("<") else ""
+    return f"{url} takes no conversation, HTTP {error.response.status_code}{why}"

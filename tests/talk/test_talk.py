@@ -8,6 +8,7 @@ import sys
 import wave
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -16,8 +17,10 @@ import numpy as np
 import pytest
 import websockets
 from websockets.asyncio.server import ServerConnection, serve
+from websockets.http11 import Request, Response
 
 from server.agent.chunks import LLMChunk
+from server.errors import ProviderUnreachable
 from server.session.outbox import Kind, Outbox
 from server.session.session import Session
 from server.session.visitor import Visitor
@@ -47,9 +50,9 @@ class Wire:
 
 
 @asynccontextmanager
-async def listening(talk: Callable[[ServerConnection], Awaitable[None]]) -> AsyncIterator[int]:
+async def listening(talk: Callable[[ServerConnection], Awaitable[None]], **settings: Any) -> AsyncIterator[int]:
     """Its port."""
-    async with serve(talk, "localhost", 0, subprotocols=[websockets.Subprotocol("parley.v1")]) as doors:
+    async with serve(talk, "localhost", 0, subprotocols=[websockets.Subprotocol("parley.v1")], **settings) as doors:
         yield next(iter(doors.sockets)).getsockname()[1]
 
 
@@ -390,8 +393,34 @@ async def test_no_server_is_one_line_and_an_exit_status() -> None:
     code, out, err = await run("ws://localhost:1/ws", "--say", "hi")
 
     assert (code, out) == (1, "")
-    assert err.startswith("talk: ")
-    assert "Traceback" not in err
+    assert err.startswith("talk: no server answers at ws://localhost:1/ws (")
+    assert err.endswith("): does it run there?\n")
+
+
+async def test_a_server_that_refuses_is_quoted() -> None:
+    def refuse(socket: ServerConnection, _request: Request) -> Response:
+        return socket.respond(HTTPStatus.SERVICE_UNAVAILABLE, "the server is going away\n")
+
+    async with listening(ServerConnection.wait_closed, process_request=refuse) as port:
+        code, out, err = await run(f"localhost:{port}", "--say", "hi")
+
+    assert (code, out) == (1, "")
+    assert err == f"talk: ws://localhost:{port}/ws takes no conversation, HTTP 503: the server is going away\n"
+
+
+async def test_a_text_without_an_answer_is_an_exit_status() -> None:
+    async with server(FakeAgent([[ProviderUnreachable("no answer from nowhere")]])) as url:
+        code, out, _ = await run(url, "--say", "hi")
+
+    assert code == 1
+    assert "[provider_unreachable: no answer from nowhere]" in out
+
+
+async def test_a_place_that_nothing_can_be_saved_in_is_told_before_anything_is_sent(tmp_path: Path) -> None:
+    code, out, err = await run("ws://localhost:1/ws", "--say", "hi", "--save", str(tmp_path / "gone" / "a.wav"))
+
+    assert (code, out) == (1, "")
+    assert err == f"talk: {tmp_path}/gone/a.wav: there is no folder {tmp_path}/gone\n"
 
 
 def test_a_file_keeps_all_of_the_answer(tmp_path: Path) -> None:
