@@ -233,3 +233,12 @@ test("a call does not run while the user is asked about it, and one that was ref
   assert.ok(says("not carried out"));
   assert.ok(!says("0 ms"));
 });
+
+test("a call whose arguments were edited shows those that ran", () => {
+  const page = asked(t1.call("k1", "current_time", { timezone: "Asia/Tokyo" }));
+  page.receive({ ...t1.result("k1", "12:00"), arguments: { timezone: "Europe/Rome" } });
+
+  const text = textOf(h("div", {}, conversationView(page.state)));
+  assert.match(text, /Europe\/Rome/);
+  assert.doesNotMatch(text, /Tokyo/);
+});

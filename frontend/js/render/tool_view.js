@@ -14,6 +14,7 @@ const MAX_SUMMARY_CHARS = 72;
  */
 export function toolView(call, result, isAsked = false) {
   const state = !result ? "running" : result.is_error ? "failed" : "done";
+  const ran = result?.arguments ?? call.arguments; // a hook or a human may have changed them
   const line = h(
     "details",
     { class: `tool tool-${state}`, "data-tool": call.name },
@@ -22,7 +23,7 @@ export function toolView(call, result, isAsked = false) {
       {},
       icon(state === "running" ? "tool" : state === "failed" ? "alert" : "check"),
       h("span", { class: "tool-name" }, call.name),
-      h("span", { class: "tool-arguments" }, summaryOf(call.arguments)),
+      h("span", { class: "tool-arguments" }, summaryOf(ran)),
       h("span", { class: "tool-state" }, result ? outcomeText(result) : isAsked ? "waits for you" : "running…"),
       icon("chevron"),
     ),
@@ -30,7 +31,7 @@ export function toolView(call, result, isAsked = false) {
       "div",
       { class: "tool-body" },
       h("h4", {}, "Arguments"),
-      h("pre", { tabindex: "0" }, pretty(result?.arguments ?? call.arguments)),
+      h("pre", { tabindex: "0" }, pretty(ran)),
       result && h("h4", {}, result.is_error ? "Error" : "Result"),
       result && h("pre", { tabindex: "0" }, result.content || "(nothing)"),
     ),
