@@ -12,7 +12,7 @@
 #
 # Events hold what users say: who can read the file can read that.
 
-: "${EVENT_LOG:?set it in the hook\'s env}"
+: "${EVENT_LOG:?set it in env of the entry}"
 umask 077
 
 while IFS= read -r line; do
