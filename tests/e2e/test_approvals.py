@@ -11,25 +11,25 @@ from tests.e2e.cutting_proxy import CuttingProxy
 from tests.e2e.parley_page import ParleyPage
 from tests.support.openai_script import calls, text
 from tests.support.openai_server import OpenAIServer
-from tests.support.server_process import ServerProcess, endpoint
+from tests.support.parley import Parley, parley
 
 ZONE = {"timezone": "Asia/Tokyo"}
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def asking(tmp_path_factory: pytest.TempPathFactory, lasting_model: OpenAIServer) -> AsyncIterator[ServerProcess]:
+async def asking(tmp_path_factory: pytest.TempPathFactory, lasting_model: OpenAIServer) -> AsyncIterator[Parley]:
     approver = {"enabled": True, "config": {"tools": ["current_time"], "message": "May {tool} run now?"}}
     settings = {
         "agent": {"planning": False},
         "hooks": {"builtins": {"ask_human": approver}, "approval": {"timeout_s": 120}},
     }
     folder = tmp_path_factory.mktemp("asking")
-    async with ServerProcess(folder, environ=endpoint(lasting_model.url), settings=settings) as server:
+    async with parley(folder, lasting_model.url, settings) as server:
         yield server
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def page(new_page: Callable[[str], ParleyPage], asking: ServerProcess) -> ParleyPage:
+async def page(new_page: Callable[[str], ParleyPage], asking: Parley) -> ParleyPage:
     page = new_page(asking.url)
     await page.open()
     return page
@@ -109,7 +109,7 @@ async def test_edited_arguments_run_once_they_are_json(page: ParleyPage, model: 
 
 
 async def test_another_window_of_the_same_user_may_answer(
-    page: ParleyPage, new_page: Callable[[str], ParleyPage], asking: ServerProcess, model: OpenAIServer
+    page: ParleyPage, new_page: Callable[[str], ParleyPage], asking: Parley, model: OpenAIServer
 ) -> None:
     other = new_page(asking.url)
     await other.open("#elsewhere")
@@ -152,7 +152,7 @@ async def test_silence_means_no_and_the_turn_says_so(
 ) -> None:
     approver = {"enabled": True, "config": {"tools": ["current_time"], "timeout_s": 0.5}}
     settings = {"agent": {"planning": False}, "hooks": {"builtins": {"ask_human": approver}}}
-    async with ServerProcess(tmp_path, environ=endpoint(model.url), settings=settings) as server:
+    async with parley(tmp_path, model.url, settings) as server:
         page = new_page(server.url)
         await page.open()
         model.queue(calls(("current_time", ZONE)), text("Done."))
@@ -165,7 +165,7 @@ async def test_silence_means_no_and_the_turn_says_so(
 
 
 async def test_a_lost_connection_takes_the_question_away_and_says_what_became_of_it(
-    new_page: Callable[[str], ParleyPage], asking: ServerProcess, model: OpenAIServer
+    new_page: Callable[[str], ParleyPage], asking: Parley, model: OpenAIServer
 ) -> None:
     async with CuttingProxy(asking.url) as proxy:
         page = new_page(proxy.url)

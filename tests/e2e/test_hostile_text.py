@@ -15,7 +15,7 @@ from tests.e2e.parley_page import ParleyPage
 from tests.hooks.serving import scripted
 from tests.support.openai_script import calls, text
 from tests.support.openai_server import OpenAIServer
-from tests.support.server_process import ServerProcess, endpoint
+from tests.support.parley import parley
 
 HOSTILE = '<img src=x onerror="window.pwned=1"><script>window.pwned=2</script><b>&amp;"\''
 LINKS = "[here](javascript:window.pwned=3) [there](data:text/html,<script>1</script>) <a href='javascript:1'>x</a>"
@@ -45,8 +45,7 @@ async def test_hostile_html_stays_text_everywhere(
         calls(("read_file", {"path": "calm/notes.md"})),
         text(f"{HOSTILE}\n\n```<img src=x>\n{HOSTILE}\n```\n\n{LINKS}"),
     )
-    process = ServerProcess(tmp_path, environ=endpoint(model.url), settings={"skills": {"dir": str(hostile_skills)}})
-    async with process as server:
+    async with parley(tmp_path, model.url, {"skills": {"dir": str(hostile_skills)}}) as server:
         page = new_page(server.url)
         await page.open()
         await page.ask_and_wait(HOSTILE)
@@ -86,7 +85,7 @@ async def test_hostile_words_and_files_of_hooks_stay_text_and_downloads(
         "hooks": {"processes": {"painter": scripted({"before_tool": answer})}, "builtins": {"ask_human": asking}},
     }
     model.queue(calls(("current_time", {"timezone": HOSTILE})), text("Done."))
-    async with ServerProcess(tmp_path, environ=endpoint(model.url), settings=settings) as server:
+    async with parley(tmp_path, model.url, settings) as server:
         page = new_page(server.url)
         await page.open()
         await page.ask("Draw")

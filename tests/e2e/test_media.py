@@ -3,18 +3,19 @@
 import base64
 import struct
 import zlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
 
-import pytest_asyncio
+import pytest
 from playwright.async_api import expect
 
 from tests.e2e.parley_page import ParleyPage
 from tests.hooks.serving import scripted
 from tests.support.openai_script import Json, calls, text
 from tests.support.openai_server import OpenAIServer
-from tests.support.server_process import ServerProcess, endpoint
+from tests.support.parley import Parley, parley
 
 CALL = calls(("current_time", {"timezone": "Asia/Tokyo"}))
 SECRET = b"Taken at home"
@@ -140,20 +141,19 @@ async def test_a_file_that_is_no_picture_is_refused_in_words_and_the_text_stays(
     await expect(page.button("Send")).to_be_enabled()
 
 
-@pytest_asyncio.fixture(loop_scope="session")
-async def hooked(tmp_path: Path, model: OpenAIServer) -> AsyncIterator[Callable[[Any], ServerProcess]]:
-    """Makes a server with one hook, that answers `before_tool` so."""
-    started: list[ServerProcess] = []
+Hooked = Callable[[Any], AbstractAsyncContextManager[Parley]]
 
-    def make(answer: Any) -> ServerProcess:
-        settings = {
-            "agent": {"planning": False},
-            "hooks": {"processes": {"painter": scripted({"before_tool": answer})}, "respond_policy": "any"},
-        }
-        started.append(ServerProcess(tmp_path, environ=endpoint(model.url), settings=settings))
-        return started[-1]
 
-    yield make
+@pytest.fixture
+def hooked(tmp_path: Path, model: OpenAIServer) -> Hooked:
+    """A server with one hook, that answers `before_tool` so."""
+
+    def serve(answer: Any) -> AbstractAsyncContextManager[Parley]:
+        processes = {"painter": scripted({"before_tool": answer})}
+        settings = {"agent": {"planning": False}, "hooks": {"processes": processes, "respond_policy": "any"}}
+        return parley(tmp_path, model.url, settings)
+
+    return serve
 
 
 def giving(*urls: str, **result: Any) -> dict[str, Any]:
@@ -161,7 +161,7 @@ def giving(*urls: str, **result: Any) -> dict[str, Any]:
 
 
 async def test_files_of_a_hook_are_shown_in_their_place_and_after_a_reload(
-    hooked: Callable[[Any], ServerProcess], new_page: Callable[[str], ParleyPage], model: OpenAIServer
+    hooked: Hooked, new_page: Callable[[str], ParleyPage], model: OpenAIServer
 ) -> None:
     answer = giving(
         url_of(png(6, 6), "dot.png"), url_of(b"a,b\n", "table.csv", "text/csv"), for_user="Here is a **dot**."
@@ -193,7 +193,7 @@ async def test_files_of_a_hook_are_shown_in_their_place_and_after_a_reload(
 
 
 async def test_a_turn_that_a_hook_takes_back_leaves_only_its_text_and_pictures_in_the_field(
-    hooked: Callable[[Any], ServerProcess], new_page: Callable[[str], ParleyPage], model: OpenAIServer
+    hooked: Hooked, new_page: Callable[[str], ParleyPage], model: OpenAIServer
 ) -> None:
     async with hooked({"action": "hard_abort", "reason": "Not here."}) as server:
         page = new_page(server.url)
@@ -212,7 +212,7 @@ async def test_a_turn_that_a_hook_takes_back_leaves_only_its_text_and_pictures_i
 
 
 async def test_a_turn_that_a_hook_ends_says_why(
-    hooked: Callable[[Any], ServerProcess], new_page: Callable[[str], ParleyPage], model: OpenAIServer
+    hooked: Hooked, new_page: Callable[[str], ParleyPage], model: OpenAIServer
 ) -> None:
     async with hooked({"action": "abort_turn", "reason": "Enough for today."}) as server:
         page = new_page(server.url)

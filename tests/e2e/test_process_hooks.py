@@ -10,7 +10,7 @@ from tests.e2e.parley_page import ParleyPage
 from tests.hooks.serving import entry, scripted
 from tests.support.openai_script import calls, text
 from tests.support.openai_server import OpenAIServer
-from tests.support.server_process import ServerProcess, endpoint
+from tests.support.parley import Parley, parley
 
 HOSTILE = '<img src=x onerror="window.pwned=1"><b>'
 PROCESSES = {
@@ -22,15 +22,15 @@ PROCESSES = {
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def hooked(tmp_path_factory: pytest.TempPathFactory, lasting_model: OpenAIServer) -> AsyncIterator[ServerProcess]:
+async def hooked(tmp_path_factory: pytest.TempPathFactory, lasting_model: OpenAIServer) -> AsyncIterator[Parley]:
     settings = {"agent": {"planning": False}, "hooks": {"processes": PROCESSES}}
     folder = tmp_path_factory.mktemp("hooked")
-    async with ServerProcess(folder, environ=endpoint(lasting_model.url), settings=settings) as server:
+    async with parley(folder, lasting_model.url, settings) as server:
         yield server
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def page(new_page: Callable[[str], ParleyPage], hooked: ServerProcess) -> ParleyPage:
+async def page(new_page: Callable[[str], ParleyPage], hooked: Parley) -> ParleyPage:
     page = new_page(hooked.url)
     await page.open()
     return page

@@ -8,6 +8,7 @@ from playwright.async_api import expect
 from tests.e2e.parley_page import ParleyPage
 from tests.support.openai_script import Gate, text
 from tests.support.openai_server import OpenAIServer
+from tests.support.parley import parley
 from tests.support.ports import lasting_port
 from tests.support.server_process import ServerProcess, endpoint
 
@@ -61,7 +62,7 @@ async def test_a_busy_server_is_tried_again_by_hand(
     gate = Gate()
     model.queue(text("A long ", gate, "reply."), text("Now you."))
     settings = {"limits": {"turns": 1}}
-    async with ServerProcess(tmp_path, environ=endpoint(model.url), settings=settings) as server:
+    async with parley(tmp_path, model.url, settings) as server:
         first, second = new_page(server.url), new_page(server.url)
         await first.open()
         await first.ask("Take your time")
