@@ -187,7 +187,7 @@ class Scanner {
     if (WORD.test(this.source[at - 1] ?? " ")) return null;
     BARE_URL.lastIndex = at;
     const found = withoutTrailing(BARE_URL.exec(this.source)?.[0].slice(0, end - at) ?? "");
-    const href = safeHref(found);
+    const href = found && safeHref(found); // most words that begin with an h are none
     if (!href) return null;
     const inline = [{ type: /** @type {const} */ ("text"), text: found, at: this.#at(at) }];
     return { piece: { type: /** @type {const} */ ("link"), href, inline }, end: at + found.length };
