@@ -7,7 +7,7 @@
  */
 
 import { titleOf } from "./conversation.js";
-import { cut, heardText } from "./playback.js";
+import { condensed, cut, heardText } from "./playback.js";
 import { withConversation, withEffects, without } from "./state.js";
 
 /**
@@ -85,8 +85,7 @@ export function stored(state, changed) {
 export function recordOf(state, conversation) {
   const { access: _access, revision: _revision, ...stored } = conversation;
   const playback = playbackOf(state, conversation.id);
-  const segments = playback ? cut(playback).historySegments : [];
-  return { ...stored, historySegments: segments.filter(({ kind }) => kind !== "tool") }; // those are of the turn alone
+  return { ...stored, historySegments: playback ? condensed(cut(playback).historySegments) : [] };
 }
 
 /** @param {State} before @param {State} after @returns {State} */

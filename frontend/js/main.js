@@ -13,9 +13,11 @@ import { claim } from "./locks.js";
 import { polls } from "./polls.js";
 import { reduce } from "./reduce.js";
 import * as page from "./render/page.js";
+import { saver } from "./saving.js";
 import { Socket } from "./socket.js";
 import { initialState } from "./state.js";
-import { loadSettings, memoryStore, openStore, saveSettings } from "./storage.js";
+import { loadSettings, saveSettings } from "./storage.js";
+import { memoryStore, openStore } from "./store.js";
 import { Ears } from "./voice/ears.js";
 import { Player } from "./voice/player.js";
 
@@ -26,8 +28,17 @@ const kept = store ?? memoryStore();
 const tabs = new BroadcastChannel("parley");
 /** @type {Map<string, () => void>} conversation → how to give it back */
 const claims = new Map();
-/** @type {Set<Promise<void>>} under way */
-const saves = new Set();
+const saves = saver({
+  save: (record) => kept.save(record),
+  onSaved: ({ record: { id }, revision }) => {
+    dispatch({ type: "saved", id, revision });
+    tabs.postMessage({ saved: id });
+  },
+  onFailed: ({ record: { id }, revision }, error) => {
+    const message = error instanceof Error ? error.message : String(error);
+    dispatch({ type: "save_failed", id, revision, message });
+  },
+});
 const now = { id: newId, time: Date.now };
 
 let state = initialState(loadSettings(() => localStorage));
@@ -52,14 +63,18 @@ function schedule(act) {
 /** What is shown was stored before: a page that goes away has shown nothing that its reload will not show. */
 async function draw() {
   const drawn = state;
-  if (saves.size)
-    await Promise.race([Promise.all(saves), new Promise((resolve) => setTimeout(resolve, MAX_SAVE_WAIT_MS))]);
+  if (!saves.isAtRest()) await stored();
   try {
     page.render(drawn);
   } finally {
     isDrawing = state !== drawn; // also where drawing failed: the next state may be one that can be drawn
     if (isDrawing) schedule(draw);
   }
+}
+
+/** What was changed by now, or the store hangs. */
+function stored() {
+  return Promise.race([saves.settled(), new Promise((resolve) => setTimeout(resolve, MAX_SAVE_WAIT_MS))]);
 }
 
 const player = new Player({
@@ -111,7 +126,7 @@ function perform(effect) {
     case "send":
       return socket.send(effect.frame);
     case "save":
-      return save(effect);
+      return saves.put(effect);
     case "remove":
       return void kept.remove(effect.id).then(() => tabs.postMessage({ removed: effect.id }));
     case "open":
@@ -148,23 +163,6 @@ function perform(effect) {
     case "sound":
       return player[effect.act]();
   }
-}
-
-/** @param {Extract<Effect, {type: "save"}>} effect */
-function save({ record, revision }) {
-  const { id } = record;
-  const saving = kept.save(record).then(
-    () => {
-      saves.delete(saving);
-      dispatch({ type: "saved", id, revision });
-      tabs.postMessage({ saved: id });
-    },
-    (error) => {
-      saves.delete(saving);
-      dispatch({ type: "save_failed", id, revision, message: String(error?.message ?? error) });
-    },
-  );
-  saves.add(saving);
 }
 
 /** @param {string} id */
@@ -207,7 +205,7 @@ async function logOut() {
 /** The conversation that is open will be open there, too. @param {string} path */
 async function leaveFor(path) {
   await null; // what this event has to store is on its way now
-  await Promise.race([Promise.allSettled(saves), new Promise((resolve) => setTimeout(resolve, MAX_SAVE_WAIT_MS))]);
+  await stored();
   location.assign(path + location.hash);
   if (location.pathname === path) location.reload(); // only the fragment differs: the address alone loads nothing
 }
@@ -257,6 +255,7 @@ function listen() {
     void ears.stayAwake();
   });
   window.addEventListener("online", () => socket.wake());
+  window.addEventListener("pagehide", () => saves.flush());
   window.addEventListener("hashchange", () => openFromAddress());
 }
 

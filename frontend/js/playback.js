@@ -156,6 +156,27 @@ export function flushHistorySegments(historySegments, turnId) {
   return messages.filter((message) => message._hook || message._media || message.content.trim());
 }
 
+/**
+ * The same with neighbouring sentences as one, and without tools, which are of the turn alone: what is stored.
+ *
+ * @param {readonly Segment[]} historySegments
+ * @returns {Segment[]}
+ */
+export function condensed(historySegments) {
+  /** @type {Segment[]} */
+  const segments = [];
+  for (const segment of historySegments) {
+    const last = segments.at(-1);
+    if (segment.kind === "tool") continue;
+    if (segment.kind === "sentence" && last?.kind === "sentence") {
+      segments[segments.length - 1] = { ...last, text: last.text + segment.text };
+    } else {
+      segments.push(segment);
+    }
+  }
+  return segments;
+}
+
 /** What was said so far, as the model wrote it. @param {Pick<Playback, "historySegments">} playback */
 export function spokenText({ historySegments }) {
   return historySegments.map((segment) => (segment.kind === "sentence" ? segment.text : "")).join("");

@@ -47,9 +47,9 @@ function textOf(segment) {
 
 /** @param {import("./playback.js").Playback} before @param {import("./playback.js").Playback} after */
 function wordsForUser(before, after) {
-  if (before.historySegments === after.historySegments) return [];
-  const known = new Set(before.historySegments);
-  return after.historySegments.flatMap((segment) =>
-    segment.kind === "tool" && !known.has(segment) ? [plainText(segment.result?.for_user ?? "")] : [],
+  return after.historySegments.flatMap((segment, index) =>
+    segment.kind === "tool" && segment !== before.historySegments[index]
+      ? [plainText(segment.result?.for_user ?? "")]
+      : [],
   );
 }

@@ -1,7 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { cut, cutShort, enqueue, flushHistorySegments, heard, heardText, newPlayback } from "../../frontend/js/playback.js";
+import {
+  condensed,
+  cut,
+  cutShort,
+  enqueue,
+  flushHistorySegments,
+  heard,
+  heardText,
+  newPlayback,
+} from "../../frontend/js/playback.js";
 import { turn } from "./support.js";
 
 const t = turn("t1");
@@ -185,4 +194,23 @@ test("a report about a sentence that is not being played changes nothing", () =>
 
 test("a reply of white space leaves no message", () => {
   assert.deepEqual(contents(play([t.sentence(0, " \n")])), []);
+});
+
+test("condensed segments leave the same in the history, and hold no tools", () => {
+  const segments = [
+    { kind: "sentence", text: "One. " },
+    { kind: "tool", call: { id: "c" }, result: null },
+    { kind: "sentence", text: "Two. " },
+    { kind: "sentence", text: "Three. " },
+    { kind: "hook", frame: t.hook("tone") },
+    { kind: "sentence", text: "Four." },
+  ];
+
+  const short = condensed(segments);
+
+  assert.deepEqual(
+    short.map(({ kind, text }) => text ?? kind),
+    ["One. Two. Three. ", "hook", "Four."],
+  );
+  assert.deepEqual(flushHistorySegments(short, "t1"), flushHistorySegments(segments, "t1"));
 });

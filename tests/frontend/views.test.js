@@ -13,7 +13,8 @@ import { inspectorView } from "../../frontend/js/render/inspector_view.js";
 import { errorView } from "../../frontend/js/render/lines_view.js";
 import { sidebarView } from "../../frontend/js/render/sidebar_view.js";
 import { skillsView } from "../../frontend/js/render/skills_view.js";
-import { loadSettings, memoryStore, saveSettings } from "../../frontend/js/storage.js";
+import { loadSettings, saveSettings } from "../../frontend/js/storage.js";
+import { memoryStore } from "../../frontend/js/store.js";
 import { Page, READY, skill, turn } from "./support.js";
 
 const t = turn("t1");

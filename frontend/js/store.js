@@ -1,0 +1,156 @@
+/**
+ * Conversations in this browser: one IndexedDB record each, one for the turn under way in it, and one
+ * for each of its pictures, written only by the tab that holds the conversation's lock (`locks.js`).
+ *
+ * @typedef {import("./state.js").ConversationRecord} ConversationRecord
+ * @typedef {import("./state.js").Summary} Summary
+ *
+ * @typedef {object} Store
+ * @property {() => Promise<Summary[]>} list newest first
+ * @property {(id: string) => Promise<ConversationRecord | null>} load
+ * @property {(record: ConversationRecord) => Promise<void>} save settles once the record is safe; saves keep their order
+ * @property {(id: string) => Promise<void>} remove
+ *
+ * @typedef {{record: ConversationRecord | null, images: Set<string>}} Stored what need not be written again
+ */
+
+import { titleOf } from "./conversation.js";
+import { CONVERSATIONS, Database, each, IMAGES, result, RUNNING, SUMMARIES } from "./database.js";
+
+/** @param {IDBFactory} indexedDB @returns {Promise<Store>} rejects where the browser keeps nothing */
+export async function openStore(indexedDB) {
+  /** @type {Map<string, Stored>} by conversation */
+  const known = new Map();
+  const database = new Database(indexedDB, () => known.clear());
+  await database.open();
+
+  return {
+    async list() {
+      const transaction = await database.transaction("readonly");
+      const cursors = transaction.objectStore(CONVERSATIONS).index(SUMMARIES).openKeyCursor(null, "prev");
+      /** @type {Summary[]} */
+      const summaries = [];
+      await each(cursors, (key) => {
+        const [updatedAt, title, id] = /** @type {[number, string, string]} */ (key);
+        summaries.push({ id, title, updatedAt });
+      });
+      return summaries;
+    },
+    async load(id) {
+      const transaction = await database.transaction("readonly");
+      const [stored, running, pictures] = await Promise.all([
+        result(transaction.objectStore(CONVERSATIONS).get(id)),
+        result(transaction.objectStore(RUNNING).get(id)),
+        result(transaction.objectStore(IMAGES).getAll(ofConversation(id))),
+      ]);
+      const urls = new Map(pictures.map(({ id: imageId, url }) => [imageId, url]));
+      known.set(id, { record: null, images: new Set(urls.keys()) });
+      if (!stored) return null;
+      const { shownTitle: _title, ...record } = stored;
+      const historySegments = running?.historySegments ?? record.historySegments ?? []; // in the record: version 2
+      return withUrls({ ...record, historySegments }, (image) => urls.get(image.id) ?? "");
+    },
+    save: (record) => save(record),
+    async remove(id) {
+      known.delete(id);
+      await written(await database.transaction("readwrite"), (transaction) => {
+        transaction.objectStore(CONVERSATIONS).delete(id);
+        transaction.objectStore(RUNNING).delete(id);
+        transaction.objectStore(IMAGES).delete(ofConversation(id));
+      });
+    },
+  };
+
+  /** A long history is not written again with every sentence that joins it later. @param {ConversationRecord} record */
+  async function save(record) {
+    const { historySegments, ...conversation } = record;
+    const transaction = await database.transaction("readwrite");
+    const before = known.get(record.id) ?? { record: null, images: new Set() };
+    const images = imagesOf(record);
+    await written(transaction, () => {
+      if (!isSameConversation(before.record, record)) {
+        transaction
+          .objectStore(CONVERSATIONS)
+          .put({ ...withUrls(conversation, () => ""), shownTitle: titleOf(record) });
+        putImages(transaction.objectStore(IMAGES), record.id, images, before.images);
+      }
+      if (historySegments.length) transaction.objectStore(RUNNING).put({ id: record.id, historySegments });
+      else transaction.objectStore(RUNNING).delete(record.id);
+    });
+    known.set(record.id, { record, images: new Set(images.map(({ id }) => id)) });
+  }
+}
+
+/** All but the turn under way. @param {ConversationRecord | null} before @param {ConversationRecord} record */
+function isSameConversation(before, record) {
+  return (
+    before?.conversationHistory === record.conversationHistory &&
+    before.title === record.title &&
+    before.updatedAt === record.updatedAt
+  );
+}
+
+/**
+ * @param {IDBObjectStore} store @param {string} conversation
+ * @param {import("./frames.js").AttachedImage[]} images @param {Set<string>} stored
+ */
+function putImages(store, conversation, images, stored) {
+  const wanted = new Set(images.map(({ id }) => id));
+  for (const { id, url } of images) if (!stored.has(id)) store.put({ conversation, id, url });
+  for (const id of stored) if (!wanted.has(id)) store.delete([conversation, id]);
+}
+
+/**
+ * Commits at once: a page that goes away right after this call has stored it.
+ *
+ * @param {IDBTransaction} transaction @param {(transaction: IDBTransaction) => void} act
+ */
+function written(transaction, act) {
+  return /** @type {Promise<void>} */ (
+    new Promise((resolve, reject) => {
+      transaction.oncomplete = () => resolve();
+      transaction.onabort = () => reject(transaction.error ?? new Error("the browser gave up"));
+      act(transaction);
+      transaction.commit();
+    })
+  );
+}
+
+/** Keys of pictures: [conversation, id]. @param {string} id */
+function ofConversation(id) {
+  return IDBKeyRange.bound([id], [id, []]);
+}
+
+/** @param {ConversationRecord} record */
+function imagesOf({ conversationHistory }) {
+  return conversationHistory.flatMap(({ _images = [] }) => _images);
+}
+
+/**
+ * @template {Omit<ConversationRecord, "historySegments">} T
+ * @param {T} record @param {(image: import("./frames.js").AttachedImage) => string} urlOf
+ * @returns {T}
+ */
+function withUrls(record, urlOf) {
+  const conversationHistory = record.conversationHistory.map((message) =>
+    message._images
+      ? { ...message, _images: message._images.map((image) => ({ ...image, url: urlOf(image) })) }
+      : message,
+  );
+  return { ...record, conversationHistory };
+}
+
+/** For browsers that keep nothing: good until the page goes. @returns {Store} */
+export function memoryStore() {
+  /** @type {Map<string, ConversationRecord>} */
+  const records = new Map();
+  return {
+    list: async () =>
+      [...records.values()]
+        .map((record) => ({ id: record.id, title: titleOf(record), updatedAt: record.updatedAt }))
+        .sort((a, b) => b.updatedAt - a.updatedAt),
+    load: async (id) => records.get(id) ?? null,
+    save: async (record) => void records.set(record.id, record),
+    remove: async (id) => void records.delete(id),
+  };
+}
