@@ -19,7 +19,7 @@ _PLACEHOLDER: Final = re.compile(
     r"env[:.(]|env\.|file:|file/|secrets?\.[A-Za-z_]|secretKeyRef|valueFrom|ssm:|awssm|gcpsm|azkv|akv|kms:|"
     r"projects/[^/]+/secrets|@Microsoft\.KeyVault|AQICAH|cmd:|keychain:|pass:[A-Z_$]|"
     r"@[\w./~-]+\.\w{2,5}\Z|\[[a-z _-]{3,24}\]\Z|\[[^\W\d_]{4,16}\]\Z|age1[a-z0-9]{50}|\?[^\W\d_]+\Z|\[(?:REDACTED|redacted|FILTERED|filtered|MASKED|masked|HIDDEN|hidden|removed|secret)|\(redacted|\(hidden"
-    r"|#[0-9a-fA-F]{6}(?:[0-9a-fA-F]{2})?\Z|\d{1,5}/(?:tcp|udp|sctp|dccp)\Z|RW[Q-T][A-Za-z0-9+/]{53}\Z"  # colours, ports, public keys of minisign
+    r"|#[0-9a-fA-F]{6}(?:[0-9a-fA-F]{2})?\Z|\d{1,5}/(?:tcp|udp|sctp|dccp)\Z|RW[A-Za-z0-9+/_-]{54}\Z|BASE(?:32|64)[A-Z]*\Z"  # colours, ports, public keys of minisign
     r"|(?:return|continue|break|raise|throw|yield|finally)\Z|(?:[Ll]ist|[Dd]ict|set|[Tt]uple|frozenset|type|Optional|Union|Sequence|Iterable|Mapping|Final|ClassVar)\[\w"
     r"|process\.env|os\.environ|os\.getenv|getenv|ENV\[|System\.|Deno\.env|import\.meta|std::env",
 )
@@ -133,7 +133,18 @@ SAID_OF_PASSWORDS: Final = frozenset(
     "newpassword oldpassword userpassword confirmpassword currentpassword account settings forgotten recovery publickey keyboard "
     "parameter argument interactive granted denied accepted rejected failed success successful matched matches nothing anything something whatever "
     "string bytes object undefined secretstr element control widget visible internal private public normal simple custom "
-    "wrong fine okay blank short known shared safe secure visible broken expiring lost stolen obvious ready needed changing anders different elsewhere same below above attached enclosed unchanged deprecated ignored removed deleted minimum maximum characters letters digits length window dialog screen widget".split()
+    "wrong fine okay blank short known shared safe secure visible broken expiring lost stolen obvious ready needed changing anders different elsewhere same below above attached enclosed unchanged deprecated ignored removed deleted minimum maximum characters letters digits length window dialog screen widget "
+    # wrong, expired, required, changed, valid, empty, long, stored, missing
+    "fehlt fehlend manque manquant falta mancante ontbreekt brakuje chybí saknas mangler puuttuu mismatch "
+    "ungültig gültig falsch abgelaufen geändert gesperrt vergessen leer korrekt sicher unsicher gespeichert verschlüsselt zurückgesetzt bekannt unbekannt vergeben notiert hinterlegt verfügbar fehlerhaft gleich identisch "
+    "invalide expiré expirée oublié oubliée modifié modifiée erroné erronée vide court courte longue obligatoire faux fausse bloqué identique "
+    "inválida inválido incorrecta incorrecto caducada caducado olvidada obligatoria vacía vacío corta larga errónea misma "
+    "incorreta incorreto expirada expirado esquecida obrigatória obrigatório vazia curta válida "
+    "errata errato scaduta scaduto dimenticata obbligatoria obbligatorio vuota corta sbagliata valida "
+    "onjuist verlopen ongeldig vergeten verplicht leeg gewijzigd fout opgeslagen beveiligd "
+    "błędne nieprawidłowe wygasło wymagane puste zapomniane zmienione poprawne neplatné nesprávné špatné povinné prázdné zapomenuté platné "
+    "felaktigt fel ogiltigt utgånget obligatoriskt tomt glömt forkert ugyldig udløbet påkrævet feil ugyldig utløpt påkrevd väärä virheellinen vanhentunut pakollinen tyhjä "
+    "yanlış geçersiz gerekli boş süresi неверный неправильный истёк истек обязателен пустой забыт изменён сброшен".split()
 )
 _PASSWORDS: Final = ("passw", "kennw", "contras", "hasł", "haslo", "wachtw", "lösen")
 _BETWEEN_WORDS: Final = frozenset(

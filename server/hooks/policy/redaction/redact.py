@@ -8,6 +8,7 @@ from typing import Any, Final
 from server.hooks.policy.redaction.chosen import is_chosen, is_named
 from server.hooks.policy.redaction.key_names import STRONG, strength_of
 from server.hooks.policy.redaction.plausible import has_digit, is_plausible, is_random, is_word
+from server.hooks.policy.redaction.rules.code_values import is_typed
 from server.hooks.policy.redaction.rules.printed import is_output, prints_secret
 from server.hooks.policy.redaction.rules.values import is_mixed
 from server.hooks.policy.redaction.scan import secrets_in, secrets_in_each
@@ -37,7 +38,9 @@ def redact(value: Any) -> tuple[Any, Counter[str]]:
         return redact_text(value)
     shapes = Shapes()
     survey = Survey(value, shapes)
-    found = secrets_in_each(survey.texts)
+    found = secrets_in_each((*survey.texts, *(dialog.text for dialog in survey.dialogs)))
+    for dialog in survey.dialogs if found else ():
+        dialog.share(found)
     if not found and not survey.is_telling:
         return value, Counter()
     walk = _Walk(found, shapes)
@@ -157,9 +160,9 @@ class _Walk:
                 or ((strength == "password" or is_named(text)) and is_chosen(text, is_quoted=True))
             ):
                 return self._take("named")
-            if strength == "code" and text.replace(" ", "").replace("-", "").isdigit() and 3 <= len(text) <= 9:
+            if strength == "code" and is_typed(text):
                 return self._take("code")
-            return self._take("named") if strength == "weak" and is_random(text) else None
+            return self._take("named") if strength in ("weak", "code") and is_random(text) else None
         if isinstance(value, int) and strength == "code" and 1000 <= value < 10**8:
             return self._take("code")
         if isinstance(value, list) and ("seed" in name.lower() or "mnemonic" in name.lower()) and _is_seed(value):

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from server.hooks.policy.redaction.dialogs import LINES, SPEECH, Dialog
 from server.hooks.policy.redaction.key_names import STRONG, strength_of
 from server.hooks.policy.redaction.plausible import has_digit, is_plausible, is_random
 from server.hooks.policy.redaction.rules.printed import is_output, prints_secret
@@ -46,6 +47,8 @@ class Shape(NamedTuple):
     """Those that others make secret."""
     granted: frozenset[str]
     """Those that others say to be keys: secret if they look like one."""
+    speech: tuple[str, ...]
+    """Those under which people speak."""
     joint: frozenset[str]
     """Those whose value has to be looked at together with others."""
 
@@ -103,8 +106,13 @@ def _shape(keys: tuple[str, ...]) -> Shape:
         values=values,
         secret=secret,
         granted=granted,
+        speech=tuple(key for key in keys if key in SPEECH or key in LINES) or _asked(keys),
         joint=joint.intersection(keys),
     )
+
+
+def _asked(keys: tuple[str, ...]) -> tuple[str, ...]:
+    return ("q", "a") if "q" in keys and "a" in keys else ()
 
 
 def _last_word(key: str) -> str:
@@ -115,11 +123,12 @@ def _last_word(key: str) -> str:
 
 class Survey:
     """A walk that only looks: `texts` are all that may hold secrets, in order; `is_telling`, whether the shape of
-    anything makes something secret beside them."""
+    anything makes something secret beside them; `dialogs`, which texts are also to be read as one."""
 
     def __init__(self, value: Any, shapes: Shapes) -> None:
         self.texts: list[str] = []
         self.is_telling = False
+        self.dialogs: list[Dialog] = []
         self._shapes = shapes
         self._see(value, 0)
 
@@ -132,6 +141,11 @@ class Survey:
             shape = self._shapes.of(value)
             self.is_telling |= shape.is_telling
             self.texts.extend(shape.long_keys)
+            if shape.speech:
+                self._hear(value[key] for key in shape.speech)
+                for key in shape.speech:
+                    if isinstance(value[key], (list, tuple)):
+                        self._hear(value[key])
             self._see_each(value.values(), depth)
         elif isinstance(value, (list, tuple)):
             if len(value) > 1:
@@ -145,7 +159,13 @@ class Survey:
             else:
                 self._see(value, depth + 1)
 
+    def _hear(self, said: Iterable[Any]) -> None:
+        turns = [turn for turn in said if isinstance(turn, str)]
+        if len(turns) > 1:
+            self.dialogs.append(Dialog(turns))
+
     def _see_list(self, given: Sequence[Any]) -> None:
+        self._hear(item[key] for item in given if isinstance(item, dict) for key in self._shapes.of(item).speech)
         if is_command(given):
             self.texts.append(" ".join(given))
         self.is_telling = self.is_telling or bool(secret_columns(given[0])) or has_named_item(given)

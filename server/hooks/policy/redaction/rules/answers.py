@@ -1,28 +1,40 @@
 """What was asked for on one line, and told on the next: `what's the gate code?` and below `Kim: 4471, push hard`."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from server.hooks.policy.redaction.key_names import STRONG
 from server.hooks.policy.redaction.page import Page
 from server.hooks.policy.redaction.rules.code_values import CODE, is_code
 from server.hooks.policy.redaction.rules.names import Name
 from server.hooks.policy.redaction.rules.opened import code_cues
-from server.hooks.policy.redaction.rules.password_looks import TOKEN, looks_chosen, trimmed
+from server.hooks.policy.redaction.rules.password_looks import TOKEN, is_odd_word, looks_chosen, trimmed
+from server.hooks.policy.redaction.rules.stating_words import REPLIES, SPELLED, USERS
 from server.hooks.policy.redaction.spans import Span
 
 _STAMP: Final = r"(?:\[[^\]\n]{1,32}\] ?|\d[\d/.:,T -]{3,22}(?: à [\d:]{4,8})? ?[-–]? ?)?"
-_SPEAKER: Final = r"(?:<?[^\W\d_][\w .()'’-]{0,23}>? ?[:：] ?)?"
+_SPEAKER: Final = r"(?:<[^\W\d_][\w .()'’-]{0,23}> |[^\W\d_][\w .()'’-]{0,23} ?[:：|] ?)?"
+_HEADER: Final = r"(?:[^\W\d_][^\n]{0,30}? (?:\w{2,12} )?\d{1,2}[:.h]\d\d[^\n]{0,8}\r?\n)?"
+"""Of a turn, where name and time have a line of their own."""
 _ASKED: Final = re.compile(
-    rf"(?P<rest>[^\n\x00?？]{{0,50}})(?P<asked>[?？]{{0,3}})[^\n\x00]{{0,24}}\r?\n(?:[ \t>]{{0,12}}\r?\n)?[ \t]{{0,8}}(?P<prefix>(?:[>–—•*-] {{0,2}}){{0,4}}(?P<stamp>{_STAMP}){_SPEAKER}[\"'“„«`*]{{0,2}})(?P<s>{TOKEN}{{3,64}})"
+    rf"(?P<rest>[^\n\x00?？]{{0,50}})(?P<asked>[?？]{{0,3}})[^\n\x00]{{0,24}}\r?\n(?:[ \t>]{{0,12}}\r?\n)?{_HEADER}[ \t]{{0,8}}(?P<prefix>(?:[>–—•*-] {{0,2}}){{0,4}}(?P<stamp>{_STAMP}){_SPEAKER}[\"'“„«`*]{{0,2}})(?P<s>{TOKEN}{{3,64}})"
 )
 _LOOK: Final = 78
 _STAMPED: Final = 26
-_MAY_BE_ASKED: Final = re.compile(r"[?？]|\n.{0,20}(?:\d:\d|\[)")
+_LABEL: Final = 32
+_LOOK_BACK: Final = 140
+_ALONE: Final = re.compile(rf"[ ]?[:：]?[ \t]*\r?\n[ \t]*(?P<s>{TOKEN}{{4,64}})[ \t]*(?:\r?\n|\Z|\x00)")
+_LABEL_ABOVE: Final = re.compile(
+    rf"(?<![^\W_])(?:{USERS})[^\n:：]{{0,24}}(?:[:：][^\S\n]*\S[^\n]{{0,60}}|[:：]?[ \t]*\r?\n[^\n]{{2,60}})\r?\n\Z",
+    re.IGNORECASE,
+)
+_WISH: Final = r"(?:please|pls|plz|bitte|stp|svp|por favor|per favore|proszę|prosím|пожалуйста|alsjeblieft)"
+_PLEASE: Final = re.compile(rf"{_WISH}\W*\Z", re.IGNORECASE)
+_MAY_BE_ASKED: Final = re.compile(rf"[?？]|\n.{{0,20}}(?:\d:\d|\[)|(?i:{_WISH})\W{{0,3}}\n")
 _TIME: Final = re.compile(r"\d:\d\d|\[")
 _NETWORKS: Final = ("wifi", "wi-fi", "wlan", "와이파이", "internet")
 ANCHORS: Final = _NETWORKS
+_ENDS_LINE: Final = re.compile(r"[\"'”»`*]{0,2}[.!]?[ \t]*(?:\r?\n|\Z|\x00)")
 _GOES_ON: Final = re.compile(r"[\"'”»`*]{0,2}(?:[.,;!)]|\s|\Z)")
 
 
@@ -30,7 +42,8 @@ def answer_spans(page: Page, names: Sequence[Name]) -> Iterator[Span]:
     text = page.text
     if "\n" not in text:
         return
-    cues = {name.end for name in names if name.strength in STRONG or name.strength == "code"}
+    passwords = {name.end for name in names if name.strength == "password"}
+    cues = passwords | {name.end for name in names if name.strength in ("strong", "code")}
     cues.update(code_cues(page))
     cues.update(at + len(word) for word in page.held.intersection(_NETWORKS) for at in page.occurrences(word))
     for end in sorted(cues):
@@ -38,12 +51,28 @@ def answer_spans(page: Page, names: Sequence[Name]) -> Iterator[Span]:
         if line_ends < 0 or not _MAY_BE_ASKED.search(text, end, line_ends + _STAMPED):
             continue
         found = _ASKED.match(text, end)
-        if found is not None and (span := _told(text, found)) is not None:
+        if found is not None and (span := _told(text, found, is_password=end in passwords)) is not None:
             yield span
+    yield from _below_labels(text, passwords)
 
 
-def _told(text: str, found: re.Match[str]) -> Span | None:
-    is_asked = bool(found["asked"])
+def _below_labels(text: str, passwords: Iterable[int]) -> Iterator[Span]:
+    """A label and a value by turns, each on its line: user, password."""
+    for end in passwords:
+        if (line := _ALONE.match(text, end)) is None:
+            continue
+        start = text.rfind("\n", 0, end) + 1
+        value = trimmed(line["s"])
+        if (
+            end - start <= _LABEL
+            and _LABEL_ABOVE.search(text, max(0, start - _LOOK_BACK), start)
+            and (looks_chosen(value) >= 2 or (is_odd_word(value, is_quoted=False) and value.lower() not in REPLIES))
+        ):
+            yield Span(line.start("s"), line.start("s") + len(value), "prose")
+
+
+def _told(text: str, found: re.Match[str], *, is_password: bool) -> Span | None:
+    is_asked = bool(found["asked"]) or _PLEASE.search(found["rest"]) is not None
     is_chat = _TIME.search(found["stamp"]) is not None
     if not (is_asked or (is_chat and len(found["rest"]) < 24)) or not _GOES_ON.match(text, found.end("s")):
         return None
@@ -52,4 +81,12 @@ def _told(text: str, found: re.Match[str]) -> Span | None:
     if code is not None and is_code(text, start, code.end(), is_sure=False):
         return Span(start, code.end(), "code")
     value = trimmed(found["s"])
-    return Span(start, start + len(value), "prose") if looks_chosen(value) >= 2 else None
+    is_one = looks_chosen(value) >= 2 or (is_asked and is_password and _is_answer(text, start, value))
+    return Span(start, start + len(value), "prose") if is_one else None
+
+
+def _is_answer(text: str, start: int, value: str) -> bool:
+    """A word, and nothing but how it is written."""
+    end = start + len(value)
+    is_whole = _ENDS_LINE.match(text, end) is not None or SPELLED.match(text, end) is not None
+    return is_whole and is_odd_word(value, is_quoted=False) and value.lower() not in REPLIES

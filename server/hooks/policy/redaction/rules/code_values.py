@@ -12,7 +12,11 @@ _MIXED: Final = (
     r"(?=[A-Z\d]{0,9}\d)(?=[A-Z\d]{0,9}[A-Z])[A-Z\d]{3,10}|(?=[A-Za-z\d]{0,11}\d)(?=[A-Z\d]{0,11}[a-z])[A-Za-z\d]{5,12}"
 )
 _PARTS: Final = r"(?=[A-Za-z-]{0,20}\d)[A-Za-z0-9]{2,6}(?:-[A-Za-z0-9]{2,6}){1,7}"
-_DIAL: Final = r"(?:(?i:left|right|links|rechts|l|r) ?\d{1,2}[ ,–-]{1,3}){2,4}(?i:left|right|links|rechts|l|r) ?\d{1,2}|\d{1,2}(?: [–-] \d{1,2}){2,4}|(?:\d{1,2} [^\W\d_]{4,12}, ?){2,4}\d{1,2} [^\W\d_]{4,12}|(?:[左右]に?\d回?[ 　]?\d{1,2}[、,]?){2,4}"
+_SIDE: Final = r"(?i:(?:left|right|links|rechts|gauche|droite|izquierda|derecha|sinistra|destra)(?: (?:to|at|auf|bis|à|a|al|op|naar))?|l|r) ?\d{1,2}"
+_DIAL: Final = (
+    rf"(?:{_SIDE}(?:,? (?i:then|dann|puis|luego|poi|and|und) |[ ,–-]{{1,3}})){{2,4}}{_SIDE}|"
+    r"\d{1,2}(?: [–-] \d{1,2}){2,4}|(?:\d{1,2} [^\W\d_]{4,12}, ?){2,4}\d{1,2} [^\W\d_]{4,12}|(?:[左右]に?\d回?[ 　]?\d{1,2}[、,]?){2,4}"
+)
 CODE: Final = re.compile(
     rf"(?<![A-Za-z0-9_])(?P<s>(?:{_DIAL}|{_SPACED}|{_GROUPED}|{_LETTERED}|{_PARTS}|{_PLAIN}|{_MIXED}))(?![A-Za-z0-9_])"
 )
@@ -47,6 +51,14 @@ _ASIDE: Final = re.compile(r"#\d+\Z|[A-Z]{3,4}\d{1,3}\Z")
 _YEAR: Final = re.compile(r"(?:19|20)\d\d\Z")
 _DATE: Final = re.compile(r"(?:\d{1,2}[.-]\d{1,2}[.-]\d{2,4}|(?:19|20)\d\d[ -](?:19|20)\d\d)\Z")
 _ISO_DATE: Final = re.compile(r"(?:19|20)\d\d-[01]\d-[0-3]\d\Z")
+
+
+_TYPED: Final = re.compile(r"[#*]?\d(?:[ -]?\d){2,9}[#*]?\Z")
+
+
+def is_typed(value: str) -> bool:
+    """Digits, as a lock or a card takes them, where it is plain that a code stands."""
+    return _TYPED.match(value) is not None
 
 
 def codes_in(text: str, start: int, end: int) -> Iterator[re.Match[str]]:

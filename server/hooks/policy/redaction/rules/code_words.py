@@ -13,7 +13,7 @@ NO_CODES: Final = tuple(
 )
 """Ends of words that are no such code."""
 CODES: Final = frozenset(
-    "pin pina puk tan otp itan nip combination combo kombination combinaison combinazione kombinacja kombinace kombinasjon kombinasyon "
+    "geheimzahl geheimnummer pin pina puk tan otp itan nip combination combo kombination combinaison combinazione kombinacja kombinace kombinasjon kombinasyon "
     "clave chave codi ontgrendelen unscharf tastenfeld keypad numerolukko startspärr sperre drossel szyfr szyfru cifra cijfercode passnumber mobiletan smstan pushtan passkey codeword kodunuz kodas".split()
 )
 FOREIGN_CODES: Final = tuple(

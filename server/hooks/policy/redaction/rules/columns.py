@@ -8,6 +8,7 @@ from server.hooks.policy.redaction.chosen import is_chosen
 from server.hooks.policy.redaction.key_names import Strength, strength_of
 from server.hooks.policy.redaction.page import Page
 from server.hooks.policy.redaction.plausible import is_plausible, is_random
+from server.hooks.policy.redaction.rules.code_values import is_typed
 from server.hooks.policy.redaction.rules.names import Name
 from server.hooks.policy.redaction.spans import Span
 
@@ -54,7 +55,7 @@ def _header(line: str) -> Header | None:
     if len(titles) < _LEAST_TITLES or any(sign in line for sign in "=|(;:,") or line.lstrip().startswith("-"):
         return None
     strengths = [strength_of(title[0].strip("#* ")) for title in titles]
-    if "password" not in strengths and "strong" not in strengths:
+    if not any(strength in ("password", "strong", "code") for strength in strengths):
         return None
     columns = [
         (at, title.start(), strength)
@@ -94,9 +95,12 @@ def _cell(cells: list[re.Match[str]], column: Column, count: int) -> re.Match[st
 
 def _secret(cell: re.Match[str], at: int, strength: Strength) -> Iterator[Span]:
     bare = cell[0].strip("\"'")
-    is_one = (
-        is_random(bare) if strength == "weak" else is_plausible(bare, is_quoted=True) or is_chosen(bare, is_quoted=True)
-    )
+    if strength == "code":
+        is_one = is_typed(bare)
+    elif strength == "weak":
+        is_one = is_random(bare)
+    else:
+        is_one = is_plausible(bare, is_quoted=True) or is_chosen(bare, is_quoted=True)
     if is_one and not bare.isalpha():
         start = at + cell.start() + cell[0].index(bare)
         yield Span(start, start + len(bare), "table")

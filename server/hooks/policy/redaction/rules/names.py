@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final, Literal, NamedTuple
 
-from server.hooks.policy.redaction.key_names import SECOND_WORDS, Strength, strength_of
+from server.hooks.policy.redaction.key_names import SECOND_WORDS, STRONG, Strength, strength_of
 from server.hooks.policy.redaction.page import Page
 
 # The parts by which names are found; whether such a name promises a secret is for `strength_of` to say.
@@ -181,6 +181,8 @@ def _widened(text: str, start: int, end: int) -> Name | None:
     strength = strength_of(text[start:end].strip(" .-")) if end - start <= _LONGEST else None
     if (modified := _MODIFIER.match(text, end)) and modified.end() - start <= _LONGEST:
         of = strength_of(text[start : modified.end()])
-        if of in ("password", "code") or strength == "password":
-            return Name(start, modified.end(), of if of in ("password", "code") else "password")
+        if of in ("password", "code"):
+            return Name(start, modified.end(), of)
+        if strength in STRONG:
+            return Name(start, modified.end(), strength)
     return None if strength is None else Name(start, end, strength)

@@ -154,7 +154,15 @@ def _cues(page: Page, words: frozenset[str], ends: tuple[str, ...], foreign: tup
     ]
     if not page.is_ascii:
         found += [(at, at + len(stem)) for stem in held.intersection(foreign) for at in page.occurrences(stem)]
+        found += [place for word in held.intersection(words) if not word.isascii() for place in _words(page, word)]
     return sorted(found)
+
+
+def _words(page: Page, end: str) -> Iterator[tuple[int, int]]:
+    """Where words that end so stand."""
+    for at in page.occurrences(end):
+        if not page.text[at + len(end) : at + len(end) + 1].isalnum():
+            yield at, at + len(end)
 
 
 def _is_compound(word: str, ends: tuple[str, ...]) -> bool:

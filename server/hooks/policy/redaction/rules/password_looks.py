@@ -4,7 +4,9 @@ import re
 from functools import lru_cache
 from typing import Final
 
-from server.hooks.policy.redaction.plausible import is_placeholder
+from server.hooks.policy.redaction.key_names import strength_of
+from server.hooks.policy.redaction.plausible import SAID_OF_PASSWORDS, is_placeholder
+from server.hooks.policy.redaction.rules.sentence_words import IN_SENTENCES
 
 TOKEN: Final = r"[^;\s\"'“”„«»‘’`<>()（）「」『』【】，。、；：・|│\[\]{}\x00\u2e80-\u9fff\uac00-\ud7af\uff00-\uffef]"
 """What a password in prose is made of."""
@@ -23,6 +25,7 @@ _NEVER: Final = re.compile(
     r"|0x[0-9a-fA-F]+\Z|[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-|[0-9a-f]{7}(?:[0-9a-f]{13}|[0-9a-f]{25}|[0-9a-f]{33}|[0-9a-f]{57})?\Z|sha\d+[:-]|e\.target|[a-z]+\d{0,3}\.[a-z]+\.[a-z]+\("
 )
 _UPPER_ID: Final = re.compile(r"[A-Z][A-Z0-9]*(?:[_-][A-Z0-9]+)*\Z")
+_SMALL_PAIR: Final = re.compile(r"[^\W\d_]{2,24}(?:[-_.][^\W\d_]{2,24}){1,4}\Z")
 _SNAKE: Final = re.compile(r"[a-z]+(?:_[a-z]+)*\Z")
 _DEVICE: Final = re.compile(
     r"(?:iphone|ipad|ipod|windows|win|android|ubuntu|debian|macos|ios|python|java|php|mysql|postgres|ps|xbox|usb|hdmi|mp|utf|sha|md|aes|rsa|ipv|http|tls|ssl|wpa|wep|oauth|saml|"
@@ -38,7 +41,7 @@ def trimmed(value: str) -> str:
 
 @lru_cache(maxsize=4096)
 def looks_chosen(value: str) -> int:
-    """0: no; 1: a word; 2: several words, or a word and a number; 3: what nobody writes but as a password."""
+    """0: no; 1: a word, or some joined; 2: several words, or a word and a number; 3: what nobody writes but as a password."""
     if len(value) < 4 or len(value) > 64 or is_placeholder(value) or not any(letter.isalpha() for letter in value):
         return 0
     if not value[0].isalnum() or _NEVER.match(value):
@@ -48,6 +51,8 @@ def looks_chosen(value: str) -> int:
         return 3 if has_number or value.lower() != value or "!" in value or "&" in value else 2
     if value.isalpha():
         return 1
+    if _SMALL_PAIR.match(value) and not _IDS.match(value):
+        return 2 if _is_joined(value) else 1
     if (_IDS.match(value) or _UPPER_ID.match(value) or _SNAKE.match(value)) and not _is_joined(value):
         return 0
     if _DEVICE.match(value) and len(value) < 10:
@@ -92,3 +97,27 @@ _IDS_ADDRESS: Final = re.compile(
     r"gif|mp[34]|html?|php|md|conf|cfg|ini|env|log|key|pem|crt|sql|db|exe|toml|xml)\b|(?:https?|www)\b|/|~|\d+[-./:]\d+[-./:]\d",
     re.IGNORECASE,
 )
+
+
+_ADJECTIVE: Final = re.compile(
+    r".*(?:ed|ing|able|ible|ful|less|ive|ent|ant|ary|ory|ous|al|ly|ic|lich|ig|isch|bar|bel|ido|ida|ado|ada|é|ée|to|ta|ung|heit|keit|tion|ity|ness)\Z"
+)
+_PARTS: Final = re.compile(r"[A-Z]?[^\W\d_A-Z]+|[^\W\d_]+")
+_JOINED_WORDS: Final = re.compile(r"[^\W\d_]+(?:[-_.&+][^\W\d_]+){0,4}!?\Z")
+_IN_COMPOUNDS: Final = frozenset(
+    "throw raise return new null insecure mismatch entry prompt login user name file path case sensitive insensitive only side way based free end time line word text code key app plain self auto built pre non multi read write up out".split()
+)
+
+
+def is_odd_word(value: str, *, is_quoted: bool) -> bool:
+    """Two words joined may be a password, too: `laterne-laterne`, `TournesolJaune`."""
+    words = [word.lower() for word in _PARTS.findall(value)]
+    if (
+        len(value) < 5
+        or not _JOINED_WORDS.match(value)
+        or not (IN_SENTENCES | SAID_OF_PASSWORDS | _IN_COMPOUNDS).isdisjoint(words)
+        or strength_of(value) is not None
+        or (len(words) == 1 and _ADJECTIVE.match(words[0]))
+    ):
+        return False
+    return is_quoted or value[:1].isupper() or len(words) > 1 or len(value) >= 6

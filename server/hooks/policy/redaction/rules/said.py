@@ -5,26 +5,27 @@ from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from typing import Final
 
-from server.hooks.policy.redaction.key_names import strength_of
 from server.hooks.policy.redaction.page import Page
 from server.hooks.policy.redaction.plausible import SAID_OF_PASSWORDS
 from server.hooks.policy.redaction.rules.code_values import is_code
 from server.hooks.policy.redaction.rules.names import KEY_OR_PASSWORD, Name
-from server.hooks.policy.redaction.rules.password_looks import TOKEN, looks_chosen, trimmed
+from server.hooks.policy.redaction.rules.password_looks import TOKEN, is_odd_word, looks_chosen, trimmed
 from server.hooks.policy.redaction.rules.sentence_words import IN_SENTENCES
+from server.hooks.policy.redaction.rules.stating_words import SPELLED, STATES, STILL, THINGS, USERS
 from server.hooks.policy.redaction.spans import Span
 
 _LONGEST: Final = 130
+_LEAD: Final = 32
 _END: Final = re.compile(r"[.!?](?=\s)|[。！？\n\x00]|\\n")
 _QUOTES: Final = "\"'“„«`*‘「『【(（>"
 _WORD: Final = re.compile(rf"{TOKEN}{{1,80}}")
 _LEADS: Final = re.compile(
     r"(?:[:：→=,，;–—-]|(?<!\w)(?:is|was|are|now|ist|war|lautet|jetzt|noch|est|es|ahora|son|é|è|agora|adesso|ora|je|jest|to|er|är|on|este|là|это|теперь|сейчас|auf|zu|remains|stays|"
-    r"ponieważ|teraz|nu|nyt|artık|nová|nova|la))[\s\"'“„«`*‘「『（(]{0,4}\Z|(?:为|為|は|到|成|하면|은|는)\Z",
+    r"ponieważ|teraz|nu|nyt|artık|nová|nova|la|so|hence|also|alors|quindi|dus|więc|takže|så|значит))[\s\"'“„«`*‘「『（(]{0,4}\Z|(?:为|為|は|到|成|하면|은|는)\Z",
     re.IGNORECASE,
 )
-_STATES: Final = re.compile(
-    r"(?:[:：=]|(?<!\w)(?:is|ist|lautet|est|es|é|è|je|jest|er|är|on|este|это|still|noch|now|jetzt))[\s\"'“„«`*‘]{0,4}\Z",
+_STATED: Final = re.compile(
+    rf"(?:[:：=→]|[-=]>|(?<!\w)(?:{STATES})(?: (?:{STILL})){{0,2}}:?|(?<!\w)(?:{STILL}))[\s\"'“„«`*‘]{{0,4}}\Z",
     re.IGNORECASE,
 )
 _OTHERS: Final = re.compile(
@@ -37,21 +38,32 @@ _IN_PROSE: Final = re.compile(
 )
 _JOINED: Final = tuple("_-./\\@=$#&?%<")
 _SHORT: Final = frozenset(("pw", "mdp"))
+_ENGLISH: Final = frozenset("password passwords pass passcode passphrase pwd".split())
+_FINNISH: Final = frozenset("salasana salasanasi tunnussana".split())
 _MADE: Final = ("token", "tokens", "secret", "secrets", "key", "keys", "credentials", "creds")
 _CODE: Final = re.compile(r"[={}]|</?\w{1,8} |\?\.")
+_CALL: Final = re.compile(r"\w\(|\]|\?\?")
 _DIGITS: Final = re.compile(
     r"(?:(?<=\w)(?: [^\W\d_]{3,20})?[ \t]{1,4}|\s{0,2}[:：→]\s{0,2})[\"'“„«`*‘「]{0,2}(?P<s>\d{4,10}|\d{3}[ -]\d{3}|\d(?: \d){3,7})(?=[\"'”»`*’」.,;)]{0,2}(?:\s|\Z|，|。|、))"
 )
 _PHRASE: Final = re.compile(
-    r"(?:(?: [^\W\d_]{2,16}){0,4}\s{2,}| ?[:：=→] ?)[\"'“„«`*]{0,2}(?P<s>[^\W\d_][\w'’]{1,15}(?:[ ][\w'’!]{1,15}){2,8}?)(?=[\"'”»`*]{0,2}[.!?]?[ \t]*(?:\r?\n|\Z|\\n))"
+    r"(?: ['’]?[^\W\d_][\w'’-]{1,16}){0,5}?(?:\s{2,}| ?[:：=→] ?)[\"'“„«`*]{0,2}(?P<s>[^\W\d_][\w'’]{1,15}(?:[ ][\w'’!]{1,15}){2,8}?)(?=[\"'”»`*]{0,2}[.!?]?[ \t]*(?:\r?\n|\Z|\\n))"
 )
 _LABELLED: Final = re.compile(
     r"(?: [^\W\d_]{2,16}){0,2} ?[:：] ?[\"'“„«`*]{0,2}(?P<s>[a-zß-ÿ]{3,20}(?:[-_!&+][a-zß-ÿ]{2,20}){1,5})(?=[\"'”»`*]{0,2}(?:[.!]?\s*(?:\n|\Z|\\n)|[.,;] | \())"
 )
 _TAGS: Final = re.compile(r"</?\w{1,8}>")
 _CLAUSE_END: Final = re.compile(r"[\"'”“»`*’)」]{0,3}(?:[.,;!?](?=\s|\Z)|\s*(?:\n|\\n|\Z|\())")
-_ADJECTIVE: Final = re.compile(
-    r".*(?:ed|ing|able|ible|ful|less|ive|ent|ant|ary|ory|ous|al|ly|ic|lich|ig|isch|bar|bel|ido|ida|ado|ada|é|ée|to|ta|ung|heit|keit|tion|ity|ness)\Z"
+_USER: Final = re.compile(
+    rf"(?:(?<!\w)(?:{USERS})|\w@\w)[^\n]*(?:[,;:/|·–—-]\s|\()(?:(?:mot|and|und|et|y|e|en|i|a|och|og|ja|и|the|das|le|la|el|il|het) ){{0,2}}\Z",
+    re.IGNORECASE,
+)
+_PAIR_WITHIN: Final = 70
+"""Characters before the word for a password, in which another for a user makes both a pair."""
+_OF_A_THING: Final = re.compile(
+    rf"(?: (?:for|of|on|to|für|fürs|fuers|vom|von|zum|zur|am|im|de|du|del|della|do|da|d['’]|van|til|till|för|na|do|per|par|от|для|к|на|за)(?: (?:the|das|die|der|den|la|le|les|el|il|o|a|de|het|our|my|unser|unserem))?)? ?"
+    rf"(?:{THINGS})[\w-]{{0,20}}+(?P<sign> ?(?:[:：=→]|[-=]>))? [\"'“„«`*]{{0,2}}",
+    re.IGNORECASE,
 )
 
 
@@ -93,7 +105,8 @@ def _said(text: str, name: Name, following: Name | None) -> Span | None:
         parts = re.split(r"[-_!&+.]", label["s"])
         if not (SAID_OF_PASSWORDS | IN_SENTENCES).intersection(parts):
             return Span(label.start("s"), label.end("s"), "prose")
-    for token in _WORD.finditer(text, name.end, last):
+    thing = _OF_A_THING.match(text, name.end, last)
+    for token in _WORD.finditer(text, thing.end() if thing else name.end, last):
         value = trimmed(token[0])
         look = looks_chosen(value)
         if (
@@ -106,7 +119,7 @@ def _said(text: str, name: Name, following: Name | None) -> Span | None:
         start = token.start()
         if _CODE.search(text, name.end, start):
             return None
-        lead = text[max(name.end, start - 16) : start]
+        lead = text[max(name.end, start - _LEAD) : start]
         if _is_said(text, name, lead, value, start, look):
             return Span(start, start + len(value), "prose")
     return None
@@ -114,25 +127,30 @@ def _said(text: str, name: Name, following: Name | None) -> Span | None:
 
 def _is_said(text: str, name: Name, lead: str, value: str, start: int, look: int) -> bool:
     is_direct = start - name.end < 16 and not _TAGS.sub("", lead).strip(" \t" + _QUOTES)
+    is_last = _ends_clause(text, start + len(value))
     if is_direct:
-        return look >= 2 or (
-            text[name.start : name.end] in _SHORT
-            and _is_odd_word(value, is_quoted=True)
-            and _ends_clause(text, start + len(value))
-        )
-    if _OTHERS.search(lead):
+        is_paired = text[name.start : name.end] in _SHORT or _is_paired(text, name)
+        return look >= 2 or (is_paired and is_last and is_odd_word(value, is_quoted=True))
+    if (thing := _OF_A_THING.fullmatch(text, name.end, start)) is not None and is_last:
+        is_told = thing["sign"] is not None or text[name.start : name.end].lower() not in _ENGLISH
+        return look >= 2 or (is_told and is_odd_word(value, is_quoted=False))
+    if _OTHERS.search(lead) and not (lead.endswith(" on ") and text[name.start : name.end].lower() in _FINNISH):
         return False
     is_led = _LEADS.search(lead) is not None or lead[-1:] in tuple(_QUOTES)
     if look >= 2:
         is_odd = look == 3 and not value.replace("_", "-").replace("-", "").isalnum()
-        is_last = not value.islower() and not value.isalnum() and _ends_clause(text, start + len(value))
-        return is_led or is_odd or is_last
-    return (
-        name.strength == "password"
-        and _STATES.search(lead) is not None
-        and _ends_clause(text, start + len(value))
-        and _is_odd_word(value, is_quoted=lead[-1:] in tuple(_QUOTES))
-    )
+        return is_led or is_odd or (is_last and not value.islower() and not value.isalnum())
+    if name.strength != "password" or _STATED.search(lead) is None or _CALL.search(text, name.start, start):
+        return False
+    if SPELLED.match(text, start + len(value)):
+        return value.lower() not in IN_SENTENCES
+    return is_last and is_odd_word(value, is_quoted=lead[-1:] in tuple(_QUOTES))
+
+
+def _is_paired(text: str, name: Name) -> bool:
+    """`user anna, password …`"""
+    before = text[max(text.rfind("\n", 0, name.start) + 1, name.start - _PAIR_WITHIN) : name.start]
+    return _USER.search(before) is not None
 
 
 def _ends_clause(text: str, at: int) -> bool:
@@ -152,15 +170,3 @@ def _is_phrase(value: str) -> bool:
 
 
 _SMALL: Final = frozenset("on in of to at".split())
-
-
-def _is_odd_word(value: str, *, is_quoted: bool) -> bool:
-    if (
-        len(value) < 5
-        or value.lower() in IN_SENTENCES
-        or not value[1:].islower()
-        or strength_of(value) is not None
-        or _ADJECTIVE.match(value.lower())
-    ):
-        return False
-    return is_quoted or value[:1].isupper() or (value.isascii() and len(value) >= 6)

@@ -7,9 +7,10 @@ from typing import Final, NamedTuple
 from server.hooks.policy.redaction.chosen import is_chosen
 from server.hooks.policy.redaction.key_names import Strength, strength_of
 from server.hooks.policy.redaction.page import Page
-from server.hooks.policy.redaction.plausible import is_plausible, is_word
+from server.hooks.policy.redaction.plausible import is_jumbled, is_plausible, is_word
+from server.hooks.policy.redaction.rules.code_values import is_typed
 from server.hooks.policy.redaction.rules.names import Name
-from server.hooks.policy.redaction.rules.password_looks import looks_chosen
+from server.hooks.policy.redaction.rules.password_looks import is_odd_word, looks_chosen
 from server.hooks.policy.redaction.spans import Span
 
 _TITLE: Final = re.compile(r"[^\n={}<>$\\\[\]]{0,40}")
@@ -119,10 +120,14 @@ def _secrets(cells: Sequence[tuple[int, str]], header: _Header, at: int) -> Iter
 
 def _is_secret(value: str, strength: Strength) -> bool:
     is_number = value.isdigit() and 4 <= len(value) <= 10
-    if strength == "code" or _CALL.search(value):
+    if strength == "code":
+        return is_typed(value)
+    if _CALL.search(value):
         return is_number
-    has_looks = strength == "password" and (looks_chosen(value) >= 2 or (" " not in value and is_word(value)))
-    is_one = has_looks or (not value.isalpha() and is_chosen(value, is_quoted=True))
+    has_looks = strength == "password" and (
+        looks_chosen(value) >= 2 or (" " not in value and (is_word(value) or is_odd_word(value, is_quoted=True)))
+    )
+    is_one = has_looks or is_jumbled(value) or (not value.isalpha() and is_chosen(value, is_quoted=True))
     return is_number or is_one or is_plausible(value, is_quoted=False)
 
 

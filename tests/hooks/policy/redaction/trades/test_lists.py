@@ -7,6 +7,9 @@ from tests.hooks.policy.redaction.trades.texts import clean, missed
 
 WORDS = "velvet orbit cactus jelly mango trumpet island harvest puzzle stem gravity oblige"
 SECRET = [
+    ("Name  PIN\nAnna  1234\nBen   8890", "8890"),
+    ("device | owner | unlock code\n-------+-------+------\ngate | anna | *3309#", "*3309#"),
+    ("| Dienst | Kennwort |\n|---|---|\n| NAS | Tafelschwamm |", "Tafelschwamm"),
     # lists
     ("Codici di backup\n\n2841 9907   5510 3826\n7093 1148", "5510 3826"),
     ("TAN-Liste Nr. 47\n001 482913   002 770521\n003 115846", "770521"),

@@ -6,6 +6,9 @@ from server.hooks.policy.redaction.scan import secrets_in
 from tests.hooks.policy.redaction.trades.texts import clean, missed
 
 SECRET = [
+    ("Schlüsselkasten hinten am Carport, 3-3-7-1", "3-3-7-1"),
+    ("The safe: turn right to 34, left to 12, right to 27", "right to 34, left to 12, right to 27"),
+    ("Geheimzahl steht hier: 5561", "5561"),
     ("The lockbox is on the left, code 4471, push the lever", "4471"),
     ("O código do portão mudou, agora é 2580A", "2580A"),
     ("Haustürcode (ab 22 Uhr): 120812", "120812"),

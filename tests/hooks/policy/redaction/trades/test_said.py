@@ -7,6 +7,24 @@ from server.hooks.policy.redaction.scan import secrets_in
 from tests.hooks.policy.redaction.trades.texts import clean, missed
 
 SECRET = [
+    ("le mot de passe de la box est TournesolJaune", "TournesolJaune"),
+    ("het wachtwoord is hagelslag met kleine h", "hagelslag"),
+    ("salasana on karjalanpiirakka", "karjalanpiirakka"),
+    ("a senha do wifi é pãodequeijo", "pãodequeijo"),
+    ("das Passwort lautet weiterhin Mondschein", "Mondschein"),
+    ("Kennwort Gäste-WLAN → Sommerwind", "Sommerwind"),
+    ("Mật khẩu wifi: phobo123", "phobo123"),
+    ("kata sandi wifi nasigoreng", "nasigoreng"),
+    ("пароль от вайфая pelmeni2021", "pelmeni2021"),
+    ("identifiant cathy37, mot de passe soleil.levant", "soleil.levant"),
+    ("SSID „Swietlica”, hasło carretilla", "carretilla"),
+    ("the passphrase for the backup disk: seven green bottles hanging", "seven green bottles hanging"),
+    # asked and told
+    ("> What is the guest password?\nlighthouse", "lighthouse"),
+    ("ben 09:10\ngib pw bitte\nanna 09:12\ngurkensalat7", "gurkensalat7"),
+    ("<kees> wie heeft de code van de serverruimte?\n<marit> 4471#, sinds maandag", "4471#"),
+    ("Username\nanna\nPassword\ncorrecthorse", "correcthorse"),
+    ("E-Mail: anna@x.example\nKennwort\nWiesenblume3", "Wiesenblume3"),
     ("the password, which she had minuted, is Marrow+Leek+Chard. Next item", "Marrow+Leek+Chard"),
     ("das Passwort vom Laptop ist immer noch Bocciakugel, großes B", "Bocciakugel"),
     ("la password del drive l'ho cambiata, adesso è tesi.finita.25", "tesi.finita.25"),
@@ -25,6 +43,15 @@ SECRET = [
     ("new wifi, then brother#22 and that worked", "brother#22"),
 ]
 HARMLESS = [
+    "Using a password on the command line interface can be insecure.",
+    "Password to use when connecting to server. If password is\nnot given it's solicited on the tty.",
+    "usernamePassword(credentialsId: 'nexus-deploy', passwordVariable: 'P')",
+    'c["Db:User"]!, c["Db:Password"] ?? throw new Exception("Db:Password fehlt")',
+    "pass more arguments to probes",
+    "> Warum heißt die Variable `secret`, wenn da nichts steht?\nGuter Punkt",
+    "Username\nPassword\nSubmit",
+    "what's the password?\nsorry",
+    "Das Passwort ist ungültig. Het wachtwoord is verlopen. La contraseña es obligatoria.",
     "Expired API keys are kept for 60 days after the expiration",
     "Pass options to pod2mn, and Pass to `_create_rule2` the rest",
     "given to the AUTH command, if the methods allow it",
@@ -46,6 +73,10 @@ HARMLESS = [
     "Passwort\nYusra;Amiri;7a;yusra.amiri;***",
 ]
 NEAR_MISSES = [
+    "user a, password b c ",
+    "password for the wifi a ",
+    "anna 09:12\npw?\n",
+    "Username\na\nPassword\n",
     "password a, ",
     "password, which ",
     "the password a-b-c ",

@@ -5,6 +5,14 @@ from typing import Any
 from tests.hooks.policy.redaction.trades.texts import clean, missed
 
 SECRET: list[Any] = [
+    (
+        {"messages": [{"from": "a", "text": "what's the wifi password?"}, {"from": "b", "text": "Sommerwind77"}]},
+        "Sommerwind77",
+    ),
+    ({"turns": [{"heard": "unlock", "reply": "Tell me your PIN please"}, {"heard": "4711", "reply": "Done"}]}, "4711"),
+    ({"question": "What is the admin password?", "answer": "Zitronengras"}, "Zitronengras"),
+    ({"who": "Zara", "dev": "iPad", "passkey": "0-0-7-0"}, "0-0-7-0"),
+    ({"totp": "JBSWY3DPEHPK3PXP"}, "JBSWY3DPEHPK3PXP"),
     {"AccessKeyId": "AKIA7ZT5WQM8LXV2NKC7", "SecretAccessKey": "Zt5wQm8LxV2nKc7RbJ4yHs9PdGf3TaE6/Zt5wQm8"},
     {"SecretString": '{"username":"u","password":"Kestrel_88!"}'},
     {"SecretString": "Kestrel_88!"},
@@ -121,6 +129,8 @@ SECRET: list[Any] = [
 ]
 
 HARMLESS: list[Any] = [
+    {"messages": [{"from": "a", "text": "do you know the password?"}, {"from": "b", "text": "nothing"}]},
+    {"header": ["Login", "Where is the password"], "rows": [["anna", "Barb's head"]]},
     "from grammar import rules, token\nfrom pygram import pattern_symbols, python_symbols\n",
     "password\tinclude\t\tsu\nsession\t\toptional\tkeyinit.so\n",
     "464\tkpasswd\n783\tspamd daemon2\n873\trsync-daemon2\n",
