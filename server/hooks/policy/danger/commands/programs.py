@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from typing import Final
 
 from server.hooks.policy.danger.commands.rules import (
@@ -35,11 +36,12 @@ def judge_by_rules(program: str, words: list[str]) -> str | None:
             return None
         if words and words[0] in _GIT_COMMANDS_WITH_DRY_RUN and "-n" in words:
             return None
+    plain = [word for word in words if not word.startswith("-") or word == "-"][:_FIRST_WORDS]
     for rule in _rules_for(program):
         if judge := _BY_VERB.get(rule.reason):
             if reason := judge(words):
                 return reason
-        elif rule.fits(words):
+        elif rule.fits(words, plain):
             return rule.reason
     return None
 
@@ -56,27 +58,26 @@ def _without_git_options(words: list[str]) -> list[str]:
 @dataclass(frozen=True, slots=True)
 class _Rule:
     reason: str
-    words: tuple[frozenset[str], ...]
+    words: tuple["_Wanted", ...]
     flags: tuple[frozenset[str], ...]
     without: frozenset[str]
     globs: tuple[tuple[str, ...], ...]
 
-    def fits(self, words: list[str]) -> bool:
-        """`words`: the program's arguments."""
-        if any(_has_flag(words, flag) for flag in self.without):
-            return False
-        if not all(any(_has_flag(words, flag) for flag in flags) for flags in self.flags):
-            return False
-        if not all(any(fnmatchcase(word, glob) for word in words for glob in globs) for globs in self.globs):
-            return False
-        return self._words_fit(words) and (bool(words) or not (self.words or self.flags or self.globs))
+    def fits(self, words: list[str], plain: list[str]) -> bool:
+        """`words`: the program's arguments; `plain`: the first of them that are no flags."""
+        return (
+            self._words_fit(words, plain)
+            and all(any(_has_flag(words, flag) for flag in flags) for flags in self.flags)
+            and not any(_has_flag(words, flag) for flag in self.without)
+            and all(any(fnmatchcase(word, glob) for word in words for glob in globs) for globs in self.globs)
+            and (bool(words) or not (self.words or self.flags or self.globs))
+        )
 
-    def _words_fit(self, words: list[str]) -> bool:
-        plain = [word for word in words if not word.startswith("-") or word == "-"][:_FIRST_WORDS]
+    def _words_fit(self, words: list[str], plain: list[str]) -> bool:
         at = 0
         for wanted in self.words:
-            is_flag_there = _has_any_flag(words, wanted)
-            while at < len(plain) and not ("*" in wanted or plain[at] in wanted or is_flag_there):
+            is_flag_there = wanted.flags != () and any(_has_flag(words, flag) for flag in wanted.flags)
+            while at < len(plain) and not (is_flag_there or wanted.is_any or plain[at] in wanted.words):
                 at += 1
             if at == len(plain) and not is_flag_there:
                 return False
@@ -84,9 +85,13 @@ class _Rule:
         return True
 
 
-def _has_any_flag(words: list[str], wanted: frozenset[str]) -> bool:
-    """Flags among alternatives of words."""
-    return any(flag[:1] == "-" and _has_flag(words, flag) for flag in wanted)
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """One of these words, or one of these flags wherever it stands."""
+
+    words: frozenset[str]
+    flags: tuple[str, ...]
+    is_any: bool
 
 
 def _has_flag(words: list[str], flag: str) -> bool:
@@ -137,11 +142,15 @@ def _rule(reason: str, parts: list[str]) -> _Rule:
 
     return _Rule(
         reason=reason,
-        words=tuple(frozenset(part.split("|")) for part in parts if part[0] not in "!~-"),
+        words=tuple(_wanted(part.split("|")) for part in parts if part[0] not in "!~-"),
         flags=tuple(frozenset(part.split("|")) for part in parts if part[0] == "-"),
         without=frozenset(flag for flags in of("!") for flag in flags),
         globs=tuple(tuple(globs) for globs in of("~")),
     )
+
+
+def _wanted(words: list[str]) -> _Wanted:
+    return _Wanted(frozenset(words), tuple(word for word in words if word[:1] == "-"), "*" in words)
 
 
 _RULES: Final = _read("\n".join(table.RULES.strip() for table in _TABLES))
@@ -160,6 +169,7 @@ def is_service(program: str) -> bool:
     return program in _SERVICES
 
 
+@lru_cache(maxsize=1024)
 def _rules_for(program: str) -> list[_Rule]:
     found = _RULES.get(program, [])
     for name in _GLOBBED:
