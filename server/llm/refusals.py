@@ -92,9 +92,9 @@ def refusal(where: Where, status: int, headers: Mapping[str, str], body: bytes, 
             return ProviderAuth(f"{where.host} refused {key} (HTTP {status}): check llm.api_key or OPENAI_API_KEY")
         case 402:
             return ProviderAuth(f"{where.host} asks for payment: {said}")
-        case 404 if not _MODEL.search(text):
+        case 404 | 405 if not _MODEL.search(text):
             return ProviderProtocol(
-                f"{where.host} has no chat completions there (HTTP 404): check llm.base_url; it mostly ends in /v1"
+                f"{where.host} has no chat completions there (HTTP {status}): check llm.base_url; it mostly ends in /v1"
             )
         case 429:
             return _rate_limited(where, text, said, wait_ms)

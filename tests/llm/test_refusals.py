@@ -102,6 +102,7 @@ def test_other_ways_to_say_the_limit(text: str, limit_tokens: int) -> None:
         (http_error(403), ProviderAuth, False),
         (http_error(402, "no credit"), ProviderAuth, False),
         (http_error(404), ProviderProtocol, False),
+        (http_error(405), ProviderProtocol, False),
         (said(404, "The model `m1` does not exist", code="model_not_found"), ModelMissing, False),
         (said(400, "model 'm1' not found"), ModelMissing, False),
         (http_error(408), ProviderTimeout, True),
@@ -122,6 +123,11 @@ def test_each_status_has_its_error(answer: HttpError, kind: type[ProviderError],
     assert type(error) is kind
     assert error.is_retryable is is_retryable
     assert "api.example" in str(error)
+
+
+@pytest.mark.parametrize("status", [404, 405])
+def test_an_address_without_chat_completions_is_told_where_it_is_set(status: int) -> None:
+    assert str(of(http_error(status))).endswith(f"(HTTP {status}): check llm.base_url; it mostly ends in /v1")
 
 
 def test_a_refused_key_is_named_by_its_source_and_never_shown() -> None:
