@@ -15,3 +15,11 @@ def create_model(config: Llm, environ: Mapping[str, str]) -> OpenAICompatible | 
     """
     is_endpoint = config.provider == "openai" or (config.provider == "auto" and is_endpoint_named(config, environ))
     return OpenAICompatible(endpoint_of(config, environ)) if is_endpoint else EmbeddedModel(config)
+
+
+def unheard_model(config: Llm, environ: Mapping[str, str]) -> str | None:
+    """A sentence for the operator who names a model, and neither an endpoint nor a key: the embedded one answers."""
+    source, name = ("llm.model", config.model) if config.model else ("OPENAI_MODEL", environ.get("OPENAI_MODEL"))
+    if not name or config.provider != "auto" or is_endpoint_named(config, environ):
+        return None
+    return f"{source} names {name}, but the embedded model answers: set OPENAI_API_KEY or OPENAI_BASE_URL, too"
