@@ -104,6 +104,17 @@ test("a handler that does not work at its stage is found before the server is as
   ]);
 });
 
+test("a setting that the handler does not know is found before the server is asked", () => {
+  const confirm = { type: "dangerous_confirmation", config: { always: ["a"], colour: 1 } };
+  const reads = { type: "audit_log", config: { colour: 1 } };
+  const found = checkDocument({ pre_tool_use: [confirm, reads] }, KINDS, { mayLock: false });
+
+  assert.deepEqual(found, [
+    { path: "$.pre_tool_use.handlers[0].config.colour", message: "unknown key; known: always, never" },
+  ]);
+  assert.equal(placeOf(found[0]).field, "config");
+});
+
 test("a document may stand inside hooks, as the server takes it", () => {
   const { document, problems } = readDocument('{"hooks": {"tool_skip": [{"type": "audit_log"}]}}');
   assert.deepEqual([document, problems], [{ tool_skip: [AUDIT] }, []]);

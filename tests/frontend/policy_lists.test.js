@@ -292,6 +292,13 @@ test("a handler that is set up shows how; a wrong field is tied to its problem",
   assert.equal(withId(view, `type-${first.key}`).attributes["aria-invalid"], null);
 });
 
+test("a handler says which settings it knows", () => {
+  const desk = new Desk({ document: { pre_tool_use: { handlers: [CONFIRM, { type: "audit_log" }] } } });
+  const hints = elements(pageView(desk.state)).filter(({ attributes }) => attributes.class === "fine hint");
+
+  assert.deepEqual(hints.map(textOf), ["Any of always, never.", "As the handler reads them."]);
+});
+
 test("the audit log that could not be read is asked for with the same filter", () => {
   const desk = filtering(new Desk().dispatch({ type: "show", view: "audit" }), { tool: "send" });
 

@@ -9,6 +9,7 @@ export const KINDS = ["audit_log", "dangerous_confirmation", "security_scan"].ma
   name,
   description: `What ${name} does.`,
   stages: name === "dangerous_confirmation" ? ["pre_tool_use"] : STAGES,
+  settings: name === "dangerous_confirmation" ? ["always", "never"] : null,
 }));
 export const AUDIT = { type: "audit_log" };
 export const SCAN = { type: "security_scan" };

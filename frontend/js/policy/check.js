@@ -117,10 +117,12 @@ export function checkDocument(document, kinds, { mayLock }) {
   for (const name of STAGES) {
     const stage = document[name];
     const handlers = Array.isArray(stage) ? stage : (stage?.handlers ?? []);
-    for (const [index, { type, locked }] of handlers.entries()) {
+    for (const [index, { type, locked, config }] of handlers.entries()) {
       const path = `$.${name}.handlers[${index}]`;
       const message = typeof type === "string" ? misplaced(type, name, kinds) : null;
       if (message) found.push({ path: `${path}.type`, message });
+      const settings = kinds.find((kind) => kind.name === type)?.settings;
+      if (settings && isObject(config)) found.push(...unknownKeys(config, [...settings], `${path}.config`));
       if (locked && !mayLock) found.push({ path: `${path}.locked`, message: "only the operator can lock a handler" });
     }
   }

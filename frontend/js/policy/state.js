@@ -14,7 +14,12 @@
  * @property {string | null} path the place in what was sent
  *
  * @typedef {{user: string, isOperator: boolean}} Who
- * @typedef {{name: string, description: string, stages: readonly import("./document.js").Stage[]}} Kind a handler that a document may name, and where
+ * @typedef {object} Kind a handler that a document may name
+ * @property {string} name
+ * @property {string} description
+ * @property {readonly import("./document.js").Stage[]} stages where it can stand
+ * @property {readonly string[] | null} settings the keys of its config; null: it reads them itself
+ *
  * @typedef {{document: PolicyDocument, etag: string}} Stored
  *
  * @typedef {object} Editor

@@ -50,6 +50,8 @@ class HandlerInfo(Struct, frozen=True, kw_only=True):
     description: str
     stages: list[PolicyStageName]
     """Where it can stand."""
+    settings: list[str] | None
+    """The keys of its `config`; null: it reads them itself."""
 
 
 class AvailableHandlers(Struct, frozen=True, kw_only=True):

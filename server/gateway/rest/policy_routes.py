@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Final
 
+from server.choices import keys_at
 from server.errors import PolicyError
 from server.gateway.rest.bodies import AvailableHandlers, HandlerInfo, PolicySaved, ScopeQuery, WrappedPolicy
 from server.gateway.rest.operation import Answer, Call, Operation, Refusal
@@ -159,4 +160,12 @@ def _quoted(tag: str) -> str:
 
 
 def _infos(kinds: tuple[HandlerKind, ...]) -> list[HandlerInfo]:
-    return [HandlerInfo(name=kind.name, description=kind.description, stages=list(kind.stages)) for kind in kinds]
+    return [
+        HandlerInfo(
+            name=kind.name,
+            description=kind.description,
+            stages=list(kind.stages),
+            settings=None if kind.settings is None else keys_at(kind.settings, ""),
+        )
+        for kind in kinds
+    ]

@@ -132,11 +132,14 @@ async def test_what_the_server_refuses_is_said_at_its_field_and_nothing_is_lost(
     await expect(handler.get_by_role("alert")).to_contain_text("not JSON yet")
     await expect(tab.get_by_role("button", name="Save", exact=True)).to_be_disabled()
     await settings.fill('{"colour": 1}')
+    await expect(handler.get_by_role("alert")).to_contain_text("known: always, never, patterns, timeout_s")
+    await settings.fill('{"patterns": ["re:("]}')
     await tab.get_by_role("button", name="Save", exact=True).click()
 
-    await expect(handler.get_by_role("alert")).to_contain_text("nknown key")
+    await expect(handler.get_by_role("alert")).to_contain_text("no regular expression")
+    await expect(settings).to_be_focused()
     await expect(settings).to_have_attribute("aria-invalid", "true")
-    await expect(settings).to_have_value('{"colour": 1}')
+    await expect(settings).to_have_value('{"patterns": ["re:("]}')
     await settings.fill("")
     await save(tab)
 

@@ -160,7 +160,17 @@ async def test_the_handlers_that_come_along_are_listed(anna: Client) -> None:
     assert {name: type(value) for name, value in answer.body.items()} == {"builtin": list, "custom": list}
     names = [handler["name"] for handler in answer.body["builtin"]]
     assert names == ["audit_log", "dangerous_confirmation", "security_scan"]
-    assert all(set(handler) == {"name", "description", "stages"} for handler in answer.body["builtin"])
+    assert all(set(handler) == {"name", "description", "stages", "settings"} for handler in answer.body["builtin"])
+
+
+async def test_a_handler_is_listed_with_the_settings_that_it_knows(anna: Client) -> None:
+    for handler in (await anna.get("/api/hooks/available")).body["builtin"]:
+        refused = await anna.post(
+            CONFIG, {"pre_tool_use": [{"type": handler["name"], "config": {"colour": 1}}]}, tag="*"
+        )
+
+        known = ", ".join(handler["settings"])
+        assert refused.body["error"]["message"] == f"unknown key; known: {known}"
 
 
 async def test_a_handler_is_listed_with_the_stages_at_which_a_document_may_name_it(anna: Client) -> None:

@@ -149,6 +149,13 @@ function argumentView(row, data) {
   );
 }
 
+/** What may stand in its settings. @param {DraftHandler} handler @param {Place} place */
+function hintOf({ type }, { kinds }) {
+  const settings = kinds.find(({ name }) => name === type)?.settings;
+  if (!settings) return "As the handler reads them.";
+  return settings.length ? `Any of ${settings.join(", ")}.` : "It has none.";
+}
+
 /** @param {DraftHandler} handler @param {Place} place */
 export function configView(handler, place) {
   const rows = Math.min(12, Math.max(1, handler.config.split("\n").length));
@@ -162,9 +169,10 @@ export function configView(handler, place) {
         class: "code",
         rows,
         spellcheck: "false",
-        placeholder: "{ } as the handler reads it, in JSON",
+        placeholder: "{ } in JSON",
         value: handler.config,
       }),
+      h("span", { class: "fine hint" }, hintOf(handler, place)),
     ),
     problemView(handler, place, "config"),
   ];
