@@ -33,10 +33,13 @@ _WRITTEN: Final = {
     "→": "to rightarrow",
     "'": "prime ′ ’",
     "°": "circ",
+    "∈": "in",
+    "⇒": "Rightarrow implies",
+    "…": "ldots dots cdots",
 }
 _SIGN_OF: Final = {way: sign for sign, ways in _WRITTEN.items() for way in ways.split()}
 _FRACTIONS: Final = frozenset({"frac", "dfrac", "tfrac", "cfrac"})
-_STYLES: Final = frozenset("mathbf mathit mathsf boxed vec".split())
+_STYLES: Final = frozenset("mathbf mathit mathsf mathbb mathcal boxed vec".split())
 _LAYOUT: Final = frozenset("left right big Big bigl bigr Bigl Bigr quad qquad displaystyle textstyle , ; : !".split())
 _NOTHING: Final = _LAYOUT | {" "}
 _SUPERSCRIPTS: Final = {"²": "2", "³": "3"}
@@ -58,7 +61,7 @@ class _Reader:
     """Once `is_simple` is false, nothing that is read matters."""
 
     def __init__(self, formula: str, words: Words) -> None:
-        self._tokens = [found[0] for found in _TOKEN.finditer(formula)]
+        self._tokens = [found[0] for found in _TOKEN.finditer(formula.replace("{,}", ","))]  # between thousands
         self._at = 0
         self._depth = 0
         self._words = words

@@ -15,7 +15,7 @@ _CLOSED: Final = re.compile(
     r"|\\\((?P<round>(?:[^\\\n]|\\(?![()]))+)\\\)"
     r"|\\\[(?P<square>(?:[^\\\n]|\\(?![\[\]]))+)\\\]"
     r"|\$\$(?P<display>[^$\n]+)\$\$"
-    r"|(?<![\w$])\$(?P<dollar>[^\s$](?:[^$\n]*[^\s$])?)\$(?![\d$])"
+    r"|(?<![A-Za-z0-9_$])\$(?P<dollar>[^\s$](?:[^$\n]*[^\s$])?)\$(?=(?:th|st|nd|rd|s)\b|[^A-Za-z0-9_$]|\Z)"
 )
 _MARKS: Final = re.compile(r"[\\^_{=]")
 _SIGNS: Final = re.compile(r"[\\^_{}=+*/<>\d]")

@@ -21,6 +21,7 @@ def read(*lines: str) -> list[str]:
         ("$f$ of $2$", "f of 2"),
         ("the $n$th term", "the nth term"),
         ("**$x$**", "**x**"),
+        ("设$x$为$y$的倍数。", "设x为y的倍数。"),
     ],
 )
 def test_a_formula_in_a_line_is_said_in_its_place(line: str, words: str) -> None:
@@ -35,6 +36,7 @@ def test_a_formula_in_a_line_is_said_in_its_place(line: str, words: str) -> None
         "about $20 (some $25)",
         "$HOME/bin:$PATH and $AAPL or $MSFT.",
         "$5 is what $x gets",
+        "Set $PATH=$HOME/bin or $A=$B",
         "Between $1,000 and A$2,000$",
         "\\$5 and \\$6",
         "`$x^2$` and `\\(x\\)` and ``$$x$$``",
