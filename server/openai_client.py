@@ -1,21 +1,24 @@
-"""One OpenAI-compatible server: the openai package says as whom we ask, its HTTP client carries the requests.
+"""One OpenAI-compatible server: the openai package says as whom we ask, aiohttp carries the requests.
 
-Its request builder is left out: it takes three quarters of a call's time, and all of that on the event loop
-(docs/decisions/0005). Nothing is tried again here.
+The package's way from a call to the wire is left out: it takes most of a call's time, and all of that on the event
+loop (docs/decisions/0005). Nothing is tried again here.
 """
 
 import json
+import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, contextmanager, suppress
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
+import aiohttp
 import msgspec
-
-if TYPE_CHECKING:  # loaded with the first client: 0.8 s and 51 MB
-    import httpx2
 
 MAX_REFUSAL_BYTES: Final = 65_536
 """Of the body of an answer that is no success; what follows is not read."""
+MAX_BODY_BYTES: Final = 8 << 20
+"""Of an answer that is read whole; a longer one is none."""
 
 
 class Refused(Exception):
@@ -29,7 +32,7 @@ class Refused(Exception):
 
 
 class Unreachable(Exception):
-    """No answer came, or it broke off; the text is the reason, for people."""
+    """No answer came, it broke off, or it does not end; the text is the reason, for people."""
 
 
 class OpenAIClient:
@@ -53,33 +56,33 @@ class OpenAIClient:
         import httpx2
         import openai
 
-        # `pool` bounds what `connect` leaves out: looking the name up.
+        is_https = base_url.startswith("https:")  # reading the certificates takes 20 ms
+        # `pool` and aiohttp's `connect` bound what the other leaves out: looking the name up.
         timeout = httpx2.Timeout(None, connect=connect_timeout_s, pool=connect_timeout_s)
-        self._http = openai.DefaultAioHttpClient(
-            limits=httpx2.Limits(max_connections=max_connections, keepalive_expiry=keepalive_s),
-            timeout=timeout,
-            verify=base_url.startswith("https:"),  # reading the certificates takes 20 ms
-            trust_env=uses_proxies,
-        )
-        self.package = openai.AsyncOpenAI(
-            base_url=base_url, api_key=api_key or "none", max_retries=0, http_client=self._http
-        )
-        """The package's own client on the same connections, for what is more than a request and its answer."""
+        http = openai.DefaultAioHttpClient(timeout=timeout, verify=is_https, trust_env=uses_proxies)
+        self.package = openai.AsyncOpenAI(base_url=base_url, api_key=api_key or "none", max_retries=0, http_client=http)
+        """The package's own client, for what is more than a request and its answer."""
+        self._session: aiohttp.ClientSession | None = None  # made in the event loop
+        self._timeout = aiohttp.ClientTimeout(total=None, connect=connect_timeout_s, sock_connect=connect_timeout_s)
+        self._ssl: ssl.SSLContext | bool = httpx2.create_ssl_context() if is_https else True
+        self._keepalive_s = keepalive_s
+        self._max_connections = max_connections
         self._base_url = base_url
-        self._extensions = {"timeout": timeout.as_dict()}
+        self._proxy = _proxy_of(base_url) if uses_proxies else None
         # the organisation and the project of the environment, too
         headers = {name: value for name, value in self.package.default_headers.items() if isinstance(value, str)}
         del headers["Content-Type"]
-        if api_key:
+        if api_key and not urlsplit(base_url).username:  # which is sent as another kind of authorization
             headers["Authorization"] = f"Bearer {api_key}"
         if not keepalive_s:
             headers["Connection"] = "close"
-        self._headers = httpx2.Headers(headers)
-        self._json_headers = httpx2.Headers({**headers, "Content-Type": "application/json"})
-        self._urls: dict[str, httpx2.URL] = {}  # by path: we ask for a handful
+        self._headers = headers
+        self._json_headers = {**headers, "Content-Type": "application/json"}
 
     async def aclose(self) -> None:
         """Close every connection."""
+        if self._session is not None:
+            await self._session.close()
         await self.package.close()
 
     async def get(self, path: str) -> bytes:
@@ -88,77 +91,94 @@ class OpenAIClient:
 
     async def post(self, path: str, body: Mapping[str, Any]) -> bytes:
         """Send JSON; the body of a success. Raises Refused and Unreachable."""
-        return await self._body("POST", path, headers=self._json_headers, content=msgspec.json.encode(body))
+        return await self._body("POST", path, headers=self._json_headers, data=msgspec.json.encode(body))
 
     async def upload(self, path: str, fields: Mapping[str, str], file: tuple[str, bytes, str]) -> bytes:
         """Send a form whose `file` is (name, bytes, type); the body of a success. Raises Refused and Unreachable."""
-        return await self._body("POST", path, headers=self._headers, data=dict(fields), files={"file": file})
+        kind, data = _form(fields, file)
+        return await self._body("POST", path, headers={**self._headers, "Content-Type": kind}, data=data)
 
-    def stream(self, path: str, body: Mapping[str, Any]) -> "AbstractAsyncContextManager[httpx2.Response]":
+    def stream(self, path: str, body: Mapping[str, Any]) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
         """Send JSON; a context with the answer from its headers on. Raises Refused and Unreachable.
 
-        Leaving it closes the answer, and gives its connection back if it was read to its end.
+        Leaving it closes the answer; its connection is kept if it was read to its end.
         """
-        return self._answer("POST", path, headers=self._json_headers, content=msgspec.json.encode(body))
-
-    def _url(self, path: str) -> "httpx2.URL":
-        import httpx2
-
-        if (url := self._urls.get(path)) is None:
-            url = self._urls[path] = httpx2.URL(path if "://" in path else self._base_url + path)
-        return url
+        return self._answer("POST", path, headers=self._json_headers, data=msgspec.json.encode(body))
 
     async def _body(self, method: str, path: str, **parts: Any) -> bytes:
+        body = bytearray()
         async with self._answer(method, path, **parts) as response:
-            with _broken_off():
-                return await response.aread()
+            await _read(response, body, up_to=MAX_BODY_BYTES + 1)
+        if len(body) > MAX_BODY_BYTES:
+            raise Unreachable(f"an answer of more than {MAX_BODY_BYTES >> 20} MiB")
+        return bytes(body)
 
     @asynccontextmanager
-    async def _answer(self, method: str, path: str, **parts: Any) -> "AsyncIterator[httpx2.Response]":
-        import httpx2
-
+    async def _answer(self, method: str, path: str, **parts: Any) -> AsyncIterator[aiohttp.ClientResponse]:
+        url = path if "://" in path else self._base_url + path
         with _broken_off():
-            request = httpx2.Request(method, self._url(path), extensions=self._extensions, **parts)
-            request.read()  # a form leaves in one write, not in a dozen
-            response = await self._http.send(request, stream=True)
+            response = await self._opened().request(method, url, proxy=self._proxy, **parts)
         try:
-            if not response.is_success:
-                raise Refused(response.status_code, response.headers, await _beginning(response))
+            if not 200 <= response.status < 300:
+                body = bytearray()
+                with suppress(Unreachable):  # what came of it will do
+                    await _read(response, body, up_to=MAX_REFUSAL_BYTES)
+                raise Refused(response.status, response.headers, bytes(body[:MAX_REFUSAL_BYTES]))
             yield response
         finally:
-            await response.aclose()
+            response.close()
+
+    def _opened(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            connector = aiohttp.TCPConnector(
+                limit=self._max_connections, keepalive_timeout=self._keepalive_s, ssl=self._ssl
+            )
+            self._session = aiohttp.ClientSession(
+                connector=connector, timeout=self._timeout, cookie_jar=aiohttp.DummyCookieJar()
+            )
+        return self._session
 
 
-async def pieces_of(response: "httpx2.Response") -> AsyncGenerator[bytes, None]:
+async def pieces_of(response: aiohttp.ClientResponse) -> AsyncGenerator[bytes, None]:
     """The body as it comes; Unreachable where it breaks off."""
     with _broken_off():
-        async with aclosing(response.aiter_bytes()) as pieces:
-            async for piece in pieces:
-                yield piece
+        async for piece in response.content.iter_any():
+            yield piece
 
 
 @contextmanager
 def _broken_off() -> Iterator[None]:
     """What keeps an answer from coming, or ends it before its end, as Unreachable."""
-    import aiohttp
-    import httpx2
-
     try:
         yield
-    except (httpx2.HTTPError, httpx2.InvalidURL, aiohttp.ClientError, OSError) as error:
-        cause = error.__cause__ or error
-        raise Unreachable(str(cause) or type(cause).__name__) from error
+    except (aiohttp.ClientError, OSError) as error:
+        raise Unreachable(str(error) or type(error).__name__) from error
 
 
-async def _beginning(response: "httpx2.Response") -> bytes:
-    body = b""
-    with suppress(Unreachable):  # what came of it will do
-        async with aclosing(pieces_of(response)) as pieces:
-            async for piece in pieces:
-                body += piece
-                if len(body) >= MAX_REFUSAL_BYTES:
-                    break
-    return body[:MAX_REFUSAL_BYTES]
+async def _read(response: aiohttp.ClientResponse, body: bytearray, *, up_to: int) -> None:
+    """Add what comes to the body, until it is that long."""
+    async with aclosing(pieces_of(response)) as pieces:
+        async for piece in pieces:
+            body += piece
+            if len(body) >= up_to:
+                break
+
+
+def _form(fields: Mapping[str, str], file: tuple[str, bytes, str]) -> tuple[str, bytes]:
+    """Its content type, and its body whole: it leaves in one write, not in a dozen."""
+    import httpx2
+
+    request = httpx2.Request("POST", "http://form", data=dict(fields), files={"file": file})
+    return request.headers["Content-Type"], request.read()
+
+
+def _proxy_of(url: str) -> str | None:
+    """What the environment says. aiohttp itself would ask it, and ~/.netrc, in a thread before each request."""
+    parts = urlsplit(url)
+    if proxy_bypass(parts.hostname or ""):
+        return None
+    proxies = getproxies()
+    return proxies.get(parts.scheme) or proxies.get("all")
 
 
 def error_details(body: bytes) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 import json
 import socket
 from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 import pytest_asyncio
 from aiohttp import web
 
-from server.openai_client import MAX_REFUSAL_BYTES, OpenAIClient, Refused, Unreachable
+from server.openai_client import MAX_BODY_BYTES, MAX_REFUSAL_BYTES, OpenAIClient, Refused, Unreachable
 
 Connect = Callable[..., OpenAIClient]
 
@@ -34,6 +35,13 @@ class Echo:
             await response.write(b"half")
             assert request.transport is not None
             request.transport.close()
+            return response
+        if request.path == "/v1/endless":
+            response = web.StreamResponse()
+            await response.prepare(request)
+            with suppress(ConnectionError):
+                while True:
+                    await response.write(b"x" * 65_536)
             return response
         return web.Response(body=await request.read(), content_type="application/octet-stream")
 
@@ -61,8 +69,9 @@ async def connect(echo: Echo) -> AsyncIterator[Connect]:
             "connect_timeout_s": 5,
             "keepalive_s": 60,
             "max_connections": 10,
+            "uses_proxies": False,
         } | changes
-        clients.append(OpenAIClient(base_url or echo.url, uses_proxies=False, **settings))
+        clients.append(OpenAIClient(base_url or echo.url, **settings))
         return clients[-1]
 
     yield open_
@@ -146,3 +155,25 @@ async def test_where_nobody_listens_the_reason_is_told(connect: Connect) -> None
 async def test_an_answer_that_breaks_off_is_none(connect: Connect) -> None:
     with pytest.raises(Unreachable):
         await connect().get("/cut")
+
+
+async def test_an_answer_that_does_not_end_is_none(connect: Connect) -> None:
+    with pytest.raises(Unreachable, match=f"more than {MAX_BODY_BYTES >> 20} MiB"):
+        await connect().get("/endless")
+
+
+async def test_a_proxy_of_the_environment_carries_the_requests(
+    connect: Connect, echo: Echo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("http_proxy", echo.url.removesuffix("/v1"))
+    monkeypatch.delenv("no_proxy", raising=False)
+
+    await connect("http://far.test/v1", uses_proxies=True).get("/models")
+
+    assert [request.headers["Host"] for request in echo.requests] == ["far.test"]
+
+
+async def test_who_is_named_in_the_address_is_the_one_who_asks(connect: Connect, echo: Echo) -> None:
+    await connect(echo.url.replace("://", "://jo:secret@")).get("/models")
+
+    assert echo.requests[0].headers["Authorization"] == "Basic am86c2VjcmV0"

@@ -8,8 +8,9 @@ import logging
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import aiohttp
 import msgspec
 
 from server.errors import (
@@ -24,9 +25,6 @@ from server.llm.reply import ReplyReader
 from server.llm.sse import Reader, SseReader, StreamError, WholeReader, parse_chunk
 from server.llm.types import LateSystem, Message, ModelEvent, ModelInfo, ModelRequest, ToolSpec
 from server.openai_client import OpenAIClient, Refused, Unreachable, pieces_of
-
-if TYPE_CHECKING:  # loaded with the first call
-    import httpx2
 
 logger = logging.getLogger(__name__)
 
@@ -59,7 +57,7 @@ class OpenAICompatible:
         self._endpoint = endpoint
         self._client: OpenAIClient | None = None
         self._discovery = Discovery(endpoint, self._get)
-        self._responses: set[httpx2.Response] = set()  # of the streams under way
+        self._responses: set[aiohttp.ClientResponse] = set()  # of the streams under way
 
     @property
     def info(self) -> ModelInfo:
@@ -85,7 +83,7 @@ class OpenAICompatible:
         await self._discovery.aclose()
         client, self._client = self._client, None
         for response in tuple(self._responses):
-            await response.aclose()  # without it, its reader would wait for its time limit
+            response.close()  # without it, its reader would wait for its time limit
         if client is not None:
             await client.aclose()
 
@@ -161,7 +159,7 @@ class OpenAICompatible:
             wishes["max_completion_tokens"] = wishes.pop("max_tokens")
         return wishes | ({"model": request.model} if request.model else {})
 
-    async def _open(self, stack: AsyncExitStack, body: dict[str, Any], deadline: float) -> "httpx2.Response":
+    async def _open(self, stack: AsyncExitStack, body: dict[str, Any], deadline: float) -> aiohttp.ClientResponse:
         """Send the request; returns at the headers of a success. `stack` owns the connection."""
         async with self._answer_by(deadline, body["model"]):
             return await stack.enter_async_context(self._connected().stream("/chat/completions", body))
@@ -224,7 +222,7 @@ class OpenAICompatible:
         except StreamError as error:
             raise self._no_stream(error) from error
 
-    def _reader_of(self, response: "httpx2.Response") -> Reader:
+    def _reader_of(self, response: aiohttp.ClientResponse) -> Reader:
         kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind == "text/html":
             raise ProviderProtocol(
