@@ -3,19 +3,19 @@
 import re
 import threading
 from collections.abc import Iterable, Iterator, Sequence
-from re import _constants, _parser  # type: ignore[attr-defined]  # nothing public takes an expression apart
+from itertools import chain
+from re import _casefix, _constants, _parser  # type: ignore[attr-defined]  # nothing public takes an expression apart
 from typing import Any, Final, Generic, TypeVar
 
 import hyperscan
 
 T = TypeVar("T")
 
-_ODD_CASES: Final = str.maketrans(
-    "\u017f\u0131\u1c80\u1c81\u1c82\u1c83\u1c84\u1c85\u1c86",
-    "si\u0432\u0434\u043e\u0441\u0442\u0442\u044a",
-    "\N{COMBINING DOT ABOVE}",
-)
-"""What re.IGNORECASE takes for another letter, and `lower` does not: long s, dotless i, Cyrillic of old books; `İ` becomes `i` and a dot."""
+_SAME_LETTERS: Final[dict[int, int | None]] = {
+    **{letter: min(letter, *others) for letter, others in _casefix._EXTRA_CASES.items()},
+    ord("\N{COMBINING DOT ABOVE}"): None,
+}
+"""What re.IGNORECASE takes for the same, and `lower` does not: both kinds of s and sigma; of `İ` it makes `i` and a dot."""
 _WITHOUT_WIDTH: Final = (_constants.AT, _constants.ASSERT, _constants.ASSERT_NOT)
 _IGNORING: Final = re.compile(r"\(\?\w*i")
 _REPEATS: Final = (_constants.MAX_REPEAT, _constants.MIN_REPEAT, _constants.POSSESSIVE_REPEAT)
@@ -51,7 +51,7 @@ class Anchored(Generic[T]):
         return None
 
     def _held(self, text: str) -> set[int]:
-        return {at for finder in self._finders for at in finder.held(text)}
+        return set(chain.from_iterable(finder.held(text) for finder in self._finders))
 
 
 class _Shape:
@@ -94,7 +94,7 @@ class _Finder:
             )
         self._of_thread = threading.local()
 
-    def held(self, text: str) -> Iterator[int]:
+    def held(self, text: str) -> Iterable[int]:
         """The numbers of those that may fit, some more than once."""
         found: list[int] = []
         if self._by_word:
@@ -103,9 +103,7 @@ class _Finder:
                 match_event_handler=lambda word, *_: found.append(word),
                 scratch=self._scratch(),
             )
-        yield from self._always
-        for word in found:
-            yield from self._by_word[word]
+        return chain(self._always, *(self._by_word[word] for word in found)) if found else self._always
 
     def _scratch(self) -> hyperscan.Scratch:
         """The search's working memory; no two threads may share one."""
@@ -118,7 +116,7 @@ class _Finder:
 
 def _folded(text: str) -> str:
     low = text.lower()
-    return low if low.isascii() else low.translate(_ODD_CASES)
+    return low if low.isascii() else low.translate(_SAME_LETTERS)
 
 
 _SIGNS: Final = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|[()|]", re.DOTALL)

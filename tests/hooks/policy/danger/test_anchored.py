@@ -43,7 +43,9 @@ def test_the_first_that_fits_is_the_first_of_all(name: str, data: st.DataObject)
     assert found == next((at for at, shape in enumerate(SETS[name]) if shape.search(text)), None)
 
 
-@pytest.mark.parametrize("word", ["kiss", "satın", "köln", "ördög", "воспъд", "straße", "ÅNGSTRÖM"])
+@pytest.mark.parametrize(
+    "word", ["kiss", "satın", "köln", "ördög", "воспъд", "straße", "ÅNGSTRÖM", "σίσυφος", "θυρίδα", "stück"]
+)
 def test_whatever_counts_as_the_same_letter_is_found(word: str) -> None:
     shape = re.compile(word, re.IGNORECASE)
     found = Anchored([(shape, "found")])
