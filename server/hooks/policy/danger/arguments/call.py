@@ -46,7 +46,9 @@ def _leaves(value: Any) -> Iterator[tuple[str, Any]]:
     while stack and count < _MAX_LEAVES:
         name, item = stack.pop()
         count += 1
-        if isinstance(item, Mapping):
+        if isinstance(item, str):
+            yield name, item
+        elif isinstance(item, Mapping):
             inner = [(key_of(str(k)), v) for k, v in item.items()]
             stack.extend(reversed([(k, v) for k, v in inner if k not in _CONDITIONS or not isinstance(v, Mapping)]))
         elif isinstance(item, list) and any(isinstance(v, (Mapping, list)) for v in item):

@@ -16,7 +16,7 @@ _WRITING: Final = frozenset(
     "link insert install touch overwrite store export chmod permissions set modify".split()
 )
 _COPYING: Final = frozenset("copy move cp mv link symlink read_aloud duplicate".split())
-_ACTIONS: Final = ("action", "operation", "op", "mode", "command", "cmd", "method")
+_ACTIONS: Final = frozenset("action operation op mode command cmd method".split())
 _MAX_ACTION_CHARS: Final = 40
 _REPLACING: Final = frozenset("write overwrite save replace put edit update set".split())
 _KEEPING: Final = frozenset("append create".split())
@@ -46,8 +46,8 @@ def writes(call: Call) -> bool:
 
 def _done(call: Call) -> Iterator[str]:
     """Words of the action that the call names."""
-    for key in _ACTIONS:
-        if isinstance(action := call.given.get(key), str) and len(action) < _MAX_ACTION_CHARS:
+    for key in _ACTIONS.intersection(call.given):
+        if isinstance(action := call.given[key], str) and len(action) < _MAX_ACTION_CHARS:
             yield from meanings(action)
 
 

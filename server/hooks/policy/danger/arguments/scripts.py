@@ -16,7 +16,7 @@ _FILE_OF_CODE: Final = re.compile(
     r"\w\.(?:py|js|mjs|ts|go|rb|php|lua|pl|rs|java|kt|groovy|swift|cs|ps1|sh|bash|r)\Z", re.IGNORECASE
 )
 _CMDLET: Final = re.compile(r"\s*[A-Z][a-z]+-[A-Z][A-Za-z]+\s*\Z")
-_STARTING: Final = ("then_run", "run", "execute", "executable", "enable", "start", "and_run", "autostart")
+_STARTING: Final = frozenset("then_run run execute executable enable start and_run autostart".split())
 """What is written is run."""
 _SHELL_SCRIPT: Final = re.compile(r"\A\s*(?:#!\s*/\S*(?:/env )?\s*(?:ba|z|da|k)?sh\b|set -[eux])")
 
@@ -27,7 +27,7 @@ def by_scripts(call: Call) -> str | None:
     ):
         return judge_powershell(f"{cmdlet[0]} {_flags(call.given)}")
     is_code = kind_of(call.tool) == "code"
-    starts = any(call.given.get(key) is True for key in _STARTING)
+    starts = any(call.given[key] is True for key in _STARTING.intersection(call.given))
     for key, text in call.texts:
         if key in keys.TEXTS and not (starts and key in keys.CONTENTS):
             continue
