@@ -82,7 +82,7 @@ def judge_shell(text: str, depth: int = 0) -> str | None:
         words = [program, INTERPRETERS[program], script] if program in INTERPRETERS else ["sh", "-c", script]
         if reason := judge_argv(words, depth + 1):
             return reason
-    return "runs hidden commands" if _PIECED.search(text) else downloaded_then_run(commands)
+    return "runs hidden commands" if "=" in text and _PIECED.search(text) else downloaded_then_run(commands)
 
 
 def _stays(command: Command) -> bool:

@@ -49,7 +49,9 @@ class _Lexer:
         text, length = self.text, len(self.text)
         while self.at < length and len(self.out) < MAX_COMMANDS:
             sign = text[self.at]
-            if sign == "\\":
+            if sign not in _SIGNS:
+                self._letters()
+            elif sign == "\\":
                 self._escape()
             elif sign == "'":
                 self._take(self._until("'"))
@@ -257,6 +259,7 @@ class _Lexer:
         self.command = Command()
 
 
+_SIGNS: Final = frozenset("\\'\"`$<> \t\r\n;&|()#")
 _LETTERS: Final = re.compile(r"[^\\'\"`$<> \t\r\n;&|()]+")
 
 

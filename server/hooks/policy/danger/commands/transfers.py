@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 
 from server.hooks.policy.danger.commands.shell import Command, parse, unescape
@@ -24,7 +25,11 @@ _MAX_PROGRAM_CHARS: Final = 300
 
 def program_of(word: str) -> str:
     """A program without its folder and `.exe`."""
-    word = word[:_MAX_PROGRAM_CHARS]
+    return _program_of(word[:_MAX_PROGRAM_CHARS])
+
+
+@lru_cache(maxsize=1024)
+def _program_of(word: str) -> str:
     name = _FOLDERS.sub("", word) if ("/" in word or "\\" in word) else word
     return name[:-4] if name.lower().endswith(".exe") else name
 
