@@ -57,6 +57,21 @@ async def test_the_question_stays_within_the_width_of_a_phone(page: ParleyPage, 
     await page.idle()
 
 
+async def test_on_a_phone_long_arguments_can_be_read_beside_the_buttons(page: ParleyPage, model: OpenAIServer) -> None:
+    await page.tab.set_viewport_size({"width": 360, "height": 520})
+    model.queue(calls(("current_time", {"timezone": "Asia/Tokyo " * 100})), text("Done."))
+    await page.ask("What time is it in Tokyo?")
+
+    arguments = page.tab.get_by_role("alertdialog").locator("pre")
+    await expect(arguments).to_be_visible()
+    lines = "box => box.clientHeight / parseFloat(getComputedStyle(box).lineHeight)"
+    assert await arguments.evaluate(lines) > 4
+    await expect(page.button("Allow")).to_be_in_viewport(ratio=1)
+    await expect(page.button("Don't allow")).to_be_in_viewport(ratio=1)
+    await page.button("Don't allow").click()
+    await page.idle()
+
+
 async def test_a_tool_runs_when_it_was_allowed_with_the_keyboard_alone(page: ParleyPage, model: OpenAIServer) -> None:
     await ask_for_the_time(page, model)
     await expect(page.tab.get_by_role("alertdialog")).to_be_focused()  # and none of its buttons
