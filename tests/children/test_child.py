@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from server.children.child import Child
-from tests.hooks.stage import leftovers, until
+from tests.hooks.stage import leftovers
+from tests.support.waiting import until
 
 DEAF = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(600)"
 

@@ -14,7 +14,7 @@ import pytest
 from server.children import family as process_family
 from server.children.family import MARK, Family, Seen, look_around
 from server.children.orphans import Orphans
-from tests.hooks.stage import is_alive
+from tests.support.waiting import is_alive
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere only the process group is ended")
 

@@ -9,7 +9,7 @@ import pytest
 
 from server.children.lines import Line, Lines
 from server.children.pipes import MAX_BACKLOG_BYTES, BacklogFull, PipeReader, PipeWriter
-from tests.hooks.stage import until
+from tests.support.waiting import until
 
 
 @pytest.fixture

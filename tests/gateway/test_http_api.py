@@ -11,7 +11,7 @@ from tests.support.parley import Parley, parley
 
 
 async def ready(http: ClientSession, url: str) -> Any:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(30):
         while True:
             async with http.get(f"{url}/readyz") as answer:
                 if answer.status == 200:

@@ -65,7 +65,7 @@ async def test_it_lets_a_running_turn_end_and_a_second_signal_ends_it_at_once(
 
 
 async def drained(http: ClientSession, url: str) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while True:
             async with http.get(f"{url}/readyz") as answer:
                 if (await answer.json())["draining"]:

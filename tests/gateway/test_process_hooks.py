@@ -4,7 +4,6 @@ import asyncio
 import signal
 import sys
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +12,10 @@ import pytest
 import yaml
 from aiohttp import ClientSession
 
-from tests.hooks.stage import CHILDREN, is_alive, until
+from tests.hooks.stage import CHILDREN
 from tests.support.openai_server import OpenAIServer
 from tests.support.server_process import ServerProcess, endpoint
+from tests.support.waiting import LIMIT_S, children_of, is_alive, until
 
 pytestmark = pytest.mark.slow
 
@@ -31,7 +31,7 @@ def hooks(**processes: Mapping[str, Any]) -> dict[str, Any]:
 
 async def stage_of(server: ServerProcess, *, once: str) -> str | None:
     """What /readyz says of the process hooks, once it says it so."""
-    async with asyncio.timeout(20), ClientSession() as http:
+    async with asyncio.timeout(LIMIT_S), ClientSession() as http:
         while True:
             async with http.get(f"{server.url}/readyz") as answer:
                 stages = {stage["name"]: stage for stage in (await answer.json())["stages"]}
@@ -43,12 +43,7 @@ async def stage_of(server: ServerProcess, *, once: str) -> str | None:
 
 def children(server: ServerProcess) -> list[int]:
     """The hooks that run now."""
-    pids = []
-    for process in psutil.Process(server.pid).children():
-        with suppress(psutil.Error):
-            if str(CHILDREN) in " ".join(process.cmdline()):
-                pids.append(process.pid)
-    return pids
+    return [child.pid for child in children_of(server.pid, str(CHILDREN))]
 
 
 async def logged(server: ServerProcess, text: str) -> None:
@@ -114,6 +109,12 @@ def test_a_hook_that_is_configured_wrongly_ends_the_start(tmp_path: Path) -> Non
     assert server.stop() == 2
 
 
+MUTE = """
+import pathlib, sys, time
+sys.stdin.readline()
+pathlib.Path(sys.argv[1]).touch()
+time.sleep(600)
+"""
 DEAF = """
 import json, subprocess, sys, time
 child = subprocess.Popen(["sleep", "600"])
@@ -128,7 +129,8 @@ async def test_a_second_signal_leaves_no_hook_that_is_deaf_to_the_end_of_its_inp
     deaf = {"enabled": True, "command": [sys.executable, "-c", DEAF], "intercept": ["before_tool"]}
     async with ServerProcess(tmp_path, environ=endpoint(model.url), settings=hooks(deaf=deaf)) as server:
         await stage_of(server, once="ready")
-        family = psutil.Process(server.pid).children(recursive=True)
+        [hook] = children_of(server.pid, "subprocess.Popen")
+        family = [hook, *hook.children()]
         server.signal(signal.SIGTERM)
         server.signal(signal.SIGINT)
         code = await asyncio.to_thread(server.wait)
@@ -141,24 +143,15 @@ async def test_a_second_signal_leaves_no_hook_that_is_deaf_to_the_end_of_its_inp
 async def test_a_second_signal_leaves_no_mcp_server_either_though_it_never_said_a_word(
     tmp_path: Path, model: OpenAIServer
 ) -> None:
-    mute = {"command": sys.executable, "args": ["-c", "import time; time.sleep(600)"]}
+    asked = tmp_path / "asked"
+    mute = {"command": sys.executable, "args": ["-c", MUTE, str(asked)]}
     async with ServerProcess(
         tmp_path, environ=endpoint(model.url), settings={"tools": {"mcp": {"mute": mute}}}
     ) as server:
-        running = psutil.Process(server.pid)
-        await until(lambda: any(map(_is_mute, running.children())))
-        family = [child for child in running.children() if _is_mute(child)]
+        await until(asked.exists)
+        [child] = children_of(server.pid, str(asked))
         server.signal(signal.SIGTERM)
         server.signal(signal.SIGINT)
         await asyncio.to_thread(server.wait)
 
-    assert len(family) == 1
-    await until(lambda: not any(is_alive(process.pid) for process in family))
-
-
-def _is_mute(process: psutil.Process) -> bool:
-    """The server also starts children that end at once."""
-    try:
-        return "import time; time.sleep(600)" in process.cmdline()
-    except psutil.Error:
-        return False
+    await until(lambda: not is_alive(child.pid))

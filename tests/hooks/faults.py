@@ -16,7 +16,8 @@ from server.config import Hooks
 from server.hooks.process.host import HookHost
 from server.hooks.process.life import Limits
 from server.hooks.process.process_hook import ProcessHook, Terms
-from tests.hooks.stage import leftovers, settings, until
+from tests.hooks.stage import leftovers, settings
+from tests.support.waiting import until
 
 FAULTS: Final = {
     "none": "answered",

@@ -15,6 +15,7 @@ from server.hooks.process import process_hook
 from server.hooks.process.host import HookHost
 from server.hooks.process.life import Limits
 from server.hooks.process.process_hook import Terms
+from tests.support.waiting import LIMIT_S
 
 CHILDREN = Path(__file__).parent / "children"
 ENVIRON = {"PATH": "/usr/local/bin:/usr/bin:/bin"}
@@ -37,7 +38,7 @@ class Stage:
         self.hook = process_hook.ProcessHook("x", hook, environ or ENVIRON, terms=terms, on_change=self._changed.set)
 
     async def until(self, is_so: Callable[[process_hook.ProcessHook], bool]) -> None:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(LIMIT_S):
             while not is_so(self.hook):
                 await self._changed.wait()
                 self._changed.clear()
@@ -70,21 +71,6 @@ async def hosting(*, terms: Terms = TERMS, **hooks: ProcessHook) -> AsyncIterato
         yield host
     finally:
         await host.aclose()
-
-
-async def until(is_so: Callable[[], bool]) -> None:
-    """For what no event tells: the loop goes round until it is so."""
-    async with asyncio.timeout(20):
-        while not is_so():  # noqa: ASYNC110  # other processes have no event to wait for
-            await asyncio.sleep(0.005)  # it needs the processor, too
-
-
-def is_alive(pid: int) -> bool:
-    """Neither gone nor a zombie."""
-    try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
 
 
 _others: set[psutil.Process] = set()

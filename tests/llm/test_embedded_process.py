@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 from collections.abc import AsyncIterator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from pathlib import Path
 
 import psutil
@@ -102,7 +102,8 @@ async def test_kill_9_in_mid_stream_is_one_error_and_the_next_call_works(model: 
     with pytest.raises(ProviderUnreachable, match="it is being started again"):
         async with aclosing(model.stream(request)) as events:
             async for _ in events:
-                os.kill(killed, signal.SIGKILL) if model.worker_pid else None
+                with suppress(ProcessLookupError):  # what came before its death is still to be read
+                    os.kill(killed, signal.SIGKILL)
 
     assert said(await ask(model, "Hello"))
     assert model.worker_pid not in (None, killed)
@@ -128,11 +129,11 @@ async def test_only_the_holder_of_the_key_is_answered_and_stopping_reaps_the_pro
 async def test_weights_that_cannot_be_read_are_an_error_and_leave_no_process(tmp_path: Path) -> None:
     weights = tmp_path / "broken.gguf"
     weights.write_bytes(b"GGUF no more")
-    before = psutil.Process().children()
+    before = set(psutil.Process().children())
     with pytest.raises(ProviderUnreachable, match="the embedded model did not start: "):
         await start_worker(WorkerSettings(threads=1, reading_threads=1, weights=weights))
 
-    assert psutil.Process().children() == before
+    assert set(psutil.Process().children()) <= before
 
 
 _PARENT = """

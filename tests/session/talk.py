@@ -1,6 +1,5 @@
 """A client with a microphone, before a session that hears and speaks without engines."""
 
-import asyncio
 from typing import Any
 
 from tests.session.fakes import Desk, FakeAgent, Frame, kinds, say
@@ -35,8 +34,3 @@ class Talk(Desk):
 
     def kinds(self) -> list[str]:
         return kinds(self.frames)
-
-
-async def settle() -> None:
-    for _ in range(20):
-        await asyncio.sleep(0)

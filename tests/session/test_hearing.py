@@ -8,7 +8,8 @@ from server.errors import SpeechTimeout
 from server.speech.turn_taking import TurnTakingConfig
 from tests.session.fakes import SOUND, Desk, FakeAgent, kinds, say
 from tests.session.speech_fakes import FakeRecognizer, Held, hear
-from tests.session.talk import HEARD, Talk, settle
+from tests.session.talk import HEARD, Talk
+from tests.support.waiting import settle
 
 
 async def test_words_start_a_turn_with_the_history_that_came_before_them() -> None:

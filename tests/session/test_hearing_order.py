@@ -8,7 +8,8 @@ import pytest
 from server.errors import SpeechTimeout
 from tests.session.fakes import SOUND, FakeAgent, Frame, Pause, say
 from tests.session.speech_fakes import FakeRecognizer, Held
-from tests.session.talk import Talk, settle
+from tests.session.talk import Talk
+from tests.support.waiting import settle
 
 
 @pytest.mark.parametrize("seed", range(60))

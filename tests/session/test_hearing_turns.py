@@ -5,7 +5,8 @@ import pytest
 from server.wire.frames import SpeechPart
 from tests.session.fakes import FakeAgent, Pause, kinds, say
 from tests.session.speech_fakes import FakeRecognizer, Held
-from tests.session.talk import HEARD, Talk, settle
+from tests.session.talk import HEARD, Talk
+from tests.support.waiting import settle
 
 # the user speaks on
 

@@ -3,7 +3,8 @@
 from server import config
 from tests.session.fakes import FakeAgent, say
 from tests.session.speech_fakes import FakeRecognizer
-from tests.session.talk import Talk, settle
+from tests.session.talk import Talk
+from tests.support.waiting import settle
 
 
 async def test_the_history_is_read_while_the_user_speaks_and_the_words_at_the_first_pause() -> None:

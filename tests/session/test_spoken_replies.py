@@ -10,7 +10,7 @@ from server.errors import SpeechTimeout
 from tests.session.asking import AskStep, Client, question
 from tests.session.fakes import Frame, Pause, kinds
 from tests.session.speech_fakes import FakeRecognizer, FakeSynthesizer, Held, hear, speech
-from tests.session.talk import settle
+from tests.support.waiting import settle
 
 DONE = LLMChunk(text="Done.")
 BY_VOICE = config.Approval(by_voice=True)

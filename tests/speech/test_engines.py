@@ -21,6 +21,7 @@ from server.speech.audio import Resampler, level_dbfs, pcm16_to_samples, samples
 from server.speech.stt import EmbeddedRecognizer
 from server.speech.tts import EmbeddedSynthesizer, Synthesizer, synthesizer_of
 from server.speech.worker import Worker, command_of
+from tests.support.waiting import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 
@@ -51,8 +52,7 @@ async def ears(voice: EmbeddedSynthesizer) -> AsyncIterator[EmbeddedRecognizer]:
 
 async def loaded(worker: Worker) -> None:
     """However long that takes: who asks meanwhile is told to come again."""
-    while worker.status.state == "loading":  # until the test's own time is over
-        await asyncio.sleep(0.05)
+    await until(lambda: worker.status.state != "loading")
 
 
 async def sound_of(voice: Synthesizer, text: str, language: str | None = None) -> bytes:
@@ -148,8 +148,7 @@ async def test_a_cancelled_synthesis_makes_room_for_the_next(voice: EmbeddedSynt
         await sound_of(voice, "One clause and another one, " * 100)
 
     tasks = [asyncio.create_task(say()) for _ in range(8)]  # minutes of sound
-    while voice_worker.pending < 8:
-        await asyncio.sleep(0.01)
+    await until(lambda: voice_worker.pending == 8)
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)

@@ -20,6 +20,7 @@ from server.speech.tts import (
 )
 from server.speech.worker import Worker
 from tests.support.speech_server import SpeechServer, speech_server
+from tests.support.waiting import until
 
 
 def synthesizer(server: SpeechServer, *, timeout_s: float = 10) -> OpenAISynthesizer:
@@ -86,8 +87,7 @@ async def test_a_cancelled_synthesis_is_given_up_at_the_endpoint() -> None:
     async with speech_server(stalls_after=0) as server:
         made = synthesizer(server)
         task = asyncio.create_task(sound_of(made))
-        while not server.requests:
-            await asyncio.sleep(0.01)
+        await until(lambda: bool(server.requests))
 
         task.cancel()
 

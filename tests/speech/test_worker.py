@@ -4,7 +4,7 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from typing import Any
 
@@ -14,6 +14,7 @@ import pytest
 from server.errors import SpeechBusy, SpeechTimeout, SpeechUnavailable
 from server.speech.worker import MAX_PENDING, Part, Worker
 from server.speech.worker_wire import MAX_PAYLOAD_BYTES, PREFIX, WireError, lengths, pack, parse
+from tests.support.waiting import is_alive, until
 
 FAKE = [sys.executable, "-m", "tests.support.fake_speech_engine"]
 
@@ -31,11 +32,6 @@ async def worker(*arguments: str) -> AsyncIterator[Worker]:
 async def answer(made: Worker, payload: bytes = b"", *, timeout_s: float = 30, **request: Any) -> list[Part]:
     async with aclosing(made.request(request, payload, timeout_s=timeout_s)) as parts:
         return [part async for part in parts]
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    while not condition():
-        await asyncio.sleep(0.01)
 
 
 def test_messages_survive_the_way_and_broken_ones_are_refused() -> None:
@@ -210,4 +206,4 @@ async def test_a_worker_dies_with_its_server() -> None:
     out, _ = await server.communicate()
     pid = int(out)
 
-    await until(lambda: not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
+    await until(lambda: not is_alive(pid))

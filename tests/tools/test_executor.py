@@ -15,6 +15,7 @@ from server.llm.types import ToolCall, ToolSpec
 from server.tools.course import MAX_ERROR_BYTES, cut_to
 from server.tools.executor import ToolExecutor
 from server.tools.registry import Run, Tool, ToolRegistry
+from tests.support.waiting import settle
 
 SCHEMA = {
     "type": "object",
@@ -232,11 +233,6 @@ class Gates:
             raise
         self.ended.append(number)
         return f"{number}"
-
-
-async def settle() -> None:
-    for _ in range(20):
-        await asyncio.sleep(0)
 
 
 async def test_outcomes_come_in_call_order_whatever_finished_first() -> None:

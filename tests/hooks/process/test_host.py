@@ -14,7 +14,8 @@ from server.errors import ConfigError
 from server.hooks.channel import HookCallFailed
 from server.hooks.process.host import HookHost, Reloaded
 from server.hooks.process.process_hook import Terms
-from tests.hooks.stage import ENVIRON, TERMS, hosting, is_alive, leftovers, settings, until
+from tests.hooks.stage import ENVIRON, TERMS, hosting, leftovers, settings
+from tests.support.waiting import LIMIT_S, is_alive, until
 
 ONE_LIFE = Terms(limits=TERMS.limits, patience=Patience(first_wait_s=600, longest_wait_s=600))
 
@@ -149,7 +150,7 @@ async def test_who_waits_for_a_hook_that_a_reload_takes_away_waits_no_longer() -
     await host.reload(Hooks())
     await host.aclose()
 
-    await asyncio.wait_for(waiting, 5)
+    await asyncio.wait_for(waiting, LIMIT_S)
 
 
 async def test_all_hooks_end_together_those_in_use_and_those_on_their_way_out_too() -> None:

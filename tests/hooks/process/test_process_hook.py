@@ -14,7 +14,8 @@ from server.hooks.channel import HookCallFailed
 from server.hooks.process.life import Limits
 from server.hooks.process.process_hook import Terms
 from server.hooks.process.recording import read_recording
-from tests.hooks.stage import ENVIRON, TERMS, Stage, is_alive, leftovers, on_stage, settings
+from tests.hooks.stage import ENVIRON, TERMS, Stage, leftovers, on_stage, settings
+from tests.support.waiting import is_alive
 
 ONE_LIFE = Terms(limits=TERMS.limits, patience=Patience(first_wait_s=600, longest_wait_s=600))
 """A hook that ends stays down."""

@@ -2,18 +2,19 @@
 
 import base64
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
 
 import aiohttp
-import psutil
 
 from tests.support.client import client
 from tests.support.mcp_server import PNG
 from tests.support.openai_script import calls, text
 from tests.support.openai_server import OpenAIServer
 from tests.support.parley import parley
+from tests.support.waiting import children_of
 from tests.tools.mcp_scene import with_results
 
 # a first run ends at once: what comes later begins with `mcp_server_back`
@@ -104,7 +105,7 @@ async def test_servers_that_cannot_be_had_keep_nobody_from_starting_and_end_with
         "no-program",
         "nobody",
     ]
-    assert not [child for child in psutil.Process().children() if "time.sleep(600)" in " ".join(child.cmdline())]
+    assert children_of(os.getpid(), "time.sleep(600)") == []
 
 
 async def test_who_comes_later_is_told_what_is_missing(tmp_path: Path) -> None:
