@@ -139,6 +139,7 @@ export function fitInput() {
   const field = input();
   field.style.height = "auto";
   field.style.height = `${field.scrollHeight}px`;
+  followEnd();
 }
 
 /** @param {string} text */
