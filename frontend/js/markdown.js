@@ -13,6 +13,7 @@
  *   | import("./markdown_table.js").Table
  *   | {type: "rule"}} Block
  * @typedef {{text: string, at: number}} Line
+ * @typedef {{block: Block, at: number, end: number}} Placed where a block begins, and the next one or the text ends
  */
 
 import { parseInline } from "./markdown_inline.js";
@@ -27,7 +28,39 @@ const ITEM = /^( *)([-*+]|\d{1,9}[.)])(?:( {1,4})(?=\S)|[ \t]*$)/;
 
 /** @param {string} source @returns {Block[]} */
 export function parseMarkdown(source) {
-  return parseBlocks(linesOf(source), 0);
+  return parseBlocks(linesOf(source, 0), 0);
+}
+
+/**
+ * A text that grows, read again and again: only what may still become something else is parsed anew, and
+ * a block that has not changed is the same object.
+ *
+ * @returns {(source: string) => Placed[]}
+ */
+export function growingMarkdown() {
+  let known = "";
+  /** @type {Placed[]} */
+  let blocks = [];
+  return (source) => {
+    if (source === known) return blocks;
+    // The last block may go on, and take the one before it along: a line of text becomes the head of a table.
+    const kept = source.startsWith(known) ? blocks.slice(0, -2) : [];
+    blocks = [...kept, ...placedFrom(source, kept.at(-1)?.end ?? 0)];
+    known = source;
+    return blocks;
+  };
+}
+
+/** @param {string} source @param {number} from the start of a block @returns {Placed[]} */
+function placedFrom(source, from) {
+  const lines = linesOf(source.slice(from), from);
+  const starts = /** @type {number[]} */ ([]);
+  const blocks = parseBlocks(lines, 0, (line) => starts.push(line.at));
+  return blocks.map((block, index) => ({
+    block,
+    at: starts[index] ?? from,
+    end: starts[index + 1] ?? source.length,
+  }));
 }
 
 /** What a screen reader is to say. @param {string} source */
@@ -35,9 +68,9 @@ export function plainText(source) {
   return parseMarkdown(source).map(blockText).join(" ").replace(/\s+/g, " ").trim();
 }
 
-/** @param {string} source @returns {Line[]} */
-function linesOf(source) {
-  let at = 0;
+/** @param {string} source @param {number} from where it begins in the whole @returns {Line[]} */
+function linesOf(source, from) {
+  let at = from;
   return source.split("\n").map((text) => {
     const line = { text: text.endsWith("\r") ? text.slice(0, -1) : text, at };
     at += text.length + 1;
@@ -45,8 +78,8 @@ function linesOf(source) {
   });
 }
 
-/** @param {Line[]} lines @param {number} depth @returns {Block[]} */
-function parseBlocks(lines, depth) {
+/** @param {Line[]} lines @param {number} depth @param {(first: Line) => void} [onBlock] @returns {Block[]} */
+function parseBlocks(lines, depth, onBlock = () => {}) {
   /** @type {Block[]} */
   const blocks = [];
   let next = 0;
@@ -55,6 +88,7 @@ function parseBlocks(lines, depth) {
       next += 1;
       continue;
     }
+    onBlock(/** @type {Line} */ (lines[next]));
     const [block, end] = parseBlock(lines, next, depth);
     blocks.push(block);
     next = end;

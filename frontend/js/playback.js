@@ -165,15 +165,19 @@ export function flushHistorySegments(historySegments, turnId) {
 export function condensed(historySegments) {
   /** @type {Segment[]} */
   const segments = [];
+  let text = "";
+  const endText = () => {
+    if (text) segments.push({ kind: "sentence", text });
+    text = "";
+  };
   for (const segment of historySegments) {
-    const last = segments.at(-1);
-    if (segment.kind === "tool") continue;
-    if (segment.kind === "sentence" && last?.kind === "sentence") {
-      segments[segments.length - 1] = { ...last, text: last.text + segment.text };
-    } else {
+    if (segment.kind === "sentence") text += segment.text;
+    else if (segment.kind !== "tool") {
+      endText();
       segments.push(segment);
     }
   }
+  endText();
   return segments;
 }
 

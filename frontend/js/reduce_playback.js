@@ -47,9 +47,7 @@ function textOf(segment) {
 
 /** @param {import("./playback.js").Playback} before @param {import("./playback.js").Playback} after */
 function wordsForUser(before, after) {
-  return after.historySegments.flatMap((segment, index) =>
-    segment.kind === "tool" && segment !== before.historySegments[index]
-      ? [plainText(segment.result?.for_user ?? "")]
-      : [],
-  );
+  return after.historySegments
+    .filter((segment, index) => segment.kind === "tool" && segment !== before.historySegments[index])
+    .map((segment) => (segment.kind === "tool" ? plainText(segment.result?.for_user ?? "") : ""));
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { parseMarkdown, plainText } from "../../frontend/js/markdown.js";
+import { growingMarkdown, parseMarkdown, plainText } from "../../frontend/js/markdown.js";
 import { safeHref } from "../../frontend/js/markdown_inline.js";
 import { seeded } from "./support.js";
 
@@ -95,7 +95,8 @@ test("only http and https may be followed", () => {
 });
 
 test("every piece of text knows its place in the source", () => {
-  const source = "# A *b*\n\n> - c **d\n>   e**\n> \n> f\n\n```\ng\n  h\n```\n1. `i` [j](https://k.l)\n\n| m |  n\n|-|-\n|o| *p* |";
+  const source =
+    "# A *b*\n\n> - c **d\n>   e**\n> \n> f\n\n```\ng\n  h\n```\n1. `i` [j](https://k.l)\n\n| m |  n\n|-|-\n|o| *p* |";
   const pieces = [];
   const walk = (node) => {
     if (Array.isArray(node)) node.forEach(walk);
@@ -177,4 +178,63 @@ test("any text at all gives text back, whole", () => {
     const isLanguage = /(```|~~~~)[^\n]*word/.test(source);
     if (!isInAddress && !isLanguage) assert.equal(words, source.match(/word/g)?.length ?? 0, JSON.stringify(source));
   }
+});
+
+test("a text that grows reads as it would at once, wherever it was torn", () => {
+  const pieces = [
+    "a|b",
+    "|-|-|",
+    "|",
+    "-",
+    "- ",
+    "1. ",
+    "\n",
+    "\n\n",
+    "  ",
+    "> ",
+    "```",
+    "~~~",
+    "# ",
+    "word",
+    "*",
+    "\r\n",
+    "---",
+    "`",
+    "h",
+  ];
+  const random = seeded(7);
+  for (let round = 0; round < 400; round += 1) {
+    const read = growingMarkdown();
+    let source = "";
+    for (let step = 0; step < 40; step += 1) {
+      source += pieces[Math.floor(random() * pieces.length)];
+      const placed = read(source);
+      assert.deepEqual(
+        placed.map(({ block }) => block),
+        parseMarkdown(source),
+        JSON.stringify(source),
+      );
+      assert.ok(placed.every(({ at, end }, index) => at < end && end === (placed[index + 1]?.at ?? source.length)));
+    }
+  }
+});
+
+test("what stands still in a growing text is not read again", () => {
+  const read = growingMarkdown();
+  const before = read("One.\n\nTwo.\n\nThree.\n\nFo");
+
+  const after = read("One.\n\nTwo.\n\nThree.\n\nFour.\n\nFive.");
+
+  assert.equal(after.length, 5);
+  assert.ok([0, 1].every((index) => after[index] === before[index]));
+});
+
+test("another text is read from its beginning", () => {
+  const read = growingMarkdown();
+  read("One.\n\nTwo.\n\nThree.");
+
+  assert.deepEqual(
+    read("Else.").map(({ block }) => block),
+    parseMarkdown("Else."),
+  );
 });

@@ -443,3 +443,33 @@ test("who is logged in is named, and can log out; who needs no login is not", ()
   assert.equal(textOf(button), HOSTILE);
   assert.equal(button.attributes["aria-label"], `Log out ${HOSTILE}`);
 });
+
+test("of a reply that grows only what may still change is described anew", () => {
+  const t = turn("t1");
+  const page = new Page().ask("Q", "t1").receive(t.start(), t.text("One.\n\nTwo.\n\nThree.\n\nFou"));
+  const blocksOf = () => withClass(conversationView(page.state), "markdown")[0].children;
+  const before = blocksOf();
+
+  page.receive(t.text("r.\n\nFive."));
+
+  const after = blocksOf();
+  assert.equal(after.length, 5);
+  assert.equal(after[0], before[0]);
+  assert.equal(after[1], before[1]);
+  assert.equal(textOf(after[3]), "Four.");
+});
+
+test("a turn that is over is described once, also one of this visit", () => {
+  const page = new Page();
+  for (const id of ["t1", "t2", "t3"]) {
+    const t = turn(id);
+    page.ask(`Question ${id}`, id).receive(t.start(), t.text("Hi."), t.sentence(0, "Hi."), t.sentenceEnd(0), t.end());
+  }
+  const before = conversationView(page.state).children;
+
+  page.dispatch({ type: "panel", panel: "settings" });
+
+  const after = conversationView(page.state).children;
+  assert.equal(before.length, 3);
+  assert.ok(after.every((described, index) => described === before[index]));
+});

@@ -8,7 +8,7 @@
 
 import { isUserMessage } from "../conversation.js";
 import { openConversation, visibleTurn } from "../state.js";
-import { h, memo } from "./dom.js";
+import { h } from "./dom.js";
 import { turnView } from "./turn_view.js";
 
 /** @param {State} state */
@@ -29,23 +29,12 @@ function turnsView(state, conversation) {
     { class: "turns", key: conversation.id },
     groups.map(({ key, messages }, index) => {
       const isLast = index === groups.length - 1;
-      const view = state.views[key] ?? null;
-      // A turn that is over is drawn once: nothing in it changes any more.
-      if (!isLast && !view) return finishedView(messages);
-      const askedTools = state.approvals.flatMap(({ frame }) => (frame.turn_id === key ? [frame.tool] : []));
       const own = running?.id === key ? running : null;
-      return turnView({ key, messages, view, running: own, askedTools, isLast, isOnline });
+      const askedTools = own ? state.approvals.flatMap(({ frame }) => (frame.turn_id === key ? [frame.tool] : [])) : [];
+      const view = state.views[key] ?? null;
+      return turnView({ key, messages, view, running: own, askedTools, isLast, isOnline: isLast && isOnline });
     }),
   );
-}
-
-const finishedView = memo((/** @type {readonly Message[]} */ messages) =>
-  turnView({ key: keyOf(messages), messages, view: null, running: null, askedTools: [], isLast: false, isOnline: false }),
-);
-
-/** @param {readonly Message[]} messages */
-function keyOf(messages) {
-  return messages[0]?._turn ?? "start";
 }
 
 /**
@@ -58,19 +47,24 @@ export const groupsOf = memoGroups();
 function memoGroups() {
   /** @type {WeakMap<Message, Message[]>} the group that began with this message, so that it stays the same object */
   const known = new WeakMap();
+  /** @type {{history: readonly Message[], groups: {key: string, messages: Message[]}[]}} */
+  let last = { history: [], groups: [] };
   return (/** @type {readonly Message[]} */ history) => {
+    if (history === last.history) return last.groups;
     /** @type {Message[][]} */
     const groups = [];
     for (const message of history) {
-      const last = groups.at(-1);
-      if (last && !isUserMessage(message) && last[0]?._turn === message._turn) last.push(message);
+      const group = groups.at(-1);
+      if (group && !isUserMessage(message) && group[0]?._turn === message._turn) group.push(message);
       else groups.push([message]);
     }
-    return groups.map((group, index) => {
+    const keyed = groups.map((group, index) => {
       const messages = sameAs(known.get(/** @type {Message} */ (group[0])), group);
       known.set(/** @type {Message} */ (group[0]), messages);
       return { key: group[0]?._turn ?? `start-${index}`, messages };
     });
+    last = { history, groups: keyed };
+    return keyed;
   };
 }
 

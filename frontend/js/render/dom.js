@@ -53,25 +53,45 @@ export function memo(describe) {
 /** @type {WeakMap<Node, Described>} what each node of ours was last made to match */
 const shown = new WeakMap();
 
+/** @type {WeakMap<Element, Described[]>} */
+const drawn = new WeakMap();
+
 /** Make the children of `root` match. @param {Element} root @param {Child} children */
 export function draw(root, children) {
-  patchChildren(root, asDescribed(children));
+  const wanted = asDescribed(children);
+  patchChildren(root, drawn.get(root) ?? [], wanted);
+  drawn.set(root, wanted);
 }
 
-/** @param {Element} parent @param {Described[]} wanted */
-function patchChildren(parent, wanted) {
+/** @param {Element} parent @param {Described[]} before @param {Described[]} wanted */
+function patchChildren(parent, before, wanted) {
+  const same = unchanged(parent, before, wanted);
+  const nodes = Array.from({ length: parent.childNodes.length - same }, (_, index) => parent.childNodes[same + index]);
   const oldName = namer();
-  const old = new Map(Array.from(parent.childNodes, (node) => [oldName(shown.get(node)), node]));
-  const names = wanted.map(namer());
+  const old = new Map(nodes.map((node) => [oldName(node && shown.get(node)), node]));
+  const rest = wanted.slice(same);
+  const names = rest.map(namer());
   const isWanted = new Set(names);
   // First: what stays would be moved over what goes, and an element that is moved loses the focus.
-  for (const [name, node] of old) if (!isWanted.has(name)) node.remove();
-  let place = parent.firstChild;
-  wanted.forEach((description, index) => {
+  for (const [name, node] of old) if (!isWanted.has(name)) node?.remove();
+  let place = parent.childNodes[same] ?? null;
+  rest.forEach((description, index) => {
     const node = patch(old.get(/** @type {string} */ (names[index])), description, parent);
     if (node === place) place = node.nextSibling;
     else parent.insertBefore(node, place);
   });
+}
+
+/**
+ * How many children from the first on are as they were: of a long list mostly all but the last.
+ *
+ * @param {Element} parent @param {Described[]} before @param {Described[]} wanted
+ */
+function unchanged(parent, before, wanted) {
+  let count = 0;
+  while (count < wanted.length && before[count] === wanted[count]) count += 1;
+  const last = count > 0 ? parent.childNodes[count - 1] : undefined;
+  return last && shown.get(last) === wanted[count - 1] ? count : 0; // somebody else may have had a hand in it
 }
 
 /**
@@ -100,7 +120,7 @@ function patch(node, description, parent) {
   } else {
     const element = /** @type {Element} */ (current);
     patchAttributes(element, before?.attributes ?? {}, description.attributes);
-    patchChildren(element, description.children);
+    patchChildren(element, before?.children ?? [], description.children);
   }
   shown.set(current, description);
   return current;

@@ -14,7 +14,7 @@ import { h, memo } from "./dom.js";
 import { icon } from "./icons.js";
 import { sentImages } from "./image_view.js";
 import { errorView, noticeView } from "./lines_view.js";
-import { markdownView } from "./markdown_view.js";
+import { growingView, markdownView } from "./markdown_view.js";
 import { mediaView } from "./media_view.js";
 import { toolView } from "./tool_view.js";
 
@@ -29,8 +29,26 @@ import { toolView } from "./tool_view.js";
  * @property {boolean} isOnline
  */
 
+/** @type {WeakMap<readonly Message[], {shown: ShownTurn, described: import("./dom.js").Described}>} */
+const known = new WeakMap();
+
+/** One that is over is described once for each way it may stand: nothing in it changes any more. @param {ShownTurn} shown */
+export function turnView(shown) {
+  if (shown.running) return described(shown);
+  const last = known.get(shown.messages);
+  if (last && isSame(last.shown, shown)) return last.described;
+  const fresh = { shown, described: described(shown) };
+  known.set(shown.messages, fresh);
+  return fresh.described;
+}
+
+/** @param {ShownTurn} a @param {ShownTurn} b */
+function isSame(a, b) {
+  return a.key === b.key && a.view === b.view && a.isLast === b.isLast && a.isOnline === b.isOnline;
+}
+
 /** @param {ShownTurn} shown */
-export function turnView({ key, messages, view, running, askedTools, isLast, isOnline }) {
+function described({ key, messages, view, running, askedTools, isLast, isOnline }) {
   const asked = messages.find(isUserMessage);
   const rest = messages.filter((message) => message !== asked);
   const hasActivity = view?.segments.some(({ kind }) => kind === "tool" || kind === "media");
@@ -38,7 +56,7 @@ export function turnView({ key, messages, view, running, askedTools, isLast, isO
   const body = running
     ? liveBody(running, askedTools)
     : isShownWhole
-      ? withPaler(parts(view.segments), view.unheard)
+      ? withPaler(parts(view.segments), view.unheard, [], () => growingView())
       : rest.map(messageView);
   const isAnswered = body.length > 0;
   return h(
@@ -75,30 +93,49 @@ const messageView = memo((/** @type {Message} */ message) => {
 });
 
 /** What was reached, and behind it, paler, what has only streamed so far. @param {Turn} turn @param {readonly string[]} askedTools @returns {Child[]} */
-function liveBody({ playback, streamed }, askedTools) {
+function liveBody({ id, playback, streamed }, askedTools) {
   const { playing } = playback;
   const partly = { kind: /** @type {const} */ ("sentence"), text: playing ? heardText(playing) : "" };
   const historySegments = partly.text ? [...playback.historySegments, partly] : playback.historySegments;
   const said = spokenText({ historySegments });
   const ahead = streamed.startsWith(said) ? streamed.slice(said.length) : "";
-  return withPaler(parts(historySegments), ahead, askedTools);
+  return withPaler(parts(historySegments), ahead, askedTools, growingOf(id));
 }
 
-/** @param {Part[]} reached @param {string} paler @param {readonly string[]} [askedTools] @returns {Child[]} */
-function withPaler(reached, paler, askedTools = []) {
-  const shown = (/** @type {Part} */ part) => partView(part, askedTools);
+/** @type {{id: string, views: Map<number, ReturnType<typeof growingView>>}} of the running turn's texts, by their place */
+let growing = { id: "", views: new Map() };
+
+/** @param {string} id of the running turn */
+function growingOf(id) {
+  if (growing.id !== id) growing = { id, views: new Map() };
+  const { views } = growing;
+  return (/** @type {number} */ place) => {
+    const view = views.get(place) ?? growingView();
+    views.set(place, view);
+    return view;
+  };
+}
+
+/**
+ * @param {Part[]} reached @param {string} paler @param {readonly string[]} askedTools
+ * @param {(place: number) => ReturnType<typeof growingView>} textAt
+ * @returns {Child[]}
+ */
+function withPaler(reached, paler, askedTools, textAt) {
   const last = reached.at(-1);
-  if (typeof last === "string") {
-    return [...reached.slice(0, -1).map(shown), markdownView(last + paler, last.length)];
-  }
-  return [...reached.map(shown), paler.trim() && markdownView(paler, 0)];
+  const isJoined = typeof last === "string";
+  const shown = reached.map((part, place) => {
+    if (typeof part !== "string") return partView(part, askedTools);
+    const isLast = place === reached.length - 1;
+    return textAt(place)(isLast ? part + paler : part, part.length);
+  });
+  return isJoined || !paler.trim() ? shown : [...shown, textAt(reached.length)(paler, 0)];
 }
 
 /** @typedef {string | Exclude<Segment, {kind: "sentence"}>} Part */
 
-/** @param {Part} part @param {readonly string[]} askedTools */
+/** @param {Exclude<Part, string>} part @param {readonly string[]} askedTools */
 function partView(part, askedTools) {
-  if (typeof part === "string") return markdownView(part);
   const isAsked = part.kind === "tool" && !part.result && askedTools.includes(part.call.name);
   return isAsked ? toolView(part.call, null, true) : segmentView(part);
 }
