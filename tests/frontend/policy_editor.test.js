@@ -130,7 +130,10 @@ test("what somebody else stored is shown beside the changes, and neither is lost
   assert.deepEqual(desk.types(PRE), ["audit_log", "security_scan", "audit_log"], "the changes are kept");
   assert.ok(!canSave(desk.state), "nothing is overwritten without a look at it");
 
-  desk.dispatch({ type: "take_stage", stage: "tool_error" }).dispatch({ type: "keep_mine" });
+  desk.effects.length = 0;
+  desk.dispatch({ type: "take_stage", stage: "tool_error" });
+  assert.deepEqual(desk.focus, ["conflict-title"], "the button that was pressed is gone");
+  desk.dispatch({ type: "keep_mine" });
   assert.ok(canSave(desk.state));
   desk.dispatch({ type: "save" });
   assert.deepEqual(Object.keys(desk.stored.document), [PRE, "tool_error"]);

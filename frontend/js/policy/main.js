@@ -23,10 +23,13 @@ let state = initialState();
 
 /** Drawn at once: the focus can go where it was just sent to. @param {Event} event */
 function dispatch(event) {
+  const before = document.activeElement;
   state = reduce(state, event);
   const { effects } = state;
   render();
   for (const effect of effects) void perform(effect);
+  if (before && !before.isConnected && document.activeElement === document.body)
+    document.getElementById(`${state.view}-title`)?.focus({ preventScroll: true }); // what had it is gone
 }
 
 function render() {

@@ -288,7 +288,7 @@ export function stageTaken(state, stage) {
     textProblems: [],
   });
   const isSettled = differing(documentOf(next).document, conflict.document).length === 0;
-  return isSettled ? mineKept(taken) : taken;
+  return isSettled ? mineKept(taken) : withEffects(taken, TO_CONFLICT); // the button that was pressed is gone
 }
 
 /** The draft stays as it is, over what is stored now; saving it is a step of its own. @param {State} state @returns {State} */

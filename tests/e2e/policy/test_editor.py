@@ -94,9 +94,10 @@ async def test_a_save_whose_answer_was_lost_is_tried_again(opened: Opened, gover
     await tab.get_by_role("button", name="Save", exact=True).click()
     await expect(tab.get_by_role("alert").filter(has_text="cannot be reached")).to_be_visible()
     await tab.unroute("**/api/hooks/config*")
-    await tab.get_by_role("button", name="Try again").click()
+    await tab.get_by_role("button", name="Try again").press("Enter")
 
     await expect(tab.get_by_role("status")).to_have_text("This is what is stored. In force for the next turn.")
+    await expect(tab.get_by_role("heading", name="Tool policy")).to_be_focused()  # the button is gone
     assert (await stored(governed))["tool_skip"]["enabled"] is False
 
 

@@ -21,7 +21,7 @@ export function auditView(state) {
   const { audit } = state;
   const isFull = audit.next !== null && audit.rows.length >= MAX_ROWS;
   return [
-    h("h2", {}, "Audit log"),
+    h("h2", { id: "audit-title", tabindex: "-1" }, "Audit log"),
     h(
       "p",
       { class: "fine" },
