@@ -1,10 +1,13 @@
 """Chunks of one reply → model events, in the order that `LanguageModel` promises. No I/O."""
 
-from typing import Any
+from typing import Any, Final
 
-from server.llm.sse import CallAssembler, Chunk, ContentPart, Delta, UsageChunk
+from server.llm.sse import CallAssembler, Chunk, ContentPart, Delta
 from server.llm.surrogates import TextJoiner
 from server.llm.types import Finished, ModelEvent, ReasoningDelta, TextDelta, Usage
+
+MAX_TOKENS_TOLD: Final = 1 << 53
+"""A larger number is none that a client could read."""
 
 
 class ReplyReader:
@@ -80,11 +83,17 @@ class ReplyReader:
         return [ReasoningDelta(text)] if text else []
 
 
-def _usage(usage: UsageChunk) -> Usage:
-    details = usage.prompt_tokens_details
-    cached = (details.cached_tokens if details else None) or usage.prompt_cache_hit_tokens
+def _usage(usage: Any) -> Usage:
+    """What cannot be understood of it counts as nothing."""
+    counts = usage if isinstance(usage, dict) else {}
+    details = counts.get("prompt_tokens_details")
+    cached = _count(details.get("cached_tokens")) if isinstance(details, dict) else 0
     return Usage(
-        input_tokens=usage.prompt_tokens or 0,
-        output_tokens=usage.completion_tokens or 0,
-        cached_tokens=cached or 0,
+        input_tokens=_count(counts.get("prompt_tokens")),
+        output_tokens=_count(counts.get("completion_tokens")),
+        cached_tokens=cached or _count(counts.get("prompt_cache_hit_tokens")),
     )
+
+
+def _count(value: Any) -> int:
+    return int(value) if isinstance(value, (int, float)) and 0 <= value <= MAX_TOKENS_TOLD else 0

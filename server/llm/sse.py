@@ -58,20 +58,10 @@ class Choice(Struct):
     finish_reason: str | None = None
 
 
-class CachedTokens(Struct):
-    cached_tokens: int | None = None
-
-
-class UsageChunk(Struct):
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    prompt_tokens_details: CachedTokens | None = None
-    prompt_cache_hit_tokens: int | None = None
-
-
 class Chunk(Struct):
     choices: list[Choice] | None = None
-    usage: UsageChunk | None = None
+    usage: Any = None
+    """Read by `reply`: what an endpoint counts in its own way does not fail what it has said."""
     error: str | dict[str, Any] | None = None
     object: str | None = None
     message: str | None = None

@@ -89,6 +89,21 @@ def test_empty_deltas_and_nulls_give_nothing() -> None:
     assert events == [Finished("stop")]
 
 
+@pytest.mark.parametrize(
+    ("usage", "counted"),
+    [
+        ({"prompt_tokens": 12.0, "completion_tokens": 3}, Usage(12, 3)),
+        ({"prompt_tokens": "12", "completion_tokens": -1, "prompt_tokens_details": []}, Usage()),
+        ({"prompt_tokens": 10**30, "completion_tokens": 3}, Usage(0, 3)),
+        ({"prompt_tokens": 9, "prompt_tokens_details": {"cached_tokens": 4}}, Usage(9, 0, 4)),
+        ([], Usage()),
+        ("", Usage()),
+    ],
+)
+def test_what_cannot_be_understood_of_a_count_fails_no_reply(usage: object, counted: Usage) -> None:
+    assert read(chunk({"content": "Hi"}, "stop", usage=usage)) == [TextDelta("Hi"), Finished("stop", counted)]
+
+
 def test_a_whole_message_is_read_like_a_delta() -> None:
     assert read(b'{"choices":[{"message":{"content":"Hi"},"finish_reason":"stop"}]}')[0] == TextDelta("Hi")
 
