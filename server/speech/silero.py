@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from server.errors import SpeechUnavailable
+from server.speech import telemetry
 from server.speech.audio import SPEECH_RATE, Samples
 
 WINDOW: Final = 512
@@ -38,6 +39,7 @@ class SileroModel:
     @classmethod
     def load(cls) -> "SileroModel":
         """Raises SpeechUnavailable where a package is missing or does not run on this machine."""
+        telemetry.switch_off()
         try:
             import onnxruntime
 
