@@ -35,17 +35,19 @@ SLOW = (
 """Files that start the real server, the real model or real hooks anew for each test; `make check` leaves them out."""
 
 LONG = (
+    "storage/test_question_replicas.py",
     "e2e/test_voice.py",
-    "storage/test_processes.py",
-    "talk/",
     "speech/test_engines.py",
-    "speech/test_corpus.py",
-    "gateway/rest/test_fuzz.py",
-    "hostile/test_hostile_frames.py",
+    "talk/",
+    "storage/test_processes.py",
+    "hostile/",
     "llm/test_embedded_process.py",
     "llm/test_decision_quality.py",
+    "tools/mcp/",
     "e2e/",
     "hooks/",
+    "session/",
+    "model/",
 )
 """Begun first, in this order: a file goes to one worker, and none should be left with a long one at the end."""
 
