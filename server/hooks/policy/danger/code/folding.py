@@ -8,14 +8,16 @@ from typing import Final
 from server.hooks.policy.danger.code.tree import nodes_of
 
 _MAX_CHARS: Final = 10_000
-_MAX_ADDED: Final = 50_000
-"""Nodes, by all lists that come in the place of their names."""
+_MAX_ADDED: Final = 200_000
+"""Characters, by all texts and lists that come in the place of their names."""
+_NODE_CHARS: Final = 20
+"""As what a node of a list counts."""
 
 
 class Folded(ast.NodeTransformer):
     """Names that are assigned once, sums and joins of what is known become what they stand for.
 
-    No list comes into itself, nor lists of lists without end: then the name stays.
+    No list comes into itself, nor long texts and lists of lists without end: then the name stays.
     """
 
     def __init__(self, tree: ast.AST) -> None:
@@ -30,11 +32,14 @@ class Folded(ast.NodeTransformer):
         stored = Counter(node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
         self._known = {name: value for name, value in self._known.items() if stored[name] == 1}
 
+    @property
+    def is_whole(self) -> bool:
+        """Nothing was too long to be put in its place."""
+        return self._left > 0
+
     def visit_Name(self, node: ast.Name) -> ast.AST:
         known = self._known.get(node.id) if isinstance(node.ctx, ast.Load) else None
-        if known is None or (isinstance(known, ast.List) and not self._takes(known)):
-            return node
-        return known
+        return known if known is not None and self._takes(known) else node
 
     def visit_List(self, node: ast.List) -> ast.AST:
         self._open.add(id(node))
@@ -42,11 +47,14 @@ class Folded(ast.NodeTransformer):
         self._open.discard(id(node))
         return node
 
-    def _takes(self, items: ast.List) -> bool:
+    def _takes(self, known: ast.expr) -> bool:
         if self._left <= 0:
             return False
-        nodes = list(islice(ast.walk(items), self._left))
-        self._left -= len(nodes)
+        if isinstance(known, ast.Constant):
+            self._left -= len(str(known.value))
+            return self._left > 0
+        nodes = list(islice(ast.walk(known), self._left // _NODE_CHARS + 1))
+        self._left -= len(nodes) * _NODE_CHARS
         return self._left > 0 and self._open.isdisjoint(map(id, nodes))
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:

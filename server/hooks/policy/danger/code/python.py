@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from typing import Final
 
 from server.hooks.policy.danger.code import python_names as names
@@ -22,12 +23,13 @@ _MAGICS: Final = ("!", "%%bash", "%%sh", "%rm", "%sx")
 _PRIVATE: Final = re.compile(r"os\.environ|open\(|read_text|\.ssh|passwd|password")
 _FIELD: Final = re.compile(r"\{[^}]*\}")
 _UNSEEN: Final = "…"
+_TOO_LONG: Final = "more code than can be looked at"
 
 
 def judge_python(code: str, runner: Runner) -> str | None:
     """Why somebody should be asked; None: nothing speaks for it."""
     if len(code) > MAX_CODE_CHARS:
-        return "more code than can be looked at"
+        return _TOO_LONG
     if cell := _CELL_OF_SHELL.match(code):
         return runner.line(code[cell.end() :])
     lines = code.splitlines()
@@ -42,9 +44,11 @@ def judge_python(code: str, runner: Runner) -> str | None:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return judge_code(code, runner)
     try:
-        return _Program(Folded(tree).visit(tree), runner).judge() or by_service(code)
+        folding = Folded(tree)
+        reason = _Program(folding.visit(tree), runner).judge() or by_service(code)
     except RecursionError:
         return "code nested too deep to be looked at"
+    return reason or (None if folding.is_whole else _TOO_LONG)
 
 
 class _Program:
@@ -126,8 +130,11 @@ class _Program:
             return "deletes or changes many rows"
         if method == "prune" or (method == "delete" and ".indices" in f".{dotted}"):
             return "deletes many"
-        is_process = any(name.startswith("psutil") for name in self._names.values())
-        return "kills processes" if method in ("kill", "terminate") and is_process else None
+        return "kills processes" if method in ("kill", "terminate") and self._has_processes else None
+
+    @cached_property
+    def _has_processes(self) -> bool:
+        return any(name.startswith("psutil") for name in self._names.values())
 
     def _by_texts(self, call: ast.Call, dotted: str, method: str) -> str | None:
         """What the texts among the arguments say."""
@@ -152,11 +159,14 @@ class _Program:
             return "spends money"
         if reason := _request(call, dotted, method):
             return reason
-        if method == "connect" and any(
-            self._dotted(n) == "os.dup2" for n in self._nodes if isinstance(n, ast.Attribute)
-        ):
+        if method == "connect" and self._redirects:
             return "opens a shell to another machine"
         return "calls the system directly" if dotted == "ctypes.CDLL" or "windll" in dotted else None
+
+    @cached_property
+    def _redirects(self) -> bool:
+        """What the program reads or writes itself goes elsewhere."""
+        return any(self._dotted(node) == "os.dup2" for node in self._nodes if isinstance(node, ast.Attribute))
 
     def _command(self, call: ast.Call) -> str | None:
         if not call.args:
@@ -191,20 +201,16 @@ class _Program:
         mode = _mode(call) if is_open else "w"
         if any(sign in mode for sign in "wax+") and is_protected(path):
             return "writes where the system or the login is set up"
-        if is_open and mode.startswith("w") and self._closes_at_once(call):
+        if is_open and mode.startswith("w") and id(call) in self._closed_at_once:
             return "empties a file"
         if not is_open and call.args and isinstance(call.args[0], ast.Constant) and not call.args[0].value:
             return "empties a file"
         return None
 
-    def _closes_at_once(self, call: ast.Call) -> bool:
-        """`open("a", "w").close()`"""
-        return any(
-            (isinstance(node, ast.Attribute) and node.attr == "close" and node.value is call)
-            or (isinstance(node, ast.Expr) and node.value is call)
-            or (isinstance(node, ast.With) and node.items[0].context_expr is call and _does_nothing(node))
-            for node in self._nodes
-        )
+    @cached_property
+    def _closed_at_once(self) -> frozenset[int]:
+        """Of calls as in `open("a", "w").close()`."""
+        return frozenset(id(value) for node in self._nodes if (value := _closed(node)) is not None)
 
     def _dotted(self, node: ast.AST) -> str:
         """`os.remove` also where it was written `from os import remove as r; r`, or `__import__('os').remove`."""
@@ -275,6 +281,16 @@ def _is_bare(call: ast.Call) -> bool:
     """Nothing is given but, at most, 0."""
     is_zero = all(isinstance(argument, ast.Constant) and argument.value == 0 for argument in call.args)
     return is_zero and not call.keywords
+
+
+def _closed(node: ast.AST) -> ast.expr | None:
+    """What is opened and does not stay open."""
+    match node:
+        case ast.Attribute(attr="close", value=value) | ast.Expr(value=value):
+            return value
+        case ast.With(items=[ast.withitem(context_expr=value), *_]) if _does_nothing(node):
+            return value
+    return None
 
 
 def _does_nothing(node: ast.With) -> bool:
