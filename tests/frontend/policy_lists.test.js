@@ -133,6 +133,18 @@ test("the export takes what the table shows", () => {
   );
 });
 
+test("what keeps the log from being exported is said on the page", () => {
+  const desk = filtering(new Desk().dispatch({ type: "show", view: "audit" }), { tool: "send" });
+  const link = elements(pageView(desk.state)).find(({ attributes }) => attributes.download !== undefined);
+  desk.dispatch(clicked({ action: link.attributes["data-action"] }));
+  const { filter, question } = desk.effects.find(({ type }) => type === "check_audit");
+  assert.equal(filter.tool, "send");
+
+  const failure = { kind: "login", code: "not_authenticated", message: "You are not logged in any more.", path: null };
+  desk.dispatch({ type: "audit_failed", question, failure });
+  assert.match(textOf(pageView(desk.state)), /You are not logged in any more\.Log in/);
+});
+
 const APPROVAL = { id: "a1", tool: "send", shown: '{"to":"x"}', origin: "ask_human", created: "2026-11-22T10:00:00Z" };
 const remembering = (...ids) =>
   new Desk()

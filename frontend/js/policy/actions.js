@@ -60,6 +60,8 @@ function plain(action) {
       return { type: "show", view: "audit" };
     case "clear-filter":
       return { type: "clear_filter" };
+    case "export":
+      return { type: "exporting" };
     case "more-audit":
       return { type: "more_audit" };
     case "load-approvals":

@@ -46,6 +46,8 @@ async function perform(effect) {
       return dispatch(await savePolicy(effect));
     case "load_audit":
       return dispatch(await loadAudit(effect));
+    case "check_audit":
+      return dispatchOf(await checkAudit(effect));
     case "verify":
       return dispatch(await verify());
     case "load_approvals":
@@ -91,6 +93,14 @@ async function loadAudit({ filter, cursor, question }) {
   const answer = await ask(`/api/audit?${parameters}`);
   if (answer.failure) return { type: "audit_failed", question, failure: answer.failure };
   return { type: "audit_loaded", question, rows: answer.body.entries, next: answer.body.next };
+}
+
+/** @param {Extract<Effect, {type: "check_audit"}>} effect @returns {Promise<Event | null>} */
+async function checkAudit({ filter, question }) {
+  const parameters = parametersOf(filter);
+  parameters.set("limit", "1");
+  const { failure } = await ask(`/api/audit?${parameters}`);
+  return failure && { type: "audit_failed", question, failure };
 }
 
 /** @returns {Promise<Event>} */

@@ -77,6 +77,8 @@ export function reduce(before, event) {
       return audit.filtered(state, NO_FILTER);
     case "edit_filter":
       return audit.fieldEdited(state, event);
+    case "exporting":
+      return audit.exporting(state);
     case "more_audit":
       return audit.continued(state);
     case "audit_loaded":

@@ -10,6 +10,7 @@
  *   | {type: "ask_audit"}
  *   | {type: "clear_filter"}
  *   | {type: "more_audit"}
+ *   | {type: "exporting"}
  *   | {type: "audit_loaded", question: number, rows: AuditRow[], next: string | null}
  *   | {type: "audit_failed", question: number, failure: import("./state.js").Failure}
  *   | {type: "toggle_entry", id: number}} AuditEvent
@@ -54,6 +55,12 @@ export function continued(state) {
   if (!canContinue(state)) return state;
   const asking = withAudit(state, { phase: "loading", failure: null, question: question + 1 });
   return withEffects(asking, { type: "load_audit", filter, cursor: next, question: question + 1 });
+}
+
+/** The browser downloads by itself, and keeps to itself what the server refuses: that is asked for beside it. @param {State} state @returns {State} */
+export function exporting(state) {
+  const { filter, question } = state.audit;
+  return withEffects(state, { type: "check_audit", filter, question });
 }
 
 /** @param {State} state @param {Extract<AuditEvent, {type: "audit_loaded"}>} event @returns {State} */

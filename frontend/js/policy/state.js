@@ -99,6 +99,7 @@
  * @typedef {{type: "load_policy", scope: Scope}
  *   | {type: "save_policy", scope: Scope, etag: string, document: PolicyDocument}
  *   | {type: "load_audit", filter: Filter, cursor: string | null, question: number}
+ *   | {type: "check_audit", filter: Filter, question: number}
  *   | {type: "verify"}
  *   | {type: "load_approvals"}
  *   | {type: "revoke", id: string}

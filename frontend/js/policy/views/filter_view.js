@@ -78,6 +78,7 @@ function exportLink(label, format, filter) {
       class: "button",
       href: `/api/audit/export?${parameters}`,
       download: "",
+      "data-action": "export",
       key: format,
     },
     label,
