@@ -69,6 +69,9 @@ class _Job:
         """Nobody needs to hear it any more, or the rest of it: who waits for its sound goes on at once."""
         self.withdrawn.set()
         self.chunks.put_nowait(None)
+        self.stop()
+
+    def stop(self) -> None:
         if self.task is not None:
             self.task.cancel()
 
@@ -99,6 +102,7 @@ class Speaker:
         self._slots = asyncio.Semaphore(MAX_SYNTHESES)
         self._jobs: set[asyncio.Task[None]] = set()
         self._told_failure = False
+        self._is_mute = False  # the last sentence waited for its sound in vain: none waits any more
         self._broken: Exception | None = None  # why nothing can be sent any more
 
     @asynccontextmanager
@@ -123,7 +127,7 @@ class Speaker:
         self._check()
         if self._voice is None or all(getattr(result, name) is None for name in _QUEUED):
             self._turn.say(result)
-        elif result.sentence is not None and _words(result.sentence):
+        elif result.sentence is not None and _words(result.sentence) and not self._is_mute:
             self._turn.note_sentence()
             await self._queue.put(self._begin(_Job(result.sentence), self._voice))
         else:
@@ -204,16 +208,23 @@ class Speaker:
     async def _emit_all(self, voice: Voice) -> None:
         while (item := await self._queue.get()) is not None:
             if isinstance(item, TTSResult):
-                if item.sentence is not None:
-                    voice.clock.begin_sentence()
-                self._turn.say(item)
+                self._show(item, voice)
             else:
                 await self._send(item, voice)
                 if item.has_slot:
                     self._slots.release()
             await self._room()
 
+    def _show(self, result: TTSResult, voice: Voice) -> None:
+        if result.sentence is not None:
+            voice.clock.begin_sentence()
+        self._turn.say(result)
+
     async def _send(self, job: _Job, voice: Voice) -> None:
+        if self._is_mute and job.chunks.empty():
+            job.stop()
+            self._show(TTSResult(sentence=job.sentence), voice)
+            return
         first = await job.chunks.get()
         if job.withdrawn.is_set():
             return
@@ -230,6 +241,7 @@ class Speaker:
                     if job.withdrawn.is_set():
                         break
         self._turn.close_sentence()
+        self._is_mute = isinstance(job.failure, SpeechTimeout)
         if job.failure is not None and not self._told_failure:
             self._told_failure = True
             logger.warning("a sentence was not spoken: %s", job.failure)

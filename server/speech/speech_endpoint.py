@@ -53,7 +53,7 @@ class SpeechEndpoint:
         """What a TimeoutError, a Refused or an Unreachable means here."""
         if isinstance(error, Refused):
             return self._refusal(error.status, error_message(error.body))
-        if isinstance(error, TimeoutError):
+        if isinstance(error, TimeoutError) or isinstance(error.__cause__, TimeoutError):  # or for connecting
             return SpeechTimeout(f"{self.host} said nothing in time ({self.section})")
         return SpeechUnavailable(
             f"no answer from {self.host}: is it running, and is {self.section}.base_url right? ({self._clean(str(error))})"

@@ -252,6 +252,39 @@ async def test_a_failure_leaves_the_text_and_one_notice_and_the_turn_goes_on() -
     assert "piper said nothing for 10 s" in notice["message"]
 
 
+async def test_after_a_voice_that_said_nothing_in_time_no_sentence_waits_for_it() -> None:
+    late = SpeechTimeout("too late")
+    voice = FakeSynthesizer({"One.": [late], "Two.": [Pause()], "Three.": [Pause()]})
+    stage = Stage(voice)
+    async with stage.speaker.running():
+        for text in ("One.", "Two.", "Three."):
+            await stage.speaker.say(sentence(text))
+        await stage.until(3, "sentence_end")
+        await stage.speaker.say(sentence("Four."))
+        await stage.speaker.finish()
+
+    assert kinds(stage.frames) == [*SILENT, "notice", *SILENT * 3]
+    assert voice.texts == ["One.", "Two.", "Three."]
+    assert voice.open == 0
+
+
+async def test_a_sentence_whose_sound_is_there_is_said_though_the_one_before_it_waited_in_vain() -> None:
+    pause = Pause()
+    stage = Stage(FakeSynthesizer({"One.": [pause, SpeechTimeout("too late")]}))
+    async with stage.speaker.running():
+        await stage.speaker.say(sentence("One."))
+        await stage.speaker.say(sentence("Two."))
+        await pause.reached.wait()
+        for _ in range(8):
+            await asyncio.sleep(0)
+        pause.resume.set()
+        await stage.until(2, "sentence_end")
+        await stage.speaker.say(sentence("Three."))
+        await stage.speaker.finish()
+
+    assert kinds(stage.frames) == [*SILENT, "notice", *SPOKEN, *SPOKEN]
+
+
 async def test_a_bug_in_an_engine_costs_the_sound_only(caplog: pytest.LogCaptureFixture) -> None:
     stage = Stage(FakeSynthesizer({"One.": [ValueError("odd")]}))
 
