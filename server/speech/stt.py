@@ -23,6 +23,8 @@ OnChange = Callable[[], None]
 OnPartial = Callable[[str], None]
 
 RECOGNITION_TIMEOUT_S: Final = 20.0
+MAX_HEARD_CHARS: Final = 10_000
+"""More than anybody says in an utterance; the rest is left out."""
 
 _OLD_SPELLING: Final = re.compile(r"\b(to)-(day|morrow|night)\b", re.IGNORECASE)
 _SOUNDS: Final = re.compile(r"[\[(](?:[A-Z _]+|[a-z ]*(?:music|noise|silence|blank|applause|laughter)[a-z _]*)[\])]")
@@ -165,6 +167,7 @@ def recognizer_of(
 
 def normalized(text: str) -> str:
     """Words as they are written today, on one line, no control characters among them; "" for what names a noise only."""
+    text = text[:MAX_HEARD_CHARS]
     text = _SOUNDS.sub(" ", CONTROLS.sub(" ", text))
     text = _OLD_SPELLING.sub(r"\1\2", text)
     text = " ".join(text.split())

@@ -10,8 +10,9 @@ import pytest
 
 from server.config import SpeechProvider
 from server.errors import ConfigError, SpeechBusy, SpeechError, SpeechTimeout, SpeechUnavailable
+from server.openai_client import Unreachable
 from server.speech.speech_endpoint import speech_endpoint
-from server.speech.stt import EmbeddedRecognizer, OpenAIRecognizer, normalized, recognizer_of, wav_of
+from server.speech.stt import MAX_HEARD_CHARS, EmbeddedRecognizer, OpenAIRecognizer, normalized, recognizer_of, wav_of
 from server.speech.worker import Worker
 from tests.support.speech_server import SpeechServer, speech_server
 
@@ -36,6 +37,7 @@ def recognizer(server: SpeechServer, *, timeout_s: float = 10) -> OpenAIRecogniz
         ("a [small] thing", "a [small] thing"),
         ("a\x00b\x07 \x1b[31mred\x1b[0m\x9b\x85 end\x7f", "a b red end"),
         ("\x00\x1b[2J", ""),
+        ("a" * 2 * MAX_HEARD_CHARS, "a" * MAX_HEARD_CHARS),
     ],
 )
 def test_words_are_written_as_today_and_noises_are_none(heard: str, text: str) -> None:
@@ -130,6 +132,13 @@ async def test_an_endpoint_that_is_not_there_names_its_address() -> None:
     with pytest.raises(SpeechUnavailable, match=r"127\.0\.0\.1:\d+.*speech\.stt\.base_url"):
         await made.recognize(b"\1\2" * 8000)
     await made.aclose()
+
+
+def test_an_endpoint_that_takes_no_connection_in_time_is_a_timeout() -> None:
+    error = Unreachable("no connection")
+    error.__cause__ = TimeoutError()
+
+    assert isinstance(speech_endpoint("speech.tts", SpeechProvider(), {}, model="m").error(error), SpeechTimeout)
 
 
 async def test_an_endpoint_that_is_silent_is_a_timeout_and_the_request_is_given_up() -> None:
