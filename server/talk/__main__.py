@@ -80,6 +80,8 @@ async def _talk(options: argparse.Namespace) -> int:
             await output.start(ready["speech"]["output_sample_rate"] or _USUAL_RATE)
         await client.configure(voice=output is not None, language=options.language)
         await _converse(client, options, rate)
+        if isinstance(output, WavWriter) and not output.has_sound:
+            print(f"[nothing was said aloud: there is no {options.save}]")
         return int(screen.has_failed and (options.say is not None or options.wav is not None))
     finally:
         await client.close()

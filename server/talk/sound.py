@@ -50,6 +50,11 @@ class WavWriter:
         self._path = path
         self._file: wave.Wave_write | None = None
 
+    @property
+    def has_sound(self) -> bool:
+        """Was there a sentence to be heard?"""
+        return self._file is not None
+
     def open(self, sample_rate: int) -> None:
         if self._file is None:
             self._file = wave.open(str(self._path), "wb")  # noqa: SIM115  closed by `close`

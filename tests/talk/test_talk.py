@@ -416,6 +416,14 @@ async def test_a_text_without_an_answer_is_an_exit_status() -> None:
     assert "[provider_unreachable: no answer from nowhere]" in out
 
 
+async def test_an_answer_that_was_not_spoken_leaves_no_file_and_says_so(tmp_path: Path) -> None:
+    async with server(FakeAgent([say("```\nx\n```")])) as url:
+        code, out, _ = await run(url, "--say", "hi", "--save", str(tmp_path / "a.wav"))
+
+    assert code == 0
+    assert out.splitlines()[-1] == f"[nothing was said aloud: there is no {tmp_path}/a.wav]"
+
+
 async def test_a_place_that_nothing_can_be_saved_in_is_told_before_anything_is_sent(tmp_path: Path) -> None:
     code, out, err = await run("ws://localhost:1/ws", "--say", "hi", "--save", str(tmp_path / "gone" / "a.wav"))
 
