@@ -89,7 +89,7 @@ _PAIRS: Final = frozenset(
             tuple(pair.split())
             for pair in (
                 "pass word,pass phrase,pass code,seed phrase,recovery phrase,auth token,auth code,enable secret,key base,remember me,"
-                "security answer,secret answer,phrase secrete,palabra clave,parola chiave,palavra passe,cuvant cheie,кодовое слово,секретныи ключ,pre shared,signing salt,encryption salt,snmp community,password salt,preshared key,one time,mat khau,kata sandi,kod dostepu,de passe,cle api,clef api,clave api,chave api,"
+                "key material,security answer,secret answer,phrase secrete,palabra clave,parola chiave,palavra passe,cuvant cheie,кодовое слово,секретныи ключ,pre shared,signing salt,encryption salt,snmp community,password salt,preshared key,one time,mat khau,kata sandi,kod dostepu,de passe,cle api,clef api,clave api,chave api,"
                 "api schlussel,api 钥,api キー,setup key,unseal key,key content,secret string,transaction key,wlan schlussel,wifi schlussel,netzwerk schlussel"
             ).split(",")
         ),
@@ -110,7 +110,7 @@ _KEY_HEADS: Final = frozenset(
 )
 _KEY_OF: Final = frozenset(
     # a key of which is a password: chiave di rete, clé Wi-Fi, ключ доступа
-    "wifi fi wlan acces acceso acesso accesso rete red rede reseau securite seguridad seguranca sicurezza secrete secreta secreto segreta segreto dostepu доступа sieci siti".split()
+    "exportacion exportation esportazione cifrado chiffrement cifratura wifi fi wlan acces acceso acesso accesso rete red rede reseau securite seguridad seguranca sicurezza secrete secreta secreto segreta segreto dostepu доступа sieci siti".split()
 )
 _HEADS: Final = frozenset(
     # what qualifies them follows them: senha_banco, jeton_api, contrasena_wifi

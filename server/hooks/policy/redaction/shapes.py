@@ -165,7 +165,8 @@ class Survey:
             self.dialogs.append(Dialog(turns))
 
     def _see_list(self, given: Sequence[Any]) -> None:
-        self._hear(item[key] for item in given if isinstance(item, dict) for key in self._shapes.of(item).speech)
+        if isinstance(given[0], dict) and self._shapes.of(given[0]).speech:
+            self._hear(item[key] for item in given if isinstance(item, dict) for key in self._shapes.of(item).speech)
         if is_command(given):
             self.texts.append(" ".join(given))
         self.is_telling = self.is_telling or bool(secret_columns(given[0])) or has_named_item(given)

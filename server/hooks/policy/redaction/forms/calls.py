@@ -2,7 +2,16 @@
 
 from typing import Final
 
-from server.hooks.policy.redaction.forms.checks import Form, Q, always, has_number, is_odd, is_password, is_value
+from server.hooks.policy.redaction.forms.checks import (
+    Form,
+    Q,
+    always,
+    has_number,
+    is_given,
+    is_odd,
+    is_password,
+    is_value,
+)
 from server.hooks.policy.redaction.plausible import is_random
 
 _KEYED: Final = rf"\(\s*[bru]?{Q}(?P<s>[^\"'`\s]{{16,256}}){Q}"
@@ -27,6 +36,7 @@ CALLS: Final[tuple[Form, ...]] = (
     ("basic_auth", "asic_auth(", rf"asic_auth\(\s*{Q}[^\"'`]{{1,128}}{Q}\s*,\s*(?:Some\()?{Q}(?P<s>[^\"'`]{{4,256}}){Q}", is_value),
     ("basic_auth", "auth = (", rf"auth = \(\s*{Q}[^\"'`]{{1,128}}{Q}\s*,\s*{Q}(?P<s>[^\"'`]{{4,256}}){Q}", is_value),
     ("basic_auth", "auth=(", rf"auth=\(\s*{Q}[^\"'`]{{1,128}}{Q}\s*,\s*{Q}(?P<s>[^\"'`]{{4,256}}){Q}", is_value),
+    ("login", "login(", rf"login\(\s*{Q}[^\"'`]{{1,128}}{Q}\s*,\s*{Q}(?P<s>[^\"'`]{{4,256}}){Q}\s*\)", is_given),
     ("login", "login(", rf"login\(\s*{Q}[^\"'`]{{1,128}}{Q}\s*,\s*{Q}(?P<s>[^\"'`]{{4,256}}){Q}", has_number),
     ("login", "auth(", rf"auth\(\s*{Q}[^\"'`]{{1,128}}{Q}\s*,\s*{Q}(?P<s>[^\"'`]{{4,256}}){Q}", has_number),
     *(("login", f"redentials{call}(", rf"redentials{call}\(\s*{Q}[^\"'`]{{1,128}}{Q}(?:\.\w+\(\))?\s*,\s*{Q}(?P<s>[^\"'`\n]{{4,256}}){Q}", is_password) for call in ("", "::new", ".new", "::from_keys")),
@@ -46,11 +56,18 @@ CALLS: Final[tuple[Form, ...]] = (
     ("key_argument", "Serializer(", rf"Serializer{_KEYED}", is_random),
     ("key_argument", "Bot(", rf"Bot{_KEYED}", is_random),
     # positional arguments that are passwords
-    *(("login", f"{call}(", rf"{call}\((?:[^,()\n]{{1,120}}, ?){{2}}{Q}(?P<s>[^\"'`\s]{{4,256}}){Q}", is_password) for call in ("getConnection", "onnect", "mysqli", "mysqli_connect", "PDO", "oci_connect")),
-    *(("login", f"{call}(", rf"{call}\(\s*{Q}[^\"'`\n]{{1,128}}{Q}\s*,\s*{Q}(?P<s>[^\"'`\n]{{6,256}}){Q}", is_odd) for call in ("redentials.basic", "WiFi.begin", "iFi.begin", "createCipher", "createCipheriv", "createDecipheriv", "setCredentials")),
+    *(("login", f"{call}(", rf"{call}\((?:[^,()\n]{{1,120}}, ?){{2,3}}{Q}(?P<s>[^\"'`\s]{{4,256}}){Q}", check) for call, check in (("getConnection", is_given), ("onnect", is_password), ("mysqli", is_given), ("mysqli_connect", is_given), ("PDO", is_given), ("oci_connect", is_given))),
+    *(("key_argument", f"{call}(", rf"{call}\((?:\s*{Q}[^\"'`\n]{{1,200}}{Q},){{1,3}}\s*{Q}(?P<s>[^\"'`\s]{{16,256}}){Q}", is_random) for call in ("Client", "Minio", "Session", "Auth")),
+    *(("key_argument", f"{call}(", rf"{call}\([^()\n]{{1,120}}?, ?'(?P<s>[^'\n]{{4,128}})'", is_given) for call in ("pgp_sym_encrypt", "pgp_sym_decrypt", "aes_encrypt", "aes_decrypt")),
+    *(("login", f"{call}(", rf"{call}\(\s*{Q}[^\"'`\n]{{1,128}}{Q}\s*,\s*{Q}(?P<s>[^\"'`\n]{{6,256}}){Q}", is_odd) for call in ("redentials.basic", "WiFi.begin", "iFi.begin", "setCredentials")),
+    *(("login", f"{call}(", rf"{call}\(\s*{Q}[^\"'`\n]{{1,128}}{Q}\s*,\s*{Q}(?P<s>[^\"'`\n]{{6,256}}){Q}", is_given) for call in ("createCipher", "createCipheriv", "createDecipheriv")),
     ("key_argument", "cookieParser(", rf"cookieParser\(\s*{Q}(?P<s>[^\"'`\n]{{6,256}}){Q}", is_value),
     ("key_argument", "signWith(", rf"signWith\((?:[^,()\n]{{1,80}}, ?)?{Q}(?P<s>[^\"'`\s]{{8,256}}){Q}", is_value),
     ("login", ".equals(", rf"(?i:(?<=pwd)|(?<=pass)|(?<=password)|(?<=passwd)|(?<=secret)|(?<=token))\.equals\({Q}(?P<s>[^\"'`\n]{{4,128}}){Q}", is_odd),
     ("key_argument", "createHmac(", rf"createHmac\(\s*{Q}[\w-]+{Q}\s*,\s*{Q}(?P<s>[^\"'`\s]{{6,256}}){Q}", is_value),
+    # the last of what a program logs in with
+    *(("login", f"{call}(", rf"{call}\([^()\n]{{0,120}}?{Q}(?P<s>[^\"'`\n]{{4,128}}){Q}\s*\)", is_given) for call in ("username_pw_set", "simple_bind_s", "simple_bind", "ldap_bind", "AuthProvider", "requirepass")),
+    ("login", "auth(", rf"(?<=\.)auth\((?:\s*{Q}[^\"'`\n]{{1,64}}{Q}\s*,)?\s*{Q}(?P<s>[^\"'`\n]{{4,128}}){Q}\s*\)", is_given),
+    ("key_argument", "jwt::", rf"(?i:jwt)::(?:en|de)code\([^\n\"'`]{{1,80}}?,\s*{Q}(?P<s>[^\"'`\s]{{6,256}}){Q}", is_value),
     ("key_argument", "jwt.", rf"jwt\.(?:sign|encode|decode|verify)\([^\n\"'`]{{1,80}}?,\s*{Q}(?P<s>[^\"'`\s]{{6,256}}){Q}", is_value),
 )  # fmt: skip

@@ -5,6 +5,7 @@ from typing import Final
 
 from server.hooks.policy.redaction.chosen import is_chosen
 from server.hooks.policy.redaction.plausible import has_digit, is_jumbled, is_placeholder, is_plausible, is_random
+from server.hooks.policy.redaction.rules.password_looks import looks_chosen
 from server.hooks.policy.redaction.rules.values import is_mixed
 
 Check = Callable[[str], bool]
@@ -45,6 +46,16 @@ def is_password(value: str) -> bool:
         and is_chosen(value, is_quoted=True)
         and (not value.isalpha() or is_jumbled(value))
     )
+
+
+def is_given(value: str) -> bool:
+    """What a program may have been given as a password, a plain word too."""
+    return not value.startswith(_CHARSETS) and (is_plausible(value, is_quoted=True) or is_chosen(value, is_quoted=True))
+
+
+def is_striking_password(value: str) -> bool:
+    """What stands where only a password can, and is no word of a sentence."""
+    return looks_chosen(value) >= 2 or is_jumbled(value) or (is_mixed(value, 6) and not is_placeholder(value))
 
 
 def is_url_password(value: str) -> bool:

@@ -15,6 +15,9 @@ DEVICES: Final[tuple[Form, ...]] = (
     ("device_key", "isakmp key ", r"isakmp key (?:\d )?(?P<s>\S{4,64})", is_value),
     ("device_key", "key-string ", r"key-string (?:\d )?(?P<s>\S{4,64})", is_value),
     ("device_key", "authentication-key ", r"authentication-key \d+ md5 (?:\d )?(?P<s>\S{4,64})", is_value),
+    ("device_key", "-server host ", r"-server host \S{1,64} (?:\S{1,24} ){0,6}?key (?:\d )?(?P<s>\S{4,64})", is_value),
+    *(("device_key", f" {word} ", rf" {word}(?: \d{{3}})? (?P<s>\S{{6,64}})", lambda v: is_value(v) and not v.isalpha()) for word in ("auth sha", "auth md5", "priv aes", "priv des", "priv 3des")),
+    ("snmp_community", "ommunity \"", r"ommunity \"(?P<s>[^\"\n]{4,64})\"", lambda v: v not in ("public", "private") and is_password(v)),
     ("snmp_community", "snmp-server community", r"snmp-server community (?P<s>\S{4,64})", lambda v: v not in ("public", "private") and not is_placeholder(v)),
     ("snmp_community", "snmp", r"snmp(?:walk|get|set|bulkwalk)\b[^\n]{0,80}? -c (?P<s>\S{4,64})", lambda v: v not in ("public", "private")),
 )  # fmt: skip

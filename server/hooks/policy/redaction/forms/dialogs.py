@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from server.hooks.policy.redaction.chosen import is_chosen
-from server.hooks.policy.redaction.forms.checks import Form, always, is_odd, is_password, is_value
+from server.hooks.policy.redaction.chosen import is_chosen, is_no_identifier
+from server.hooks.policy.redaction.forms.checks import Form, always, is_odd, is_password, is_striking_password, is_value
 from server.hooks.policy.redaction.plausible import is_placeholder
 from server.hooks.policy.redaction.rules.values import is_mixed
 
@@ -25,6 +25,16 @@ DIALOGS: Final[tuple[Form, ...]] = (
     # a login after the word for one
     *(("login", word, rf"{word}\w{{0,8}}[\"']? ?[:=] ?[\"'`]?[\w.@+-]{{2,64}}(?: ?[/|:] ?| (?:and|und|y|et|e) )(?P<s>[^\s\"'`,*/]{{5,64}})(?=[\"'`,.\s]|\Z)", is_odd) for word in ("reds", "redentials", "ugangsdaten", "ogin", "ogindaten", "dentifiants", "redenciales", "redenziali", "nmeldung")),
     ("login", ": EAP \"", r": EAP \"(?P<s>[^\"\n]{4,128})\"", is_value),
+    # whoever logs in, and with what
+    *(("login", f"{word} as ", rf"(?i:{word}) as [\"'`]?[\w.@\\-]{{1,64}}[\"'`]? (?:with|using|mit)(?: (?:the )?(?:pass\w*|pw))?:? ?(?P<q>[\"'`]?)(?P<s>[^\s\"'`]{{5,64}})(?P=q)(?=[\s,.;)]|\Z)", is_striking_password) for word in ("connecting", "connected", "authenticating", "authenticated", "logging in", "logged in", "login", "log in")),
+    *(("login", f"{word} ", rf"(?i:{word}) (?:login )?(?i:root|admin|administrator|user)[ :/]{{1,3}}(?P<s>\S{{6,64}})(?=\s|\Z)", is_striking_password) for word in ("idrac", "ipmi", "ilo", "bmc", "ipmi:", "bmc:", "idrac:", "ilo:", "pdu:", "nvr:")),
+    ("login", "PASSWORD elastic = ", r"PASSWORD elastic = (?P<s>\S{8,64})", is_value),
+    ("login", "CWJAP", r"CWJAP\w{0,8}=\"[^\"\n]{1,64}\",\"(?P<s>[^\"\n]{8,64})\"", is_value),
+    ("login", "\nPASS ", r"(?<=\w)\r?\nPASS (?P<s>\S{4,128})", is_value),
+    ("login", ": PSK \"", r": PSK \"(?P<s>[^\"\n]{4,128})\"", is_value),
+    ("login", "\" * \"", r"\" \* \"(?P<s>[^\"\n]{4,128})\"", is_value),  # chap-secrets
+    *(("login", f"{word}={{", rf"{word}=\{{(?P<s>(?:[^{{}}\n]|\}}\}}){{4,128}})\}}(?=[;\"']|\Z)", is_no_identifier) for word in ("pwd", "password")),
+    ("login", "password-command", r"password-command[= ][\"']?echo [\"']?(?P<s>[^\"'\n]{4,64})", is_value),
     ("login", ": XAUTH \"", r": XAUTH \"(?P<s>[^\"\n]{4,128})\"", is_value),
     ("login", "\"AUTH\" \"", r"\"AUTH\" (?:\"[^\"\n]{1,64}\" )?\"(?P<s>[^\"\n]{4,256})\"", always),
     # programs that ask, protocols that answer

@@ -7,6 +7,7 @@ from server.hooks.policy.redaction.plausible import is_random
 
 HEADERS: Final[tuple[Form, ...]] = (
     ("bearer", "bearer, ", r"bearer, [\"'](?P<s>[^\"'\s]{12,4096})[\"']", is_value),
+    ("bearer", "bearer, ", r"bearer, (?P<s>[\w.~+/=-]{20,4096})(?=\s|\Z)", is_random),
     # RFC 7617, 6750 and what services put in their place
     ("authorization", "uthorization", rf"uthorization{Q}?\]?\s*[:=,]\s*{Q}?\s*(?:[A-Za-z][\w-]{{1,20}} +)?(?P<s>[\w+/=.~:\-]{{8,2048}})", is_credential),
     ("bearer", "earer", rf"earer[ _]{{1,3}}(?:{Q} ?[+.] ?{Q})?(?P<s>[\w+/=.~\-]{{12,4096}})", is_credential),

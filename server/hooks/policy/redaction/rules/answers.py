@@ -23,14 +23,31 @@ _LOOK: Final = 78
 _STAMPED: Final = 26
 _LABEL: Final = 32
 _LOOK_BACK: Final = 140
-_ALONE: Final = re.compile(rf"[ ]?[:：]?[ \t]*\r?\n[ \t]*(?P<s>{TOKEN}{{4,64}})[ \t]*(?:\r?\n|\Z|\x00)")
+_ALONE: Final = re.compile(rf"[ ]?[:：]?[ \t]*\r?\n(?P<s>{TOKEN}{{4,64}})[ \t]*(?:\r?\n|\Z|\x00)")
 _LABEL_ABOVE: Final = re.compile(
     rf"(?<![^\W_])(?:{USERS})[^\n:：]{{0,24}}(?:[:：][^\S\n]*\S[^\n]{{0,60}}|[:：]?[ \t]*\r?\n[^\n]{{2,60}})\r?\n\Z",
     re.IGNORECASE,
 )
-_WISH: Final = r"(?:please|pls|plz|bitte|stp|svp|por favor|per favore|proszę|prosím|пожалуйста|alsjeblieft)"
-_PLEASE: Final = re.compile(rf"{_WISH}\W*\Z", re.IGNORECASE)
-_MAY_BE_ASKED: Final = re.compile(rf"[?？]|\n.{{0,20}}(?:\d:\d|\[)|(?i:{_WISH})\W{{0,3}}\n")
+_WISHES: Final = (
+    "please",
+    "pls",
+    "plz",
+    "bitte",
+    "stp",
+    "svp",
+    "por favor",
+    "per favore",
+    "proszę",
+    "prosím",
+    "пожалуйста",
+    "alsjeblieft",
+)
+_MAY_BE_ASKED: Final = re.compile(r"[?？]|\n.{0,20}(?:\d:\d|\[)")
+_BEGINS: Final = re.compile(rf"{_STAMP}{_SPEAKER}(?P<w>[^\W\d_]+)")
+_ASKING: Final = frozenset(
+    "what whats which who anyone anybody someone need gimme send wie was welches welcher wer weiß hat jemand gib schick brauche quel quelle quels qui c'est donne cuál cual qué que quién alguien dame qual quale quem che chi qualcuno dammi "
+    "wat welk wie iemand jakie jaki jaka kto jaké jaký vad vilket någon hva hvad hvilken noen nogen mikä onko какой какие какая кто скиньте скинь дайте дай".split()
+)
 _TIME: Final = re.compile(r"\d:\d\d|\[")
 _NETWORKS: Final = ("wifi", "wi-fi", "wlan", "와이파이", "internet")
 ANCHORS: Final = _NETWORKS
@@ -48,12 +65,22 @@ def answer_spans(page: Page, names: Sequence[Name]) -> Iterator[Span]:
     cues.update(at + len(word) for word in page.held.intersection(_NETWORKS) for at in page.occurrences(word))
     for end in sorted(cues):
         line_ends = text.find("\n", end, end + _LOOK)
-        if line_ends < 0 or not _MAY_BE_ASKED.search(text, end, line_ends + _STAMPED):
+        if line_ends < 0 or not (
+            _MAY_BE_ASKED.search(text, end, line_ends + _STAMPED) or _is_wished(text, end, line_ends)
+        ):
             continue
         found = _ASKED.match(text, end)
         if found is not None and (span := _told(text, found, is_password=end in passwords)) is not None:
             yield span
     yield from _below_labels(text, passwords)
+
+
+def _is_wished(text: str, end: int, line_ends: int) -> bool:
+    """Whether its line asks for it without a question mark."""
+    if text[end:line_ends].rstrip(" \r.!,").lower().endswith(_WISHES):
+        return True
+    begins = _BEGINS.match(text, text.rfind("\n", max(0, end - _LOOK_BACK), end) + 1, end)
+    return begins is not None and begins["w"].lower() in _ASKING
 
 
 def _below_labels(text: str, passwords: Iterable[int]) -> Iterator[Span]:
@@ -63,16 +90,19 @@ def _below_labels(text: str, passwords: Iterable[int]) -> Iterator[Span]:
             continue
         start = text.rfind("\n", 0, end) + 1
         value = trimmed(line["s"])
+        is_labelled = line[0].lstrip()[:1] in (":", "：") or _LABEL_ABOVE.search(
+            text, max(0, start - _LOOK_BACK), start
+        )
         if (
             end - start <= _LABEL
-            and _LABEL_ABOVE.search(text, max(0, start - _LOOK_BACK), start)
+            and is_labelled
             and (looks_chosen(value) >= 2 or (is_odd_word(value, is_quoted=False) and value.lower() not in REPLIES))
         ):
             yield Span(line.start("s"), line.start("s") + len(value), "prose")
 
 
 def _told(text: str, found: re.Match[str], *, is_password: bool) -> Span | None:
-    is_asked = bool(found["asked"]) or _PLEASE.search(found["rest"]) is not None
+    is_asked = bool(found["asked"]) or _is_wished(text, found.start(), found.end("rest"))
     is_chat = _TIME.search(found["stamp"]) is not None
     if not (is_asked or (is_chat and len(found["rest"]) < 24)) or not _GOES_ON.match(text, found.end("s")):
         return None

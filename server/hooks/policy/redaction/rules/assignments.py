@@ -33,14 +33,18 @@ _VALUE_KEY: Final = re.compile(
     r"|\s{1,20}REG_\w{2,12}\s{1,20}"  # Windows, reg query
     r"|[\"'];s:\d{1,4}:(?=\")"  # PHP, serialize()
     r"|\s+PIC\s+\S{1,20}\s+VALUE\s+(?=[\"'])"  # COBOL
-    r"|(?:[\"']?\)|\([^()\n]{0,120}\));?\r?\n(?:Out\[\d{1,4}\]: |=> |\$\d+ = )?(?=[\"'])",  # what an interpreter answers
+    r"|(?:[\"']?[\])]|\([^()\n]{0,120}\));?\r?\n(?:Out\[\d{1,4}\]: |=> |\$\d+ = )?(?=[\"'])",  # what an interpreter answers
     re.IGNORECASE,
 )
 _PREFIXES: Final = re.compile(
-    r"0x[0-9a-f]{6,16} (?=\")|\[(?=[^\s,\[\]\"']{12,256}\])|[\w.:]{0,40}(?:b64decode|atob|unhexlify|fromhex|from_hex|decode64|hex2bin|FromBase64String|base64_decode)\(b?(?=[\"'])|(?:[\w.]{1,24}\.)?Some\(\s*(?=[\"'])|<<(?=\")|'(?='[^'\s])|[\"'] ?(?:\.\.|\+|\.|&) ?(?=[\"'])|(?:String|str|bytes|SecretStr|Some|Secret)\(\s*(?=[\"'])|(?:base64:|hex:|0x)(?=[\"'A-Za-z0-9+/])|(?:[ubrfnL$@]|raw|rb|br)(?=[\"'])|(?:\w{1,24}: ?)?(?:&(?:'static )?str|String|str|string|char \*)\s*=\s*|Bearer |Basic |Token |token "
-    r"|[|>][-+]?\d?[ \t]*\r?\n[ \t]+|[057-9] (?=\S{6})|(?:local|remote|ascii-text|plain-text|simple|cipher) (?=\S{6})",
+    r"!!\w{2,12} |\"\"(?=\"[^\"])|\[\]byte\((?=[\"'])|0x[0-9a-f]{6,16} (?=\")|\[(?=[^\s,\[\]\"']{12,256}\])|[\w.:]{0,40}(?:b64decode|atob|unhexlify|fromhex|from_hex|decode64|hex2bin|FromBase64String|base64_decode)\(b?(?=[\"'])|(?:[\w.]{1,24}\.)?Some\(\s*(?=[\"'])|<<(?=\")|'(?='[^'\s])|[\"'] ?(?:\.\.|\+|\.|&) ?(?=[\"'])|(?:String|str|bytes|SecretStr|Some|Secret)\(\s*(?=[\"'])|(?:base64:|hex:|0x)(?=[\"'A-Za-z0-9+/])|(?:[ubrfnL$@]|raw|rb|br)(?=[\"'])|(?:\w{1,24}: ?)?(?:&(?:'static )?str|String|str|string|char \*)\s*=\s*|Bearer |Basic |Token |token "
+    r"|[|>][-+]?\d?[ \t]*\r?\n[ \t]+|[057-9] (?=\S{6})|(?:local|remote|ascii(?:-text)?|plain-text|simple|cipher|cleartext|clear) (?=\S{6})",
     re.IGNORECASE,
 )
+_ASKS_SHELL: Final = re.compile(
+    r"[^\n]{0,40}?(?:[$#%] (?:echo|printenv|printf '%s') [\"']?\$?\{?|(?:>>>|irb[^\n>]{0,24}>|In \[\d+\]:|>) (?:print\(|puts |p )?(?:[\w.]{1,60}[.\[]{1,2}[\"']?)?)"
+)
+_ENDS_QUESTION: Final = re.compile(r"[\"'}\])]{0,3}[ \t]*\r?\n(?:=> |Out\[\d{1,4}\]: )?(?=\S)")
 _TAG_NEAR: Final = 12
 _GOES_ON: Final = frozenset((*".:=,;{+*/", ""))
 """What begins no other place of a value."""
@@ -90,6 +94,9 @@ def named_spans(page: Page, names: Sequence[Name]) -> Iterator[Span]:
 
 
 def _values(text: str, name: Name) -> Iterator[Span]:
+    if (answer := _answer(text, name)) is not None:
+        yield from _one(text, answer, name.strength, Place(answer, "assign", "", is_told=True))
+        return
     place = place_of(text, name)
     if place is None:
         yield from _beside(text, name)
@@ -130,6 +137,16 @@ def _values(text: str, name: Name) -> Iterator[Span]:
         at = prefix.end()
     yield from _one(text, at, strength, place)
     yield from _beside(text, name)
+
+
+def _answer(text: str, name: Name) -> int | None:
+    """Where begins what a shell or an interpreter answers to a name: `$ echo $DB_PASSWORD`, `>>> settings.SECRET_KEY`."""
+    if name.strength == "code" or text[name.end : name.end + 1] not in ("\n", '"', "'", "}", "\r"):
+        return None
+    line = text[max(text.rfind("\n", 0, name.start) + 1, name.start - 80) : name.start]
+    if not _ASKS_SHELL.fullmatch(line) or (ends := _ENDS_QUESTION.match(text, name.end)) is None:
+        return None
+    return ends.end()
 
 
 def _beside(text: str, name: Name) -> Iterator[Span]:
@@ -254,6 +271,7 @@ def _bare_end(text: str, at: int, strength: Strength, place: Place) -> int | Non
         if place.how != "element":
             value = value.removesuffix(".").removesuffix(":")
     is_whole = _ENDS_LINE.match(text, at + len(value)) is not None
+    is_in_connection = False
     if not is_whole and place.sign == "=" and text[at - 1] == "=" and text[at - 2] != " ":
         is_whole = text[at + len(value) : at + len(value) + 1] in (" ", "\t")  # user=anna password=x host=y
     if (
@@ -263,9 +281,12 @@ def _bare_end(text: str, at: int, strength: Strength, place: Place) -> int | Non
     ):
         line = text[max(text.rfind("\n", 0, at) + 1, at - 200) : at]
         is_whole = _CONNECTION.search(line) is not None
+        is_in_connection = is_whole and ";" in line
     is_whole |= is_in_url
     is_in_shell = _SHELL_SETS.search(text, max(0, at - 64), at) is not None and not value.startswith("$")
-    is_one = is_secret(value, strength, place.how, is_quoted=is_in_shell, is_told=place.is_told, is_whole=is_whole)
+    is_one = is_secret(
+        value, strength, place.how, is_quoted=is_in_shell or is_in_connection, is_told=place.is_told, is_whole=is_whole
+    )
     return at + len(value) if is_one else None
 
 

@@ -12,9 +12,9 @@ _MIXED: Final = (
     r"(?=[A-Z\d]{0,9}\d)(?=[A-Z\d]{0,9}[A-Z])[A-Z\d]{3,10}|(?=[A-Za-z\d]{0,11}\d)(?=[A-Z\d]{0,11}[a-z])[A-Za-z\d]{5,12}"
 )
 _PARTS: Final = r"(?=[A-Za-z-]{0,20}\d)[A-Za-z0-9]{2,6}(?:-[A-Za-z0-9]{2,6}){1,7}"
-_SIDE: Final = r"(?i:(?:left|right|links|rechts|gauche|droite|izquierda|derecha|sinistra|destra)(?: (?:to|at|auf|bis|à|a|al|op|naar))?|l|r) ?\d{1,2}"
+_SIDE: Final = r"(?:\d ?[x×] )?(?i:(?:left|right|links|rechts|gauche|droite|izquierda|derecha|sinistra|destra)(?: (?:to|at|auf|bis|à|a|al|op|naar))?|l|r) ?\d{1,2}"
 _DIAL: Final = (
-    rf"(?:{_SIDE}(?:,? (?i:then|dann|puis|luego|poi|and|und) |[ ,–-]{{1,3}})){{2,4}}{_SIDE}|"
+    rf"(?:{_SIDE}(?:,? (?i:then|dann|puis|luego|poi|and|und) |[ ,–-]{{1,3}})){{1,4}}{_SIDE}|"
     r"\d{1,2}(?: [–-] \d{1,2}){2,4}|(?:\d{1,2} [^\W\d_]{4,12}, ?){2,4}\d{1,2} [^\W\d_]{4,12}|(?:[左右]に?\d回?[ 　]?\d{1,2}[、,]?){2,4}"
 )
 CODE: Final = re.compile(

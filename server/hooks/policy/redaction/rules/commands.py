@@ -40,9 +40,10 @@ _COMMANDS: Final = tuple(
         ("podman login", rf"podman login{_NOT_LINE}-p ?{_V}"),
         ("az login", rf"az login{_NOT_LINE}-p {_V}"),
         ("oc login", rf"oc login{_NOT_LINE}-p {_V}"),
-        ("ldapsearch", rf"ldapsearch{_NOT_LINE}-w {_V}"),
-        ("ldapmodify", rf"ldapmodify{_NOT_LINE}-w {_V}"),
-        ("ldapadd", rf"ldapadd{_NOT_LINE}-w {_V}"),
+        *((program, rf"{program}{_NOT_LINE}-w {_V}") for program in "ldapsearch ldapmodify ldapadd ldapdelete ldapwhoami ldappasswd ldapcompare ldapmodrdn".split()),
+        ("ldappasswd", rf"ldappasswd{_NOT_LINE}-[as] {_V}"),
+        ("shell input text", rf"shell input text {_V}"),
+        ("addprinc", rf"addprinc{_NOT_LINE}-pw {_V}"),
         ("mosquitto_pub", rf"mosquitto_pub{_NOT_LINE}-P {_V}"),
         ("mosquitto_sub", rf"mosquitto_sub{_NOT_LINE}-P {_V}"),
         ("ipmitool", rf"ipmitool{_NOT_LINE}-P ?{_V}"),
@@ -72,6 +73,9 @@ _COMMANDS: Final = tuple(
         *((program, program) for program in ("passwd", "smbpasswd", "vncpasswd", "kinit", "cryptsetup", "gpg")),
         ("--password-stdin", r"--password-stdin"),
         ("IDENTIFIED BY", r"IDENTIFIED (?:WITH \S{1,40} )?(?:BY|AS) (?:PASSWORD )?[\"'](?P<s>[^\"']{4,128})"),
+        ("IDENTIFIED WITH", r"IDENTIFIED WITH \S{1,40} (?:BY|AS) [\"'](?P<s>[^\"']{4,128})"),
+        ("identified with", r"identified with \S{1,40} (?:by|as) [\"'](?P<s>[^\"']{4,128})"),
+        ("sp_addlogin", rf"sp_addlogin (?:@\w+ ?= ?)?N?'[^'\n]{{1,64}}', ?(?:@\w+ ?= ?)?N?{_V}"),
         ("identified by", r"identified (?:with \S{1,40} )?(?:by|as) (?:password )?[\"'](?P<s>[^\"']{4,128})"),
         ("SET PASSWORD", r"SET PASSWORD[^\n=]{0,80}= ?(?:PASSWORD\()?[\"'](?P<s>[^\"']{4,128})"),
         ("PASSWORD(", r"PASSWORD\([\"'](?P<s>[^\"']{4,128})"),
@@ -96,7 +100,7 @@ _COMMANDS: Final = tuple(
         *((program, rf"{program}{_NOT_LINE}-{flag} {_V}") for program in ("snmpwalk", "snmpget", "snmpset", "snmpbulkwalk", "snmptrap") for flag in "AX"),
         ("isql", r"isql \S{1,64} \S{1,64} (?P<s>[^\s-]\S{3,64})"),
         *((program, rf"{program} (?:-\S+ )?[\"']?[\w.$#]{{1,64}}/[\"']?(?P<s>(?<=\")[^\"\n]{{4,64}}(?=\")|[^\s/@\"']{{4,64}})[\"']?(?=@|\s|\Z)") for program in ("sqlplus", "impdp", "expdp", "sqlldr", "rman", "sqlcl")),
-        *((program, rf"{program}{_NOT_LINE}-p ?{_V}") for program in "twine cqlsh hydra medusa netexec nxc crackmapexec evil-winrm rdesktop ncrack vncdo smbmap bloodhound-python mongoimport mongoexport mongorestore influx arangosh couchbase-cli rabbitmqadmin ipmitool mongofiles mongostat cbc cadaver ncftp ncftpput zabbix_get clickhouse-client duplicity".split()),
+        *((program, rf"{program}{_NOT_LINE}-p ?{_V}") for program in "twine cqlsh hydra medusa netexec nxc crackmapexec evil-winrm rdesktop ncrack vncdo smbmap bloodhound-python mongoimport mongoexport mongorestore influx arangosh couchbase-cli rabbitmqadmin ipmitool mongofiles mongostat cbc cadaver ncftp ncftpput zabbix_get clickhouse-client duplicity veracrypt useradd usermod".split()),
         *((program, rf"{program}{_NOT_LINE}-P ?{_V}") for program in "mosquitto_rr mosquitto_passwd pdftk kcat".split()),
         *((program, rf"{program}[^\n]{{0,120}}?<<< ?[\"']?(?P<s>[^\s\"']{{4,128}})") for program in "vncpasswd kinit passwd sudo su cryptsetup ssh-add gpg smbpasswd docker podman".split()),
         ("expect", r"expect[^\n]{0,160}?send(?:line)? \\?[\"'](?P<s>[^\"'\\\s]{4,128})\\[rn]"),
@@ -137,8 +141,20 @@ _PIPED: Final = re.compile(
 _USAGE: Final = re.compile(r"\[\w+\]\Z")
 _IN_PROSE: Final = frozenset(("AUTH ", "PASS ", "IDENTIFY ", "nickserv ", "requirepass", "masterauth", "rootpw "))
 """Words that stand in sentences and in logs, too."""
+_DIRECTIVES: Final = frozenset(("requirepass", "masterauth", "rootpw "))
+"""Of these, those that begin a line of a configuration."""
 _ANYTHING: Final = frozenset(
-    {"IDENTIFIED BY", "identified by", "net use", "SET PASSWORD", "PASSWORD(", "curl", "mysql"}
+    {
+        "IDENTIFIED BY",
+        "identified by",
+        "IDENTIFIED WITH",
+        "identified with",
+        "net use",
+        "SET PASSWORD",
+        "PASSWORD(",
+        "curl",
+        "mysql",
+    }
 )
 
 
@@ -168,7 +184,8 @@ def _piped(text: str, at: int) -> Iterator[Span]:
 
 def _given(anchor: str, match: re.Match[str]) -> Iterator[Span]:
     value = match["s"]
-    if _is_password(anchor, value):
+    is_line = anchor in _DIRECTIVES and match.string[max(0, match.start() - 1) : match.start()] in ("", "\n")
+    if (is_line and is_chosen(value, is_quoted=True)) or _is_password(anchor, value):
         yield Span(match.start("s"), match.end("s"), "command_password")
 
 

@@ -18,8 +18,10 @@ ANCHORS: Final = tuple(
 )
 _ANCHORS: Final = frozenset(ANCHORS)
 _HEADING: Final = re.compile(
-    r"(?:[#;]+ ?|//+ ?|==> ?|-- ?|[^\n]{0,60}[$#>] ?(?:sudo )?(?:cat|head|tail|type|less|more) (?:-\S+ ){0,3})(?:\S{0,120}[/\\])?[\w.-]{0,40}\Z"
+    r"(?:[#;]+ ?|(?=[/~])|//+ ?|==> ?|-- ?|[^\n]{0,60}[$#>] ?(?:sudo )?(?:cat|head|tail|type|less|more) (?:-\S+ ){0,3})(?:\S{0,120}[/\\])?[\w.-]{0,40}\Z"
 )
+_TWO_LINED: Final = "auth.txt"
+_PROGRAM: Final = re.compile(r"[\w-]{2,16} \Z")
 _REST: Final = re.compile(r"[\w.-]{0,24}(?: ?<==| ?\([^)\n]{0,40}\)| ?:)?[ \t]*\r?\n")
 _LOGIN: Final = re.compile(
     r"[ \t]*(?P<u>[\"']?[\w.@*\[\]/-][^\s:=#]{0,120}?[\"']?)(?::\d{1,5})?(?:[ \t]*[:=][ \t]*|[ \t]+(?:[\w.@*-]{1,64}(?:[ \t]+|:))?)(?P<s>[\"'][^\"'\n]{4,100}[\"']|[^\s\"']{4,128})[^\S\n]*(?:[ \t]\S{1,40})?(?:\r?\n|\Z)"
@@ -34,8 +36,9 @@ def credential_file_spans(page: Page) -> Iterator[Span]:
         done = 0
         for at in page.occurrences(anchor):
             start = text.rfind("\n", max(0, at - 200), at) + 1
-            if at >= done and _HEADING.match(text[start:at]) and (rest := _REST.match(text, at + len(anchor))):
-                done = yield from _logins(text, rest.end(), is_two_lines=anchor == "auth.txt")
+            is_heading = _HEADING.match(text[start:at]) or (anchor == _TWO_LINED and _PROGRAM.match(text[start:at]))
+            if at >= done and is_heading and (rest := _REST.match(text, at + len(anchor))):
+                done = yield from _logins(text, rest.end(), is_two_lines=anchor == _TWO_LINED)
 
 
 def _logins(text: str, at: int, *, is_two_lines: bool) -> Generator[Span, None, int]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from server.hooks.policy.redaction.page import Page, matches
-from server.hooks.policy.redaction.rules.password_looks import TOKEN, looks_chosen, trimmed
+from server.hooks.policy.redaction.rules.password_looks import TOKEN, is_odd_word, looks_chosen, trimmed
 from server.hooks.policy.redaction.spans import Span
 
 _VALUE: Final = rf"[\"'“„«`*‘「『（( ]{{0,3}}(?P<s>{TOKEN}{{4,64}})"
@@ -30,6 +30,10 @@ _NETWORKS: Final = (
 )
 _NETWORK: Final = re.compile(
     rf"[^\n\x00]{{0,60}}?(?:[/／|+:：=→,，、(（]|[-–—] |\.{{3,}}|\s{{2,}}|(?<!\w)(?:with|mit|con|avec|com|met|is|ist|est|es|è|je|jest|er|är))\s{{0,3}}{_VALUE}"
+)
+_NETWORK_KEY: Final = re.compile(
+    rf"[^\n\x00]{{0,60}}?[\s,;(](?:key|schlüssel|clé|clave|chiave|chave|sleutel|klucz|klíč|ключ|nyckel|nøkkel|nøgle|avain|code|kod|kode)(?: (?:is|ist|est|es|è|je|jest|er|är))?[ :=]{{1,3}}{_VALUE}",
+    re.IGNORECASE,
 )
 _MAIL: Final = re.compile(
     rf"@[\w-]{{1,63}}+(?:\.[\w-]{{1,63}}+){{1,4}}+(?P<lead>(?:[\"'`)]?(?:\s[/|→]\s|[／：])|[,;，:]\s|[\"'`)]?\s(?:with|and|mit|und|con|y|avec|et|e|met|en|i|и|with the|/|[–—-])\s|[ \t]{{1,12}}))"
@@ -76,6 +80,7 @@ _FAILS: Final = re.compile(
 _KEY_GOES_ON: Final = re.compile(r"[\w:.]+\"\s?:|\"\s?:\s?\"[a-f0-9]{12,}\"|x as \w| import ")
 """`"NetworkAcl":`, where the cue is but the beginning of a key."""
 _IDENTIFIER_GOES_ON: Final = re.compile(r"_[a-z]|[A-Z][a-z]")
+_CODE: Final = re.compile(r"[={}\[\]]|\w\(")
 _MOST_PER_CUE: Final = 4
 
 
@@ -116,6 +121,24 @@ def login_spans(page: Page) -> Iterator[Span]:
                 if at and (text[at - 1].isalnum() or text[at - 1] in "_/.-@") and cue.isascii() and cue != "login":
                     continue
                 yield from _pair(text, at + len(cue), shape, least)
+                if shape is _NETWORK:
+                    yield from _keyed(text, at + len(cue))
+
+
+def _keyed(text: str, at: int) -> Iterator[Span]:
+    """`WLAN Büro: Name Planlos, Schlüssel …`"""
+    match = _NETWORK_KEY.match(text, at, at + 140)
+    if (
+        match is None
+        or _KEY_GOES_ON.match(text, at)
+        or _is_identifier(text, at)
+        or _CODE.search(text, at, match.start("s"))
+    ):
+        return
+    value = trimmed(match["s"])
+    start = match.start("s")
+    if (looks_chosen(value) >= 2 or is_odd_word(value, is_quoted=False)) and _AFTER.match(text, start + len(value)):
+        yield Span(start, start + len(value), "login")
 
 
 def _is_identifier(text: str, at: int) -> bool:

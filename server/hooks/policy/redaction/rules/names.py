@@ -28,7 +28,9 @@ _FIRST_WORDS: Final = frozenset(
     "refresh id bot session webhook client deploy security verification license pairing".split()
 )
 _VERBS: Final = frozenset("use using no with without have has change verify show need forgot".split())
-_SECOND_WORD: Final = re.compile(r" (?:(?:word|code|phrase|hash|content|string)(?![\w])|key(?=[:= ]))", re.IGNORECASE)
+_SECOND_WORD: Final = re.compile(
+    r" (?:(?:word|code|phrase|hash|content|string)(?![\w])|key(?=[:= ])|id(?=[ \t]{0,8}[:=]))", re.IGNORECASE
+)
 _MODIFIER: Final = re.compile(
     r" (?:(?:d['’]|(?:de|di|du|del|della|do|da|für|for|of|voor|til|för|от|для) (?:the |la |el |le |il |o |a )?)[^\W\d_][\w-]{1,15}"
     r"|utente|usuario|utilisateur|chiave|wi-?fi|wlan|admin|root|доступа|dostępu|πρόσβασης)(?=[\"']?[ \t]{0,3}[:：=\t|])",

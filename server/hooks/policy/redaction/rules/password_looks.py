@@ -29,7 +29,7 @@ _SMALL_PAIR: Final = re.compile(r"[^\W\d_]{2,24}(?:[-_.][^\W\d_]{2,24}){1,4}\Z")
 _SNAKE: Final = re.compile(r"[a-z]+(?:_[a-z]+)*\Z")
 _DEVICE: Final = re.compile(
     r"(?:iphone|ipad|ipod|windows|win|android|ubuntu|debian|macos|ios|python|java|php|mysql|postgres|ps|xbox|usb|hdmi|mp|utf|sha|md|aes|rsa|ipv|http|tls|ssl|wpa|wep|oauth|saml|"
-    r"base|covid|web|office|microsoft|fritz!?box|galaxy|pixel|gpt|claude|s|m|f|y|e|x|ec|rds|k|level|room|day|week|q|h|fy|ws|ws-|pc|pc-|nas|srv|db|vm|host|node)[- ]?\d",
+    r"base|covid|web|office|microsoft|fritz!?box|galaxy|pixel|gpt|claude|s|m|f|y|e|x|ec|rds|k|level|room|day|week|q|h|fy|ws|ws-|pc|pc-|nas|srv|db|vm|host|node)[- ]?\d[\d.]*(?:\w{0,3}\Z|-)",
     re.IGNORECASE,
 )
 

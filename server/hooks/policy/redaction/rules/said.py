@@ -34,7 +34,7 @@ _OTHERS: Final = re.compile(
     re.IGNORECASE,
 )
 _IN_PROSE: Final = re.compile(
-    r"[\"'”»]? ?\(|[\"'”»*]{0,3}(?: (?![=:]=?\s)|[:：,、，] ?(?![A-Za-z.]{2,20}(?: =|\(|\[))|\t|\??\s*\n|[^\x00-\x7f])"
+    r"['’]s |[\"'”»]? ?\(|[\"'”»*]{0,3}(?: (?![=:]=?\s)|[:：,、，] ?(?![A-Za-z.]{2,20}(?: =|\(|\[))|\t|\??\s*\n|[^\x00-\x7f])"
 )
 _JOINED: Final = tuple("_-./\\@=$#&?%<")
 _SHORT: Final = frozenset(("pw", "mdp"))
@@ -105,7 +105,7 @@ def _said(text: str, name: Name, following: Name | None) -> Span | None:
         parts = re.split(r"[-_!&+.]", label["s"])
         if not (SAID_OF_PASSWORDS | IN_SENTENCES).intersection(parts):
             return Span(label.start("s"), label.end("s"), "prose")
-    thing = _OF_A_THING.match(text, name.end, last)
+    thing = _OF_A_THING.match(text, name.end, last) if text.startswith(" ", name.end) else None
     for token in _WORD.finditer(text, thing.end() if thing else name.end, last):
         value = trimmed(token[0])
         look = looks_chosen(value)
@@ -120,20 +120,25 @@ def _said(text: str, name: Name, following: Name | None) -> Span | None:
         if _CODE.search(text, name.end, start):
             return None
         lead = text[max(name.end, start - _LEAD) : start]
-        if _is_said(text, name, lead, value, start, look):
+        of_thing = thing if thing is not None and thing.end() == start else None
+        if _is_said(text, name, lead, value, start, look, of_thing):
             return Span(start, start + len(value), "prose")
     return None
 
 
-def _is_said(text: str, name: Name, lead: str, value: str, start: int, look: int) -> bool:
+def _is_said(text: str, name: Name, lead: str, value: str, start: int, look: int, thing: re.Match[str] | None) -> bool:
     is_direct = start - name.end < 16 and not _TAGS.sub("", lead).strip(" \t" + _QUOTES)
+    if is_direct and look >= 2:
+        return True
     is_last = _ends_clause(text, start + len(value))
     if is_direct:
-        is_paired = text[name.start : name.end] in _SHORT or _is_paired(text, name)
-        return look >= 2 or (is_paired and is_last and is_odd_word(value, is_quoted=True))
-    if (thing := _OF_A_THING.fullmatch(text, name.end, start)) is not None and is_last:
+        is_paired = is_last and (text[name.start : name.end] in _SHORT or _is_paired(text, name))
+        return is_paired and is_odd_word(value, is_quoted=True)
+    if thing is not None and is_last:
         is_told = thing["sign"] is not None or text[name.start : name.end].lower() not in _ENGLISH
         return look >= 2 or (is_told and is_odd_word(value, is_quoted=False))
+    if look < 2 and not is_last and not SPELLED.match(text, start + len(value)):
+        return False
     if _OTHERS.search(lead) and not (lead.endswith(" on ") and text[name.start : name.end].lower() in _FINNISH):
         return False
     is_led = _LEADS.search(lead) is not None or lead[-1:] in tuple(_QUOTES)
@@ -142,9 +147,9 @@ def _is_said(text: str, name: Name, lead: str, value: str, start: int, look: int
         return is_led or is_odd or (is_last and not value.islower() and not value.isalnum())
     if name.strength != "password" or _STATED.search(lead) is None or _CALL.search(text, name.start, start):
         return False
-    if SPELLED.match(text, start + len(value)):
+    if not is_last:
         return value.lower() not in IN_SENTENCES
-    return is_last and is_odd_word(value, is_quoted=lead[-1:] in tuple(_QUOTES))
+    return is_odd_word(value, is_quoted=lead[-1:] in tuple(_QUOTES))
 
 
 def _is_paired(text: str, name: Name) -> bool:

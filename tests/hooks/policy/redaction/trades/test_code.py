@@ -5,6 +5,16 @@ from typing import Any
 from tests.hooks.policy.redaction.trades.texts import clean, missed
 
 SECRET: list[Any] = [
+    ('imap.login("anna", "brief.marke")', "brief.marke"),
+    ("new PDO($dsn, 'root', 'gansefuss')", "gansefuss"),
+    ('ds.setPassword("bohnen.kaffee")', "bohnen.kaffee"),
+    ("createCipher('aes192', 'hase&igel')", "hase&igel"),
+    ("JWT::encode($p, 'unterschreib-mich', 'HS256')", "unterschreib-mich"),
+    ("SELECT pgp_sym_encrypt('x', 'k3llerAssel')", "k3llerAssel"),
+    ('client.username_pw_set("ha", "moskito-netz")', "moskito-netz"),
+    ('Minio("s3:9000", "a", "8vKq2LrXw9TbN4mZc7Yp")', "8vKq2LrXw9TbN4mZc7Yp"),
+    ('char pass[] = "ardu-ino-1";', "ardu-ino-1"),
+    ('password = """drei-fach"""', "drei-fach"),
     "const client = new S3({secretAccessKey: '8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eU'})",
     'stripe.api_key = "8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eU"',
     "openai.api_key='8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eU'",
@@ -73,6 +83,11 @@ SECRET: list[Any] = [
 ]
 
 HARMLESS: list[Any] = [
+    "BasicAuth(username=auth[0], password=auth[1])",
+    'login("user", "password")',
+    'field.setPassword("Enter password")',
+    "password={password}",
+    ">>> settings.SECRET_KEY\n>>> settings.DEBUG",
     "<li> <p> <code>client_secret</code> </p> </li> <li> <p> <code>authorize_scopes</code> </p> </li>",
     '  "OLDPWD": "/home/node/src",\n    "JAVACONFDIRS": "/opt/rh"',
     "{'password': None, 'pwd': '/home/x', 'HOME_DIR': '/b'}",

@@ -5,6 +5,12 @@ from typing import Any
 from tests.hooks.policy.redaction.trades.texts import clean, missed
 
 SECRET: list[Any] = [
+    ("ldapwhoami -x -D cn=admin,dc=acme -w Sommerwind77", "Sommerwind77"),
+    ("CREATE USER bob IDENTIFIED WITH mysql_native_password BY 'oliven-oel';", "oliven-oel"),
+    ("EXEC sp_addlogin 'web', 'Zaunk0enig', 'master';", "Zaunk0enig"),
+    ("veracrypt -t -p tresor.77 /dev/sdb1", "tresor.77"),
+    ('restic --password-command "echo sicher-ist-sicher" backup', "sicher-ist-sicher"),
+    ("save 900 1\nrequirepass reh-kitz", "reh-kitz"),
     "docker run -e DB_PASS=Sommerwind77 img",
     "kubectl create secret generic x --from-literal=password=Sommerwind77",
     "helm install x --set db.password=Sommerwind77",

@@ -5,6 +5,19 @@ from typing import Any
 from tests.hooks.policy.redaction.trades.texts import clean, missed
 
 SECRET: list[Any] = [
+    ("netsh wlan set profileparameter name=Cafe keyMaterial=espresso-22", "espresso-22"),
+    ("ssid Gast\n wpa-psk ascii Waldmeister1", "Waldmeister1"),
+    ("snmp-server user mon grp v3 auth sha Tundra-4417!x priv aes 128 Kestrel_88!", "Kestrel_88!"),
+    ("radius-server host 10.0.0.1 key r4diusKey", "r4diusKey"),
+    (': PSK "rabenschwarz"', "rabenschwarz"),
+    ('"anna" * "chap-geheim9" *', "chap-geheim9"),
+    ("/etc/ppp/pap-secrets\nanna * modem-pfeif *", "modem-pfeif"),
+    ("openvpn auth.txt\njo\novpnxYU1x5D3", "ovpnxYU1x5D3"),
+    ("account x\npassword brief-kasten", "brief-kasten"),
+    ("jdbc:sqlserver://h;user=x;password={Żurek}}zBiałą};encrypt=true", "Żurek}}zBiałą"),
+    ("Server=x;Uid=y;Pwd=offene.zeile;", "offene.zeile"),
+    ("nomad: Secret ID    = 3f9c1d7b-e2a8-4506-9f1c-1d7be2a84506", "3f9c1d7b-e2a8-4506-9f1c-1d7be2a84506"),
+    ("password: !!str Sommerwind77", "Sommerwind77"),
     "machine github.com\n  login anna\n  password 8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eU",
     "machine h login u password Sommerwind77",
     "h:5432:db:u:Tundra-4417!x",

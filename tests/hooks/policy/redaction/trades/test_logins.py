@@ -6,6 +6,8 @@ from server.hooks.policy.redaction.scan import secrets_in
 from tests.hooks.policy.redaction.trades.texts import clean, missed
 
 SECRET = [
+    ("Wi-Fi: Cafe, key milch-schaum", "milch-schaum"),
+    ("WLAN im Büro: Name Planlos, Schlüssel rotkehlchen", "rotkehlchen"),
     # pairs
     ("WLAN „Klabauter“ / Ahoi!Ahoi!Ahoi!", "Ahoi!Ahoi!Ahoi!"),
     ("Guest: HARBOR-GUEST, lobster.bisque.19", "lobster.bisque.19"),
@@ -17,6 +19,8 @@ SECRET = [
     ("join us: discord.gg/xKq7TmWz2p", "xKq7TmWz2p"),
 ]
 HARMLESS = [
+    "The wifi driver has no key handling",
+    "wifi: press the key labelled WPS",
     "scale = numpy.array(std / Std_f8, dtype=std.dtype)",
     'session = Session(str(model_dir / "g2pw-v2.Onnx"), options)',
     "https://git.example/?p=glibc.git;a=commit;h=5b17fd0da62bf923cb61d1bb7b08cf2e1f1f9c1a",

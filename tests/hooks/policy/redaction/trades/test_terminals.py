@@ -9,6 +9,12 @@ from server.hooks.policy.redaction.scan import secrets_in
 from tests.hooks.policy.redaction.trades.texts import clean, missed
 
 SECRET: list[Any] = [
+    (">>> settings.SECRET_KEY\n'8vKq2LrXw9TbN4mZc7Yp'", "8vKq2LrXw9TbN4mZc7Yp"),
+    ('irb> ENV["DB_PASSWORD"]\n=> "rubin-rot"', "rubin-rot"),
+    ("$ echo $DB_PASSWORD\nech0-ech0", "ech0-ech0"),
+    ('connecting as sa with "Wintergarten51$"', "Wintergarten51$"),
+    ("USER anna\nPASS schnueffel", "schnueffel"),
+    ("IPMI root/0penBmc7", "0penBmc7"),
     # printed
     "$ cat ~/.restic-password\nTundra-4417!x\n$ ls",
     "$ sudo cat /etc/app/db_secret\n8vKq2LrXw9TbN4mZc7Yp\n",
