@@ -353,7 +353,7 @@ async def test_a_lost_client_is_told_after_the_last_word_as_well() -> None:
 
 async def test_the_agent_waits_when_it_is_far_ahead_of_the_voice() -> None:
     pause = Pause()
-    stage = Stage(FakeSynthesizer({"first": [pause, CHUNK]}))
+    stage = Stage(FakeSynthesizer({"first": [pause, CHUNK]}), max_ahead_ms=math.inf)
     told = 0
 
     async def tell() -> None:
