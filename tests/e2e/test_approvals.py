@@ -1,5 +1,6 @@
 """The question whether a tool may run, as a person meets it in a real browser."""
 
+import re
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
@@ -75,6 +76,7 @@ async def test_on_a_phone_long_arguments_can_be_read_beside_the_buttons(page: Pa
 async def test_a_tool_runs_when_it_was_allowed_with_the_keyboard_alone(page: ParleyPage, model: OpenAIServer) -> None:
     await ask_for_the_time(page, model)
     await expect(page.tab.get_by_role("alertdialog")).to_be_focused()  # and none of its buttons
+    await expect(page.tab).to_have_title("May current_time run? – Parley")  # which other tabs show
     await page.tab.keyboard.press("Enter")
     await expect(page.tab.get_by_role("alertdialog")).to_be_visible()
 
@@ -84,6 +86,7 @@ async def test_a_tool_runs_when_it_was_allowed_with_the_keyboard_alone(page: Par
 
     await expect(page.tab.get_by_role("alertdialog")).to_have_count(0)
     await expect(page.input).to_be_focused()  # the user can go on writing
+    await expect(page.tab).to_have_title(re.compile("What time is it"))
     assert "Tokyo" in last_result(model)
 
 

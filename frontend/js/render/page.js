@@ -83,6 +83,8 @@ function pageView(state) {
 
 /** @param {State} state */
 function titleLine(state) {
+  const [asked] = state.approvals;
+  if (asked) return `May ${asked.frame.tool} run? – Parley`; // seen from other tabs: silence means no
   const conversation = openConversation(state);
   return conversation?.conversationHistory.length ? `${titleOf(conversation)} – Parley` : "Parley";
 }
