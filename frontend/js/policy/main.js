@@ -150,7 +150,8 @@ function pressed(event) {
   const target = event.target instanceof Element ? event.target : null;
   const handler = /** @type {HTMLElement | null} */ (target?.closest("[data-handler]") ?? null);
   const isArrow = event.key === "ArrowUp" || event.key === "ArrowDown";
-  if (event.altKey && isArrow && handler && !target?.matches("select")) {
+  const isOfField = target?.matches("select, textarea, [type=text]"); // which moves through its text with them
+  if (event.altKey && isArrow && handler && !isOfField) {
     event.preventDefault();
     const { stage, handler: key } = handler.dataset;
     dispatchOf(clicked({ action: event.key === "ArrowUp" ? "up" : "down", stage, key }));

@@ -63,11 +63,14 @@ async def test_handlers_are_ordered_with_the_keyboard_alone(opened: Opened, gove
 
 
 async def test_who_saves_while_typing_types_on(opened: Opened, governed: ServerProcess) -> None:
-    await store(governed, {"tool_skip": [{**AUDIT, "filter": {"tools": ["read"]}}]})
+    scan = {"type": "security_scan"}
+    await store(governed, {"tool_error": [scan, {**AUDIT, "filter": {"tools": ["read"]}}]})
     tab = await opened("policy")
-    tools = handlers(tab, "tool_skip").get_by_label("Tools")
+    tools = handlers(tab, "tool_error").last.get_by_label("Tools")
     await tools.press("End")
     await tab.keyboard.type("_f")
+    await tab.keyboard.press("Alt+ArrowUp")  # moves through a text on a Mac, and so moves no handler
+    assert await types(tab, "tool_error") == ["security_scan", "audit_log"]
     await tab.keyboard.press("Control+s")
     await expect(tab.get_by_role("status")).to_contain_text("Saved: version")
     await tab.keyboard.type("*")
