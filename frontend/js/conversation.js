@@ -9,6 +9,7 @@
 
 import { withPictures } from "./images.js";
 import { flushHistorySegments } from "./playback.js";
+import { shortened } from "./shorten.js";
 
 const MAX_TITLE_CHARS = 60;
 
@@ -52,7 +53,7 @@ export function titleOf({ title, conversationHistory }) {
   const asked = conversationHistory.find(isUserMessage);
   const first = (asked?.content.trim() || asked?._images?.[0]?.name || "").replace(/\s+/g, " ");
   if (!first) return "New conversation";
-  return first.length > MAX_TITLE_CHARS ? `${first.slice(0, MAX_TITLE_CHARS - 1).trimEnd()}…` : first;
+  return shortened(first, MAX_TITLE_CHARS);
 }
 
 /**

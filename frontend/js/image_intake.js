@@ -6,6 +6,7 @@
  */
 
 import { fittedSize } from "./images.js";
+import { shortened } from "./shorten.js";
 
 const MAX_FILE_BYTES = 64 << 20;
 const MAX_NAME_CHARS = 80;
@@ -25,7 +26,7 @@ export function picturesOf(files) {
  * @returns {Promise<AttachedImage>}
  */
 export async function readPicture(file, { id, budgetBytes }) {
-  const name = file.name.slice(0, MAX_NAME_CHARS) || "picture";
+  const name = shortened(file.name, MAX_NAME_CHARS) || "picture";
   if (file.size > MAX_FILE_BYTES)
     throw new Error(`${name} is larger than ${MAX_FILE_BYTES >> 20} MB. Scale it down first.`);
   const bitmap = await createImageBitmap(file).catch(() => null);

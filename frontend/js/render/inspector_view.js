@@ -13,6 +13,9 @@ import { h } from "./dom.js";
 import { hookStepsView } from "./hook_steps_view.js";
 import { icon } from "./icons.js";
 import { pretty } from "../pretty.js";
+import { shortened } from "../shorten.js";
+
+const MAX_EXCERPT_CHARS = 90;
 
 /** @param {State} state */
 export function inspectorView(state) {
@@ -160,7 +163,7 @@ function readView(message, id, sentRole) {
         {},
         h("span", { class: "role" }, sentRole && sentRole !== role ? `${role} → ${sentRole}` : role),
         originView(origin),
-        h("span", { class: "excerpt" }, textOf(content).slice(0, 90) || callNames(message.tool_calls)),
+        h("span", { class: "excerpt" }, shortened(textOf(content), MAX_EXCERPT_CHARS) || callNames(message.tool_calls)),
       ),
       sentRole && sentRole !== role && h("p", { class: "fine" }, `Declared as ${role}, sent as ${sentRole}.`),
       h("pre", { tabindex: "0" }, textOf(content) || "(no text)"),

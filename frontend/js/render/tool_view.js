@@ -4,6 +4,7 @@ import { h } from "./dom.js";
 import { icon } from "./icons.js";
 import { markdownView } from "./markdown_view.js";
 import { pretty } from "../pretty.js";
+import { shortened } from "../shorten.js";
 
 const MAX_SUMMARY_CHARS = 72;
 
@@ -59,5 +60,5 @@ function summaryOf(values) {
         .map((value) => (typeof value === "string" ? value : JSON.stringify(value)))
         .join(", ")
     : pretty(values);
-  return text.length > MAX_SUMMARY_CHARS ? `${text.slice(0, MAX_SUMMARY_CHARS - 1)}…` : text;
+  return shortened(text, MAX_SUMMARY_CHARS);
 }
