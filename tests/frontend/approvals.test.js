@@ -242,3 +242,17 @@ test("a call whose arguments were edited shows those that ran", () => {
   assert.match(text, /Europe\/Rome/);
   assert.doesNotMatch(text, /Tokyo/);
 });
+
+test("arguments that would read as others than they are show the signs that would deceive", () => {
+  const path = "safe\u202etxt.exe\u200b";
+  const page = asked(t1.asks("a1", { arguments: { path } }));
+  const shown = () => textOf(h("div", {}, approvalView(page.state)));
+
+  assert.ok(shown().includes('"safe\\u202etxt.exe\\u200b"'));
+  page.dispatch({ type: "edit_approval", id: "a1" });
+  assert.ok(shown().includes('"safe\\u202etxt.exe\\u200b"'));
+
+  const fields = { ...FIELDS, arguments: '{"path": "safe\\u202etxt.exe\\u200b"}' };
+  page.dispatch({ type: "answer_approval", id: "a1", approved: true, fields });
+  assert.equal(page.sentOf("approval").at(-1).arguments, undefined, "it means the same: nothing was edited");
+});

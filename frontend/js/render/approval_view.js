@@ -11,7 +11,7 @@
 
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
-import { pretty } from "../pretty.js";
+import { unmistakable } from "../pretty.js";
 
 const TOUCHES = {
   READ: "It only reads.",
@@ -49,7 +49,7 @@ export function approvalView({ approvals, now }) {
     h("p", { id: "approval-message" }, frame.message),
     h("p", { id: "approval-limit", class: "visually-hidden" }, `Without an answer in ${duration(frame.timeout_ms)}: no.`),
     h("p", { class: "fine" }, factsOf(frame)),
-    isEditing ? editor(approval) : h("pre", { class: "approval-arguments", tabindex: "0" }, pretty(frame.arguments)),
+    isEditing ? editor(approval) : h("pre", { class: "approval-arguments", tabindex: "0" }, unmistakable(frame.arguments)),
     problem && h("p", { id: "approval-problem", class: "problem", role: "alert" }, problem),
     h(
       "div",
@@ -86,7 +86,7 @@ export function approvalView({ approvals, now }) {
 
 /** @param {Approval} approval */
 function editor({ frame, problem }) {
-  const text = pretty(frame.arguments);
+  const text = unmistakable(frame.arguments);
   return h(
     "textarea",
     {
