@@ -152,7 +152,7 @@ export const EMPTY_VIEW = { segments: [], reasoning: "", unheard: "", end: null,
 
 const MAX_VIEWS = 300;
 const MAX_NOTICES = 5;
-const MAX_ANNOUNCEMENTS = 4;
+const MAX_ANNOUNCEMENTS = 200; // more than come between two drawings
 
 /** @param {Partial<Settings>} [settings] @returns {State} */
 export function initialState(settings = {}) {

@@ -76,9 +76,21 @@ function pageView(state) {
     h(
       "div",
       { class: "visually-hidden", role: "log", "aria-live": "polite", "aria-label": "Reply" },
-      state.announcements.map(({ n, text }) => h("p", { key: n }, text)),
+      freshLines(state).map(({ n, text }) => h("p", { key: n, dir: "auto" }, text)),
     ),
   ];
+}
+
+const SAID_LINES = 4; // stay a while: a screen reader may still be at them
+
+/** The number of the line that was drawn last. */
+let saidUpTo = 0;
+
+/** All that was not drawn before, however much came at once, and a few that were. @param {State} state */
+function freshLines({ announcements }) {
+  const lines = announcements.filter(({ n }) => n > saidUpTo - SAID_LINES);
+  saidUpTo = lines.at(-1)?.n ?? saidUpTo;
+  return lines;
 }
 
 /** @param {State} state */
