@@ -37,6 +37,7 @@ export function composerView(state) {
       h("textarea", {
         id: "input",
         rows: "1",
+        dir: "auto",
         "aria-label": "Message",
         placeholder: isReading ? "Read-only in this tab" : "Write a message",
         readonly: isReading,

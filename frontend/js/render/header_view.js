@@ -38,6 +38,7 @@ export function headerView(state) {
     h("h1", { class: "visually-hidden" }, "Parley"),
     h("input", {
       class: "title",
+      dir: "auto",
       "data-change": "rename",
       "aria-label": "Title of this conversation",
       value: conversation ? titleOf(conversation) : "",

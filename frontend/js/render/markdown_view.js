@@ -36,19 +36,23 @@ export function growingView() {
 const saidView = memo((/** @type {Block} */ block) => blockView(block, Infinity));
 const aheadView = memo((/** @type {Block} */ block) => blockView(block, 0));
 
-/** @param {Block[]} blocks @param {number} said @returns {Child[]} */
-function blocksView(blocks, said) {
-  return blocks.map((block) => blockView(block, said));
+/** @param {Block[]} blocks @param {number} said @param {"auto" | null} [dir] @returns {Child[]} */
+function blocksView(blocks, said, dir) {
+  return blocks.map((block) => blockView(block, said, dir));
 }
 
-/** @param {Block} block @param {number} said @returns {import("./dom.js").Described} */
-function blockView(block, said) {
+/**
+ * @param {Block} block @param {number} said
+ * @param {"auto" | null} dir null: as what it stands in, which finds its direction in text that has none of its own
+ * @returns {import("./dom.js").Described}
+ */
+function blockView(block, said, dir = "auto") {
   switch (block.type) {
     case "paragraph":
-      return h("p", {}, inlineView(block.inline, said));
+      return h("p", { dir }, inlineView(block.inline, said));
     case "heading":
       // Under the page's own headings, whatever the model counts from.
-      return h(block.level <= 2 ? "h3" : "h4", {}, inlineView(block.inline, said));
+      return h(block.level <= 2 ? "h3" : "h4", { dir }, inlineView(block.inline, said));
     case "code":
       return h(
         "div",
@@ -61,18 +65,18 @@ function blockView(block, said) {
         h("button", { type: "button", class: "button small copy", "data-action": "copy", "aria-live": "polite" }, "Copy"),
       );
     case "list":
-      return listView(block, said);
+      return listView(block, said, dir);
     case "quote":
-      return h("blockquote", {}, blocksView(block.blocks, said));
+      return h("blockquote", { dir }, blocksView(block.blocks, said, null));
     case "table":
-      return tableView(block, said);
+      return tableView(block, said, dir);
     case "rule":
       return h("hr");
   }
 }
 
-/** Scrolls by itself where it is wider than the page. @param {import("../markdown_table.js").Table} table @param {number} said */
-function tableView({ align, head, rows }, said) {
+/** Scrolls by itself where it is wider than the page. @param {import("../markdown_table.js").Table} table @param {number} said @param {"auto" | null} dir */
+function tableView({ align, head, rows }, said, dir) {
   const cells = (/** @type {string} */ tag, /** @type {Inline[][]} */ row) =>
     row.map((inline, column) =>
       h(
@@ -86,7 +90,7 @@ function tableView({ align, head, rows }, said) {
     { class: "table", role: "region", "aria-label": "Table", tabindex: "0" },
     h(
       "table",
-      {},
+      { dir },
       h("thead", {}, h("tr", {}, cells("th", head))),
       h(
         "tbody",
@@ -111,10 +115,11 @@ function codeView(lines, said) {
   return [ahead ? heard : heard.slice(0, -1), ahead && h("span", { class: "ahead" }, ahead)];
 }
 
-/** @param {Extract<Block, {type: "list"}>} list @param {number} said */
-function listView({ start, items }, said) {
+/** @param {Extract<Block, {type: "list"}>} list @param {number} said @param {"auto" | null} dir */
+function listView({ start, items }, said, dir) {
   const children = items.map((blocks) => h("li", {}, itemView(blocks, said)));
-  return start === null ? h("ul", {}, children) : h("ol", { start: start === 1 ? null : start }, children);
+  if (start === null) return h("ul", { dir }, children);
+  return h("ol", { dir, start: start === 1 ? null : start }, children);
 }
 
 /**

@@ -64,6 +64,7 @@ function itemView({ id, title }, isOpen) {
       {
         type: "button",
         class: "conversation",
+        dir: "auto",
         "data-action": "open",
         "data-id": id,
         "aria-current": isOpen ? "true" : null,

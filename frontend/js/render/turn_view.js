@@ -83,7 +83,7 @@ const userView = memo((/** @type {Message} */ message) =>
     { class: "said-by-user" },
     h("span", { class: "visually-hidden" }, "You: "),
     message._images && sentImages(message._images),
-    message.content && h("p", {}, message.content),
+    message.content && h("p", { dir: "auto" }, message.content),
   ),
 );
 

@@ -46,7 +46,7 @@ export function voiceLine(state) {
       voice.mic === "on" ? "The microphone is on" : "Asking for the microphone",
     ),
     h("p", { class: "voice-state" }, wordsOf(state)),
-    voice.transcript && h("p", { class: "voice-transcript" }, voice.transcript),
+    voice.transcript && h("p", { class: "voice-transcript", dir: "auto" }, voice.transcript),
     isPushToTalk &&
       voice.mic === "on" &&
       h(
