@@ -3,6 +3,7 @@
 import re
 from typing import Final
 
+from server.hooks.policy.danger.anchored import Anchored
 from server.hooks.policy.danger.lexicon.meanings import meanings
 from server.hooks.policy.danger.names.judge import judge_name
 from server.hooks.policy.danger.paths import is_private
@@ -59,6 +60,10 @@ _WEIGHTY_BODY: Final = re.compile(
 _SWITCHING_OFF: Final = re.compile(
     r"\b(?:archived|disabled|suspended|deleted|locked)\b[\"']? ?[:=] ?true|\b(?:replicas|desired_count|size)\b[\"']? ?[:=] ?0\b|\b(?:enabled|active)\b[\"']? ?[:=] ?false"
 )
+_ACTING: Final = "does something for good over HTTP"
+_WEIGHTY: Final = "spends, publishes or changes rights over HTTP"
+_OVERWRITING: Final = "overwrites or switches off over HTTP"
+_BY_BODY: Final = Anchored(((_ACTING_BODY, _ACTING), (_WEIGHTY_BODY, _WEIGHTY), (_SWITCHING_OFF, _OVERWRITING)))
 _PLACES: Final = re.compile(r"(?<![\w/.~-])@?((?:~|\.{0,2})/?[\w.~/-]{3,200})")
 _CREDENTIALS_OF_A_CLOUD: Final = re.compile(
     r"//(?:169\.254\.169\.254|metadata\.google\.internal|169\.254\.170\.2|100\.100\.100\.200)\b"
@@ -83,7 +88,7 @@ def judge_request(method: str, url: str, body: str, *, is_http: bool = True) -> 
     if _mutates(body):
         return "deletes over GraphQL"
     if (method or is_http) and (_acts(method, url) or _says(method, url)):
-        return "does something for good over HTTP"
+        return _ACTING
     return _changes(method, url, body) if method in CHANGING else None
 
 
@@ -124,10 +129,7 @@ def _says(method: str, url: str) -> bool:
 
 
 def _changes(method: str, url: str, body: str) -> str | None:
-    if _ACTING_BODY.search(body):
-        return "does something for good over HTTP"
-    if _WEIGHTY_URL.search(url) or _WEIGHTY_BODY.search(body):
-        return "spends, publishes or changes rights over HTTP"
-    if method == "PUT" or _SWITCHING_OFF.search(body):
-        return "overwrites or switches off over HTTP"
-    return None
+    reason = _BY_BODY.first(body)
+    if reason != _ACTING and _WEIGHTY_URL.search(url):
+        return _WEIGHTY
+    return reason or (_OVERWRITING if method == "PUT" else None)

@@ -52,6 +52,7 @@ _TO_ANYBODY: Final = Anchored(
         (_CODES, "gives codes or passwords away"),
     )
 )
+_PRIVATE: Final = Anchored([(_OF_OTHERS, True)])
 _TO_OTHERS: Final = Anchored(((_CALLING_OFF, "calls something off"), (_OF_OTHERS, "tells many what is private")))
 _MAX_CHARS: Final = 5000
 
@@ -64,4 +65,4 @@ def judge_statement(text: str, *, is_to_others: bool) -> str | None:
 
 def tells_of_others(text: str) -> bool:
     """Illness, money, marks: what people keep to themselves."""
-    return _OF_OTHERS.search(text[:_MAX_CHARS]) is not None
+    return _PRIVATE.first(text[:_MAX_CHARS]) is not None
