@@ -23,6 +23,7 @@ _ACTING_URL: Final = re.compile(
     r"|publish|deploy|merge|approve|sign|force[-_]?push)(?:[/?&=.]|$)",
     re.IGNORECASE,
 )
+_ORDERS: Final = Anchored([(_ACTING_URL, True)])
 _WEIGHTY_URL: Final = re.compile(
     r"/(?:job/[^/]{1,100}/build|payments?|payment[-_]intents|payouts?|transfers?|charges?|refunds?|orders?|checkout|purchases?|withdrawals?|bookings?|donations?|invoices?/[^/]+/pay|admin|subscriptions?"
     r"|users?/[^/]+/(?:role|roles|permissions|ban|password|email)|roles?|permissions|invitations?|releases?|deployments?|merge|keys|tokens|collaborators|members(?:hips)?|publish|tweets|statuses"
@@ -109,7 +110,7 @@ def holds_private_file(body: str) -> bool:
 def _acts(method: str, url: str) -> bool:
     """The address says what is done."""
     address = url.split("#", maxsplit=1)[0]
-    if address.endswith(_PAGES) or not _ACTING_URL.search(address):
+    if address.endswith(_PAGES) or not _ORDERS.first(address):
         return False
     if method in CHANGING:
         return not _SEARCH.search(url)

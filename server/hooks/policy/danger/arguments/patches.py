@@ -43,6 +43,7 @@ _CI: Final = re.compile(
     r"(?:^|/)(?:\.github/workflows/|\.gitlab-ci|\.circleci/|Jenkinsfile|azure-pipelines|bitbucket-pipelines|\.drone|\.travis|buildkite)|\bstages?:|^jobs:|^on:",
     re.MULTILINE,
 )
+_PIPELINES: Final = Anchored([(_CI, True)])
 _EDITED: Final = frozenset((*_NEW, *_PATCHES, *keys.CONTENTS, "yaml", "config", "unit", "manifest"))
 """Under one of these stands what is written."""
 _GIVEN_AWAY: Final = ("sends", "runs a stranger's", "runs hidden", "opens a connection", "runs what it has just")
@@ -97,12 +98,12 @@ def _by_content(path: str, text: str) -> str | None:
         reason := judge_program(text, "python" if path.endswith(".py") else "", frozenset())
     ):
         return reason
-    if _UNIT.search(text):
+    if "Exec" in text and _UNIT.search(text):
         return next((reason for line in _UNIT.findall(text)[:_MAX_STEPS] if (reason := judge_shell(line))), None)
     if path.endswith("package.json"):
         lines = (line.replace('\\"', '"') for line in _LIFECYCLE.findall(text)[:_MAX_STEPS])
         return next((reason for line in lines if (reason := judge_shell(line))), None)
-    if _CI.search(path) or (path == "" and _CI.search(text)):
+    if _CI.search(path) or (path == "" and _PIPELINES.first(text)):
         reasons = (judge_shell(line) for line in _STEP.findall(text)[:_MAX_STEPS])
         return next((reason for reason in reasons if reason and reason.startswith(_GIVEN_AWAY)), None)
     return "weakens protection" if path and not _PROSE.search(path) and _WIDE_OPEN.search(text) else None
