@@ -27,6 +27,8 @@ _BACKLOG: Final = 1024
 KEEPALIVE_S: Final = 75.0
 """How long a connection may wait for its next request; also for the first, and until its headers are complete."""
 _SHUTDOWN_S: Final = 1.0
+_MAX_REQUEST_LINE_BYTES: Final = 32 << 10
+"""The longest filter of the audit log is 24 KiB: eight times 256 characters of 12 bytes, such as `%F0%9D%84%9E`."""
 
 
 class HttpServer:
@@ -84,7 +86,13 @@ class HttpServer:
 
 
 def build_runner(app: web.Application, *, keepalive_s: float = KEEPALIVE_S) -> web.AppRunner:
-    return web.AppRunner(app, access_log=None, keepalive_timeout=keepalive_s, shutdown_timeout=_SHUTDOWN_S)
+    return web.AppRunner(
+        app,
+        access_log=None,
+        keepalive_timeout=keepalive_s,
+        shutdown_timeout=_SHUTDOWN_S,
+        max_line_size=_MAX_REQUEST_LINE_BYTES,
+    )
 
 
 def _is_for_the_operator(record: logging.LogRecord) -> bool:

@@ -90,6 +90,15 @@ async def test_a_wrong_parameter_is_named(operator: Client, query: str, path: st
     assert (answer.status, answer.code, answer.body["error"]["path"]) == (400, "query_invalid", path)
 
 
+async def test_the_longest_filter_that_is_allowed_is_answered(operator: Client) -> None:
+    names = ("user", "session", "turn", "tool", "phase", "outcome", "handler", "text")
+    longest = "%F0%9D%84%9E" * 256  # twelve bytes for each character
+    query = "&".join(f"{name}={longest}" for name in names)
+
+    answer = await operator.get(f"/api/audit?{query}&limit=500&since=2026-11-22T10:00:00%2B01:00")
+    assert (answer.status, answer.body["entries"]) == (200, [])
+
+
 async def test_times_filter(server: Parley, operator: Client) -> None:
     await fill(server, *(AuditEntry(phase="p", tool=f"t{i}", ts_us=i * 1_000_000) for i in range(4)))
 
