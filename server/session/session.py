@@ -1,23 +1,19 @@
 """One client: its frames in, at most one turn alive, frames out."""
 
-import asyncio
-import logging
 import secrets
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Final, Literal, assert_never
+from dataclasses import dataclass, field
+from typing import Literal, assert_never
 
 import msgspec
 from msgspec import UNSET
 
-from server import __version__, config, log
-from server.errors import FrameError, TurnError
+from server import __version__, config
+from server.errors import FrameError
 from server.llm.types import ModelInfo
 from server.metrics import Metrics
 from server.session import greeting
-from server.session.accounting import account
 from server.session.approval_desk import ApprovalDesk
 from server.session.approvals import Approvals
 from server.session.chat_handler import ChatHandler, TurnRequest
@@ -27,21 +23,15 @@ from server.session.hearing import Hearing, Words
 from server.session.outbox import Outbox
 from server.session.playback import PlaybackClock
 from server.session.speaker import Voice
-from server.session.turn import Sign, Turn, code_of
+from server.session.turn import Sign, code_of
 from server.session.turn_gate import TurnGate
 from server.session.turn_given import enabled_skills, facts_of, system_policy
+from server.session.turns import Turns
 from server.session.visitor import Visitor
 from server.speech.service import SpeechService
 from server.wire import codec
 from server.wire import frames as wire
 from skills_engine import SkillsSnapshot
-
-logger = logging.getLogger(__name__)
-
-MAX_REMEMBERED_IDS: Final = 1024
-MAX_UNWINDING: Final = 4
-"""Cancelled turns of one client that may still unwind before its next one begins."""
-UNWIND_S: Final = 5.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,23 +72,16 @@ class Session:
     ) -> None:
         self.id = secrets.token_hex(8)
         self._services = services
-        self._outbox = outbox
         self._out = FramesOut(outbox, services.metrics)
         self._visitor = visitor
-        self._on_turn_over = on_turn_over
         self._choices = Choices()
-        self._turn: Turn | None = None  # the one that is alive
-        self._task: asyncio.Task[None] | None = None  # of _turn
-        self._unwinding: set[asyncio.Task[None]] = set()
-        self._used_ids: OrderedDict[str, None] = OrderedDict()  # the last MAX_REMEMBERED_IDS
         self._told_deaf = False
-        self._clock = PlaybackClock()  # of the latest turn with sound
         self._announced: str | None = None  # the turn that a transcript has named and that waits for its history
         self._is_announced_cut = False
         self._hearing = Hearing(
             services.speech,
             send=self._out.send,
-            on_started=self._hear_voice,
+            on_started=self.interrupt,  # the client cuts what it plays, also of a turn that has ended here
             on_words=self._hear_words,
             on_history=self._answer_words,
             on_failed=lambda message: self._out.refuse("speech_unavailable", message),
@@ -114,11 +97,23 @@ class Session:
             expect_voice=self._hearing.expect_reply,
             can_hear=self._listens,
         )
+        self._turns = Turns(
+            services.handler,
+            services.gate,
+            out=self._out,
+            outbox=outbox,
+            sign=services.sign,
+            metrics=services.metrics,
+            limit_key=visitor.limit_key,
+            on_running=lambda is_running: self._hearing.turn(is_running=is_running),
+            on_over=on_turn_over or _nothing,
+            now_s=services.now_s,
+        )
 
     @property
     def is_idle(self) -> bool:
         """No turn runs, and the sound of the last one has been played."""
-        return self._turn is None and not self._clock.is_speaking(self._services.now_s())
+        return self._turns.is_idle
 
     def greet(self) -> None:
         snapshot = self._services.skills()
@@ -177,7 +172,7 @@ class Session:
             self._out.refuse("audio_misaligned", "sound is 16-bit samples: send whole ones", path="$")
         elif (deafness := self._services.speech.deafness) is None:
             self._told_deaf = False
-            self._hearing.feed(data, self._clock)
+            self._hearing.feed(data, self._turns.sound)
         elif not self._told_deaf:
             self._told_deaf = True
             self._out.refuse("speech_unavailable", deafness)
@@ -186,31 +181,20 @@ class Session:
         """Answer a frame that is wrong; the connection goes on."""
         self._out.refuse(code_of(error), str(error), path=error.path)
 
-    def interrupt(self, turn_id: str | None = None) -> None:
-        """End the running turn (None: whichever it is); its work unwinds behind its `turn_end`.
-
-        Of a turn that is over, the sound still to be played is cut.
-        """
-        turn = self._turn
-        if turn is not None and turn_id in (None, turn.id):
-            turn.end("interrupted")
-        if turn_id in (None, self._clock.turn_id):
-            self._clock = PlaybackClock()  # the client has cut it
+    def interrupt(self) -> None:
+        """End the running turn; its work unwinds behind its `turn_end`. Of one that is over, cut the sound still to be played."""
+        self._turns.interrupt()
 
     def hang_up(self) -> None:
         """The client is gone: what its turn asks is answered with no, and the turn ends."""
         self._approvals.leave()
-        self.interrupt()
+        self._turns.interrupt()
 
     async def aclose(self) -> None:
         """End the turn and wait until everything it started has unwound."""
         self.hang_up()
         await self._hearing.aclose()
-        if not self._unwinding:
-            return
-        _, stuck = await asyncio.wait(self._unwinding, timeout=UNWIND_S)
-        for task in stuck:
-            logger.error("%s does not end after it was cancelled", task.get_name())
+        await self._turns.aclose()
 
     def _handle(self, frame: wire.AnyClientFrame, received_s: float) -> None:
         match frame:
@@ -220,7 +204,7 @@ class Session:
                 self._out.send(wire.Pong(t=frame.t))
             case wire.Interrupt():
                 self._is_announced_cut |= self._announced is not None and frame.turn_id in (None, self._announced)
-                self.interrupt(frame.turn_id)
+                self._turns.interrupt(frame.turn_id)
             case wire.Configure():
                 self._configure(frame)
             case wire.SpeechStart() | wire.SpeechEnd() | wire.SpeechCancel():
@@ -253,12 +237,12 @@ class Session:
 
     def _chat(self, frame: wire.Chat, received_s: float) -> None:
         turn_id = secrets.token_hex(8) if frame.id is UNSET else frame.id
-        if turn_id in self._used_ids:
+        if self._turns.is_used(turn_id):
             raise FrameError("turn_id_reused", "this connection has had a turn of this id; make a new one", path="$.id")
         self._hearing.discard()
         self._end_announced()
-        if self._enter_gate():
-            self._remember(turn_id)
+        if self._turns.enter_gate():
+            self._turns.remember(turn_id)
             choices = self._choices
             self._start_turn(
                 turn_id,
@@ -270,25 +254,12 @@ class Session:
                 received_s=received_s,
             )
 
-    def _enter_gate(self) -> bool:
-        """Take a place among the running turns, after the turn that runs here has given its own back."""
-        gate = self._services.gate
-        if not gate.is_draining:
-            self.interrupt()  # before the gate: its place may be the one that is needed
-        try:
-            gate.enter(self._visitor.limit_key)
-        except TurnError as error:
-            self._out.refuse(code_of(error), str(error), retry_after_ms=error.retry_after_ms)
-            self.interrupt()  # the client has cut it off already
-            return False
-        return True
-
-    def _voice(self) -> Voice:
+    def _voice(self, clock: PlaybackClock) -> Voice:
         return Voice(
             synthesizer=self._services.speech.synthesizer,
             language=self._choices.language,
             max_ahead_ms=self._choices.max_ahead_ms,
-            clock=self._clock,
+            clock=clock,
             now_s=self._services.now_s,
         )
 
@@ -304,30 +275,27 @@ class Session:
         received_s: float,
         recognized_s: float | None = None,
     ) -> None:
-        self._clock = PlaybackClock(turn_id, began_s=received_s)
-        request = self._request(messages, skills=skills, enable_tools=enable_tools, voice=voice)
-        turn = Turn(
+        clock = self._turns.expect_sound(turn_id, began_s=received_s)
+        request = self._request(messages, skills=skills, enable_tools=enable_tools, clock=clock if voice else None)
+        self._turns.start(
             turn_id,
-            self._out.send,
-            send_sound=self._out.send_sound,
-            sign=self._services.sign,
+            trigger,
+            request,
+            facts_of(turn_id, messages, self._choices, self._visitor, session_id=self.id),
+            asker=self._approvals.asker,
             received_s=received_s,
             recognized_s=recognized_s,
-            shows_trace=request.trace,
-            on_end=self._turn_over,
-            clock=self._services.now_s,
         )
-        facts = facts_of(turn_id, messages, self._choices, self._visitor, session_id=self.id)
-        request = replace(request, facts=facts, ask=self._approvals.asker(turn, facts, request.clock))
-        self._turn = turn
-        self._hearing.turn(is_running=True)
-        # first: an outbox that is full gives the client up with `turn_start`, and the turn's task ends with it
-        self._task = asyncio.create_task(self._run_turn(turn, request), name=f"turn {turn_id}")
-        turn.start(trigger, request.skills)
 
     def _request(
-        self, messages: list[wire.Message], *, skills: list[str] | None, enable_tools: bool, voice: bool
+        self,
+        messages: list[wire.Message],
+        *,
+        skills: list[str] | None,
+        enable_tools: bool,
+        clock: PlaybackClock | None = None,
     ) -> TurnRequest:
+        """clock: of its sound; None: it has none."""
         snapshot = self._services.skills()
         return TurnRequest(
             messages=messages,
@@ -337,40 +305,13 @@ class Session:
             language=self._choices.language,
             trace=self._choices.trace,
             policy=system_policy(self._services.security, self._visitor),
-            voice=self._voice() if voice else None,
+            voice=None if clock is None else self._voice(clock),
         )
 
     def _read_ahead(self, history: list[wire.Message], words: str) -> None:
         choices = self._choices
-        request = self._request(history, skills=choices.skills, enable_tools=choices.enable_tools, voice=False)
+        request = self._request(history, skills=choices.skills, enable_tools=choices.enable_tools)
         self._services.handler.read_ahead(request, words)
-
-    async def _run_turn(self, turn: Turn, request: TurnRequest) -> None:
-        log.turn_id.set(turn.id)
-        try:
-            if len(self._unwinding) > MAX_UNWINDING:
-                await asyncio.wait(self._unwinding, timeout=UNWIND_S)
-            await self._services.handler.run(turn, request, self._outbox)
-        finally:
-            turn.end("interrupted")  # no-op unless somebody else cancelled the task
-
-    def _turn_over(self, turn: Turn) -> None:
-        """`turn` has said its last; what it started is cancelled if it still runs."""
-        task, self._task, self._turn = self._task, None, None
-        self._hearing.turn(is_running=False)
-        if task is not None and task is not asyncio.current_task():
-            task.cancel()
-            self._unwinding.add(task)
-            task.add_done_callback(self._unwinding.discard)
-        self._services.gate.leave(self._visitor.limit_key)
-        account(turn, self._services.metrics)
-        if self._on_turn_over is not None:
-            self._on_turn_over()
-
-    def _remember(self, turn_id: str) -> None:
-        self._used_ids[turn_id] = None
-        if len(self._used_ids) > MAX_REMEMBERED_IDS:
-            self._used_ids.popitem(last=False)
 
     # speech
 
@@ -383,7 +324,7 @@ class Session:
             text = 'configure `turn_detection: "push_to_talk"` first; here the server listens'
             self._out.notify("not_push_to_talk", text)
         elif isinstance(frame, wire.SpeechStart) and (deafness := self._services.speech.deafness) is not None:
-            self.interrupt()
+            self._turns.interrupt()
             self._out.refuse("speech_unavailable", deafness)
         else:  # a key that went down comes up, whatever became of the engines meanwhile
             match frame:
@@ -394,38 +335,22 @@ class Session:
                 case wire.SpeechCancel():
                     self._hearing.key_cancel()
 
-    def _hear_voice(self) -> None:
-        """The user speaks: the client cuts what it plays, also of a turn that has ended here."""
-        self.interrupt()
-        self._clock = PlaybackClock()
-
     def _hear_words(self, _words: Words) -> str:
         turn_id = secrets.token_hex(8)
-        self._remember(turn_id)
+        self._turns.remember(turn_id)
         self._announced, self._is_announced_cut = turn_id, False
         return turn_id
 
     def _end_announced(self) -> None:
         """A `chat` came instead of the history: the client may wait for the turn that its transcript named."""
         turn_id, self._announced = self._announced, None
-        if turn_id is None:
-            return
-        now_s = self._services.now_s
-        turn = Turn(
-            turn_id,
-            self._out.send,
-            send_sound=self._out.send_sound,
-            sign=self._services.sign,
-            received_s=now_s(),
-            clock=now_s,
-        )
-        turn.start("voice", [])
-        turn.end("interrupted")
+        if turn_id is not None:
+            self._turns.end_unstarted(turn_id)
 
     def _answer_words(self, turn_id: str, words: Words, history: list[wire.Message] | None) -> None:
         """Start the turn that a transcript has announced."""
         is_cut, self._announced, self._is_announced_cut = self._is_announced_cut, None, False
-        if not self._enter_gate():
+        if not self._turns.enter_gate():
             return
         choices = self._choices
         self._start_turn(
@@ -442,12 +367,17 @@ class Session:
             text = "the client sent no history for what was said: the reply knows these words only"
             self._out.send(wire.Notice(code="history_missing", level="warning", message=text, turn_id=turn_id))
         if self._hearing.is_speaking or is_cut:
-            self.interrupt()  # the user has begun to speak again, or said stop, while the history was waited for
+            self._turns.interrupt()  # the user has begun to speak again, or said stop, while the history was waited for
 
     def _note_playback(self, frame: wire.Playback) -> None:
-        if self._clock.turn_id != frame.turn_id:
+        clock = self._turns.sound
+        if clock.turn_id != frame.turn_id:
             return  # of a turn that was cut
-        is_first = self._clock.first_audible_s is None
-        self._clock.report(frame.index, frame.ms, frame.state, self._services.now_s())
-        if is_first and self._clock.first_audible_s is not None:
-            self._services.metrics.first_audible.observe(self._clock.first_audible_s - self._clock.began_s)
+        is_first = clock.first_audible_s is None
+        clock.report(frame.index, frame.ms, frame.state, self._services.now_s())
+        if is_first and clock.first_audible_s is not None:
+            self._services.metrics.first_audible.observe(clock.first_audible_s - clock.began_s)
+
+
+def _nothing() -> None:
+    pass

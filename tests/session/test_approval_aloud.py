@@ -18,7 +18,7 @@ def test_while_a_human_is_asked_nothing_is_said_to_fill_the_silence() -> None:
         async with Client([pause, question(), DONE]) as client:
             client.chat()
             await pause.reached.wait()
-            turn = client.session._turn
+            turn = client.session._turns.running
             assert turn is not None
             said: list[str | None] = []
 

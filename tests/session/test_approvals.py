@@ -186,7 +186,7 @@ async def test_who_asks_for_a_turn_that_is_over_gets_a_no_and_nobody_is_shown_an
     async with Client([pause]) as client:
         client.chat()
         await pause.reached.wait()
-        turn, facts = client.session._turn, client.agent.facts[0]
+        turn, facts = client.session._turns.running, client.agent.facts[0]
         assert turn is not None
         assert facts is not None
         late = client.session._approvals.asker(turn, facts, TurnClock())

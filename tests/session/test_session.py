@@ -9,8 +9,9 @@ from server import config
 from server.agent.chunks import LLMChunk
 from server.metrics import Metrics
 from server.session.outbox import Outbox, OutboxLimits
-from server.session.session import MAX_REMEMBERED_IDS, Session
+from server.session.session import Session
 from server.session.turn_gate import TurnGate
+from server.session.turns import MAX_REMEMBERED_IDS
 from server.session.visitor import Visitor
 from skills_engine import Diagnostic, HookInfo, Skill, SkillsSnapshot
 from tests.session.fakes import Desk, FakeAgent, Frame, Pause, call, kinds, say
