@@ -22,6 +22,7 @@ import { Ears } from "./voice/ears.js";
 import { Player } from "./voice/player.js";
 
 const MAX_SAVE_WAIT_MS = 2_000; // a store that hangs must not freeze the page
+const SLEPT_MS = 5_000; // without a tick of every second: the machine slept, and its connections may be dead
 
 const store = await openStore(indexedDB).catch(() => null);
 const kept = store ?? memoryStore();
@@ -265,7 +266,13 @@ function openFromAddress() {
   dispatch({ type: "open_conversation", id: isId ? id : (state.conversations[0]?.id ?? newId()), at: Date.now() });
 }
 
-setInterval(() => state.approvals.length && dispatch({ type: "tick", at: Date.now() }), 1000);
+let tickedAt = Date.now();
+setInterval(() => {
+  const at = Date.now();
+  if (at - tickedAt > SLEPT_MS) socket.wake();
+  tickedAt = at;
+  if (state.approvals.length) dispatch({ type: "tick", at });
+}, 1000);
 page.render(state);
 compose(keptText(() => sessionStorage));
 dispatch({ type: "restore_images", images: keptImages(() => sessionStorage) });

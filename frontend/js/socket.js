@@ -127,10 +127,13 @@ export class Socket {
     else this.socket.send(pcm);
   }
 
-  /** The network is back, or somebody looks at the page: do now what a timer would do later. */
+  /**
+   * The network is back, the machine has slept, or somebody looks at the page: do now what a timer would do
+   * later. Our clock may have stood still in the sleep, so what it says of the silence counts for nothing.
+   */
   wake() {
     if (!this.socket) this.connect();
-    else if (this.clock.now() - this.heardAt >= SILENCE_MS) this.#beat();
+    else if (!this.isPinged) this.#ping();
   }
 
   /** @param {unknown} data */
@@ -148,13 +151,15 @@ export class Socket {
 
   #beat() {
     const silentMs = this.clock.now() - this.heardAt;
-    if (silentMs < SILENCE_MS) this.#startTimer(SILENCE_MS - silentMs);
-    else if (this.isPinged) this.#closed(LOST);
-    else {
-      this.isPinged = true;
-      this.send({ type: "ping", t: Math.round(this.clock.now()) });
-      this.#startTimer(PONG_MS);
-    }
+    if (this.isPinged) this.#closed(LOST);
+    else if (silentMs < SILENCE_MS) this.#startTimer(SILENCE_MS - silentMs);
+    else this.#ping();
+  }
+
+  #ping() {
+    this.isPinged = true;
+    this.send({ type: "ping", t: Math.round(this.clock.now()) });
+    this.#startTimer(PONG_MS);
   }
 
   /** @param {number} code */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { parseFrame, retryDelayMs, Socket } from "../../frontend/js/socket.js";
+import { parseFrame, PONG_MS, retryDelayMs, Socket } from "../../frontend/js/socket.js";
 import { READY } from "./support.js";
 
 class FakeClock {
@@ -170,6 +170,34 @@ test("waking up reconnects at once while waiting, and asks a silent socket", () 
     page.last().sent.map(({ type }) => type),
     ["ping"],
   );
+});
+
+test("a socket that looks alive is asked at once by whoever wakes, and given up without an answer", () => {
+  const page = connected();
+  page.ready();
+  page.clock.advance(1_000); // as our clock has it: it may have stood still while the machine slept
+
+  page.socket.wake();
+  page.socket.wake();
+  assert.deepEqual(
+    page.last().sent.map(({ type }) => type),
+    ["ping"],
+  );
+  page.clock.advance(PONG_MS);
+
+  assert.equal(page.events.at(-1).type, "disconnected");
+});
+
+test("a socket that answers whoever wakes stays", () => {
+  const page = connected();
+  page.ready();
+  page.socket.wake();
+  page.last().onmessage({ data: JSON.stringify({ type: "pong", t: 0 }) });
+
+  page.clock.advance(PONG_MS + 1_000);
+
+  assert.equal(page.sockets.length, 1);
+  assert.ok(page.events.every(({ type }) => type !== "disconnected"));
 });
 
 test("a socket that was given up says nothing more", () => {
