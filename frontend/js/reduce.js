@@ -47,6 +47,7 @@
  *   | {type: "dismiss_undo"}
  *   | {type: "microphone"}
  *   | {type: "microphone_on", rate: number}
+ *   | {type: "microphone_muted", isMuted: boolean}
  *   | {type: "microphone_off", problem: string | null}
  *   | {type: "devices", devices: {id: string, label: string}[]}
  *   | {type: "talk", isHeld: boolean}
@@ -157,6 +158,8 @@ function step(state, event) {
       return voice.switchedOn(state, event.rate);
     case "microphone_off":
       return voice.switchedOff(state, event.problem);
+    case "microphone_muted":
+      return { ...state, voice: { ...state.voice, isMuted: event.isMuted } };
     case "devices":
       return { ...state, voice: { ...state.voice, devices: event.devices } };
     case "talk":

@@ -98,7 +98,7 @@ export function switched(state) {
 
 /** @param {State} state @param {number} rate @returns {State} */
 export function switchedOn(state, rate) {
-  return state.voice.mic === "starting" ? withVoice(state, { mic: "on", rate }) : state;
+  return state.voice.mic === "starting" ? withVoice(state, { mic: "on", rate, isMuted: false }) : state;
 }
 
 /**

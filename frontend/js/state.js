@@ -58,6 +58,7 @@
  * @property {"off" | "starting" | "on"} mic
  * @property {string | null} problem why the microphone is off
  * @property {number} rate of the microphone
+ * @property {boolean} isMuted the system lets no sound through
  * @property {"quiet" | "maybe" | "speaking" | "recognizing"} phase of the utterance
  * @property {string} transcript the words so far
  * @property {string | null} utterance the last one that was noticed
@@ -139,6 +140,7 @@ export const NO_VOICE = {
   mic: "off",
   problem: null,
   rate: 16_000,
+  isMuted: false,
   phase: "quiet",
   transcript: "",
   utterance: null,

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { Ears } from "../../frontend/js/voice/ears.js";
 import { explain, Microphone } from "../../frontend/js/voice/microphone.js";
 
 /** A browser whose answers to `getUserMedia` the test gives. */
@@ -11,7 +12,7 @@ function microphone(t) {
   Object.defineProperty(globalThis, "navigator", { value: { mediaDevices }, configurable: true });
   t.after(() => (before ? Object.defineProperty(globalThis, "navigator", before) : delete globalThis.navigator));
   const ignore = () => {};
-  return { mic: new Microphone({ onFrame: ignore, onLevel: ignore, onLost: ignore }), asked };
+  return { mic: new Microphone({ onFrame: ignore, onLevel: ignore, onLost: ignore, onMuted: ignore }), asked };
 }
 
 test("a start that fails after it was stopped or overtaken fails nobody", async (t) => {
@@ -37,10 +38,19 @@ test("a start that fails is told to whoever asked for it", async (t) => {
 /** A browser that gives a microphone, and whose contexts run once `resume` is settled. */
 function listening(t, resume) {
   const closed = [];
-  const track = { stop: () => closed.push("track") };
+  const permission = { state: "granted" };
+  const track = { stop: () => closed.push("track"), muted: false };
   const node = { port: {}, connect: () => {} };
   const fakes = {
-    navigator: { mediaDevices: { getUserMedia: async () => ({ getTracks: () => [track] }) } },
+    navigator: {
+      mediaDevices: {
+        getUserMedia: async () => ({ getTracks: () => [track] }),
+        enumerateDevices: async () => [],
+        addEventListener: () => {},
+      },
+      permissions: { query: async () => permission },
+    },
+    document: { hidden: true },
     AudioWorkletNode: class {
       port = {};
     },
@@ -57,13 +67,13 @@ function listening(t, resume) {
     Object.defineProperty(globalThis, name, { value, configurable: true });
     t.after(() => (before ? Object.defineProperty(globalThis, name, before) : delete globalThis[name]));
   }
-  return closed;
+  return { closed, track, permission };
 }
 
 test("a browser whose sound does not start says so, and the microphone is let go", async (t) => {
-  const closed = listening(t, new Promise(() => {}));
+  const { closed } = listening(t, new Promise(() => {}));
   const ignore = () => {};
-  const mic = new Microphone({ onFrame: ignore, onLevel: ignore, onLost: ignore, patience: async () => {} });
+  const mic = new Microphone({ onFrame: ignore, onLevel: ignore, onLost: ignore, onMuted: ignore, patience: async () => {} });
 
   const problem = await mic.start("").catch(explain);
 
@@ -72,9 +82,9 @@ test("a browser whose sound does not start says so, and the microphone is let go
 });
 
 test("a browser whose sound starts is listened to", async (t) => {
-  const closed = listening(t, Promise.resolve());
+  const { closed } = listening(t, Promise.resolve());
   const ignore = () => {};
-  const mic = new Microphone({ onFrame: ignore, onLevel: ignore, onLost: ignore, patience: () => new Promise(ignore) });
+  const mic = new Microphone({ onFrame: ignore, onLevel: ignore, onLost: ignore, onMuted: ignore, patience: () => new Promise(ignore) });
 
   assert.equal(await mic.start(""), 16_000);
   assert.deepEqual(closed, []);
@@ -84,7 +94,7 @@ test("a context that was interrupted while the page was out of sight is resumed"
   let resumed = 0;
   listening(t, Promise.resolve());
   const ignore = () => {};
-  const mic = new Microphone({ onFrame: ignore, onLevel: ignore, onLost: ignore, patience: () => new Promise(ignore) });
+  const mic = new Microphone({ onFrame: ignore, onLevel: ignore, onLost: ignore, onMuted: ignore, patience: () => new Promise(ignore) });
   mic.wake(); // before there is any: nothing happens
   await mic.start("");
   mic.context.resume = async () => void (resumed += 1);
@@ -101,4 +111,43 @@ test("a machine without microphone is told so, whichever kind of error says it",
   for (const error of [new OverconstrainedError("Invalid constraint"), new DOMException("none", "NotFoundError")]) {
     assert.match(explain(error), /No microphone was found/);
   }
+});
+
+/** Ears that listen, and what they told. */
+async function heeding(t) {
+  const browser = listening(t, Promise.resolve());
+  const events = [];
+  const ignore = () => {};
+  const ears = new Ears({ dispatch: (event) => events.push(event), isOn: () => true, onFrame: ignore, onLevel: ignore });
+  return { browser, ears, events };
+}
+
+test("a microphone that goes away says whether it was unplugged or taken back", async (t) => {
+  const { browser, ears, events } = await heeding(t);
+  await ears.open("");
+  browser.track.onended();
+  assert.match(events.at(-1).problem, /unplugged/);
+
+  browser.permission.state = "prompt";
+  browser.track.onended();
+
+  assert.equal(events.at(-1).type, "microphone_off");
+  assert.match(events.at(-1).problem, /Allow it for this site/);
+});
+
+test("a microphone that the system mutes says so, also where it is muted from the first", async (t) => {
+  const { browser, ears, events } = await heeding(t);
+  const told = () => events.filter(({ type }) => type === "microphone_muted").map(({ isMuted }) => isMuted);
+  await ears.open("");
+  assert.deepEqual(told(), []);
+  browser.track.muted = true;
+  browser.track.onmute();
+  browser.track.muted = false;
+  browser.track.onunmute();
+  assert.deepEqual(told(), [true, false]);
+
+  browser.track.muted = true;
+  await ears.open("");
+
+  assert.deepEqual(told(), [true, false, true]);
 });

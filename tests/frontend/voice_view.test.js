@@ -69,6 +69,16 @@ test("a microphone that is on can always be switched off", () => {
   assert.match(line(page), /Not connected\. Nobody hears you/);
 });
 
+test("a microphone that the system mutes is told of, until it is not any more", () => {
+  const page = listening();
+  page.dispatch({ type: "microphone_muted", isMuted: true });
+  assert.match(line(page), /muted by the system or another program\. Nobody hears you/);
+
+  page.dispatch({ type: "microphone_muted", isMuted: false });
+
+  assert.doesNotMatch(line(page), /muted/);
+});
+
 test("the line says what is going on, in order", () => {
   const page = listening();
   const said = [line(page)];

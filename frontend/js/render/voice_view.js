@@ -8,6 +8,8 @@ import { openConversation, visibleTurn } from "../state.js";
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
 
+const MUTED = "The microphone is muted by the system or another program";
+
 /** @param {State} state */
 export function microphoneButton(state) {
   const { mic } = state.voice;
@@ -43,7 +45,7 @@ export function voiceLine(state) {
     h(
       "p",
       { role: "status", class: "visually-hidden" },
-      voice.mic === "on" ? "The microphone is on" : "Asking for the microphone",
+      voice.mic !== "on" ? "Asking for the microphone" : voice.isMuted ? MUTED : "The microphone is on",
     ),
     h("p", { class: "voice-state" }, wordsOf(state)),
     voice.transcript && h("p", { class: "voice-transcript", dir: "auto" }, voice.transcript),
@@ -95,7 +97,7 @@ function phaseOf(state) {
 /** @param {State} state */
 function wordsOf(state) {
   const isPushToTalk = state.settings.turnDetection === "push_to_talk";
-  const deafness = state.voice.mic === "on" ? whyNot(state) : null;
+  const deafness = state.voice.mic === "on" ? (whyNot(state) ?? (state.voice.isMuted ? MUTED : null)) : null;
   if (deafness) return `${deafness}. Nobody hears you.`;
   switch (phaseOf(state)) {
     case "starting":

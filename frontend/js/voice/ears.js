@@ -5,6 +5,10 @@
 
 import { Microphone, explain } from "./microphone.js";
 
+const UNPLUGGED = "The microphone was unplugged.";
+const FORBIDDEN =
+  "The browser does not let this page use the microphone any more. Allow it for this site (the icon beside the address), then try again.";
+
 export class Ears {
   /**
    * @param {object} options
@@ -19,8 +23,11 @@ export class Ears {
     this.microphone = new Microphone({
       onFrame,
       onLevel,
-      onLost: () => dispatch({ type: "microphone_off", problem: "The microphone was unplugged." }),
+      onLost: () => dispatch({ type: "microphone_off", problem: this.#isForbidden() ? FORBIDDEN : UNPLUGGED }),
+      onMuted: (isMuted) => dispatch({ type: "microphone_muted", isMuted }),
     });
+    /** @type {PermissionStatus | null} as it was granted; the browser changes it when the user does */
+    this.permission = null;
     /** @type {WakeLockSentinel | null} a phone that sleeps hears nothing */
     this.wakeLock = null;
     navigator.mediaDevices?.addEventListener("devicechange", () => void this.#listDevices());
@@ -32,6 +39,8 @@ export class Ears {
       const rate = await this.microphone.start(deviceId);
       if (rate === null) return;
       this.dispatch({ type: "microphone_on", rate });
+      if (this.microphone.isMuted()) this.dispatch({ type: "microphone_muted", isMuted: true });
+      this.permission = await granted();
       await this.#listDevices();
       await this.stayAwake();
     } catch (error) {
@@ -53,9 +62,21 @@ export class Ears {
     if (!this.isOn()) void this.wakeLock?.release(); // switched off meanwhile
   }
 
+  /** The user took back what was granted. */
+  #isForbidden() {
+    return this.permission !== null && this.permission.state !== "granted";
+  }
+
   async #listDevices() {
     const devices = await navigator.mediaDevices.enumerateDevices().catch(() => []); // a list is not worth the microphone
     const inputs = devices.filter(({ kind, deviceId }) => kind === "audioinput" && deviceId);
     this.dispatch({ type: "devices", devices: inputs.map(({ deviceId, label }) => ({ id: deviceId, label })) });
   }
+}
+
+/** Null where the browser does not say, or grants it for this once only. @returns {Promise<PermissionStatus | null>} */
+async function granted() {
+  const name = /** @type {PermissionName} */ ("microphone");
+  const permission = await navigator.permissions?.query({ name }).catch(() => null);
+  return permission?.state === "granted" ? permission : null;
 }

@@ -12,13 +12,15 @@ export class Microphone {
    * @param {object} options
    * @param {(pcm: ArrayBuffer) => void} options.onFrame
    * @param {(level: number) => void} options.onLevel 0 to 1
-   * @param {() => void} options.onLost the device went away
+   * @param {() => void} options.onLost the device went away, or the browser took it
+   * @param {(isMuted: boolean) => void} options.onMuted by the system, or for another program: only silence comes
    * @param {() => Promise<void>} [options.patience] resolves when sound should long have begun to flow
    */
-  constructor({ onFrame, onLevel, onLost, patience = someSeconds }) {
+  constructor({ onFrame, onLevel, onLost, onMuted, patience = someSeconds }) {
     this.onFrame = onFrame;
     this.onLevel = onLevel;
     this.onLost = onLost;
+    this.onMuted = onMuted;
     this.patience = patience;
     /** @type {MediaStream | null} */
     this.stream = null;
@@ -57,7 +59,10 @@ export class Microphone {
       release(stream, context);
       return null;
     }
-    for (const track of stream.getTracks()) track.onended = () => this.onLost();
+    for (const track of stream.getTracks()) {
+      track.onended = () => this.onLost();
+      track.onmute = track.onunmute = () => this.onMuted(track.muted);
+    }
     this.stream = stream;
     this.context = context;
     await this.#flowing(stream, context);
@@ -101,6 +106,10 @@ export class Microphone {
     void this.context?.resume().catch(() => {});
   }
 
+  isMuted() {
+    return this.stream?.getTracks().some(({ muted }) => muted) ?? false;
+  }
+
   stop() {
     this.starts += 1;
     if (this.stream && this.context) release(this.stream, this.context);
@@ -128,7 +137,7 @@ function connect(stream) {
 /** @param {MediaStream} stream @param {AudioContext | null} context */
 function release(stream, context) {
   for (const track of stream.getTracks()) {
-    track.onended = null;
+    track.onended = track.onmute = track.onunmute = null;
     track.stop();
   }
   void context?.close();
