@@ -1,6 +1,7 @@
 """Who is it, and may they come in."""
 
 import ipaddress
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
@@ -19,6 +20,8 @@ from server.session.visitor import STRANGER_PREFIX, Visitor
 _LOCAL_NAMES: Final = frozenset(("localhost", "127.0.0.1", "::1"))
 _WILDCARDS: Final = frozenset(("", "0.0.0.0", "::"))  # recognised here, not bound
 _VISITOR: Final = web.RequestKey("visitor", Visitor)
+_HOST: Final = re.compile(r"[^\s/]+")
+_ORIGIN: Final = re.compile(r"null|[A-Za-z][A-Za-z0-9+.-]*://[^\s/]+/?")
 _FORWARDED: Final = ("forwarded", "x-real-ip", "via")
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -30,11 +33,14 @@ class Doorkeeper:
     def __init__(
         self, listen: config.Listen, security: config.Security, proxies: Sequence[str], accounts: Accounts
     ) -> None:
-        """Raises ConfigError for a proxy that is no address, and for a door that would let nobody in."""
+        """Raises ConfigError for a proxy that is no address, for a host or origin that no request could name,
+        and for a door that would let nobody in."""
         self._security = security
         self._accounts = accounts
         self._proxies = [_network(proxy) for proxy in proxies]
         self._is_wildcard = listen.host in _WILDCARDS
+        _require_form("hosts", security.hosts, _HOST, "chat.example.org, without https:// and path")
+        _require_form("origins", security.origins, _ORIGIN, "https://app.example.org, without a path")
         self._hosts = {*_LOCAL_NAMES, listen.host.lower(), *(_split_host(name.lower())[0] for name in security.hosts)}
         self._origins = {origin.lower().rstrip("/") for origin in security.origins}
         _require_way_in(listen, security, has_login=not accounts.is_empty)
@@ -220,6 +226,12 @@ def _is_loopback(address: str) -> bool:
     if isinstance(parsed, ipaddress.IPv6Address) and parsed.ipv4_mapped is not None:
         return parsed.ipv4_mapped.is_loopback
     return parsed.is_loopback
+
+
+def _require_form(key: str, values: Sequence[str], form: re.Pattern[str], example: str) -> None:
+    for index, value in enumerate(values):
+        if not form.fullmatch(value):  # it is not quoted: it may have come from a secret's place
+            raise ConfigError(f"security.{key}[{index}]: write it as {example}")
 
 
 def _network(proxy: str) -> Network:

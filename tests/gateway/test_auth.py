@@ -1,5 +1,7 @@
 """server/gateway/auth.py"""
 
+import re
+
 import pytest
 from aiohttp.test_utils import make_mocked_request
 from aiohttp.web import Request
@@ -118,6 +120,20 @@ def test_only_trusted_proxies_may_tell_the_address() -> None:
     assert address("10.0.0.1", "[2001:db8::1]:5678") == "2001:db8::1"
     assert address("10.0.0.1", "2001:db8::1") == "2001:db8::1"
     assert address("10.0.0.1", "1.2.3.4, anna\tis here") == "10.0.0.1", "what is no address is nobody's"
+
+
+@pytest.mark.parametrize(
+    ("hosts", "origins", "key"),
+    [
+        (["good.example:8443", "https://chat.example"], [], "hosts[1]"),
+        (["chat.example/"], [], "hosts[0]"),
+        ([], ["app.example"], "origins[0]"),
+        ([], ["https://app.example/talk"], "origins[0]"),
+    ],
+)
+def test_a_host_or_origin_that_no_request_could_name_is_refused(hosts: list[str], origins: list[str], key: str) -> None:
+    with pytest.raises(ConfigError, match=rf"^security\.{re.escape(key)}: write it as "):
+        keeper(auth="none", hosts=hosts, origins=origins)
 
 
 @pytest.mark.parametrize(
