@@ -72,7 +72,7 @@ def _read_yaml(path: Path) -> dict[str, Any]:
     try:
         if path.stat().st_size > _MAX_FILE_BYTES:
             raise ConfigError(f"{path}: larger than {_MAX_FILE_BYTES} bytes; is this the right file?")
-        tree = yaml.safe_load(path.read_text("utf-8"))
+        tree = _parse(path.read_text("utf-8"))
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}; what --config names has to be a file") from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:
@@ -86,6 +86,28 @@ def _read_yaml(path: Path) -> dict[str, Any]:
         raise ConfigError(f"{path}: expected sections such as `listen:` at the top, got {type(tree).__name__}")
     # a section whose keys are all commented out is an empty one
     return {key: {} if value is None and key in Config.__struct_fields__ else value for key, value in tree.items()}
+
+
+class _Loader(yaml.SafeLoader):
+    """Of a key that stands twice SafeLoader takes the last one without a word, and a section is lost."""
+
+    def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
+        node = super().compose_mapping_node(anchor)
+        seen = set[str]()
+        for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
+            if key.value in seen:
+                problem = f"`{key.value}` stands here a second time"
+                raise yaml.composer.ComposerError(problem=problem, problem_mark=key.start_mark)
+            seen.add(key.value)
+        return node
+
+
+def _parse(text: str) -> Any:
+    loader = _Loader(text)
+    try:
+        return loader.get_single_data()
+    finally:
+        loader.dispose()
 
 
 def _environment(environ: Mapping[str, str]) -> Iterator[tuple[str, list[str], Any]]:

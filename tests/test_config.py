@@ -220,6 +220,17 @@ def test_yaml_that_is_none_is_told_with_its_line() -> None:
     assert mistake("- listen\n") == "parley.yaml: expected sections such as `listen:` at the top, got list"
 
 
+def test_a_key_that_stands_twice_is_told_with_its_line() -> None:
+    twice = "hooks: {pre_tool_use: [{type: audit_log}]}\nllm: {}\nhooks: {enabled: true}\n"
+
+    assert mistake(twice) == "parley.yaml:3: not valid YAML: `hooks` stands here a second time"
+    assert mistake("listen: {port: 1, port: 2}").endswith("`port` stands here a second time")
+
+
+def test_a_section_may_stand_on_another_one_and_change_it() -> None:
+    assert load("speech:\n  stt: &off {provider: none, model: x}\n  tts: {<<: *off, model: y}").speech.tts.model == "y"
+
+
 def test_a_file_that_is_no_text_is_told() -> None:
     Path("parley.yaml").write_bytes(b"listen: {host: \xff}")
 
