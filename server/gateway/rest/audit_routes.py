@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import logging
+import re
 import time
 from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
@@ -41,6 +42,8 @@ _STRUCTURES: Final = ("arguments", "details")
 _COLUMNS: Final = ("id", "ts", "replica", "day", "number", *_PLAIN, *_STRUCTURES, "hash")
 _FORMULA: Final = tuple("=+-@\t\r\n＝＋－＠")
 """A cell that begins so is a formula to spreadsheets."""
+_HIDDEN_FORMULA: Final = re.compile(r"[;\t\r\n](?=[ \"]*[=+\-@＝＋－＠])")
+"""Where the comma separates decimals spreadsheets split at semicolons, whatever the quotes say: a cell may begin behind it."""
 
 
 class AuditRoutes:
@@ -220,16 +223,21 @@ def _row(record: AuditRecord) -> list[str]:
     values: dict[str, Any] = {
         **{name: entry.get(name, "") for name in _PLAIN},
         **{name: getattr(record, name) for name in _PLACE},
-        **{name: json.dumps(entry[name], ensure_ascii=False) if name in entry else "" for name in _STRUCTURES},
+        **{name: _structure(entry[name]) if name in entry else "" for name in _STRUCTURES},
     }
     return [_cell(values[name]) for name in _COLUMNS]
 
 
+def _structure(value: object) -> str:
+    """JSON in which a semicolon before a formula is escaped: it says the same."""
+    return _HIDDEN_FORMULA.sub(r"\\u003b", json.dumps(value, ensure_ascii=False))
+
+
 def _cell(value: object) -> str:
-    text = str(value)
-    if isinstance(value, str) and text.lstrip(" ").startswith(_FORMULA):
-        return f"'{text}"
-    return text
+    if not isinstance(value, str):
+        return str(value)
+    text = _HIDDEN_FORMULA.sub(r"\g<0>'", value)
+    return f"'{text}" if text.lstrip(" ").startswith(_FORMULA) else text
 
 
 def _csv(rows: list[Any]) -> bytes:
