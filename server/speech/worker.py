@@ -202,6 +202,8 @@ class Worker:
                 self._become("loading", header["stage"])
             case "ready":
                 self.facts = header["facts"]
+                for reason in self.facts.get("missing", ()):
+                    logger.warning("%s goes without one of its parts: %s", self.name, reason)
                 self._was_ready = True
                 self._is_ready.set()
                 self._become("ready", None)

@@ -10,6 +10,7 @@ import re
 import signal
 from collections.abc import AsyncIterator
 from contextlib import aclosing
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -165,3 +166,17 @@ async def test_espeak_speaks_alone_where_it_is_asked_for() -> None:
     assert made.status.name == "espeak-ng"
     assert made.sample_rate == 22_050
     await made.aclose()
+
+
+async def test_a_voice_that_is_not_there_is_told_and_another_speaks(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    worker = Worker("the voice", command_of("tts", "--voice", str(tmp_path / "gone.onnx")))
+    worker.start()
+    await loaded(worker)
+    await worker.aclose()
+
+    assert worker.facts["name"] == "espeak-ng"
+    [told] = [record for record in caplog.records if record.levelname == "WARNING"]
+    assert told.getMessage().startswith("the voice goes without one of its parts: FileNotFoundError: ")
+    assert "gone.onnx" in told.getMessage()
