@@ -1,5 +1,6 @@
 """The tools that come with the server: read_file, search_text, current_time."""
 
+import logging
 import math
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -17,6 +18,8 @@ from server.llm.types import ToolSpec
 from server.tools.folders import Folders
 from server.tools.registry import Tool, ToolRegistry
 from server.tools.threads import Deadline, in_thread
+
+logger = logging.getLogger(__name__)
 
 MAX_FILE_BYTES = 10 << 20
 MAX_LINES = 2000
@@ -70,7 +73,10 @@ _CURRENT_TIME = ToolSpec(
 
 
 def build_registry(settings: config.Tools, skills_dir: Path) -> ToolRegistry:
-    """The built-in tools, reading inside `skills_dir` and `tools.roots`."""
+    """The built-in tools, reading inside `skills_dir` and `tools.roots`. A root that is not there yet may come."""
+    for root in settings.roots:
+        if not root.is_dir():
+            logger.warning("tools.roots: %s is no folder; nothing is read there until it is", root)
     folders = Folders([skills_dir, *settings.roots])
     # their own messages, which know more, come before the executor's
     max_bytes = settings.max_result_bytes - _NOTE_BYTES

@@ -320,3 +320,13 @@ async def test_a_zone_that_is_not_there_says_so(tools: Tools, name: str) -> None
     text = await tools.fails("current_time", timezone=name)
 
     assert text == f"there is no time zone {name}; give an IANA name such as Europe/Berlin"
+
+
+def test_a_root_that_is_not_there_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "file").write_text("x")
+
+    build_registry(Settings(roots=[tmp_path, tmp_path / "gone", tmp_path / "file"]), tmp_path)
+
+    assert [record.getMessage() for record in caplog.records] == [
+        f"tools.roots: {tmp_path / name} is no folder; nothing is read there until it is" for name in ("gone", "file")
+    ]
