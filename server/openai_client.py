@@ -1,7 +1,7 @@
 """One OpenAI-compatible server: the openai package says as whom we ask, aiohttp carries the requests.
 
 The package's way from a call to the wire is left out: it takes most of a call's time, and all of that on the event
-loop (docs/decisions/0005). Nothing is tried again here.
+loop (docs/decisions/0005). Tried again, once, is only what met an idle connection as the server closed it.
 """
 
 import json
@@ -63,6 +63,7 @@ class OpenAIClient:
         self.package = openai.AsyncOpenAI(base_url=base_url, api_key=api_key or "none", max_retries=0, http_client=http)
         """The package's own client, for what is more than a request and its answer."""
         self._session: aiohttp.ClientSession | None = None  # made in the event loop
+        self._has_idle = False  # an answer has come, so its connection may be kept
         self._timeout = aiohttp.ClientTimeout(total=None, connect=connect_timeout_s, sock_connect=connect_timeout_s)
         self._ssl: ssl.SSLContext | bool = httpx2.create_ssl_context() if is_https else True
         self._keepalive_s = keepalive_s
@@ -117,7 +118,8 @@ class OpenAIClient:
     async def _answer(self, method: str, path: str, **parts: Any) -> AsyncIterator[aiohttp.ClientResponse]:
         url = path if "://" in path else self._base_url + path
         with _broken_off():
-            response = await self._opened().request(method, url, proxy=self._proxy, **parts)
+            response = await self._sent(method, url, **parts)
+        self._has_idle = self._keepalive_s > 0
         try:
             if not 200 <= response.status < 300:
                 body = bytearray()
@@ -127,6 +129,17 @@ class OpenAIClient:
             yield response
         finally:
             response.close()
+
+    async def _sent(self, method: str, url: str, **parts: Any) -> aiohttp.ClientResponse:
+        try:
+            return await self._opened().request(method, url, proxy=self._proxy, **parts)
+        except aiohttp.ClientConnectorError:
+            raise
+        except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError):
+            if not self._has_idle:
+                raise
+            self._has_idle = False
+            return await self._opened().request(method, url, proxy=self._proxy, **parts)
 
     def _opened(self) -> aiohttp.ClientSession:
         if self._session is None:

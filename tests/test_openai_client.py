@@ -2,7 +2,7 @@
 
 import json
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Container
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,9 +23,14 @@ class Echo:
     url: str = ""
     requests: list[web.BaseRequest] = field(default_factory=list)
     connections: set[object] = field(default_factory=set)
+    drops: Container[int] = ()
+    """Numbers of requests, from 0, upon which it closes the connection without a word."""
 
     async def answer(self, request: web.BaseRequest) -> web.StreamResponse:
         self.requests.append(request)
+        if len(self.requests) - 1 in self.drops:
+            assert request.transport is not None
+            request.transport.close()
         self.connections.add(request.transport)
         if request.path == "/v1/refuse":
             return web.Response(status=418, body=b"x" * (3 * MAX_REFUSAL_BYTES), headers={"Retry-After": "7"})
@@ -177,3 +182,25 @@ async def test_who_is_named_in_the_address_is_the_one_who_asks(connect: Connect,
     await connect(echo.url.replace("://", "://jo:secret@")).get("/models")
 
     assert echo.requests[0].headers["Authorization"] == "Basic am86c2VjcmV0"
+
+
+async def test_what_meets_an_idle_connection_as_it_is_closed_is_sent_again(connect: Connect, echo: Echo) -> None:
+    client = connect()
+    echo.drops = {1}
+    await client.post("/completions", {})
+
+    assert await client.post("/completions", {"n": 2}) == b'{"n":2}'
+    assert len(echo.requests) == 3
+
+
+async def test_it_is_sent_again_once_and_on_a_new_connection_not_at_all(connect: Connect, echo: Echo) -> None:
+    client = connect()
+    echo.drops = {0, 2, 3}
+    with pytest.raises(Unreachable):
+        await client.post("/completions", {})
+    await client.post("/completions", {})
+
+    with pytest.raises(Unreachable):
+        await client.post("/completions", {})
+
+    assert len(echo.requests) == 4
