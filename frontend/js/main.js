@@ -6,6 +6,7 @@
  * @typedef {import("./state.js").Effect} Effect
  */
 
+import { catchUp } from "./catching_up.js";
 import { keepImages, keepText, keptImages, keptText } from "./draft.js";
 import { listenToUser } from "./gestures.js";
 import { imageBudgetBytes } from "./images.js";
@@ -64,8 +65,8 @@ function schedule(act) {
 /** What is shown was stored before: a page that goes away has shown nothing that its reload will not show. */
 async function draw() {
   const drawn = state;
-  if (!saves.isAtRest()) await stored();
   try {
+    if (!saves.isAtRest()) await stored();
     page.render(drawn);
   } finally {
     isDrawing = state !== drawn; // also where drawing failed: the next state may be one that can be drawn
@@ -178,19 +179,34 @@ function open(id) {
 
 /** @param {string} id @param {"write" | "read"} access */
 async function load(id, access) {
-  const record = await kept.load(id);
-  dispatch({ type: "opened", id, record, access, at: Date.now() });
+  const record = await kept.load(id).catch(unreadable);
+  if (record !== undefined) dispatch({ type: "opened", id, record, access, at: Date.now() });
 }
 
 async function list() {
-  dispatch({ type: "listed", conversations: await kept.list() });
+  const conversations = await kept.list().catch(unreadable);
+  if (conversations) dispatch({ type: "listed", conversations });
 }
 
+/** @param {unknown} error */
+function unreadable(error) {
+  const reason = error instanceof Error ? error.message : String(error);
+  const message = `This browser could not read what it has stored (${reason}). Reload the page.`;
+  dispatch({ type: "warn", code: "storage_unreadable", message });
+}
+
+const others = catchUp(
+  async (ids) => {
+    await list();
+    for (const id of ids) if (state.loaded[id]?.access === "read") await load(id, "read");
+  },
+  () => document.hidden,
+);
+
 tabs.onmessage = ({ data }) => {
-  void list();
   if (data.isLoggedOut) return void leaveFor("/");
   if (data.removed) dispatch({ type: "deleted_elsewhere", id: data.removed });
-  if (data.saved && state.loaded[data.saved]?.access === "read") void load(data.saved, "read");
+  void others.changed(data.saved ?? data.removed);
 };
 
 async function logOut() {
@@ -254,6 +270,7 @@ function listen() {
     if (document.hidden) return;
     socket.wake();
     void ears.stayAwake();
+    void others.go();
   });
   window.addEventListener("online", () => socket.wake());
   window.addEventListener("pagehide", () => saves.flush());
