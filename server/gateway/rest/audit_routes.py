@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from server.errors import StorageError
 from server.gateway.rest.bodies import AuditExportQuery, AuditPageQuery, AuditQuery, AuditVerification
-from server.gateway.rest.operation import Answer, Call, Operation, Refusal
+from server.gateway.rest.operation import Answer, Call, Operation, Refusal, log_in_first
 from server.storage.audit_entry import AuditRecord
 from server.storage.audit_query import AuditFilter, AuditPage, BadCursor, entry_of, read_all, read_page
 from server.storage.audit_verify import verify
@@ -155,7 +155,7 @@ def _busy(message: str) -> Refusal:
 def _filter(call: Call, query: AuditQuery) -> AuditFilter:
     user = query.user
     if call.visitor.is_anonymous and not call.visitor.is_operator:
-        raise Refusal(403, "anonymous", "log in first: others may have come from your address")
+        raise log_in_first()
     if not call.visitor.is_operator:
         if user not in (None, call.visitor.user_id):
             raise Refusal(403, "operators_only", "entries of others are for operators", path="user")

@@ -37,6 +37,12 @@ class Refusal(Exception):
         self.headers = headers
 
 
+def log_in_first() -> Refusal:
+    """For visitors who are known by nothing but an address: nothing is kept for them, and nothing of before is shown."""
+    cure = "the operator can give you a login with `security.tokens`"
+    return Refusal(403, "anonymous", f"log in first, as others may share your address; {cure}")
+
+
 class NoQuery(Struct, frozen=True, forbid_unknown_fields=True):
     """Of an operation that takes no parameters."""
 

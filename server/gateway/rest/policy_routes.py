@@ -6,7 +6,7 @@ from typing import Final
 from server.choices import keys_at
 from server.errors import PolicyError
 from server.gateway.rest.bodies import AvailableHandlers, HandlerInfo, PolicySaved, ScopeQuery, WrappedPolicy
-from server.gateway.rest.operation import Answer, Call, Operation, Refusal
+from server.gateway.rest.operation import Answer, Call, Operation, Refusal, log_in_first
 from server.hooks.policy.config_store import PolicyStore, Scope
 from server.hooks.policy.document import (
     HandlerKind,
@@ -96,7 +96,7 @@ class PolicyRoutes:
         if scope == "operator":
             _require_operator(call)
         elif call.visitor.is_anonymous:
-            raise Refusal(403, "anonymous", "log in first: nothing is kept for an address, which others may share")
+            raise log_in_first()
         wanted = call.request.headers.get("If-Match")
         if wanted is None:
             raise Refusal(

@@ -102,6 +102,7 @@ async def test_whoever_is_known_by_an_address_alone_keeps_nothing(tmp_path: Path
         assert (await client.get(CONFIG)).status == 200
         refused = await client.post(CONFIG, {}, tag="*")
         assert (refused.status, refused.code) == (403, "anonymous")
+        assert "`security.tokens`" in refused.body["error"]["message"]
         for path in ("/api/audit", "/api/audit/export"):
             refused = await client.get(path)
             assert (refused.status, refused.code) == (403, "anonymous")
