@@ -4,7 +4,7 @@ import asyncio
 import json
 import ssl
 from collections.abc import AsyncGenerator, Callable
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import Any, Final, Protocol
 
 import websockets
@@ -189,5 +189,7 @@ class TalkClient:
 
 def _refusal(url: str, error: websockets.InvalidStatus) -> str:
     said = bytes(error.response.body or b"").decode(errors="replace").strip()
+    with suppress(ValueError, LookupError, TypeError):  # a page, or words alone
+        said = str(json.loads(said)["error"]["message"])
     why = f": {said.splitlines()[0]}" if said and not said.startswith("<") else ""
     return f"{url} takes no conversation, HTTP {error.response.status_code}{why}"

@@ -397,15 +397,23 @@ async def test_no_server_is_one_line_and_an_exit_status() -> None:
     assert err.endswith("): does it run there?\n")
 
 
-async def test_a_server_that_refuses_is_quoted() -> None:
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        ("the server is going away\n", ": the server is going away"),
+        ('{"error": {"code": "too_many_attempts", "message": "try again in 1 s"}}', ": try again in 1 s"),
+        ("<html>Bad Gateway</html>", ""),
+    ],
+)
+async def test_a_server_that_refuses_is_quoted(answer: str, why: str) -> None:
     def refuse(socket: ServerConnection, _request: Request) -> Response:
-        return socket.respond(HTTPStatus.SERVICE_UNAVAILABLE, "the server is going away\n")
+        return socket.respond(HTTPStatus.SERVICE_UNAVAILABLE, answer)
 
     async with listening(ServerConnection.wait_closed, process_request=refuse) as port:
         code, out, err = await run(f"localhost:{port}", "--say", "hi")
 
     assert (code, out) == (1, "")
-    assert err == f"talk: ws://localhost:{port}/ws takes no conversation, HTTP 503: the server is going away\n"
+    assert err == f"talk: ws://localhost:{port}/ws takes no conversation, HTTP 503{why}\n"
 
 
 async def test_a_text_without_an_answer_is_an_exit_status() -> None:
