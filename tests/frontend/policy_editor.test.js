@@ -315,6 +315,17 @@ test("an answer about the document that was left comes too late", () => {
   assert.equal(desk.editor.base, null);
 });
 
+test("a saving that ends when its document was left changes nothing of the other", () => {
+  const desk = both().edit("mode", PRE, { mode: "off" });
+  desk.answers = false;
+  desk.dispatch({ type: "save" });
+  const saving = desk.effects.find(({ type }) => type === "save_policy");
+  desk.dispatch({ type: "choose_scope", scope: "operator" }).dispatch({ type: "discard" });
+  desk.answer(saving);
+
+  assert.deepEqual([desk.editor.scope, desk.editor.base, desk.editor.saved], ["operator", null, null]);
+});
+
 test("as JSON it is checked with every letter, and what is right is in the form", () => {
   const desk = both().dispatch({ type: "show_text", isText: true });
   assert.deepEqual(JSON.parse(desk.editor.text), desk.document);

@@ -245,6 +245,7 @@ export function saving(state) {
 
 /** What was changed meanwhile stays, and waits for the next saving. @param {State} state @param {Extract<EditorEvent, {type: "policy_saved"}>} event @returns {State} */
 export function saved(state, { version, etag, document }) {
+  if (state.editor.phase !== "saving") return state; // of a document that was left meanwhile
   const saved = `Saved: version ${version}.`;
   const ready = withEditor(state, { phase: "ready", base: { document, etag }, saved, typing: null });
   return loading(announced(ready, saved)); // what is in force has changed with it
