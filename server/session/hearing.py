@@ -224,7 +224,7 @@ class Hearing:
     def _end_utterance(self, event: Stopped) -> None:
         self._speaking = None
         early, self._early = self._early, None
-        if early is None or not event.is_paused_audio:
+        if early is None or not event.is_paused_audio or _has_failed(early):
             if early is not None:
                 early.cancel()
             early = self._begin(self._recognize(event.utterance, event.audio), f"recognition {event.utterance}")
@@ -340,6 +340,11 @@ class Hearing:
         task.add_done_callback(self._tasks.discard)
         task.add_done_callback(_retrieve)
         return task
+
+
+def _has_failed(task: asyncio.Task[Any]) -> bool:
+    """What failed at the pause may succeed at the end: the words are not to be lost for it."""
+    return task.done() and not task.cancelled() and task.exception() is not None
 
 
 def _retrieve(task: asyncio.Task[Any]) -> None:

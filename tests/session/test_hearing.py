@@ -71,6 +71,15 @@ async def test_a_history_of_another_utterance_or_a_second_one_is_ignored() -> No
     assert [message["content"] for message in talk.agent.asked[0].messages] == ["right", "hello there"]
 
 
+async def test_a_recognition_that_failed_at_the_pause_is_asked_for_again_at_the_end() -> None:
+    async with Talk(FakeRecognizer(SpeechTimeout("busy"), "hello there")) as talk:
+        await talk.utter()
+        await talk.until("turn_end")
+
+    assert [message["content"] for message in talk.agent.asked[0].messages] == ["hello there"]
+    assert "error" not in talk.kinds()
+
+
 async def test_recognition_begins_at_the_pause_and_is_used_if_that_was_the_end() -> None:
     async with Talk() as talk:
         await talk.voice()
