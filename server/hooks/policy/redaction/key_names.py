@@ -102,7 +102,7 @@ _WEAK: Final = frozenset(
     "webhook signing authenticity csrf csrftoken xsrf community ticket invite license licence b64 base64".split()
 )
 _CODES: Final = frozenset(
-    "geheimzahl geheimnummer passkey keycode doorcode gatecode entrycode accesscode unlockcode pin puk pins cvv cvc cvv2 cvc2 otp totp tan mtan passcode 验证码 験証コード 暗証番号 인증번호".split()
+    "geheimzahl geheimnummer unlock passkey keycode doorcode gatecode entrycode accesscode unlockcode pin puk pins cvv cvc cvv2 cvc2 otp totp tan mtan passcode 验证码 験証コード 暗証番号 인증번호".split()
 )
 
 _KEY_HEADS: Final = frozenset(

@@ -21,6 +21,7 @@ from server.hooks.policy.redaction.rules import (
     cookies,
     credential_files,
     forms,
+    headed,
     key_blocks,
     keys_said,
     logins,
@@ -55,6 +56,8 @@ RULES: Final[tuple[Callable[[Page], Iterator[Span]], ...]] = (
     spelled.spelled_spans,
     personal.personal_spans,
     keys_said.said_key_spans,
+    headed.headed_spans,
+    recovery.app_password_spans,
     recovery.recovery_code_spans,
     recovery.seed_phrase_spans,
     tables.insert_spans,
@@ -64,6 +67,7 @@ RULES: Final[tuple[Callable[[Page], Iterator[Span]], ...]] = (
     credential_files.credential_file_spans,
 )
 _ANCHORED: Final = (
+    headed,
     keys_said,
     personal,
     spelled,

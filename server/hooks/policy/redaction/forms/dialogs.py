@@ -5,6 +5,7 @@ from typing import Final
 from server.hooks.policy.redaction.chosen import is_chosen, is_no_identifier
 from server.hooks.policy.redaction.forms.checks import Form, always, is_odd, is_password, is_striking_password, is_value
 from server.hooks.policy.redaction.plausible import is_placeholder
+from server.hooks.policy.redaction.rules.password_looks import looks_chosen
 from server.hooks.policy.redaction.rules.values import is_mixed
 
 DIALOGS: Final[tuple[Form, ...]] = (
@@ -18,6 +19,7 @@ DIALOGS: Final[tuple[Form, ...]] = (
     ("login", "open -u ", r"open -u [^\s,]{1,64},(?P<s>\S{4,128})", is_value),
     ("login", "add password", r"add password\s+\S{1,64}\s+\{?(?P<s>(?<=\{)[^{}\n]{4,64}|[^\s{}]{4,64})", is_value),
     ("login", "add password", r"add password\s+\S{1,64}\s+(?:\{[^{}\n]{1,64}\}|[^\s{}]{1,64})[ \t]+\{?(?P<s>(?<=\{)[^{}\n]{4,64}|[^\s{}]{4,64})", is_value),
+    ("mistyped_password", "sh: ", r"sh: (?P<s>[^\s:]{6,64}): (?:command )?not found", lambda v: looks_chosen(v) == 3 and any(sign in "!#$%&*" for sign in v)),
     ("mistyped_password", "nvalid user ", r"nvalid user (?P<s>[^\s]{6,64}) (?:from |\d)", lambda v: any(sign in "!#$%&*+?=" for sign in v)),
     ("login", "New value: ", r"New value: (?P<s>[^\s\"\\]{12,128})", lambda v: is_mixed(v, 12)),
     ("login", "IDENTIFIED BY", r"IDENTIFIED BY \S{1,128} REPLACE [\"']?(?P<s>[^\s;\"']{4,128})", is_value),

@@ -43,6 +43,9 @@ _WISHES: Final = (
     "alsjeblieft",
 )
 _MAY_BE_ASKED: Final = re.compile(r"[?？]|\n.{0,20}(?:\d:\d|\[)")
+_NO_WISH: Final = frozenset(":;()[]{}\"'`")
+"""Ends of lines of programs."""
+_INDENTED: Final = frozenset(" \t#/*")
 _BEGINS: Final = re.compile(rf"{_STAMP}{_SPEAKER}(?P<w>[^\W\d_]+)")
 _ASKING: Final = frozenset(
     "what whats which who anyone anybody someone need gimme send wie was welches welcher wer weiß hat jemand gib schick brauche quel quelle quels qui c'est donne cuál cual qué que quién alguien dame qual quale quem che chi qualcuno dammi "
@@ -77,9 +80,14 @@ def answer_spans(page: Page, names: Sequence[Name]) -> Iterator[Span]:
 
 def _is_wished(text: str, end: int, line_ends: int) -> bool:
     """Whether its line asks for it without a question mark."""
+    if text[line_ends - 1] in _NO_WISH:
+        return False
     if text[end:line_ends].rstrip(" \r.!,").lower().endswith(_WISHES):
         return True
-    begins = _BEGINS.match(text, text.rfind("\n", max(0, end - _LOOK_BACK), end) + 1, end)
+    start = text.rfind("\n", max(0, end - _LOOK_BACK), end) + 1
+    if text[start] in _INDENTED or not text[line_ends - 1].isalpha():
+        return False
+    begins = _BEGINS.match(text, start, end)
     return begins is not None and begins["w"].lower() in _ASKING
 
 

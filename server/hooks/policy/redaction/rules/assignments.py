@@ -143,10 +143,10 @@ def _answer(text: str, name: Name) -> int | None:
     """Where begins what a shell or an interpreter answers to a name: `$ echo $DB_PASSWORD`, `>>> settings.SECRET_KEY`."""
     if name.strength == "code" or text[name.end : name.end + 1] not in ("\n", '"', "'", "}", "\r"):
         return None
-    line = text[max(text.rfind("\n", 0, name.start) + 1, name.start - 80) : name.start]
-    if not _ASKS_SHELL.fullmatch(line) or (ends := _ENDS_QUESTION.match(text, name.end)) is None:
+    if (ends := _ENDS_QUESTION.match(text, name.end)) is None:
         return None
-    return ends.end()
+    line = text[max(text.rfind("\n", 0, name.start) + 1, name.start - 80) : name.start]
+    return ends.end() if _ASKS_SHELL.fullmatch(line) else None
 
 
 def _beside(text: str, name: Name) -> Iterator[Span]:

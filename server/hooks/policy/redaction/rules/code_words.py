@@ -27,7 +27,7 @@ LOCK_ENDS: Final = tuple(
     "nøgleboks nøkkelboks nyckelskåp kassaskåp kodlås lukko lås tastenfeld tastatur sperre".split()
 )
 LOCKS: Final = frozenset(
-    "barrier keypad knob safe door doors gate alarm lock locker garage entrance vault shed intercom buzzer opener unlock unlocks unset disarm disarms "
+    "barrier keypad knob safe door doors gate alarm lock locker garage entrance vault shed intercom buzzer bell doorbell opener unlock unlocks unset disarm disarms "
     "alarmanlage tastatur zahlenschloss handy tablet entsperren entsperrung "
     "porte portail portillon coffre coffre-fort cadenas alarme digicode interphone immeuble portier "
     "puerta portal candado caja taquilla alarma desbloquear "

@@ -11,7 +11,7 @@ _ENDS: Final = frozenset(("code", "codice"))
 """Of words in messages that tell one: Sicherheitscode, one-time-code."""
 _ENDS_OF_WORDS: Final = tuple(_ENDS)
 _WHOLE: Final = frozenset(
-    "kode kod kodunuz kood koodi kodu codigo otp pin tan one-time combination combo kombination unlock confirm verify login sign-in entsperren".split()
+    "kode kod kodunuz kood koodi kodu codigo 2fa mfa otp pin tan one-time combination combo kombination unlock confirm verify login sign-in entsperren".split()
 )
 _FOREIGN: Final = frozenset("código код xác 验证码 驗證碼 認証コード 確認コード 인증번호 인증코드".split())
 ANCHORS: Final = (*_ENDS, *_WHOLE, *_FOREIGN)
@@ -45,7 +45,8 @@ _CODE_FOR: Final = re.compile(
     re.IGNORECASE,
 )
 _CODE_ALONE: Final = re.compile(
-    r"\b(?:code|kode?|código|codice|код|kodu|pin|otp|tan)\s?[:：]\s?(?P<s>\d{3}[ -]\d{3})(?![\w.:/-])", re.IGNORECASE
+    r"\b(?:code|kode?|código|codice|код|kodu|pin|otp|tan|2fa|mfa)\s?[:：]\s?(?P<s>\d{3}[ -]\d{3})(?![\w.:/-])",
+    re.IGNORECASE,
 )
 _LOCKS: Final = r"(?:door|gate|alarm|safe|lock|garage|entrance|house|building|office|phone|card|sim|porte|portail|immeuble|puerta|portón|porta|portone|tür|haustür|tor|karte|handy|deur|дверь|домофон\w*)"
 _CODE_IS: Final = re.compile(

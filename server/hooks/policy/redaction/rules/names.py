@@ -9,7 +9,7 @@ from server.hooks.policy.redaction.page import Page
 
 # The parts by which names are found; whether such a name promises a secret is for `strength_of` to say.
 _STEMS: Final = frozenset(
-    "bearer pass pwd pw psk secret token key cred auth cookie sess sid jwt pin puk cvv cvc otp tan code mnemonic seed magic "
+    "bearer csrf xsrf pass pwd pw psk secret token key cred auth cookie sess sid jwt pin puk cvv cvc otp tan code mnemonic seed magic "
     "signature license kennwort parol senha wachtwoord hesl hasl sifre losen adgangskode sala jelsz lozink _pat -pat sandi mdp "
     "schluessel clave chave remember webhook geheimnis zugangs salt community contrasen authenticator parool geslo zaporka slaptazod laluan kennw kwort psw paswoord kodeord tunnussana salas contrasinal pasahitza fjal lykil palavra losung jeton geheim privkey appkey skey ticket codigo codice chiave llave klucz klic kljuc sleutel nyckel nokkel anahtar schlussel".split()
 )

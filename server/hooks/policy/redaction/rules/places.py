@@ -24,6 +24,7 @@ _SEPARATOR: Final = re.compile(
 )
 _ONLY: Final = re.compile(r"[\"'`][^\"'`\n]{4,100}[\"'`]\s?\)")
 """Argument of a call: `setPassword("…")`"""
+_SETS: Final = re.compile(r"(?:(?:\n|\A)[ \t]*ENV|setx|setenv|set -\w{1,3}) \w{0,8}\Z")
 _IS_LAST: Final = re.compile(r"\S{4,100}[ \t]*(?:\r?\n|\Z)")
 _LOGIN_BEFORE: Final = re.compile(
     r"(?:\n|\A)[ \t]*(?:user|username|login|account|host|server|machine|default|binddn|identity|from|auth)[ \t=:]{1,4}[^\s=:]\S{0,63}"
@@ -76,6 +77,7 @@ def place_of(text: str, name: Name) -> Place | None:
         is_told |= separator.end() - name.end >= 2 and _COLUMN.match(text, name.end) is not None
         is_told |= how == "space" and text[name.start : name.start + 2].lower() == "x-"  # a header
         is_told |= before in ":/" and text[separator.end() : separator.end() + 1] in "\"'" and name.strength in STRONG
+        is_told |= how == "space" and _SETS.search(text, max(0, name.start - 12), name.start) is not None
         if name.strength == "password" and how == "space" and _IS_LAST.match(text, separator.end()):
             is_told |= _LOGIN_BEFORE.search(text, max(0, name.start - 100), name.start) is not None
         if name.strength in STRONG and before in ("", "\n", "\t", " ", "{"):

@@ -7,6 +7,7 @@ from typing import Final
 from server.hooks.policy.redaction.page import Page
 from server.hooks.policy.redaction.plausible import has_digit
 from server.hooks.policy.redaction.rules.code_lists import are_names
+from server.hooks.policy.redaction.rules.windows import windows
 from server.hooks.policy.redaction.spans import Span
 
 _RECOVERY: Final = re.compile(
@@ -37,7 +38,23 @@ _SEED_WORDS: Final = frozenset(
     "seed mnemonic phrase wallet words: wörter: 助记词 助記詞 ニーモニック 니모닉 시드 semilla мнемо фраз".split()
 )
 _IN_NO_LIST: Final = frozenset("and with for the that this you are not but from have und der die das mit".split())
-ANCHORS: Final = (*_RECOVERY_WORDS, *_SEED_WORDS)
+_APP: Final = (
+    "app password",
+    "app passwort",
+    "app-passwor",
+    "apppasswor",
+    "anwendungspasswort",
+    "mot de passe d'application",
+    "contraseña de aplicación",
+    "senha de app",
+    "password per le app",
+    "app-wachtwoord",
+    "hasło aplikacji",
+)
+_APP_PASSWORD: Final = re.compile(r"(?<![\w-])[a-z]{4}(?: [a-z]{4}){3}(?! ?[a-z]{4}\b)(?![\w'-])")
+_NO_VOWEL: Final = re.compile(r"(?<![a-z])[b-df-hj-np-tv-xz]{4}(?![a-z])")
+_APP_WITHIN: Final = 300
+ANCHORS: Final = (*_RECOVERY_WORDS, *_SEED_WORDS, *_APP)
 _LONGEST_LIST: Final = 800
 
 
@@ -66,6 +83,15 @@ def _items(text: str, at: int) -> Iterator[Span]:
             yield Span(begin, begin + len(value), "recovery_code")
         elif not _BULLET.match(value):
             return
+
+
+def app_password_spans(page: Page) -> Iterator[Span]:
+    """Four times four letters, as Google shows them, near the word for one; not all four are words."""
+    places = sorted(at for word in page.held.intersection(_APP) for at in page.occurrences(word))
+    for start, end in windows(page.text, places, before=_APP_WITHIN, behind=_APP_WITHIN):
+        for found in _APP_PASSWORD.finditer(page.text, start, end):
+            if _NO_VOWEL.search(found[0]):
+                yield Span(found.start(), found.end(), "app_password")
 
 
 def seed_phrase_spans(page: Page) -> Iterator[Span]:

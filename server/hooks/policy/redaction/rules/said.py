@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from typing import Final
 
+from server.hooks.policy.redaction.chosen import is_chosen
 from server.hooks.policy.redaction.page import Page
 from server.hooks.policy.redaction.plausible import SAID_OF_PASSWORDS
 from server.hooks.policy.redaction.rules.code_values import is_code
@@ -28,6 +29,10 @@ _STATED: Final = re.compile(
     rf"(?:[:：=→]|[-=]>|(?<!\w)(?:{STATES})(?: (?:{STILL})){{0,2}}:?|(?<!\w)(?:{STILL}))[\s\"'“„«`*‘]{{0,4}}\Z",
     re.IGNORECASE,
 )
+_STRIPPED: Final = " \t\n\r\"'“„«`*‘"
+_STATING_SIGNS: Final = (":", "：", "=", "→", "->", "=>", "'s", "’s", "'est", "’est")
+_LAST_STATING: Final = frozenset(word.rpartition(" ")[2] for word in f"{STATES}|{STILL}".split("|"))
+"""A colon may follow them, too."""
 _OTHERS: Final = re.compile(
     r"(?:\b|_)(?:user|username|login|account|konto|benutzer|host|server|for|für|at|auf|from|by|of|on|file|id|name|port|see|siehe|version|ticket|ref|nr|no|usuario|usuário|utente|compte|"
     r"e-?mail|mail|url|link|path|type|with|https?)[\s:=\"'`]{1,4}\Z",
@@ -49,6 +54,8 @@ _DIGITS: Final = re.compile(
 _PHRASE: Final = re.compile(
     r"(?: ['’]?[^\W\d_][\w'’-]{1,16}){0,5}?(?:\s{2,}| ?[:：=→] ?)[\"'“„«`*]{0,2}(?P<s>[^\W\d_][\w'’]{1,15}(?:[ ][\w'’!]{1,15}){2,8}?)(?=[\"'”»`*]{0,2}[.!?]?[ \t]*(?:\r?\n|\Z|\\n))"
 )
+_OPENING: Final = '"“„«'
+_IN_QUOTES: Final = re.compile(r"[\"“„«](?P<s>[^\W\d_][\w'’]{1,15}(?:[ ][\w'’]{1,15}){1,6})[\"”“»]")
 _LABELLED: Final = re.compile(
     r"(?: [^\W\d_]{2,16}){0,2} ?[:：] ?[\"'“„«`*]{0,2}(?P<s>[a-zß-ÿ]{3,20}(?:[-_!&+][a-zß-ÿ]{2,20}){1,5})(?=[\"'”»`*]{0,2}(?:[.!]?\s*(?:\n|\Z|\\n)|[.,;] | \())"
 )
@@ -101,6 +108,8 @@ def _said(text: str, name: Name, following: Name | None) -> Span | None:
         return Span(digits.start("s"), digits.end("s"), "prose")
     if (phrase := _PHRASE.match(text, name.end)) is not None and _is_phrase(phrase["s"]):
         return Span(phrase.start("s"), phrase.end("s"), "prose")
+    if name.strength == "password" and (span := _quoted_phrase(text, name.end, last)) is not None:
+        return span
     if text[name.start].isupper() and (label := _LABELLED.match(text, name.end)) is not None:
         parts = re.split(r"[-_!&+.]", label["s"])
         if not (SAID_OF_PASSWORDS | IN_SENTENCES).intersection(parts):
@@ -137,6 +146,8 @@ def _is_said(text: str, name: Name, lead: str, value: str, start: int, look: int
     if thing is not None and is_last:
         is_told = thing["sign"] is not None or text[name.start : name.end].lower() not in _ENGLISH
         return look >= 2 or (is_told and is_odd_word(value, is_quoted=False))
+    if look < 2 and (name.strength != "password" or not _may_state(lead)):
+        return False
     if look < 2 and not is_last and not SPELLED.match(text, start + len(value)):
         return False
     if _OTHERS.search(lead) and not (lead.endswith(" on ") and text[name.start : name.end].lower() in _FINNISH):
@@ -145,11 +156,34 @@ def _is_said(text: str, name: Name, lead: str, value: str, start: int, look: int
     if look >= 2:
         is_odd = look == 3 and not value.replace("_", "-").replace("-", "").isalnum()
         return is_led or is_odd or (is_last and not value.islower() and not value.isalnum())
-    if name.strength != "password" or _STATED.search(lead) is None or _CALL.search(text, name.start, start):
+    if _STATED.search(lead) is None or _CALL.search(text, name.start, start):
         return False
     if not is_last:
         return value.lower() not in IN_SENTENCES
     return is_odd_word(value, is_quoted=lead[-1:] in tuple(_QUOTES))
+
+
+def _may_state(lead: str) -> bool:
+    """Cheap: whether its last word, or sign, is one that states."""
+    tail = lead.rstrip(_STRIPPED)
+    return tail.endswith(_STATING_SIGNS) or tail.rpartition(" ")[2].lower() in _LAST_STATING
+
+
+def _quoted_phrase(text: str, at: int, last: int) -> Span | None:
+    """`the password to the family account is "tigers and lilies"`"""
+    if not any(sign in text[at:last] for sign in _OPENING):
+        return None
+    phrase = _IN_QUOTES.search(text, at, last)
+    if phrase is None or _CODE.search(text, at, phrase.start()):
+        return None
+    words = phrase["s"].lower().split(" ")
+    is_one = (
+        _STATED.search(text[max(at, phrase.start("s") - _LEAD) : phrase.start("s")]) is not None
+        and is_chosen(phrase["s"], is_quoted=True)
+        and words[0] not in IN_SENTENCES
+        and SAID_OF_PASSWORDS.isdisjoint(words)
+    )
+    return Span(phrase.start("s"), phrase.end("s"), "prose") if is_one else None
 
 
 def _is_paired(text: str, name: Name) -> bool:

@@ -5,7 +5,7 @@ from typing import Final
 
 STATES: Final = (
     # what a value follows: is, reads, stays, becomes, is called
-    r"is|was|['’]s|reads|remains|stays|becomes|ist|war|wäre|sei|lautete?|heißt|heisst|bleibt|wird|est|sera|était|reste|devient|c['’]est|es|sería|será|era|queda|sigue|é|ficou|fica|continua|è|sarà|resta|rimane|"
+    r"is|was|['’]s|reads|remains|stays|becomes|ist|war|wäre|sei|lautet|lautete|heißt|heisst|bleibt|wird|est|sera|était|reste|devient|c['’]est|es|sería|será|era|queda|sigue|é|ficou|fica|continua|è|sarà|resta|rimane|"
     r"wordt|blijft|luidt|heet|jest|brzmi|było|będzie|je|zní|bylo|bude|er|är|lyder|heter|hedder|blir|bliver|on|oli|este|je|jest|là|adalah|ialah|это|είναι|γίνεται|هي|هو|היא|הוא|है|називається"
 )
 STILL: Final = (

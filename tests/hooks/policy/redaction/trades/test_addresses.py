@@ -5,6 +5,14 @@ from typing import Any
 from tests.hooks.policy.redaction.trades.texts import clean, missed
 
 SECRET: list[Any] = [
+    (
+        "Osobni link, nemojte ga prosljeđivati: https://x.example/moje/59fa2e34cee4f59d1dd88140eb8db9c7",
+        "59fa2e34cee4f59d1dd88140eb8db9c7",
+    ),
+    ("link is yours alone: https://class.example/seat/wc24-o5gjgdk84m53q63l .", "o5gjgdk84m53q63l"),
+    ("https://app.acme.example/account/recover?c=8vKq2LrXw9TbN4mZc7Yp", "8vKq2LrXw9TbN4mZc7Yp"),
+    ("https://cal.acme.example/feed/8vKq2LrXw9TbN4mZc7Yp/private.ics", "8vKq2LrXw9TbN4mZc7Yp"),
+    ("https://docs.acme.example/d/1?share_token=8vKq2LrXw9TbN4mZc7Yp", "8vKq2LrXw9TbN4mZc7Yp"),
     "Authorization: Bearer 8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eU/ab+/cd==",
     "authorization: bearer a/b/c/8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eU",
     "Authorization: AWS4-HMAC-SHA256 Credential=AKIA234567ABCDEFGHIJ/2026/us/s3/aws4_request, Signature=8a2bdf3fe6126ec204a3a8b5665bba548a2bdf3fe6126ec204a3a8b5665bba54",

@@ -7,6 +7,9 @@ from tests.hooks.policy.redaction.trades.texts import clean, missed
 
 WORDS = "velvet orbit cactus jelly mango trumpet island harvest puzzle stem gravity oblige"
 SECRET = [
+    ("# Wachtwoorden oma (kerst 2023)\n\nZiggo: ziggo4anneke\nhuisarts 020", "ziggo4anneke"),
+    ("Passwörter\n========\n- Mail: Fluss&Tal9", "Fluss&Tal9"),
+    ("I made an app password and it shows bvnw lqzt ykrd mmse but it fails", "bvnw lqzt ykrd mmse"),
     ("Name  PIN\nAnna  1234\nBen   8890", "8890"),
     ("device | owner | unlock code\n-------+-------+------\ngate | anna | *3309#", "*3309#"),
     ("| Dienst | Kennwort |\n|---|---|\n| NAS | Tafelschwamm |", "Tafelschwamm"),
@@ -30,6 +33,9 @@ SECRET = [
     ('name,login,password\n"Bank, neu",anna,Xq82-lemon', "Xq82-lemon"),
 ]
 HARMLESS = [
+    "Doppelte Passwörter: 6\nAbleitung: Argon2id, 20 Runden",
+    "Passwords\nRotation: every-90-days\nOwner: security team",
+    "an app password is one that only will work once from here",
     "codes = ['011001', '110010', '101011', '111000']",
     "codes = (type_of(value),\n    'UInt','uint16','uint32','uint64','uint128')",
     "keys = [0, 0, 1, 14, 200, 33, 7, 9, 18, 22]",
@@ -47,6 +53,8 @@ HARMLESS = [
     '["first_token", "first token"],\n["first_sentence", "first sentence"],',
 ]
 NEAR_MISSES = [
+    "passwords\n",
+    "app password abcd efgh ",
     "backup codes abc-def-1 ", "codes 123456 ", "wallet abandon ", "first pet: ", "code one two three ", "Schlüssel a ", "| password | a |\n", 'password,a\n"',
 ]  # fmt: skip
 

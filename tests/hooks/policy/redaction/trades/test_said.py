@@ -7,6 +7,8 @@ from server.hooks.policy.redaction.scan import secrets_in
 from tests.hooks.policy.redaction.trades.texts import clean, missed
 
 SECRET = [
+    ('The password to the family account is "tigers and lilies"', "tigers and lilies"),
+    ("band@x.example and the password's tambourine", "tambourine"),
     ("le mot de passe de la box est TournesolJaune", "TournesolJaune"),
     ("het wachtwoord is hagelslag met kleine h", "hagelslag"),
     ("salasana on karjalanpiirakka", "karjalanpiirakka"),
@@ -43,6 +45,7 @@ SECRET = [
     ("new wifi, then brother#22 and that worked", "brother#22"),
 ]
 HARMLESS = [
+    'today he said my password was "very strong". Oh',
     "Using a password on the command line interface can be insecure.",
     "Password to use when connecting to server. If password is\nnot given it's solicited on the tty.",
     "usernamePassword(credentialsId: 'nexus-deploy', passwordVariable: 'P')",

@@ -9,6 +9,8 @@ from server.hooks.policy.redaction.scan import secrets_in
 from tests.hooks.policy.redaction.trades.texts import clean, missed
 
 SECRET: list[Any] = [
+    ("bash: Tr0ub4dor&3: command not found", "Tr0ub4dor&3"),
+    ("setx DB_PWD windows-umg", "windows-umg"),
     (">>> settings.SECRET_KEY\n'8vKq2LrXw9TbN4mZc7Yp'", "8vKq2LrXw9TbN4mZc7Yp"),
     ('irb> ENV["DB_PASSWORD"]\n=> "rubin-rot"', "rubin-rot"),
     ("$ echo $DB_PASSWORD\nech0-ech0", "ech0-ech0"),
