@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from server.wire import server_frames
 from server.wire.frames import CLIENT_FRAMES, PROTOCOL, SERVER_FRAMES
 
 FILES = {"client-frames.schema.json": CLIENT_FRAMES, "server-frames.schema.json": SERVER_FRAMES}
@@ -16,12 +17,20 @@ FILES = {"client-frames.schema.json": CLIENT_FRAMES, "server-frames.schema.json"
 def frames_schema(frames: Sequence[type[msgspec.Struct]], title: str) -> dict[str, Any]:
     """One schema (draft 2020-12) that any of `frames` satisfies."""
     references, definitions = msgspec.json.schema_components(frames, ref_template="#/$defs/{name}")
+    for name in definitions.keys() & vars(server_frames):
+        definitions[name]["required"] = _always_sent(getattr(server_frames, name), definitions[name])
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": title,
         "oneOf": list(references),
         "$defs": dict(sorted(definitions.items())),
     }
+
+
+def _always_sent(struct: type[msgspec.Struct], definition: dict[str, Any]) -> list[str]:
+    """What the server sends it sends whole: a reader misses only what is typed with UnsetType."""
+    may_miss = {field.encode_name for field in msgspec.structs.fields(struct) if field.default is msgspec.UNSET}
+    return [name for name in definition["properties"] if name not in may_miss]
 
 
 def render() -> dict[str, str]:

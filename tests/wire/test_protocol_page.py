@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from server.wire.frames import CLIENT_FRAMES, PROTOCOL, SERVER_FRAMES, ErrorCode, LimitItems
+from server.wire.schemas import frames_schema
 
 PAGE = (Path(__file__).parents[2] / "docs" / "protocol.md").read_text("utf-8")
 FRAMES: dict[tuple[str, Any], type[msgspec.Struct]] = {
@@ -46,6 +47,17 @@ def test_the_fields_of_a_row_are_those_of_the_frame(side: str, kind: str, cell: 
     frame = FRAMES[side, kind]
 
     assert sorted(fields(cell)) == sorted(field.encode_name for field in msgspec.structs.fields(frame))
+
+
+@pytest.mark.parametrize(
+    ("kind", "cell"), [(kind, cell) for side, kind, cell in ROWS if side == "server"], ids=lambda value: value[:20]
+)
+def test_what_may_be_missing_is_marked_and_the_schema_requires_the_rest(kind: str, cell: str) -> None:
+    flat = re.sub(r"\([^()]*(\([^()]*\)[^()]*)*\)", "", cell)
+    marked = {name.partition(":")[0] for name in re.findall(r"`([^`]*)`\?", flat)}
+    schema = frames_schema(SERVER_FRAMES, "")["$defs"][FRAMES["server", kind].__name__]
+
+    assert {*schema["properties"]} - {*schema["required"]} == marked
 
 
 def test_the_page_has_every_error_code_and_no_other() -> None:
