@@ -22,6 +22,7 @@ from server.gateway.websocket_server import WebSocketServer
 from server.session.outbox import OutboxLimits
 from tests.accounts.keys import SECRET, token
 from tests.session.fakes import Desk, FakeAgent, Pause
+from tests.support.waiting import LIMIT_S
 
 UPGRADE = (
     b"GET /ws HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
@@ -92,7 +93,7 @@ def agent() -> FakeAgent:
 async def bench(agent: FakeAgent) -> AsyncIterator[Bench]:
     desk = Desk(agent)
     limits = OutboxLimits(
-        high_frames=4000, high_bytes=1 << 18, full_frames=8000, full_bytes=1 << 20, stall_s=0.1, close_s=1.0
+        high_frames=4000, high_bytes=1 << 18, full_frames=8000, full_bytes=1 << 20, stall_s=0.1, close_s=3.0
     )
     security = config.Security(jwt=config.Jwt(keys=[Secret(SECRET)], algorithms=["HS256"], leeway_s=0))
     doorkeeper = Doorkeeper(config.Listen(), security, [], Accounts(security, [b"a key"]))
@@ -110,7 +111,7 @@ async def test_a_client_that_does_not_read_is_told_4408_and_its_turn_is_over(ben
     slow = await connect(bench.port, receive_buffer_bytes=4096)
     slow.send(TEXT, b'{"type":"chat","messages":[{"role":"user","content":"hi"}]}')
 
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(LIMIT_S):
         while "parley_slow_clients_total 1.0" not in bench.desk.metrics.render().decode():  # noqa: ASYNC110 - no event
             await asyncio.sleep(0.02)
         payload = await slow.until(CLOSE)
@@ -124,7 +125,7 @@ async def test_a_client_that_never_reads_again_is_cut_off(bench: Bench, agent: F
     agent.turns = [[LLMChunk(text="x" * 60_000)] * 1000]
     slow = await connect(bench.port, receive_buffer_bytes=4096)
     slow.send(TEXT, b'{"type":"chat","messages":[{"role":"user","content":"hi"}]}')
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(LIMIT_S):
         await slow.until(TEXT)
         await bench.sockets.all_gone()
 
