@@ -37,6 +37,7 @@ export function listenToUser(desk) {
   document.addEventListener("keydown", (event) => pressed(desk, event));
   document.addEventListener("input", ({ target }) => target === page.input() && desk.written());
   document.addEventListener("scroll", page.scrolled, { capture: true, passive: true });
+  document.addEventListener("toggle", page.scrolled, { capture: true }); // what was opened may push the end out of sight
 }
 
 /** @param {Desk} desk @param {EventTarget | null} target */

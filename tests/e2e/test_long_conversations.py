@@ -3,7 +3,7 @@
 from playwright.async_api import expect
 
 from tests.e2e.parley_page import ParleyPage
-from tests.support.openai_script import Gate, text
+from tests.support.openai_script import Finish, Gate, Reasoning, Stream, Text, text
 from tests.support.openai_server import OpenAIServer
 
 SEED = """async (turns) => {
@@ -85,3 +85,20 @@ async def test_a_field_that_grows_leaves_the_end_in_sight(page: ParleyPage, mode
     await page.input.fill("\n".join(["A line"] * 8))
 
     await at_end(page)
+
+
+async def test_what_is_opened_while_a_reply_comes_stays_in_sight(page: ParleyPage, model: OpenAIServer) -> None:
+    gate = Gate()
+    thoughts = Reasoning("\n".join(f"Thought {n}." for n in range(60)))
+    model.queue(Stream(steps=[thoughts, Text("It begins. "), gate, Text("And it ends."), Finish("stop")]))
+    await page.ask("Go")
+    await expect(page.replies).to_contain_text("It begins.")
+
+    opener = page.tab.locator(".reasoning summary")
+    await opener.click()
+    await expect(page.tab.locator(".reasoning-body")).to_be_visible()
+    gate.open()
+    await page.idle()
+
+    await expect(page.replies).to_contain_text("And it ends.")
+    await expect(opener).to_be_in_viewport()

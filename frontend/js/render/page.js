@@ -131,7 +131,7 @@ function panelView(state) {
 /** Who reads the end keeps reading the end; who has scrolled up is left alone. */
 let isAtEnd = true;
 
-/** The user has scrolled. */
+/** The user has scrolled, or opened something. */
 export function scrolled() {
   const scroll = document.getElementById("scroll");
   isAtEnd = !scroll || scroll.scrollHeight - scroll.scrollTop - scroll.clientHeight < NEAR_BOTTOM_PX;
