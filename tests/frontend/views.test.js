@@ -473,3 +473,19 @@ test("a turn that is over is described once, also one of this visit", () => {
   assert.equal(before.length, 3);
   assert.ok(after.every((described, index) => described === before[index]));
 });
+
+test("what the model read is not described anew with every word of its reply", () => {
+  const t = turn("t1");
+  const page = new Page().ask("Q", "t1").receive(t.start(), {
+    type: "trace",
+    turn_id: "t1",
+    event: "model_call",
+    data: { call: 1, purpose: "direct", messages: [], tools: [] },
+  });
+  const before = inspectorView(page.state);
+
+  page.receive(t.text("A word."));
+
+  assert.equal(before.length, 1);
+  assert.equal(inspectorView(page.state)[0], before[0]);
+});

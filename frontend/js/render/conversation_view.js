@@ -19,6 +19,9 @@ export function conversationView(state) {
   return isEmpty ? emptyView(state) : turnsView(state, conversation);
 }
 
+/** @type {readonly string[]} the same one each time */
+const NONE = [];
+
 /** @param {State} state @param {Conversation} conversation */
 function turnsView(state, conversation) {
   const groups = groupsOf(conversation.conversationHistory);
@@ -30,7 +33,7 @@ function turnsView(state, conversation) {
     groups.map(({ key, messages }, index) => {
       const isLast = index === groups.length - 1;
       const own = running?.id === key ? running : null;
-      const askedTools = own ? state.approvals.flatMap(({ frame }) => (frame.turn_id === key ? [frame.tool] : [])) : [];
+      const askedTools = own ? state.approvals.flatMap(({ frame }) => (frame.turn_id === key ? [frame.tool] : [])) : NONE;
       const view = state.views[key] ?? null;
       return turnView({ key, messages, view, running: own, askedTools, isLast, isOnline: isLast && isOnline });
     }),

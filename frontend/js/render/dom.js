@@ -50,6 +50,33 @@ export function memo(describe) {
   };
 }
 
+/**
+ * The same for parts that are drawn from several values: described anew when one of them is another than the
+ * last time that this `subject` was drawn.
+ *
+ * @template {object} T
+ * @param {(values: T) => Described} describe
+ * @param {(values: T) => object} subject
+ * @returns {(values: T) => Described}
+ */
+export function memoAll(describe, subject) {
+  /** @type {WeakMap<object, {values: T, described: Described}>} */
+  const known = new WeakMap();
+  return (values) => {
+    const last = known.get(subject(values));
+    if (last && isSame(last.values, values)) return last.described;
+    const described = describe(values);
+    known.set(subject(values), { values, described });
+    return described;
+  };
+}
+
+/** @template {object} T @param {T} a @param {T} b */
+function isSame(a, b) {
+  const names = /** @type {(keyof T)[]} */ (Object.keys(b));
+  return names.every((name) => a[name] === b[name]);
+}
+
 /** @type {WeakMap<Node, Described>} what each node of ours was last made to match */
 const shown = new WeakMap();
 

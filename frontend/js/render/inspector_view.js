@@ -9,7 +9,7 @@
 
 import { isUserMessage } from "../conversation.js";
 import { openConversation } from "../state.js";
-import { h } from "./dom.js";
+import { h, memoAll } from "./dom.js";
 import { hookStepsView } from "./hook_steps_view.js";
 import { icon } from "./icons.js";
 import { pretty } from "../pretty.js";
@@ -28,7 +28,7 @@ export function inspectorView(state) {
   if (state.isTraceRefused) return h("p", {}, "This server shows what the model reads to its operators alone.");
   const turns = turnsOf(state);
   if (!turns.length) return h("p", {}, "Nothing yet: the next message shows here what the model reads.");
-  return turns.map((turn, index) => turnTraceView(turn, index === 0));
+  return turns.map((turn, index) => turnTraceView({ ...turn, isOpen: index === 0 }));
 }
 
 /** Of the open conversation, newest first. @param {State} state */
@@ -42,10 +42,19 @@ function turnsOf(state) {
 }
 
 /**
- * @param {{id: string, asked: string, trace: TurnTrace, metrics: Record<string, number | null> | null}} turn
- * @param {boolean} isOpen
+ * @typedef {object} ShownTrace
+ * @property {string} id
+ * @property {string} asked
+ * @property {TurnTrace} trace
+ * @property {Record<string, number | null> | null} metrics
+ * @property {boolean} isOpen
  */
-function turnTraceView({ id, asked, trace, metrics }, isOpen) {
+
+/** Described anew when more of it has come, not with every word of the reply. */
+const turnTraceView = memoAll(describe, ({ trace }) => trace);
+
+/** @param {ShownTrace} shown */
+function describe({ id, asked, trace, metrics, isOpen }) {
   return h(
     "details",
     { class: "trace", key: id, open: isOpen },

@@ -10,7 +10,7 @@
 
 import { isUserMessage } from "../conversation.js";
 import { heardText, spokenText } from "../playback.js";
-import { h, memo } from "./dom.js";
+import { h, memo, memoAll } from "./dom.js";
 import { icon } from "./icons.js";
 import { sentImages } from "./image_view.js";
 import { errorView, noticeView } from "./lines_view.js";
@@ -29,26 +29,11 @@ import { toolView } from "./tool_view.js";
  * @property {boolean} isOnline
  */
 
-/** @type {WeakMap<readonly Message[], {shown: ShownTurn, described: import("./dom.js").Described}>} */
-const known = new WeakMap();
-
-/** One that is over is described once for each way it may stand: nothing in it changes any more. @param {ShownTurn} shown */
-export function turnView(shown) {
-  if (shown.running) return described(shown);
-  const last = known.get(shown.messages);
-  if (last && isSame(last.shown, shown)) return last.described;
-  const fresh = { shown, described: described(shown) };
-  known.set(shown.messages, fresh);
-  return fresh.described;
-}
-
-/** @param {ShownTurn} a @param {ShownTurn} b */
-function isSame(a, b) {
-  return a.key === b.key && a.view === b.view && a.isLast === b.isLast && a.isOnline === b.isOnline;
-}
+/** One that is over is described once for each way it may stand: nothing in it changes any more. */
+export const turnView = memoAll(describe, ({ messages }) => messages);
 
 /** @param {ShownTurn} shown */
-function described({ key, messages, view, running, askedTools, isLast, isOnline }) {
+function describe({ key, messages, view, running, askedTools, isLast, isOnline }) {
   const asked = messages.find(isUserMessage);
   const rest = messages.filter((message) => message !== asked);
   const hasActivity = view?.segments.some(({ kind }) => kind === "tool" || kind === "media");
