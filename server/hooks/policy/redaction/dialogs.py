@@ -1,6 +1,8 @@
 """Talk that a structure holds in many texts: read once more as one text, a line each, so that an answer is read below its question."""
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Final
 
 from server.hooks.policy.redaction.spans import Span, merged
@@ -24,13 +26,11 @@ class Dialog:
 
     def share(self, found: dict[str, list[Span]]) -> None:
         """Adds to what was found in each turn what was found in the whole."""
-        at = 0
-        for turn in self._turns:
-            inside = [
-                Span(max(0, span.start - at), min(len(turn), span.end - at), span.kind)
-                for span in found.get(self.text, ())
-                if span.start < at + len(turn) and span.end > at
-            ]
-            if inside:
-                found[turn] = merged((*found.get(turn, ()), *inside))
-            at += len(turn) + 1
+        spans = found.get(self.text, [])
+        begins = list(accumulate((len(turn) + 1 for turn in self._turns), initial=0))
+        for start, end, kind in spans:
+            for which in range(bisect_right(begins, start) - 1, bisect_left(begins, end)):
+                turn, at = self._turns[which], begins[which]
+                inside = Span(max(0, start - at), min(len(turn), end - at), kind)
+                if inside.start < inside.end:
+                    found[turn] = merged((*found.get(turn, ()), inside))

@@ -38,7 +38,7 @@ def redact(value: Any) -> tuple[Any, Counter[str]]:
         return redact_text(value)
     shapes = Shapes()
     survey = Survey(value, shapes)
-    found = secrets_in_each((*survey.texts, *(dialog.text for dialog in survey.dialogs)))
+    found = secrets_in_each(survey.texts)
     for dialog in survey.dialogs if found else ():
         dialog.share(found)
     if not found and not survey.is_telling:

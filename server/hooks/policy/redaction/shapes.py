@@ -27,6 +27,7 @@ _GRANTING: Final = frozenset(
     "permissions policies acl acls scopes privsep full-tokenid tokenid is_secret sensitive masked protected keyName bcrypt_hash".split()
 )
 _GRANTED: Final = frozenset(("value", "result"))
+_SPOKEN: Final = SPEECH | LINES | {"q"}
 _LEAST_KEY: Final = 12
 """Characters of a key that may itself be a secret."""
 _PROMPT: Final = re.compile(r"[^$#>%\n]{0,40}[$#>%] ")
@@ -106,7 +107,9 @@ def _shape(keys: tuple[str, ...]) -> Shape:
         values=values,
         secret=secret,
         granted=granted,
-        speech=tuple(key for key in keys if key in SPEECH or key in LINES) or _asked(keys),
+        speech=()
+        if _SPOKEN.isdisjoint(keys)
+        else tuple(key for key in keys if key in SPEECH or key in LINES) or _asked(keys),
         joint=joint.intersection(keys),
     )
 
@@ -162,7 +165,9 @@ class Survey:
     def _hear(self, said: Iterable[Any]) -> None:
         turns = [turn for turn in said if isinstance(turn, str)]
         if len(turns) > 1:
-            self.dialogs.append(Dialog(turns))
+            dialog = Dialog(turns)
+            self.dialogs.append(dialog)
+            self.texts.append(dialog.text)
 
     def _see_list(self, given: Sequence[Any]) -> None:
         if isinstance(given[0], dict) and self._shapes.of(given[0]).speech:
