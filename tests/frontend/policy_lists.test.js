@@ -311,6 +311,17 @@ test("a handler says which settings it knows", () => {
   assert.deepEqual(hints.map(textOf), ["Any of always, never.", "As the handler reads them."]);
 });
 
+test("a problem interrupts nobody who is typing: its field is described by it", () => {
+  const desk = new Desk({ document: { pre_tool_use: { handlers: [CONFIRM] } } });
+  const [{ key }] = desk.handlers("pre_tool_use");
+  desk.edit("add_argument", "pre_tool_use", { key }).edit("set", "pre_tool_use", { key, change: { config: "{" } });
+  const problems = elements(pageView(desk.state)).filter(({ attributes }) => attributes.id?.startsWith("problem-"));
+  const described = elements(pageView(desk.state)).map(({ attributes }) => attributes["aria-describedby"]);
+
+  assert.equal(problems.length, 2);
+  assert.ok(problems.every(({ attributes }) => !attributes.role && described.includes(attributes.id)));
+});
+
 test("the audit log that could not be read is asked for with the same filter", () => {
   const desk = filtering(new Desk().dispatch({ type: "show", view: "audit" }), { tool: "send" });
 

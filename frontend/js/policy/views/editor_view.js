@@ -252,7 +252,7 @@ function problemsView({ editor }, problems) {
   const shown = editor.text === null ? problems.filter((problem) => !placeOf(problem)) : problems;
   return h(
     "ul",
-    { id: "problems", class: "problems", role: "alert", hidden: shown.length === 0 },
+    { id: "problems", class: "problems", "aria-label": "What is wrong", hidden: shown.length === 0 },
     shown.map(({ path, message }, index) => h("li", { key: index }, h("code", {}, path), " ", message)),
   );
 }

@@ -10,24 +10,29 @@ import { placeOf } from "../check.js";
 import { PERMISSIONS } from "../document.js";
 
 /** @param {string} field @param {string} key @param {Place} place */
-export function fieldAttributes(field, key, { stage, problems }) {
-  const isWrong = problems.some((problem) => placeOf(problem)?.field === field);
+export function fieldAttributes(field, key, place) {
+  const described = groupAttributes(field, key, place);
   return {
-    id: `${field}-${key}`,
+    ...described,
     "data-field": field,
-    "data-stage": stage,
+    "data-stage": place.stage,
     "data-key": key,
-    "aria-invalid": isWrong ? "true" : null,
-    "aria-describedby": isWrong ? `problem-${field}-${key}` : null,
+    "aria-invalid": described["aria-describedby"] ? "true" : null,
   };
 }
 
-/** @param {DraftHandler} handler @param {Place} place @param {string} field */
+/** @param {string} field @param {string} key @param {Place} place */
+function groupAttributes(field, key, { problems }) {
+  const isWrong = problems.some((problem) => placeOf(problem)?.field === field);
+  return { id: `${field}-${key}`, "aria-describedby": isWrong ? `problem-${field}-${key}` : null };
+}
+
+/** No alert: it would interrupt with each letter. The field is described by it. @param {DraftHandler} handler @param {Place} place @param {string} field */
 export function problemView({ key }, { problems }, field) {
   const its = problems.filter((problem) => placeOf(problem)?.field === field);
   if (!its.length) return null;
   const text = its.map(({ message }) => message).join("; ");
-  return h("p", { class: "problem", id: `problem-${field}-${key}`, key: `problem-${field}`, role: "alert" }, text);
+  return h("p", { class: "problem", id: `problem-${field}-${key}`, key: `problem-${field}` }, text);
 }
 
 /** @param {DraftHandler} handler @param {Place} place */
@@ -56,8 +61,8 @@ export function permissionsView(handler, place) {
     h(
       "div",
       {
+        ...groupAttributes("permissions", key, place),
         class: "entry",
-        id: `permissions-${key}`,
         tabindex: "-1",
         role: "group",
         "aria-label": "Permissions; none = every tool",
@@ -95,7 +100,14 @@ export function argumentsView(handler, place) {
   return [
     h(
       "div",
-      { class: "entry", id: `arguments-${key}`, tabindex: "-1", role: "group", "aria-label": "Arguments", key: "arguments" },
+      {
+        ...groupAttributes("arguments", key, place),
+        class: "entry",
+        tabindex: "-1",
+        role: "group",
+        "aria-label": "Arguments",
+        key: "arguments",
+      },
       h("span", {}, "Arguments"),
       h(
         "div",
