@@ -12,9 +12,9 @@ from typing import Any
 from websockets.asyncio.client import ClientConnection, connect
 
 from tests.hostile.grammar import Frame, Verdict
+from tests.support.waiting import LIMIT_S
 
 Json = dict[str, Any]
-LIMIT_S = 20.0
 _OUR_PING = 1 << 40
 
 

@@ -20,9 +20,9 @@ from server.metrics import Metrics
 from tests.accounts.keys import SECRET, token
 from tests.support.client import client
 from tests.support.server_process import ServerProcess
+from tests.support.waiting import LIMIT_S
 
 ANNA = "annas-token-0123456789"
-LIMIT_S = 20.0
 NOWHERE = {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1", "OPENAI_MODEL": "none"}
 
 

@@ -21,10 +21,10 @@ from server.storage.database import Database
 from server.storage.questions import MAX_BODY_CHARS, QuestionTable
 from server.storage.schema import askers, questions
 from tests.session.asking import question
+from tests.support.waiting import LIMIT_S
 
 YES = Answer(approved=True, by="user")
 NO = Answer(approved=False, by="user")
-LIMIT_S = 20.0
 
 
 class Reader:

@@ -15,7 +15,7 @@ from skills_engine.library import Reload
 from skills_engine.watcher import MAX_MISSES, Watcher, touched_skill
 from tests.skills_engine.folders import entry, make_skill, write_hooks_json
 
-DEADLINE_S = 20
+DEADLINE_S = 60
 
 
 class Watched:

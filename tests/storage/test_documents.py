@@ -17,8 +17,7 @@ from server.errors import StorageError
 from server.storage.database import Database
 from server.storage.documents import MAX_BODY_BYTES, MAX_DOCUMENTS, DocumentStore
 from tests.support.postgres import Postgres
-
-LIMIT_S = 20
+from tests.support.waiting import LIMIT_S
 
 
 @asynccontextmanager

@@ -18,6 +18,7 @@ import requests
 from server import config
 from tests.support.postgres import Postgres
 from tests.support.server_process import ServerProcess
+from tests.support.waiting import LIMIT_S
 
 CONFIG = "/api/hooks/config"
 logger = logging.getLogger(__name__)
@@ -25,7 +26,6 @@ logger = logging.getLogger(__name__)
 USERS = ("anna", "bert", "cleo", "dora")
 NO_MODEL = {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
 PROMPT_S = 1.0
-LIMIT_S = 30.0
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
 

@@ -8,8 +8,9 @@ from typing import Any
 
 from websockets.asyncio.client import ClientConnection, connect
 
+from tests.support.waiting import LIMIT_S
+
 Frame = dict[str, Any]
-LIMIT_S = 20.0
 
 
 class Client:

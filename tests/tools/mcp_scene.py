@@ -13,8 +13,8 @@ from server.config import McpServer
 from server.hooks.interception.stages import ToolAnswer
 from server.tools.mcp.server import McpConnection
 from server.tools.registry import Tool
+from tests.support.waiting import LIMIT_S
 
-LIMIT_S = 30.0
 AT_ONCE = Patience(first_wait_s=0.01, longest_wait_s=0.05, max_quick=1000)
 
 
