@@ -148,7 +148,7 @@ def _spawn(command: Sequence[str], folder: Path | None, environment: Mapping[str
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        cwd=folder,
+        cwd=folder and str(folder),  # as a Path it would stand in errors as PosixPath('…')
         env=environment,
         bufsize=0,
         start_new_session=True,

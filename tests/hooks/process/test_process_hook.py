@@ -105,6 +105,13 @@ async def test_a_command_that_is_not_there_leaves_the_hook_down() -> None:
     assert error.startswith('start process hook "x": [Errno 2] No such file or directory')
 
 
+async def test_a_folder_that_is_not_there_is_named() -> None:
+    async with on_stage(settings("", dir=Path("/no/such/folder")), terms=ONE_LIFE) as stage:
+        error = stage.hook.health().last_error
+
+    assert error == "start process hook \"x\": [Errno 2] No such file or directory: '/no/such/folder'"
+
+
 # spawn
 
 
