@@ -89,7 +89,7 @@ _PAIRS: Final = frozenset(
             tuple(pair.split())
             for pair in (
                 "pass word,pass phrase,pass code,seed phrase,recovery phrase,auth token,auth code,enable secret,key base,remember me,"
-                "key material,security answer,secret answer,phrase secrete,palabra clave,parola chiave,palavra passe,cuvant cheie,кодовое слово,секретныи ключ,pre shared,signing salt,encryption salt,snmp community,password salt,preshared key,one time,mat khau,kata sandi,kod dostepu,de passe,cle api,clef api,clave api,chave api,"
+                "otp seed,totp seed,otp secret,totp secret,key material,security answer,secret answer,phrase secrete,palabra clave,parola chiave,palavra passe,cuvant cheie,кодовое слово,секретныи ключ,pre shared,signing salt,encryption salt,snmp community,password salt,preshared key,one time,mat khau,kata sandi,kod dostepu,de passe,cle api,clef api,clave api,chave api,"
                 "api schlussel,api 钥,api キー,setup key,unseal key,key content,secret string,transaction key,wlan schlussel,wifi schlussel,netzwerk schlussel"
             ).split(",")
         ),

@@ -30,6 +30,9 @@ DIALOGS: Final[tuple[Form, ...]] = (
     # whoever logs in, and with what
     *(("login", f"{word} as ", rf"(?i:{word}) as [\"'`]?[\w.@\\-]{{1,64}}[\"'`]? (?:with|using|mit)(?: (?:the )?(?:pass\w*|pw))?:? ?(?P<q>[\"'`]?)(?P<s>[^\s\"'`]{{5,64}})(?P=q)(?=[\s,.;)]|\Z)", is_striking_password) for word in ("connecting", "connected", "authenticating", "authenticated", "logging in", "logged in", "login", "log in")),
     *(("login", f"{word} ", rf"(?i:{word}) (?:login )?(?i:root|admin|administrator|user)[ :/]{{1,3}}(?P<s>\S{{6,64}})(?=\s|\Z)", is_striking_password) for word in ("idrac", "ipmi", "ilo", "bmc", "ipmi:", "bmc:", "idrac:", "ilo:", "pdu:", "nvr:")),
+    ("login", "basic auth", r"(?i:basic auth):? [\w.-]{1,64}:(?P<s>[^\s\"']{6,128})", is_striking_password),
+    ("login", "u/p", r"u/p[:= ]{1,3}[\w.@-]{1,64}?[/:](?P<s>[^\s\"'/]{5,64})", is_striking_password),
+    ("pin", "pin-value=", r"pin-value=(?P<s>[^\s&;\"'<>]{4,64})", is_value),  # RFC 7512
     ("login", "PASSWORD elastic = ", r"PASSWORD elastic = (?P<s>\S{8,64})", is_value),
     ("login", "CWJAP", r"CWJAP\w{0,8}=\"[^\"\n]{1,64}\",\"(?P<s>[^\"\n]{8,64})\"", is_value),
     ("login", "\nPASS ", r"(?<=\w)\r?\nPASS (?P<s>\S{4,128})", is_value),

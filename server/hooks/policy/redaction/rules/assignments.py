@@ -11,9 +11,9 @@ from server.hooks.policy.redaction.chosen import is_chosen, is_no_identifier
 from server.hooks.policy.redaction.key_names import STRONG, Strength, is_access_code
 from server.hooks.policy.redaction.page import Page
 from server.hooks.policy.redaction.plausible import has_digit, is_in_groups, is_plausible, is_random, is_word
-from server.hooks.policy.redaction.rules.names import KEY_OR_PASSWORD, Name
+from server.hooks.policy.redaction.rules.names import KEY_OR_PASSWORD, Name, names_id
 from server.hooks.policy.redaction.rules.password_looks import looks_chosen
-from server.hooks.policy.redaction.rules.places import Place, place_of
+from server.hooks.policy.redaction.rules.places import Place, follows_login, place_of
 from server.hooks.policy.redaction.rules.values import LEAST_WEAK, How, is_secret
 from server.hooks.policy.redaction.spans import Span
 
@@ -104,6 +104,10 @@ def _values(text: str, name: Name) -> Iterator[Span]:
     strength, at, how = name.strength, place.at, place.how
     if how == "space" and text[at : at + 1] in "\"'«“„" and text[name.start : name.end].lower() in KEY_OR_PASSWORD:
         strength = "strong"
+    if strength == "strong" and how == "assign" and follows_login(text, name.start):
+        strength = "password"
+    if strength == "weak" and names_id(text, name):
+        return  # of a key
     if strength == "code":
         if (digits := _code(text, name, place)) is not None:
             yield digits

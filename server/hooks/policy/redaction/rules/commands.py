@@ -42,6 +42,7 @@ _COMMANDS: Final = tuple(
         ("oc login", rf"oc login{_NOT_LINE}-p {_V}"),
         *((program, rf"{program}{_NOT_LINE}-w {_V}") for program in "ldapsearch ldapmodify ldapadd ldapdelete ldapwhoami ldappasswd ldapcompare ldapmodrdn".split()),
         ("ldappasswd", rf"ldappasswd{_NOT_LINE}-[as] {_V}"),
+        ("snyk auth", r"snyk auth (?P<s>[0-9a-f-]{36})"),
         ("encrypt_string", rf"encrypt_string {_V}"),
         ("shell input text", rf"shell input text {_V}"),
         ("addprinc", rf"addprinc{_NOT_LINE}-pw {_V}"),

@@ -24,7 +24,7 @@ _LONGEST: Final = 64
 _BACKWARDS: Final = re.compile(r"[\w.\-]*")
 _AFTER: Final = re.compile(r"[\w\-]{0,48}+(?:\.[\w\-]{1,32}+)*+")
 _FIRST_WORDS: Final = frozenset(
-    "wpa wpa2 wifi wlan network pin api access secret private auth master encryption signing recovery seed pass de clé clave chave mật kata kod enable "
+    "otp totp wpa wpa2 wifi wlan network pin api access secret private auth master encryption signing recovery seed pass de clé clave chave mật kata kod enable "
     "refresh id bot session webhook client deploy security verification license pairing".split()
 )
 _VERBS: Final = frozenset("use using no with without have has change verify show need forgot".split())
@@ -59,6 +59,7 @@ _LEADS_ON: Final = re.compile(rf"[ ]{{2}}|\s{{0,7}}[=:]| (?:is |ist|est|es )|(?i
 """A sign, a verb, or the rest of the name."""
 
 
+_ID_OF: Final = re.compile(r"\bid (?:della|der|des|of the|of|du|de la|del|da|van de) \Z", re.IGNORECASE)
 _Kind = Literal["none", "signed", "any"]
 """What a word may be: no name, one whose value stands behind a sign or is none, one with whatever behind it."""
 
@@ -67,6 +68,11 @@ class Name(NamedTuple):
     start: int
     end: int
     strength: Strength
+
+
+def names_id(text: str, name: Name) -> bool:
+    """`the ID of the key`: no secret follows."""
+    return _ID_OF.search(text, max(0, name.start - 20), name.start) is not None
 
 
 def names_in(page: Page) -> tuple[Name, ...]:

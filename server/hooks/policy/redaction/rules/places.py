@@ -79,7 +79,7 @@ def place_of(text: str, name: Name) -> Place | None:
         is_told |= before in ":/" and text[separator.end() : separator.end() + 1] in "\"'" and name.strength in STRONG
         is_told |= how == "space" and _SETS.search(text, max(0, name.start - 12), name.start) is not None
         if name.strength == "password" and how == "space" and _IS_LAST.match(text, separator.end()):
-            is_told |= _LOGIN_BEFORE.search(text, max(0, name.start - 100), name.start) is not None
+            is_told |= follows_login(text, name.start)
         if name.strength in STRONG and before in ("", "\n", "\t", " ", "{"):
             is_told |= bool(
                 _INDENTED.match(text, name.end)
@@ -87,6 +87,11 @@ def place_of(text: str, name: Name) -> Place | None:
                 else _TWO_ON_A_LINE.match(text, text.rfind("\n", 0, name.start) + 1)
             )
     return Place(separator.end(), how, sign, is_told)
+
+
+def follows_login(text: str, at: int) -> bool:
+    """Whether what stands before says who logs in."""
+    return _LOGIN_BEFORE.search(text, max(0, at - 100), at) is not None
 
 
 def _is_element(text: str, name: Name) -> bool:

@@ -10,7 +10,7 @@ from typing import Final
 
 from server.hooks.policy.redaction.key_names import STRONG, strength_of
 from server.hooks.policy.redaction.page import Page
-from server.hooks.policy.redaction.rules.names import KEY_OR_PASSWORD, Name
+from server.hooks.policy.redaction.rules.names import KEY_OR_PASSWORD, Name, names_id
 from server.hooks.policy.redaction.rules.values import is_mixed, is_striking
 from server.hooks.policy.redaction.spans import Span
 
@@ -60,7 +60,7 @@ def _is_list(name: Name, following: Name) -> bool:
 
 def _around(text: str, name: Name) -> Iterator[Span]:
     is_strong = name.strength in STRONG or text[name.start : name.end].lower() in KEY_OR_PASSWORD
-    if not is_strong and name.strength != "code":
+    if (not is_strong and name.strength != "code") or names_id(text, name):
         return
     following = text[name.end : name.end + 1]
     if following == " " and not text[name.end + 1 : name.end + 2].isalpha():

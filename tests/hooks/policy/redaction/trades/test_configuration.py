@@ -5,6 +5,10 @@ from typing import Any
 from tests.hooks.policy.redaction.trades.texts import clean, missed
 
 SECRET: list[Any] = [
+    ("[vpn]\nuser=anna\nsecret=tunnel-blick", "tunnel-blick"),
+    ("solr basic auth solr:SolrRocks9", "SolrRocks9"),
+    ("pkcs11:token=x?pin-value=648219", "648219"),
+    ("otp seed 8VKQ2LRXW9TBN4MZC7YP8VKQ2LRXW9TB", "8VKQ2LRXW9TBN4MZC7YP8VKQ2LRXW9TB"),
     ("netsh wlan set profileparameter name=Cafe keyMaterial=espresso-22", "espresso-22"),
     ("ssid Gast\n wpa-psk ascii Waldmeister1", "Waldmeister1"),
     ("snmp-server user mon grp v3 auth sha Tundra-4417!x priv aes 128 Kestrel_88!", "Kestrel_88!"),

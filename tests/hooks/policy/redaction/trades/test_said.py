@@ -7,6 +7,8 @@ from server.hooks.policy.redaction.scan import secrets_in
 from tests.hooks.policy.redaction.trades.texts import clean, missed
 
 SECRET = [
+    ("borg key passphrase > vier kleine schweine pfeifen", "vier kleine schweine pfeifen"),
+    ("u/p: anna/sellerie-8", "sellerie-8"),
     ('The password to the family account is "tigers and lilies"', "tigers and lilies"),
     ("band@x.example and the password's tambourine", "tambourine"),
     ("le mot de passe de la box est TournesolJaune", "TournesolJaune"),
@@ -45,6 +47,7 @@ SECRET = [
     ("new wifi, then brother#22 and that worked", "brother#22"),
 ]
 HARMLESS = [
+    "L'ID della chiave è 9D3C11A7-5E0B-4C7E-8F10-2AA4190EF773.",
     'today he said my password was "very strong". Oh',
     "Using a password on the command line interface can be insecure.",
     "Password to use when connecting to server. If password is\nnot given it's solicited on the tty.",
