@@ -36,6 +36,7 @@ _LIST_LIMIT_S: Final = 10.0
 _BEAT_S: Final = 15.0
 _RELIST_AFTER_S: Final = 0.5  # changes in a row are read once
 _RELISTEN_S: Final = 30.0
+_CANCEL_AGAIN_S: Final = 15.0  # a child that is deaf takes less to end
 _MAX_PAGES: Final = 20
 _MAX_REASON_CHARS: Final = 300
 _LOST: Final = (types.CONNECTION_CLOSED, types.INVALID_REQUEST)  # the latter also says "Session terminated"
@@ -87,13 +88,24 @@ class McpConnection:
         while True:
             began_s = loop.time()
             try:
-                await self._live()
+                await self._live_apart()
                 reason = "it has ended"
             except Exception as error:  # the boundary to a server's process, network and words
                 logger.debug("MCP server %s", self._name, exc_info=True)
                 reason = _explain(error)
             self._lose(reason)
             await asyncio.sleep(restarts.ended(loop.time() - began_s))
+
+    async def _live_apart(self) -> None:
+        """In a task of its own: the SDK's cancel scopes take a cancellation that comes while they end for one of theirs."""
+        living = asyncio.create_task(self._live(), name=f"mcp {self._name} connection")
+        try:
+            await asyncio.wait([living])
+        finally:
+            while not living.done():
+                living.cancel()
+                await asyncio.wait([living], timeout=_CANCEL_AGAIN_S)
+        living.result()
 
     async def _live(self) -> None:
         """One connection, from its beginning to its end."""

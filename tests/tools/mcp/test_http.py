@@ -158,3 +158,12 @@ async def test_a_server_that_no_longer_lets_us_in_is_lost_until_it_does() -> Non
 async def test_of_a_result_in_thousands_of_pieces_the_first_are_read() -> None:
     async with serving(many=many) as fake, connected(McpServer(url=fake.url)) as scene:
         assert len((await scene.call("s__many")).for_llm.splitlines()) == MAX_ENTRIES
+
+
+async def test_a_connection_can_be_given_up_at_any_moment_of_its_loss() -> None:
+    async with serving(fine=fine) as fake:
+        for moment in range(40):
+            fake.status = 200
+            async with connected(McpServer(url=fake.url), beat_s=0.01), asyncio.timeout(20):
+                fake.status = 401
+                await asyncio.sleep(moment / 1000)
