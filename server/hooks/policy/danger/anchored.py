@@ -1,13 +1,14 @@
 """Many regular expressions held against one text: only those are tried some of whose own words stand in it."""
 
 import re
-import threading
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from re import _casefix, _constants, _parser  # type: ignore[attr-defined]  # nothing public takes an expression apart
 from typing import Any, Final, Generic, TypeVar
 
 import hyperscan
+
+from server.hooks.policy.patterns import Patterns
 
 T = TypeVar("T")
 
@@ -84,34 +85,14 @@ class _Finder:
             for word in shape.words:
                 by_word.setdefault(_folded(word) if self._folds else word, []).append(at)
         self._by_word = list(by_word.values())
-        self._database = hyperscan.Database()
-        if by_word:
-            self._database.compile(
-                expressions=[re.escape(word).encode() for word in by_word],
-                ids=range(len(by_word)),
-                elements=len(by_word),
-                flags=[hyperscan.HS_FLAG_SINGLEMATCH] * len(by_word),
-            )
-        self._of_thread = threading.local()
+        self._words = Patterns(list(map(re.escape, by_word)), [hyperscan.HS_FLAG_SINGLEMATCH] * len(by_word))
 
     def held(self, text: str) -> Iterable[int]:
         """The numbers of those that may fit, some more than once."""
         found: list[int] = []
-        if self._by_word:
-            self._database.scan(
-                (_folded(text) if self._folds else text).encode("utf-8", "replace"),
-                match_event_handler=lambda word, *_: found.append(word),
-                scratch=self._scratch(),
-            )
+        folded = _folded(text) if self._folds else text
+        self._words.each(folded.encode("utf-8", "replace"), lambda word, *_: found.append(word))
         return chain(self._always, *(self._by_word[word] for word in found)) if found else self._always
-
-    def _scratch(self) -> hyperscan.Scratch:
-        """The search's working memory; no two threads may share one."""
-        try:
-            scratch: hyperscan.Scratch = self._of_thread.scratch
-        except AttributeError:
-            scratch = self._of_thread.scratch = self._database.scratch.clone()
-        return scratch
 
 
 def _folded(text: str) -> str:
