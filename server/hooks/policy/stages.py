@@ -18,7 +18,7 @@ from server.hooks.policy.filter import CallFilter
 from server.hooks.policy.handlers.audit_log import AuditLogHandler, AuditSettings, AuditSink
 from server.hooks.policy.handlers.custom import CustomHandler
 from server.hooks.policy.handlers.dangerous_confirmation import ConfirmationSettings, DangerousConfirmation
-from server.hooks.policy.handlers.security_scan import ScanSettings, SecurityScan, scan_text
+from server.hooks.policy.handlers.security_scan import ScanSettings, SecurityScan, scan_text, traceback_of
 from server.hooks.policy.isolation import isolated
 from server.hooks.policy.types import METHODS, HookContext, HookResult, HookType
 from server.hooks.types import Answer, AskHuman, Question
@@ -186,9 +186,9 @@ class Stages:
                 case name:
                     handler = self._custom[name].build(dict(entry.config))
             method = _method(handler, phase)
-        except (Exception, SystemExit):  # the boundary to a handler's code, and to documents of other versions
+        except (Exception, SystemExit) as error:  # noqa: BLE001  # a handler's code, and documents of other versions
             logger.warning(
-                "the policy handler %s cannot be set up: what it guards is refused", entry.type, exc_info=True
+                "the policy handler %s cannot be set up: what it guards is refused\n%s", entry.type, traceback_of(error)
             )
             missing = Missing(entry.type)
             return Stand(entry.type, missing, _method(missing, phase), CallFilter(None), limit_s)

@@ -189,6 +189,20 @@ async def test_a_handler_that_cannot_be_built_refuses(tmp_path: Path) -> None:
     assert "could not be asked" in denied(await own(tmp_path, "pre_tool_use", code).before(LS))
 
 
+def test_the_log_tells_why_a_handler_cannot_be_built_without_the_secrets_it_quotes(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    own(
+        tmp_path,
+        "pre_tool_use",
+        f"class Handler:\n    def __init__(self, config):\n        raise ValueError('no {SECRET} here')\n    def pre_execute(self, ctx): ...\n",
+    )
+
+    assert "cannot be set up" in caplog.text
+    assert "in __init__" in caplog.text
+    assert SECRET not in caplog.text
+
+
 def test_a_file_that_ends_itself_when_it_is_loaded_is_left_out_and_told(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

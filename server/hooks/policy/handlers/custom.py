@@ -12,7 +12,6 @@ import os
 import re
 import stat
 import sys
-import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +19,7 @@ from types import ModuleType
 from typing import Any, Final
 
 from server.errors import ConfigError
-from server.hooks.policy.redaction.redact import redact_text
+from server.hooks.policy.handlers.security_scan import traceback_of
 from server.hooks.policy.types import METHODS, HookType
 
 logger = logging.getLogger(__name__)
@@ -63,8 +62,7 @@ def load_custom(folder: Path | None, *, taken: frozenset[str]) -> dict[str, Cust
         try:
             module = _load(path)
         except (Exception, SystemExit) as error:  # noqa: BLE001  # not our code, with scripts' sys.exit() among it
-            told, _ = redact_text("".join(traceback.format_exception(error)).rstrip())
-            logger.error("the policy handler %s cannot be loaded\n%s", path, told)  # noqa: TRY400  # may quote secrets
+            logger.error("the policy handler %s cannot be loaded\n%s", path, traceback_of(error))  # noqa: TRY400  # without its secrets
             continue
         owner = getattr(module, "Handler", module)
         if not _phases(module):

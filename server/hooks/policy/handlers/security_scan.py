@@ -2,11 +2,12 @@
 be scanned is withheld, and that is said."""
 
 import asyncio
+import traceback
 from collections import Counter
 from typing import Any, Final, Literal
 
 from server import config
-from server.hooks.policy.redaction.redact import redact, redact_result
+from server.hooks.policy.redaction.redact import redact, redact_result, redact_text
 from server.hooks.policy.types import ALLOW, CONTINUE, HookAction, HookContext, HookResult
 
 INLINE_CHARS: Final = 2048
@@ -67,6 +68,11 @@ async def conceal(value: Any) -> tuple[Any, Counter[str]]:
     if _is_small(value):
         return redact(value)
     return await asyncio.to_thread(redact, value)
+
+
+def traceback_of(error: BaseException) -> str:
+    """For the log: it may quote what its code held, so without secrets."""
+    return redact_text("".join(traceback.format_exception(error)).rstrip())[0]
 
 
 def _is_small(value: Any) -> bool:
