@@ -243,15 +243,17 @@ class TurnPolicy:
         message: str,
         approval: Any = None,
     ) -> None:
-        """To every audit log of this stage, also to those that stand behind."""
+        """To every audit log that has seen the call; what is decided for good, a refusal and a human's answer, also to
+        those that stand behind."""
+        behind = self._stages.at(HookType.PRE_TOOL_USE)[index + 1 :] if action is HookAction.DENY or approval else ()
         from_here = [
             stand.handler
-            for stand in self._stages.at(HookType.PRE_TOOL_USE)[index + 1 :]
+            for stand in behind
             if isinstance(stand.handler, AuditLogHandler)
             and await stand.filter.fits(call.name, _permission(call), call.arguments)
         ]
         ctx = await self._context(call, HookType.PRE_TOOL_USE)
-        for auditor in (*auditors, *(from_here if action is HookAction.DENY else ())):
+        for auditor in (*auditors, *from_here):
             auditor.note_decision(ctx, outcome, handler, message=message, approval=approval or "")
 
 

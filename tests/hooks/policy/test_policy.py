@@ -220,6 +220,21 @@ async def test_the_audit_log_tells_the_whole_story() -> None:
     assert "OSError" in sink.entries[-1].result
 
 
+async def test_an_audit_log_that_stands_behind_tells_what_a_human_answered_too() -> None:
+    sink = Sink()
+    tree = {"pre_tool_use": [{"type": "dangerous_confirmation"}, {"type": "audit_log"}]}
+    policy = policy_of(tree, sink, human(Answer(approved=True, by="voice"), Answer(approved=False, by="timeout")))
+
+    await policy.before(RM)
+    await policy.before(RM)
+
+    assert [(entry.outcome, entry.handler, entry.approval) for entry in sink.entries] == [
+        ("approved", "dangerous_confirmation", "voice"),
+        ("called", "audit_log", ""),
+        ("denied", "dangerous_confirmation", "timeout"),
+    ]
+
+
 async def test_a_redaction_reaches_model_and_user_and_leaves_the_rest() -> None:
     given = outcome(f'{{"n": 1, "token": "{SECRET}"}}', for_user=f"see {SECRET}", is_handled=True)
 
