@@ -165,7 +165,7 @@ class Approvals:
         self._remembered[facts.conversation, call_key(question.tool, arguments)] = None
         if len(self._remembered) > MAX_REMEMBERED:
             self._remembered.popitem(last=False)
-        return not is_for_good
+        return opened.remember != "always"
 
 
 class TurnAsker:

@@ -100,6 +100,7 @@ async def test_strangers_behind_one_address_are_not_one_user() -> None:
         await other.asked()
 
     assert kinds(other.frames)[:4] == ["ready", "notice", "turn_start", "approval_request"]
+    assert [frame["code"] for frame in asking.of("notice")] == ["approval_not_kept"]
     assert not await desk.remembered.find(stranger.user_id, "read_file", {"path": "a"})
 
 
