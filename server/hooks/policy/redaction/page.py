@@ -87,7 +87,9 @@ class Page:
     def occurrences(self, part: str) -> Sequence[int]:
         """Every place where `part`, which is in small letters, stands in any case; an anchor, as anchors are found."""
         places = self._places.get(part)
-        return list(_occurrences(self._lower, part)) if places is None else places
+        if places is not None:
+            return places
+        return list(_occurrences(self.text if part == part.upper() else self._lower, part))
 
 
 def _occurrences(text: str, part: str) -> Iterator[int]:

@@ -125,17 +125,18 @@ def _values(text: str, name: Name) -> Iterator[Span]:
         yield Span(code.start(), code.end(), "code")
         return
     if how == "assign":
-        if (alone := _ALONE.match(text, at)) and is_random(alone["v"]):
-            yield Span(alone.start("v"), alone.end("v"), "named")
-            return
-        if wrapped := _WRAPPED.match(text, at):
-            at = wrapped.end()
-        if listing := _LIST_FOLLOWS.match(text, at):
-            yield from _list(text, listing.end(), strength)
-            if "\n" in listing[0] or text[at : at + 1] == "[":
+        if not text[at : at + 1].isalnum():  # where it is, the value itself begins, or its type
+            if (alone := _ALONE.match(text, at)) and is_random(alone["v"]):
+                yield Span(alone.start("v"), alone.end("v"), "named")
                 return
-        if (below := _BELOW.match(text, at)) and strength in STRONG:
-            at = below.end()
+            if wrapped := _WRAPPED.match(text, at):
+                at = wrapped.end()
+            if listing := _LIST_FOLLOWS.match(text, at):
+                yield from _list(text, listing.end(), strength)
+                if "\n" in listing[0] or text[at : at + 1] == "[":
+                    return
+            if (below := _BELOW.match(text, at)) and strength in STRONG:
+                at = below.end()
         at = _behind_its_type(text, at, name, place)
     elif prefix := _PREFIXES.match(text, at):
         at = prefix.end()
