@@ -14,7 +14,7 @@ from server.errors import PolicyError
 from server.hooks.interception.members import is_cancelled
 from server.hooks.policy.answers import AnswerInvalid, checked
 from server.hooks.policy.document import STAGES, HandlerKind, PolicyDocument, check_document
-from server.hooks.policy.filter import CallFilter
+from server.hooks.policy.filter import CallFilter, matcher
 from server.hooks.policy.handlers.audit_log import AuditLogHandler, AuditSettings, AuditSink
 from server.hooks.policy.handlers.custom import CustomHandler
 from server.hooks.policy.handlers.dangerous_confirmation import ConfirmationSettings, DangerousConfirmation
@@ -201,7 +201,14 @@ def check_stages(document: PolicyDocument, kinds: Mapping[str, HandlerKind], *, 
     for name in STAGES:
         stage = document.stage(name)
         for index, entry in enumerate(stage.handlers if stage else ()):
+            if entry.filter is not None:
+                _check_filter(entry.filter, f"$.{name}.handlers[{index}].filter")
+
+
+def _check_filter(wanted: config.PolicyFilter, path: str) -> None:
+    for key, patterns in (("tools", wanted.tools or ()), ("arguments", (wanted.arguments or {}).values())):
+        for pattern in patterns:
             try:
-                CallFilter(entry.filter)
+                matcher(pattern)
             except ValueError as error:
-                raise PolicyError(str(error), path=f"$.{name}.handlers[{index}].filter") from None
+                raise PolicyError(str(error), path=f"{path}.{key}") from None

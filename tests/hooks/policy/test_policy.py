@@ -406,7 +406,11 @@ async def test_a_turn_keeps_the_policy_it_began_with() -> None:
         ({"pre_tool_use": [{"type": "audit_log", "config": {"x": 1}}]}, "config.x: unknown key"),
         (
             {"pre_tool_use": [{"type": "audit_log", "filter": {"arguments": {"a": "re:("}}}]},
-            "hooks.pre_tool_use.handlers[0].filter: `re:(` is no regular expression",
+            "hooks.pre_tool_use.handlers[0].filter.arguments: `re:(` is no regular expression",
+        ),
+        (
+            {"tool_error": [{"type": "audit_log", "filter": {"tools": ["a", "re:["]}}]},
+            "hooks.tool_error.handlers[0].filter.tools: `re:[` is no regular expression",
         ),
     ],
 )
