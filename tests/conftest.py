@@ -5,17 +5,13 @@ With FAIL_ON_SKIP=1 (`make test`) a skipped test is a failed run. With MUTANTS=1
 (`make mutants`) a failing example is not shrunk: that it failed is all that counts.
 """
 
-import asyncio
 import functools
 import gc
 import os
-from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 from hypothesis import Phase, settings
-
-from tests.support.virtual_loop import VirtualLoop
 
 settings.register_profile("parley", derandomize=True, database=None, deadline=None)
 settings.load_profile("parley")
@@ -53,13 +49,6 @@ LONG = (
 
 _HERE = Path(__file__).parent
 _skipped: list[str] = []
-
-
-def pytest_asyncio_loop_factories(item: pytest.Item) -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
-    """A test marked `virtual_time` waits for nothing, however busy the machine."""
-    if item.get_closest_marker("virtual_time"):
-        return {"virtual": VirtualLoop}
-    return {"real": asyncio.new_event_loop}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
