@@ -52,10 +52,13 @@ class Page:
         return f" {self._plain.translate(_APART).decode('ascii')} "
 
     @cached_property
-    def long_words(self) -> list[tuple[int, str]]:
-        """Each word of at least 16 characters, with where it begins, in order."""
+    def long_words(self) -> dict[str, list[int]]:
+        """Each word of at least 16 characters, once, with where it begins wherever it stands, in order."""
         apart = self._apart if self._long_words else ""
-        return [(at, apart[at + 1 : apart.index(" ", at + 1)]) for at in self._long_words]
+        found: dict[str, list[int]] = {}
+        for at in self._long_words:
+            found.setdefault(apart[at + 1 : apart.index(" ", at + 1)], []).append(at)
+        return found
 
     def is_word(self, start: int, end: int) -> bool:
         """Whether no word goes on before `start` or behind `end`."""

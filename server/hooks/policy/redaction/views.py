@@ -7,7 +7,6 @@ import binascii
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
-from itertools import islice
 from typing import Final
 
 from server.hooks.policy.redaction.page import Page
@@ -119,7 +118,8 @@ def _lines(text: str, sign: str) -> Iterator[tuple[int, int]]:
 def encoded_in(page: Page) -> Iterator[tuple[int, int, str]]:
     """Where base64 of a text stands, and that text."""
     done = 0
-    for at in islice((at for at, word in page.long_words if _may_be_text(word)), _MOST_ENCODED):
+    wanted = sorted(at for word, places in page.long_words.items() if _may_be_text(word) for at in places)
+    for at in wanted[:_MOST_ENCODED]:
         if at >= done and (run := _BASE64_RUN.match(page.text, at)):
             done = run.end()
             if (text := _decoded(run[0])) is not None:

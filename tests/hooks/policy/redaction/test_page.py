@@ -49,9 +49,9 @@ def test_a_word_has_nothing_of_a_word_around_it() -> None:
 
 
 def test_long_words_are_those_of_sixteen_characters() -> None:
-    page = page_of("a_word_of_15-ch a_word_of_16-cha a_word_of_17-char=1")
+    page = page_of("a_word_of_15-ch a_word_of_16-cha a_word_of_17-char=1 a_word_of_16-cha")
 
-    assert page.long_words == [(16, "a_word_of_16-cha"), (33, "a_word_of_17-char")]
+    assert page.long_words == {"a_word_of_16-cha": [16, 53], "a_word_of_17-char": [33]}
 
 
 @pytest.mark.parametrize(

@@ -57,18 +57,21 @@ _IN_A_PATH: Final = frozenset("/+=@%#?&\\")
 
 
 def pointed_spans(page: Page) -> Iterator[Span]:
-    text = page.text
-    for at, word in page.long_words:
-        if not _is_generated(word.rstrip(_EDGE)):
-            continue
-        end = at + len(word.rstrip(_EDGE))
-        if text[max(0, at - 1) : at] in _IN_A_PATH or text[end : end + 1] in _IN_A_PATH:
-            continue
-        first = max(text.rfind("\n", 0, at) + 1, at - 60)
-        last = text.find("\n", end, end + 60)
-        near = f"{text[first:at]} {text[end : last if last >= 0 else end + 60]}".lower()
-        if any(word in near for word in _LONG_WORDS) and not any(word in near for word in _PUBLIC):
-            yield Span(at, end, "named")
+    for word, places in page.long_words.items():
+        if _is_generated(word.rstrip(_EDGE)):
+            for at in places:
+                end = at + len(word.rstrip(_EDGE))
+                if _is_pointed_at(page.text, at, end):
+                    yield Span(at, end, "named")
+
+
+def _is_pointed_at(text: str, at: int, end: int) -> bool:
+    if text[max(0, at - 1) : at] in _IN_A_PATH or text[end : end + 1] in _IN_A_PATH:
+        return False
+    first = max(text.rfind("\n", 0, at) + 1, at - 60)
+    last = text.find("\n", end, end + 60)
+    near = f"{text[first:at]} {text[end : last if last >= 0 else end + 60]}".lower()
+    return any(word in near for word in _LONG_WORDS) and not any(word in near for word in _PUBLIC)
 
 
 def _is_generated(value: str) -> bool:

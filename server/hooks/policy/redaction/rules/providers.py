@@ -254,26 +254,29 @@ _EDGE: Final = "_-.~$"
 
 
 def provider_spans(page: Page) -> Iterator[Span]:
-    text = page.text
-    for start, run in page.long_words:
-        if not _may_be_one(run):
-            continue
-        # the n of an escaped line break is none of the mark
-        skip = 1 if run[0] in _ESCAPES and text[max(0, start - 1) : start] == "\\" else 0
-        skip += len(run) - skip - len(run[skip:].lstrip(_EDGE))
-        for _, kind, pattern in _BY_START.get(run[skip : skip + 2], ()):
-            if (match := pattern.match(text, start + skip)) and not _MASK.search(match[0]):
-                yield Span(start + skip, match.end() - _full_stops(match[0]), kind)
-                break
-        else:
-            if (speaking := _SPEAKING.match(run, skip)) and (
-                is_generated(speaking["s"]) or _SPEAKING_LOW.match(speaking["s"])
-            ):
-                yield Span(start + skip, start + len(run), "api_key")
-        if (known := _kind_by_shape(run)) is not None:
-            yield Span(start, start + len(run), known)
-        if (at := run.find("eyJ")) >= 0 and (token := _JWT.match(text, start + at)):
-            yield Span(token.start(), token.end(), "jwt")
+    for run, places in page.long_words.items():
+        if _may_be_one(run):
+            for start in places:
+                yield from _spans_of(page.text, run, start)
+
+
+def _spans_of(text: str, run: str, start: int) -> Iterator[Span]:
+    # the n of an escaped line break is none of the mark
+    skip = 1 if run[0] in _ESCAPES and text[max(0, start - 1) : start] == "\\" else 0
+    skip += len(run) - skip - len(run[skip:].lstrip(_EDGE))
+    for _, kind, pattern in _BY_START.get(run[skip : skip + 2], ()):
+        if (match := pattern.match(text, start + skip)) and not _MASK.search(match[0]):
+            yield Span(start + skip, match.end() - _full_stops(match[0]), kind)
+            break
+    else:
+        if (speaking := _SPEAKING.match(run, skip)) and (
+            is_generated(speaking["s"]) or _SPEAKING_LOW.match(speaking["s"])
+        ):
+            yield Span(start + skip, start + len(run), "api_key")
+    if (known := _kind_by_shape(run)) is not None:
+        yield Span(start, start + len(run), known)
+    if (at := run.find("eyJ")) >= 0 and (token := _JWT.match(text, start + at)):
+        yield Span(token.start(), token.end(), "jwt")
 
 
 def _may_be_one(word: str) -> bool:
