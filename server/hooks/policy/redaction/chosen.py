@@ -95,8 +95,8 @@ def is_chosen(value: str, *, is_quoted: bool) -> bool:
 
 
 def is_composed(value: str) -> bool:
-    """More than a word, and than two joined in small letters: `Nebel-am-Teich`, `a+b`; not `read-only`."""
-    return _IS_COMPOSED.search(value) is not None
+    """More than a word, and than two joined in small letters: `Nebel-am-Teich`, `a+b`; not `read-only`, and no page."""
+    return len(value) <= _LONGEST and _IS_COMPOSED.search(value) is not None
 
 
 def is_named(value: str) -> bool:

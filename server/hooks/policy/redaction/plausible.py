@@ -1,7 +1,7 @@
 """Is what stands where a secret was promised one, or does it stand for one? Placeholders and code are not."""
 
-import itertools
 import re
+from itertools import islice, pairwise
 from typing import Final
 
 _NOTHING: Final = re.compile(
@@ -107,10 +107,11 @@ def is_plausible(value: str, *, is_quoted: bool) -> bool:
         return len(value) >= 12 and "_" not in value and _changes(value) >= 0.45 * len(value)
     if value.isalpha():
         return False
-    letters = sum(letter.isalpha() for letter in value)
     signs = set(value) - {"-", "_", ".", ",", ";", ":", " ", "'", '"', "(", ")", "/"}
     if any(not letter.isalnum() for letter in signs):
-        return letters >= 3 and len(value) >= 6 and value[-1] not in ".,;:"
+        return (
+            len(value) >= 6 and value[-1] not in ".,;:" and sum(1 for _ in islice(filter(str.isalpha, value), 3)) == 3
+        )
     if any(is_jumbled(part) for part in re.split(r"[-_.]", value)):
         return True
     return is_quoted and value.count("-") >= 2 and len(value) >= 16
@@ -223,4 +224,4 @@ def is_random(value: str, *, at_least: int = 16) -> bool:
 def _changes(value: str) -> int:
     """How often upper and lower case, letters and digits take turns."""
     kinds = [0 if c.isdigit() else 1 if c.isupper() else 2 for c in value[:80]]
-    return sum(a != b for a, b in itertools.pairwise(kinds))
+    return sum(a != b for a, b in pairwise(kinds))

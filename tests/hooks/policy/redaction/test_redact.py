@@ -176,3 +176,10 @@ HOSTILE = (
 def test_no_text_takes_more_than_linear_time(piece: str) -> None:
     """Not timed: a rule that looked back over and over would run into this test's time limit."""
     secrets_in((piece * (65_536 // len(piece) + 1))[:65_536])
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("piece", ["password(", "login", "WIFI:", "admin:", "-pbkdf2-x1"])
+def test_the_longest_text_takes_its_length_in_time_too(piece: str) -> None:
+    """Where a look ahead to the end of the word, from every place in it, would take a quarter of an hour."""
+    secrets_in(piece * ((1 << 20) // len(piece)))

@@ -16,7 +16,7 @@ HASHES: Final[tuple[Form, ...]] = (
     ("password_hash", "pbkdf2_sha", r"pbkdf2_sha\d+\$\d+\$[\w+/=.$-]{16,300}", always),
     ("password_hash", "SHA}", r"SHA\d{0,3}}[A-Za-z0-9+/]{16,200}={0,2}", always),
     ("password_hash", "{SSHA", r"\{SSHA\d{0,3}\}[A-Za-z0-9+/]{16,200}={0,2}", always),
-    ("password_hash", "-pbkdf2-", r"-pbkdf2(?:[:-]\w{2,8})*-[a-f0-9]{40,128},[a-f0-9]{16,64},\d+", always),
+    ("password_hash", "-pbkdf2-", r"-pbkdf2(?:[:-]\w{2,8}){0,4}-[a-f0-9]{40,128},[a-f0-9]{16,64},\d+", always),
     *(("password_hash", f"{lead}*", r".{1,2}?\*[A-F0-9]{40}(?![A-Za-z0-9])", always) for lead in ("'", '"', "\t", "| ")),  # MySQL, mysql_native_password
     ("smb_hash", ":LCT-", r":LCT-", always),  # smbpasswd(5)
     ("password_hash", "SCRAM-SHA-", r"SCRAM-SHA-\d+\$[\w+/=:$]{30,400}", always),

@@ -77,7 +77,7 @@ _FAILS: Final = re.compile(
     r"fail|invalid|unknown|error|denied|ungültig|gescheitert|fehl|[={}]|\bfrom\b|\bby\b|\bfor\b|\bid\b|\bnr\b|\.(?=\s)|MAC|\bIP\b",
     re.IGNORECASE,
 )
-_KEY_GOES_ON: Final = re.compile(r"[\w:.]+\"\s?:|\"\s?:\s?\"[a-f0-9]{12,}\"|x as \w| import ")
+_KEY_GOES_ON: Final = re.compile(r"[\w:.]{1,128}+\"\s?:|\"\s?:\s?\"[a-f0-9]{12,}\"|x as \w| import ")
 """`"NetworkAcl":`, where the cue is but the beginning of a key."""
 _IDENTIFIER_GOES_ON: Final = re.compile(r"_[a-z]|[A-Z][a-z]")
 _CODE: Final = re.compile(r"[={}\[\]]|\w\(")

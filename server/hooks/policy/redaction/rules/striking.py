@@ -11,7 +11,7 @@ from server.hooks.policy.redaction.rules.windows import windows
 from server.hooks.policy.redaction.spans import Span
 
 _STRIKING: Final = re.compile(
-    r"(?<![^\s\"'`„“«‘(（>|：→])(?P<s>(?=[^\W\d_])(?=\S*[0-9A-Z])(?!\S*\*\*)[^\W_]{2,24}(?:[!#$%&*+~^§@.-]{1,2}[^\W_]{1,24}){1,5}[!#$*]{0,2})(?=[\"'`”»’)）<.,;:]{0,2}(?:\s|\Z|\|)|\\n)"
+    r"(?<![^\s\"'`„“«‘(（>|：→])(?P<s>(?=[^\W\d_])(?=\S{0,160}[0-9A-Z])(?!\S{0,160}\*\*)[^\W_]{2,24}(?:[!#$%&*+~^§@.-]{1,2}[^\W_]{1,24}){1,5}[!#$*]{0,2})(?=[\"'`”»’)）<.,;:]{0,2}(?:\s|\Z|\|)|\\n)"
 )
 _WITHIN: Final = 400
 """Characters from a word for a password or a network."""
