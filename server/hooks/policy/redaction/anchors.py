@@ -29,7 +29,7 @@ class Held(NamedTuple):
 class Anchors:
     """An anchor with a capital letter is found as it is written; one without, in any case.
 
-    Safe to use from many threads; a text is read in as many passes, however many anchors there are.
+    Safe to use from many threads; a text is read three times at most, however many anchors there are.
     """
 
     def __init__(self, anchors: Iterable[str]) -> None:
