@@ -172,7 +172,7 @@ def _read_document(folder: Path, report: Report) -> list[object]:
     except UnreadableError as error:
         report.error("", str(error))
     except json.JSONDecodeError as error:
-        report.error("", f"is not JSON: line {error.lineno}, column {error.colno}: {_syntax(error)}")
+        report.error("", f"is not JSON: {_syntax(error)}")
     except (ValueError, RecursionError):  # a number of 5,000 digits; brackets 10,000 deep
         report.error("", "is not JSON that can be read")
     else:
@@ -190,8 +190,14 @@ def _object(report: Report, pairs: list[tuple[str, object]]) -> dict[str, object
 
 
 def _syntax(error: json.JSONDecodeError) -> str:
-    before, after = error.doc[: error.pos].rstrip(), error.doc[error.pos : error.pos + 1]
-    return f"a comma too many before {after}" if before.endswith(",") and after in ("]", "}") else error.msg
+    """Where and what; of a comma too many where it stands, which Python says from 3.13 on."""
+    text, message = error.doc, error.msg
+    before = text[: error.pos].rstrip()
+    at = len(before) - 1 if before.endswith(",") and text[error.pos : error.pos + 1] in ("]", "}") else error.pos
+    if text[at : at + 1] == "," and (after := text[at + 1 :].lstrip()[:1]) in ("]", "}"):
+        message = f"a comma too many before {after}"
+    place = json.JSONDecodeError("", text, at)
+    return f"line {place.lineno}, column {place.colno}: {message}"
 
 
 def _entries(document: object, report: Report) -> list[object]:

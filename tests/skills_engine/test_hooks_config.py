@@ -389,8 +389,8 @@ def test_a_hooks_folder_that_leads_out_of_the_skill_is_not_read(tmp_path: Path) 
     [
         ("", "", "is not JSON: line 1, column 1: Expecting value"),
         ('{"hooks": [\n  {"a" 1}]}', "", "is not JSON: line 2, column 8: Expecting ':' delimiter"),
-        ('{"hooks": [\n  {"a": 1,\n}]}', "", "is not JSON: line 3, column 1: a comma too many before }"),
-        ('{"hooks": [{"a": 1}, ]}', "", "is not JSON: line 1, column 22: a comma too many before ]"),
+        ('{"hooks": [\n  {"a": 1,\n}]}', "", "is not JSON: line 2, column 10: a comma too many before }"),
+        ('{"hooks": [{"a": 1}, ]}', "", "is not JSON: line 1, column 20: a comma too many before ]"),
         ('{"hooks": [1,, 2]}', "", "is not JSON: line 1, column 14: Expecting value"),
         ('{"hooks": [1,', "", "is not JSON: line 1, column 14: Expecting value"),
         ('{"hooks": ' + "1" * 5000 + "}", "", "is not JSON that can be read"),
