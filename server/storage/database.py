@@ -7,6 +7,7 @@ driver is needed.
 
 import asyncio
 import os
+import sqlite3
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -33,6 +34,7 @@ KEEPALIVE: Final[dict[str, Any]] = {
 }
 """For libpq: a network that swallows everything is a broken connection after some seconds."""
 _THREADS: Final = 4
+_WAL_WAIT_S: Final = 2.0
 _PENDING: Final = 256
 """Transactions that wait for a thread or run in one; beyond it a caller is refused."""
 _CONNECT_S: Final = 5
@@ -215,8 +217,22 @@ def _engine(url: sa.URL, lock_wait_s: float, statement_s: float) -> sa.Engine:
 
 def _set_up_sqlite(connection: Any, _record: object) -> None:
     connection.isolation_level = None  # we say BEGIN ourselves: a transaction that will write locks at its start
-    connection.execute("PRAGMA journal_mode=WAL")
+    _use_wal(connection)
     connection.execute("PRAGMA synchronous=FULL")  # a commit is on the disk when it returns
+
+
+def _use_wal(connection: Any) -> None:
+    """Where two connections change the mode of a new file at once SQLite refuses one of them without waiting."""
+    by_s = time.monotonic() + _WAL_WAIT_S
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > by_s:
+                raise
+            time.sleep(0.01)
+        else:
+            return
 
 
 def _begin_sqlite(connection: sa.Connection) -> None:
