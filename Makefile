@@ -42,7 +42,7 @@ webkit: setup-test ## the page in WebKit, Safari's engine, which is installed on
 	@WEBKIT="$$(scripts/webkit.sh)" && export WEBKIT && .venv/bin/pytest tests/e2e/webkit $(ARGS)
 
 devices: setup-test ## talk with microphone and loudspeaker, on devices of a PulseAudio of its own
-	@SOUNDDEVICE="$$(scripts/devices.sh)" && export SOUNDDEVICE && .venv/bin/pytest tests/talk/devices $(ARGS)
+	@SOUNDDEVICE="$$(scripts/devices.sh)" && export SOUNDDEVICE && .venv/bin/pytest tests/clients/talk/devices $(ARGS)
 
 screenshots: setup-test ## take the pictures in docs/ anew
 	@CHROMIUM="$$(scripts/chromium.sh)" .venv/bin/python -m tests.e2e.screenshots $(ARGS)

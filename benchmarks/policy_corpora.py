@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.figures import Figure
-from server.hooks.policy.danger.calls import judge_call
-from server.hooks.policy.redaction.redact import redact, redact_result
+from server.policy.danger.calls import judge_call
+from server.policy.redaction.redact import redact, redact_result
 
 _CORPORA = Path(__file__).parent.parent / "tests" / "corpora"
 FOLDER = _CORPORA / "policy"

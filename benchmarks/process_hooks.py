@@ -15,9 +15,9 @@ from typing import Any
 import msgspec
 
 from benchmarks.figures import Figure, figure
-from server.children.pipes import PIPE_BYTES
 from server.config import ProcessHook
 from server.hooks.process.process_hook import ProcessHook as Hook
+from server.subprocesses.pipes import PIPE_BYTES
 
 CHILD = """
 import sys

@@ -11,7 +11,6 @@ from typing import Final
 from server import config
 from server.accounts.accounts import Accounts
 from server.agent.agent_client import AgentClient, TurnOptions
-from server.children.child import kill_all
 from server.config_file import data_dir_of
 from server.errors import ConfigError
 from server.gateway.auth import Doorkeeper
@@ -27,10 +26,6 @@ from server.gateway.rest.rest_api import RestApi
 from server.gateway.websocket_server import WebSocketServer
 from server.hooks.approval.stored_approvals import StoredApprovals
 from server.hooks.layers import HookLayers
-from server.hooks.policy.config_store import PolicyStore
-from server.hooks.policy.document import document_of_config
-from server.hooks.policy.kinds import BUILTIN_KINDS
-from server.hooks.policy.policy import PolicyBook
 from server.hooks.process.host import HookHost
 from server.hooks.process.process_hook import Terms
 from server.llm.embedded import EmbeddedModel
@@ -40,6 +35,10 @@ from server.media.references import MediaError
 from server.media.signed_urls import UrlSigner
 from server.media.store import MediaStore
 from server.metrics import Metrics
+from server.policy.config_store import PolicyStore
+from server.policy.document import document_of_config
+from server.policy.kinds import BUILTIN_KINDS
+from server.policy.policy import PolicyBook
 from server.session.approval_desk import ApprovalDesk
 from server.session.chat_handler import ChatHandler, TurnLimits
 from server.session.session import Services
@@ -48,6 +47,7 @@ from server.session.turn_gate import TurnGate
 from server.signals import Signals
 from server.speech.service import SpeechService
 from server.storage.storage import Storage
+from server.subprocesses.child import kill_all
 from server.tools.builtin import build_registry
 from server.tools.executor import ToolExecutor
 from server.tools.mcp.servers import McpServers

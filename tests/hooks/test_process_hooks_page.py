@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from server.hooks.__main__ import OK, main
-from server.hooks.authoring.judging import judge
-from server.hooks.authoring.scenes import ORDER, events, scenes
+from hook_tools.__main__ import OK, main
+from hook_tools.judging import judge
+from hook_tools.scenes import ORDER, events, scenes
 from server.hooks.channel import STAGES, Stage
 from server.hooks.interception.event_kinds import ALIAS_OF, observed
 from server.hooks.interception.events import EventMethod

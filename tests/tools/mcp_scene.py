@@ -8,9 +8,9 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from server.children.restarts import Patience
 from server.config import McpServer
 from server.hooks.interception.stages import ToolAnswer
+from server.subprocesses.restarts import Patience
 from server.tools.mcp.server import McpConnection
 from server.tools.registry import Tool
 from tests.support.waiting import LIMIT_S

@@ -5,8 +5,8 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct
 
 from server.hooks.interception.members import BuiltinHealth
-from server.hooks.policy.document import PolicyBody, PolicyStageName
 from server.hooks.process.health import HookHealth
+from server.policy.document import PolicyBody, PolicyStageName
 from server.storage.approvals import RememberedApproval
 from server.storage.audit_chain import Day
 from server.storage.audit_query import MAX_PAGE

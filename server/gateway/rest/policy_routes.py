@@ -7,8 +7,8 @@ from server.choices import keys_at
 from server.errors import PolicyError
 from server.gateway.rest.bodies import AvailableHandlers, HandlerInfo, PolicySaved, ScopeQuery, WrappedPolicy
 from server.gateway.rest.operation import Answer, Call, Operation, Refusal, log_in_first
-from server.hooks.policy.config_store import PolicyStore, Scope
-from server.hooks.policy.document import (
+from server.policy.config_store import PolicyStore, Scope
+from server.policy.document import (
     HandlerKind,
     PolicyBody,
     PolicyDocument,
@@ -16,7 +16,7 @@ from server.hooks.policy.document import (
     read_document,
     without_locked,
 )
-from server.hooks.policy.stages import check_stages
+from server.policy.stages import check_stages
 from server.storage.audit_entry import AuditEntry
 from server.storage.audit_log import AuditLog
 

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from server.hooks.approval.approvals import canonical_json
-from server.hooks.policy.redaction.spans import REDACTED
 from server.hooks.types import Question
+from server.policy.redaction.spans import REDACTED
 
 _NOTHING: Final = object()
 """In place of what was shown, where nothing was."""

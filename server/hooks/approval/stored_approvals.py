@@ -4,7 +4,7 @@ import asyncio
 from typing import Any, Final
 
 from server.hooks.approval.approvals import call_key, canonical_json
-from server.hooks.policy.redaction.redact import redact
+from server.policy.redaction.redact import redact
 from server.storage.approvals import ApprovalTable
 
 _MAX_SHOWN: Final = 60

@@ -1,1 +1,1 @@
-"""Tool policy: handlers before and after each tool call, as the operator and the user decided."""
+"""The tool policy's public names, as custom handlers import them; the policy itself lives in server/policy."""

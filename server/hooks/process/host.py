@@ -10,11 +10,11 @@ from typing import Final
 from msgspec import Struct
 
 from server import config
-from server.children.family import adopt_orphans
-from server.children.orphans import LOOK_EVERY_S, Orphans
 from server.hooks.process import settings as process_settings
 from server.hooks.process.health import HookHealth
 from server.hooks.process.process_hook import ProcessHook, Terms, log_defect
+from server.subprocesses.family import adopt_orphans
+from server.subprocesses.orphans import LOOK_EVERY_S, Orphans
 
 logger = logging.getLogger(__name__)
 

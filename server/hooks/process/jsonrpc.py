@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 
-from server.children.lines import MAX_LINE_BYTES, MAX_PARTS, Line, Overlong, is_overfull
+from server.subprocesses.lines import MAX_LINE_BYTES, MAX_PARTS, Line, Overlong, is_overfull
 
 Ignored = Literal["blank", "stray", "garbled", "overlong", "no_id", "request", "unknown_id", "duplicate", "late"]
 """Why a line counts for nothing: white space; not a JSON object; one that is no JSON-RPC reply; longer than the limit;

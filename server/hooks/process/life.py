@@ -6,15 +6,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from server.children.child import END_S, EOF_S, Child
-from server.children.family import Family
-from server.children.lines import Line, Lines
-from server.children.pipes import BacklogFull, PipeReader, PipeWriter
 from server.config import ProcessHook
 from server.hooks.channel import HookCallFailed
 from server.hooks.process import settings as process_settings
 from server.hooks.process.jsonrpc import Calls, Reply, notification
 from server.hooks.process.tap import Tap
+from server.subprocesses.child import END_S, EOF_S, Child
+from server.subprocesses.family import Family
+from server.subprocesses.lines import Line, Lines
+from server.subprocesses.pipes import BacklogFull, PipeReader, PipeWriter
 
 MAX_OPEN_CALLS: Final = 256
 MAX_WAITING_EVENTS: Final = 256

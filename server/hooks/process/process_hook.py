@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from server import config
-from server.children.restarts import Patience, Restarts
 from server.hooks.channel import HookCallFailed, Stage
 from server.hooks.process import canary
 from server.hooks.process import settings as process_settings
@@ -17,6 +16,7 @@ from server.hooks.process.life import Limits, ProcessLife
 from server.hooks.process.recording import Recording
 from server.hooks.process.tap import Tap
 from server.hooks.tally import Tally
+from server.subprocesses.restarts import Patience, Restarts
 
 logger = logging.getLogger(__name__)
 

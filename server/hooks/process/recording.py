@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from server.children.lines import Line, Overlong
+from server.subprocesses.lines import Line, Overlong
 
 logger = logging.getLogger(__name__)
 

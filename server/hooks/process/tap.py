@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from server.children.lines import Line
+from server.subprocesses.lines import Line
 
 
 class Tap(Protocol):

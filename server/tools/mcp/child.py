@@ -17,13 +17,13 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from mcp.shared.message import SessionMessage
 from mcp.types import jsonrpc
 
-from server.children.child import Child
-from server.children.family import Family, adopt_orphans
-from server.children.lines import MAX_PARTS, Lines, Overlong, is_overfull
-from server.children.log_budget import LogBudget
-from server.children.orphans import LOOK_EVERY_S, Orphans
 from server.config import McpServer, ProcessHook
 from server.hooks.process.settings import environment
+from server.subprocesses.child import Child
+from server.subprocesses.family import Family, adopt_orphans
+from server.subprocesses.lines import MAX_PARTS, Lines, Overlong, is_overfull
+from server.subprocesses.log_budget import LogBudget
+from server.subprocesses.orphans import LOOK_EVERY_S, Orphans
 from server.tools.mcp.intake import Intake, shorten
 
 logger = logging.getLogger(__name__)

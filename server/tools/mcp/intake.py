@@ -8,7 +8,7 @@ from typing import Final
 
 from mcp.types import JSONRPCMessage, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse, RequestId
 
-from server.children.log_budget import LogBudget
+from server.subprocesses.log_budget import LogBudget
 
 MAX_OPEN: Final = 32
 """Requests of a server that wait for it to read our answers."""

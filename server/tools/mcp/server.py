@@ -15,10 +15,10 @@ from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
 from mcp.shared.exceptions import MCPError
 
 from server import __version__
-from server.children.restarts import Patience, Restarts
 from server.config import McpServer
 from server.errors import ToolError
 from server.hooks.interception.stages import ToolAnswer
+from server.subprocesses.restarts import Patience, Restarts
 from server.tools.mcp.catalog import MAX_TOOLS, Listed, Taken, take_tools
 from server.tools.mcp.child import CannotStart, run_child
 from server.tools.mcp.http import open_http

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from server.children.child import kill_all
-from server.children.restarts import Patience
 from server.config import Hooks, ProcessHook
 from server.errors import ConfigError
 from server.hooks.channel import HookCallFailed
 from server.hooks.process.host import HookHost, Reloaded
 from server.hooks.process.process_hook import Terms
+from server.subprocesses.child import kill_all
+from server.subprocesses.restarts import Patience
 from tests.hooks.stage import ENVIRON, TERMS, hosting, leftovers, settings
 from tests.support.waiting import LIMIT_S, is_alive, until
 

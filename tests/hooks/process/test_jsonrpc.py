@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.children.lines import MAX_LINE_BYTES, Lines, Overlong
 from server.hooks.process.jsonrpc import Calls, CallTooLarge, Reply, notification
+from server.subprocesses.lines import MAX_LINE_BYTES, Lines, Overlong
 
 
 def lines_of(lines: Lines, *cuts: bytes) -> Iterator[bytes | Overlong]:

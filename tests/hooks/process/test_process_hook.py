@@ -9,11 +9,11 @@ from typing import Any
 import psutil
 import pytest
 
-from server.children.restarts import Patience
 from server.hooks.channel import HookCallFailed
 from server.hooks.process.life import Limits
 from server.hooks.process.process_hook import Terms
 from server.hooks.process.recording import read_recording
+from server.subprocesses.restarts import Patience
 from tests.hooks.stage import ENVIRON, TERMS, Stage, leftovers, on_stage, settings
 from tests.support.waiting import is_alive
 

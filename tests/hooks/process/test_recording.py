@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from server.children.lines import Overlong
 from server.hooks.process.recording import Exchange, Recording, RecordingUnusable, read_recording
+from server.subprocesses.lines import Overlong
 
 
 def written(path: Path) -> list[dict[str, Any]]:

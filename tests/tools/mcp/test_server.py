@@ -13,9 +13,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from server.children.lines import MAX_PARTS
 from server.config import McpServer
 from server.errors import ToolError
+from server.subprocesses.lines import MAX_PARTS
 from server.tools.mcp.child import MAX_LINE_BYTES
 from server.tools.mcp.intake import MAX_ENTRIES
 from server.tools.mcp.server import MAX_CALLS

@@ -1,0 +1,161 @@
+"""`python -m server.talk URL`: type, or speak from a WAV file or a microphone."""
+
+import argparse
+import asyncio
+import contextlib
+import sys
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit, urlunsplit
+
+import websockets
+
+from clients.talk.client import Output, TalkClient
+from clients.talk.devices import WANTED_RATE, Loudspeaker, microphone_frames, microphone_rate, sounddevice
+from clients.talk.sound import SoundError, WavWriter, wav_frames, wav_rate
+
+_USUAL_RATE: Final = 24_000
+"""Of a voice that the server knows nothing of yet."""
+_MAX_AHEAD_MS: Final = 300
+"""Sound that has come and was not heard: what an interruption takes for heard though it was not."""
+_STOPS_AFTER_S: Final = 60.0
+
+
+def main() -> int:
+    options = _parse()
+    try:
+        return asyncio.run(_talk(options))
+    except (SoundError, OSError, websockets.WebSocketException) as error:
+        print(f"talk: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+def _parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m server.talk", description=__doc__)
+    parser.add_argument(
+        "url",
+        nargs="?",
+        type=_address,
+        default="ws://localhost:8765/ws",
+        help="also HOST:PORT, or the address of the page; default: %(default)s",
+    )
+    parser.add_argument("--wav", type=Path, metavar="IN", help="say this file (16 bits, mono) and wait for the answer")
+    parser.add_argument("--save", type=Path, metavar="OUT", help="write the answer's sound to this file")
+    parser.add_argument("--mic", action="store_true", help="speak and listen (needs: pip install sounddevice)")
+    parser.add_argument("--say", metavar="TEXT", help="send this text, print the answer and stop")
+    parser.add_argument("--token", help="sent as `Authorization: Bearer`")
+    parser.add_argument("--approve", action="store_true", help="let every tool run that a human is asked about")
+    parser.add_argument("--language", help="BCP 47: what you speak and want to hear")
+    return parser.parse_args()
+
+
+def _address(text: str) -> str:
+    try:
+        url = urlsplit(text if "://" in text else f"ws://{text}")
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text}: {error}; give it as ws://HOST:PORT/ws") from error
+    scheme = {"http": "ws", "https": "wss"}.get(url.scheme, url.scheme)
+    return urlunsplit(url._replace(scheme=scheme, path=url.path.rstrip("/") or "/ws"))
+
+
+async def _talk(options: argparse.Namespace) -> int:
+    """The exit status: 1 where the one thing that was to be said came to no answer."""
+    screen = _Screen()
+    rate = _rate(options)
+    output = _output(options)
+    client = await TalkClient.connect(
+        options.url,
+        token=options.token,
+        show=screen.show,
+        output=output,
+        approves=None if options.mic and not options.approve else options.approve,
+    )
+    reader = asyncio.create_task(client.run(), name="reader")
+    try:
+        ready = await asyncio.wait_for(client.ready(), _STOPS_AFTER_S)
+        print(f"[{ready['model']['name']} at {ready['model']['host']}]")
+        if isinstance(output, Loudspeaker):
+            await output.start(ready["speech"]["output_sample_rate"] or _USUAL_RATE)
+        await client.configure(voice=output is not None, language=options.language)
+        await _converse(client, options, rate)
+        if isinstance(output, WavWriter) and not output.has_sound:
+            print(f"[nothing was said aloud: there is no {options.save}]")
+        return int(screen.has_failed and (options.say is not None or options.wav is not None))
+    finally:
+        await client.close()
+        await reader
+
+
+def _rate(options: argparse.Namespace) -> int:
+    if options.wav is not None:
+        return wav_rate(options.wav)
+    return microphone_rate(sounddevice()) if options.mic else WANTED_RATE
+
+
+def _output(options: argparse.Namespace) -> Output | None:
+    if options.save is not None:
+        if not options.save.parent.is_dir():
+            raise SoundError(f"{options.save}: there is no folder {options.save.parent}")
+        return WavWriter(options.save)
+    return Loudspeaker(sounddevice()) if options.mic else None
+
+
+async def _converse(client: TalkClient, options: argparse.Namespace, rate: int) -> None:
+    if options.wav is not None:
+        await client.configure(input={"format": "pcm16", "sample_rate": rate})
+        await client.speak(wav_frames(options.wav))
+        await client.quiet()
+    elif options.say is not None:
+        await client.say(options.say)
+        await client.quiet()
+    elif options.mic:
+        await client.configure(
+            input={"format": "pcm16", "sample_rate": rate},
+            output={"format": "pcm16", "max_ahead_ms": _MAX_AHEAD_MS},
+        )
+        print("[speak; Ctrl-C ends it. Use headphones, or it hears itself]")
+        await client.speak(microphone_frames(sounddevice(), rate))
+    else:
+        while line := await asyncio.to_thread(_read_line):
+            await client.say(line)
+            await client.quiet()
+
+
+def _read_line() -> str:
+    with contextlib.suppress(EOFError):
+        while True:
+            if line := input("> ").strip():
+                return line
+    return ""
+
+
+class _Screen:
+    """What the frames say, for people."""
+
+    def __init__(self) -> None:
+        self.has_failed = False  # an error was told, or a turn was ended by a hook
+
+    def show(self, frame: dict[str, Any]) -> None:
+        match frame["type"]:
+            case "text":
+                print(frame["delta"], end="", flush=True)
+            case "transcript" if frame["final"] and frame["text"]:
+                print(f"> {frame['text']}")
+            case "tool_call":
+                print(f"[{frame['name']} {frame['arguments']}]")
+            case "approval_request":
+                print(f"[{frame['message']} {frame['arguments']}]")
+            case "approval_resolved":
+                print(f"[{'yes' if frame['approved'] else 'no'}: {frame['by']}]")
+            case "notice" | "error":
+                self.has_failed = self.has_failed or frame["type"] == "error"
+                print(f"[{frame['code']}: {frame['message']}]")
+            case "turn_end":
+                self.has_failed = self.has_failed or frame["reason"] == "aborted"
+                print("" if frame["reason"] == "completed" else f"[{frame['reason']}]")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

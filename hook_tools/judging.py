@@ -1,0 +1,166 @@
+"""What a reply does, and what its author should know about it, in plain words. Pure."""
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+from hook_tools.line_faults import Fault
+from hook_tools.scenes import Scene
+from server.hooks.interception.fields import ReplyUnusable
+from server.hooks.interception.replies import read_reply
+from server.hooks.interception.stages import (
+    Abort,
+    Decision,
+    Deny,
+    LlmAnswer,
+    LlmCall,
+    Respond,
+    StageValue,
+    ToolAsk,
+    ToolRan,
+    Verdict,
+)
+from server.llm.types import ToolSpec
+
+AUDIBLE_MS: Final = 700.0
+"""A pause before the first word that people notice."""
+
+_WHOLE: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
+    "before_llm": ("request", ("model", "messages", "options")),
+    "before_tool": ("call", ("tool", "arguments")),
+}
+_NESTED: Final = {"after_llm": "response", "after_tool": "result"}
+
+
+_INSIDE: Final[Mapping[str, tuple[tuple[str, ...], str]]] = {
+    "before_llm": (
+        ("model", "messages", "tools", "options"),
+        '{"action": "modify", "request": {"%s": …}}',
+    ),
+    "after_llm": (
+        ("content", "tool_calls", "message", "text"),
+        '{"action": "modify", "response": {"response": {"content": …}}}',
+    ),
+    "before_tool": (
+        ("tool", "arguments"),
+        '{"action": "modify", "call": {"%s": …}}',
+    ),
+    "after_tool": (
+        ("for_llm", "for_user", "is_error", "silent", "media", "content"),
+        '{"action": "modify", "result": {"result": {"for_llm": …}}}',
+    ),
+}
+"""What people put at the top of a reply, and where it belongs."""
+
+
+class Judgement(NamedTuple):
+    outcome: str
+    faults: list[Fault]
+    added: tuple[ToolSpec, ...] = ()
+    """Tools that the hook has brought along."""
+
+
+def judge(scene: Scene, result: Mapping[str, Any]) -> Judgement:
+    """What the server would complain of is a problem; what other hosts would take otherwise, a hint."""
+    try:
+        reading = read_reply(scene.stage, result, scene.value)
+    except ReplyUnusable as error:
+        return Judgement("cannot be used", [Fault("problem", f"the reply cannot be used: {error}")])
+    faults = [Fault("problem", text) for text in (*_misplaced(scene.stage, result), *reading.warnings)]
+    if not faults:
+        faults = [Fault("hint", text) for text in _elsewhere(scene.stage, result)]
+    return Judgement(describe(scene.value, reading.result), faults, _added(scene.value, reading.result))
+
+
+def judge_own(tool: str, result: Mapping[str, Any]) -> list[Fault]:
+    """The reply to before_tool for a tool of the hook's own."""
+    if result.get("action") == "respond":
+        return []
+    return [
+        Fault(
+            "problem",
+            f"does not respond for {tool}, which it added itself: the call fails, for nobody else has that tool",
+        )
+    ]
+
+
+def slowness(ms: float, limit_s: float) -> list[Fault]:
+    if ms > limit_s * 500:
+        return [Fault("problem", f"took more than half of its limit of {limit_s * 1000:.0f} ms")]
+    if ms > AUDIBLE_MS:
+        return [Fault("hint", f"took more than {AUDIBLE_MS:.0f} ms: in a spoken conversation that is a pause")]
+    return []
+
+
+def describe(before: StageValue, result: StageValue | Decision | None) -> str:
+    match result:
+        case None:
+            return "changes nothing"
+        case Abort(reason=reason, is_hard=is_hard):
+            return f"{'hard_abort' if is_hard else 'abort_turn'}{_because(reason)}"
+        case Deny(reason=reason):
+            return f"denies{_because(reason)}"
+        case Respond(answer=answer):
+            return f"responds: {_short(answer.for_llm)}"
+        case Verdict(approved=approved, reason=reason):
+            return f"{'approves' if approved else 'refuses'}{_because(reason)}"
+    return "changes " + (", ".join(_changes(before, result)) or "nothing")
+
+
+def _changes(before: StageValue, after: StageValue) -> list[str]:
+    match before, after:
+        case LlmCall(), LlmCall():
+            added = [f"the tools (adds {tool.name})" for tool in _added(before, after)]
+            if not added and after.tools != before.tools:
+                added = ["the tools"]
+            names = [name for name in ("model", "messages", "options") if getattr(before, name) != getattr(after, name)]
+            return [*added, *names]
+        case LlmAnswer(), LlmAnswer():
+            return [name for name in ("content", "tool_calls") if getattr(before, name) != getattr(after, name)]
+        case ToolAsk(), ToolAsk():
+            changed = ["the tool"] if before.name != after.name else []
+            changed += ["the arguments"] if before.arguments != after.arguments else []
+            return changed + (["the proposed result"] if before.answer != after.answer else [])
+        case ToolRan(), ToolRan():
+            return ["the result"]
+    raise AssertionError("a stage gives what it takes")
+
+
+def _added(before: StageValue, after: StageValue | Decision | None) -> tuple[ToolSpec, ...]:
+    if not isinstance(before, LlmCall) or not isinstance(after, LlmCall):
+        return ()
+    known = {tool.name for tool in before.tools}
+    return tuple(tool for tool in after.tools if tool.name not in known)
+
+
+def _misplaced(stage: str, result: Mapping[str, Any]) -> list[str]:
+    keys, place = _INSIDE.get(stage, ((), ""))
+    if stage == "before_tool" and result.get("action") == "respond":
+        keys, place = _INSIDE["after_tool"][0], '{"action": "respond", "result": {"%s": …}}'
+    found = [key for key in keys if key in result]
+    return [f"“{key}” stands in the wrong place: {place.replace('%s', key)}" for key in found]
+
+
+def _elsewhere(stage: str, result: Mapping[str, Any]) -> list[str]:
+    """What is understood here and lost on the reference host."""
+    reply = {key.lower(): value for key, value in result.items()}
+    if reply.get("action") not in (None, "", "continue", "modify"):
+        return []
+    if stage in _NESTED and isinstance(given := reply.get(key := _NESTED[stage]), dict):
+        if not isinstance(given.get(key), dict):
+            return [f"understood here; for PicoClaw itself the change has to stand in “{key}.{key}”"]
+    elif stage in _WHOLE and isinstance(given := reply.get(_WHOLE[stage][0]), dict):
+        name, wanted = _WHOLE[stage]
+        if missing := [key for key in wanted if key not in given]:
+            return [
+                f"“{name}” leaves out {', '.join(missing)}: here they stay as they were, PicoClaw itself empties them"
+            ]
+    return []
+
+
+def _because(reason: str) -> str:
+    return f": {_short(reason)}" if reason else ""
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= 60 else line[:59] + "…"

@@ -1,0 +1,90 @@
+"""Listens in on a trial, and judges each line as it comes."""
+
+import asyncio
+import json
+import re
+from collections import deque
+from typing import Final
+
+from hook_tools.line_faults import Fault, fault, shown
+from server.hooks.process.tap import Tap
+from server.subprocesses.lines import Line, Overlong
+
+_ID: Final = re.compile(rb'\{"jsonrpc":"2\.0","id":(\d+),')
+_MAX_COMPLAINTS: Final = 10  # lines of standard error that are shown
+_MAX_FAULTS: Final = 20  # between two looks
+
+
+class Listener:
+    """A tap; `other` hears the same."""
+
+    def __init__(self, other: Tap | None = None) -> None:
+        self._other = other
+        self._open = set[int]()
+        self._given_up = set[int]()  # calls whose time was up, until they are answered all the same
+        self._last_id = 0
+        self._faults: list[Fault] = []
+        self._has_changed = asyncio.Event()
+        self.complaints = deque[str](maxlen=_MAX_COMPLAINTS)
+        """The last of what it wrote on standard error."""
+        self.is_over = False
+        """Its input has ended."""
+        self.has_answered = False
+        """A reply came while its input was open."""
+        self.was_buffered = False
+        """A reply for which nobody waited any more came only when its input had ended."""
+
+    def give_up(self) -> None:
+        """Whatever has no reply yet has timed out."""
+        self._given_up |= self._open
+
+    async def caught_up(self) -> None:
+        """Wait until what was given up is answered after all."""
+        while self._given_up:
+            self._has_changed.clear()
+            await self._has_changed.wait()
+
+    def take(self) -> list[Fault]:
+        """What was wrong since this was last asked."""
+        faults, self._faults = self._faults, []
+        return faults
+
+    def sent(self, line: bytes | bytearray) -> None:
+        if match := _ID.match(line):
+            self._last_id = int(match[1])
+            self._open.add(self._last_id)
+        if self._other is not None:
+            self._other.sent(line)
+
+    def heard(self, line: Line) -> None:
+        if self._other is not None:
+            self._other.heard(line)
+        found = fault(line, open_ids=self._open, last_id=self._last_id)
+        call_id = _id_of(line)
+        if call_id in self._given_up:
+            self.was_buffered |= self.is_over
+            found = found if self.is_over else Fault("problem", "answered a call after its time was up")
+        if call_id is not None:
+            self.has_answered |= not self.is_over
+            self._open.discard(call_id)
+            self._given_up.discard(call_id)
+            self._has_changed.set()
+        if found is not None and len(self._faults) < _MAX_FAULTS:
+            self._faults.append(found)
+
+    def complained(self, line: Line) -> None:
+        if self._other is not None:
+            self._other.complained(line)
+        if text := shown(line, ""):
+            self.complaints.append(text)
+
+
+def _id_of(line: Line) -> int | None:
+    if isinstance(line, Overlong):
+        return None
+    try:
+        message = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    call_id = message.get("id") if isinstance(message, dict) else None
+    return call_id if type(call_id) is int else None

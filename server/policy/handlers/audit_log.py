@@ -1,0 +1,93 @@
+"""audit_log: writes what becomes of every call. Fails open, and says so."""
+
+from typing import Final, Protocol
+
+from server import config
+from server.hooks.types import TurnFacts
+from server.policy.redaction.redact import redact_text
+from server.policy.types import ALLOW, CONTINUE, HookContext, HookResult
+from server.storage.audit_entry import MAX_TEXT, AuditEntry
+
+_EDGE_CHARS: Final = 4096
+
+
+class AuditSink(Protocol):
+    def append(self, entry: AuditEntry) -> None:
+        """Never waits and never raises."""
+        ...
+
+
+class AuditSettings(config.Section, frozen=True, kw_only=True):
+    arguments: bool = True
+    """Whether the arguments are written, without their secrets."""
+    result_chars: int = 200
+    """How much of a result is written, without its secrets; 0: nothing."""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.result_chars <= 2000:
+            raise ValueError("result_chars must be between 0 and 2000")
+
+
+class AuditLogHandler:
+    """Sees only what others may see: redacted arguments, and the result as the scan left it."""
+
+    def __init__(self, settings: AuditSettings, sink: AuditSink) -> None:
+        self._settings = settings
+        self._sink = sink
+
+    async def pre_execute(self, ctx: HookContext) -> HookResult:
+        self._write(ctx, "called")
+        return ALLOW
+
+    async def post_execute(self, ctx: HookContext) -> HookResult:
+        self._write(ctx, str(ctx.metadata.get("ending", "ran")))
+        return CONTINUE
+
+    async def on_error(self, ctx: HookContext) -> HookResult:
+        self._write(ctx, "failed")
+        return CONTINUE
+
+    async def on_skip(self, ctx: HookContext) -> HookResult:
+        self._write(ctx, str(ctx.metadata.get("ending", "skipped")))
+        return CONTINUE
+
+    def note_decision(self, ctx: HookContext, outcome: str, handler: str, *, message: str, approval: str) -> None:
+        """Another handler of this stage refused, changed, or asked about the call. Never raises.
+
+        `message` may quote anything: a human's reason, a handler's own words.
+        """
+        self._write(ctx, outcome, handler=handler, message=message, approval=approval)
+
+    def _summary(self, ctx: HookContext, text: str) -> str:
+        shown = self._settings.result_chars
+        if not text or not shown or ctx.metadata.get("is_scanned"):
+            return text[:shown]
+        # cut after the scan: a secret at the edge is whole when it is looked for
+        return redact_text(text[: shown + _EDGE_CHARS])[0][:shown]
+
+    def _write(
+        self, ctx: HookContext, outcome: str, *, handler: str = "audit_log", message: str = "", approval: str = ""
+    ) -> None:
+        text = ctx.result if isinstance(ctx.result, str) else ""
+        facts: TurnFacts = ctx.metadata["facts"]
+        details = {"redacted": counts} if (counts := ctx.metadata.get("redacted")) else {}
+        self._sink.append(
+            AuditEntry(
+                phase=ctx.phase.value,
+                outcome=outcome,
+                user=facts.user_id,
+                session=facts.session_id,
+                turn=facts.turn_id,
+                call=str(ctx.metadata.get("call_id", "")),
+                tool=ctx.tool_name,
+                handler=handler,
+                arguments=ctx.shown_arguments if self._settings.arguments else None,
+                result=self._summary(ctx, text),
+                result_bytes=len(text.encode("utf-8", "replace")) if text else None,
+                duration_ms=ctx.metadata.get("duration_ms"),
+                approval=approval,
+                message=message and redact_text(message[: MAX_TEXT + _EDGE_CHARS])[0],
+                address=facts.address,
+                details=details,
+            )
+        )

@@ -1,0 +1,109 @@
+"""Handlers of the operator's own: Python files in `hooks.custom_dir`, loaded once at start.
+
+A file `no_prod.py` is the handler `no_prod`. It has a class `Handler`, built with
+the `config` of each entry that names it, or plain functions; either has any of
+`pre_execute`, `post_execute`, `on_error`, `on_skip` (server.policy.types).
+The first line of its docstring describes it.
+"""
+
+import importlib.util
+import logging
+import os
+import re
+import stat
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Final
+
+from server.errors import ConfigError
+from server.policy.handlers.security_scan import traceback_of
+from server.policy.types import METHODS, HookType
+
+logger = logging.getLogger(__name__)
+
+MAX_FILES: Final = 64
+_NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,62}\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class CustomHandler:
+    name: str
+    description: str
+    module: ModuleType
+
+    def build(self, settings: dict[str, Any]) -> object:
+        """A new handler for one entry. Raises what its code raises."""
+        made = getattr(self.module, "Handler", None)
+        return self.module if made is None else made(settings)
+
+    @property
+    def phases(self) -> frozenset[HookType]:
+        """Those for which it has a method."""
+        return _phases(self.module)
+
+
+def load_custom(folder: Path | None, *, taken: frozenset[str]) -> dict[str, CustomHandler]:
+    """Raises ConfigError for a folder that is not there or that others may write to.
+
+    A file that cannot be loaded is left out and logged: whatever names it is
+    then unknown, and told.
+    """
+    if folder is None:
+        return {}
+    found: dict[str, CustomHandler] = {}
+    for path in _files(folder):
+        name = path.stem
+        if name in taken:
+            logger.error("%s: `%s` is the name of a built-in handler; rename the file", path, name)
+            continue
+        try:
+            module = _load(path)
+        except (Exception, SystemExit) as error:  # noqa: BLE001  # not our code, with scripts' sys.exit() among it
+            logger.error("the policy handler %s cannot be loaded\n%s", path, traceback_of(error))  # noqa: TRY400  # without its secrets
+            continue
+        owner = getattr(module, "Handler", module)
+        if not _phases(module):
+            logger.error("%s: has none of %s; see docs/policy.md", path, ", ".join(METHODS.values()))
+            continue
+        lines = str(getattr(owner, "__doc__", None) or module.__doc__ or name).strip().splitlines()
+        found[name] = CustomHandler(name, lines[0][:200] if lines else name, module)
+    return found
+
+
+def _phases(module: ModuleType) -> frozenset[HookType]:
+    owner = getattr(module, "Handler", module)
+    return frozenset(phase for phase, method in METHODS.items() if callable(getattr(owner, method, None)))
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    try:
+        mode = folder.stat().st_mode
+        paths = sorted(path for path in folder.iterdir() if path.suffix == ".py" and path.is_file())
+    except OSError as error:
+        raise ConfigError(f"hooks.custom_dir: {folder}: {error.strerror}") from error
+    for path in (folder, *paths):
+        if os.name == "posix" and (mode if path is folder else path.stat().st_mode) & stat.S_IWOTH:
+            raise ConfigError(f"hooks.custom_dir: {path} may be written by everybody; run chmod o-w on it")
+    for path in paths[:MAX_FILES]:
+        if _NAME.match(path.stem):
+            yield path
+        elif not path.stem.startswith("_"):
+            logger.warning("%s: a handler's file is named in small letters, digits and _; left out", path)
+
+
+def _load(path: Path) -> ModuleType:
+    name = f"parley_policy_handlers.{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"cannot load {path}")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses and pickle look their module up there
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module

@@ -1,0 +1,110 @@
+"""dangerous_confirmation: asks a human before a dangerous call runs."""
+
+import asyncio
+import json
+from typing import Annotated, Any, Final
+
+import msgspec
+from msgspec import Meta
+
+from server import config
+from server.hooks.approval.approvals import shown_text, text_for_model
+from server.hooks.types import Permission, Question
+from server.policy.danger.calls import judge_call
+from server.policy.filter import Matcher, matcher
+from server.policy.types import ALLOW, HookAction, HookContext, HookResult
+
+_INLINE_CHARS: Final = 2000
+"""What is judged within the event loop: well under a millisecond."""
+_NOBODY: Final = "This call needs a human's approval, and nobody can be asked here, so it was not made."
+
+_written: Final = json.JSONEncoder(ensure_ascii=False, default=str).encode
+
+Globs = Annotated[list[config.Glob], Meta(max_length=256)]
+
+
+class ConfirmationSettings(config.Section, frozen=True, kw_only=True):
+    always: Globs = msgspec.field(default_factory=list)
+    """Tools that are asked about whatever they do (also where READ)."""
+    never: Globs = msgspec.field(default_factory=list)
+    """Tools that are never asked about; wins over the rest."""
+    patterns: Globs = msgspec.field(default_factory=list)
+    """Further signs of danger, looked for in the arguments' JSON: words, or `re:` and a regular expression."""
+    timeout_s: config.Seconds | None = None
+    """How long the human has; None: `hooks.approval.timeout_s`."""
+
+    def __post_init__(self) -> None:
+        for pattern in (*self.always, *self.never, *self.patterns):
+            matcher(pattern)
+
+
+class DangerousConfirmation:
+    def __init__(self, settings: ConfirmationSettings) -> None:
+        self._timeout_s = settings.timeout_s
+        self._always = [matcher(glob) for glob in settings.always]
+        self._never = [matcher(glob, in_doubt=False) for glob in settings.never]
+        self._is_slow = any(pattern.startswith("re:") for pattern in settings.patterns)
+        self._patterns = [(pattern, _sign(pattern)) for pattern in settings.patterns]
+
+    async def pre_execute(self, ctx: HookContext) -> HookResult:
+        reason = await self._danger(ctx, ctx.arguments)
+        if reason is None:
+            return ALLOW
+        if ctx.ask is None:
+            return HookResult(action=HookAction.DENY, message=_NOBODY)
+        answer = await ctx.ask.ask(
+            Question(
+                tool=ctx.tool_name,
+                arguments=ctx.shown_arguments,
+                message=_question(ctx, await self._told(ctx, reason)),
+                origin="dangerous_confirmation",
+                permission=ctx.metadata.get("permission", "EXTERNAL"),
+                timeout_s=self._timeout_s,
+                real_arguments=ctx.arguments,
+            )
+        )
+        if not answer.approved:
+            return HookResult(action=HookAction.DENY, message=text_for_model(answer), approval=answer.by)
+        if answer.arguments is not None and answer.arguments != ctx.arguments:
+            return HookResult(action=HookAction.MODIFY, modified_args=answer.arguments, approval=answer.by)
+        return HookResult(action=HookAction.ALLOW, approval=answer.by)
+
+    async def _told(self, ctx: HookContext, reason: str) -> str:
+        """The reason, and that it cannot be seen where redaction has hidden it: nobody agrees to what is not shown."""
+        if ctx.shown_arguments == ctx.arguments or await self._danger(ctx, ctx.shown_arguments) == reason:
+            return reason
+        return f"{reason}; what does so is hidden below, as it stands where a secret does"
+
+    async def _danger(self, ctx: HookContext, arguments: Any) -> str | None:
+        if any(fits(ctx.tool_name) for fits in self._never):
+            return None
+        if any(fits(ctx.tool_name) for fits in self._always):
+            return "is on the list of tools to ask about"
+        permission: Permission = ctx.metadata.get("permission", "EXTERNAL")
+        if permission == "READ":
+            return None
+        text = _written(arguments)
+        if len(text) <= _INLINE_CHARS and not self._is_slow:
+            return self._judge(ctx.tool_name, permission, arguments, text)
+        return await asyncio.to_thread(self._judge, ctx.tool_name, permission, arguments, text)
+
+    def _judge(self, tool: str, permission: Permission, arguments: Any, text: str) -> str | None:
+        for pattern, fits in self._patterns:
+            if fits(text):
+                return f"fits the pattern {pattern}"
+        return judge_call(tool, permission, arguments)
+
+
+def _sign(pattern: str) -> Matcher:
+    """Words are looked for anywhere, without regard to case; the rest as everywhere."""
+    if pattern.startswith("re:") or "*" in pattern or "?" in pattern:
+        return matcher(pattern)
+    words = pattern.casefold()
+    return lambda text: words in text.casefold()
+
+
+def _question(ctx: HookContext, reason: str) -> str:
+    """In the user's language; the reason, which is English, stands on a line of its own, which is not said aloud."""
+    language = ctx.metadata.get("language")
+    ask = shown_text(Question(tool=ctx.tool_name, arguments=None, message="", origin=""), language)
+    return f"{ask}\n{ctx.tool_name}: {reason}"

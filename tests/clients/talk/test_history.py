@@ -1,0 +1,84 @@
+"""clients/talk/history.py"""
+
+from typing import Any
+
+from clients.talk.history import History
+
+
+def frames(turn_id: str, *steps: str) -> list[dict[str, Any]]:
+    """`"text"`: a sentence; `"text…"`: one whose end does not come; `"#name"`: a hook."""
+    made: list[dict[str, Any]] = [{"type": "turn_start", "turn_id": turn_id}]
+    for index, step in enumerate(steps):
+        if step.startswith("#"):
+            made.append(hook(turn_id, step[1:]))
+            continue
+        made.append({"type": "sentence", "turn_id": turn_id, "index": index, "text": step.removesuffix("…")})
+        if not step.endswith("…"):
+            made.append({"type": "sentence_end", "turn_id": turn_id, "index": index})
+    return made
+
+
+def hook(turn_id: str, name: str) -> dict[str, Any]:
+    fields = {"role": "system", "content": name.upper(), "name": name, "skill": "s", "sig": "v1", "timing": "t"}
+    return {"type": "hook", "turn_id": turn_id, **fields}
+
+
+def end(turn_id: str, **fields: Any) -> dict[str, Any]:
+    return {"type": "turn_end", "turn_id": turn_id, "reason": "completed", **fields}
+
+
+def take(history: History, *made: dict[str, Any]) -> None:
+    for frame in made:
+        history.take(frame)
+
+
+def contents(history: History) -> list[str]:
+    return [f"{message['role'][0]}:{message['content']}" for message in history.messages]
+
+
+def test_sentences_become_one_message_when_the_turn_ends() -> None:
+    history = History()
+    history.user("hi")
+    take(history, *frames("t1", "One.", " Two."))
+    assert contents(history) == ["u:hi"]
+    take(history, end("t1"))
+
+    assert contents(history) == ["u:hi", "a:One. Two."]
+
+
+def test_a_hook_stands_between_what_was_said_before_and_after_it() -> None:
+    history = History()
+    history.user("hi")
+    take(history, *frames("t1", "#a", "One.", "#b", " Two."), end("t1"))
+
+    assert contents(history) == ["u:hi", "s:A", "a:One.", "s:B", "a: Two."]
+    assert history.messages[1] == {"role": "system", "content": "A", "_hook": "a", "_skill": "s", "_sig": "v1"}
+
+
+def test_a_sentence_that_does_not_end_was_not_heard() -> None:
+    history = History()
+    history.user("hi")
+    take(history, *frames("t1", "One.", " Two…"), end("t1"))
+
+    assert contents(history) == ["u:hi", "a:One."]
+
+
+def test_a_rollback_takes_the_turn_and_its_question_back() -> None:
+    history = History()
+    history.user("kept")
+    take(history, *frames("t1", "One."), end("t1"))
+    history.user("hi")
+    take(history, *frames("t2", "#a", "Two."), end("t2", rollback=True))
+
+    assert contents(history) == ["u:kept", "a:One."]
+
+
+def test_the_next_question_cuts_the_turn_and_of_what_still_comes_only_hooks_count() -> None:
+    history = History()
+    history.user("hi")
+    take(history, *frames("t1", "One.", " Two…"))
+    history.user("stop")
+    take(history, {"type": "sentence_end", "turn_id": "t1"}, hook("t1", "late"), end("t1"))
+    take(history, *frames("t2", "Yes."), end("t2"))
+
+    assert contents(history) == ["u:hi", "a:One.", "s:LATE", "u:stop", "a:Yes."]

@@ -1,0 +1,464 @@
+"""clients/talk: the client and its command line, against a session behind a real socket."""
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import wave
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import numpy as np
+import pytest
+import websockets
+from websockets.asyncio.server import ServerConnection, serve
+from websockets.http11 import Request, Response
+
+from clients.talk.client import Frame, TalkClient
+from clients.talk.sound import SoundError, WavWriter, wav_rate
+from server.agent.chunks import LLMChunk
+from server.errors import ProviderUnreachable
+from server.session.outbox import Kind, Outbox
+from server.session.session import Session
+from server.session.visitor import Visitor
+from tests.session.asking import AskingAgent, AskingHandler, question
+from tests.session.fakes import Desk, FakeAgent, Pause, hook, say
+from tests.session.speech_fakes import CHUNK, RATE, FakeRecognizer, hear, speech
+
+ROOT = Path(__file__).parent.parent.parent.parent
+
+
+class Wire:
+    """The session's side of a socket."""
+
+    def __init__(self, socket: ServerConnection) -> None:
+        self._socket = socket
+
+    async def send(self, kind: Kind, data: bytes) -> None:
+        await self._socket.send(data, text=kind is Kind.TEXT)
+
+    def unsent_bytes(self) -> int:
+        return 0
+
+    async def close(self, code: int, reason: str) -> None:
+        await self._socket.close(code, reason)
+
+
+@asynccontextmanager
+async def listening(talk: Callable[[ServerConnection], Awaitable[None]], **settings: Any) -> AsyncIterator[int]:
+    """Its port."""
+    async with serve(talk, "localhost", 0, subprotocols=[websockets.Subprotocol("parley.v1")], **settings) as doors:
+        yield next(iter(doors.sockets)).getsockname()[1]
+
+
+@asynccontextmanager
+async def server(agent: FakeAgent, recognizer: FakeRecognizer | None = None) -> AsyncIterator[str]:
+    """Its address."""
+    services = Desk(agent, speech=speech(recognizer), handler=AskingHandler).services
+
+    async def talk(socket: ServerConnection) -> None:
+        outbox = Outbox(Wire(socket))
+        session = Session(services, outbox, visitor=Visitor("127.0.0.1", is_local=True))
+        writer = asyncio.create_task(outbox.run(), name="writer")
+        session.greet()
+        try:
+            async for message in socket:
+                if isinstance(message, bytes):
+                    session.receive_binary(message)
+                elif "drop me" in message:
+                    break
+                else:
+                    session.receive_text(message.encode())
+        finally:
+            await session.aclose()
+            outbox.abandon()
+            await writer
+
+    async with listening(talk) as port:
+        yield f"ws://localhost:{port}/ws"
+
+
+class Speakers:
+    """Keeps what would be heard."""
+
+    def __init__(self) -> None:
+        self.heard = bytearray()
+        self.pauses = self.resumes = self.cuts = 0
+
+    def open(self, sample_rate: int) -> None:
+        assert sample_rate == RATE
+
+    def write(self, pcm: bytes) -> None:
+        self.heard += pcm
+
+    def pause(self) -> None:
+        self.pauses += 1
+
+    def resume(self) -> None:
+        self.resumes += 1
+
+    def cut(self) -> None:
+        self.cuts += 1
+
+    def close(self) -> None:
+        pass
+
+
+class Seen(list[Frame]):
+    """The frames that a client has shown."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._news = asyncio.Event()
+
+    def show(self, frame: Frame) -> None:
+        self.append(frame)
+        self._news.set()
+
+    async def until(self, type_: str) -> None:
+        while type_ not in {frame["type"] for frame in self}:
+            self._news.clear()
+            await self._news.wait()
+
+
+@asynccontextmanager
+async def talking(
+    url: str, speakers: Speakers | None = None, *, approves: bool | None = None
+) -> AsyncIterator[tuple[TalkClient, Seen]]:
+    frames = Seen()
+    client = await TalkClient.connect(url, token=None, show=frames.show, output=speakers, approves=approves)
+    reader = asyncio.create_task(client.run(), name="reader")
+    try:
+        yield client, frames
+    finally:
+        await client.close()
+        await asyncio.gather(reader, return_exceptions=True)
+
+
+async def test_typed_turns_carry_the_history_with_its_hooks() -> None:
+    agent = FakeAgent([[hook(), *say("Hello. ", "There.")], say("Yes.")])
+    async with server(agent) as url, talking(url) as (client, frames):
+        assert (await client.ready())["protocol"] == "parley.v1"
+        await client.configure(voice=False)
+        for text in ("hi", "again"):
+            await client.say(text)
+            await client.quiet()
+
+    assert [(m["role"], m["content"]) for m in client.history.messages] == [
+        ("user", "hi"),
+        ("system", "Be brief."),
+        ("assistant", "Hello. There."),
+        ("user", "again"),
+        ("assistant", "Yes."),
+    ]
+    assert [m["content"] for m in agent.asked[1].messages] == ["hi", "Be brief.", "Hello. There.", "again"]
+    assert [f["reason"] for f in frames if f["type"] == "turn_end"] == ["completed"] * 2
+
+
+async def test_sound_goes_to_the_output() -> None:
+    speakers = Speakers()
+    async with server(FakeAgent([say("Hello. ", "There.")])) as url, talking(url, speakers) as (client, _):
+        await client.say("hi")
+        await client.quiet()
+
+    assert bytes(speakers.heard) == CHUNK * 4
+
+
+async def test_spoken_words_start_a_turn_and_what_plays_is_cut() -> None:
+    sound: list[bytes] = []
+    await hear(sound.append, 0.6, is_voice=True)
+    await hear(sound.append, 1.5, is_voice=False)
+
+    async def microphone() -> Any:
+        for pcm in sound:
+            yield pcm
+
+    speakers = Speakers()
+    agent = FakeAgent([say("Good day.")])
+    async with server(agent, FakeRecognizer("what time is it")) as url, talking(url, speakers) as (client, frames):
+        await client.speak(microphone())
+        while not frames or frames[-1]["type"] != "turn_end":
+            await client.quiet()
+            await asyncio.sleep(0.01)
+
+    assert (speakers.pauses, speakers.resumes, speakers.cuts) == (1, 0, 1)
+    assert [m["content"] for m in client.history.messages] == ["what time is it", "Good day."]
+    assert [f["type"] for f in frames if f["type"] == "notice"] == [], "the history came in time"
+
+
+@pytest.mark.parametrize("approves", [True, False])
+async def test_a_question_is_answered_as_it_was_told_to_answer(*, approves: bool) -> None:
+    agent = AskingAgent(plans=[[question()]])
+    async with server(agent) as url, talking(url, approves=approves) as (client, frames):
+        await client.say("hi")
+        await client.quiet()
+
+    assert [f["approved"] for f in frames if f["type"] == "approval_resolved"] == [approves]
+    assert [answer.by for answer in agent.answers] == ["user"]
+
+
+async def test_the_questions_of_other_clients_are_left_to_them() -> None:
+    agent = AskingAgent(plans=[[question()]])
+    async with server(agent) as url, talking(url) as (asking, _frames), talking(url, approves=False) as (_, seen):
+        await asking.say("hi")
+        await seen.until("approval_request")
+        await asking.say("never mind")
+        await seen.until("approval_resolved")
+
+    assert [f["by"] for f in seen if f["type"] == "approval_resolved"] == ["cancelled"]
+
+
+async def test_a_server_that_goes_away_leaves_nobody_waiting() -> None:
+    async with server(FakeAgent([[Pause()]])) as url, talking(url) as (client, _):
+        await client.ready()
+        await client.say("drop me")
+        with pytest.raises(ConnectionError, match="closed the connection"):
+            await client.quiet()
+
+
+async def test_speakers_that_fail_end_the_conversation() -> None:
+    class Broken(Speakers):
+        def open(self, sample_rate: int) -> None:
+            raise SoundError("the loudspeaker is gone")
+
+    async with server(FakeAgent([[*say("Hello."), Pause()]])) as url:
+        client = await TalkClient.connect(url, token=None, show=lambda _: None, output=Broken())
+        reader = asyncio.create_task(client.run(), name="reader")
+        await client.say("hi")
+        with pytest.raises(ConnectionError, match="closed the connection"):
+            await client.quiet()
+        with pytest.raises(SoundError, match="gone"):
+            await reader
+
+
+async def test_a_noise_only_holds_the_sound_for_a_moment() -> None:
+    async def talk(socket: ServerConnection) -> None:
+        for kind in ("speech_detected", "speech_rejected"):
+            await socket.send(json.dumps({"type": kind, "utterance": "u1"}))
+
+    speakers = Speakers()
+    async with listening(talk) as port:
+        client = await TalkClient.connect(f"ws://localhost:{port}", token=None, show=lambda _: None, output=speakers)
+        await client.run()
+
+    assert (speakers.pauses, speakers.resumes, speakers.cuts) == (1, 1, 0)
+
+
+async def test_a_microphone_ends_with_the_connection() -> None:
+    async def microphone() -> AsyncGenerator[bytes, None]:
+        while True:
+            yield bytes(640)
+            await asyncio.sleep(0)
+
+    async def leave(socket: ServerConnection) -> None:
+        await socket.close()
+
+    async with listening(leave) as port:
+        client = await TalkClient.connect(f"ws://localhost:{port}", token=None, show=lambda _: None, output=None)
+        with pytest.raises(ConnectionError, match="the server has closed the connection"):
+            await client.speak(microphone())
+        await client.close()
+
+
+async def test_a_turn_that_is_refused_leaves_nobody_waiting() -> None:
+    async with server(FakeAgent([say("Hi.")])) as url, talking(url) as (client, frames):
+        client.history.messages.append({"role": "king", "content": "wrong"})
+        await client.say("hi")
+        await client.quiet()
+
+    assert frames[-1]["code"] == "frame_invalid"
+
+
+# the command line
+
+
+async def run(*arguments: str, typed: str = "") -> tuple[int, str, str]:
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "server.talk", *arguments),
+        cwd=ROOT,
+        env={**os.environ, "PYTHONIOENCODING": "utf-8"},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    out, err = await process.communicate(typed.encode())
+    assert process.returncode is not None
+    return process.returncode, out.decode(), err.decode()
+
+
+def write_wav(path: Path, *, channels: int = 1) -> Path:
+    with wave.open(str(path), "wb") as file:
+        file.setnchannels(channels)
+        file.setsampwidth(2)
+        file.setframerate(RATE)
+        file.writeframes(np.full(round(0.7 * RATE) * channels, 6000, "<i2").tobytes())
+    return path
+
+
+async def test_help_names_the_options() -> None:
+    code, out, _ = await run("--help")
+
+    assert code == 0
+    assert {"--wav", "--save", "--mic", "--say", "--token", "--approve", "--language"} <= set(
+        out.replace(",", " ").split()
+    )
+
+
+async def test_one_text_is_answered_and_the_command_ends() -> None:
+    async with server(FakeAgent([say("Hello. ", "There.")])) as url:
+        code, out, err = await run(url, "--say", "hi")
+
+    assert (code, err) == (0, "")
+    assert out == "[fake at nowhere]\nHello. There.\n"
+
+
+@pytest.mark.parametrize(("option", "told"), [("--approve", "[yes: user]"), ("--token=x", "[no: user]")])
+async def test_a_question_is_shown_with_its_answer(option: str, told: str) -> None:
+    async with server(AskingAgent(plans=[[question(), LLMChunk(text="Done.")]])) as url:
+        code, out, _ = await run(url, "--say", "hi", option)
+
+    assert code == 0
+    assert out.splitlines()[1:] == ["[May I? {'path': 'a'}]", told, "Done."]
+
+
+async def test_typed_lines_are_answered_until_the_input_ends() -> None:
+    async with server(FakeAgent([say("One."), say("Two.")])) as url:
+        code, out, _ = await run(url, typed="hi\n\nagain\n")
+
+    assert code == 0
+    assert [line for line in out.replace("> ", "").splitlines() if line] == ["[fake at nowhere]", "One.", "Two."]
+
+
+@pytest.mark.slow  # in real time
+async def test_a_wav_is_spoken_and_the_answer_saved(tmp_path: Path) -> None:
+    answer = tmp_path / "out.wav"
+    async with server(FakeAgent([say("Good day.")]), FakeRecognizer("what time is it")) as url:
+        code, out, err = await run(url, "--wav", str(write_wav(tmp_path / "in.wav")), "--save", str(answer))
+
+    assert (code, err) == (0, "")
+    assert "> what time is it\nGood day.\n" in out
+    with wave.open(str(answer), "rb") as file:
+        assert (file.getframerate(), file.getnchannels()) == (RATE, 1)
+        assert file.readframes(file.getnframes()) == CHUNK * 2
+
+
+@pytest.mark.parametrize(
+    ("name", "said"), [("stereo.wav", "one channel"), ("text.wav", "not a WAV"), ("gone.wav", "not a WAV")]
+)
+async def test_a_wrong_wav_is_told_before_anything_is_sent(tmp_path: Path, name: str, said: str) -> None:
+    write_wav(tmp_path / "stereo.wav", channels=2)
+    (tmp_path / "text.wav").write_text("hello", "utf-8")
+    code, _, err = await run("ws://localhost:1/ws", "--wav", str(tmp_path / name))
+
+    assert code == 1
+    assert err.startswith("talk: ")
+    assert name in err
+    assert said in err
+
+
+@pytest.mark.parametrize("form", ["localhost:{port}", "http://localhost:{port}/", "ws://localhost:{port}"])
+async def test_an_address_may_leave_out_what_is_the_same_everywhere(form: str) -> None:
+    async with server(FakeAgent([say("Hello.")])) as url:
+        port = urlsplit(url).port
+        code, out, err = await run(form.format(port=port), "--say", "hi")
+
+    assert (code, out, err) == (0, "[fake at nowhere]\nHello.\n", "")
+
+
+async def test_an_address_that_is_none_is_told_how_to_write_it() -> None:
+    code, _, err = await run("http://[x", "--say", "hi")
+
+    assert code == 2
+    assert "http://[x: Invalid IPv6 URL; give it as ws://HOST:PORT/ws" in err
+
+
+@pytest.mark.parametrize("arguments", [[], ["--token", "wrong"]])
+async def test_a_refused_login_names_the_token(arguments: list[str]) -> None:
+    async def refuse(socket: ServerConnection) -> None:
+        await socket.close(4401, "not authenticated")
+
+    async with listening(refuse) as port:
+        code, out, err = await run(f"localhost:{port}", "--say", "hi", *arguments)
+
+    assert (code, out) == (1, "")
+    assert err == "talk: not logged in (not authenticated): give the right one with --token\n"
+
+
+async def test_no_server_is_one_line_and_an_exit_status() -> None:
+    code, out, err = await run("ws://localhost:1/ws", "--say", "hi")
+
+    assert (code, out) == (1, "")
+    assert err.startswith("talk: no server answers at ws://localhost:1/ws (")
+    assert err.endswith("): does it run there?\n")
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        ("the server is going away\n", ": the server is going away"),
+        ('{"error": {"code": "too_many_attempts", "message": "try again in 1 s"}}', ": try again in 1 s"),
+        ("<html>Bad Gateway</html>", ""),
+    ],
+)
+async def test_a_server_that_refuses_is_quoted(answer: str, why: str) -> None:
+    def refuse(socket: ServerConnection, _request: Request) -> Response:
+        return socket.respond(HTTPStatus.SERVICE_UNAVAILABLE, answer)
+
+    async with listening(ServerConnection.wait_closed, process_request=refuse) as port:
+        code, out, err = await run(f"localhost:{port}", "--say", "hi")
+
+    assert (code, out) == (1, "")
+    assert err == f"talk: ws://localhost:{port}/ws takes no conversation, HTTP 503{why}\n"
+
+
+async def test_a_text_without_an_answer_is_an_exit_status() -> None:
+    async with server(FakeAgent([[ProviderUnreachable("no answer from nowhere")]])) as url:
+        code, out, _ = await run(url, "--say", "hi")
+
+    assert code == 1
+    assert "[provider_unreachable: no answer from nowhere]" in out
+
+
+async def test_an_answer_that_was_not_spoken_leaves_no_file_and_says_so(tmp_path: Path) -> None:
+    async with server(FakeAgent([say("```\nx\n```")])) as url:
+        code, out, _ = await run(url, "--say", "hi", "--save", str(tmp_path / "a.wav"))
+
+    assert code == 0
+    assert out.splitlines()[-1] == f"[nothing was said aloud: there is no {tmp_path}/a.wav]"
+
+
+async def test_a_place_that_nothing_can_be_saved_in_is_told_before_anything_is_sent(tmp_path: Path) -> None:
+    code, out, err = await run("ws://localhost:1/ws", "--say", "hi", "--save", str(tmp_path / "gone" / "a.wav"))
+
+    assert (code, out) == (1, "")
+    assert err == f"talk: {tmp_path}/gone/a.wav: there is no folder {tmp_path}/gone\n"
+
+
+def test_a_file_keeps_all_of_the_answer(tmp_path: Path) -> None:
+    writer = WavWriter(tmp_path / "out.wav")
+    writer.write(b"\0\0")  # before any sentence: nothing is known of it
+    writer.open(RATE)
+    writer.write(CHUNK)
+    writer.cut()
+    writer.open(RATE)
+    writer.write(CHUNK)
+    writer.close()
+
+    assert wav_rate(tmp_path / "out.wav") == RATE
+    with wave.open(str(tmp_path / "out.wav"), "rb") as file:
+        assert file.readframes(99_999) == CHUNK * 2
+
+
+def test_a_rate_that_the_wire_does_not_take_is_refused(tmp_path: Path) -> None:
+    with wave.open(str(tmp_path / "fast.wav"), "wb") as file:
+        file.setnchannels(1)
+        file.setsampwidth(2)
+        file.setframerate(96_000)
+
+    with pytest.raises(SoundError, match="8 to 48 kHz"):
+        wav_rate(tmp_path / "fast.wav")

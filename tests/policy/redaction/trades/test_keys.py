@@ -1,0 +1,106 @@
+"""Keys that their own shape tells, and what only looks like one."""
+
+from typing import Any
+
+from tests.policy.redaction.trades.texts import clean, missed
+
+SECRET: list[Any] = [
+    "0x private key: 8a2bdf3fe6126ec204a3a8b5665bba548a2bdf3fe6126ec204a3a8b5665bba54",
+    "ETH_PRIVATE_KEY=0x8a2bdf3fe6126ec204a3a8b5665bba548a2bdf3fe6126ec204a3a8b5665bba54",
+    "PRIVATE KEY 0x8a2bdf3fe6126ec204a3a8b5665bba548a2bdf3fe6126ec204a3a8b5665bba54",
+    "secret key (hex): 8a2bdf3fe6126ec204a3a8b5665bba548a2bdf3fe6126ec204a3a8b5665bba54",
+    ("nsec1q2w3e4r5t6q2w3e4r5t6q2w3e4r5t6q2w3e4r5t6q2w3e4r5t626789", "q2w3e4r5t6q2w3e4r5t6"),
+    "-----BEGIN PGP PRIVATE KEY BLOCK-----\n\nlQOYBF8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eU\n8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eU8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eU\n=abcd\n-----END PGP PRIVATE KEY BLOCK-----",
+    (
+        "PuTTY-User-Key-File-3: ssh-ed25519\nEncryption: none\nPublic-Lines: 2\nAAAA\nBBBB\nPrivate-Lines: 1\nq83vEjRWeJCrze8SNFZ4kKvN7xI0VniQq83vEjRWeJA=\nPrivate-MAC: 8a2bdf3fe6126ec204a3a8b5665bba54",
+        "q83vEjRWeJCrze8SNFZ4",
+    ),
+    ("AGE-SECRET-KEY-1Q2W3E4R5T6Q2W3E4R5T6Q2W3E4R5T6Q2W3E4R5T6Q2W3E4R5T6QQQQQQQQ", "1Q2W3E4R5T6Q2W3E4R5T6"),
+    "sk_live_8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eU",
+    "rk_live_8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eU",
+    "xoxp-123-456-8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eU",
+    "ghs_8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eUab12",
+    "ya29.a08vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eU8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eU",
+    "1//0g8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eU",
+    "EAAB8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eU8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eU",
+    "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",
+    "sq0csp-8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eU8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eU",
+    ("AC8a2bdf3fe6126ec204a3a8b5665bba54:8a2bdf3fe6126ec204a3a8b5665bba54", ":8a2bdf3fe6126ec204a3a8b5665bba54"),
+    "SG.8vKq2LrXw9TbN4mZc7Yp3H.8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eUabcdefghijk",
+    "key-8a2bdf3fe6126ec204a3a8b5665bba54",
+    "8a2bdf3fe6126ec204a3a8b5665bba54-us12",
+    "dop_v1_8a2bdf3fe6126ec204a3a8b5665bba548a2bdf3fe6126ec204a3a8b5665bba54",
+    "npm_8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eUabcd",
+    "glpat-8vKq2LrXw9TbN4mZc7Yp",
+    ("NRAK-8VKQ2LRXW9TBN4MZC7YP3HSJD6F", "8VKQ2LRXW9TBN4MZC7YP3HSJD6F"),
+    "lin_api_8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eU8vKq2LrX",
+    "secret_8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eU8vKq2LrXw9T",
+    "figd_8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eU8vKq2LrX",
+    "hf_8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eUab",
+    "sk-ant-api03-8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eU8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eU",
+    "sk-proj-8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eU8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eU",
+    "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",
+    "r8_8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eUabcde",
+    ("AKIA234567ABCDEFGHIJ", "AKIA234567ABCDEFGHIJ"),
+    ("ASIA234567ABCDEFGHIJ", "ASIA234567ABCDEFGHIJ"),
+    "AIzaSy8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eUa",
+    "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eU",
+    "tok_8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eU",
+    "pk_live_8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eU",
+    "whsec_8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eU",
+    "pat8vKq2LrXw9TbN4.8a2bdf3fe6126ec204a3a8b5665bba548a2bdf3fe6126ec204a3a8b5665bba54",
+    "dapi8a2bdf3fe6126ec204a3a8b5665bba54",
+    "SK8a2bdf3fe6126ec204a3a8b5665bba54",
+    "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",
+    "PMAK-8a2bdf3fe6126ec204a3a8b5-8a2bdf3fe6126ec204a3a8b5665bba5400",
+    "sbp_8a2bdf3fe6126ec204a3a8b5665bba5400000000",
+    "ghu_8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eUab12",
+    "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",
+    "LTAI8vKq2LrXw9TbN4mZc7Yp",
+    "AKID8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eU",
+    "bearer_token: 8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eU",
+    "dckr_pat_8vKq2LrXw9TbN4mZc7Yp3HsJd6F",
+    "tfp_8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eU",
+    "sntrys_8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eU8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eU",
+    "glsa_8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eU_8a2bdf3f",
+    "PAT: 8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eU",
+    "pul-8a2bdf3fe6126ec204a3a8b5665bba548a2bdf3f",
+    "cfat_8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eU8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eU",
+    "v2.local.8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eU8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eU",
+    "ops_eyJ8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eU8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eU",
+    "api_live_8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eU",
+    "key_live_8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eU",
+    "secret_live_8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eU",
+    "acct_secret=8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eU",
+]
+
+HARMLESS: list[Any] = [
+    "md5sum: 8a2bdf3fe6126ec204a3a8b5665bba54  file",
+    "md5:8a2bdf3fe6126ec204a3a8b5665bba54",
+    "appid=wx1234",
+    "App ID: 8a2bdf3fe6126ec204a3a8b5665bba54",
+    "live_stream_2026_hd",
+    "test_case_42",
+    "key_press_event_1",
+    "secret_santa_2026",
+    "token_bucket_v2",
+    "sk_learn_2",
+    "pat_0001",
+    "prod-db-2026-eu-central-1",
+    "tok_en",
+    "PAT testing 123",
+    "pattern: [a-z0-9]+",
+    "_PAT = re.compile(r'[0-9]{4}')",
+    "std::pair<Key, Value>",
+    "passes: 12/12",
+    "class: 2A",
+    "compass: 271N",
+]
+
+
+def test_what_is_secret_is_gone() -> None:
+    assert {str(entry): left for entry in SECRET if (left := missed(entry))} == {}
+
+
+def test_what_is_harmless_stays() -> None:
+    assert [given for given in HARMLESS if clean(given) != given] == []

@@ -1,0 +1,105 @@
+"""server/policy/answers.py: which answers of handlers count, and as what."""
+
+from typing import Any
+
+import pytest
+
+from server.policy.answers import AnswerInvalid, checked
+from server.policy.types import ALLOW, CONTINUE, HookAction, HookResult, HookType
+
+PRE, POST, ERROR, SKIP = HookType
+ARGUMENTS = {"command": "ls"}
+CIRCLE: list[Any] = []
+CIRCLE.append(CIRCLE)
+
+
+def result(**given: Any) -> HookResult:
+    return HookResult(**given)
+
+
+@pytest.mark.parametrize("phase", HookType)
+def test_everywhere_a_handler_may_let_the_call_be(phase: HookType) -> None:
+    assert checked(None, phase) is None
+    assert checked(ALLOW, phase) == ALLOW
+    assert checked(CONTINUE, phase) == CONTINUE
+
+
+@pytest.mark.parametrize(
+    ("phase", "answer"),
+    [
+        (PRE, result(action=HookAction.DENY)),
+        (PRE, result(action=HookAction.DENY, message="no", approval="user")),
+        (PRE, result(action=HookAction.MODIFY, modified_args=ARGUMENTS)),
+        (POST, result(action=HookAction.MODIFY_RESULT, modified_result="clean", counts={"password": 1})),
+        (ERROR, result(action=HookAction.MODIFY_RESULT, modified_result="")),
+    ],
+)
+def test_what_a_stage_understands_is_taken_as_it_is(phase: HookType, answer: HookResult) -> None:
+    assert checked(answer, phase) == answer
+
+
+@pytest.mark.parametrize("action", ["deny", "DENY", "allow", False, True, None, 42, HookType.TOOL_SKIP])
+@pytest.mark.parametrize("phase", HookType)
+def test_an_action_that_is_none_is_refused(phase: HookType, action: Any) -> None:
+    with pytest.raises(AnswerInvalid, match=f"as its action; at {phase.value} it is one of HookAction"):
+        checked(result(action=action, message="no"), phase)
+
+
+@pytest.mark.parametrize(
+    ("phase", "given"),
+    [
+        (PRE, {"action": HookAction.MODIFY_RESULT, "modified_result": "no"}),
+        (POST, {"action": HookAction.DENY, "message": "no"}),
+        (POST, {"action": HookAction.MODIFY, "modified_args": ARGUMENTS}),
+        (ERROR, {"action": HookAction.DENY}),
+        (SKIP, {"action": HookAction.MODIFY_RESULT, "modified_result": "it ran"}),
+        (SKIP, {"action": HookAction.DENY}),
+    ],
+)
+def test_an_action_of_another_stage_is_refused(phase: HookType, given: dict[str, Any]) -> None:
+    with pytest.raises(AnswerInvalid, match=rf"gave {given['action'].name} as its action; at {phase.value}"):
+        checked(result(**given), phase)
+
+
+@pytest.mark.parametrize(
+    ("phase", "given", "told"),
+    [
+        (PRE, {"action": HookAction.MODIFY}, "without modified_args"),
+        (PRE, {"action": HookAction.ALLOW, "modified_args": ARGUMENTS}, "or those without it"),
+        (PRE, {"action": HookAction.MODIFY, "modified_args": "ls"}, "are str; a dict is wanted"),
+        (PRE, {"action": HookAction.MODIFY, "modified_args": {"a": {1, 2}}}, r"not JSON \(TypeError\)"),
+        (PRE, {"action": HookAction.MODIFY, "modified_args": {"a": CIRCLE}}, r"not JSON \(ValueError\)"),
+        (PRE, {"action": HookAction.DENY, "message": 42}, "a message that is int"),
+        (PRE, {"action": HookAction.ALLOW, "approval": "me"}, "an approval that is none of user, voice"),
+        (POST, {"action": HookAction.MODIFY_RESULT}, "without a modified_result"),
+        (POST, {"action": HookAction.CONTINUE, "modified_result": "x"}, "or that without it"),
+        (POST, {"action": HookAction.MODIFY_RESULT, "modified_result": CIRCLE}, r"not JSON \(ValueError\)"),
+        (POST, {"action": HookAction.MODIFY_RESULT, "modified_result": {(1, 2): 3}}, r"not JSON \(TypeError\)"),
+    ],
+)
+def test_values_that_do_not_go_with_the_action_are_refused(phase: HookType, given: dict[str, Any], told: str) -> None:
+    with pytest.raises(AnswerInvalid, match=told):
+        checked(result(**given), phase)
+
+
+@pytest.mark.parametrize("answer", [False, True, "deny", HookAction.DENY, {"action": "deny"}])
+def test_what_is_no_answer_is_refused(answer: object) -> None:
+    with pytest.raises(AnswerInvalid, match="a HookResult or None is wanted"):
+        checked(answer, PRE)
+
+
+def test_arguments_are_the_calls_own_whatever_the_handler_does_with_its_own_later() -> None:
+    given: dict[str, Any] = {"command": ["ls"]}
+    taken = checked(result(action=HookAction.MODIFY, modified_args=given), PRE)
+
+    given["command"].append("/home")
+
+    assert taken is not None
+    assert taken.modified_args == {"command": ["ls"]}
+
+
+def test_a_result_that_is_no_text_becomes_json() -> None:
+    taken = checked(result(action=HookAction.MODIFY_RESULT, modified_result={"größe": (1, None)}), POST)
+
+    assert taken is not None
+    assert taken.modified_result == '{"größe": [1, null]}'

@@ -1,0 +1,260 @@
+"""server/policy/document.py"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from server import config
+from server.config import PolicyFilter, PolicyHandler, PolicyStage
+from server.config_file import load_config
+from server.errors import PolicyError
+from server.policy.document import (
+    STAGES,
+    HandlerKind,
+    PolicyDocument,
+    PolicyStageName,
+    check_document,
+    document_of_config,
+    effective,
+    lay_over,
+    place_as_written,
+    read_document,
+    settings_of,
+    to_json,
+    without_locked,
+)
+from tests.support.policy_document import SEED
+
+AUDIT = PolicyHandler(type="audit_log")
+CONFIRM = PolicyHandler(type="dangerous_confirmation", filter=PolicyFilter(permissions=["WRITE", "EXTERNAL"]))
+SCAN = PolicyHandler(type="security_scan")
+LOCKED = PolicyHandler(type="audit_log", locked=True)
+LOCKED_TOO = PolicyHandler(type="dangerous_confirmation", locked=True)
+
+SEED_DOCUMENT = PolicyDocument(
+    pre_tool_use=PolicyStage(handlers=[AUDIT, CONFIRM]),
+    post_tool_use=PolicyStage(handlers=[SCAN, AUDIT]),
+    tool_error=PolicyStage(handlers=[AUDIT]),
+)
+
+
+class Limit(config.Section, frozen=True, kw_only=True):
+    limit: int = 1
+
+
+KINDS = {
+    "audit_log": HandlerKind(name="audit_log", description="Writes it down."),
+    "security_scan": HandlerKind(name="security_scan", description="Redacts.", stages=("post_tool_use",)),
+    "limited": HandlerKind(name="limited", description="Has a setting.", settings=Limit),
+    "free": HandlerKind(name="free", description="Reads its own settings.", settings=None),
+}
+
+
+def pre(*handlers: PolicyHandler, enabled: bool = True) -> PolicyDocument:
+    return PolicyDocument(pre_tool_use=PolicyStage(enabled=enabled, handlers=list(handlers)))
+
+
+def test_the_seeds_document_is_read_wrapped_bare_and_with_plain_lists() -> None:
+    bare = SEED["hooks"]
+    lists = {name: stage["handlers"] for name, stage in bare.items()}
+
+    for tree in (SEED, bare, lists, {"hooks": lists}):
+        assert read_document(json.dumps(tree)) == SEED_DOCUMENT
+
+
+def test_parley_yaml_takes_both_forms(tmp_path: Path) -> None:
+    hooks = config.Hooks(pre_tool_use=[AUDIT], post_tool_use=PolicyStage(enabled=False))
+    assert document_of_config(hooks) == PolicyDocument(
+        pre_tool_use=PolicyStage(handlers=[AUDIT]), post_tool_use=PolicyStage(enabled=False)
+    )
+    assert document_of_config(config.Hooks()) == PolicyDocument()
+
+    file = tmp_path / "parley.yaml"
+    file.write_text("hooks: {pre_tool_use: [], tool_skip: []}")
+    assert document_of_config(load_config(file, {}).hooks) == PolicyDocument()
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "words"),
+    [
+        ("", "$", "not a JSON document"),
+        ("[]", "$", "Expected `object`, got `array`"),
+        ("[" * 100_000, "$", "not a JSON document"),
+        ("\ud800".encode("utf-8", "surrogatepass"), "$", "not a JSON document"),
+        ('{"enabled": false}', "$.enabled", "parley.yaml only"),
+        ('{"processes": {}}', "$.processes", "parley.yaml only"),
+        ('{"hooks": {"builtins": {}}}', "$.hooks.builtins", "parley.yaml only"),
+        ('{"hooks": {"defaults": {}}}', "$.hooks.defaults", "parley.yaml only"),
+        ('{"hooks": {}, "version": 1}', "$.version", "beside `hooks`"),
+        ('{"hooks": {"pre_tool_uses": {}}}', "$.hooks.pre_tool_uses", "unknown key"),
+        ('{"pre_tool_use": 1}', "$.pre_tool_use", "Expected `object | array | null`"),
+        ('{"pre_tool_use": [{"typ": "audit_log"}]}', "$.pre_tool_use[0].typ", "unknown key"),
+        ('{"pre_tool_use": [{}]}', "$.pre_tool_use[0]", "required field `type`"),
+        ('{"tool_skip": {"handlers": [{"type": "a", "locked": 1}]}}', "$.tool_skip.handlers[0].locked", "`bool`"),
+        ('{"pre_tool_use": [{"type": "a", "filter": {"tool": "x"}}]}', "$.pre_tool_use[0].filter.tool", "unknown key"),
+        ('{"pre_tool_use": [{"type": "a", "filter": {"tools": []}}]}', "$.pre_tool_use[0].filter.tools", ">= 1"),
+        (
+            '{"pre_tool_use": [{"type": "a", "filter": {"permissions": ["read"]}}]}',
+            "$.pre_tool_use[0].filter.permissions[0]",
+            "'read'; one of EXTERNAL, READ, WRITE",
+        ),
+        (
+            '{"tool_skip": {"handlers": [{"type": "a", "filtre": {}}]}}',
+            "$.tool_skip.handlers[0].filtre",
+            "unknown key; known: config, filter, locked, type",
+        ),
+        ('{"tool_skips": []}', "$.tool_skips", "known: post_tool_use, pre_tool_use, tool_error, tool_skip"),
+    ],
+)
+def test_a_mistake_is_named_with_its_path(text: str | bytes, path: str, words: str) -> None:
+    with pytest.raises(PolicyError) as caught:
+        read_document(text)
+
+    assert caught.value.path == path
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("document", "path", "words"),
+    [
+        (pre(AUDIT, PolicyHandler(type="audit")), "$.pre_tool_use.handlers[1].type", "known: audit_log, free, limited"),
+        (pre(SCAN), "$.pre_tool_use.handlers[0].type", "it does at post_tool_use"),
+        (pre(LOCKED), "$.pre_tool_use.handlers[0].locked", "only the operator"),
+        (
+            pre(PolicyHandler(type="limited", config={"limit": "x"})),
+            "$.pre_tool_use.handlers[0].config.limit",
+            "Expected `int`",
+        ),
+        (
+            pre(PolicyHandler(type="audit_log", config={"a": 1})),
+            "$.pre_tool_use.handlers[0].config.a",
+            "unknown key; known: none",
+        ),
+    ],
+)
+def test_a_handler_that_cannot_stand_there_is_refused(document: PolicyDocument, path: str, words: str) -> None:
+    with pytest.raises(PolicyError) as caught:
+        check_document(document, KINDS, may_lock=False)
+
+    assert caught.value.path == path
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("tree", "path"),
+    [
+        ({"pre_tool_use": [LOCKED, "x"]}, "$.pre_tool_use[1].type"),
+        ({"pre_tool_use": {"handlers": [LOCKED, "x"]}}, "$.pre_tool_use.handlers[1].type"),
+        ({"hooks": {"pre_tool_use": ["x"]}}, "$.hooks.pre_tool_use[0].type"),
+    ],
+)
+def test_the_place_of_a_mistake_is_that_in_what_was_sent(tree: dict[str, Any], path: str) -> None:
+    raw = msgspec.json.encode(tree).replace(b'"x"', b'{"type": "x"}')
+    own = without_locked(read_document(raw), pre(LOCKED))
+
+    with pytest.raises(PolicyError) as caught:
+        check_document(own, KINDS, may_lock=False)
+    assert place_as_written(caught.value.path, raw, own) == path
+    assert place_as_written("$.tool_skip", raw, own) == "$.tool_skip"
+
+
+def test_what_fits_passes_and_gives_typed_settings() -> None:
+    limited = PolicyHandler(type="limited", config={"limit": 7})
+    free = PolicyHandler(type="free", config={"anything": [1]})
+    check_document(pre(LOCKED, limited, free), KINDS, may_lock=True)
+
+    assert settings_of(limited, KINDS["limited"]) == Limit(limit=7)
+    assert settings_of(free, KINDS["free"]) == {"anything": [1]}
+
+
+@pytest.mark.parametrize(
+    ("yaml", "stored", "user", "expected"),
+    [
+        (PolicyDocument(), None, None, None),
+        (pre(AUDIT), None, None, [AUDIT]),
+        (pre(AUDIT), PolicyDocument(), PolicyDocument(), [AUDIT]),
+        (pre(AUDIT), pre(CONFIRM), None, [CONFIRM]),
+        (pre(AUDIT), pre(CONFIRM), pre(), []),
+        (pre(AUDIT), None, pre(CONFIRM), [CONFIRM]),
+        (pre(LOCKED), None, pre(), [LOCKED]),
+        (pre(LOCKED), None, pre(enabled=False), [LOCKED]),
+        (pre(CONFIRM, LOCKED), None, pre(AUDIT), [LOCKED, AUDIT]),
+        (pre(LOCKED), None, pre(AUDIT, LOCKED), [LOCKED, AUDIT]),
+        (pre(LOCKED), pre(LOCKED_TOO), pre(AUDIT), [LOCKED, LOCKED_TOO, AUDIT]),
+        (pre(LOCKED), pre(LOCKED_TOO, LOCKED), None, [LOCKED, LOCKED_TOO]),
+        (pre(LOCKED, enabled=False), None, pre(AUDIT), [AUDIT]),
+    ],
+)
+def test_each_document_goes_over_the_one_below(
+    yaml: PolicyDocument,
+    stored: PolicyDocument | None,
+    user: PolicyDocument | None,
+    expected: list[PolicyHandler] | None,
+) -> None:
+    stage = effective(yaml, stored, user).pre_tool_use
+
+    assert (None if stage is None else stage.handlers) == expected
+
+
+def test_switching_a_stage_off_keeps_its_handlers_for_later() -> None:
+    below, above = pre(AUDIT), pre(CONFIRM, enabled=False)
+
+    assert lay_over(below, above) == above
+
+
+HANDLERS = st.builds(
+    PolicyHandler,
+    type=st.sampled_from(["a", "b", "c"]),
+    locked=st.booleans(),
+    filter=st.none() | st.just(PolicyFilter(tools=["x*"])),
+)
+STAGE = st.none() | st.builds(PolicyStage, enabled=st.booleans(), handlers=st.lists(HANDLERS, max_size=4))
+DOCUMENTS = st.builds(PolicyDocument, **dict.fromkeys(STAGES, STAGE))
+
+
+def at_work(document: PolicyDocument) -> dict[PolicyStageName, list[PolicyHandler]]:
+    return {name: stage.handlers for name, stage in document.stages() if stage.enabled}
+
+
+def locked(document: PolicyDocument) -> dict[PolicyStageName, list[PolicyHandler]]:
+    return {name: [h for h in handlers if h.locked] for name, handlers in at_work(document).items()}
+
+
+@given(DOCUMENTS, DOCUMENTS, DOCUMENTS)
+def test_no_document_removes_or_precedes_what_is_locked_below_it(
+    yaml: PolicyDocument, stored: PolicyDocument, user: PolicyDocument
+) -> None:
+    operators = effective(yaml, stored, None)
+    for below, above in ((yaml, stored), (operators, user)):
+        result = at_work(lay_over(below, above))
+        for name, handlers in locked(below).items():
+            now = result.get(name, [])
+            assert (now if above.stage(name) else locked(below)[name])[: len(handlers)] == handlers
+            assert [h for h in now if h in handlers] == handlers
+    assert effective(yaml, stored, user) == lay_over(operators, user)
+
+
+@given(DOCUMENTS, DOCUMENTS)
+def test_sending_back_what_was_read_leaves_the_same_handlers_at_work(
+    below: PolicyDocument, user: PolicyDocument
+) -> None:
+    """The locked ones stand first then."""
+    read = effective(below, None, user)
+    kept = without_locked(read_document(to_json(read)), below)
+
+    before, after = at_work(read), at_work(effective(below, None, kept))
+    for name, handlers in before.items():
+        held = locked(below).get(name, [])
+        assert after[name] == held + [h for h in handlers if h not in held]
+
+
+@given(DOCUMENTS)
+def test_a_stored_document_reads_back_as_it_was(document: PolicyDocument) -> None:
+    assert read_document(to_json(document)) == document
+    tree: dict[str, Any] = {"hooks": json.loads(to_json(document))}
+    assert read_document(json.dumps(tree)) == document

@@ -1,0 +1,65 @@
+"""server/policy/filter.py: which calls a handler is for, however long their arguments are."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from server import config
+from server.policy.filter import CallFilter, matcher
+
+PADDING = "x" * 200_000
+
+
+async def fits(pattern: str, arguments: dict[str, Any], path: str = "command") -> bool:
+    return await CallFilter(config.PolicyFilter(arguments={path: pattern})).fits("shell", "WRITE", arguments)
+
+
+@pytest.mark.parametrize("pattern", ["*prod", "*prod*", "echo*prod", r"re:\bprod\b", r"re:prod$"])
+@pytest.mark.parametrize("padding", ["", PADDING])
+async def test_padding_leads_past_no_pattern(pattern: str, padding: str) -> None:
+    assert await fits(pattern, {"command": f"echo {padding} prod"})
+    assert not await fits(pattern, {"command": f"echo {padding} test"})
+
+
+@pytest.mark.parametrize("pattern", ["*prod*", "re:prod"])
+async def test_padding_in_another_value_leads_past_no_pattern(pattern: str) -> None:
+    assert await fits(pattern, {"targets": [{"a": PADDING, "env": "prod"}]}, "targets")
+    assert await fits(pattern, {"targets": [PADDING, "prod"]}, "targets")
+
+
+async def test_long_texts_are_looked_through_beside_the_loop() -> None:
+    beside = 0
+
+    async def tick() -> None:
+        nonlocal beside
+        while True:
+            beside += 1
+            await asyncio.sleep(0)
+
+    ticking = asyncio.create_task(tick())
+    await asyncio.sleep(0)
+    before = beside
+    await fits("*a*b*c", {"command": "ls"})
+    assert beside == before
+
+    await fits("*a*b*c", {"command": PADDING})
+    ticking.cancel()
+
+    assert beside > before
+
+
+@pytest.mark.parametrize(
+    "text", ["aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab", "a" * 200_000 + "b"]
+)
+def test_a_search_that_takes_too_long_fits_unless_it_lets_a_guard_step_aside(text: str) -> None:
+    assert matcher(r"re:^(a|aa)+$")(text)
+    assert not matcher(r"re:^(a|aa)+$", in_doubt=False)(text)
+
+
+async def test_arguments_nested_too_deep_to_be_looked_at_fit() -> None:
+    deep: Any = "prod"
+    for _ in range(100_000):
+        deep = {"a": deep}
+
+    assert await fits("test", deep, "a")

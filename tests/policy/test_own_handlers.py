@@ -1,0 +1,222 @@
+"""Handlers of the operator's own in a turn's policy: whatever they do, a guard's slip lets nothing through, and a call
+that ran keeps its result."""
+
+import asyncio
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from server.hooks.policy import types as public_types
+from server.hooks.types import Answer, Invocation, Question
+from server.policy import types
+from server.policy.policy import TurnPolicy
+from tests.policy.test_policy import LS, SECRET, Sink, book_of, call, denied, human, outcome, policy_of
+
+HEAD = "from server.hooks.policy.types import HookAction, HookResult\nfrom server.hooks.types import Question\n"
+QUESTION = "Question(tool=ctx.tool_name, arguments=ctx.arguments, message='', origin='mine')"
+
+
+def own(folder: Path, stage: str, code: str, *, sink: Sink | None = None, **more: Any) -> TurnPolicy:
+    """A policy with `code` as the handler `mine` at `stage`, before what else stands there."""
+    (folder / "mine.py").write_text(HEAD + code)
+    tree = more.pop("tree", {})
+    return policy_of({**tree, stage: [{"type": "mine"}, *tree.get(stage, [])]}, sink, custom_dir=folder, **more)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "HookResult(action='deny', message='no')",
+        "HookResult(action=False)",
+        "HookResult(action=None)",
+        "HookResult(action=HookAction.MODIFY)",
+        "HookResult(action=HookAction.MODIFY_RESULT, modified_result='no')",
+        "HookResult(action=HookAction.DENY, message=42)",
+        "False",
+    ],
+)
+async def test_a_guard_whose_answer_is_not_understood_refuses(
+    tmp_path: Path, answer: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    policy = own(tmp_path, "pre_tool_use", f"async def pre_execute(ctx):\n    return {answer}\n")
+
+    assert "(mine gave " in denied(await policy.before(LS))
+    assert "the policy handler mine gave" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "    a = []\n    a.append(a)\n    return HookResult(action=HookAction.MODIFY_RESULT, modified_result=a)\n",
+        "    return HookResult(action=HookAction.MODIFY_RESULT, modified_result={(1, 2): 3})\n",
+        "    return HookResult(action=HookAction.DENY, message='too late')\n",
+        "    return False\n",
+    ],
+)
+async def test_an_odd_answer_after_the_call_leaves_its_result(tmp_path: Path, code: str) -> None:
+    sink = Sink()
+    tree = {"post_tool_use": [{"type": "audit_log"}]}
+    policy = own(tmp_path, "post_tool_use", f"def post_execute(ctx):\n{code}", sink=sink, tree=tree)
+    given = outcome()
+
+    assert await policy.after(LS, given) is given
+    assert [entry.outcome for entry in sink.entries] == ["ran"]
+
+
+async def test_changed_arguments_are_those_that_run(tmp_path: Path) -> None:
+    code = "    return HookResult(action=HookAction.MODIFY, modified_args={**ctx.arguments, 'cwd': '/srv'})\n"
+    policy = own(tmp_path, "pre_tool_use", f"def pre_execute(ctx):\n{code}")
+
+    step = await policy.before(LS)
+
+    assert isinstance(step, Invocation)
+    assert step.arguments == {"command": "ls", "cwd": "/srv"}
+
+
+async def test_what_a_handler_changes_in_place_counts_for_nobody(tmp_path: Path) -> None:
+    code = (
+        "def pre_execute(ctx):\n"
+        "    ctx.arguments['argv'].append('/home')\n    ctx.shown_arguments['argv'].append('/tmp')\n"
+        "def post_execute(ctx):\n    ctx.arguments.clear()\n    ctx.shown_arguments.clear()\n"
+    )
+    asked, sink = human(), Sink()
+    tree: dict[str, Any] = {
+        "pre_tool_use": [{"type": "dangerous_confirmation"}],
+        "post_tool_use": [{"type": "mine"}, {"type": "audit_log"}],
+    }
+    policy = own(tmp_path, "pre_tool_use", code, sink=sink, ask=asked, tree=tree)
+    given = call(argv=["rm", "-rf", "/srv"])
+
+    step = await policy.before(given)
+    await policy.after(given, outcome())
+
+    assert step is given
+    assert (
+        given.arguments == asked.questions[0].arguments == sink.entries[0].arguments == {"argv": ["rm", "-rf", "/srv"]}
+    )
+
+
+@pytest.mark.parametrize("arguments", ["ctx.arguments", "ctx.shown_arguments"])
+async def test_what_a_handler_asks_shows_no_secrets(tmp_path: Path, arguments: str) -> None:
+    question = f"Question(tool='shell', arguments={arguments}, message=f'Run {{ctx.arguments}}?', origin='mine')"
+    asked = human()
+    policy = own(
+        tmp_path, "pre_tool_use", f"async def pre_execute(ctx):\n    await ctx.ask.ask({question})\n", ask=asked
+    )
+    given = call(command=f"login {SECRET}", password="Regenschirm#88")
+
+    assert await policy.before(given) is given
+    shown = asked.questions[0]
+
+    assert shown.message == "Run {'command': 'login [REDACTED]', 'password': '[REDACTED]'}?"
+    assert shown.arguments == {"command": "login [REDACTED]", "password": "[REDACTED]"}
+    assert shown.real_arguments == given.arguments
+
+
+async def test_a_handler_may_ask_about_other_arguments_than_the_calls(tmp_path: Path) -> None:
+    changed = {"command": f"login {SECRET} --quiet"}
+    question = f"Question(tool='shell', arguments={changed}, message='', origin='mine')"
+    asked = human()
+    policy = own(
+        tmp_path, "pre_tool_use", f"async def pre_execute(ctx):\n    await ctx.ask.ask({question})\n", ask=asked
+    )
+
+    await policy.before(call(command=f"login {SECRET}"))
+
+    assert asked.questions[0].arguments == {"command": "login [REDACTED] --quiet"}
+    assert asked.questions[0].real_arguments == changed
+
+
+@pytest.mark.parametrize("kind", ["def", "async def"])
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        ("sys.exit('usage: mine FILE')", "SystemExit"),
+        ("raise asyncio.CancelledError", "CancelledError"),
+        ("raise type('Odd', (BaseException,), {})", "Odd"),
+        ("raise StopIteration", "RuntimeError"),
+    ],
+)
+async def test_whatever_a_handler_raises_ends_neither_server_nor_turn(
+    tmp_path: Path, kind: str, code: str, told: str
+) -> None:
+    method = f"{kind} pre_execute(ctx):\n    {code}\n{kind} post_execute(ctx):\n    {code}\n"
+    tree = {"post_tool_use": [{"type": "mine"}]}
+    policy = own(tmp_path, "pre_tool_use", f"import asyncio, sys\n{method}", tree=tree)
+    given = outcome()
+
+    assert f"mine failed: {told}" in denied(await policy.before(LS))
+    assert await policy.after(LS, given) is given
+
+
+@pytest.mark.parametrize("length", [0, 5000])
+async def test_the_log_tells_where_a_handler_failed_without_the_secrets_it_quotes(
+    tmp_path: Path, length: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    code = f"def pre_execute(ctx):\n    raise ValueError(f'odd: {{ctx.arguments}}' + ' x' * {length})\n"
+
+    denied(await own(tmp_path, "pre_tool_use", code).before(call(command=f"login {SECRET}", password="Regenschirm#88")))
+
+    assert "mine.py" in caplog.text
+    assert "ValueError: odd: {'command': 'login [REDACTED]', 'password': '[REDACTED]'}" in caplog.text
+    assert SECRET not in caplog.text
+
+
+async def test_a_turn_that_is_stopped_stops_its_handler(tmp_path: Path) -> None:
+    class Thinking:
+        def __init__(self) -> None:
+            self.is_asked = asyncio.Event()
+
+        async def ask(self, _question: Question) -> Answer:
+            self.is_asked.set()
+            await asyncio.Event().wait()
+            raise AssertionError("not reached")
+
+    thinking = Thinking()
+    code = f"async def pre_execute(ctx):\n    await ctx.ask.ask({QUESTION})\n"
+    turn = asyncio.create_task(own(tmp_path, "pre_tool_use", code, ask=thinking).before(LS))
+    await thinking.is_asked.wait()
+
+    turn.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await turn
+
+
+async def test_a_handler_that_cannot_be_built_refuses(tmp_path: Path) -> None:
+    code = "import sys\nclass Handler:\n    def __init__(self, config):\n        sys.exit(2)\n    def pre_execute(self, ctx): ...\n"
+
+    assert "could not be asked" in denied(await own(tmp_path, "pre_tool_use", code).before(LS))
+
+
+def test_the_log_tells_why_a_handler_cannot_be_built_without_the_secrets_it_quotes(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    own(
+        tmp_path,
+        "pre_tool_use",
+        f"class Handler:\n    def __init__(self, config):\n        raise ValueError('no {SECRET} here')\n    def pre_execute(self, ctx): ...\n",
+    )
+
+    assert "cannot be set up" in caplog.text
+    assert "in __init__" in caplog.text
+    assert SECRET not in caplog.text
+
+
+def test_a_file_that_ends_itself_when_it_is_loaded_is_left_out_and_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "script.py").write_text("import sys\ndef pre_execute(ctx): ...\nsys.exit(0)\n")
+
+    with caplog.at_level(logging.ERROR):
+        book = book_of({}, Sink(), custom_dir=tmp_path)
+
+    assert book.custom_kinds() == ()
+    assert "script.py" in caplog.text
+
+
+def test_the_names_that_custom_handlers_import_are_the_policys_own() -> None:
+    assert public_types.HookResult is types.HookResult
+    assert public_types.HookAction is types.HookAction

@@ -1,0 +1,478 @@
+"""server/policy/policy.py: the stages in their order, what each outcome becomes, and who learns of it."""
+
+import logging
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from server import config
+from server.config import HookDefaults, Hooks, PolicyFilter, PolicyHandler
+from server.errors import ConfigError
+from server.hooks.approval.approvals import text_for_model
+from server.hooks.types import Answer, AskHuman, Invocation, Permission, ToolManifest, ToolOutcome, TurnFacts
+from server.policy.document import PolicyDocument, document_of
+from server.policy.handlers.security_scan import MAX_CHARS, WITHHELD, scan_text
+from server.policy.policy import MAX_EDITS, PolicyBook, TurnPolicy
+from server.storage.audit_entry import AuditEntry
+from tests.hooks.fakes import FakeHuman
+
+FACTS = TurnFacts(session_id="s", turn_id="t", user_id="anna", address="192.0.2.1")
+CUSTOM = Path(__file__).parent / "custom_handlers"
+SECRET = "ghp_" + "NlJBNclzN0yvGBZ4RbZ61O1ZkWhGOzArM568"
+# seed 003 §4.1, and the stage that it leaves out
+SEED: dict[str, Any] = {
+    "pre_tool_use": [{"type": "audit_log"}, {"type": "dangerous_confirmation"}],
+    "post_tool_use": [{"type": "security_scan"}, {"type": "audit_log"}],
+    "tool_error": [{"type": "audit_log"}],
+    "tool_skip": [{"type": "audit_log"}],
+}
+
+
+@dataclass
+class Sink:
+    entries: list[AuditEntry] = field(default_factory=list)
+
+    def append(self, entry: AuditEntry) -> None:
+        self.entries.append(entry)
+
+    @property
+    def told(self) -> list[tuple[str, str, str]]:
+        return [(entry.phase, entry.outcome, entry.handler) for entry in self.entries]
+
+
+@dataclass
+class Documents:
+    document: PolicyDocument
+
+    def effective(self, _user_id: str) -> PolicyDocument:
+        return self.document
+
+
+def book_of(tree: dict[str, Any], sink: Sink, **hooks: Any) -> PolicyBook:
+    return PolicyBook(Documents(document_of(tree)), sink, Hooks(**{"custom_dir": CUSTOM} | hooks))
+
+
+def policy_of(tree: dict[str, Any], sink: Sink | None = None, ask: AskHuman | None = None, **hooks: Any) -> TurnPolicy:
+    policy = book_of(tree, sink or Sink(), **hooks).for_turn(FACTS, ask)
+    assert policy is not None
+    return policy
+
+
+def call(name: str = "shell", permission: Permission = "WRITE", **arguments: Any) -> Invocation:
+    return Invocation(id="c1", name=name, arguments=arguments, manifest=ToolManifest(name=name, permission=permission))
+
+
+RM = call(command="rm -rf /")
+LS = call(command="ls")
+
+
+def outcome(content: str = "fine", **more: Any) -> ToolOutcome:
+    return ToolOutcome(id="c1", name="shell", content=content, **more)
+
+
+def human(*answers: Answer) -> FakeHuman:
+    return FakeHuman(list(answers) or [Answer(approved=True, by="user")])
+
+
+def denied(step: Invocation | ToolOutcome) -> str:
+    assert isinstance(step, ToolOutcome)
+    assert (step.ending, step.is_error) == ("denied", True)
+    return step.content
+
+
+def test_nothing_configured_is_no_policy_at_all() -> None:
+    assert book_of({}, Sink()).for_turn(FACTS, None) is None
+    assert book_of({"pre_tool_use": []}, Sink()).for_turn(FACTS, None) is None
+    switched_off = {"pre_tool_use": {"enabled": False, "handlers": [{"type": "audit_log"}]}}
+    assert book_of(switched_off, Sink()).for_turn(FACTS, None) is None
+
+
+async def test_a_dangerous_call_is_asked_about_and_a_harmless_one_is_not() -> None:
+    asked = human()
+    policy = policy_of(SEED, ask=asked)
+
+    assert await policy.before(LS) is LS
+    assert asked.questions == []
+    assert await policy.before(RM) is RM
+    assert [(q.tool, q.origin, q.permission) for q in asked.questions] == [("shell", "dangerous_confirmation", "WRITE")]
+    assert "deletes files" in asked.questions[0].message
+
+
+async def test_a_question_says_where_what_makes_a_call_dangerous_is_hidden_as_a_secret() -> None:
+    asked = human()
+    settings = {"patterns": ["ghp_"]}
+    policy = policy_of({"pre_tool_use": [{"type": "dangerous_confirmation", "config": settings}]}, ask=asked)
+    token = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5"
+
+    await policy.before(call("note", text=f"for the archive: {token}"))
+    await policy.before(call("shell", command=f"rm -rf /srv && echo {token}"))
+
+    hidden, seen = asked.questions
+    assert token not in str(hidden.arguments)
+    assert "fits the pattern ghp_; what does so is hidden below" in hidden.message
+    assert "hidden below" in seen.message  # the pattern is what is told of, and it is hidden as well
+
+
+async def test_a_question_whose_danger_can_be_seen_beside_a_secret_says_no_more() -> None:
+    asked = human()
+    token = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5"
+
+    await policy_of(SEED, ask=asked).before(call("shell", command=f"rm -rf /srv && echo {token}"))
+
+    [question] = asked.questions
+    assert token not in str(question.arguments)
+    assert "deletes files" in question.message
+    assert "hidden" not in question.message
+
+
+@pytest.mark.parametrize("by", ["user", "timeout", "disconnect", "cancelled"])
+async def test_each_refusal_has_its_own_text(by: Any) -> None:
+    no = Answer(approved=False, by=by, reason=None)
+
+    text = denied(await policy_of(SEED, ask=human(no)).before(RM))
+
+    assert text == text_for_model(no)
+
+
+async def test_where_nobody_can_be_asked_a_dangerous_call_is_refused() -> None:
+    assert "nobody can be asked" in denied(await policy_of(SEED).before(RM))
+
+
+async def test_a_tool_that_reads_is_never_asked_about() -> None:
+    asked = human()
+
+    await policy_of(SEED, ask=asked).before(call("shell", "READ", command="rm -rf /"))
+
+    assert asked.questions == []
+
+
+async def test_the_lists_of_tools_and_patterns_of_ones_own_count() -> None:
+    asked = human()
+    settings = {"always": ["clock*"], "never": ["sandbox_*"], "patterns": ["Projekt X", r"re:order \d+"]}
+    policy = policy_of({"pre_tool_use": [{"type": "dangerous_confirmation", "config": settings}]}, ask=asked)
+
+    await policy.before(call("sandbox_shell", command="rm -rf /"))
+    assert asked.questions == []
+    await policy.before(call("clock", "READ"))
+    await policy.before(call("note", text="about projekt x"))
+    await policy.before(call("note", text="order 66"))
+    assert len(asked.questions) == 3
+
+
+async def test_edited_arguments_pass_the_others_again_and_the_same_question_is_not_asked_twice() -> None:
+    edit = Answer(approved=True, by="user", arguments={"command": "rm -rf prod"})
+    asked = human(edit)
+    stages = {"pre_tool_use": [{"type": "no_prod"}, {"type": "dangerous_confirmation"}]}
+
+    assert denied(await policy_of(stages, ask=asked).before(RM)) == "Not in production."
+    assert len(asked.questions) == 1
+
+    fine = human(replace(edit, arguments={"command": "rm -rf ./build"}))
+    step = await policy_of(stages, ask=fine).before(RM)
+    assert isinstance(step, Invocation)
+    assert step.arguments == {"command": "rm -rf ./build"}
+    assert len(fine.questions) == 1
+
+
+async def test_edits_without_end_end() -> None:
+    class Turncoat:
+        def __init__(self) -> None:
+            self.count = 0
+
+        async def ask(self, _question: Any) -> Answer:
+            self.count += 1
+            return Answer(approved=True, by="user", arguments={"command": f"rm {self.count}"})
+
+    stages = {"pre_tool_use": [{"type": "dangerous_confirmation"}, {"type": "dangerous_confirmation"}]}
+    turncoat = Turncoat()
+
+    assert "changed too often" in denied(await policy_of(stages, ask=turncoat).before(RM))
+    assert turncoat.count == MAX_EDITS + 1
+
+
+async def test_the_audit_log_tells_the_whole_story() -> None:
+    sink = Sink()
+    policy = policy_of(SEED, sink, human(Answer(approved=True, by="voice"), Answer(approved=False, by="timeout")))
+
+    await policy.before(RM)
+    await policy.after(RM, outcome(f"done {SECRET}", duration_ms=12.5))
+    refusal = await policy.before(RM)
+    assert isinstance(refusal, ToolOutcome)
+    await policy.after(RM, refusal)
+    await policy.after(LS, outcome("shell failed: OSError", ending="failed", is_error=True))
+
+    assert sink.told == [
+        ("pre_tool_use", "called", "audit_log"),
+        ("pre_tool_use", "approved", "dangerous_confirmation"),
+        ("post_tool_use", "ran", "audit_log"),
+        ("pre_tool_use", "called", "audit_log"),
+        ("pre_tool_use", "denied", "dangerous_confirmation"),
+        ("tool_skip", "denied", "audit_log"),
+        ("tool_error", "failed", "audit_log"),
+    ]
+    assert [entry.approval for entry in sink.entries] == ["", "voice", "", "", "timeout", "", ""]
+    ran = sink.entries[2]
+    assert (ran.user, ran.session, ran.turn, ran.call, ran.tool) == ("anna", "s", "t", "c1", "shell")
+    assert (ran.address, ran.duration_ms, ran.details) == ("192.0.2.1", 12.5, {"redacted": {"github_token": 1}})
+    assert SECRET not in str(sink.entries)
+    assert "OSError" in sink.entries[-1].result
+
+
+async def test_an_audit_log_that_stands_behind_tells_what_a_human_answered_too() -> None:
+    sink = Sink()
+    tree = {"pre_tool_use": [{"type": "dangerous_confirmation"}, {"type": "audit_log"}]}
+    policy = policy_of(tree, sink, human(Answer(approved=True, by="voice"), Answer(approved=False, by="timeout")))
+
+    await policy.before(RM)
+    await policy.before(RM)
+
+    assert [(entry.outcome, entry.handler, entry.approval) for entry in sink.entries] == [
+        ("approved", "dangerous_confirmation", "voice"),
+        ("called", "audit_log", ""),
+        ("denied", "dangerous_confirmation", "timeout"),
+    ]
+
+
+async def test_a_redaction_reaches_model_and_user_and_leaves_the_rest() -> None:
+    given = outcome(f'{{"n": 1, "token": "{SECRET}"}}', for_user=f"see {SECRET}", is_handled=True)
+
+    clean = await policy_of(SEED).after(LS, given)
+
+    assert clean.content == '{"n": 1, "token": "[REDACTED]"}'
+    assert clean.for_user == "see [REDACTED]"
+    assert clean == replace(given, content=clean.content, for_user=clean.for_user)
+
+
+async def test_a_result_without_secrets_is_the_same_object() -> None:
+    given = outcome("fine")
+
+    assert await policy_of(SEED).after(LS, given) is given
+
+
+@pytest.mark.parametrize("ending", ["ran", "answered", "failed", "denied", "skipped"])
+async def test_whatever_became_of_a_call_its_text_is_scanned(ending: Any) -> None:
+    clean = await policy_of({"post_tool_use": [{"type": "security_scan"}]}).after(LS, outcome(SECRET, ending=ending))
+
+    assert clean.content == "[REDACTED]"
+
+
+async def test_the_scan_comes_before_those_who_look_wherever_it_stands() -> None:
+    sink = Sink()
+    stages = {"post_tool_use": [{"type": "audit_log"}, {"type": "security_scan"}, {"type": "shout"}]}
+
+    clean = await policy_of(stages, sink).after(LS, outcome(f"a password: {SECRET}"))
+
+    assert SECRET not in str(sink.entries)
+    assert clean.content.startswith("A PASSWORD")
+
+
+async def test_what_cannot_be_scanned_is_withheld(caplog: pytest.LogCaptureFixture) -> None:
+    class Unreadable(str):
+        __slots__ = ()
+
+        def __len__(self) -> int:
+            raise RuntimeError("no")
+
+    sink = Sink()
+    given = outcome("x", for_user="y")
+    object.__setattr__(given, "content", Unreadable(SECRET))
+
+    clean = await policy_of(SEED, sink).after(LS, given)
+
+    assert (clean.content, clean.for_user, clean.is_error) == (WITHHELD, "", True)
+    assert sink.entries[0].details == {"redacted": {"withheld": 1}}
+    assert SECRET not in caplog.text
+
+
+async def test_a_result_that_is_too_long_to_be_scanned_is_cut_before_any_half_secret() -> None:
+    text = "x " * (MAX_CHARS // 2 - 10) + SECRET + " y" * 100
+
+    clean, _ = await scan_text(text)
+
+    assert SECRET[:12] not in clean
+    assert "more than can be scanned" in clean
+
+
+async def test_arguments_are_shown_without_their_secrets_and_run_with_them() -> None:
+    asked = human()
+    policy = policy_of(SEED, ask=asked)
+    given = call(command=f"rm x; login {SECRET}")
+
+    assert await policy.before(given) is given
+    shown = await policy.conceal(given.arguments)
+
+    assert shown == {"command": "rm x; login [REDACTED]"}
+    assert asked.questions[0].arguments == shown
+    assert asked.questions[0].real_arguments is given.arguments
+    assert await policy.conceal(given.arguments) is shown
+    assert await policy.conceal(LS.arguments) is LS.arguments
+
+
+async def test_a_scan_can_refuse_calls_that_carry_secrets() -> None:
+    policy = policy_of({"pre_tool_use": [{"type": "security_scan", "config": {"arguments": "deny"}}]})
+
+    text = denied(await policy.before(call("send", text=SECRET)))
+
+    assert "github_token" in text
+    assert SECRET not in text
+    assert await policy.before(LS) is LS
+
+
+@pytest.mark.parametrize(
+    ("wanted", "fits"),
+    [
+        (PolicyFilter(tools=["sh*"]), True),
+        (PolicyFilter(tools=["SH*", "other"]), False),
+        (PolicyFilter(permissions=["EXTERNAL"]), False),
+        (PolicyFilter(permissions=["WRITE", "EXTERNAL"], tools=["shell"]), True),
+        (PolicyFilter(arguments={"command": "rm *"}), True),
+        (PolicyFilter(arguments={"command": "ls*"}), False),
+        (PolicyFilter(arguments={"command": r"re:\brm\b"}), True),
+        (PolicyFilter(arguments={"c*": "*"}), True),
+        (PolicyFilter(arguments={"nested.path": "*"}), False),
+        (PolicyFilter(arguments={"command": "rm *", "missing": "*"}), False),
+    ],
+)
+async def test_a_filter_says_which_calls_a_handler_is_for(wanted: PolicyFilter, fits: bool) -> None:
+    asked = human()
+    handler = PolicyHandler(type="dangerous_confirmation", filter=wanted)
+    stage = config.PolicyStage(handlers=[handler])
+    book = PolicyBook(Documents(PolicyDocument(pre_tool_use=stage)), Sink(), Hooks())
+    policy = book.for_turn(FACTS, asked)
+    assert policy is not None
+
+    await policy.before(RM)
+
+    assert bool(asked.questions) is fits
+
+
+async def test_an_argument_deep_inside_is_found_by_its_path() -> None:
+    stages = {"pre_tool_use": [{"type": "no_prod", "filter": {"arguments": {"targets.*.env": "live"}}}]}
+    policy = policy_of(stages)
+
+    assert isinstance(await policy.before(call(targets={"a": [{"env": "test", "x": "prod"}]})), Invocation)
+    assert denied(await policy.before(call(targets={"a": [{"env": "live", "x": "prod"}]}))) == "Not in production."
+
+
+async def test_a_filter_that_takes_too_long_watches() -> None:
+    stages = {"pre_tool_use": [{"type": "no_prod", "filter": {"arguments": {"x": "re:(a|aa)+$"}}}]}
+
+    assert denied(await policy_of(stages).before(call(x="a" * 100 + "b", y="prod"))) == "Not in production."
+
+
+async def test_a_handler_of_ones_own_that_fails_refuses_before_and_changes_nothing_after() -> None:
+    stages = {"pre_tool_use": [{"type": "broken"}], "post_tool_use": [{"type": "broken"}]}
+    policy = policy_of(stages)
+    given = outcome()
+
+    assert "broken failed: RuntimeError" in denied(await policy.before(LS))
+    assert await policy.after(LS, given) is given
+
+
+async def test_a_handler_that_does_not_answer_in_time_refuses() -> None:
+    policy = policy_of({"pre_tool_use": [{"type": "slow"}]}, defaults=HookDefaults(interceptor_timeout_ms=10))
+
+    assert "took longer than 0.01 s" in denied(await policy.before(LS))
+
+
+async def test_a_handler_that_is_not_there_any_more_refuses() -> None:
+    assert "could not be asked" in denied(await policy_of({"pre_tool_use": [{"type": "gone"}]}).before(LS))
+
+
+async def test_the_settings_of_an_entry_reach_its_handler() -> None:
+    stages = {"pre_tool_use": [{"type": "no_prod", "config": {"word": "live"}}]}
+
+    assert denied(await policy_of(stages).before(call(env="live"))) == "Not in production."
+
+
+async def test_a_turn_keeps_the_policy_it_began_with() -> None:
+    documents = Documents(document_of({"pre_tool_use": [{"type": "no_prod"}]}))
+    book = PolicyBook(documents, Sink(), Hooks(custom_dir=CUSTOM))
+    before = book.for_turn(FACTS, None)
+    documents.document = PolicyDocument()
+
+    assert before is not None
+    assert denied(await before.before(call(env="prod"))) == "Not in production."
+    assert book.for_turn(FACTS, None) is None
+
+
+@pytest.mark.parametrize(
+    ("tree", "told"),
+    [
+        ({"pre_tool_use": [{"type": "audit"}]}, "hooks.pre_tool_use.handlers[0].type: there is no handler `audit`"),
+        ({"post_tool_use": [{"type": "dangerous_confirmation"}]}, "does not work at post_tool_use"),
+        ({"pre_tool_use": [{"type": "audit_log", "config": {"x": 1}}]}, "config.x: unknown key"),
+        (
+            {"pre_tool_use": [{"type": "audit_log", "filter": {"arguments": {"a": "re:("}}}]},
+            "hooks.pre_tool_use.handlers[0].filter.arguments: `re:(` is no regular expression",
+        ),
+        (
+            {"tool_error": [{"type": "audit_log", "filter": {"tools": ["a", "re:["]}}]},
+            "hooks.tool_error.handlers[0].filter.tools: `re:[` is no regular expression",
+        ),
+    ],
+)
+def test_a_mistake_in_parley_yaml_is_told_before_anything_starts(tree: dict[str, Any], told: str) -> None:
+    book = book_of(tree, Sink())
+
+    with pytest.raises(ConfigError) as caught:
+        book.check(document_of(tree))
+
+    assert told in str(caught.value)
+
+
+def test_handlers_of_ones_own_are_listed_with_what_they_do() -> None:
+    kinds = {kind.name: kind for kind in book_of({}, Sink()).custom_kinds()}
+
+    assert kinds["no_prod"].description == "Refuses calls that name production."
+    assert set(kinds) == {"no_prod", "shout", "broken", "slow"}
+
+
+def test_a_handler_of_ones_own_stands_where_it_has_a_method() -> None:
+    kinds = {kind.name: kind for kind in book_of({}, Sink()).custom_kinds()}
+
+    assert kinds["no_prod"].stages == ("pre_tool_use",)
+    assert kinds["shout"].stages == ("post_tool_use",)
+    with pytest.raises(ConfigError, match="`no_prod` does not work at tool_skip; it does at pre_tool_use"):
+        book_of({}, Sink()).check(document_of({"tool_skip": [{"type": "no_prod"}]}))
+
+
+def test_a_folder_that_everybody_may_write_to_is_refused(tmp_path: Path) -> None:
+    tmp_path.chmod(0o777)
+
+    with pytest.raises(ConfigError, match="may be written by everybody"):
+        PolicyBook(Documents(PolicyDocument()), Sink(), Hooks(custom_dir=tmp_path))
+
+
+def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"hooks\.custom_dir"):
+        PolicyBook(Documents(PolicyDocument()), Sink(), Hooks(custom_dir=tmp_path / "none"))
+
+
+def test_a_file_that_cannot_be_loaded_is_left_out_and_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "bad.py").write_text("raise RuntimeError('no')")
+    (tmp_path / "audit_log.py").write_text("def pre_execute(ctx): ...")
+    (tmp_path / "empty.py").write_text("")
+    (tmp_path / "Bad-Name.py").write_text("")
+
+    with caplog.at_level(logging.WARNING):
+        book = PolicyBook(Documents(PolicyDocument()), Sink(), Hooks(custom_dir=tmp_path))
+
+    assert book.custom_kinds() == ()
+    assert all(name in caplog.text for name in ("bad.py", "audit_log.py", "empty.py", "Bad-Name.py"))
+
+
+def test_the_log_tells_why_a_file_cannot_be_loaded_without_the_secrets_it_quotes(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "bad.py").write_text(
+        f"login = 'postgres://app:{SECRET}@db/shop'\nraise RuntimeError(f'no {{login}}')\n"
+    )
+
+    PolicyBook(Documents(PolicyDocument()), Sink(), Hooks(custom_dir=tmp_path))
+
+    assert "bad.py" in caplog.text
+    assert "RuntimeError: no postgres://app:[REDACTED]@db/shop" in caplog.text
+    assert SECRET not in caplog.text

@@ -1,0 +1,57 @@
+"""What is short is scanned where it is; whatever is longer does not hold the event loop."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from server.policy.handlers.security_scan import conceal, scan_text
+
+SECRET = "AKIAIOSFODNN7EXAMPLZ"
+SHORT: list[Any] = [
+    {"command": "ls -la"},
+    {"code": "print(1)\n" * 200},
+    {"to": ["anna", "ben"], "options": {"depth": 3, "where": None}},
+    [f"line {n}" for n in range(40)],
+    "word " * 400,
+    7,
+]
+LONG: list[Any] = [
+    {"code": "print(1)\n" * 300},
+    {"a": "x " * 600, "b": ["y " * 600]},
+    list(range(100)),
+    [[{"n": n} for n in range(30)] for _ in range(3)],
+    {f"key_{n}" * 20: n for n in range(30)},
+]
+
+
+def is_done_at_once(value: Any) -> bool:
+    """Without going through the event loop, of which there is none."""
+    try:
+        conceal(value).send(None)
+    except StopIteration:
+        return True
+    except RuntimeError:
+        return False
+    return False
+
+
+@pytest.mark.parametrize("value", SHORT, ids=repr)
+def test_short_arguments_are_scanned_at_once(value: Any) -> None:
+    assert is_done_at_once(value)
+
+
+@pytest.mark.parametrize("value", LONG, ids=lambda value: repr(value)[:40])
+def test_long_or_many_arguments_are_scanned_in_a_thread(value: Any) -> None:
+    assert not is_done_at_once(value)
+
+
+@pytest.mark.parametrize("filler", ["", "word " * 1000])
+def test_a_secret_is_found_either_way(filler: str) -> None:
+    async def scanned() -> tuple[Any, str]:
+        return (await conceal({"key": SECRET, "text": filler}))[0], (await scan_text(f"{filler}{SECRET}"))[0]
+
+    structure, text = asyncio.run(scanned())
+
+    assert SECRET not in str(structure)
+    assert SECRET not in text
