@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.figures import Figure
-from server.policy.danger.calls import judge_call
+from server.policy.danger.judge import judge_call
 from server.policy.redaction.redact import redact, redact_result
 
 _CORPORA = Path(__file__).parent.parent / "tests" / "corpora"
@@ -119,7 +119,7 @@ def wilson(part: int, whole: int) -> tuple[float, float]:
 
 
 def _is_asked_about(line: Line) -> bool:
-    return judge_call(line["tool"], line["permission"], line["arguments"]) is not None
+    return judge_call(line["tool"], line["permission"], line["arguments"]).level == "dangerous"
 
 
 def _is_hit(line: Line) -> bool:

@@ -10,7 +10,7 @@ from msgspec import Meta
 from server import config
 from server.hooks.approval.approvals import shown_text, text_for_model
 from server.hooks.types import Permission, Question
-from server.policy.danger.calls import judge_call
+from server.policy.danger.judge import judge_call
 from server.policy.filter import Matcher, matcher
 from server.policy.types import ALLOW, HookAction, HookContext, HookResult
 
@@ -92,7 +92,8 @@ class DangerousConfirmation:
         for pattern, fits in self._patterns:
             if fits(text):
                 return f"fits the pattern {pattern}"
-        return judge_call(tool, permission, arguments)
+        verdict = judge_call(tool, permission, arguments)
+        return verdict.reason if verdict.level == "dangerous" else None
 
 
 def _sign(pattern: str) -> Matcher:
