@@ -35,7 +35,7 @@ def load_table(path: Path | None) -> DangerTable:  # noqa: ARG001  # filled in w
 
 
 def judge_call(
-    tool: str,
+    tool: str,  # filled in with the table
     permission: Permission,
     arguments: Any,
     *,
@@ -56,7 +56,7 @@ def judge_call(
 
 
 def command_name(
-    tool: str,
+    tool: str,  # noqa: ARG001  # filled in with the table
     arguments: Any,
     *,
     table: DangerTable | None = None,  # noqa: ARG001  # filled in with the table
