@@ -15,7 +15,7 @@ from server.app import serve
 from server.config import Config
 from server.config_file import load_config
 from server.errors import ConfigError
-from server.garbage import freeze_when_loaded
+from server.runtime import freeze_when_loaded
 
 _EPILOG = """\
 Every setting has a default; docs/configuration.md lists them. Any of them can be

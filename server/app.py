@@ -39,12 +39,12 @@ from server.policy.config_store import PolicyStore
 from server.policy.document import document_of_config
 from server.policy.kinds import BUILTIN_KINDS
 from server.policy.policy import PolicyBook
+from server.runtime import Signals
 from server.session.approval_desk import ApprovalDesk
 from server.session.chat_handler import ChatHandler, TurnLimits
 from server.session.session import Services
 from server.session.shared_desk import SharedDesk
 from server.session.turn_gate import TurnGate
-from server.signals import Signals
 from server.speech.service import SpeechService
 from server.storage.storage import Storage
 from server.subprocesses.child import kill_all
@@ -361,7 +361,7 @@ def _mcp_notice(code: str, message: str) -> wire.Notice:
 
 
 def describe(model: ModelInfo) -> str:
-    """Which model answers, where, and where its key came from."""
+    """Return the line for the operator: the model that answers, its host, and where its key came from."""
     without = "no key needed" if model.location == "local" else "no key"
     key = f"from {model.key_source}" if model.key_source else without
     return f"model: {model.name} at {model.host} ({key})"

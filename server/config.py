@@ -86,7 +86,7 @@ class Llm(Section, frozen=True, kw_only=True):
 
 
 class Filler(Section, frozen=True, kw_only=True):
-    """What is said, and not written, when a hook or a tool holds up the first word."""
+    """A phrase to say, not to write, while a hook or a tool delays the first word."""
 
     after_ms: Count = 700
     text: str | None = None
@@ -264,7 +264,7 @@ class ProcessHook(Section, frozen=True, kw_only=True):
 
 
 class PolicyFilter(Section, frozen=True, kw_only=True):
-    """Which calls a handler is for: those that fit every key given. A list fits if one of its entries does."""
+    """Selects the calls that a handler sees: those that match every key given. A list matches if one entry does."""
 
     tools: Annotated[list[Glob], Meta(min_length=1, max_length=256)] | None = None
     """Of the tool's name."""

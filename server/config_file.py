@@ -14,9 +14,9 @@ from typing import Any
 import msgspec
 import yaml
 
-from server.choices import has_keys_at, keys_at, values_at
 from server.config import Config
 from server.errors import ConfigError
+from server.schema_hints import has_keys_at, keys_at, values_at
 
 PREFIX = "PARLEY_"
 _MAX_FILE_BYTES = 1 << 20
@@ -61,7 +61,7 @@ def load_config(path: Path | None, environ: Mapping[str, str]) -> Config:
 
 
 def data_dir_of(settings: Config, environ: Mapping[str, str]) -> Path:
-    """Where data are kept: as configured, else where the system wants them."""
+    """Return the data folder: the configured one, else the one of the system's convention (XDG)."""
     if settings.data.dir is not None:
         return settings.data.dir
     base = environ.get("XDG_DATA_HOME")
@@ -89,7 +89,7 @@ def _read_yaml(path: Path) -> dict[str, Any]:
 
 
 class _Loader(yaml.SafeLoader):
-    """Of a key that stands twice SafeLoader takes the last one without a word, and a section is lost."""
+    """Refuses a key that stands twice: SafeLoader would silently keep the last one and lose a section."""
 
     def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
         node = super().compose_mapping_node(anchor)
@@ -251,7 +251,7 @@ def _with_names(path: str, message: str, tree: dict[str, Any]) -> str:
 
 
 def _entry_of(keys: list[str], message: str, tree: dict[str, Any]) -> str | None:
-    """Which entry of the mapping at `keys` the message is about: the one of which, alone, it is said."""
+    """Return the entry of the mapping at `keys` that causes the message when it stands alone."""
     [node] = _nodes(tree, keys) or [{}]
     for name, value in node.items():
         alone = {name: value}

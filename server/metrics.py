@@ -1,4 +1,4 @@
-"""What the server counts and times, in a registry of its own (Prometheus text at /metrics)."""
+"""Counters and timings of the server, in a registry of its own (Prometheus text at /metrics)."""
 
 import asyncio
 from collections.abc import Callable

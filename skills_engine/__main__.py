@@ -142,7 +142,7 @@ def _simulate(arguments: argparse.Namespace) -> int:
 
 
 def _tell_mistakes(path: Path) -> int:
-    """What is played is what is sound, so say beside it what is not."""
+    """Print what is wrong with the skill, since only its valid hooks are played."""
     found = [(folder, one) for folder, diagnostics in lint(path).items() for one in diagnostics]
     for folder, diagnostic in found:
         if diagnostic.severity != "info":

@@ -1,4 +1,4 @@
-"""What is wrong in a skill, said so that its author can act on it."""
+"""Diagnostics: defects of a skill, worded so that its author can act on them."""
 
 from dataclasses import dataclass, field
 from typing import Literal

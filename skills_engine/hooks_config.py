@@ -97,7 +97,7 @@ class HookInfo:
 
 @dataclass(frozen=True)
 class HooksFile:
-    """What one skill's hooks/ holds. `places[i]` is the JSON path of `hooks[i]`."""
+    """The contents of one skill's hooks/ folder. `places[i]` is the JSON path of `hooks[i]`."""
 
     hooks: tuple[HookInfo, ...] = ()
     places: tuple[str, ...] = ()
@@ -181,7 +181,7 @@ def _read_document(folder: Path, report: Report) -> list[object]:
 
 
 def _object(report: Report, pairs: list[tuple[str, object]]) -> dict[str, object]:
-    """Of a key that stands twice JSON keeps the last value, without a word."""
+    """Build the object, with a warning for a key that stands twice: JSON silently keeps its last value."""
     found = dict(pairs)
     if len(found) < len(pairs):
         [(twice, _)] = Counter(key for key, _ in pairs).most_common(1)
@@ -190,7 +190,7 @@ def _object(report: Report, pairs: list[tuple[str, object]]) -> dict[str, object
 
 
 def _syntax(error: json.JSONDecodeError) -> str:
-    """Where and what; of a comma too many where it stands, which Python says from 3.13 on."""
+    """Describe the error with line and column; an extra comma at its own place, as Python does from 3.13 on."""
     text, message = error.doc, error.msg
     before = text[: error.pos].rstrip()
     at = len(before) - 1 if before.endswith(",") and text[error.pos : error.pos + 1] in ("]", "}") else error.pos
@@ -290,7 +290,7 @@ def _read_content(folder: Path, file: str, place: str, report: Report) -> str | 
 
 
 def _near(file: str, hooks: Path) -> str:
-    """What the author of a name that leads nowhere may have meant."""
+    """Suggest the file that the author of a wrong name may have meant."""
     inner = file.removeprefix("hooks/")
     if inner != file:
         return f": names count from hooks/, so write {_quoted(inner)}"

@@ -35,12 +35,12 @@ FLOORS = [
         "server.media",
         "server.accounts",
         "server.log",
-        "server.signals",
+        "server.runtime",
         "server.openai_client",
     },
     {"server.wire", "server.config_file", "server.storage"},
     {"server.config"},
-    {"server.choices", "server.errors", "server.garbage", "server.sentence_marks"},
+    {"server.schema_hints", "server.errors", "server.sentence_marks"},
     {"skills_engine"},
 ]
 

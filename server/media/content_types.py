@@ -1,4 +1,4 @@
-"""What a file is: by its first bytes, and only then by what was said of it. Pure."""
+"""Content types of files: by their first bytes, and only then by what was declared. Pure."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""What a hook, a tool or a message may name as a file: `media://` ids, `data:` URLs, paths. Blocking where it reads."""
+"""References to files that a hook, a tool or a message may give: `media://` ids, `data:` URLs, paths. Reading blocks."""
 
 import binascii
 import os
@@ -143,5 +143,5 @@ def _not_there(path: str) -> MediaError:
 
 
 def _shown(path: str) -> str:
-    """As it was given, at most: it tells no more than its author knew."""
+    """Quote the path as it was given, shortened: the message tells no more than its author knew."""
     return repr(path[:120])

@@ -23,7 +23,7 @@ import msgspec
 from server import config
 from server.media import content_types
 from server.media.references import SCHEME, Loaded, MediaError, clean_name, media_id, read_data_url, read_path
-from server.media.room import Coming, Kept, choose_leaving
+from server.media.eviction import Coming, Kept, choose_leaving
 from server.media.signed_urls import OWNER_CHARS, UrlSigner
 
 logger = logging.getLogger(__name__)
@@ -50,7 +50,7 @@ class MediaItem(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Stored(msgspec.Struct, frozen=True, kw_only=True):
-    """What `<id>.json` holds, and where the bytes are."""
+    """The contents of `<id>.json`."""
 
     user_id: str
     content_type: str

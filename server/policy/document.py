@@ -16,9 +16,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from server import config
-from server.choices import keys_at, values_at
 from server.config import AnyPolicyStage, PolicyHandler, PolicyStage, Section
 from server.errors import PolicyError
+from server.schema_hints import keys_at, values_at
 
 PolicyStageName = Literal["pre_tool_use", "post_tool_use", "tool_error", "tool_skip"]
 STAGES: Final[tuple[PolicyStageName, ...]] = get_args(PolicyStageName)

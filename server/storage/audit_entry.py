@@ -35,7 +35,7 @@ _FILTERED: Final = {"user": 256, "session": 64, "turn": 64, "tool": 256, "phase"
 
 
 class AuditEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What happened to a tool call, to the policy or to an approval. Secrets are out of it already."""
+    """An event of a tool call, of the policy or of an approval, already redacted."""
 
     phase: str
     """A stage of the policy, or what else happened: `policy`, `approval`, `gap`."""

@@ -165,7 +165,7 @@ def _transact(engine: sa.Engine, transaction: Transaction[Result], limit_s: floa
 
 
 def _limit_sqlite(connection: sa.Connection, limit_s: float) -> None:
-    """What `statement_timeout` does on PostgreSQL; a transaction that comes later sets its own limit."""
+    """Set the limit that `statement_timeout` sets on PostgreSQL; each later transaction sets its own."""
     ends = time.monotonic() + limit_s
     raw: Any = connection.connection.dbapi_connection
     raw.set_progress_handler(lambda: time.monotonic() > ends, _SQLITE_STEPS)
@@ -222,7 +222,7 @@ def _set_up_sqlite(connection: Any, _record: object) -> None:
 
 
 def _use_wal(connection: Any) -> None:
-    """Where two connections change the mode of a new file at once SQLite refuses one of them without waiting."""
+    """Switch to WAL, with retries: SQLite refuses one of two connections that switch a new file at the same moment."""
     by_s = time.monotonic() + _WAL_WAIT_S
     while True:
         try:

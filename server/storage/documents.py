@@ -51,7 +51,7 @@ class DocumentStore:
         self._listeners: list[OnChange] = []
 
     def get(self, owner: str) -> StoredDocument | None:
-        """As this replica knows it."""
+        """Return the document as this replica knows it."""
         return self._known.get(owner)
 
     def listen(self, on_change: OnChange) -> None:
@@ -113,7 +113,7 @@ class DocumentStore:
 
 
 def _since(connection: sa.Connection, revision: int) -> tuple[int, list[StoredDocument]]:
-    """What was written after `revision`. Writes are numbered in the order of their commits: none can be missed."""
+    """Return the documents written after `revision`. Writes are numbered in commit order: none can be missed."""
     columns = (documents.c.owner, documents.c.version, documents.c.body, documents.c.updated_by, documents.c.updated_us)
     statement = sa.select(documents.c.revision, *columns).where(documents.c.revision > revision)
     rows = connection.execute(statement.order_by(documents.c.revision)).all()

@@ -1,4 +1,4 @@
-"""What a client may send as text. An unknown `type` is refused by the decoder, unknown fields are ignored."""
+"""Text frames from the client. An unknown `type` is refused by the decoder, unknown fields are ignored."""
 
 from typing import Annotated, Any, Literal, get_args
 

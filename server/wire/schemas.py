@@ -28,7 +28,7 @@ def frames_schema(frames: Sequence[type[msgspec.Struct]], title: str) -> dict[st
 
 
 def _always_sent(struct: type[msgspec.Struct], definition: dict[str, Any]) -> list[str]:
-    """What the server sends it sends whole: a reader misses only what is typed with UnsetType."""
+    """Return the fields that are always there: all but those typed with UnsetType."""
     may_miss = {field.encode_name for field in msgspec.structs.fields(struct) if field.default is msgspec.UNSET}
     return [name for name in definition["properties"] if name not in may_miss]
 

@@ -1,4 +1,4 @@
-"""What the server sends as text. Fields typed with `UnsetType` are left out of the JSON where they were not given."""
+"""Text frames from the server. Fields typed with `UnsetType` are left out of the JSON where they were not given."""
 
 from typing import Any, Literal, get_args
 
@@ -39,7 +39,7 @@ class ModelItem(Struct, kw_only=True, frozen=True):
 
 
 class UserItem(Struct, kw_only=True, frozen=True):
-    """As whom the server knows whoever sits at the client."""
+    """The person at the client, as the server knows them."""
 
     name: str
     is_operator: bool
@@ -96,7 +96,7 @@ class Speech(ServerFrame, tag="speech", frozen=True, kw_only=True):
 
 
 class Model(ServerFrame, tag="model", frozen=True, kw_only=True):
-    """As `ready.model`: its name may be found out only later."""
+    """The model, with the fields of `ready.model`: its name may become known only later."""
 
     name: str
     host: str

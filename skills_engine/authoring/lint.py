@@ -1,4 +1,4 @@
-"""What an author should know before a skill runs: the loader's diagnostics, and what authors trip over."""
+"""Lint: what an author should know before a skill runs. The loader's diagnostics, and what authors trip over."""
 
 import re
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ def is_skill_folder(path: Path) -> bool:
 
 
 def lint(path: Path) -> dict[Path, list[Diagnostic]]:
-    """Of one skill, or of every skill in a folder of skills, by the skill's folder. Raises OSError."""
+    """Return the diagnostics of one skill, or of every skill in a folder of skills, by the skill's folder. Raises OSError."""
     if is_skill_folder(path):
         return {path: lint_skill(path.resolve())}
     names, found = list_skills(path, None)
@@ -52,7 +52,7 @@ def lint_skill(folder: Path) -> list[Diagnostic]:
 
 
 def _strict(diagnostic: Diagnostic) -> Diagnostic:
-    """What loads but can never work is an error here (L1-02)."""
+    """Turn what loads but can never work into an error (L1-02)."""
     return replace(diagnostic, severity="error") if diagnostic.message == NEVER_FIRES else diagnostic
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from server import config
 from server.media.references import MediaError
-from server.media.room import MAX_ITEMS
+from server.media.eviction import MAX_ITEMS
 from server.media.signed_urls import UrlSigner
 from server.media.store import MediaItem, MediaStore
 

@@ -11,10 +11,10 @@ from aiohttp import web
 from aiohttp.typedefs import Handler
 from msgspec import Struct
 
-from server.choices import values_at
 from server.errors import PolicyError, StorageError
 from server.gateway.answers import refuse
 from server.gateway.auth import Doorkeeper
+from server.schema_hints import values_at
 from server.session.visitor import Visitor
 from server.storage.audit_entry import AuditEntry
 

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Final
 
-from server.choices import keys_at
 from server.errors import PolicyError
 from server.gateway.rest.bodies import AvailableHandlers, HandlerInfo, PolicySaved, ScopeQuery, WrappedPolicy
 from server.gateway.rest.operation import Answer, Call, Operation, Refusal, log_in_first
@@ -17,6 +16,7 @@ from server.policy.document import (
     without_locked,
 )
 from server.policy.stages import check_stages
+from server.schema_hints import keys_at
 from server.storage.audit_entry import AuditEntry
 from server.storage.audit_log import AuditLog
 

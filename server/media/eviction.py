@@ -1,4 +1,4 @@
-"""Which files go when one comes. Pure; time comes in as an argument."""
+"""Eviction: the choice of files that make room for a new one. Pure; time comes in as an argument."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -8,14 +8,14 @@ from server import config
 from server.media.references import MediaError
 
 MAX_ITEMS: Final = 4096
-"""However small they are: so many are looked through whenever one is added."""
+"""The most files kept, however small: all are looked through whenever one is added."""
 HELD_S: Final = 60.0
-"""What was used so lately may be on its way to the page: no later file of the same user takes its place."""
+"""A file used this recently may be on its way to the page: no later file of the same user takes its place."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A file of the folder; half an item and a draft that a crash left, too."""
+    """A file of the folder; also half an item or a draft that a crash left behind."""
 
     item_id: str
     owner: str
@@ -32,9 +32,9 @@ class Coming:
 def choose_leaving(
     kept: Iterable[Kept], settings: config.Media, *, now_s: float, coming: Coming | None = None
 ) -> list[Kept]:
-    """What is too old; then, for what comes, the longest unused of its owner; then the longest unused of all.
+    """Choose the files that are too old; then, for a new one, its owner's least recently used; then those of all.
 
-    Raises MediaError where its owner's share is full of files that are held: nothing is to go then, nothing to come.
+    Raises MediaError where the owner's share is full of files used too recently: then nothing goes, and nothing comes.
     """
     ordered = sorted(kept, key=lambda item: item.used_s)
     oldest_s = now_s - settings.max_age_s
@@ -52,7 +52,7 @@ def choose_leaving(
 
 
 def _longest_unused(ordered: list[Kept], coming: Coming | None, *, max_bytes: int, max_items: int) -> list[Kept]:
-    """As few as make room."""
+    """Return the fewest files that make room, least recently used first."""
     excess = sum(item.size for item in ordered) - max_bytes + (coming.size if coming else 0)
     surplus = len(ordered) - max_items + (1 if coming else 0)
     count = 0

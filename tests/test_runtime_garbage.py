@@ -1,11 +1,11 @@
-"""What the collector is spared."""
+"""server/runtime.py: what the garbage collector is spared."""
 
 import gc
 from collections.abc import Iterator
 
 import pytest
 
-from server.garbage import freeze_when_loaded
+from server.runtime import freeze_when_loaded
 
 
 @pytest.fixture(autouse=True)

@@ -1,4 +1,4 @@
-"""server/media/room.py"""
+"""server/media/eviction.py"""
 
 import pytest
 from hypothesis import given
@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from server import config
 from server.media.references import MediaError
-from server.media.room import HELD_S, MAX_ITEMS, Coming, Kept, choose_leaving
+from server.media.eviction import HELD_S, MAX_ITEMS, Coming, Kept, choose_leaving
 
 NOW_S = 10_000.0
 

@@ -1,4 +1,4 @@
-"""What could stand at a place of a document, by its type: for messages about what stands there instead. Pure."""
+"""Hints from a schema: the keys and values that may stand at a place of a document, for messages. Pure."""
 
 import re
 from collections.abc import Sequence
