@@ -22,8 +22,8 @@ import msgspec
 
 from server import config
 from server.media import content_types
-from server.media.references import SCHEME, Loaded, MediaError, clean_name, media_id, read_data_url, read_path
 from server.media.eviction import Coming, Kept, choose_leaving
+from server.media.references import SCHEME, Loaded, MediaError, clean_name, media_id, read_data_url, read_path
 from server.media.signed_urls import OWNER_CHARS, UrlSigner
 
 logger = logging.getLogger(__name__)

@@ -12,8 +12,7 @@ from sqlalchemy.exc import IntegrityError
 
 from server.storage.audit_entry import rfc3339
 from server.storage.database import Database
-from server.storage.schema import approvals
-from server.storage.texts import storable
+from server.storage.schema import approvals, storable
 
 MAX_PER_USER: Final = 500
 """Beyond it the oldest is forgotten: its call is asked about again."""

@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from server.storage.texts import storable
+from server.storage.schema import storable
 
 MAX_VALUE_BYTES: Final = 16 << 10
 MAX_TEXT: Final = 2000

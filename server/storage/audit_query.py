@@ -11,8 +11,7 @@ from msgspec import Meta, Struct
 
 from server.storage.audit_entry import AuditRecord, rfc3339
 from server.storage.database import Database
-from server.storage.schema import audit
-from server.storage.texts import storable
+from server.storage.schema import audit, storable
 
 MAX_PAGE: Final = 500
 

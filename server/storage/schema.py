@@ -135,3 +135,8 @@ def migrate(connection: sa.Connection) -> None:
         connection.execute(sa.insert(numbers), [{"name": "schema", "value": 0}, {"name": "documents", "value": 0}])
     if version < len(MIGRATIONS):
         connection.execute(sa.update(numbers).where(numbers.c.name == "schema").values(value=len(MIGRATIONS)))
+
+
+def storable(text: str, limit: int) -> str:
+    """Return `text` cut to `limit`, without NUL and halves of surrogate pairs."""
+    return text[:limit].replace("\0", "\ufffd").encode("utf-8", "replace").decode()

@@ -1,10 +1,8 @@
-"""Text frames from the client. An unknown `type` is refused by the decoder, unknown fields are ignored."""
+"""Text frames from the client, and the messages of a conversation in them. An unknown `type` is refused by the decoder, unknown fields are ignored."""
 
 from typing import Annotated, Any, Literal, get_args
 
-from msgspec import UNSET, Meta, Struct, UnsetType
-
-from server.wire.messages import Message
+from msgspec import UNSET, Meta, Struct, UnsetType, field
 
 # `$` also matches before a final newline; the look-ahead closes that gap, in Python and in ECMAScript.
 _ID = r"^[A-Za-z0-9_-]{1,64}$(?!\n)"
@@ -14,6 +12,46 @@ SkillName = Annotated[str, Meta(max_length=128)]
 SkillNames = Annotated[list[SkillName], Meta(max_length=1000)]
 SampleRate = Annotated[int, Meta(ge=8000, le=48000)]
 Milliseconds = Annotated[float, Meta(ge=0, le=86_400_000)]
+
+
+Role = Literal["system", "user", "assistant", "tool"]
+
+
+class TextPart(Struct, tag_field="type", tag="text", kw_only=True):
+    text: str
+
+
+class ImageUrl(Struct, kw_only=True):
+    url: Annotated[str, Meta(pattern=r"^data:image/(png|jpeg|webp);base64,", max_length=7_000_000)]
+    """A `data:` URL of at most 5 MiB of image; other URLs are refused."""
+
+
+class ImagePart(Struct, tag_field="type", tag="image_url", kw_only=True):
+    image_url: ImageUrl
+
+
+class FunctionCall(Struct, kw_only=True):
+    name: Annotated[str, Meta(min_length=1, max_length=256)]
+    arguments: str
+
+
+class MessageToolCall(Struct, kw_only=True):
+    id: Annotated[str, Meta(min_length=1, max_length=256)]
+    function: FunctionCall
+    type: Literal["function"] = "function"
+
+
+class Message(Struct, kw_only=True, omit_defaults=True):
+    """A message of the client's history. Keys that begin with `_` never reach the model."""
+
+    role: Role
+    content: str | list[TextPart | ImagePart] | None = None
+    tool_calls: list[MessageToolCall] | None = None
+    tool_call_id: str | None = None
+    name: str | None = None
+    hook: Any = field(name="_hook", default=None)
+    skill: Any = field(name="_skill", default=None)
+    sig: Any = field(name="_sig", default=None)
 
 
 class ClientFrame(Struct, tag_field="type", kw_only=True):

@@ -5,7 +5,6 @@ their tag. Unknown fields are ignored in both directions.
 """
 
 from server.wire.client_frames import *  # noqa: F403  # the vocabulary of this package, whole
-from server.wire.messages import *  # noqa: F403  # as above
 from server.wire.server_frames import *  # noqa: F403  # as above
 
 PROTOCOL = "parley.v1"

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from server import config
-from server.media.references import MediaError
 from server.media.eviction import MAX_ITEMS
+from server.media.references import MediaError
 from server.media.signed_urls import UrlSigner
 from server.media.store import MediaItem, MediaStore
 
