@@ -1,100 +1,128 @@
-"""How well the policy's rules tell dangerous calls and secrets: precision and recall on three sets of corpora.
+"""How well the policy recognises dangerous calls and secrets: recall, precision and false alarms on the corpora.
 
-The first two sets have halves: the rules were shaped on the first, and the goals
-hold for the second. The third set is for practice as a whole. A full run prints
-every miss; `--quick` prints totals only, so that the second halves can be measured
-without being looked at.
+A full run prints every miss of the sets that may be read, `--quick` only totals. Lines of the
+held-out sets are never printed.
 """
 
-import hashlib
 import json
 import sys
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from dataclasses import dataclass
 from math import sqrt
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from benchmarks.figures import Figure
 from server.policy.danger.judge import judge_call
 from server.policy.redaction.redact import redact, redact_result
 
-_CORPORA = Path(__file__).parent.parent / "tests" / "corpora"
-FOLDER = _CORPORA / "policy"
-SETS = {"first set": FOLDER, "second set": _CORPORA / "policy_two"}
-THIRD = _CORPORA / "policy_three"
-"""Without a held-out half."""
+CORPORA = Path(__file__).parent.parent / "tests" / "corpora"
+READABLE = {"shaping", "third"}
+"""Sets whose misses are printed. Whoever reads a line of the others has spent it as a measure."""
 _Z = 1.96  # of the normal distribution, for 95 %
 _LEAK_CHARS = 12
 """A run of so many characters of a secret that is still there is a miss."""
 
 Line = dict[str, Any]
+Kind = Literal["calls", "secrets"]
+FILES: dict[Kind, tuple[str, str]] = {
+    "calls": ("dangerous_calls", "harmless_calls"),
+    "secrets": ("secrets", "harmless_texts"),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gate:
+    """The shares that a set has to reach; None: measured only."""
+
+    folder: str
+    kind: Kind
+    recall: float | None = None
+    precision: float | None = None
+    false_alarms: float | None = None
+    """The largest share of harmless lines that may be asked about or masked."""
+
+
+GATES = (
+    Gate(folder="shaping", kind="calls"),
+    Gate(folder="third", kind="calls"),
+    Gate(folder="held_out/first", kind="calls", recall=0.85, precision=0.93),
+    Gate(folder="held_out/second", kind="calls", recall=0.84, precision=0.93),
+    Gate(folder="shaping", kind="secrets"),
+    Gate(folder="third", kind="secrets"),
+    Gate(folder="held_out/first", kind="secrets", recall=0.85, precision=0.93),
+    Gate(folder="held_out/second", kind="secrets", recall=0.76, precision=0.93),
+)
+
+
+@dataclass(frozen=True)
+class Score:
+    """The lines of one set that were judged wrongly, and how many there are in all."""
+
+    missed: list[Line]
+    false: list[Line]
+    guarded_count: int
+    harmless_count: int
+
+    @property
+    def found_count(self) -> int:
+        return self.guarded_count - len(self.missed)
 
 
 async def measure(*, is_quick: bool) -> list[Figure]:
     figures: list[Figure] = []
-    for label, folder in SETS.items():
-        figures += _figures(
-            f"dangerous calls, {label}",
-            _lines("dangerous_calls", folder),
-            _lines("harmless_calls", folder),
-            _is_asked_about,
-            goals=(0.95, 0.95),
-            is_quick=is_quick,
-        )
-        figures += _figures(
-            f"secrets, {label}",
-            _lines("secrets", folder),
-            _lines("harmless_texts", folder),
-            _is_hit,
-            goals=(0.95, 0.97),
-            is_quick=is_quick,
-        )
-    calls = _lines("dangerous_calls", THIRD), _lines("harmless_calls", THIRD)
-    figures += _part("dangerous calls, third set, practice", *calls, _is_asked_about, goals=None, is_quick=is_quick)
-    texts = _lines("secrets", THIRD), _lines("harmless_texts", THIRD)
-    figures += _part("secrets, third set, practice", *texts, _is_hit, goals=None, is_quick=is_quick)
+    for gate in GATES:
+        result = score(gate)
+        if gate.folder in READABLE and not is_quick:
+            _print_misses(f"{gate.folder}, {gate.kind}", result)
+        figures += figures_of(gate, result)
+        if gate.kind == "calls":
+            recall, _, false_alarms = figures_of(
+                Gate(folder=f"{gate.folder}, unknown asks", kind=gate.kind), score(gate, is_unknown_asked=True)
+            )
+            figures += [recall, false_alarms]
     return figures
 
 
-def _figures(
-    name: str,
-    bad: list[Line],
-    good: list[Line],
-    hits: Callable[[Line], bool],
-    *,
-    goals: tuple[float, float],
-    is_quick: bool,
-) -> Iterator[Figure]:
-    for half, is_shaping in (("shaping half", True), ("held-out half", False)):
-        wanted = [line for line in bad if _is_shaping(line) is is_shaping]
-        others = [line for line in good if _is_shaping(line) is is_shaping]
-        own_goals = None if is_shaping else goals
-        yield from _part(f"{name}, {half}", wanted, others, hits, goals=own_goals, is_quick=is_quick)
+def score(gate: Gate, *, is_unknown_asked: bool = False) -> Score:
+    """Judge every line of the set; `is_unknown_asked`: as with `dangerous_confirmation.unknown: ask`."""
+    guarded, harmless = (read_lines(gate.folder, corpus) for corpus in FILES[gate.kind])
+    if gate.kind == "secrets":
+        missed = [line for line in guarded if not _is_redacted(line)]
+        false = [line for line in harmless if _redacted(line) != _content(line)]
+    else:
+        asked = {"dangerous", "unknown"} if is_unknown_asked else {"dangerous"}
+        missed = [line for line in guarded if judged(line) not in asked]
+        false = [line for line in harmless if judged(line) in asked]
+    return Score(missed, false, len(guarded), len(harmless))
 
 
-def _part(
-    name: str,
-    bad: list[Line],
-    good: list[Line],
-    hits: Callable[[Line], bool],
-    *,
-    goals: tuple[float, float] | None,
-    is_quick: bool,
-) -> Iterator[Figure]:
-    missed = [line for line in bad if not hits(line)]
-    wrong = [line for line in good if _is_false(line, hits)]
-    if not is_quick:
-        _print_misses(name, missed, wrong)
-    found = len(bad) - len(missed)
-    recall_goal, precision_goal = goals or (None, None)
-    yield _share(f"{name}: recall", found, len(bad), recall_goal)
-    yield _share(f"{name}: precision", found, found + len(wrong), precision_goal)
+def figures_of(gate: Gate, result: Score) -> Iterator[Figure]:
+    """Recall, precision and false alarms, each beside its gate."""
+    name, found, false = f"{gate.kind}, {gate.folder}", result.found_count, len(result.false)
+    yield _figure(f"{name}: recall", found, result.guarded_count, at_least=gate.recall)
+    yield _figure(f"{name}: precision", found, found + false, at_least=gate.precision)
+    yield _figure(f"{name}: false alarms", false, result.harmless_count, at_most=gate.false_alarms)
 
 
-def _share(name: str, part: int, whole: int, goal: float | None) -> Figure:
-    low, high = wilson(part, whole)
+def judged(line: Line) -> str:
+    """Return the level of danger; all that this file knows of the judge's interface."""
+    return judge_call(line["tool"], line["permission"], line["arguments"]).level
+
+
+def read_lines(folder: str, corpus: str) -> list[Line]:
+    text = (CORPORA / folder / f"{corpus}.jsonl").read_text("utf-8")
+    return [json.loads(line) for line in text.removesuffix("\n").split("\n")]
+
+
+def _figure(name: str, part: int, whole: int, *, at_least: float | None = None, at_most: float | None = None) -> Figure:
+    low, high = _wilson(part, whole)
     share = part / whole if whole else 0.0
+    goal, is_met = "", None
+    if at_least is not None:
+        goal, is_met = f"≥ {at_least:g}", share >= at_least
+    if at_most is not None:
+        goal, is_met = f"≤ {at_most:g}", share <= at_most
     return Figure(
         name=f"{name} {part}/{whole} (95 %: {low:.3f}-{high:.3f})",
         unit="",
@@ -102,12 +130,12 @@ def _share(name: str, part: int, whole: int, goal: float | None) -> Figure:
         p50=share,
         p95=low,
         largest=high,
-        goal="" if goal is None else f"≥ {goal:g}",
-        is_met=None if goal is None else share >= goal,
+        goal=goal,
+        is_met=is_met,
     )
 
 
-def wilson(part: int, whole: int) -> tuple[float, float]:
+def _wilson(part: int, whole: int) -> tuple[float, float]:
     """The interval in which the share lies with 95 %, also near 0 and 1."""
     if whole == 0:
         return 0.0, 1.0
@@ -118,26 +146,16 @@ def wilson(part: int, whole: int) -> tuple[float, float]:
     return max(0.0, (middle - spread) / scale), min(1.0, (middle + spread) / scale)
 
 
-def _is_asked_about(line: Line) -> bool:
-    return judge_call(line["tool"], line["permission"], line["arguments"]).level == "dangerous"
-
-
-def _is_hit(line: Line) -> bool:
+def _is_redacted(line: Line) -> bool:
     """Every secret of the line is gone, and no long piece of one is left that stood nowhere else."""
-    left = list(_strings(_clean(line)))
+    left = list(_strings(_redacted(line)))
     beside = " ".join(_strings(_content(line)))
     for secret in line["secrets"]:
         beside = beside.replace(secret, "\0")
     return not any(_leaks(secret, text, beside) for secret in line["secrets"] for text in left)
 
 
-def _is_false(line: Line, hits: Callable[[Line], bool]) -> bool:
-    if "tool" in line:
-        return hits(line)
-    return bool(_clean(line) != _content(line))
-
-
-def _clean(line: Line) -> Any:
+def _redacted(line: Line) -> Any:
     content = _content(line)
     return redact_result(content)[0] if isinstance(content, str) else redact(content)[0]
 
@@ -154,6 +172,7 @@ def _leaks(secret: str, text: str, beside: str) -> bool:
 
 
 def _strings(value: Any) -> Iterator[str]:
+    """Every string of a JSON structure, keys included."""
     match value:
         case str():
             yield value
@@ -166,20 +185,10 @@ def _strings(value: Any) -> Iterator[str]:
                 yield from _strings(item)
 
 
-def _lines(corpus: str, folder: Path = FOLDER) -> list[Line]:
-    text = (folder / f"{corpus}.jsonl").read_text("utf-8")
-    return [json.loads(line) for line in text.removesuffix("\n").split("\n")]
-
-
-def _is_shaping(line: Line) -> bool:
-    return int(hashlib.sha256(line["id"].encode()).hexdigest()[0], 16) % 2 == 0
-
-
-def _print_misses(name: str, missed: list[Line], wrong: list[Line]) -> None:
-    kinds = Counter(line.get("kind", "") for line in missed)
-    print(f"\n{name}: {len(missed)} missed {dict(kinds) if any(kinds) else ''}", file=sys.stderr)
-    for label, lines in (("missed", missed), ("false", wrong)):
+def _print_misses(name: str, result: Score) -> None:
+    print(f"\n{name}: {len(result.missed)} missed, {len(result.false)} false", file=sys.stderr)
+    for label, lines in (("missed", result.missed), ("false", result.false)):
         for line in lines:
             content = line.get("arguments", line.get("text", line.get("value")))
-            told = json.dumps(content, ensure_ascii=False)[:160]
-            print(f"  {label:6} {line['id']} {line.get('tool', line.get('kind', ''))} {told}", file=sys.stderr)
+            excerpt = json.dumps(content, ensure_ascii=False)[:160]
+            print(f"  {label:6} {line['id']} {line.get('tool', line.get('kind', ''))} {excerpt}", file=sys.stderr)

@@ -1,7 +1,11 @@
-"""The sets of corpora for the tool policy are whole: they parse, their labels hold, their halves are even."""
+"""The corpora of the tool policy are whole: they parse, their labels hold, no line stands twice in a set.
+
+Messages name ids only: a held-out line that a failure prints is held out no longer.
+"""
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -10,140 +14,105 @@ from typing import Any
 import pytest
 
 HERE = Path(__file__).parent
-CALLS = ("dangerous_calls", "harmless_calls")
-RESULTS = ("secrets", "harmless_texts")
-SETS = {"policy": (*CALLS, *RESULTS), "policy_two": (*CALLS, *RESULTS), "policy_three": (*CALLS, *RESULTS)}
-HALVED = ("policy", "policy_two")
-LABELS = {"dangerous_calls": "dangerous", "harmless_calls": "harmless", "harmless_texts": "harmless"}
+SETS = ("shaping", "held_out/first", "held_out/second", "third")
 PERMISSIONS = {"dangerous_calls": {"WRITE", "EXTERNAL"}, "harmless_calls": {"READ", "WRITE", "EXTERNAL"}}
-LEAST_LINES = 330
+CORPORA = (*PERMISSIONS, "secrets", "harmless_texts")
 LEAST_TELLING = 8
-"""Shorter secrets, such as 4418, stand in other texts by chance."""
+"""Length of a secret from which on it does not stand in other texts by chance, as 4418 does."""
 
-ALL = [(folder, corpus) for folder, corpora in SETS.items() for corpus in corpora]
+Line = dict[str, Any]
 
-each_corpus = pytest.mark.parametrize(("folder", "corpus"), ALL)
+each_set = pytest.mark.parametrize("folder", SETS)
 
 
 @cache
-def lines(folder: str, corpus: str) -> list[dict[str, Any]]:
+def lines(folder: str, corpus: str) -> list[Line]:
     text = (HERE / folder / f"{corpus}.jsonl").read_text("utf-8")
     return [json.loads(line) for line in text.removesuffix("\n").split("\n")]
 
 
-def is_shaping(line: dict[str, Any]) -> bool:
-    return int(hashlib.sha256(line["id"].encode()).hexdigest()[0], 16) % 2 == 0
-
-
-def content(line: dict[str, Any]) -> str:
+def content(line: Line) -> str:
     """What a rule gets to see, in one comparable piece."""
     keys = ("tool", "permission", "arguments", "text", "value")
     return json.dumps({key: line[key] for key in keys if key in line}, sort_keys=True)
 
 
-def each(*corpora: str) -> pytest.MarkDecorator:
-    return pytest.mark.parametrize(("folder", "corpus"), [pair for pair in ALL if pair[1] in corpora])
+def strings(line: Line) -> Iterator[str]:
+    """Every string of a result, keys included."""
+    waiting = [line.get("text", line.get("value"))]
+    while waiting:
+        match waiting.pop():
+            case str(text):
+                yield text
+            case list(items):
+                waiting += items
+            case dict(fields):
+                waiting += [*fields, *fields.values()]
 
 
-def lines_of(*corpora: str) -> Iterator[dict[str, Any]]:
-    """Of every set."""
-    for folder, corpus in ALL:
-        if corpus in corpora:
-            yield from lines(folder, corpus)
+def is_shaping(line_id: str) -> bool:
+    return int(hashlib.sha256(line_id.encode()).hexdigest()[0], 16) % 2 == 0
 
 
-def strings(value: object) -> Iterator[str]:
-    """Every string of a JSON structure, keys included."""
-    match value:
-        case str():
-            yield value
-        case list():
-            for item in value:
-                yield from strings(item)
-        case dict():
-            for key, item in value.items():
-                yield key
-                yield from strings(item)
+@pytest.mark.parametrize("folder", SETS[:3])
+def test_the_hash_of_its_id_says_which_half_a_line_belongs_to(folder: str) -> None:
+    ids = [line["id"] for corpus in CORPORA for line in lines(folder, corpus)]
 
-
-@each_corpus
-def test_a_corpus_is_large_enough_to_say_something(folder: str, corpus: str) -> None:
-    assert len(lines(folder, corpus)) >= LEAST_LINES
-
-
-@pytest.mark.parametrize("corpus", [*CALLS, *RESULTS])
-@pytest.mark.parametrize("folder", HALVED)
-def test_the_halves_are_roughly_equal(folder: str, corpus: str) -> None:
-    share = sum(map(is_shaping, lines(folder, corpus))) / len(lines(folder, corpus))
-
-    assert 0.42 <= share <= 0.58
-
-
-@each_corpus
-def test_the_readme_tells_how_many_lines_a_corpus_has(folder: str, corpus: str) -> None:
-    readme = (HERE / folder / "README.md").read_text("utf-8")
-
-    assert f"| `{corpus}.jsonl` | {len(lines(folder, corpus))} |" in readme
+    assert [line_id for line_id in ids if is_shaping(line_id) != (folder == "shaping")] == []
 
 
 def test_no_id_stands_twice() -> None:
-    ids = [line["id"] for line in lines_of(*CALLS, *RESULTS)]
+    ids = [line["id"] for folder in SETS for corpus in CORPORA for line in lines(folder, corpus)]
 
-    assert len(ids) == len(set(ids))
-
-
-@pytest.mark.parametrize("folder", SETS)
-@pytest.mark.parametrize("corpora", [CALLS, RESULTS])
-def test_no_line_stands_twice_in_a_set(folder: str, corpora: tuple[str, ...]) -> None:
-    seen = [content(line) for corpus in corpora if corpus in SETS[folder] for line in lines(folder, corpus)]
-
-    assert len(seen) == len(set(seen))
+    assert [line_id for line_id, count in Counter(ids).items() if count > 1] == []
 
 
-@pytest.mark.parametrize("corpora", [CALLS, RESULTS])
-def test_no_line_has_two_labels(corpora: tuple[str, str]) -> None:
-    guarded, harmless = ({content(line) for line in lines_of(corpus)} for corpus in corpora)
+@each_set
+@pytest.mark.parametrize("corpus", CORPORA)
+def test_no_line_stands_twice_in_a_set(folder: str, corpus: str) -> None:
+    first = {content(line): line["id"] for line in reversed(lines(folder, corpus))}
 
-    assert not guarded & harmless
+    assert [line["id"] for line in lines(folder, corpus) if first[content(line)] != line["id"]] == []
 
 
-@each(*CALLS)
+@pytest.mark.parametrize(("guarded", "harmless"), [CORPORA[:2], CORPORA[2:]])
+def test_no_line_has_two_labels(guarded: str, harmless: str) -> None:
+    contents = {content(line) for folder in SETS for line in lines(folder, guarded)}
+
+    assert [line["id"] for folder in SETS for line in lines(folder, harmless) if content(line) in contents] == []
+
+
+@each_set
+@pytest.mark.parametrize("corpus", PERMISSIONS)
 def test_a_call_has_a_tool_a_permission_arguments_and_a_reason(folder: str, corpus: str) -> None:
     for line in lines(folder, corpus):
-        assert set(line) == {"id", "tool", "permission", "arguments", "label", "why"}, line
-        assert line["label"] == LABELS[corpus], line
-        assert line["permission"] in PERMISSIONS[corpus], line
-        assert isinstance(line["arguments"], dict), line
-        assert line["tool"], line
-        assert line["why"], line
+        assert set(line) == {"id", "tool", "permission", "arguments", "label", "why"}, line["id"]
+        assert line["label"] == corpus.removesuffix("_calls"), line["id"]
+        assert line["permission"] in PERMISSIONS[corpus], line["id"]
+        assert isinstance(line["arguments"], dict), line["id"]
+        assert all([line["tool"], line["why"]]), line["id"]
 
 
-@each("harmless_texts")
-def test_a_harmless_result_has_one_content_and_its_label(folder: str, corpus: str) -> None:
+@each_set
+@pytest.mark.parametrize(("corpus", "more"), [("harmless_texts", {"label"}), ("secrets", {"secrets", "kind"})])
+def test_a_result_has_one_content_and_its_labels(folder: str, corpus: str, more: set[str]) -> None:
     for line in lines(folder, corpus):
-        assert set(line) in ({"id", "text", "label"}, {"id", "value", "label"}), line
-        assert line["label"] == LABELS["harmless_texts"], line
-        assert isinstance(line.get("text", ""), str), line
+        assert set(line) in ({"id", "text", *more}, {"id", "value", *more}), line["id"]
+        assert isinstance(line.get("text", ""), str), line["id"]
+        assert all(line[key] for key in more), line["id"]
 
 
-@each("secrets")
-def test_each_secret_stands_in_its_result(folder: str, corpus: str) -> None:
-    for line in lines(folder, corpus):
-        assert set(line) in ({"id", "text", "secrets", "kind"}, {"id", "value", "secrets", "kind"}), line
-        assert isinstance(line.get("text", ""), str), line
-        assert line["kind"], line
-        assert line["secrets"], line
-        held = list(strings(line.get("text", line.get("value"))))
-        missing = [secret for secret in line["secrets"] if not any(secret in string for string in held)]
-        assert not missing, f"{line['id']}: {missing} is not in its result"
+@each_set
+def test_each_secret_stands_in_its_result(folder: str) -> None:
+    for line in lines(folder, "secrets"):
+        held = list(strings(line))
+        assert all(any(secret in text for text in held) for secret in line["secrets"]), line["id"]
 
 
-@each("secrets")
-def test_no_harmless_result_holds_a_known_secret(folder: str, corpus: str) -> None:
-    secrets = {secret for line in lines(folder, corpus) for secret in line["secrets"]}
-    known = {secret for secret in secrets if len(secret) >= LEAST_TELLING}
-    told = "\n".join(
-        string for line in lines(folder, "harmless_texts") for string in strings(line.get("text", line.get("value")))
-    )
+@each_set
+def test_no_harmless_result_holds_a_known_secret(folder: str) -> None:
+    known = {secret for line in lines(folder, "secrets") for secret in line["secrets"] if len(secret) >= LEAST_TELLING}
 
-    assert not [secret for secret in known if secret in told]
+    for line in lines(folder, "harmless_texts"):
+        text = "\n".join(strings(line))
+        assert not any(secret in text for secret in known), line["id"]
