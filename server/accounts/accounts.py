@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 from server import config
 from server.accounts.failed_attempts import FailedAttempts
-from server.accounts.identity import Identity
 from server.accounts.jwt_tokens import JwtVerifier
+from server.accounts.principal import Identity
 from server.accounts.sessions import Sessions
 from server.accounts.tokens import TokenTable
 from server.errors import AuthError, CredentialExpired, KeysUnavailable, TooManyAttempts

@@ -5,8 +5,8 @@ from typing import Any, Final
 
 import jwt
 
-from server.accounts.identity import Identity, checked_user_id
 from server.accounts.jwks import ConfiguredKeys, KeySource, PublishedKeys
+from server.accounts.principal import Identity, checked_user_id
 from server.config import Jwt
 from server.errors import AuthError, CredentialExpired
 

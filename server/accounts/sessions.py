@@ -16,7 +16,7 @@ from typing import Final
 
 import msgspec
 
-from server.accounts.identity import Identity
+from server.accounts.principal import Identity
 from server.accounts.tokens import TokenTable
 
 _VERSION: Final = "v1"

@@ -6,7 +6,7 @@ import hmac
 from collections.abc import Sequence
 
 from server import config
-from server.accounts.identity import Identity, checked_user_id
+from server.accounts.principal import Identity, checked_user_id
 from server.errors import AuthError, ConfigError
 
 

@@ -11,15 +11,14 @@ from aiohttp import web
 
 from server import config
 from server.accounts.accounts import Accounts
-from server.accounts.identity import Identity
+from server.accounts.principal import ANONYMOUS_PREFIX, Identity, Principal
 from server.errors import AuthError, ConfigError
 from server.gateway.credentials import bearer_of, cookie_of
 from server.hooks.types import LOCAL_USER
-from server.session.visitor import STRANGER_PREFIX, Visitor
 
 _LOCAL_NAMES: Final = frozenset(("localhost", "127.0.0.1", "::1"))
 _WILDCARDS: Final = frozenset(("", "0.0.0.0", "::"))  # recognised here, not bound
-_VISITOR: Final = web.RequestKey("visitor", Visitor)
+_PRINCIPAL: Final = web.RequestKey("principal", Principal)
 _HOST: Final = re.compile(r"[^\s/]+")
 _ORIGIN: Final = re.compile(r"null|[A-Za-z][A-Za-z0-9+.-]*://[^\s/]+/?")
 _FORWARDED: Final = ("forwarded", "x-real-ip", "via")
@@ -63,30 +62,30 @@ class Doorkeeper:
     def has_login(self) -> bool:
         return not self._accounts.is_empty
 
-    async def admit(self, request: web.Request) -> Visitor:
-        """Find out who it is, once for each request, and note it on the request for `visitor`.
+    async def admit(self, request: web.Request) -> Principal:
+        """Find out who it is, once for each request, and keep it on the request for `principal`.
 
         A token that is wrong is refused also where none is needed: who shows one
         must not go on as somebody else. A cookie that is over is no cookie, as
-        browsers send it unasked. Raises AuthError, and then the visitor that is
+        browsers send it unasked. Raises AuthError, and then the principal that is
         noted may not enter.
         """
         address = self.address(request)
         try:
             identity = await self._identify(request, address)
         except AuthError:
-            request[_VISITOR] = replace(self._unknown(request), may_enter=False, is_operator=False)
+            request[_PRINCIPAL] = replace(self._unknown(request), may_enter=False, is_operator=False)
             raise
-        visitor = self._unknown(request) if identity is None else _known(identity, address, self._is_local(request))
-        request[_VISITOR] = visitor
-        return visitor
+        principal = self._unknown(request) if identity is None else _known(identity, address, self._is_local(request))
+        request[_PRINCIPAL] = principal
+        return principal
 
-    def visitor(self, request: web.Request) -> Visitor:
+    def principal(self, request: web.Request) -> Principal:
         """Whom `admit` found; before it, whoever is not logged in."""
-        return request.get(_VISITOR) or self._unknown(request)
+        return request.get(_PRINCIPAL) or self._unknown(request)
 
     def is_secure(self, request: web.Request) -> bool:
-        """The visitor speaks TLS, to us or to a trusted proxy."""
+        """Whether the client speaks TLS, to us or to a trusted proxy."""
         return request.secure or self._scheme(request) == "https"
 
     def address(self, request: web.Request) -> str:
@@ -100,14 +99,14 @@ class Doorkeeper:
         cookie = cookie_of(request, is_secure=self.is_secure(request))
         return None if cookie is None else self._accounts.by_session(cookie)
 
-    def _unknown(self, request: web.Request) -> Visitor:
+    def _unknown(self, request: web.Request) -> Principal:
         """Whoever made the request, as nobody who has logged in."""
         is_local, address = self._is_local(request), self.address(request)
         is_trusted = is_local and self._security.auth in ("auto", "none")
-        return Visitor(
+        return Principal(
             address,
             is_local,
-            user_id=LOCAL_USER if is_trusted else STRANGER_PREFIX + address,
+            user_id=LOCAL_USER if is_trusted else ANONYMOUS_PREFIX + address,
             is_operator=is_trusted,
             may_enter=is_trusted or self._security.auth == "none",
         )
@@ -156,7 +155,7 @@ class Doorkeeper:
         return address
 
     def _scheme(self, request: web.Request) -> str | None:
-        """What the nearest proxy says the visitor spoke; None: nobody whom we trust says."""
+        """Returns the scheme that the client spoke, as the nearest proxy says; None: no trusted proxy says it."""
         if not self._is_proxy(request.remote or ""):
             return None
         told = ",".join(request.headers.getall("X-Forwarded-Proto", []))
@@ -172,8 +171,8 @@ def is_loopback_host(host: str) -> bool:
     return host == "localhost" or _is_loopback(host)
 
 
-def _known(identity: Identity, address: str, is_local: bool) -> Visitor:
-    return Visitor(
+def _known(identity: Identity, address: str, is_local: bool) -> Principal:
+    return Principal(
         address,
         is_local,
         user_id=identity.user_id,

@@ -9,11 +9,11 @@ from typing import Final
 from aiohttp import WSCloseCode, WSMsgType, web
 
 from server import log
+from server.accounts.principal import Principal
 from server.errors import FrameError
 from server.gateway.rate_limit import RateLimiter, Verdict
 from server.session.outbox import Closed, Kind, Outbox, OutboxLimits
 from server.session.session import Services, Session
-from server.session.visitor import Visitor
 
 logger = logging.getLogger(__name__)
 
@@ -103,7 +103,7 @@ class Connection:
         self,
         ws: web.WebSocketResponse,
         transport: asyncio.Transport,
-        visitor: Visitor,
+        principal: Principal,
         services: Services,
         *,
         outbox_limits: OutboxLimits,
@@ -111,7 +111,7 @@ class Connection:
     ) -> None:
         self._ws = ws
         self._transport = transport
-        self._visitor = visitor
+        self._principal = principal
         self._loop = asyncio.get_running_loop()
         self._socket = AiohttpSocket(ws, transport, close_s=outbox_limits.close_s)
         self._metrics = services.metrics
@@ -119,21 +119,21 @@ class Connection:
         self.session = Session(
             services,
             self.outbox,
-            visitor=visitor,
+            principal=principal,
             on_turn_over=None if on_turn_over is None else lambda: on_turn_over(self),
         )
         self.rate = RateLimiter(services.limits.max_frames_per_s, self._loop.time())
         self._heard_s = self._loop.time()  # when the client last sent anything
         self._ping_at_s = self._heard_s + PING_EVERY_S
-        self._login_ends_s = _login_end_s(visitor, self._loop.time())
+        self._login_ends_s = _login_end_s(principal, self._loop.time())
         self._pinged_s: float | None = None  # when the ping was sent that nothing has answered yet
 
     async def run(self) -> None:
         """Talk until either side closes; then everything of this client has ended."""
         log.session_id.set(self.session.id)
         writer = asyncio.create_task(self.outbox.run(), name=f"writer {self.session.id}")
-        where = "local" if self._visitor.is_local else "not local"
-        logger.info("session begins, %s%s", where, ", logged in" if self._visitor.is_logged_in else "")
+        where = "local" if self._principal.is_local else "not local"
+        logger.info("session begins, %s%s", where, ", logged in" if self._principal.is_logged_in else "")
         try:
             self.session.greet()
             await self._read()
@@ -209,11 +209,11 @@ class Connection:
                 self.outbox.put(Kind.PONG, data)
 
 
-def _login_end_s(visitor: Visitor, now_s: float) -> float:
+def _login_end_s(principal: Principal, now_s: float) -> float:
     """By the event loop's clock."""
-    if visitor.expires_at_s is None:
+    if principal.expires_at_s is None:
         return float("inf")
-    return now_s + visitor.expires_at_s - time.time()
+    return now_s + principal.expires_at_s - time.time()
 
 
 def _close_payload(code: int, reason: str) -> bytes:

@@ -46,13 +46,13 @@ async def _judge(request: web.Request, doorkeeper: Doorkeeper, metrics: Metrics)
         return None
     is_socket = request.path == "/ws"  # says 4401 after the upgrade: a browser shows its page no HTTP status there
     try:
-        visitor = await doorkeeper.admit(request)
+        principal = await doorkeeper.admit(request)
     except AuthError as error:
         if is_socket and error.retry_after_s is None:
             return None
         metrics.refused.labels(error.code.replace("_", " ")).inc()
         return refuse_credential(error)
-    return None if visitor.may_enter or is_socket else _ask_to_log_in(doorkeeper, request)
+    return None if principal.may_enter or is_socket else _ask_to_log_in(doorkeeper, request)
 
 
 async def _try_to_admit(doorkeeper: Doorkeeper, request: web.Request) -> None:

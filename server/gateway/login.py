@@ -8,11 +8,11 @@ import msgspec
 from aiohttp import web
 
 from server.accounts.accounts import Accounts
+from server.accounts.principal import Principal
 from server.errors import AuthError
 from server.gateway.answers import refuse, refuse_credential
 from server.gateway.auth import Doorkeeper
 from server.gateway.credentials import give_cookie
-from server.session.visitor import Visitor
 
 logger = logging.getLogger(__name__)
 
@@ -79,11 +79,11 @@ class LoginRoutes:
 
     async def _tell(self, request: web.Request) -> web.Response:
         """The login page asks: whoever comes by a link from another site has sent no cookie with the first request."""
-        visitor: Visitor = self._doorkeeper.visitor(request)
+        principal: Principal = self._doorkeeper.principal(request)
         body = {
-            "user": visitor.user_id,
-            "is_operator": visitor.is_operator,
-            "is_logged_in": visitor.is_logged_in,
+            "user": principal.user_id,
+            "is_operator": principal.is_operator,
+            "is_logged_in": principal.is_logged_in,
         }
         return web.json_response(body, headers={"Cache-Control": "no-store"})
 

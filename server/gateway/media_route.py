@@ -28,7 +28,7 @@ class MediaRoute:
     async def _show(self, request: web.Request) -> web.StreamResponse:
         """Needs both: the signature in the URL, and to be asked by the user it was made for."""
         item_id = request.match_info["id"]
-        user_id = self._doorkeeper.visitor(request).user_id
+        user_id = self._doorkeeper.principal(request).user_id
         query = request.query
         if not self._store.may_open(
             item_id,

@@ -11,11 +11,11 @@ from aiohttp import web
 
 from server import config
 from server.accounts.addresses import network_of
+from server.accounts.principal import Principal
 from server.gateway.auth import Doorkeeper
 from server.gateway.connection import Connection, ServerWebSocket
 from server.session.outbox import OutboxLimits
 from server.session.session import Services, Session
-from server.session.visitor import Visitor
 from server.wire.frames import PROTOCOL
 
 logger = logging.getLogger(__name__)
@@ -60,13 +60,13 @@ class WebSocketServer:
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """The aiohttp handler; Host and Origin are already checked, and who it is found out."""
-        visitor = self._doorkeeper.visitor(request)
-        if cause := self._overload(visitor):
+        principal = self._doorkeeper.principal(request)
+        if cause := self._overload(principal):
             self._services.metrics.refused.labels(cause).inc()
             return web.Response(
                 status=503, text=f"refused: {cause}; try again", headers={"Retry-After": str(RETRY_AFTER_S)}
             )
-        with self._place(visitor):
+        with self._place(principal):
             ws = ServerWebSocket(
                 protocols=(PROTOCOL,),
                 compress=False,
@@ -77,20 +77,20 @@ class WebSocketServer:
                 max_msg_size=self._limits.max_message_bytes + 1,  # aiohttp refuses what is as large as this
             )
             await ws.prepare(request)
-            if not visitor.may_enter:
+            if not principal.may_enter:
                 self._services.metrics.refused.labels("not authenticated").inc()
                 await ws.close(code=4401, message=b"not authenticated", drain=False)
                 return ws
             transport = request.transport
             if transport is not None:
-                await self._serve(ws, transport, visitor)
+                await self._serve(ws, transport, principal)
             return ws
 
-    async def _serve(self, ws: web.WebSocketResponse, transport: asyncio.Transport, visitor: Visitor) -> None:
+    async def _serve(self, ws: web.WebSocketResponse, transport: asyncio.Transport, principal: Principal) -> None:
         connection = Connection(
             ws,
             transport,
-            visitor,
+            principal,
             self._services,
             outbox_limits=self._outbox_limits,
             on_turn_over=self._turn_over,
@@ -108,21 +108,21 @@ class WebSocketServer:
             if not self._connections:
                 self._all_gone.set()
 
-    def _overload(self, visitor: Visitor) -> str | None:
+    def _overload(self, principal: Principal) -> str | None:
         if self._is_draining:
             return "draining"
         if self._admitted >= self._limits.connections:
             return "too many connections"
-        if not visitor.is_local and self._by_address[network_of(visitor.address)] >= self._limits.per_address:
+        if not principal.is_local and self._by_address[network_of(principal.address)] >= self._limits.per_address:
             return "too many connections from this address"
-        user = visitor.limit_key
-        if visitor.is_logged_in and user is not None and self._by_user[user] >= self._limits.per_user:
+        user = principal.limit_key
+        if principal.is_logged_in and user is not None and self._by_user[user] >= self._limits.per_user:
             return "too many connections of this user"
         return None
 
     @contextmanager
-    def _place(self, visitor: Visitor) -> Iterator[None]:
-        counts = ((self._by_address, network_of(visitor.address)), (self._by_user, visitor.user_id))
+    def _place(self, principal: Principal) -> Iterator[None]:
+        counts = ((self._by_address, network_of(principal.address)), (self._by_user, principal.user_id))
         self._admitted += 1
         for counter, key in counts:
             counter[key] += 1

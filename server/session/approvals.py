@@ -9,6 +9,7 @@ from typing import Final
 
 from msgspec import UNSET
 
+from server.accounts.principal import Principal
 from server.errors import FrameError
 from server.hooks.approval.approvals import (
     MAX_REASON_CHARS,
@@ -23,7 +24,6 @@ from server.session.approval_desk import ApprovalDesk, OpenQuestion
 from server.session.results import SpokenSentence
 from server.session.turn import Turn
 from server.session.turn_clock import TurnClock
-from server.session.visitor import Visitor
 from server.wire import frames as wire
 
 logger = logging.getLogger(__name__)
@@ -43,7 +43,7 @@ class Approvals:
     def __init__(
         self,
         desk: ApprovalDesk,
-        visitor: Visitor,
+        principal: Principal,
         session_id: str,
         *,
         send: Callable[[wire.ServerFrame], None],
@@ -53,8 +53,8 @@ class Approvals:
         self.desk = desk
         self.is_gone = False
         # strangers behind one address are not one user: each connection stands for itself
-        self.user = f"{visitor.user_id} {session_id}" if visitor.is_anonymous else visitor.user_id
-        self._keeps = not visitor.is_anonymous
+        self.user = f"{principal.user_id} {session_id}" if principal.is_anonymous else principal.user_id
+        self._keeps = not principal.is_anonymous
         self._send = send
         self._expect_voice = expect_voice
         self._can_hear = can_hear

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 
 from server import config
+from server.accounts.principal import Principal
 from server.llm.types import ModelInfo
-from server.session.visitor import Visitor
 from server.wire import frames as wire
 from skills_engine import Diagnostic, HookInfo, Skill, SkillsSnapshot
 
@@ -24,8 +24,8 @@ def model_item(info: ModelInfo) -> wire.ModelItem:
     return wire.ModelItem(name=info.name, host=info.host, location=info.location)
 
 
-def user_item(visitor: Visitor) -> wire.UserItem:
-    return wire.UserItem(name=visitor.user_id, is_operator=visitor.is_operator, is_logged_in=visitor.is_logged_in)
+def user_item(principal: Principal) -> wire.UserItem:
+    return wire.UserItem(name=principal.user_id, is_operator=principal.is_operator, is_logged_in=principal.is_logged_in)
 
 
 def limit_items(limits: config.Limits) -> wire.LimitItems:

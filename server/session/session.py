@@ -10,6 +10,7 @@ import msgspec
 from msgspec import UNSET
 
 from server import __version__, config
+from server.accounts.principal import Principal
 from server.errors import FrameError
 from server.llm.types import ModelInfo
 from server.metrics import Metrics
@@ -27,7 +28,6 @@ from server.session.turn import Sign, code_of
 from server.session.turn_gate import TurnGate
 from server.session.turn_given import enabled_skills, facts_of, system_policy
 from server.session.turns import Turns
-from server.session.visitor import Visitor
 from server.speech.service import SpeechService
 from server.wire import codec
 from server.wire import frames as wire
@@ -67,13 +67,13 @@ class Session:
         services: Services,
         outbox: Outbox,
         *,
-        visitor: Visitor,
+        principal: Principal,
         on_turn_over: Callable[[], None] | None = None,
     ) -> None:
         self.id = secrets.token_hex(8)
         self._services = services
         self._out = FramesOut(outbox, services.metrics)
-        self._visitor = visitor
+        self._principal = principal
         self._choices = Choices()
         self._told_deaf = False
         self._announced: str | None = None  # the turn that a transcript has named and that waits for its history
@@ -91,7 +91,7 @@ class Session:
         )
         self._approvals = Approvals(
             services.desk,
-            visitor,
+            principal,
             self.id,
             send=self._out.send,
             expect_voice=self._hearing.expect_reply,
@@ -104,7 +104,7 @@ class Session:
             outbox=outbox,
             sign=services.sign,
             metrics=services.metrics,
-            limit_key=visitor.limit_key,
+            limit_key=principal.limit_key,
             on_running=lambda is_running: self._hearing.turn(is_running=is_running),
             on_over=on_turn_over or _nothing,
             now_s=services.now_s,
@@ -126,7 +126,7 @@ class Session:
                 model=greeting.model_item(self._services.model()),
                 speech=self._services.speech.status,
                 limits=greeting.limit_items(self._services.limits),
-                user=greeting.user_item(self._visitor),
+                user=greeting.user_item(self._principal),
             )
         )
         if snapshot.diagnostics:
@@ -231,7 +231,7 @@ class Session:
 
     def _may_trace(self) -> bool:
         allowed = self._services.security.trace
-        return self._visitor.is_local or self._visitor.is_operator if allowed == "auto" else allowed
+        return self._principal.is_local or self._principal.is_operator if allowed == "auto" else allowed
 
     # turns
 
@@ -281,7 +281,7 @@ class Session:
             turn_id,
             trigger,
             request,
-            facts_of(turn_id, messages, self._choices, self._visitor, session_id=self.id),
+            facts_of(turn_id, messages, self._choices, self._principal, session_id=self.id),
             asker=self._approvals.asker,
             received_s=received_s,
             recognized_s=recognized_s,
@@ -304,7 +304,7 @@ class Session:
             enable_tools=enable_tools,
             language=self._choices.language,
             trace=self._choices.trace,
-            policy=system_policy(self._services.security, self._visitor),
+            policy=system_policy(self._services.security, self._principal),
             voice=None if clock is None else self._voice(clock),
         )
 

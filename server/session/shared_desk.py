@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from server import config
+from server.accounts.principal import ANONYMOUS_PREFIX
 from server.errors import StorageError
 from server.hooks.approval.approvals import RememberedApprovals
 from server.hooks.approval.edits import MaskLeftOver, edited_arguments
 from server.hooks.approval.shared_questions import Answered, Asked, Ended, from_text, to_text
 from server.hooks.types import LOCAL_USER, Answer, AnsweredBy, Remember
 from server.session.approval_desk import ApprovalDesk, AskedClient, OpenQuestion
-from server.session.visitor import STRANGER_PREFIX
 from server.storage.questions import LEASE_S, MAX_BODY_CHARS, QuestionTable, SharedQuestion
 
 logger = logging.getLogger(__name__)
@@ -349,7 +349,7 @@ def _read(opened: OpenQuestion, given: Answered) -> Answer:
 
 
 def _is_shared(user: str) -> bool:
-    return user != LOCAL_USER and not user.startswith(STRANGER_PREFIX)
+    return user != LOCAL_USER and not user.startswith(ANONYMOUS_PREFIX)
 
 
 def _end(answer: Answer, winner: str | None) -> Ended:

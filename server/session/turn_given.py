@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from server import config
+from server.accounts.principal import Principal
 from server.agent.messages import SystemPolicy
 from server.hooks.types import TurnFacts
 from server.session.choices import Choices
-from server.session.visitor import Visitor
 from server.wire import frames as wire
 from skills_engine import SkillsSnapshot
 
@@ -17,24 +17,24 @@ def enabled_skills(wanted: list[str] | None, snapshot: SkillsSnapshot) -> list[s
     return known if wanted is None else [name for name in dict.fromkeys(wanted) if name in set(known)]
 
 
-def system_policy(security: config.Security, visitor: Visitor) -> SystemPolicy:
+def system_policy(security: config.Security, principal: Principal) -> SystemPolicy:
     policy = security.client_system_messages
     if policy == "auto":
-        return "allow" if visitor.is_local else "demote"
+        return "allow" if principal.is_local else "demote"
     return policy
 
 
 def facts_of(
-    turn_id: str, messages: Sequence[wire.Message], choices: Choices, visitor: Visitor, *, session_id: str
+    turn_id: str, messages: Sequence[wire.Message], choices: Choices, principal: Principal, *, session_id: str
 ) -> TurnFacts:
     return TurnFacts(
         session_id=session_id,
         turn_id=turn_id,
-        user_id=visitor.user_id,
+        user_id=principal.user_id,
         conversation=choices.conversation,
         user_message=_text_of(messages[-1]),
         language=choices.language,
-        address=visitor.address,
+        address=principal.address,
     )
 
 

@@ -10,9 +10,9 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from server import config
-from server.accounts.identity import Identity
 from server.accounts.jwks import COOLDOWN_S, FIRST_COOLDOWN_S, MAX_BYTES, REFRESH_S, PublishedKeys
 from server.accounts.jwt_tokens import JwtVerifier
+from server.accounts.principal import Identity
 from server.errors import AuthError, KeysUnavailable
 from tests.accounts.keys import ELLIPTIC, OTHER, RSA, SECRET, jwk, token
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from server import config
-from server.accounts.identity import Identity
 from server.accounts.jwt_tokens import JwtVerifier
+from server.accounts.principal import Identity
 from server.config import Secret
 from server.errors import AuthError, ConfigError, CredentialExpired
 from tests.accounts.keys import ELLIPTIC, OTHER, RSA, SECRET, pem, token

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from server import config
-from server.accounts.identity import Identity
+from server.accounts.principal import Identity
 from server.accounts.sessions import Sessions
 from server.accounts.tokens import TokenTable
 from server.config import Secret

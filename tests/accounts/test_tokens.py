@@ -1,9 +1,9 @@
-"""server/accounts/tokens.py, server/accounts/identity.py"""
+"""server/accounts/tokens.py, server/accounts/principal.py"""
 
 import pytest
 
 from server import config
-from server.accounts.identity import checked_user_id
+from server.accounts.principal import checked_user_id
 from server.accounts.tokens import TokenTable
 from server.config import Secret
 from server.errors import AuthError, ConfigError

@@ -45,11 +45,11 @@ def request(peer: str = "127.0.0.1", **headers: str) -> Request:
 def test_local_is_a_loopback_peer_that_nothing_was_forwarded_for(
     peer: str, headers: dict[str, str], is_local: bool
 ) -> None:
-    assert keeper().visitor(request(peer, **headers)).is_local is is_local
+    assert keeper().principal(request(peer, **headers)).is_local is is_local
 
 
 def test_without_trust_in_loopback_nobody_is_local() -> None:
-    assert not keeper(trust_loopback=False, auth="none").visitor(request()).is_local
+    assert not keeper(trust_loopback=False, auth="none").principal(request()).is_local
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_only_trusted_proxies_may_tell_the_address() -> None:
     doors = keeper(proxies=("10.0.0.0/8",), auth="none")
 
     def address(peer: str, forwarded: str) -> str:
-        return doors.visitor(request(peer, X_Forwarded_For=forwarded)).address
+        return doors.principal(request(peer, X_Forwarded_For=forwarded)).address
 
     assert address("10.0.0.1", "1.2.3.4") == "1.2.3.4"
     assert address("10.0.0.1", "9.9.9.9, 1.2.3.4, 10.0.0.2") == "1.2.3.4"

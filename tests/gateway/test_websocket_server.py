@@ -318,7 +318,7 @@ async def test_nothing_is_left_of_connections_that_are_gone(server: Parley, mode
     for _ in range(5):
         async with asyncio.TaskGroup() as group:
             for number in range(10):
-                group.create_task(visit(server.ws_url, number), name=f"visitor {number}")
+                group.create_task(visit(server.ws_url, number), name=f"principal {number}")
     await server.app.sockets.all_gone()
 
     assert [task.get_name() for task in asyncio.all_tasks() if task.get_name().startswith(("turn", "writer"))] == []

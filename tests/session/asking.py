@@ -92,7 +92,7 @@ class AskingAgent(FakeAgent):
 
 
 class Client(Desk):
-    """A client whose agent asks. Those that share `desk` and visitor are one user's."""
+    """A client whose agent asks. Those that share `desk` and `principal` are one user's."""
 
     def __init__(
         self,

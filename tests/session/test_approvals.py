@@ -5,10 +5,10 @@ import asyncio
 import pytest
 
 from server import config
+from server.accounts.principal import Principal
 from server.hooks.types import Answer
 from server.session.approval_desk import ApprovalDesk
 from server.session.turn_clock import TurnClock
-from server.session.visitor import Visitor
 from tests.session.asking import DONE, Client, in_virtual_time, question
 from tests.session.fakes import Pause, kinds
 
@@ -202,8 +202,8 @@ async def test_who_asks_for_a_turn_that_is_over_gets_a_no_and_nobody_is_shown_an
 
 
 async def test_who_asks_knows_whose_turn_it_is() -> None:
-    visitor = Visitor("10.0.0.1", is_local=False, user_id="ann")
-    async with Client([DONE], visitor=visitor) as client:
+    principal = Principal("10.0.0.1", is_local=False, user_id="ann")
+    async with Client([DONE], principal=principal) as client:
         client.send("configure", language="de", conversation="c1")
         client.send(
             "chat",

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from server import config
+from server.accounts.principal import Principal
 from server.agent.chunks import LLMChunk
 from server.metrics import Metrics
 from server.session.outbox import Outbox, OutboxLimits
 from server.session.session import Session
 from server.session.turn_gate import TurnGate
 from server.session.turns import MAX_REMEMBERED_IDS
-from server.session.visitor import Visitor
 from skills_engine import Diagnostic, HookInfo, Skill, SkillsSnapshot
 from tests.session.fakes import Desk, FakeAgent, Frame, Pause, call, kinds, say
 
@@ -294,7 +294,7 @@ async def test_a_turn_whose_start_finds_the_client_too_slow_never_runs() -> None
         session.interrupt()
 
     outbox = Outbox(desk.socket, OutboxLimits(full_frames=1), on_slow=give_up)
-    session = Session(desk.services, outbox, visitor=Visitor("127.0.0.1", is_local=True))
+    session = Session(desk.services, outbox, principal=Principal("127.0.0.1", is_local=True))
     for _ in range(2):  # nobody empties it
         session.receive_text(b'{"type":"ping"}')
     session.receive_text(b'{"type":"chat","messages":[{"role":"user","content":"hi"}]}')
@@ -392,8 +392,8 @@ async def test_the_trace_is_for_those_who_may_see_it(allowed: bool | str, is_loc
 
 async def test_an_operator_may_see_the_trace_from_anywhere() -> None:
     agent = FakeAgent([say("Hi.")])
-    visitor = Visitor("1.2.3.4", is_local=False, user_id="anna", is_operator=True, is_logged_in=True)
-    async with Desk(agent, visitor=visitor) as desk:
+    principal = Principal("1.2.3.4", is_local=False, user_id="anna", is_operator=True, is_logged_in=True)
+    async with Desk(agent, principal=principal) as desk:
         desk.send("configure", trace=True)
         desk.chat()
         await desk.until("turn_end")

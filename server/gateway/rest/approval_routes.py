@@ -37,11 +37,11 @@ class ApprovalRoutes:
         )
 
     async def _show(self, call: Call) -> Answer:
-        return Answer(ApprovalList(approvals=await self._table.list(call.visitor.user_id)))
+        return Answer(ApprovalList(approvals=await self._table.list(call.principal.user_id)))
 
     async def _revoke(self, call: Call) -> Answer:
         approval_id = call.request.match_info["id"]
-        if not await self._table.remove(call.visitor.user_id, approval_id):
+        if not await self._table.remove(call.principal.user_id, approval_id):
             raise Refusal(404, "approval_unknown", "you have approved nothing under this id; it may be revoked already")
         self._audit.append(call.entry("approval", "revoked", details={"approval": approval_id[:64]}))
         return Answer(Done())

@@ -96,7 +96,7 @@ class AuditRoutes:
     async def _export(self, call: Call) -> web.StreamResponse:
         """Refuses at once what cannot begin; what breaks later breaks the connection, so that nobody takes it for all."""
         wanted = _filter(call, call.query)
-        with self._place(call.visitor.user_id):
+        with self._place(call.principal.user_id):
             if wanted.until_us is None:  # what is written meanwhile would keep it from ending
                 wanted = replace(wanted, until_us=time.time_ns() // 1000)
             async with aclosing(read_all(self._database, wanted)) as pages:
@@ -154,12 +154,12 @@ def _busy(message: str) -> Refusal:
 
 def _filter(call: Call, query: AuditQuery) -> AuditFilter:
     user = query.user
-    if call.visitor.is_anonymous and not call.visitor.is_operator:
+    if call.principal.is_anonymous and not call.principal.is_operator:
         raise log_in_first()
-    if not call.visitor.is_operator:
-        if user not in (None, call.visitor.user_id):
+    if not call.principal.is_operator:
+        if user not in (None, call.principal.user_id):
             raise Refusal(403, "operators_only", "entries of others are for operators", path="user")
-        user = call.visitor.user_id
+        user = call.principal.user_id
     return AuditFilter(
         user=user,
         session=query.session,

@@ -11,11 +11,11 @@ from aiohttp import web
 from aiohttp.typedefs import Handler
 from msgspec import Struct
 
+from server.accounts.principal import Principal
 from server.errors import PolicyError, StorageError
 from server.gateway.answers import refuse
 from server.gateway.auth import Doorkeeper
 from server.schema_hints import values_at
-from server.session.visitor import Visitor
 from server.storage.audit_entry import AuditEntry
 
 logger = logging.getLogger(__name__)
@@ -38,7 +38,7 @@ class Refusal(Exception):
 
 
 def log_in_first() -> Refusal:
-    """For visitors who are known by nothing but an address: nothing is kept for them, and nothing of before is shown."""
+    """Refusal for users who are known by nothing but an address: nothing is kept for them, and nothing of before is shown."""
     cure = "the operator can give you a login with `security.tokens`"
     return Refusal(403, "anonymous", f"log in first, as others may share your address; {cure}")
 
@@ -50,7 +50,7 @@ class NoQuery(Struct, frozen=True, forbid_unknown_fields=True):
 @dataclass(frozen=True, slots=True)
 class Call:
     request: web.Request
-    visitor: Visitor
+    principal: Principal
     query: Any
     """An instance of the operation's `query`."""
 
@@ -59,8 +59,8 @@ class Call:
         return AuditEntry(
             phase=phase,
             outcome=outcome,
-            user=self.visitor.user_id,
-            address=self.visitor.address,
+            user=self.principal.user_id,
+            address=self.principal.address,
             handler="rest",
             message=message,
             details=details,
@@ -100,11 +100,11 @@ def handler_of(operation: Operation, doorkeeper: Doorkeeper) -> Handler:
 
     async def handle(request: web.Request) -> web.StreamResponse:
         try:
-            visitor: Visitor = doorkeeper.visitor(request)
-            if operation.operators_only and not visitor.is_operator:
+            principal: Principal = doorkeeper.principal(request)
+            if operation.operators_only and not principal.is_operator:
                 raise Refusal(403, "operators_only", "this is for operators")
             await _check_body(operation, request)
-            answer = await operation.handle(Call(request, visitor, read_query(request, operation.query)))
+            answer = await operation.handle(Call(request, principal, read_query(request, operation.query)))
         except Refusal as error:
             return refuse(error.status, error.code, str(error), path=error.path, **error.headers)
         except PolicyError as error:

@@ -79,7 +79,7 @@ class PolicyRoutes:
         )
 
     async def _show(self, call: Call) -> Answer:
-        user, query = call.visitor.user_id, call.query
+        user, query = call.principal.user_id, call.query
         match query.scope:
             case None:
                 document = self._store.effective(user)
@@ -92,10 +92,10 @@ class PolicyRoutes:
 
     async def _save(self, call: Call) -> Answer:
         scope: Scope = call.query.scope or "user"
-        user = call.visitor.user_id
+        user = call.principal.user_id
         if scope == "operator":
             _require_operator(call)
-        elif call.visitor.is_anonymous:
+        elif call.principal.is_anonymous:
             raise log_in_first()
         wanted = call.request.headers.get("If-Match")
         if wanted is None:
@@ -142,7 +142,7 @@ class PolicyRoutes:
 
 
 def _require_operator(call: Call) -> None:
-    if not call.visitor.is_operator:
+    if not call.principal.is_operator:
         raise Refusal(403, "operators_only", "the operator's document is for operators; leave `scope` out for your own")
 
 

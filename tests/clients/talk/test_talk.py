@@ -21,11 +21,11 @@ from websockets.http11 import Request, Response
 
 from clients.talk.client import Frame, TalkClient
 from clients.talk.sound import SoundError, WavWriter, wav_rate
+from server.accounts.principal import Principal
 from server.agent.chunks import LLMChunk
 from server.errors import ProviderUnreachable
 from server.session.outbox import Kind, Outbox
 from server.session.session import Session
-from server.session.visitor import Visitor
 from tests.session.asking import AskingAgent, AskingHandler, question
 from tests.session.fakes import Desk, FakeAgent, Pause, hook, say
 from tests.session.speech_fakes import CHUNK, RATE, FakeRecognizer, hear, speech
@@ -63,7 +63,7 @@ async def server(agent: FakeAgent, recognizer: FakeRecognizer | None = None) -> 
 
     async def talk(socket: ServerConnection) -> None:
         outbox = Outbox(Wire(socket))
-        session = Session(services, outbox, visitor=Visitor("127.0.0.1", is_local=True))
+        session = Session(services, outbox, principal=Principal("127.0.0.1", is_local=True))
         writer = asyncio.create_task(outbox.run(), name="writer")
         session.greet()
         try:

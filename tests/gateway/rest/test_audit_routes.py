@@ -16,11 +16,11 @@ from aiohttp import ClientError, ClientSession, web
 from aiohttp.test_utils import TestServer
 from yarl import URL
 
+from server.accounts.principal import Principal
 from server.gateway.rest.audit_routes import MAX_EXPORTS_PER_USER, AuditRoutes
 from server.gateway.rest.bodies import AuditExportQuery
 from server.gateway.rest.operation import Call
 from server.hooks.approval.stored_approvals import StoredApprovals
-from server.session.visitor import Visitor
 from server.storage.audit_entry import AuditEntry
 from server.storage.schema import audit
 from tests.gateway.rest.conftest import Client
@@ -250,11 +250,11 @@ async def impatient_export(server: Parley, *, send_buffer: int = 1 << 20) -> Asy
     over = asyncio.Event()
 
     async def handle(request: web.Request) -> web.StreamResponse:
-        visitor = Visitor("127.0.0.1", is_local=True, is_operator=True)
+        principal = Principal("127.0.0.1", is_local=True, is_operator=True)
         assert request.transport is not None
         request.transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, send_buffer)
         try:
-            answer = await export.handle(Call(request, visitor, AuditExportQuery()))
+            answer = await export.handle(Call(request, principal, AuditExportQuery()))
         finally:
             over.set()
         assert isinstance(answer, web.StreamResponse)
