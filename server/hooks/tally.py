@@ -15,7 +15,6 @@ class Tally:
     def __init__(self) -> None:
         self.calls = 0
         self.failures = 0
-        self.restarts = 0
         self.dropped_events = 0
         self.ignored = Counter[str]()
         self.warnings = dict[str, int]()

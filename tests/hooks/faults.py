@@ -15,7 +15,7 @@ from server.config import Hooks
 from server.hooks.process.host import HookHost
 from server.hooks.process.life import Limits
 from server.hooks.process.process_hook import ProcessHook, Terms
-from server.subprocesses.restarts import Patience
+from server.subprocesses.supervisor import BackoffPolicy
 from tests.hooks.stage import leftovers, settings
 from tests.support.waiting import until
 
@@ -35,7 +35,7 @@ FAULTS: Final = {
 
 TERMS: Final = Terms(
     limits=Limits(eof_s=0.2, end_s=0.4),
-    patience=Patience(first_wait_s=0.01, longest_wait_s=0.5, max_quick=1_000_000),
+    backoff=BackoffPolicy(first_wait_s=0.01, longest_wait_s=0.5, max_quick=1_000_000),
 )
 
 HooksOf = Callable[[str], Hooks]

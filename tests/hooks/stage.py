@@ -14,14 +14,14 @@ from server.hooks.process import process_hook
 from server.hooks.process.host import HookHost
 from server.hooks.process.life import Limits
 from server.hooks.process.process_hook import Terms
-from server.subprocesses.restarts import Patience
+from server.subprocesses.supervisor import BackoffPolicy
 from tests.support.waiting import LIMIT_S
 
 CHILDREN = Path(__file__).parent / "children"
 ENVIRON = {"PATH": "/usr/local/bin:/usr/bin:/bin"}
 TERMS = Terms(
     limits=Limits(hello_s=10, canary_s=10, eof_s=0.3, end_s=0.6),
-    patience=Patience(first_wait_s=0.01, longest_wait_s=0.02, max_quick=1000),
+    backoff=BackoffPolicy(first_wait_s=0.01, longest_wait_s=0.02, max_quick=1000),
 )
 
 

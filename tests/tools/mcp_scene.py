@@ -10,12 +10,12 @@ from typing import Any
 
 from server.config import McpServer
 from server.hooks.interception.stages import ToolAnswer
-from server.subprocesses.restarts import Patience
+from server.subprocesses.supervisor import BackoffPolicy
 from server.tools.mcp.server import McpConnection
 from server.tools.registry import Tool
 from tests.support.waiting import LIMIT_S
 
-AT_ONCE = Patience(first_wait_s=0.01, longest_wait_s=0.05, max_quick=1000)
+AT_ONCE = BackoffPolicy(first_wait_s=0.01, longest_wait_s=0.05, max_quick=1000)
 
 
 class Scene:
@@ -60,7 +60,7 @@ async def connected(settings: McpServer, *, waits: bool = True, **options: Any) 
         default_timeout_s=30.0,
         put=scene.put,
         tell=scene.tell,
-        patience=AT_ONCE,
+        backoff=AT_ONCE,
         **options,
     )
     running = asyncio.create_task(connection.run(), name="connection")

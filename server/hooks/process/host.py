@@ -12,9 +12,10 @@ from msgspec import Struct
 from server import config
 from server.hooks.process import settings as process_settings
 from server.hooks.process.health import HookHealth
-from server.hooks.process.process_hook import ProcessHook, Terms, log_defect
+from server.hooks.process.process_hook import ProcessHook, Terms
 from server.subprocesses.family import adopt_orphans
 from server.subprocesses.orphans import LOOK_EVERY_S, Orphans
+from server.subprocesses.supervisor import log_defect
 
 logger = logging.getLogger(__name__)
 

@@ -16,7 +16,7 @@ from server.hooks.process.life import Limits, ProcessLife
 from server.hooks.process.recording import Recording
 from server.hooks.process.tap import Tap
 from server.hooks.tally import Tally
-from server.subprocesses.restarts import Patience, Restarts
+from server.subprocesses.supervisor import BackoffPolicy, Supervisor
 
 logger = logging.getLogger(__name__)
 
@@ -39,7 +39,7 @@ class Terms:
     """What every hook is measured by."""
 
     limits: Limits = field(default_factory=Limits)
-    patience: Patience = field(default_factory=Patience)
+    backoff: BackoffPolicy = field(default_factory=BackoffPolicy)
 
 
 class ProcessHook:
@@ -65,15 +65,13 @@ class ProcessHook:
         self._terms = terms or Terms()
         self._on_change = on_change
         self._tally = Tally()
-        self._restarts = Restarts(self._terms.patience)
         self._state: State = "starting"
         self._process: ProcessLife | None = None  # until nothing of it is left
         self._life: ProcessLife | None = None  # the same, while the state is `up`: its hello is answered
-        self._retry_at: float | None = None
         self._settled = asyncio.Event()
         self._armed: bool | None = None
         self._armed_reason = ""
-        self._task: asyncio.Task[None] | None = None
+        self._supervisor = Supervisor(f"process hook {name}", self._live, self._terms.backoff, on_wait=self._note_wait)
         self.is_retired = False
         """Replaced by a reload: it serves the turns that began with it, but is not started again."""
 
@@ -96,9 +94,7 @@ class ProcessHook:
 
     def start(self) -> None:
         """Returns at once; `settled` tells when it is up, or down. Needs a running loop."""
-        if self._task is None:
-            self._task = asyncio.create_task(self._live(), name=f"process hook {self._name}")
-            self._task.add_done_callback(log_defect)
+        self._supervisor.start()
 
     @property
     def is_settled(self) -> bool:
@@ -110,9 +106,7 @@ class ProcessHook:
 
     async def aclose(self) -> None:
         """Returns when nothing of it is left: after `limits.end_s`, or little more. May be called again."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.wait([self._task])
+        await self._supervisor.aclose()
         self._settled.set()  # it will not be up any more: a turn may wait for that since before a reload
         self._become("closed")
 
@@ -144,15 +138,15 @@ class ProcessHook:
 
     def health(self) -> HookHealth:
         life, tally = self._life, self._tally
-        retry_in_s = None if self._retry_at is None else self._retry_at - asyncio.get_running_loop().time()
+        retry_in_s = self._supervisor.retry_in_s
         return HookHealth(
             name=self._name,
             state=self._state,
             modes=process_settings.modes(self._settings),
             pid=None if life is None else life.pid,
             last_error=tally.last_error,
-            restarts=tally.restarts,
-            retry_in_s=None if retry_in_s is None else round(max(0.0, retry_in_s), 1),
+            restarts=self._supervisor.restarts,
+            retry_in_s=None if retry_in_s is None else round(retry_in_s, 1),
             gates=list(process_settings.gates(self._settings)),
             armed=self._armed,
             armed_reason=self._armed_reason,
@@ -167,27 +161,28 @@ class ProcessHook:
 
     # --- from life to life
 
-    async def _live(self) -> None:
-        while True:
-            wait_s = self._note_end(await self._live_once())
-            await asyncio.sleep(wait_s)
-            if self.is_retired:
-                return
-            self._retry_at = None
-            self._tally.restarts += 1
-            self._become("starting")
+    async def _live(self) -> float | None:
+        """Run one life, unless a reload has replaced the hook; for the supervisor."""
+        if self.is_retired:
+            return None
+        self._become("starting")
+        return self._unless_retired(await self._live_once())
 
-    def _note_end(self, lived_s: float) -> float:
-        """Of a life; how long to wait for the next."""
-        wait_s = 0.0 if self.is_retired else self._restarts.ended(lived_s)
-        self._retry_at = None if self.is_retired else asyncio.get_running_loop().time() + wait_s
+    def _unless_retired(self, lived_s: float) -> float | None:
+        if not self.is_retired:
+            return lived_s
+        self._be_down("has ended under its last turns")
+        return None
+
+    def _note_wait(self, wait_s: float) -> None:
+        why = ", for it keeps ending" if self._supervisor.backoff.is_open else ""
+        self._be_down(f"is started again in {wait_s:g} s{why}")
+
+    def _be_down(self, what_next: str) -> None:
         self._state = "down"
         self._settled.set()
         self._tell()
-        what = "has ended under its last turns" if self.is_retired else f"is started again in {wait_s:g} s"
-        why = ", for it keeps ending" if self._restarts.is_open else ""
-        logger.warning('process hook "%s" is down: %s; it %s%s', self._name, self._tally.last_error, what, why)
-        return wait_s
+        logger.warning('process hook "%s" is down: %s; it %s', self._name, self._tally.last_error, what_next)
 
     async def _live_once(self) -> float:
         """How long it lived, its hello answered; the reason of its end is noted."""
@@ -297,9 +292,3 @@ class ProcessHook:
     def _tell(self) -> None:
         if self._on_change is not None:
             self._on_change()
-
-
-def log_defect(task: asyncio.Task[None]) -> None:
-    """For tasks that end only when they are cancelled."""
-    if not task.cancelled() and (error := task.exception()) is not None:
-        logger.critical("%s has failed", task.get_name(), exc_info=error)

@@ -18,7 +18,7 @@ from server import __version__
 from server.config import McpServer
 from server.errors import ToolError
 from server.hooks.interception.stages import ToolAnswer
-from server.subprocesses.restarts import Patience, Restarts
+from server.subprocesses.supervisor import BackoffPolicy, Supervisor
 from server.tools.mcp.catalog import MAX_TOOLS, Listed, Taken, take_tools
 from server.tools.mcp.child import CannotStart, run_child
 from server.tools.mcp.http import open_http
@@ -64,7 +64,7 @@ class McpConnection:
         default_timeout_s: float,
         put: Put,
         tell: Tell,
-        patience: Patience | None = None,
+        backoff: BackoffPolicy | None = None,
         beat_s: float = _BEAT_S,
     ) -> None:
         self._name = name
@@ -73,7 +73,8 @@ class McpConnection:
         self._timeout_s = settings.timeout_s or default_timeout_s
         self._put = put
         self._tell = tell
-        self._patience = patience or Patience(first_wait_s=0.5, longest_wait_s=30.0, max_quick=8)
+        backoff = backoff or BackoffPolicy(first_wait_s=0.5, longest_wait_s=30.0, max_quick=8)
+        self._supervisor = Supervisor(f"mcp {name}", self._live_and_report, backoff)
         self._beat_s = beat_s
         self._client: Client | None = None  # while it is connected
         self._changed = asyncio.Event()  # the list of tools may be another
@@ -83,18 +84,20 @@ class McpConnection:
 
     async def run(self) -> None:
         """Until cancelled. What a server does wrong ends its connection, never this."""
+        await self._supervisor.run()
+
+    async def _live_and_report(self) -> float:
+        """Hold one connection and report its loss; return how long it took, its start included."""
         loop = asyncio.get_running_loop()
-        restarts = Restarts(self._patience)
-        while True:
-            began_s = loop.time()
-            try:
-                await self._live_apart()
-                reason = "it has ended"
-            except Exception as error:  # the boundary to a server's process, network and words
-                logger.debug("MCP server %s", self._name, exc_info=True)
-                reason = _explain(error)
-            self._lose(reason)
-            await asyncio.sleep(restarts.ended(loop.time() - began_s))
+        began_s = loop.time()
+        try:
+            await self._live_apart()
+            reason = "it has ended"
+        except Exception as error:  # the boundary to a server's process, network and words
+            logger.debug("MCP server %s", self._name, exc_info=True)
+            reason = _explain(error)
+        self._lose(reason)
+        return loop.time() - began_s
 
     async def _live_apart(self) -> None:
         """In a task of its own: the SDK's cancel scopes take a cancellation that comes while they end for one of theirs."""

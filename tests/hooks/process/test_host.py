@@ -13,11 +13,11 @@ from server.hooks.channel import HookCallFailed
 from server.hooks.process.host import HookHost, Reloaded
 from server.hooks.process.process_hook import Terms
 from server.subprocesses.child import kill_all
-from server.subprocesses.restarts import Patience
+from server.subprocesses.supervisor import BackoffPolicy
 from tests.hooks.stage import ENVIRON, TERMS, hosting, leftovers, settings
 from tests.support.waiting import LIMIT_S, is_alive, until
 
-ONE_LIFE = Terms(limits=TERMS.limits, patience=Patience(first_wait_s=600, longest_wait_s=600))
+ONE_LIFE = Terms(limits=TERMS.limits, backoff=BackoffPolicy(first_wait_s=600, longest_wait_s=600))
 
 
 def names(host: HookHost) -> list[str]:
@@ -183,7 +183,7 @@ async def test_a_hook_killed_with_its_grandchildren_around_leaves_none_of_them()
 async def test_killing_reaches_hooks_that_have_not_answered_yet() -> None:
     """At the start, and those that a reload brings."""
     mute = settings("", command=[sys.executable, "-c", "import time; time.sleep(600)"])
-    patient = Terms(limits=replace(TERMS.limits, hello_s=600), patience=ONE_LIFE.patience)
+    patient = Terms(limits=replace(TERMS.limits, hello_s=600), backoff=ONE_LIFE.backoff)
     host = HookHost(Hooks(processes={"x": mute}), ENVIRON, terms=patient)
     host.start()
     reloading = asyncio.create_task(host.reload(Hooks(processes={"x": mute, "y": mute})))

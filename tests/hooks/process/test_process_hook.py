@@ -13,14 +13,14 @@ from server.hooks.channel import HookCallFailed
 from server.hooks.process.life import Limits
 from server.hooks.process.process_hook import Terms
 from server.hooks.process.recording import read_recording
-from server.subprocesses.restarts import Patience
+from server.subprocesses.supervisor import BackoffPolicy
 from tests.hooks.stage import ENVIRON, TERMS, Stage, leftovers, on_stage, settings
 from tests.support.waiting import is_alive
 
-ONE_LIFE = Terms(limits=TERMS.limits, patience=Patience(first_wait_s=600, longest_wait_s=600))
+ONE_LIFE = Terms(limits=TERMS.limits, backoff=BackoffPolicy(first_wait_s=600, longest_wait_s=600))
 """A hook that ends stays down."""
 
-IMPATIENT = Terms(limits=Limits(hello_s=0.05, canary_s=0.05, eof_s=0.2, end_s=0.4), patience=ONE_LIFE.patience)
+IMPATIENT = Terms(limits=Limits(hello_s=0.05, canary_s=0.05, eof_s=0.2, end_s=0.4), backoff=ONE_LIFE.backoff)
 
 
 def scripted(**script: str) -> dict[str, Any]:
@@ -367,7 +367,7 @@ async def test_ids_begin_at_1_again_after_a_restart() -> None:
 
 
 async def test_a_hook_that_dies_at_every_start_is_tried_again_until_the_breaker_opens() -> None:
-    terms = Terms(patience=Patience(first_wait_s=0.001, longest_wait_s=0.001, max_quick=3, open_s=600))
+    terms = Terms(backoff=BackoffPolicy(first_wait_s=0.001, longest_wait_s=0.001, max_quick=3, open_s=600))
     async with on_stage(settings("scripted", "hook.hello=exit 1"), terms=terms) as stage:
         await stage.until(lambda hook: (hook.health().retry_in_s or 0) > 500)
 
@@ -438,7 +438,7 @@ async def test_closing_a_hook_that_is_just_starting_leaves_no_process() -> None:
     ],
 )
 async def test_an_approver_is_armed_if_it_answers_its_canary_call_as_one(reply: str, reason: str | None) -> None:
-    terms = Terms(limits=Limits(canary_s=0.05 if reply == "silence" else 10), patience=ONE_LIFE.patience)
+    terms = Terms(limits=Limits(canary_s=0.05 if reply == "silence" else 10), backoff=ONE_LIFE.backoff)
     hook = settings("scripted", f"hook.approve_tool={reply}", intercept=["approve_tool"])
     async with on_stage(hook, terms=terms) as stage:
         health = stage.hook.health()
