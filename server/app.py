@@ -13,7 +13,7 @@ from server.accounts.accounts import Accounts
 from server.agent.agent_client import AgentClient, TurnOptions
 from server.config_file import data_dir_of
 from server.errors import ConfigError
-from server.gateway.auth import Doorkeeper
+from server.gateway.auth import Authenticator
 from server.gateway.gauges import show_storage, show_voice_detection
 from server.gateway.http_api import HttpApi
 from server.gateway.http_server import HttpServer
@@ -132,9 +132,9 @@ class App:
         self._desk = _build_desk(settings, self.storage)
         self._agent = AgentClient(model, executor, config=settings.agent, llm=settings.llm)
         accounts = Accounts(settings.security, signer.derived_keys("session cookies"))
-        doorkeeper = Doorkeeper(settings.listen, settings.security, settings.proxies, accounts)
-        self.sockets = WebSocketServer(self._build_services(signer), doorkeeper, settings.limits)
-        self._http = self._build_http(doorkeeper, accounts)
+        authenticator = Authenticator(settings.listen, settings.security, settings.proxies, accounts)
+        self.sockets = WebSocketServer(self._build_services(signer), authenticator, settings.limits)
+        self._http = self._build_http(authenticator, accounts)
 
     @classmethod
     async def build(
@@ -252,16 +252,16 @@ class App:
             desk=self._desk,
         )
 
-    def _build_http(self, doorkeeper: Doorkeeper, accounts: Accounts) -> HttpServer:
+    def _build_http(self, authenticator: Authenticator, accounts: Accounts) -> HttpServer:
         return HttpServer(
             self._settings.listen,
-            doorkeeper=doorkeeper,
+            authenticator=authenticator,
             sockets=self.sockets,
-            api=HttpApi(doorkeeper, self._readiness, self._metrics),
-            login=LoginRoutes(doorkeeper, accounts, FRONTEND),
-            media=MediaRoute(self.media, doorkeeper),
+            api=HttpApi(authenticator, self._readiness, self._metrics),
+            login=LoginRoutes(authenticator, accounts, FRONTEND),
+            media=MediaRoute(self.media, authenticator),
             rest=RestApi(
-                doorkeeper,
+                authenticator,
                 storage=self.storage,
                 policies=self.policies,
                 catalog=HandlerCatalog(BUILTIN_KINDS, custom=self._policy_book.custom_kinds),

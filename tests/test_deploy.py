@@ -11,7 +11,7 @@ import yaml
 from server.accounts.accounts import Accounts
 from server.config import Config
 from server.config_file import load_config
-from server.gateway.auth import Doorkeeper
+from server.gateway.auth import Authenticator
 
 ROOT = Path(__file__).parent.parent
 DEPLOY = ROOT / "deploy"
@@ -49,7 +49,7 @@ def settings(request: pytest.FixtureRequest, tmp_path: Path) -> Config:
 
 def test_the_server_takes_the_configuration_and_asks_everybody_who_they_are(settings: Config) -> None:
     accounts = Accounts(settings.security, [b"a key"])
-    Doorkeeper(settings.listen, settings.security, settings.proxies, accounts)
+    Authenticator(settings.listen, settings.security, settings.proxies, accounts)
 
     assert settings.listen.host == "0.0.0.0"
     assert settings.security.trust_loopback is False

@@ -1,4 +1,4 @@
-"""Everything that can tell who somebody is, as one object."""
+"""Checks of credentials: configured tokens, JWTs, the page's sessions."""
 
 import math
 import time
@@ -14,7 +14,7 @@ from server.errors import AuthError, CredentialExpired, KeysUnavailable, TooMany
 
 
 class Accounts:
-    """Shared by all doors: a wrong token at one of them counts at all."""
+    """All ways to log in, shared by all routes: failed attempts count together."""
 
     def __init__(
         self,

@@ -1,1 +1,1 @@
-"""The doors: the only code that holds sockets and HTTP requests."""
+"""The gateway: the only code that holds sockets and HTTP requests."""

@@ -26,14 +26,14 @@ _FORWARDED: Final = ("forwarded", "x-real-ip", "via")
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
-class Doorkeeper:
+class Authenticator:
     """Judges requests by their headers and their peer; keeps nothing of them."""
 
     def __init__(
         self, listen: config.Listen, security: config.Security, proxies: Sequence[str], accounts: Accounts
     ) -> None:
         """Raises ConfigError for a proxy that is no address, for a host or origin that no request could name,
-        and for a door that would let nobody in."""
+        and for settings that would let nobody in."""
         self._security = security
         self._accounts = accounts
         self._proxies = [_network(proxy) for proxy in proxies]

@@ -5,7 +5,7 @@ from typing import Final
 
 from aiohttp import web
 
-from server.gateway.auth import Doorkeeper
+from server.gateway.auth import Authenticator
 from server.gateway.readiness import Readiness
 from server.metrics import CONTENT_TYPE, Metrics
 
@@ -34,8 +34,8 @@ async def add_security_headers(_request: web.Request, response: web.StreamRespon
 
 
 class HttpApi:
-    def __init__(self, doorkeeper: Doorkeeper, readiness: Readiness, metrics: Metrics) -> None:
-        self._doorkeeper = doorkeeper
+    def __init__(self, authenticator: Authenticator, readiness: Readiness, metrics: Metrics) -> None:
+        self._authenticator = authenticator
         self._readiness = readiness
         self._metrics = metrics
 
@@ -59,7 +59,7 @@ class HttpApi:
     def _stages(self, request: web.Request, *, status: int) -> web.Response:
         """Why a stage is not ready is told to operators alone."""
         readiness = self._readiness
-        is_told = self._doorkeeper.principal(request).is_operator
+        is_told = self._authenticator.principal(request).is_operator
         body = {
             "ready": readiness.is_ready,
             "draining": readiness.is_draining,
@@ -70,6 +70,6 @@ class HttpApi:
         return web.json_response(body, status=status, headers={"Cache-Control": "no-store"}, dumps=json.dumps)
 
     async def _show_metrics(self, request: web.Request) -> web.Response:
-        if not self._doorkeeper.principal(request).is_operator:
+        if not self._authenticator.principal(request).is_operator:
             return web.Response(status=403, text="metrics are for operators and local requests\n")
         return web.Response(body=self._metrics.render(), headers={"Content-Type": CONTENT_TYPE})

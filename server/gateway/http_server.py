@@ -12,9 +12,9 @@ from aiohttp.http_exceptions import HttpProcessingError
 
 from server import config
 from server.errors import ConfigError
-from server.gateway.auth import Doorkeeper
+from server.gateway.auth import Authenticator
+from server.gateway.auth_middleware import auth_middleware
 from server.gateway.failures import answer_failures, note_begun
-from server.gateway.guard import build_guard
 from server.gateway.http_api import HttpApi, add_security_headers
 from server.gateway.login import LoginRoutes
 from server.gateway.media_route import MediaRoute
@@ -38,7 +38,7 @@ class HttpServer:
         self,
         settings: config.Listen,
         *,
-        doorkeeper: Doorkeeper,
+        authenticator: Authenticator,
         sockets: WebSocketServer,
         api: HttpApi,
         login: LoginRoutes,
@@ -48,7 +48,7 @@ class HttpServer:
         frontend: Path,
     ) -> None:
         self._settings = settings
-        app = web.Application(middlewares=[answer_failures, build_guard(doorkeeper, metrics)])
+        app = web.Application(middlewares=[answer_failures, auth_middleware(authenticator, metrics)])
         app.on_response_prepare.extend((add_security_headers, note_begun))
         app.router.add_get("/ws", sockets.handle)
         api.add_routes(app.router)

@@ -11,7 +11,7 @@ from server.accounts.accounts import Accounts
 from server.accounts.principal import Principal
 from server.errors import AuthError
 from server.gateway.answers import refuse, refuse_credential
-from server.gateway.auth import Doorkeeper
+from server.gateway.auth import Authenticator
 from server.gateway.credentials import give_cookie
 
 logger = logging.getLogger(__name__)
@@ -31,8 +31,8 @@ class _Login(msgspec.Struct, forbid_unknown_fields=True):
 class LoginRoutes:
     """Every login makes a new session, so that nobody can be given one to use: a cookie of before is replaced."""
 
-    def __init__(self, doorkeeper: Doorkeeper, accounts: Accounts, frontend: Path) -> None:
-        self._doorkeeper = doorkeeper
+    def __init__(self, authenticator: Authenticator, accounts: Accounts, frontend: Path) -> None:
+        self._authenticator = authenticator
         self._accounts = accounts
         self._page = frontend / "login.html"
 
@@ -57,7 +57,7 @@ class LoginRoutes:
             token = msgspec.json.decode(data, type=_Login).token.strip()
         except (msgspec.DecodeError, UnicodeDecodeError):
             return refuse(400, "body_invalid", 'send {"token": "…"}')
-        address = self._doorkeeper.address(request)
+        address = self._authenticator.address(request)
         try:
             identity = await self._accounts.by_token(token, address)
         except AuthError as error:
@@ -66,7 +66,7 @@ class LoginRoutes:
         logger.info("user %s has logged in from %s", identity.user_id, address)
         value, lasts_s = self._accounts.open_session(identity)
         answer = web.json_response({"user": identity.user_id}, headers={"Cache-Control": "no-store"})
-        give_cookie(answer, value, lasts_s=lasts_s, is_secure=self._doorkeeper.is_secure(request))
+        give_cookie(answer, value, lasts_s=lasts_s, is_secure=self._authenticator.is_secure(request))
         return answer
 
     async def _log_out(self, request: web.Request) -> web.Response:
@@ -74,12 +74,12 @@ class LoginRoutes:
         if not _is_json(request):
             return _not_json()
         answer = web.Response(status=204, headers={"Cache-Control": "no-store"})
-        give_cookie(answer, "", lasts_s=0, is_secure=self._doorkeeper.is_secure(request))
+        give_cookie(answer, "", lasts_s=0, is_secure=self._authenticator.is_secure(request))
         return answer
 
     async def _tell(self, request: web.Request) -> web.Response:
         """The login page asks: whoever comes by a link from another site has sent no cookie with the first request."""
-        principal: Principal = self._doorkeeper.principal(request)
+        principal: Principal = self._authenticator.principal(request)
         body = {
             "user": principal.user_id,
             "is_operator": principal.is_operator,

@@ -5,7 +5,7 @@ from urllib.parse import quote
 
 from aiohttp import web
 
-from server.gateway.auth import Doorkeeper
+from server.gateway.auth import Authenticator
 from server.media.content_types import is_shown
 from server.media.signed_urls import PREFIX
 from server.media.store import MediaStore
@@ -18,9 +18,9 @@ _GONE: Final = "this file is gone: files are kept for a while after they were la
 
 
 class MediaRoute:
-    def __init__(self, store: MediaStore, doorkeeper: Doorkeeper) -> None:
+    def __init__(self, store: MediaStore, authenticator: Authenticator) -> None:
         self._store = store
-        self._doorkeeper = doorkeeper
+        self._authenticator = authenticator
 
     def add_routes(self, router: web.UrlDispatcher) -> None:
         router.add_get(PREFIX + "{id:[0-9a-f]{32}}", self._show)
@@ -28,7 +28,7 @@ class MediaRoute:
     async def _show(self, request: web.Request) -> web.StreamResponse:
         """Needs both: the signature in the URL, and to be asked by the user it was made for."""
         item_id = request.match_info["id"]
-        user_id = self._doorkeeper.principal(request).user_id
+        user_id = self._authenticator.principal(request).user_id
         query = request.query
         if not self._store.may_open(
             item_id,

@@ -12,7 +12,7 @@ from aiohttp import web
 from server import config
 from server.accounts.addresses import network_of
 from server.accounts.principal import Principal
-from server.gateway.auth import Doorkeeper
+from server.gateway.auth import Authenticator
 from server.gateway.connection import Connection, ServerWebSocket
 from server.session.outbox import OutboxLimits
 from server.session.session import Services, Session
@@ -32,13 +32,13 @@ class WebSocketServer:
     def __init__(
         self,
         services: Services,
-        doorkeeper: Doorkeeper,
+        authenticator: Authenticator,
         limits: config.Limits,
         *,
         outbox_limits: OutboxLimits | None = None,
     ) -> None:
         self._services = services
-        self._doorkeeper = doorkeeper
+        self._authenticator = authenticator
         self._limits = limits
         self._outbox_limits = outbox_limits or OutboxLimits()
         self._connections: set[Connection] = set()
@@ -60,7 +60,7 @@ class WebSocketServer:
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """The aiohttp handler; Host and Origin are already checked, and who it is found out."""
-        principal = self._doorkeeper.principal(request)
+        principal = self._authenticator.principal(request)
         if cause := self._overload(principal):
             self._services.metrics.refused.labels(cause).inc()
             return web.Response(

@@ -9,12 +9,12 @@ from aiohttp.web import Request
 from server import config
 from server.accounts.accounts import Accounts
 from server.errors import ConfigError
-from server.gateway.auth import Doorkeeper
+from server.gateway.auth import Authenticator
 
 
-def keeper(*, host: str = "127.0.0.1", proxies: tuple[str, ...] = (), **security: object) -> Doorkeeper:
+def build_authenticator(*, host: str = "127.0.0.1", proxies: tuple[str, ...] = (), **security: object) -> Authenticator:
     settings = config.Security(**security)  # type: ignore[arg-type]  # a table of settings
-    return Doorkeeper(config.Listen(host=host), settings, proxies, Accounts(settings, [b"a key of the server"]))
+    return Authenticator(config.Listen(host=host), settings, proxies, Accounts(settings, [b"a key of the server"]))
 
 
 def request(peer: str = "127.0.0.1", **headers: str) -> Request:
@@ -45,11 +45,11 @@ def request(peer: str = "127.0.0.1", **headers: str) -> Request:
 def test_local_is_a_loopback_peer_that_nothing_was_forwarded_for(
     peer: str, headers: dict[str, str], is_local: bool
 ) -> None:
-    assert keeper().principal(request(peer, **headers)).is_local is is_local
+    assert build_authenticator().principal(request(peer, **headers)).is_local is is_local
 
 
 def test_without_trust_in_loopback_nobody_is_local() -> None:
-    assert not keeper(trust_loopback=False, auth="none").principal(request()).is_local
+    assert not build_authenticator(trust_loopback=False, auth="none").principal(request()).is_local
 
 
 @pytest.mark.parametrize(
@@ -72,9 +72,9 @@ def test_without_trust_in_loopback_nobody_is_local() -> None:
     ],
 )
 def test_a_host_must_be_a_name_of_ours(listen: str, header: str, is_known: bool) -> None:
-    doors = keeper(host=listen, auth="none", hosts=["Named.example"])
+    authenticator = build_authenticator(host=listen, auth="none", hosts=["Named.example"])
 
-    refusal = doors.refusal(request(Host=header))
+    refusal = authenticator.refusal(request(Host=header))
 
     assert (refusal is None) is is_known
     assert is_known or "security.hosts" in str(refusal)
@@ -101,16 +101,16 @@ def test_a_host_must_be_a_name_of_ours(listen: str, header: str, is_known: bool)
     ],
 )
 def test_an_origin_must_be_the_page_we_served(host: str, origin: str, is_ours: bool) -> None:
-    doors = keeper(origins=["https://App.example/"])
+    authenticator = build_authenticator(origins=["https://App.example/"])
 
-    assert (doors.refusal(request(Host=host, Origin=origin)) is None) is is_ours
+    assert (authenticator.refusal(request(Host=host, Origin=origin)) is None) is is_ours
 
 
 def test_only_trusted_proxies_may_tell_the_address() -> None:
-    doors = keeper(proxies=("10.0.0.0/8",), auth="none")
+    authenticator = build_authenticator(proxies=("10.0.0.0/8",), auth="none")
 
     def address(peer: str, forwarded: str) -> str:
-        return doors.principal(request(peer, X_Forwarded_For=forwarded)).address
+        return authenticator.principal(request(peer, X_Forwarded_For=forwarded)).address
 
     assert address("10.0.0.1", "1.2.3.4") == "1.2.3.4"
     assert address("10.0.0.1", "9.9.9.9, 1.2.3.4, 10.0.0.2") == "1.2.3.4"
@@ -133,7 +133,7 @@ def test_only_trusted_proxies_may_tell_the_address() -> None:
 )
 def test_a_host_or_origin_that_no_request_could_name_is_refused(hosts: list[str], origins: list[str], key: str) -> None:
     with pytest.raises(ConfigError, match=rf"^security\.{re.escape(key)}: write it as "):
-        keeper(auth="none", hosts=hosts, origins=origins)
+        build_authenticator(auth="none", hosts=hosts, origins=origins)
 
 
 @pytest.mark.parametrize(
@@ -149,17 +149,17 @@ def test_a_host_or_origin_that_no_request_could_name_is_refused(hosts: list[str]
     ],
 )
 def test_only_trusted_proxies_may_tell_that_the_visitor_speaks_tls(peer: str, proto: str, is_secure: bool) -> None:
-    doors = keeper(proxies=("10.0.0.0/8",), auth="none")
+    authenticator = build_authenticator(proxies=("10.0.0.0/8",), auth="none")
 
-    assert doors.is_secure(request(peer, X_Forwarded_Proto=proto)) is is_secure
+    assert authenticator.is_secure(request(peer, X_Forwarded_Proto=proto)) is is_secure
 
 
 def test_a_page_over_tls_takes_no_plain_page_of_its_own_name_for_itself() -> None:
-    doors = keeper(proxies=("10.0.0.1",), auth="none", hosts=["chat.example"])
+    authenticator = build_authenticator(proxies=("10.0.0.1",), auth="none", hosts=["chat.example"])
 
     def refusal(scheme: str) -> str | None:
         headers = {"Host": "chat.example", "Origin": f"{scheme}://chat.example", "X_Forwarded_Proto": "https"}
-        return doors.refusal(request("10.0.0.1", **headers))
+        return authenticator.refusal(request("10.0.0.1", **headers))
 
     assert refusal("https") is None
     assert "foreign Origin" in str(refusal("http"))
@@ -167,15 +167,17 @@ def test_a_page_over_tls_takes_no_plain_page_of_its_own_name_for_itself() -> Non
 
 def test_a_server_that_others_could_reach_needs_a_word_about_them() -> None:
     with pytest.raises(ConfigError, match=r"security\.auth: none"):
-        keeper(host="0.0.0.0")
+        build_authenticator(host="0.0.0.0")
     with pytest.raises(ConfigError, match=r"security\.auth: none"):
-        keeper(trust_loopback=False)
+        build_authenticator(trust_loopback=False)
 
-    keeper(host="0.0.0.0", auth="none")
-    keeper(host="0.0.0.0", tokens=[config.UserToken(user="anna", token=config.Secret("annas-token-0123456789"))])
-    keeper(host="localhost")
+    build_authenticator(host="0.0.0.0", auth="none")
+    build_authenticator(
+        host="0.0.0.0", tokens=[config.UserToken(user="anna", token=config.Secret("annas-token-0123456789"))]
+    )
+    build_authenticator(host="localhost")
 
 
 def test_a_proxy_must_be_an_address() -> None:
     with pytest.raises(ConfigError, match="proxies: 'nginx'"):
-        keeper(proxies=("nginx",))
+        build_authenticator(proxies=("nginx",))

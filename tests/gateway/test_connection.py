@@ -14,9 +14,9 @@ from server import config
 from server.accounts.accounts import Accounts
 from server.agent.chunks import LLMChunk
 from server.config import Secret
-from server.gateway.auth import Doorkeeper
+from server.gateway.auth import Authenticator
+from server.gateway.auth_middleware import auth_middleware
 from server.gateway.connection import LAST_TURN_S, PING_EVERY_S, SILENCE_S, Connection
-from server.gateway.guard import build_guard
 from server.gateway.rate_limit import RateLimiter, Verdict
 from server.gateway.websocket_server import WebSocketServer
 from server.session.outbox import OutboxLimits
@@ -96,9 +96,9 @@ async def bench(agent: FakeAgent) -> AsyncIterator[Bench]:
         high_frames=4000, high_bytes=1 << 18, full_frames=8000, full_bytes=1 << 20, stall_s=0.1, close_s=3.0
     )
     security = config.Security(jwt=config.Jwt(keys=[Secret(SECRET)], algorithms=["HS256"], leeway_s=0))
-    doorkeeper = Doorkeeper(config.Listen(), security, [], Accounts(security, [b"a key"]))
-    sockets = WebSocketServer(desk.services, doorkeeper, desk.limits, outbox_limits=limits)
-    app = web.Application(middlewares=[build_guard(doorkeeper, desk.metrics)])
+    authenticator = Authenticator(config.Listen(), security, [], Accounts(security, [b"a key"]))
+    sockets = WebSocketServer(desk.services, authenticator, desk.limits, outbox_limits=limits)
+    app = web.Application(middlewares=[auth_middleware(authenticator, desk.metrics)])
     app.router.add_get("/ws", sockets.handle)
     async with TestServer(app) as server:
         assert server.port is not None

@@ -13,8 +13,8 @@ from aiohttp import ClientSession, DummyCookieJar, web
 
 from server import config
 from server.accounts.accounts import Accounts
-from server.gateway.auth import Doorkeeper
-from server.gateway.guard import build_guard
+from server.gateway.auth import Authenticator
+from server.gateway.auth_middleware import auth_middleware
 from server.gateway.http_server import build_runner
 from server.metrics import Metrics
 from tests.accounts.keys import SECRET, token
@@ -246,8 +246,8 @@ def test_a_body_that_unpacks_to_more_than_the_limit_is_refused(server: ServerPro
 async def impatient(*, keepalive_s: float = 60.0, slowest_body_s: float = 60.0) -> AsyncIterator[int]:
     """The port of a door that waits for next to nothing."""
     security = config.Security()
-    doorkeeper = Doorkeeper(config.Listen(), security, [], Accounts(security, [b"a key"]))
-    app = web.Application(middlewares=[build_guard(doorkeeper, Metrics(), slowest_body_s=slowest_body_s)])
+    authenticator = Authenticator(config.Listen(), security, [], Accounts(security, [b"a key"]))
+    app = web.Application(middlewares=[auth_middleware(authenticator, Metrics(), slowest_body_s=slowest_body_s)])
     app.router.add_post("/", _echo)
     runner = build_runner(app, keepalive_s=keepalive_s)
     await runner.setup()

@@ -14,7 +14,7 @@ from msgspec import Struct
 from server.accounts.principal import Principal
 from server.errors import PolicyError, StorageError
 from server.gateway.answers import refuse
-from server.gateway.auth import Doorkeeper
+from server.gateway.auth import Authenticator
 from server.schema_hints import values_at
 from server.storage.audit_entry import AuditEntry
 
@@ -95,12 +95,12 @@ class Operation:
     operators_only: bool = False
 
 
-def handler_of(operation: Operation, doorkeeper: Doorkeeper) -> Handler:
+def handler_of(operation: Operation, authenticator: Authenticator) -> Handler:
     """What aiohttp calls: everything that may go wrong becomes an answer of the API's one shape."""
 
     async def handle(request: web.Request) -> web.StreamResponse:
         try:
-            principal: Principal = doorkeeper.principal(request)
+            principal: Principal = authenticator.principal(request)
             if operation.operators_only and not principal.is_operator:
                 raise Refusal(403, "operators_only", "this is for operators")
             await _check_body(operation, request)
@@ -153,7 +153,7 @@ def encode(body: Struct) -> bytes:
 
 
 async def _check_body(operation: Operation, request: web.Request) -> None:
-    """The guard has read it already, within a time limit; aiohttp bounds it at 1 MiB."""
+    """Refuses a body that is too large or no JSON. The auth middleware has read it already, within a time limit; aiohttp bounds it at 1 MiB."""
     if not request.can_read_body and operation.method != "POST":
         return
     data = await request.read()

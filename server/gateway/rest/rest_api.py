@@ -6,7 +6,7 @@ from typing import Final
 from aiohttp import web
 
 from server.gateway.answers import refuse
-from server.gateway.auth import Doorkeeper
+from server.gateway.auth import Authenticator
 from server.gateway.rest.approval_routes import ApprovalRoutes
 from server.gateway.rest.audit_routes import AuditRoutes
 from server.gateway.rest.bodies import HookProcesses, OpenApi
@@ -24,7 +24,7 @@ DOCUMENT: Final = "/openapi.json"
 class RestApi:
     def __init__(
         self,
-        doorkeeper: Doorkeeper,
+        authenticator: Authenticator,
         *,
         storage: Storage,
         policies: PolicyStore,
@@ -33,7 +33,7 @@ class RestApi:
         builtins: Callable[[], Sequence[BuiltinHealth]],
     ) -> None:
         """`processes`, `builtins`: how the hooks of either kind fare now."""
-        self._doorkeeper = doorkeeper
+        self._authenticator = authenticator
         self._processes = processes
         self._builtins = builtins
         self.operations: tuple[Operation, ...] = (
@@ -56,7 +56,7 @@ class RestApi:
     def add_routes(self, router: web.UrlDispatcher) -> None:
         """To be called after everybody else has added theirs under /api."""
         for operation in self.operations:
-            router.add_route(operation.method, operation.path, handler_of(operation, self._doorkeeper))
+            router.add_route(operation.method, operation.path, handler_of(operation, self._authenticator))
         self._rest = router.add_route("*", "/api/{rest:.*}", self._refuse_unknown).resource
 
     async def _show_processes(self, _call: Call) -> Answer:

@@ -1,4 +1,4 @@
-"""The guard that every request passes first: whose page asks, who it is, may they, is it all there."""
+"""Middleware that every request passes first: Host and Origin, credentials, the body in time."""
 
 import asyncio
 from typing import Final
@@ -8,7 +8,7 @@ from aiohttp.typedefs import Handler, Middleware
 
 from server.errors import AuthError
 from server.gateway.answers import refuse, refuse_credential, say
-from server.gateway.auth import Doorkeeper
+from server.gateway.auth import Authenticator
 from server.gateway.login import LOGIN_PAGE, NEEDED_TO_LOG_IN
 from server.metrics import Metrics
 
@@ -22,22 +22,24 @@ _NO_LOGIN: Final = (
 )
 
 
-def build_guard(doorkeeper: Doorkeeper, metrics: Metrics, *, slowest_body_s: float = SLOWEST_BODY_S) -> Middleware:
+def auth_middleware(
+    authenticator: Authenticator, metrics: Metrics, *, slowest_body_s: float = SLOWEST_BODY_S
+) -> Middleware:
     @web.middleware
-    async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
-        refusal = await _judge(request, doorkeeper, metrics)
+    async def authenticate(request: web.Request, handler: Handler) -> web.StreamResponse:
+        refusal = await _judge(request, authenticator, metrics)
         if refusal is None:
             refusal = await _read_body(request, slowest_body_s)
         return await handler(request) if refusal is None else refusal
 
-    return guard
+    return authenticate
 
 
-async def _judge(request: web.Request, doorkeeper: Doorkeeper, metrics: Metrics) -> web.Response | None:
-    cause = doorkeeper.refusal(request)
+async def _judge(request: web.Request, authenticator: Authenticator, metrics: Metrics) -> web.Response | None:
+    cause = authenticator.refusal(request)
     if request.path in _PROBES:
         if cause is None:
-            await _try_to_admit(doorkeeper, request)
+            await _try_to_admit(authenticator, request)
         return None
     if cause is not None:
         metrics.refused.labels("foreign").inc()
@@ -46,25 +48,25 @@ async def _judge(request: web.Request, doorkeeper: Doorkeeper, metrics: Metrics)
         return None
     is_socket = request.path == "/ws"  # says 4401 after the upgrade: a browser shows its page no HTTP status there
     try:
-        principal = await doorkeeper.admit(request)
+        principal = await authenticator.admit(request)
     except AuthError as error:
         if is_socket and error.retry_after_s is None:
             return None
         metrics.refused.labels(error.code.replace("_", " ")).inc()
         return refuse_credential(error)
-    return None if principal.may_enter or is_socket else _ask_to_log_in(doorkeeper, request)
+    return None if principal.may_enter or is_socket else _ask_to_log_in(authenticator, request)
 
 
-async def _try_to_admit(doorkeeper: Doorkeeper, request: web.Request) -> None:
+async def _try_to_admit(authenticator: Authenticator, request: web.Request) -> None:
     """Operators are told more; to a probe a wrong credential is as good as none."""
     try:
-        await doorkeeper.admit(request)
+        await authenticator.admit(request)
     except AuthError:
         return
 
 
-def _ask_to_log_in(doorkeeper: Doorkeeper, request: web.Request) -> web.Response:
-    if not doorkeeper.has_login:
+def _ask_to_log_in(authenticator: Authenticator, request: web.Request) -> web.Response:
+    if not authenticator.has_login:
         return say(request, 401, "not_authenticated", _NO_LOGIN)
     if request.method in ("GET", "HEAD") and "text/html" in request.headers.get("Accept", ""):
         # a browser keeps the fragment, which names the conversation; nothing else is passed on
