@@ -14,12 +14,12 @@ from server.agent.agent_client import AgentClient, TurnOptions
 from server.config_file import data_dir_of
 from server.errors import ConfigError
 from server.gateway.auth import Authenticator
+from server.gateway.broadcaster import Broadcaster
 from server.gateway.gauges import show_storage, show_voice_detection
 from server.gateway.http_api import HttpApi
 from server.gateway.http_server import HttpServer
 from server.gateway.login import LoginRoutes
 from server.gateway.media_route import MediaRoute
-from server.gateway.news import News
 from server.gateway.readiness import Readiness
 from server.gateway.rest.policy_routes import HandlerCatalog
 from server.gateway.rest.rest_api import RestApi
@@ -104,7 +104,7 @@ class App:
         self._data_dir = data_dir
         self._model = model
         self._skills = skills
-        self._news = News()
+        self._broadcaster = Broadcaster()
         self._speech = SpeechService.build(settings.speech, environ, on_change=self._note_speech)
         self._tasks: list[asyncio.Task[None]] = []
         self._metrics = Metrics()
@@ -173,7 +173,7 @@ class App:
             self.begin(self._load_model(), "model start")
             self.begin(self._announce_rest(announce), "announcements")
             self.begin(self._skills.watch(self._note_skills), "skills")
-            self.begin(self._news.run(self.sockets.tell_all), "news")
+            self.begin(self._broadcaster.run(self.sockets.for_each_session), "broadcasts")
             self.begin(self._speech.start(), "speech start")
             self.begin(self.sockets.beat(), "heartbeat")
             self.begin(self._mcp.start(), "mcp start")
@@ -287,7 +287,7 @@ class App:
             else:
                 self._readiness.set("model", "ready", self._model.info.name)
                 if self._model.info != told:
-                    self._news.tell("model", lambda session: session.tell_model())
+                    self._broadcaster.publish("model", lambda session: session.send_model())
                 return
 
     async def _settled(self) -> None:
@@ -312,16 +312,16 @@ class App:
         announce(f"data: {self._data_dir}")
 
     def _note_skills(self, snapshot: SkillsSnapshot) -> None:
-        self._news.tell("skills", lambda session: session.tell_skills(snapshot))
+        self._broadcaster.publish("skills", lambda session: session.send_skills(snapshot))
 
     def _note_mcp(self, code: str, message: str) -> None:
         notice = _mcp_notice(code, message)
-        self._news.tell(message, lambda session: session.tell_notice(notice))
+        self._broadcaster.publish(message, lambda session: session.send_notice(notice))
 
     def _note_speech(self) -> None:
         self._show_speech()
         status = self._speech.status
-        self._news.tell("speech", lambda session: session.tell_speech(status))
+        self._broadcaster.publish("speech", lambda session: session.send_speech(status))
 
     def _show_speech(self) -> None:
         status = self._speech.status

@@ -135,10 +135,10 @@ class WebSocketServer:
                 if not counter[key]:
                     del counter[key]
 
-    async def tell_all(self, tell: Callable[[Session], None]) -> None:
+    async def for_each_session(self, action: Callable[[Session], None]) -> None:
         """Call it for each connection that is open now; others get their turn in between."""
         for number, connection in enumerate(list(self._connections)):
-            tell(connection.session)
+            action(connection.session)
             if number % _BATCH == _BATCH - 1:
                 await asyncio.sleep(0)
 

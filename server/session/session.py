@@ -130,21 +130,21 @@ class Session:
             )
         )
         if snapshot.diagnostics:
-            self.tell_skills(snapshot)
+            self.send_skills(snapshot)
         for notice in self._services.open_notices():
             self._out.send(notice)
         self._approvals.join()
 
-    def tell_skills(self, snapshot: SkillsSnapshot) -> None:
+    def send_skills(self, snapshot: SkillsSnapshot) -> None:
         self._out.send(greeting.skills_frame(snapshot, self._choices.skills))
 
-    def tell_speech(self, status: wire.SpeechStatus) -> None:
+    def send_speech(self, status: wire.SpeechStatus) -> None:
         self._out.send(wire.Speech(**msgspec.structs.asdict(status)))
 
-    def tell_model(self) -> None:
+    def send_model(self) -> None:
         self._out.send(wire.Model(**msgspec.structs.asdict(greeting.model_item(self._services.model()))))
 
-    def tell_notice(self, notice: wire.Notice) -> None:
+    def send_notice(self, notice: wire.Notice) -> None:
         self._out.send(notice)
 
     def receive_text(self, data: bytes) -> None:

@@ -81,7 +81,7 @@ async def test_diagnostics_follow_ready() -> None:
 async def test_a_skills_frame_tells_what_the_clients_selection_leaves_on() -> None:
     async with Desk(FakeAgent(), snapshot=THREE) as desk:
         desk.send("configure", skills=["b", "unknown"])
-        desk.session.tell_skills(THREE)
+        desk.session.send_skills(THREE)
         [frame] = await desk.flushed()
 
     assert [(s["name"], s["enabled"]) for s in frame["skills"]] == [("a", False), ("b", True), ("c", False)]

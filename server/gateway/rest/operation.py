@@ -153,7 +153,10 @@ def encode(body: Struct) -> bytes:
 
 
 async def _check_body(operation: Operation, request: web.Request) -> None:
-    """Refuses a body that is too large or no JSON. The auth middleware has read it already, within a time limit; aiohttp bounds it at 1 MiB."""
+    """Refuse a body that is too large or not JSON.
+
+    The auth middleware has read it already, within a time limit; aiohttp bounds it at 1 MiB.
+    """
     if not request.can_read_body and operation.method != "POST":
         return
     data = await request.read()
