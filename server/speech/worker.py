@@ -17,6 +17,7 @@ from typing import Final
 from server.errors import SpeechBusy, SpeechError, SpeechTimeout, SpeechUnavailable
 from server.speech.worker_child import EXIT_LOAD_FAILED
 from server.speech.worker_wire import PREFIX, Header, WireError, lengths, pack, parse
+from server.subprocesses.supervisor import BackoffPolicy, Supervisor
 from server.wire.frames import SpeechPart
 
 logger = logging.getLogger(__name__)
@@ -29,8 +30,7 @@ MAX_PENDING: Final = 64
 _ROOT: Final = Path(__file__).resolve().parents[2]
 _KEPT_VARIABLES: Final = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
 _READY_WAIT_S: Final = 20.0
-_FIRST_RESTART_S: Final = 0.2
-_LAST_RESTART_S: Final = 30.0
+_BACKOFF: Final = BackoffPolicy(first_wait_s=0.2, longest_wait_s=30.0, open_s=30.0, steady_s=0.0)
 _CLOSE_S: Final = 2.0
 
 
@@ -50,11 +50,11 @@ class Worker:
         self.status = SpeechPart(state="loading", name=name)
         self.facts: Header = {}
         """What the engine told when it was loaded; {} before."""
-        self.restarts = 0
         self._is_ready = asyncio.Event()  # or missing: who waits looks at `status`
-        self._was_ready = False  # the process that lives or lived last
+        self._ready_s: float | None = None  # loop time at which the process that lives or lived last was ready
         self._process: asyncio.subprocess.Process | None = None
-        self._task: asyncio.Task[None] | None = None
+        self._is_closed = False
+        self._supervisor = Supervisor(f"speech-worker {name}", self._live_once, _BACKOFF, on_wait=self._note_wait)
         self._pending: dict[int, asyncio.Queue[Part | SpeechError]] = {}
         self._last_id = 0
         self._heard_s = 0.0  # loop time of the last message of the process
@@ -64,20 +64,20 @@ class Worker:
         return None if self._process is None else self._process.pid
 
     @property
+    def restarts(self) -> int:
+        return self._supervisor.restarts
+
+    @property
     def pending(self) -> int:
         return len(self._pending)
 
     def start(self) -> None:
         """Returns at once; `status` tells when it is ready. Needs a running loop."""
-        if self._task is None:
-            self._task = asyncio.create_task(self._supervise(), name=f"speech-worker {self.name}")
+        self._supervisor.start()
 
     async def aclose(self) -> None:
-        task, self._task = self._task, None
-        if task is not None:
-            task.cancel()
-            with suppress(asyncio.CancelledError):
-                await task
+        self._is_closed = True
+        await self._supervisor.aclose()
         self._fail_all(SpeechUnavailable(f"{self.name} is shut down"))
 
     async def request(self, header: Header, payload: bytes = b"", *, timeout_s: float) -> AsyncGenerator[Part, None]:
@@ -143,20 +143,12 @@ class Worker:
 
     # --- the process
 
-    async def _supervise(self) -> None:
-        wait_s = _FIRST_RESTART_S
-        while True:
-            was_ready = await self._live_once()
-            if self.status.state == "missing":
-                return
-            wait_s = _FIRST_RESTART_S if was_ready else min(wait_s * 2, _LAST_RESTART_S)
-            logger.warning("%s stopped; starting it again in %.1f s", self.name, wait_s)
-            await asyncio.sleep(wait_s)
-            self.restarts += 1
+    def _note_wait(self, wait_s: float) -> None:
+        logger.warning("%s stopped; starting it again in %.1f s", self.name, wait_s)
 
-    async def _live_once(self) -> bool:
-        """One life of the process, to its end. True: it was ready once."""
-        self._was_ready = False
+    async def _live_once(self) -> float | None:
+        """Run one process to its end. Return for how long it was ready; None if another one would fail as well."""
+        self._ready_s = None
         try:
             process = self._process = await asyncio.create_subprocess_exec(
                 *self._command,
@@ -167,7 +159,7 @@ class Worker:
             )
         except OSError as error:
             self._become("missing", f"{self.name} cannot be started: {error}")
-            return False
+            return None
         try:
             await self._listen(process)
         except (asyncio.IncompleteReadError, ConnectionError):
@@ -178,14 +170,17 @@ class Worker:
             self._is_ready.clear()
             await _end(process)
             self._process = None
-            if self._task is None:
-                pass  # it is shut down
+            if self._is_closed:
+                pass
             elif self.status.state == "ready":
                 self._become("loading", f"{self.name} broke down and is starting again")
             elif self.status.state == "missing" or process.returncode == EXIT_LOAD_FAILED:
                 self._is_ready.set()  # who waits for it reads `status`; a slow end may have become a kill
             self._fail_all(SpeechUnavailable(f"{self.name} broke down in mid-work; it is starting again"))
-        return self._was_ready
+        return None if self.status.state == "missing" else self._served_s()
+
+    def _served_s(self) -> float:
+        return 0.0 if self._ready_s is None else asyncio.get_running_loop().time() - self._ready_s
 
     async def _listen(self, process: asyncio.subprocess.Process) -> None:
         assert process.stdout is not None
@@ -204,7 +199,7 @@ class Worker:
                 self.facts = header["facts"]
                 for reason in self.facts.get("missing", ()):
                     logger.warning("%s goes without one of its parts: %s", self.name, reason)
-                self._was_ready = True
+                self._ready_s = asyncio.get_running_loop().time()
                 self._is_ready.set()
                 self._become("ready", None)
             case "failed":
