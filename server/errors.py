@@ -21,7 +21,7 @@ ServerError                 code                     who can act on it
     ├── ProviderRateLimited provider_rate_limited    wait `retry_after_ms`
     ├── ProviderTimeout     provider_timeout         no first token, or no next one, in time
     ├── ProviderProtocol    provider_protocol        an answer that makes no sense, or a refused request
-    │   ├── RoleRefused     provider_protocol        the model's template wants other roles (docs/hooks.md, "In which role")
+    │   ├── RoleRefused     provider_protocol        the model's template wants other roles (docs/hooks.md, "Roles")
     │   └── ImageRefused    provider_protocol        the model sees no pictures
     ├── ContextTooLong      context_overflow         the prompt does not fit the model's context
     └── ModelMissing        model_missing            no model named and none to be found out
