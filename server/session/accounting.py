@@ -3,12 +3,12 @@
 import logging
 
 from server.metrics import Metrics
-from server.session.turn import Turn
+from server.session.turn_writer import TurnWriter
 
 logger = logging.getLogger(__name__)
 
 
-def account(turn: Turn, metrics: Metrics) -> None:
+def account(turn: TurnWriter, metrics: Metrics) -> None:
     times = turn.metrics
     assert times is not None, "the turn has ended"
     metrics.turns.labels(turn.reason).inc()

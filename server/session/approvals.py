@@ -22,8 +22,8 @@ from server.hooks.approval.edits import MaskLeftOver, edited_arguments
 from server.hooks.types import Answer, AnsweredBy, Question, TurnFacts
 from server.session.approval_desk import ApprovalDesk, OpenQuestion
 from server.session.results import SpokenSentence
-from server.session.turn import Turn
 from server.session.turn_clock import TurnClock
+from server.session.turn_writer import TurnWriter
 from server.wire import frames as wire
 
 logger = logging.getLogger(__name__)
@@ -67,7 +67,7 @@ class Approvals:
         self.is_gone = True
         self.desk.leave(self.user, self)
 
-    def asker(self, turn: Turn, facts: TurnFacts, clock: TurnClock) -> "TurnAsker":
+    def asker(self, turn: TurnWriter, facts: TurnFacts, clock: TurnClock) -> "TurnAsker":
         return TurnAsker(self, turn, facts, clock)
 
     def by_voice(self, question: Question) -> bool:
@@ -123,11 +123,11 @@ class Approvals:
         turn_id = opened.turn_id if is_own else UNSET
         self._send(wire.ApprovalResolved(turn_id=turn_id, id=opened.id, approved=approved, by=by))
 
-    def tell_remembered(self, turn: Turn, tool: str) -> None:
+    def tell_remembered(self, turn: TurnWriter, tool: str) -> None:
         id_ = secrets.token_hex(8)
         self._send(wire.ApprovalResolved(turn_id=turn.id, id=id_, approved=True, by="remembered", tool=tool))
 
-    def warn(self, turn: Turn, code: str, message: str) -> None:
+    def warn(self, turn: TurnWriter, code: str, message: str) -> None:
         self._send(wire.Notice(code=code, level="warning", message=message, turn_id=turn.id))
 
     # --- what is remembered
@@ -175,7 +175,7 @@ class TurnAsker:
     that is shown is closed, also when `ask` is cancelled or the turn ends.
     """
 
-    def __init__(self, approvals: Approvals, turn: Turn, facts: TurnFacts, clock: TurnClock) -> None:
+    def __init__(self, approvals: Approvals, turn: TurnWriter, facts: TurnFacts, clock: TurnClock) -> None:
         self._approvals = approvals
         self._turn = turn
         self._facts = facts

@@ -19,8 +19,8 @@ from server.session.filler import Filler
 from server.session.outbox import Closed, Outbox
 from server.session.results import Narrator, TTSResult, in_pieces
 from server.session.speaker import Speaker, Voice
-from server.session.turn import Turn, code_of
 from server.session.turn_clock import TurnClock
+from server.session.turn_writer import TurnWriter, code_of
 from server.wire import frames as wire
 from skills_engine import HookInfo, SkillsSnapshot
 
@@ -95,7 +95,7 @@ class ChatHandler:
         self._layers = layers
         self._filler = filler or config.Filler()
 
-    async def run(self, turn: Turn, request: TurnRequest, outbox: Outbox) -> None:
+    async def run(self, turn: TurnWriter, request: TurnRequest, outbox: Outbox) -> None:
         """Answer, and end the turn in every case but cancellation: then its owner has ended it.
 
         Cancelling closes the model's stream and stops tools and synthesis before
@@ -135,7 +135,9 @@ class ChatHandler:
         options = self._options(request)
         self._agent.read_ahead(admitted.messages, words, request.enable_tools, options=options)
 
-    async def _answer(self, turn: Turn, request: TurnRequest, outbox: Outbox, speaker: Speaker) -> "_Failure | None":
+    async def _answer(
+        self, turn: TurnWriter, request: TurnRequest, outbox: Outbox, speaker: Speaker
+    ) -> "_Failure | None":
         """Let the agent speak; what was shown is also said, even when the reply broke off."""
         narrator = Narrator(is_spoken=request.voice is not None, language=request.language)
         failure = await self._listen_to_agent(turn, request, outbox, speaker, narrator)
@@ -144,7 +146,7 @@ class ChatHandler:
         return failure
 
     async def _listen_to_agent(
-        self, turn: Turn, request: TurnRequest, outbox: Outbox, speaker: Speaker, narrator: Narrator
+        self, turn: TurnWriter, request: TurnRequest, outbox: Outbox, speaker: Speaker, narrator: Narrator
     ) -> "_Failure | None":
         """`max_turn_s` is the agent's time: while the voice says what is written, it stands still."""
         clock = request.clock
@@ -187,7 +189,7 @@ class ChatHandler:
         if (waited_s := loop.time() - began_s) > _SHORT_WAIT_S:
             clock.give_back(waited_s)
 
-    async def _stream(self, turn: Turn, request: TurnRequest) -> AsyncGenerator[LLMChunk, None]:
+    async def _stream(self, turn: TurnWriter, request: TurnRequest) -> AsyncGenerator[LLMChunk, None]:
         admitted = admit(request.messages, policy=request.policy, verify=self._verify)
         for notice in admitted.notices:
             turn.say(TTSResult(notice=notice))

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from server import config
 from server.agent.chunks import LLMChunk
 from server.session.results import SpokenSentence
-from server.session.turn import Turn
+from server.session.turn_writer import TurnWriter
 
 
 class Filler:
     """`note` every chunk of a turn, then `close`. At most once a turn, and only where there is a voice."""
 
-    def __init__(self, settings: config.Filler, turn: Turn) -> None:
+    def __init__(self, settings: config.Filler, turn: TurnWriter) -> None:
         self._settings = settings
         self._turn = turn
         self._timer: asyncio.TimerHandle | None = None

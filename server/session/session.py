@@ -24,9 +24,9 @@ from server.session.hearing import Hearing, Words
 from server.session.outbox import Outbox
 from server.session.playback import PlaybackClock
 from server.session.speaker import Voice
-from server.session.turn import Sign, code_of
 from server.session.turn_gate import TurnGate
 from server.session.turn_given import enabled_skills, facts_of, system_policy
+from server.session.turn_writer import Sign, code_of
 from server.session.turns import Turns
 from server.speech.service import SpeechService
 from server.wire import codec

@@ -16,7 +16,7 @@ from server.agent.chunks import NoticeGiven
 from server.errors import SpeechError, SpeechTimeout
 from server.session.playback import PlaybackClock
 from server.session.results import SpokenSentence, TTSResult
-from server.session.turn import Turn
+from server.session.turn_writer import TurnWriter
 from server.speech.tts import SoundChunk, Synthesizer
 from server.wire import frames as wire
 
@@ -85,7 +85,7 @@ class Speaker:
 
     def __init__(
         self,
-        turn: Turn,
+        turn: TurnWriter,
         voice: Voice | None,
         *,
         room: Callable[[], Awaitable[None]],

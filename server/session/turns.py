@@ -17,9 +17,9 @@ from server.session.chat_handler import ChatHandler, TurnRequest
 from server.session.frames_out import FramesOut
 from server.session.outbox import Outbox
 from server.session.playback import PlaybackClock
-from server.session.turn import Sign, Turn, code_of
 from server.session.turn_clock import TurnClock
 from server.session.turn_gate import TurnGate
+from server.session.turn_writer import Sign, TurnWriter, code_of
 
 logger = logging.getLogger(__name__)
 
@@ -29,7 +29,7 @@ MAX_UNWINDING: Final = 4
 UNWIND_S: Final = 5.0
 
 Trigger = Literal["chat", "voice"]
-Asker = Callable[[Turn, TurnFacts, TurnClock], AskHuman]
+Asker = Callable[[TurnWriter, TurnFacts, TurnClock], AskHuman]
 
 
 class Turns:
@@ -66,7 +66,7 @@ class Turns:
         self._task: asyncio.Task[None] | None = None  # of `running`
         self._unwinding: set[asyncio.Task[None]] = set()
         self._used_ids: OrderedDict[str, None] = OrderedDict()  # the last MAX_REMEMBERED_IDS
-        self.running: Turn | None = None
+        self.running: TurnWriter | None = None
         self.sound = PlaybackClock()
         """Of the latest turn that may have some."""
 
@@ -151,9 +151,9 @@ class Turns:
         recognized_s: float | None = None,
         *,
         shows_trace: bool = False,
-        on_end: Callable[[Turn], None] | None = None,
-    ) -> Turn:
-        return Turn(
+        on_end: Callable[[TurnWriter], None] | None = None,
+    ) -> TurnWriter:
+        return TurnWriter(
             turn_id,
             self._out.send,
             send_sound=self._out.send_sound,
@@ -165,7 +165,7 @@ class Turns:
             clock=self._now_s,
         )
 
-    async def _run(self, turn: Turn, request: TurnRequest) -> None:
+    async def _run(self, turn: TurnWriter, request: TurnRequest) -> None:
         log.turn_id.set(turn.id)
         try:
             if len(self._unwinding) > MAX_UNWINDING:
@@ -174,7 +174,7 @@ class Turns:
         finally:
             turn.end("interrupted")  # no-op unless somebody else cancelled the task
 
-    def _turn_over(self, turn: Turn) -> None:
+    def _turn_over(self, turn: TurnWriter) -> None:
         """`turn` has said its last; what it started is cancelled if it still runs."""
         task, self._task, self.running = self._task, None, None
         self._on_running(False)

@@ -15,7 +15,7 @@ from server.llm.types import Message
 from server.session.approval_desk import ApprovalDesk
 from server.session.chat_handler import ChatHandler, TurnRequest
 from server.session.outbox import Outbox
-from server.session.turn import Turn
+from server.session.turn_writer import TurnWriter
 from skills_engine import HookInfo
 from tests.session.fakes import Desk, FakeAgent, Frame, Pause
 from tests.support.virtual_loop import VirtualLoop
@@ -28,7 +28,7 @@ _REQUEST: ContextVar[TurnRequest] = ContextVar("request")
 class AskingHandler(ChatHandler):
     """Lets the agent of a turn know whom it may ask."""
 
-    async def run(self, turn: Turn, request: TurnRequest, outbox: Outbox) -> None:
+    async def run(self, turn: TurnWriter, request: TurnRequest, outbox: Outbox) -> None:
         _REQUEST.set(request)
         await super().run(turn, request, outbox)
 

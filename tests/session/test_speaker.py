@@ -14,7 +14,7 @@ from server.session.outbox import Closed
 from server.session.playback import PlaybackClock
 from server.session.results import SpokenSentence, TTSResult
 from server.session.speaker import MAX_QUEUED, MAX_SYNTHESES, Speaker, Voice
-from server.session.turn import Turn
+from server.session.turn_writer import TurnWriter
 from server.speech.tts import SoundChunk
 from server.wire import frames as wire
 from tests.session.fakes import SOUND, Frame, Pause, call, hook, kinds, result
@@ -41,7 +41,7 @@ class Stage:
         self.clock = PlaybackClock("t1", began_s=0.0)
         self.news = asyncio.Event()
         self.is_gone = False
-        self.turn = Turn(
+        self.turn = TurnWriter(
             "t1",
             self._send,
             send_sound=lambda pcm: self._add({"type": SOUND, "bytes": len(pcm)}),

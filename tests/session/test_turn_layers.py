@@ -11,7 +11,7 @@ from server.hooks.layers import HookLayers
 from server.hooks.types import TurnAborted
 from server.media.store import MediaItem
 from server.session.chat_handler import ChatHandler
-from server.session.turn import ABORTED_TOOL
+from server.session.turn_writer import ABORTED_TOOL
 from tests.hooks.fakes import FakeChannel, hook
 from tests.session.fakes import Desk, FakeAgent, call, kinds, say
 

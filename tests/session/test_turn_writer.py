@@ -1,11 +1,11 @@
-"""server/session/turn.py"""
+"""server/session/turn_writer.py"""
 
 import msgspec
 
 from server.agent.chunks import LLMChunk
 from server.errors import ProviderTimeout, ServerError
 from server.session.results import SpokenSentence, TTSResult
-from server.session.turn import Turn, code_of
+from server.session.turn_writer import TurnWriter, code_of
 from server.wire import frames as wire
 from tests.session.fakes import Frame, call, hook, kinds, result, trace, used
 
@@ -18,7 +18,7 @@ class Said:
         self.ended: list[str] = []
         self.sound: list[bytes] = []
         self._sent: list[wire.ServerFrame] = []
-        self.turn = Turn(
+        self.turn = TurnWriter(
             "t1",
             self._sent.append,
             send_sound=self.sound.append,

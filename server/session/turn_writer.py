@@ -1,4 +1,4 @@
-"""One turn as the client sees it: the only door for its frames."""
+"""Output of one turn: every frame that the client gets of it passes here."""
 
 import logging
 import time
@@ -40,7 +40,7 @@ class _OpenSentence:
             self.words += [(self.lead_chars + offset, round(began_ms + ms, 1)) for offset, ms in words]
 
 
-class Turn:
+class TurnWriter:
     """Numbers, pairs and times what a turn says.
 
     After `end` nothing leaves any more, whatever still unwinds. `end` answers
@@ -58,7 +58,7 @@ class Turn:
         received_s: float,
         recognized_s: float | None = None,
         shows_trace: bool = False,
-        on_end: Callable[["Turn"], None] | None = None,
+        on_end: Callable[["TurnWriter"], None] | None = None,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self.id = turn_id
