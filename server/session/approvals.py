@@ -22,7 +22,7 @@ from server.hooks.approval.edits import MaskLeftOver, edited_arguments
 from server.hooks.types import Answer, AnsweredBy, Question, TurnFacts
 from server.session.approval_desk import ApprovalDesk, OpenQuestion
 from server.session.results import SpokenSentence
-from server.session.turn_clock import TurnClock
+from server.session.turn_timer import TurnTimer
 from server.session.turn_writer import TurnWriter
 from server.wire import frames as wire
 
@@ -67,8 +67,8 @@ class Approvals:
         self.is_gone = True
         self.desk.leave(self.user, self)
 
-    def asker(self, turn: TurnWriter, facts: TurnFacts, clock: TurnClock) -> "TurnAsker":
-        return TurnAsker(self, turn, facts, clock)
+    def asker(self, turn: TurnWriter, facts: TurnFacts, timer: TurnTimer) -> "TurnAsker":
+        return TurnAsker(self, turn, facts, timer)
 
     def by_voice(self, question: Question) -> bool:
         return may_be_spoken(question.permission, by_voice=self.desk.settings.by_voice) and self._can_hear()
@@ -171,21 +171,21 @@ class Approvals:
 class TurnAsker:
     """AskHuman of one turn: one question at a time, in the order of asking, and none once the turn has ended.
 
-    The turn's clock stands still from the asking to the answer. Each question
+    The turn's timer stands still from the asking to the answer. Each question
     that is shown is closed, also when `ask` is cancelled or the turn ends.
     """
 
-    def __init__(self, approvals: Approvals, turn: TurnWriter, facts: TurnFacts, clock: TurnClock) -> None:
+    def __init__(self, approvals: Approvals, turn: TurnWriter, facts: TurnFacts, timer: TurnTimer) -> None:
         self._approvals = approvals
         self._turn = turn
         self._facts = facts
-        self._clock = clock
+        self._timer = timer
         self._line = asyncio.Lock()  # first come, first served
         self._opened: OpenQuestion | None = None
         turn.on_ending = self._end
 
     async def ask(self, question: Question) -> Answer:
-        with self._clock.paused():
+        with self._timer.paused():
             async with self._line:
                 known = await self._approvals.knows(question, self._facts)
                 if self._turn.is_over:

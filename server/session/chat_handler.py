@@ -19,7 +19,7 @@ from server.session.filler import Filler
 from server.session.outbox import Closed, Outbox
 from server.session.results import Narrator, TTSResult, in_pieces
 from server.session.speaker import Speaker, Voice
-from server.session.turn_clock import TurnClock
+from server.session.turn_timer import TurnTimer
 from server.session.turn_writer import TurnWriter, code_of
 from server.wire import frames as wire
 from skills_engine import HookInfo, SkillsSnapshot
@@ -66,7 +66,7 @@ class TurnRequest:
     """Whose turn it is; what is asked of hooks and policy goes with it."""
     ask: AskHuman | None = None
     """Asks whoever sits in front of this client."""
-    clock: TurnClock = field(default_factory=TurnClock)
+    timer: TurnTimer = field(default_factory=TurnTimer)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,18 +149,18 @@ class ChatHandler:
         self, turn: TurnWriter, request: TurnRequest, outbox: Outbox, speaker: Speaker, narrator: Narrator
     ) -> "_Failure | None":
         """`max_turn_s` is the agent's time: while the voice says what is written, it stands still."""
-        clock = request.clock
+        timer = request.timer
         filler = Filler(self._filler, turn)
         try:
             async with (
-                clock.running(self._limits.max_turn_s),
+                timer.running(self._limits.max_turn_s),
                 aclosing(self._stream(turn, request)) as chunks,
             ):
                 async for chunk in chunks:
                     turn.note(chunk)
                     filler.note(chunk)
                     for piece in in_pieces(chunk):
-                        await self._tell(narrator.tell(piece), speaker, clock)
+                        await self._tell(narrator.tell(piece), speaker, timer)
                         await outbox.room()
                         if piece is not chunk:
                             await asyncio.sleep(0)  # nothing of the above need have waited
@@ -170,7 +170,7 @@ class ChatHandler:
         except (Closed, TurnAborted):
             raise
         except Exception as error:  # the boundary of a turn
-            if isinstance(error, TimeoutError) and clock.has_struck:
+            if isinstance(error, TimeoutError) and timer.has_expired:
                 text = f"the turn ran longer than {self._limits.max_turn_s:g} s and was ended"
                 return _Failure("provider_timeout", text)
             logger.exception("turn failed")
@@ -179,7 +179,7 @@ class ChatHandler:
             filler.close()
         return None
 
-    async def _tell(self, results: Iterable[TTSResult], speaker: Speaker, clock: TurnClock) -> None:
+    async def _tell(self, results: Iterable[TTSResult], speaker: Speaker, timer: TurnTimer) -> None:
         loop = asyncio.get_running_loop()
         began_s = loop.time()
         for number, result in enumerate(results, 1):
@@ -187,7 +187,7 @@ class ChatHandler:
             if number % TOLD_AT_ONCE == 0:
                 await asyncio.sleep(0)  # `say` need not have waited
         if (waited_s := loop.time() - began_s) > _SHORT_WAIT_S:
-            clock.give_back(waited_s)
+            timer.give_back(waited_s)
 
     async def _stream(self, turn: TurnWriter, request: TurnRequest) -> AsyncGenerator[LLMChunk, None]:
         admitted = admit(request.messages, policy=request.policy, verify=self._verify)

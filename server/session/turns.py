@@ -17,8 +17,8 @@ from server.session.chat_handler import ChatHandler, TurnRequest
 from server.session.frames_out import FramesOut
 from server.session.outbox import Outbox
 from server.session.playback import PlaybackClock
-from server.session.turn_clock import TurnClock
 from server.session.turn_gate import TurnGate
+from server.session.turn_timer import TurnTimer
 from server.session.turn_writer import Sign, TurnWriter, code_of
 
 logger = logging.getLogger(__name__)
@@ -29,7 +29,7 @@ MAX_UNWINDING: Final = 4
 UNWIND_S: Final = 5.0
 
 Trigger = Literal["chat", "voice"]
-Asker = Callable[[TurnWriter, TurnFacts, TurnClock], AskHuman]
+Asker = Callable[[TurnWriter, TurnFacts, TurnTimer], AskHuman]
 
 
 class Turns:
@@ -112,7 +112,7 @@ class Turns:
         recognized_s: float | None = None,
     ) -> None:
         turn = self._made(turn_id, received_s, recognized_s, shows_trace=request.trace, on_end=self._turn_over)
-        request = replace(request, facts=facts, ask=asker(turn, facts, request.clock))
+        request = replace(request, facts=facts, ask=asker(turn, facts, request.timer))
         self.running = turn
         self._on_running(True)
         # first: an outbox that is full gives the client up with `turn_start`, and the turn's task ends with it

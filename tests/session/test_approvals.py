@@ -8,7 +8,7 @@ from server import config
 from server.accounts.principal import Principal
 from server.hooks.types import Answer
 from server.session.approval_desk import ApprovalDesk
-from server.session.turn_clock import TurnClock
+from server.session.turn_timer import TurnTimer
 from tests.session.asking import DONE, Client, in_virtual_time, question
 from tests.session.fakes import Pause, kinds
 
@@ -189,7 +189,7 @@ async def test_who_asks_for_a_turn_that_is_over_gets_a_no_and_nobody_is_shown_an
         turn, facts = client.session._turns.running, client.agent.facts[0]
         assert turn is not None
         assert facts is not None
-        late = client.session._approvals.asker(turn, facts, TurnClock())
+        late = client.session._approvals.asker(turn, facts, TurnTimer())
         client.send("interrupt")
 
         answer = await late.ask(question())

@@ -1,14 +1,14 @@
-"""How long a turn may take: the limit of one turn, which stands still while somebody else is waited for."""
+"""Time limit of one turn, which stands still while somebody else is waited for."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
 
-class TurnClock:
-    """`async with clock.running(limit_s): …`; within it, in any task, `with clock.paused(): …`.
+class TurnTimer:
+    """`async with timer.running(limit_s): …`; within it, in any task, `with timer.paused(): …`.
 
-    Pauses may overlap; the clock goes on when the last one ends. Outside
+    Pauses may overlap; the timer goes on when the last one ends. Outside
     `running`, and once the limit has struck, nothing here does anything.
     """
 
@@ -16,7 +16,7 @@ class TurnClock:
         self._limit: asyncio.Timeout | None = None
         self._pauses = 0
         self._left_s = 0.0  # while paused
-        self.has_struck = False
+        self.has_expired = False
         """The limit was reached, and `running` has raised TimeoutError."""
 
     @asynccontextmanager
@@ -33,7 +33,7 @@ class TurnClock:
                 finally:
                     self._limit = None
         finally:
-            self.has_struck = limit.expired()
+            self.has_expired = limit.expired()
 
     @contextmanager
     def paused(self) -> Iterator[None]:

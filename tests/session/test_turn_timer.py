@@ -1,32 +1,32 @@
-"""server/session/turn_clock.py: the limit of a turn, in virtual time."""
+"""server/session/turn_timer.py: the limit of a turn, in virtual time."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from server.session.turn_clock import TurnClock
+from server.session.turn_timer import TurnTimer
 from tests.support.virtual_loop import VirtualLoop
 
 
-def struck_at_s(work: Callable[[TurnClock], Awaitable[None]]) -> float | None:
+def struck_at_s(work: Callable[[TurnTimer], Awaitable[None]]) -> float | None:
     """When the limit of 10 s ends the work; None: the work ended by itself."""
 
     async def run() -> float | None:
-        clock = TurnClock()
+        timer = TurnTimer()
         try:
-            async with clock.running(10):
-                await work(clock)
+            async with timer.running(10):
+                await work(timer)
         except TimeoutError:
-            assert clock.has_struck
+            assert timer.has_expired
             return asyncio.get_running_loop().time()
-        assert not clock.has_struck
+        assert not timer.has_expired
         return None
 
     with asyncio.Runner(loop_factory=VirtualLoop) as runner:
         return runner.run(run())
 
 
-async def wait_paused(clock: TurnClock, seconds: float) -> None:
-    with clock.paused():
+async def wait_paused(timer: TurnTimer, seconds: float) -> None:
+    with timer.paused():
         await asyncio.sleep(seconds)
 
 
@@ -36,27 +36,27 @@ def test_work_that_takes_too_long_is_ended() -> None:
 
 
 def test_a_pause_does_not_count_however_long_it_is() -> None:
-    async def work(clock: TurnClock) -> None:
+    async def work(timer: TurnTimer) -> None:
         await asyncio.sleep(4)
-        await wait_paused(clock, 1000)
+        await wait_paused(timer, 1000)
         await asyncio.sleep(100)
 
     assert struck_at_s(work) == 1010
 
 
 def test_pauses_that_overlap_are_one() -> None:
-    async def work(clock: TurnClock) -> None:
+    async def work(timer: TurnTimer) -> None:
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(wait_paused(clock, 20))
-            tasks.create_task(wait_paused(clock, 30))
+            tasks.create_task(wait_paused(timer, 20))
+            tasks.create_task(wait_paused(timer, 30))
         await asyncio.sleep(100)
 
     assert struck_at_s(work) == 40
 
 
 def test_a_pause_that_is_cancelled_ends() -> None:
-    async def work(clock: TurnClock) -> None:
-        waiting = asyncio.create_task(wait_paused(clock, 1000))
+    async def work(timer: TurnTimer) -> None:
+        waiting = asyncio.create_task(wait_paused(timer, 1000))
         await asyncio.sleep(5)
         waiting.cancel()
         await asyncio.sleep(100)
@@ -65,10 +65,10 @@ def test_a_pause_that_is_cancelled_ends() -> None:
 
 
 def test_time_is_given_back_in_a_pause_too() -> None:
-    async def work(clock: TurnClock) -> None:
-        clock.give_back(5)
-        with clock.paused():
-            clock.give_back(2)
+    async def work(timer: TurnTimer) -> None:
+        timer.give_back(5)
+        with timer.paused():
+            timer.give_back(2)
         await asyncio.sleep(100)
 
     assert struck_at_s(work) == 17
@@ -76,9 +76,9 @@ def test_time_is_given_back_in_a_pause_too() -> None:
 
 def test_a_pause_that_began_before_the_clock_ran_counts() -> None:
     async def run() -> float:
-        clock = TurnClock()
-        with clock.paused():
-            async with clock.running(10):
+        timer = TurnTimer()
+        with timer.paused():
+            async with timer.running(10):
                 await asyncio.sleep(50)
         return asyncio.get_running_loop().time()
 
@@ -87,17 +87,17 @@ def test_a_pause_that_began_before_the_clock_ran_counts() -> None:
 
 
 async def test_after_the_work_and_after_the_limit_nothing_is_moved() -> None:
-    clock = TurnClock()
-    clock.give_back(1)
-    with clock.paused():
-        clock.give_back(1)
+    timer = TurnTimer()
+    timer.give_back(1)
+    with timer.paused():
+        timer.give_back(1)
     try:
-        async with clock.running(0):
+        async with timer.running(0):
             try:
                 await asyncio.Event().wait()
             finally:
-                clock.give_back(1)
-                with clock.paused():
+                timer.give_back(1)
+                with timer.paused():
                     pass
     except TimeoutError:
-        assert clock.has_struck
+        assert timer.has_expired
