@@ -18,11 +18,11 @@ from server.session import greeting
 from server.session.approval_desk import ApprovalDesk
 from server.session.approvals import Approvals
 from server.session.chat_handler import ChatHandler, TurnRequest
-from server.session.choices import Choices
 from server.session.frames_out import FramesOut
 from server.session.hearing import Hearing, Words
 from server.session.outbox import Outbox
 from server.session.playback import PlaybackClock
+from server.session.settings import ClientSettings
 from server.session.speaker import Voice
 from server.session.turn_gate import TurnGate
 from server.session.turn_given import enabled_skills, facts_of, system_policy
@@ -74,7 +74,7 @@ class Session:
         self._services = services
         self._out = FramesOut(outbox, services.metrics)
         self._principal = principal
-        self._choices = Choices()
+        self._settings = ClientSettings()
         self._told_deaf = False
         self._announced: str | None = None  # the turn that a transcript has named and that waits for its history
         self._is_announced_cut = False
@@ -136,7 +136,7 @@ class Session:
         self._approvals.join()
 
     def send_skills(self, snapshot: SkillsSnapshot) -> None:
-        self._out.send(greeting.skills_frame(snapshot, self._choices.skills))
+        self._out.send(greeting.skills_frame(snapshot, self._settings.skills))
 
     def send_speech(self, status: wire.SpeechStatus) -> None:
         self._out.send(wire.Speech(**msgspec.structs.asdict(status)))
@@ -221,12 +221,12 @@ class Session:
                 assert_never(frame)
 
     def _configure(self, frame: wire.Configure) -> None:
-        self._choices.take(frame, may_trace=self._may_trace())
+        self._settings.apply(frame, may_trace=self._may_trace())
         if frame.turn_detection is not UNSET or frame.input is not UNSET:
-            self._hearing.configure(sample_rate=self._choices.sample_rate, mode=self._choices.turn_detection)
+            self._hearing.configure(sample_rate=self._settings.sample_rate, mode=self._settings.turn_detection)
         if frame.language is not UNSET:
             self._hearing.speak_language(frame.language)
-        if frame.trace is True and not self._choices.trace:
+        if frame.trace is True and not self._settings.trace:
             self._out.notify("trace_not_allowed", "the trace is for local requests and operators; see security.trace")
 
     def _may_trace(self) -> bool:
@@ -243,22 +243,22 @@ class Session:
         self._end_announced()
         if self._turns.enter_gate():
             self._turns.remember(turn_id)
-            choices = self._choices
+            settings = self._settings
             self._start_turn(
                 turn_id,
                 "chat",
                 frame.messages,
-                skills=choices.skills if frame.skills is UNSET else frame.skills,
-                enable_tools=choices.enable_tools if frame.enable_tools is UNSET else frame.enable_tools,
-                voice=choices.voice if frame.voice is UNSET else frame.voice,
+                skills=settings.skills if frame.skills is UNSET else frame.skills,
+                enable_tools=settings.enable_tools if frame.enable_tools is UNSET else frame.enable_tools,
+                voice=settings.voice if frame.voice is UNSET else frame.voice,
                 received_s=received_s,
             )
 
     def _voice(self, clock: PlaybackClock) -> Voice:
         return Voice(
             synthesizer=self._services.speech.synthesizer,
-            language=self._choices.language,
-            max_ahead_ms=self._choices.max_ahead_ms,
+            language=self._settings.language,
+            max_ahead_ms=self._settings.max_ahead_ms,
             clock=clock,
             now_s=self._services.now_s,
         )
@@ -281,7 +281,7 @@ class Session:
             turn_id,
             trigger,
             request,
-            facts_of(turn_id, messages, self._choices, self._principal, session_id=self.id),
+            facts_of(turn_id, messages, self._settings, self._principal, session_id=self.id),
             asker=self._approvals.asker,
             received_s=received_s,
             recognized_s=recognized_s,
@@ -302,25 +302,25 @@ class Session:
             snapshot=snapshot,
             skills=enabled_skills(skills, snapshot),
             enable_tools=enable_tools,
-            language=self._choices.language,
-            trace=self._choices.trace,
+            language=self._settings.language,
+            trace=self._settings.trace,
             policy=system_policy(self._services.security, self._principal),
             voice=None if clock is None else self._voice(clock),
         )
 
     def _read_ahead(self, history: list[wire.Message], words: str) -> None:
-        choices = self._choices
-        request = self._request(history, skills=choices.skills, enable_tools=choices.enable_tools)
+        settings = self._settings
+        request = self._request(history, skills=settings.skills, enable_tools=settings.enable_tools)
         self._services.handler.read_ahead(request, words)
 
     # speech
 
     def _listens(self) -> bool:
         """A voice is heard without a key, which would be a cut."""
-        return self._choices.turn_detection == "server_vad" and self._services.speech.deafness is None
+        return self._settings.turn_detection == "server_vad" and self._services.speech.deafness is None
 
     def _push_to_talk(self, frame: wire.SpeechStart | wire.SpeechEnd | wire.SpeechCancel) -> None:
-        if self._choices.turn_detection != "push_to_talk":
+        if self._settings.turn_detection != "push_to_talk":
             text = 'configure `turn_detection: "push_to_talk"` first; here the server listens'
             self._out.notify("not_push_to_talk", text)
         elif isinstance(frame, wire.SpeechStart) and (deafness := self._services.speech.deafness) is not None:
@@ -352,14 +352,14 @@ class Session:
         is_cut, self._announced, self._is_announced_cut = self._is_announced_cut, None, False
         if not self._turns.enter_gate():
             return
-        choices = self._choices
+        settings = self._settings
         self._start_turn(
             turn_id,
             "voice",
             [*(history or ()), wire.Message(role="user", content=words.text)],
-            skills=choices.skills,
-            enable_tools=choices.enable_tools,
-            voice=choices.voice,
+            skills=settings.skills,
+            enable_tools=settings.enable_tools,
+            voice=settings.voice,
             received_s=words.stopped_s,
             recognized_s=words.recognized_s,
         )

@@ -6,7 +6,7 @@ from server import config
 from server.accounts.principal import Principal
 from server.agent.messages import SystemPolicy
 from server.hooks.types import TurnFacts
-from server.session.choices import Choices
+from server.session.settings import ClientSettings
 from server.wire import frames as wire
 from skills_engine import SkillsSnapshot
 
@@ -25,15 +25,15 @@ def system_policy(security: config.Security, principal: Principal) -> SystemPoli
 
 
 def facts_of(
-    turn_id: str, messages: Sequence[wire.Message], choices: Choices, principal: Principal, *, session_id: str
+    turn_id: str, messages: Sequence[wire.Message], settings: ClientSettings, principal: Principal, *, session_id: str
 ) -> TurnFacts:
     return TurnFacts(
         session_id=session_id,
         turn_id=turn_id,
         user_id=principal.user_id,
-        conversation=choices.conversation,
+        conversation=settings.conversation,
         user_message=_text_of(messages[-1]),
-        language=choices.language,
+        language=settings.language,
         address=principal.address,
     )
 

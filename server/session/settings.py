@@ -9,7 +9,7 @@ from server.wire import frames as wire
 
 
 @dataclass(slots=True)
-class Choices:
+class ClientSettings:
     voice: bool = True
     turn_detection: TurnDetection = "server_vad"
     sample_rate: int = 16_000
@@ -20,7 +20,7 @@ class Choices:
     conversation: str | None = None
     trace: bool = False
 
-    def take(self, frame: wire.Configure, *, may_trace: bool) -> None:
+    def apply(self, frame: wire.Configure, *, may_trace: bool) -> None:
         """Fields left out keep their value; a trace that is not allowed stays off."""
         if frame.voice is not UNSET:
             self.voice = frame.voice
