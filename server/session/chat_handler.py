@@ -18,7 +18,7 @@ from server.llm.types import Message
 from server.session.filler import Filler
 from server.session.outbox import Closed, Outbox
 from server.session.results import Narrator, TTSResult, in_pieces
-from server.session.speaker import Speaker, Voice
+from server.session.speech_output import SpeechOutput, Voice
 from server.session.turn_timer import TurnTimer
 from server.session.turn_writer import TurnWriter, code_of
 from server.wire import frames as wire
@@ -101,11 +101,11 @@ class ChatHandler:
         Cancelling closes the model's stream and stops tools and synthesis before
         this returns. While the client reads too slowly, the agent waits.
         """
-        speaker = Speaker(turn, request.voice, room=outbox.room)
+        output = SpeechOutput(turn, request.voice, room=outbox.room)
         try:
-            async with speaker.running():
-                failure = await self._answer(turn, request, outbox, speaker)
-                await speaker.finish()
+            async with output.running():
+                failure = await self._answer(turn, request, outbox, output)
+                await output.finish()
         except Closed:
             turn.end("interrupted")  # nobody is there to read it, but it is accounted for
         except TurnAborted as aborted:
@@ -136,17 +136,17 @@ class ChatHandler:
         self._agent.read_ahead(admitted.messages, words, request.enable_tools, options=options)
 
     async def _answer(
-        self, turn: TurnWriter, request: TurnRequest, outbox: Outbox, speaker: Speaker
+        self, turn: TurnWriter, request: TurnRequest, outbox: Outbox, output: SpeechOutput
     ) -> "_Failure | None":
         """Let the agent speak; what was shown is also said, even when the reply broke off."""
         narrator = Narrator(is_spoken=request.voice is not None, language=request.language)
-        failure = await self._listen_to_agent(turn, request, outbox, speaker, narrator)
+        failure = await self._listen_to_agent(turn, request, outbox, output, narrator)
         for result in narrator.flush():
-            await speaker.say(result)
+            await output.say(result)
         return failure
 
     async def _listen_to_agent(
-        self, turn: TurnWriter, request: TurnRequest, outbox: Outbox, speaker: Speaker, narrator: Narrator
+        self, turn: TurnWriter, request: TurnRequest, outbox: Outbox, output: SpeechOutput, narrator: Narrator
     ) -> "_Failure | None":
         """`max_turn_s` is the agent's time: while the voice says what is written, it stands still."""
         timer = request.timer
@@ -160,7 +160,7 @@ class ChatHandler:
                     turn.note(chunk)
                     filler.note(chunk)
                     for piece in in_pieces(chunk):
-                        await self._tell(narrator.tell(piece), speaker, timer)
+                        await self._tell(narrator.tell(piece), output, timer)
                         await outbox.room()
                         if piece is not chunk:
                             await asyncio.sleep(0)  # nothing of the above need have waited
@@ -179,11 +179,11 @@ class ChatHandler:
             filler.close()
         return None
 
-    async def _tell(self, results: Iterable[TTSResult], speaker: Speaker, timer: TurnTimer) -> None:
+    async def _tell(self, results: Iterable[TTSResult], output: SpeechOutput, timer: TurnTimer) -> None:
         loop = asyncio.get_running_loop()
         began_s = loop.time()
         for number, result in enumerate(results, 1):
-            await speaker.say(result)
+            await output.say(result)
             if number % TOLD_AT_ONCE == 0:
                 await asyncio.sleep(0)  # `say` need not have waited
         if (waited_s := loop.time() - began_s) > _SHORT_WAIT_S:

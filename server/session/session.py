@@ -19,11 +19,11 @@ from server.session.approval_desk import ApprovalDesk
 from server.session.approvals import Approvals
 from server.session.chat_handler import ChatHandler, TurnRequest
 from server.session.frames_out import FramesOut
-from server.session.hearing import Hearing, Words
 from server.session.outbox import Outbox
 from server.session.playback import PlaybackClock
 from server.session.settings import ClientSettings
-from server.session.speaker import Voice
+from server.session.speech_input import SpeechInput, Words
+from server.session.speech_output import Voice
 from server.session.turn_gate import TurnGate
 from server.session.turn_given import enabled_skills, facts_of, system_policy
 from server.session.turn_writer import Sign, code_of
@@ -78,7 +78,7 @@ class Session:
         self._told_deaf = False
         self._announced: str | None = None  # the turn that a transcript has named and that waits for its history
         self._is_announced_cut = False
-        self._hearing = Hearing(
+        self._speech_input = SpeechInput(
             services.speech,
             send=self._out.send,
             on_started=self.interrupt,  # the client cuts what it plays, also of a turn that has ended here
@@ -94,7 +94,7 @@ class Session:
             principal,
             self.id,
             send=self._out.send,
-            expect_voice=self._hearing.expect_reply,
+            expect_voice=self._speech_input.expect_reply,
             can_hear=self._listens,
         )
         self._turns = Turns(
@@ -105,7 +105,7 @@ class Session:
             sign=services.sign,
             metrics=services.metrics,
             limit_key=principal.limit_key,
-            on_running=lambda is_running: self._hearing.turn(is_running=is_running),
+            on_running=lambda is_running: self._speech_input.turn(is_running=is_running),
             on_over=on_turn_over or _nothing,
             now_s=services.now_s,
         )
@@ -172,7 +172,7 @@ class Session:
             self._out.refuse("audio_misaligned", "sound is 16-bit samples: send whole ones", path="$")
         elif (deafness := self._services.speech.deafness) is None:
             self._told_deaf = False
-            self._hearing.feed(data, self._turns.sound)
+            self._speech_input.feed(data, self._turns.sound)
         elif not self._told_deaf:
             self._told_deaf = True
             self._out.refuse("speech_unavailable", deafness)
@@ -193,7 +193,7 @@ class Session:
     async def aclose(self) -> None:
         """End the turn and wait until everything it started has unwound."""
         self.hang_up()
-        await self._hearing.aclose()
+        await self._speech_input.aclose()
         await self._turns.aclose()
 
     def _handle(self, frame: wire.AnyClientFrame, received_s: float) -> None:
@@ -210,7 +210,7 @@ class Session:
             case wire.SpeechStart() | wire.SpeechEnd() | wire.SpeechCancel():
                 self._push_to_talk(frame)
             case wire.History():
-                self._hearing.history(frame.utterance, frame.messages)
+                self._speech_input.history(frame.utterance, frame.messages)
             case wire.Playback():
                 self._note_playback(frame)
             case wire.Approval():
@@ -223,9 +223,9 @@ class Session:
     def _configure(self, frame: wire.Configure) -> None:
         self._settings.apply(frame, may_trace=self._may_trace())
         if frame.turn_detection is not UNSET or frame.input is not UNSET:
-            self._hearing.configure(sample_rate=self._settings.sample_rate, mode=self._settings.turn_detection)
+            self._speech_input.configure(sample_rate=self._settings.sample_rate, mode=self._settings.turn_detection)
         if frame.language is not UNSET:
-            self._hearing.speak_language(frame.language)
+            self._speech_input.speak_language(frame.language)
         if frame.trace is True and not self._settings.trace:
             self._out.notify("trace_not_allowed", "the trace is for local requests and operators; see security.trace")
 
@@ -239,7 +239,7 @@ class Session:
         turn_id = secrets.token_hex(8) if frame.id is UNSET else frame.id
         if self._turns.is_used(turn_id):
             raise FrameError("turn_id_reused", "this connection has had a turn of this id; make a new one", path="$.id")
-        self._hearing.discard()
+        self._speech_input.discard()
         self._end_announced()
         if self._turns.enter_gate():
             self._turns.remember(turn_id)
@@ -329,11 +329,11 @@ class Session:
         else:  # a key that went down comes up, whatever became of the engines meanwhile
             match frame:
                 case wire.SpeechStart():
-                    self._hearing.key_down()
+                    self._speech_input.key_down()
                 case wire.SpeechEnd():
-                    self._hearing.key_up()
+                    self._speech_input.key_up()
                 case wire.SpeechCancel():
-                    self._hearing.key_cancel()
+                    self._speech_input.key_cancel()
 
     def _hear_words(self, _words: Words) -> str:
         turn_id = secrets.token_hex(8)
@@ -366,7 +366,7 @@ class Session:
         if history is None:
             text = "the client sent no history for what was said: the reply knows these words only"
             self._out.send(wire.Notice(code="history_missing", level="warning", message=text, turn_id=turn_id))
-        if self._hearing.is_speaking or is_cut:
+        if self._speech_input.is_speaking or is_cut:
             self._turns.interrupt()  # the user has begun to speak again, or said stop, while the history was waited for
 
     def _note_playback(self, frame: wire.Playback) -> None:

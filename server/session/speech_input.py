@@ -56,7 +56,7 @@ class _Ending:
     has_transcript: bool = False
 
 
-class Hearing:
+class SpeechInput:
     """Listens, recognises, and waits for the history that belongs to an utterance.
 
     on_started: somebody speaks; the running turn ends before this returns.

@@ -76,8 +76,8 @@ class _Job:
             self.task.cancel()
 
 
-class Speaker:
-    """`async with speaker.running(): await speaker.say(result) … await speaker.finish()`.
+class SpeechOutput:
+    """`async with output.running(): await output.say(result) … await output.finish()`.
 
     Without a voice, or while its engine is not there, sentences leave as text.
     Leaving the context early, or being cancelled, cancels every synthesis.
@@ -112,7 +112,7 @@ class Speaker:
             return
         self._turn.hooks_left = self._hooks_left
         self._turn.aloud = self._ask_aloud
-        emitter = asyncio.create_task(self._emit(self._voice), name=f"speaker {self._turn.id}")
+        emitter = asyncio.create_task(self._emit(self._voice), name=f"output {self._turn.id}")
         try:
             yield
             await emitter

@@ -1,4 +1,4 @@
-"""server/session/hearing.py while there is a turn: words that go on, barge-in, push-to-talk."""
+"""server/session/speech_input.py while there is a turn: words that go on, barge-in, push-to-talk."""
 
 import pytest
 

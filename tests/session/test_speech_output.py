@@ -1,4 +1,4 @@
-"""server/session/speaker.py"""
+"""server/session/speech_output.py"""
 
 import asyncio
 import math
@@ -13,7 +13,7 @@ from server.errors import SpeechTimeout
 from server.session.outbox import Closed
 from server.session.playback import PlaybackClock
 from server.session.results import SpokenSentence, TTSResult
-from server.session.speaker import MAX_QUEUED, MAX_SYNTHESES, Speaker, Voice
+from server.session.speech_output import MAX_QUEUED, MAX_SYNTHESES, SpeechOutput, Voice
 from server.session.turn_writer import TurnWriter
 from server.speech.tts import SoundChunk
 from server.wire import frames as wire
@@ -25,7 +25,7 @@ SILENT = ["sentence", "sentence_end"]
 
 
 class Stage:
-    """A turn, what it sent, and a speaker for it."""
+    """A turn, what it sent, and a speech output for it."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class Stage:
             received_s=time.perf_counter(),
         )
         voice = Voice(synthesizer=self.synthesizer, language="en", max_ahead_ms=max_ahead_ms, clock=self.clock)
-        self.speaker = Speaker(
+        self.output = SpeechOutput(
             self.turn, voice if has_voice else None, room=self._room, patience_s=patience_s, slack_s=slack_s
         )
 
@@ -70,10 +70,10 @@ class Stage:
             await self.news.wait()
 
     async def say_all(self, *results: TTSResult) -> list[str]:
-        async with self.speaker.running():
+        async with self.output.running():
             for each in results:
-                await self.speaker.say(each)
-            await self.speaker.finish()
+                await self.output.say(each)
+            await self.output.finish()
         return kinds(self.frames)
 
 
@@ -107,7 +107,7 @@ async def test_a_sentence_opens_its_sound_follows_and_its_end_tells_how_long_it_
 async def test_without_a_voice_sentences_leave_at_once_as_text() -> None:
     stage = Stage(has_voice=False)
 
-    await stage.speaker.say(sentence("One."))
+    await stage.output.say(sentence("One."))
     assert kinds(stage.frames) == SILENT
     assert stage.frames[0]["audio"] is None
     assert stage.synthesizer.asked == []
@@ -139,14 +139,14 @@ async def test_hooks_and_tools_keep_their_place_between_sentences() -> None:
 async def test_text_and_notices_do_not_wait_for_sound() -> None:
     pause = Pause()
     stage = Stage(FakeSynthesizer({"One.": [pause, CHUNK]}))
-    async with stage.speaker.running():
-        await stage.speaker.say(sentence("One."))
+    async with stage.output.running():
+        await stage.output.say(sentence("One."))
         await pause.reached.wait()
-        await stage.speaker.say(TTSResult(text="Two"))
-        await stage.speaker.say(TTSResult(notice=NoticeGiven("c", "info", "text")))
+        await stage.output.say(TTSResult(text="Two"))
+        await stage.output.say(TTSResult(notice=NoticeGiven("c", "info", "text")))
         assert kinds(stage.frames) == ["text", "notice"]
         pause.resume.set()
-        await stage.speaker.finish()
+        await stage.output.finish()
 
     assert kinds(stage.frames) == ["text", "notice", "sentence", SOUND, "sentence_end"]
 
@@ -154,13 +154,13 @@ async def test_text_and_notices_do_not_wait_for_sound() -> None:
 async def test_the_first_sound_leaves_before_the_sentence_is_ready() -> None:
     pause = Pause()
     stage = Stage(FakeSynthesizer({"One.": [CHUNK, pause, CHUNK]}))
-    async with stage.speaker.running():
-        await stage.speaker.say(sentence("One."))
+    async with stage.output.running():
+        await stage.output.say(sentence("One."))
         await pause.reached.wait()
         await stage.until(1)
         assert kinds(stage.frames) == ["sentence", SOUND]
         pause.resume.set()
-        await stage.speaker.finish()
+        await stage.output.finish()
 
     assert kinds(stage.frames) == SPOKEN
 
@@ -168,9 +168,9 @@ async def test_the_first_sound_leaves_before_the_sentence_is_ready() -> None:
 async def test_sentences_leave_in_order_however_their_sound_comes_and_at_most_four_are_under_way() -> None:
     pause = Pause()
     stage = Stage(FakeSynthesizer({"0": [pause, CHUNK, CHUNK]}))
-    async with stage.speaker.running():
+    async with stage.output.running():
         for number in range(10):
-            await stage.speaker.say(sentence(str(number)))
+            await stage.output.say(sentence(str(number)))
         await pause.reached.wait()
         for _ in range(100):  # the others are done
             await asyncio.sleep(0)
@@ -178,7 +178,7 @@ async def test_sentences_leave_in_order_however_their_sound_comes_and_at_most_fo
         assert stage.synthesizer.texts == ["0", "1", "2", "3"]
         assert stage.frames == []
         pause.resume.set()
-        await stage.speaker.finish()
+        await stage.output.finish()
 
     assert [f["text"] for f in stage.frames if f["type"] == "sentence"] == [str(number) for number in range(10)]
     assert kinds(stage.frames) == SPOKEN * 10
@@ -230,12 +230,12 @@ async def test_a_voice_that_trickles_does_not_hold_the_turn(chunk: bytes) -> Non
 async def test_a_slow_voice_has_longer_the_more_it_has_sent() -> None:
     pause = Pause()
     stage = Stage(FakeSynthesizer({"One.": [bytes(20 * RATE), pause, CHUNK]}), slack_s=0.05)
-    async with stage.speaker.running():
-        await stage.speaker.say(sentence("One."))
+    async with stage.output.running():
+        await stage.output.say(sentence("One."))
         await pause.reached.wait()
         await asyncio.sleep(0.2)  # beyond the slack, within what ten seconds of sound allow
         pause.resume.set()
-        await stage.speaker.finish()
+        await stage.output.finish()
 
     assert kinds(stage.frames) == SPOKEN
 
@@ -256,12 +256,12 @@ async def test_after_a_voice_that_said_nothing_in_time_no_sentence_waits_for_it(
     late = SpeechTimeout("too late")
     voice = FakeSynthesizer({"One.": [late], "Two.": [Pause()], "Three.": [Pause()]})
     stage = Stage(voice)
-    async with stage.speaker.running():
+    async with stage.output.running():
         for text in ("One.", "Two.", "Three."):
-            await stage.speaker.say(sentence(text))
+            await stage.output.say(sentence(text))
         await stage.until(3, "sentence_end")
-        await stage.speaker.say(sentence("Four."))
-        await stage.speaker.finish()
+        await stage.output.say(sentence("Four."))
+        await stage.output.finish()
 
     assert kinds(stage.frames) == [*SILENT, "notice", *SILENT * 3]
     assert voice.texts == ["One.", "Two.", "Three."]
@@ -271,16 +271,16 @@ async def test_after_a_voice_that_said_nothing_in_time_no_sentence_waits_for_it(
 async def test_a_sentence_whose_sound_is_there_is_said_though_the_one_before_it_waited_in_vain() -> None:
     pause = Pause()
     stage = Stage(FakeSynthesizer({"One.": [pause, SpeechTimeout("too late")]}))
-    async with stage.speaker.running():
-        await stage.speaker.say(sentence("One."))
-        await stage.speaker.say(sentence("Two."))
+    async with stage.output.running():
+        await stage.output.say(sentence("One."))
+        await stage.output.say(sentence("Two."))
         await pause.reached.wait()
         for _ in range(8):
             await asyncio.sleep(0)
         pause.resume.set()
         await stage.until(2, "sentence_end")
-        await stage.speaker.say(sentence("Three."))
-        await stage.speaker.finish()
+        await stage.output.say(sentence("Three."))
+        await stage.output.finish()
 
     assert kinds(stage.frames) == [*SILENT, "notice", *SPOKEN, *SPOKEN]
 
@@ -319,14 +319,14 @@ async def test_cancelling_closes_every_synthesis_and_leaves_no_task() -> None:
 async def test_nothing_is_sent_after_the_end_of_the_turn() -> None:
     pause = Pause()
     stage = Stage(FakeSynthesizer({"One.": [CHUNK, pause, CHUNK]}))
-    async with stage.speaker.running():
-        await stage.speaker.say(sentence("One."))
-        await stage.speaker.say(of(hook()))
+    async with stage.output.running():
+        await stage.output.say(sentence("One."))
+        await stage.output.say(of(hook()))
         await stage.until(1)
         stage.turn.end("interrupted")
         pause.resume.set()
-        await stage.speaker.say(sentence("Two."))
-        await stage.speaker.finish()
+        await stage.output.say(sentence("Two."))
+        await stage.output.finish()
 
     assert kinds(stage.frames)[-1] == "turn_end"
     assert stage.clock.heard_ms(math.inf) == 100
@@ -337,9 +337,9 @@ async def test_a_lost_client_is_told_to_whoever_speaks_even_while_the_queue_is_f
     stage.is_gone = True
 
     with pytest.raises(Closed):
-        async with asyncio.timeout(10), stage.speaker.running():
+        async with asyncio.timeout(10), stage.output.running():
             for number in range(3 * MAX_QUEUED):
-                await stage.speaker.say(sentence(str(number)))
+                await stage.output.say(sentence(str(number)))
     assert stage.synthesizer.open == 0
 
 
@@ -358,12 +358,12 @@ async def test_the_agent_waits_when_it_is_far_ahead_of_the_voice() -> None:
 
     async def tell() -> None:
         nonlocal told
-        async with stage.speaker.running():
-            await stage.speaker.say(sentence("first"))
+        async with stage.output.running():
+            await stage.output.say(sentence("first"))
             for number in range(3 * MAX_QUEUED):
-                await stage.speaker.say(sentence(str(number)))
+                await stage.output.say(sentence(str(number)))
                 told += 1
-            await stage.speaker.finish()
+            await stage.output.finish()
 
     work = asyncio.create_task(tell(), name="turn")
     await pause.reached.wait()
@@ -411,11 +411,11 @@ async def test_a_client_that_reports_nothing_is_paced_by_the_clock() -> None:
 async def test_the_first_sentence_is_timed_when_its_words_are_there() -> None:
     pause = Pause()
     stage = Stage(FakeSynthesizer({"One.": [pause, CHUNK]}))
-    async with stage.speaker.running():
-        await stage.speaker.say(sentence("One."))
+    async with stage.output.running():
+        await stage.output.say(sentence("One."))
         await pause.reached.wait()
         pause.resume.set()
-        await stage.speaker.finish()
+        await stage.output.finish()
     stage.turn.end("completed")
 
     metrics = stage.frames[-1]["metrics"]
@@ -426,13 +426,13 @@ async def test_the_first_sentence_is_timed_when_its_words_are_there() -> None:
 async def test_a_cut_turn_still_hands_over_the_hooks_that_wait_for_its_voice() -> None:
     pause = Pause()
     stage = Stage(FakeSynthesizer({"One.": [CHUNK, pause]}))
-    async with stage.speaker.running():
+    async with stage.output.running():
         for each in (sentence("One."), of(hook("calm")), sentence("Two."), of(hook("clock")), of(call("c1"))):
-            await stage.speaker.say(each)
+            await stage.output.say(each)
         await stage.until(1)
         stage.turn.end("interrupted")
         pause.resume.set()
-        await stage.speaker.finish()
+        await stage.output.finish()
 
     assert kinds(stage.frames) == ["sentence", SOUND, "sentence_end", "hook", "hook", "turn_end"]
     assert [f["name"] for f in stage.frames if f["type"] == "hook"] == ["calm", "clock"]
@@ -446,12 +446,12 @@ QUESTION = SpokenSentence("", "May I?", approval="q1")
 
 async def test_a_question_is_said_in_its_place_and_is_no_part_of_the_reply() -> None:
     stage = Stage()
-    async with stage.speaker.running():
-        await stage.speaker.say(sentence("One."))
+    async with stage.output.running():
+        await stage.output.say(sentence("One."))
         assert stage.turn.aloud is not None
         stage.turn.aloud(QUESTION)
-        await stage.speaker.say(sentence("Two."))
-        await stage.speaker.finish()
+        await stage.output.say(sentence("Two."))
+        await stage.output.finish()
 
     assert kinds(stage.frames) == SPOKEN * 3
     said = [frame for frame in stage.frames if frame["type"] == "sentence"]
@@ -466,16 +466,16 @@ async def test_a_question_is_said_in_its_place_and_is_no_part_of_the_reply() -> 
 async def test_a_question_that_is_answered_before_its_place_comes_is_not_said() -> None:
     pause = Pause()
     stage = Stage(FakeSynthesizer({"One.": [CHUNK, pause, CHUNK]}))
-    async with stage.speaker.running():
-        await stage.speaker.say(sentence("One."))
+    async with stage.output.running():
+        await stage.output.say(sentence("One."))
         await pause.reached.wait()
         assert stage.turn.aloud is not None
         withdraw = stage.turn.aloud(QUESTION)
         withdraw()
         pause.resume.set()
         for number in range(2 * MAX_SYNTHESES):
-            await stage.speaker.say(sentence(f"More {number}."))
-        await stage.speaker.finish()
+            await stage.output.say(sentence(f"More {number}."))
+        await stage.output.finish()
 
     said = [frame for frame in stage.frames if frame["type"] == "sentence"]
     assert [s["index"] for s in said] == list(range(1 + 2 * MAX_SYNTHESES))
@@ -486,14 +486,14 @@ async def test_a_question_that_is_answered_before_its_place_comes_is_not_said() 
 async def test_a_question_that_is_answered_while_it_is_said_breaks_off() -> None:
     pause = Pause()
     stage = Stage(FakeSynthesizer({"May I?": [CHUNK, pause, CHUNK, CHUNK, CHUNK]}))
-    async with stage.speaker.running():
+    async with stage.output.running():
         assert stage.turn.aloud is not None
         withdraw = stage.turn.aloud(QUESTION)
         await pause.reached.wait()
         await stage.until(1)
         withdraw()
-        await stage.speaker.say(sentence("Go on."))
-        await stage.speaker.finish()
+        await stage.output.say(sentence("Go on."))
+        await stage.output.finish()
 
     assert kinds(stage.frames) == ["sentence", SOUND, "sentence_end", *SPOKEN]
     assert stage.synthesizer.open == 0
@@ -501,7 +501,7 @@ async def test_a_question_that_is_answered_while_it_is_said_breaks_off() -> None
 
 async def test_a_question_that_is_answered_before_its_sound_comes_holds_nothing_up() -> None:
     stage = Stage(FakeSynthesizer({"May I?": [Pause()]}))
-    async with stage.speaker.running():
+    async with stage.output.running():
         assert stage.turn.aloud is not None
         for _ in range(2 * MAX_SYNTHESES):
             stage.turn.aloud(QUESTION)()
@@ -509,8 +509,8 @@ async def test_a_question_that_is_answered_before_its_sound_comes_holds_nothing_
         await tasks()
         withdraw()
         for number in range(2 * MAX_SYNTHESES):
-            await stage.speaker.say(sentence(f"Go on {number}."))
-        await stage.speaker.finish()
+            await stage.output.say(sentence(f"Go on {number}."))
+        await stage.output.finish()
 
     assert kinds(stage.frames) == SPOKEN * 2 * MAX_SYNTHESES
     assert stage.synthesizer.open == 0
@@ -520,15 +520,15 @@ async def test_a_question_that_is_answered_before_its_sound_comes_holds_nothing_
 async def test_a_question_is_left_unsaid_when_too_much_waits_before_it() -> None:
     pause = Pause()
     stage = Stage(FakeSynthesizer({"One.": [pause]}))
-    async with stage.speaker.running():
-        await stage.speaker.say(sentence("One."))
+    async with stage.output.running():
+        await stage.output.say(sentence("One."))
         await pause.reached.wait()
         for _ in range(MAX_QUEUED):
-            await stage.speaker.say(of(hook()))
+            await stage.output.say(of(hook()))
         assert stage.turn.aloud is not None
         stage.turn.aloud(QUESTION)()
         pause.resume.set()
-        await stage.speaker.finish()
+        await stage.output.finish()
 
     assert "May I?" not in stage.synthesizer.texts
 

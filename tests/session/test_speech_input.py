@@ -1,4 +1,4 @@
-"""server/session/hearing.py: from what the microphone hears to the turn that answers, over a session."""
+"""server/session/speech_input.py: from what the microphone hears to the turn that answers, over a session."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""server/session/hearing.py: whatever comes in whatever order."""
+"""server/session/speech_input.py: whatever comes in whatever order."""
 
 import asyncio
 import random
