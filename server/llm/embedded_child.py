@@ -10,13 +10,13 @@ from server.errors import ProviderError, ProviderUnreachable
 from server.llm.client import OpenAICompatible
 from server.llm.embedded_process import MODEL_NAME, WorkerSettings
 from server.llm.endpoint import Endpoint
+from server.subprocesses.supervisor import Backoff, BackoffPolicy
 
 logger = logging.getLogger(__name__)
 
 State = Literal["stopped", "loading", "ready", "failed"]
 
-_FIRST_PAUSE_S: Final = 0.5
-_MAX_PAUSE_S: Final = 30.0
+_BACKOFF: Final = BackoffPolicy(first_wait_s=1.0, longest_wait_s=30.0, open_s=30.0)
 
 
 class Worker(Protocol):
@@ -58,7 +58,8 @@ class EmbeddedChild:
         self._client: OpenAICompatible | None = None  # to the child that is alive, or was last
         self._starting: asyncio.Task[OpenAICompatible] | None = None
         self._is_closed = False
-        self._deaths = 0  # in a row, without a finished reply between them
+        self._is_proven = True  # the child that was started last has finished a reply, or there was none
+        self._backoff = Backoff(_BACKOFF)
         self._next_start_s = 0.0  # loop time
         self.worker: Worker | None = None
         """The one that is alive, or was last."""
@@ -89,8 +90,9 @@ class EmbeddedChild:
         return True
 
     def has_replied(self) -> None:
-        """A reply came to its end: this child works."""
-        self._deaths = 0
+        """Note that a reply came to its end: this child works."""
+        self._is_proven = True
+        self._backoff.reset()
 
     async def aclose(self) -> None:
         """End it for good; streams under way fail."""
@@ -119,14 +121,15 @@ class EmbeddedChild:
             raise ProviderUnreachable("the embedded model was closed")
         if (wait_s := self._next_start_s - loop.time()) > 0:
             raise ProviderUnreachable(
-                f"the embedded model ended {self._deaths} times in a row; it is started again in {wait_s:.0f} s",
+                f"the embedded model ended {self._backoff.failures + 1} times in a row; "
+                f"it is started again in {wait_s:.0f} s",
                 retry_after_ms=int(wait_s * 1000) + 1,
             )
         self.state = "loading"
         await self._drop()
-        if self._deaths:
-            self._next_start_s = loop.time() + min(_FIRST_PAUSE_S * 2**self._deaths, _MAX_PAUSE_S)
-        self._deaths += 1  # until a reply proves the opposite
+        if not self._is_proven:
+            self._next_start_s = loop.time() + self._backoff.wait_s(0)
+        self._is_proven = False
         try:
             self.worker = worker = await self._start_worker(self._settings)
             self._client = client = await self._open_client(worker)
