@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from server.hooks.types import ToolOutcome
 from server.llm.types import Usage
 from server.media.store import MediaItem
 
@@ -13,19 +14,6 @@ class ToolStarted:
     name: str
     arguments: Any
     """Parsed; the model's text where it was not valid JSON."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolFinished:
-    id: str
-    name: str
-    content: str
-    is_error: bool
-    duration_ms: float
-    arguments: Any = None
-    """Those that ran, where they are not the model's."""
-    for_user: str = ""
-    """Shown, not stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +48,7 @@ class LLMChunk:
     reasoning: str | None = None
     hook: dict[str, str] | None = None
     tool_call: ToolStarted | None = None
-    tool_result: ToolFinished | None = None
+    tool_result: ToolOutcome | None = None
     media: MediaItem | None = None
     notice: NoticeGiven | None = None
     trace: TraceEvent | None = None

@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from typing import Any
 
-from server.agent.chunks import LLMChunk, ToolFinished, ToolStarted
+from server.agent.chunks import LLMChunk, ToolStarted
 from server.agent.messages import Conversation, Origin, assistant_message, tool_message
 from server.agent.reply import Reply
 from server.agent.telling import Telling
@@ -79,18 +79,9 @@ class ToolUse:
         return arguments if self._hooks is None else await self._hooks.conceal(arguments)
 
     def _tell(self, outcome: ToolOutcome) -> list[LLMChunk]:
-        finished = ToolFinished(
-            id=outcome.id,
-            name=outcome.name,
-            content=outcome.content,
-            is_error=outcome.is_error,
-            duration_ms=outcome.duration_ms,
-            arguments=outcome.arguments,
-            for_user=outcome.for_user,
-        )
         return [
             *self._tracer.hook_reports(self._hooks),
-            LLMChunk(tool_result=finished),
+            LLMChunk(tool_result=outcome),
             *(LLMChunk(media=item) for item in outcome.media),
         ]
 

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from server.agent.chunks import LLMChunk, NoticeGiven, ToolFinished, ToolStarted, TraceEvent
+from server.agent.chunks import LLMChunk, NoticeGiven, ToolStarted, TraceEvent
+from server.hooks.types import ToolOutcome
 from server.media.store import MediaItem
 from server.speech.sentences import SentenceSplitter
 from server.speech.speakable import SpokenText
@@ -38,7 +39,7 @@ class TTSResult:
     sentence: SpokenSentence | None = None
     hook: dict[str, str] | None = None
     tool_call: ToolStarted | None = None
-    tool_result: ToolFinished | None = None
+    tool_result: ToolOutcome | None = None
     media: MediaItem | None = None
     notice: NoticeGiven | None = None
     reasoning: str | None = None
@@ -75,7 +76,7 @@ class Narrator:
             case LLMChunk(tool_call=ToolStarted() as call):
                 yield from self.flush()
                 yield TTSResult(tool_call=call)
-            case LLMChunk(tool_result=ToolFinished() as result):
+            case LLMChunk(tool_result=ToolOutcome() as result):
                 yield from self.flush()
                 yield TTSResult(tool_result=result)
             case LLMChunk(media=MediaItem() as item):

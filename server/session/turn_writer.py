@@ -8,8 +8,9 @@ from typing import Final, Literal, get_args
 
 from msgspec import UNSET, UnsetType
 
-from server.agent.chunks import LLMChunk, NoticeGiven, ToolFinished, ToolStarted, TraceEvent
+from server.agent.chunks import LLMChunk, NoticeGiven, ToolStarted, TraceEvent
 from server.errors import ServerError
+from server.hooks.types import ToolOutcome
 from server.llm.types import Usage
 from server.media.store import MediaItem
 from server.session.results import SpokenSentence, TTSResult
@@ -123,7 +124,7 @@ class TurnWriter:
                 self._open_tools[call.id] = call.name
                 self.tools.append(call.name)
                 self._send(wire.ToolCall(turn_id=self.id, id=call.id, name=call.name, arguments=call.arguments))
-            case TTSResult(tool_result=ToolFinished() as outcome):
+            case TTSResult(tool_result=ToolOutcome() as outcome):
                 self._say_result(outcome)
             case TTSResult(media=MediaItem() as item):
                 self._say_media(item)
@@ -216,7 +217,7 @@ class TurnWriter:
             self.say(hook)
         content = ABORTED_TOOL if reason == "aborted" else INTERRUPTED_TOOL
         for call_id, name in list(self._open_tools.items()):
-            self._say_result(ToolFinished(id=call_id, name=name, content=content, is_error=True, duration_ms=0.0))
+            self._say_result(ToolOutcome(id=call_id, name=name, content=content, is_error=True))
         self.reason = reason
         self.metrics = wire.Metrics(total=self._elapsed_ms(), **self._marks)
         self._send(
@@ -251,7 +252,7 @@ class TurnWriter:
             )
         )
 
-    def _say_result(self, outcome: ToolFinished) -> None:
+    def _say_result(self, outcome: ToolOutcome) -> None:
         if self._open_tools.pop(outcome.id, None) is None:
             logger.error("turn %s: a result without its call was held back: %s", self.id, outcome.name)
             return

@@ -9,7 +9,8 @@ from typing import Any, Self
 from server import config
 from server.accounts.principal import Principal
 from server.agent.agent_client import TurnOptions
-from server.agent.chunks import LLMChunk, NoticeGiven, ToolFinished, ToolStarted, TraceEvent
+from server.agent.chunks import LLMChunk, NoticeGiven, ToolStarted, TraceEvent
+from server.hooks.types import ToolOutcome
 from server.llm.types import Message, ModelInfo, Usage
 from server.metrics import Metrics
 from server.session.approval_desk import ApprovalDesk
@@ -213,7 +214,7 @@ def call(id_: str, name: str = "read_file", arguments: Any = None) -> LLMChunk:
 
 
 def result(id_: str, name: str = "read_file", content: str = "ok") -> LLMChunk:
-    return LLMChunk(tool_result=ToolFinished(id=id_, name=name, content=content, is_error=False, duration_ms=1.5))
+    return LLMChunk(tool_result=ToolOutcome(id=id_, name=name, content=content, is_error=False, duration_ms=1.5))
 
 
 def hook(name: str = "h") -> LLMChunk:

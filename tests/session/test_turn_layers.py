@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from server import config
-from server.agent.chunks import LLMChunk, ToolFinished
+from server.agent.chunks import LLMChunk
 from server.hooks.channel import HookChannel
 from server.hooks.layers import HookLayers
-from server.hooks.types import TurnAborted
+from server.hooks.types import ToolOutcome, TurnAborted
 from server.media.store import MediaItem
 from server.session.chat_handler import ChatHandler
 from server.session.turn_writer import ABORTED_TOOL
@@ -43,10 +43,10 @@ async def test_the_next_turn_after_an_abort_is_like_any_other() -> None:
 
 
 async def test_a_result_tells_which_arguments_ran_and_what_is_for_the_user() -> None:
-    finished = ToolFinished(
+    finished = ToolOutcome(
         id="c1", name="echo", content="42", is_error=False, duration_ms=1, arguments={"n": 2}, for_user="forty-two"
     )
-    plain = ToolFinished(id="c2", name="echo", content="42", is_error=False, duration_ms=1)
+    plain = ToolOutcome(id="c2", name="echo", content="42", is_error=False, duration_ms=1)
     steps: list[Any] = [call("c1"), call("c2"), LLMChunk(tool_result=finished), LLMChunk(tool_result=plain)]
     async with Desk(FakeAgent([steps])) as desk:
         desk.chat()
