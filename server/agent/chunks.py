@@ -1,7 +1,9 @@
 """What a turn of the agent yields."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal, get_args
+
+import msgspec
 
 from server.hooks.types import ToolOutcome
 from server.llm.types import Usage
@@ -29,8 +31,24 @@ class TraceEvent:
     data: dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LLMChunk:
+ChunkKind = Literal[
+    "text",
+    "reasoning",
+    "hook",
+    "tool_call",
+    "tool_result",
+    "media",
+    "notice",
+    "trace",
+    "usage",
+    "reply_end",
+    "model_request",
+    "held",
+]
+_KINDS: Final[tuple[ChunkKind, ...]] = get_args(ChunkKind)
+
+
+class LLMChunk(msgspec.Struct, frozen=True, kw_only=True):  # a dataclass of so many fields takes ten times as long
     """One piece of a turn, in the order in which it happened; exactly one field is set (seed 004 §9).
 
     text: what the user reads, as the model streams it; never empty.
@@ -56,3 +74,12 @@ class LLMChunk:
     reply_end: bool = False
     model_request: bool = False
     held: bool = False
+
+    @property
+    def kind(self) -> ChunkKind:
+        """The name of the field that is set, for a `match` that has to handle each."""
+        for kind in _KINDS:
+            value = getattr(self, kind)
+            if value is not None and value is not False:
+                return kind
+        raise ValueError("an LLMChunk with no field set")

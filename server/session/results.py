@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final, Literal, assert_never, get_args
+
+import msgspec
 
 from server.agent.chunks import LLMChunk, NoticeGiven, ToolStarted, TraceEvent
 from server.hooks.types import ToolOutcome
@@ -27,8 +29,11 @@ class SpokenSentence:
     approval: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TTSResult:
+ResultKind = Literal["text", "sentence", "hook", "tool_call", "tool_result", "media", "notice", "reasoning", "trace"]
+_KINDS: Final[tuple[ResultKind, ...]] = get_args(ResultKind)
+
+
+class TTSResult(msgspec.Struct, frozen=True, kw_only=True):  # cheaper to build than a dataclass, as LLMChunk
     """One thing that leaves the turn; exactly one field is set (seed 004 §9).
 
     sentence, hook, tool_call, tool_result and media are handled by the client in
@@ -44,6 +49,16 @@ class TTSResult:
     notice: NoticeGiven | None = None
     reasoning: str | None = None
     trace: TraceEvent | None = None
+
+    @property
+    def kind(self) -> ResultKind:
+        """The name of the field that is set, for a `match` that has to handle each."""
+        return next(kind for kind in _KINDS if getattr(self, kind) is not None)
+
+    @property
+    def value(self) -> Any:
+        """What stands in the field that `kind` names."""
+        return getattr(self, self.kind)
 
 
 def in_pieces(chunk: LLMChunk) -> Iterator[LLMChunk]:
@@ -67,31 +82,36 @@ class Narrator:
         self._spoken = SpokenText(language)
 
     def tell(self, chunk: LLMChunk) -> Iterator[TTSResult]:
-        match chunk:
-            case LLMChunk(text=str(text)):
-                yield from self._show(self._tags.feed(text))
-            case LLMChunk(hook=dict(hook)):
+        kind = chunk.kind
+        match kind:
+            case "text":
+                yield from self._show(self._tags.feed(chunk.text or ""))
+            case "hook":
                 yield from self.flush()
-                yield TTSResult(hook=hook)
-            case LLMChunk(tool_call=ToolStarted() as call):
+                yield TTSResult(hook=chunk.hook)
+            case "tool_call":
                 yield from self.flush()
-                yield TTSResult(tool_call=call)
-            case LLMChunk(tool_result=ToolOutcome() as result):
+                yield TTSResult(tool_call=chunk.tool_call)
+            case "tool_result":
                 yield from self.flush()
-                yield TTSResult(tool_result=result)
-            case LLMChunk(media=MediaItem() as item):
+                yield TTSResult(tool_result=chunk.tool_result)
+            case "media":
                 yield from self.flush()
-                yield TTSResult(media=item)
-            case LLMChunk(reply_end=True):
+                yield TTSResult(media=chunk.media)
+            case "reply_end":
                 yield from self.flush()
                 self._tags.begin_reply()
                 self._spoken.begin_reply()
-            case LLMChunk(notice=NoticeGiven() as notice):
-                yield TTSResult(notice=notice)
-            case LLMChunk(reasoning=str(reasoning)):
-                yield TTSResult(reasoning=reasoning)
-            case LLMChunk(trace=TraceEvent() as event):
-                yield TTSResult(trace=event)
+            case "notice":
+                yield TTSResult(notice=chunk.notice)
+            case "reasoning":
+                yield TTSResult(reasoning=chunk.reasoning)
+            case "trace":
+                yield TTSResult(trace=chunk.trace)
+            case "usage" | "model_request" | "held":
+                pass  # neither said nor shown
+            case _:
+                assert_never(kind)
 
     def flush(self) -> Iterator[TTSResult]:
         """The sentence still open, if there is one."""

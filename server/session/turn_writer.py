@@ -4,11 +4,11 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal, get_args
+from typing import Final, Literal, assert_never, get_args
 
 from msgspec import UNSET, UnsetType
 
-from server.agent.chunks import LLMChunk, NoticeGiven, ToolStarted, TraceEvent
+from server.agent.chunks import LLMChunk
 from server.errors import ServerError
 from server.hooks.types import ToolOutcome
 from server.llm.types import Usage
@@ -112,30 +112,33 @@ class TurnWriter:
     def say(self, result: TTSResult) -> None:
         if self.is_over:
             return
-        match result:
-            case TTSResult(text=str(delta)):
-                self._send(wire.Text(turn_id=self.id, delta=delta))
-            case TTSResult(sentence=SpokenSentence() as sentence):
-                self.open_sentence(sentence, None)
+        kind, value = result.kind, result.value
+        match kind:
+            case "text":
+                self._send(wire.Text(turn_id=self.id, delta=value))
+            case "sentence":
+                self.open_sentence(value, None)
                 self.close_sentence()
-            case TTSResult(hook=dict(hook)):
-                self._say_hook(hook)
-            case TTSResult(tool_call=ToolStarted() as call):
-                self._open_tools[call.id] = call.name
-                self.tools.append(call.name)
-                self._send(wire.ToolCall(turn_id=self.id, id=call.id, name=call.name, arguments=call.arguments))
-            case TTSResult(tool_result=ToolOutcome() as outcome):
-                self._say_result(outcome)
-            case TTSResult(media=MediaItem() as item):
-                self._say_media(item)
-            case TTSResult(notice=NoticeGiven() as notice):
-                self._send(wire.Notice(code=notice.code, level=notice.level, message=notice.message, turn_id=self.id))
-            case TTSResult(reasoning=str(delta)):
+            case "hook":
+                self._say_hook(value)
+            case "tool_call":
+                self._open_tools[value.id] = value.name
+                self.tools.append(value.name)
+                self._send(wire.ToolCall(turn_id=self.id, id=value.id, name=value.name, arguments=value.arguments))
+            case "tool_result":
+                self._say_result(value)
+            case "media":
+                self._say_media(value)
+            case "notice":
+                self._send(wire.Notice(code=value.code, level=value.level, message=value.message, turn_id=self.id))
+            case "reasoning":
                 if self.shows_trace:
-                    self._send(wire.Reasoning(turn_id=self.id, delta=delta))
-            case TTSResult(trace=TraceEvent() as event):
+                    self._send(wire.Reasoning(turn_id=self.id, delta=value))
+            case "trace":
                 if self.shows_trace:
-                    self._send(wire.Trace(turn_id=self.id, event=event.event, data=event.data))
+                    self._send(wire.Trace(turn_id=self.id, event=value.event, data=value.data))
+            case _:
+                assert_never(kind)
 
     def note_sentence(self) -> None:
         """A sentence is complete; it may have to wait for its sound."""
