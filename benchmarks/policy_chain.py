@@ -58,8 +58,8 @@ async def _added(result: str, rounds: int) -> list[float]:
         return result
 
     tool = Tool(spec=ToolSpec(name="shell", description="", parameters=_SCHEMA), run=run, permission="WRITE")
-    registry, settings = ToolRegistry([tool]), config.Tools()
-    policy = PolicyBook(_Documents(), _Sink(), config.Hooks()).for_turn(_FACTS, None)
+    registry, settings = ToolRegistry([tool]), config.ToolsSettings()
+    policy = PolicyBook(_Documents(), _Sink(), config.HooksSettings()).for_turn(_FACTS, None)
     bare = ToolExecutor(registry, settings, hooks=TurnHooks(TurnLayers(facts=_FACTS)))
     guarded = ToolExecutor(registry, settings, hooks=TurnHooks(TurnLayers(facts=_FACTS, policy=policy)))
     samples = []

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from benchmarks.figures import Figure, figure
-from server.config import ProcessHook
+from server.config import ProcessHookSettings
 from server.hooks.process.process_hook import ProcessHook as Hook
 from server.subprocesses.pipes import PIPE_BYTES
 
@@ -48,7 +48,7 @@ def _params(size: int) -> dict[str, Any]:
 
 
 async def _compare(name: str, params: dict[str, Any], goal_us: float, *, batches: int) -> list[Figure]:
-    hook = Hook("bench", ProcessHook(enabled=True, command=COMMAND, intercept=["before_llm"]), os.environ)
+    hook = Hook("bench", ProcessHookSettings(enabled=True, command=COMMAND, intercept=["before_llm"]), os.environ)
     hook.start()
     await hook.settled()
     ours: list[float] = []

@@ -29,7 +29,7 @@ class _Idle:
 
 async def measure(*, is_quick: bool) -> list[Figure]:
     rounds = 2000 if is_quick else 20_000
-    with HookLayers(config.Hooks()).for_turn(_FACTS) as layers:
+    with HookLayers(config.HooksSettings()).for_turn(_FACTS) as layers:
         assert layers is None, "nothing is configured"
     idle = BuiltinMember("idle", _Idle(), config.HookDefaults())
     empty = TurnHooks(TurnLayers(facts=_FACTS))  # as turns have it where there is but a store of media
@@ -47,7 +47,7 @@ async def _echo(arguments: dict[str, Any]) -> str:
 
 def _executor(hooks: TurnHooks | None) -> ToolExecutor:
     tool = Tool(spec=ToolSpec(name="echo", description="", parameters=_SCHEMA), run=_echo)
-    return ToolExecutor(ToolRegistry([tool]), config.Tools(), hooks=hooks)
+    return ToolExecutor(ToolRegistry([tool]), config.ToolsSettings(), hooks=hooks)
 
 
 async def _chain(hooks: TurnHooks | None, rounds: int) -> list[float]:

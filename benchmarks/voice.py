@@ -11,7 +11,7 @@ from websockets.asyncio.client import ClientConnection, connect
 
 from benchmarks.figures import Figure, figure
 from benchmarks.processes import parley
-from server.config import SpeechProvider
+from server.config import SpeechProviderSettings
 from server.speech.tts import Synthesizer, synthesizer_of
 
 QUESTIONS = (
@@ -89,7 +89,7 @@ async def measure(*, is_quick: bool) -> list[Figure]:
 
 async def _speak_all(questions: tuple[str, ...]) -> list[tuple[bytes, int]]:
     """The questions as sound: PCM16 without the silence at its end, and the sample rate."""
-    voice = synthesizer_of(SpeechProvider(), {})
+    voice = synthesizer_of(SpeechProviderSettings(), {})
     await voice.start()
     try:
         return [await _speak(voice, question) for question in questions]

@@ -119,7 +119,7 @@ def _pair(text: str) -> tuple[str, str]:
 
 def _plan(options: argparse.Namespace, command: list[str], environ: Mapping[str, str]) -> Plan:
     """From the configuration, with what the command line says over it. Raises ConfigError."""
-    hook, defaults = config.ProcessHook(), config.HookDefaults()
+    hook, defaults = config.ProcessHookSettings(), config.HookDefaults()
     if options.config is not None or options.name is not None:
         hooks = load_config(options.config, environ).hooks
         hook, defaults = _entry(hooks, options.name), hooks.defaults
@@ -143,11 +143,11 @@ def _plan(options: argparse.Namespace, command: list[str], environ: Mapping[str,
     if not hook.command:
         raise ConfigError("command is required: put it behind --, as in: test -- python3 my_hook.py")
     name = options.name or "hook"
-    process_settings.enabled(config.Hooks(processes={name: hook}))
+    process_settings.enabled(config.HooksSettings(processes={name: hook}))
     return Plan(name=name, hook=hook, defaults=defaults, is_chosen=is_chosen, wait_s=options.wait_s)
 
 
-def _entry(hooks: config.Hooks, name: str | None) -> config.ProcessHook:
+def _entry(hooks: config.HooksSettings, name: str | None) -> config.ProcessHookSettings:
     if name is None and len(hooks.processes) == 1:
         [name] = hooks.processes
     if name not in hooks.processes:

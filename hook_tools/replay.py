@@ -29,7 +29,7 @@ class Replayed:
 
 async def replay(
     lives: list[RecordedLife],
-    hook: config.ProcessHook,
+    hook: config.ProcessHookSettings,
     environ: Mapping[str, str],
     *,
     wait_s: float,

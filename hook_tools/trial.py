@@ -52,7 +52,7 @@ class Plan:
     """What is tried, and how long it may take."""
 
     name: str
-    hook: config.ProcessHook
+    hook: config.ProcessHookSettings
     defaults: config.HookDefaults = field(default_factory=config.HookDefaults)
     is_chosen: bool = True
     """False: nobody said which stages the hook is for, so that it may refuse some."""

@@ -40,7 +40,7 @@ class Section(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return f"{type(self).__name__}(…)"  # any string in it may have been read from a file or variable
 
 
-class Tls(Section, frozen=True, kw_only=True):
+class TlsSettings(Section, frozen=True, kw_only=True):
     cert: Path | None = None
     key: Path | None = None
 
@@ -49,27 +49,27 @@ class Tls(Section, frozen=True, kw_only=True):
             raise ValueError("cert and key go together")
 
 
-class Listen(Section, frozen=True, kw_only=True):
+class ListenSettings(Section, frozen=True, kw_only=True):
     host: str = "127.0.0.1"
     port: Port = 8765
     """0 picks a free port."""
-    tls: Tls = Tls()
+    tls: TlsSettings = TlsSettings()
     drain_s: Annotated[float, Meta(ge=0, le=3600)] = 30
     """How long a running turn may go on after SIGTERM."""
 
 
-class Data(Section, frozen=True, kw_only=True):
+class DataSettings(Section, frozen=True, kw_only=True):
     dir: Path | None = None
     """None: `$XDG_DATA_HOME/parley`, else `~/.local/share/parley`."""
 
 
-class Log(Section, frozen=True, kw_only=True):
+class LogSettings(Section, frozen=True, kw_only=True):
     level: Literal["debug", "info", "warning", "error"] = "info"
     format: Literal["auto", "text", "json"] = "auto"
     """auto: text on a terminal, JSON lines otherwise."""
 
 
-class Llm(Section, frozen=True, kw_only=True):
+class LlmSettings(Section, frozen=True, kw_only=True):
     provider: Literal["auto", "openai", "embedded"] = "auto"
     base_url: str | None = None
     api_key: Secret | None = None
@@ -85,7 +85,7 @@ class Llm(Section, frozen=True, kw_only=True):
     idle_timeout_s: Seconds = 20
 
 
-class Filler(Section, frozen=True, kw_only=True):
+class FillerSettings(Section, frozen=True, kw_only=True):
     """A phrase to say, not to write, while a hook or a tool delays the first word."""
 
     after_ms: Count = 700
@@ -93,14 +93,14 @@ class Filler(Section, frozen=True, kw_only=True):
     """None: nothing."""
 
 
-class Agent(Section, frozen=True, kw_only=True):
+class AgentSettings(Section, frozen=True, kw_only=True):
     planning: bool = True
     max_rounds: Annotated[int, Meta(ge=1, le=100)] = 8
     system_prompt: str | None = None
-    filler: Filler = Filler()
+    filler: FillerSettings = FillerSettings()
 
 
-class Skills(Section, frozen=True, kw_only=True):
+class SkillsSettings(Section, frozen=True, kw_only=True):
     dir: Path = Path("skills")
     enabled: list[str] | None = None
     """None: every skill in `dir`."""
@@ -111,7 +111,7 @@ MCP_NAME: Final = re.compile(r"[A-Za-z0-9-]+(?:_[A-Za-z0-9-]+)*")
 """Of a server: its tools are called `<name>__<tool>`, which has to stay readable both ways."""
 
 
-class McpServer(Section, frozen=True, kw_only=True):
+class McpServerSettings(Section, frozen=True, kw_only=True):
     """A server of tools that speaks MCP: a child process (`command`) or an address (`url`)."""
 
     enabled: bool = True
@@ -146,12 +146,12 @@ class McpServer(Section, frozen=True, kw_only=True):
         return None
 
 
-class Tools(Section, frozen=True, kw_only=True):
+class ToolsSettings(Section, frozen=True, kw_only=True):
     roots: list[Path] = []
     """Further folders that read_file and search_text may read, beside `skills.dir`."""
     timeout_s: Seconds = 30
     max_result_bytes: Annotated[int, Meta(ge=256, le=16 << 20)] = 65_536
-    mcp: dict[str, McpServer] = {}
+    mcp: dict[str, McpServerSettings] = {}
     """Servers of further tools, by name."""
 
     def __post_init__(self) -> None:
@@ -162,7 +162,7 @@ class Tools(Section, frozen=True, kw_only=True):
                 raise ValueError(f"mcp.{name}: {server.mistake}")
 
 
-class Media(Section, frozen=True, kw_only=True):
+class MediaSettings(Section, frozen=True, kw_only=True):
     """Files that hooks and tools show to the user."""
 
     dir: Path | None = None
@@ -183,7 +183,7 @@ class Media(Section, frozen=True, kw_only=True):
             raise ValueError("max_item_bytes is larger than max_user_bytes: nobody could keep such an item")
 
 
-class SpeechProvider(Section, frozen=True, kw_only=True):
+class SpeechProviderSettings(Section, frozen=True, kw_only=True):
     provider: Literal["embedded", "openai", "none"] = "embedded"
     base_url: str | None = None
     api_key: Secret | None = None
@@ -191,7 +191,7 @@ class SpeechProvider(Section, frozen=True, kw_only=True):
     voice: str | None = None
 
 
-class Vad(Section, frozen=True, kw_only=True):
+class VadSettings(Section, frozen=True, kw_only=True):
     """When a voice counts, and when it has ended; server/speech/turn_taking.py goes by it."""
 
     threshold: Annotated[float, Meta(ge=0.2, le=0.95)] = 0.5
@@ -210,13 +210,13 @@ class Vad(Section, frozen=True, kw_only=True):
     """A longer one is ended there; what follows is a new utterance."""
 
 
-class Speech(Section, frozen=True, kw_only=True):
-    stt: SpeechProvider = SpeechProvider()
-    tts: SpeechProvider = SpeechProvider()
-    vad: Vad = Vad()
+class SpeechSettings(Section, frozen=True, kw_only=True):
+    stt: SpeechProviderSettings = SpeechProviderSettings()
+    tts: SpeechProviderSettings = SpeechProviderSettings()
+    vad: VadSettings = VadSettings()
 
 
-class Approval(Section, frozen=True, kw_only=True):
+class ApprovalSettings(Section, frozen=True, kw_only=True):
     by_voice: bool = False
     timeout_s: Seconds = 300
     replicas: bool | Literal["auto"] = "auto"
@@ -229,14 +229,14 @@ class HookDefaults(Section, frozen=True, kw_only=True):
     approval_timeout_ms: Count = 60_000
 
 
-class BuiltinHook(Section, frozen=True, kw_only=True):
+class BuiltinHookSettings(Section, frozen=True, kw_only=True):
     enabled: bool = False
     priority: int = 0
     config: Any = None
     """As the hook itself reads it."""
 
 
-class ProcessHook(Section, frozen=True, kw_only=True):
+class ProcessHookSettings(Section, frozen=True, kw_only=True):
     """A hook in a child process (docs/process-hooks.md)."""
 
     enabled: bool = False
@@ -273,7 +273,7 @@ class PolicyFilter(Section, frozen=True, kw_only=True):
     """Name of an argument (dots lead inwards) → what its text has to fit."""
 
 
-class PolicyHandler(Section, frozen=True, kw_only=True):
+class PolicyEntry(Section, frozen=True, kw_only=True):
     type: Annotated[str, Meta(min_length=1, max_length=64)]
     """A built-in handler or a custom one."""
     filter: PolicyFilter | None = None
@@ -286,10 +286,10 @@ class PolicyHandler(Section, frozen=True, kw_only=True):
 
 class PolicyStage(Section, frozen=True, kw_only=True):
     enabled: bool = True
-    handlers: Annotated[list[PolicyHandler], Meta(max_length=64)] = []
+    handlers: Annotated[list[PolicyEntry], Meta(max_length=64)] = []
 
 
-AnyPolicyStage = PolicyStage | Annotated[list[PolicyHandler], Meta(max_length=64)]
+AnyPolicyStage = PolicyStage | Annotated[list[PolicyEntry], Meta(max_length=64)]
 """In full, or as a plain list of handlers."""
 
 
@@ -299,16 +299,16 @@ RespondPolicy = Literal["injected", "any"]
 """For which tools a hook may answer without policy and approval: those it added itself, or all."""
 
 
-class Hooks(Section, frozen=True, kw_only=True):
+class HooksSettings(Section, frozen=True, kw_only=True):
     enabled: bool = True
     """Of process hooks and tool policy; never of skills' prompt hooks."""
     defaults: HookDefaults = HookDefaults()
-    builtins: dict[str, BuiltinHook] = {}
-    processes: dict[str, ProcessHook] = {}
+    builtins: dict[str, BuiltinHookSettings] = {}
+    processes: dict[str, ProcessHookSettings] = {}
     stream_gate: StreamGate | None = None
     """None: full where a hook intercepts after_llm, else off."""
     respond_policy: RespondPolicy = "injected"
-    approval: Approval = Approval()
+    approval: ApprovalSettings = ApprovalSettings()
     custom_dir: Path | None = None
     """Python files with policy handlers of the operator's own; None: there are none."""
     pre_tool_use: AnyPolicyStage = []
@@ -345,7 +345,7 @@ JwtAlgorithm = Literal[
 ]
 
 
-class Jwt(Section, frozen=True, kw_only=True):
+class JwtSettings(Section, frozen=True, kw_only=True):
     """Tokens of an identity provider. In use when `jwks_url` or `keys` is set."""
 
     jwks_url: Annotated[str, Meta(pattern="^https?://")] | None = None
@@ -382,12 +382,12 @@ class Jwt(Section, frozen=True, kw_only=True):
             raise ValueError(f"keys: a shared secret has at least {MIN_HMAC_BYTES} bytes")
 
 
-class Security(Section, frozen=True, kw_only=True):
+class SecuritySettings(Section, frozen=True, kw_only=True):
     auth: Literal["auto", "none", "token", "jwt"] = "auto"
     """auto: local requests, and whoever logs in as `tokens` or `jwt` say; token, jwt: whoever logs in so, also
     locally; none: everybody who reaches the port."""
     tokens: list[UserToken] = []
-    jwt: Jwt = Jwt()
+    jwt: JwtSettings = JwtSettings()
     session_s: Annotated[float, Meta(ge=60, le=2_592_000)] = 43_200
     """How long a login on the page lasts."""
     trust_loopback: bool = True
@@ -416,7 +416,7 @@ class Security(Section, frozen=True, kw_only=True):
             raise ValueError("tokens: two entries have the same token")
 
 
-class Limits(Section, frozen=True, kw_only=True):
+class LimitsSettings(Section, frozen=True, kw_only=True):
     connections: Count = 2000
     turns: Count = 200
     per_address: Count = 50
@@ -433,7 +433,7 @@ class Limits(Section, frozen=True, kw_only=True):
     max_turn_s: Seconds = 300
 
 
-class Storage(Section, frozen=True, kw_only=True):
+class StorageSettings(Section, frozen=True, kw_only=True):
     url: Secret | None = None
     """None: SQLite, `parley.db` in `data.dir`."""
     audit_days: Annotated[int, Meta(ge=1, le=36_500)] = 90
@@ -441,17 +441,17 @@ class Storage(Section, frozen=True, kw_only=True):
 
 
 class Config(Section, frozen=True, kw_only=True):
-    listen: Listen = Listen()
-    data: Data = Data()
-    log: Log = Log()
-    llm: Llm = Llm()
-    agent: Agent = Agent()
-    skills: Skills = Skills()
-    tools: Tools = Tools()
-    media: Media = Media()
-    speech: Speech = Speech()
-    hooks: Hooks = Hooks()
-    security: Security = Security()
-    limits: Limits = Limits()
+    listen: ListenSettings = ListenSettings()
+    data: DataSettings = DataSettings()
+    log: LogSettings = LogSettings()
+    llm: LlmSettings = LlmSettings()
+    agent: AgentSettings = AgentSettings()
+    skills: SkillsSettings = SkillsSettings()
+    tools: ToolsSettings = ToolsSettings()
+    media: MediaSettings = MediaSettings()
+    speech: SpeechSettings = SpeechSettings()
+    hooks: HooksSettings = HooksSettings()
+    security: SecuritySettings = SecuritySettings()
+    limits: LimitsSettings = LimitsSettings()
     proxies: list[str] = []
-    storage: Storage = Storage()
+    storage: StorageSettings = StorageSettings()

@@ -33,7 +33,7 @@ _QUIET: Final = {
 }
 
 
-def set_up(settings: config.Log, stream: TextIO | None = None) -> None:
+def set_up(settings: config.LogSettings, stream: TextIO | None = None) -> None:
     """Send every line of the process to `stream` (None: standard error). Replaces what was set up before."""
     stream = stream or sys.stderr
     handler = logging.StreamHandler(stream)

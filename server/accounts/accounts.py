@@ -18,7 +18,7 @@ class Accounts:
 
     def __init__(
         self,
-        security: config.Security,
+        security: config.SecuritySettings,
         keys: Sequence[bytes],
         *,
         now: Callable[[], float] = time.time,

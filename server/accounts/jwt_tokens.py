@@ -7,7 +7,7 @@ import jwt
 
 from server.accounts.jwks import ConfiguredKeys, KeySource, PublishedKeys
 from server.accounts.principal import Identity, checked_user_id
-from server.config import Jwt
+from server.config import JwtSettings
 from server.errors import AuthError, CredentialExpired
 
 MAX_CHARACTERS: Final = 8192
@@ -22,12 +22,12 @@ _INVALID: Final = "the token is not valid"
 
 
 class JwtVerifier:
-    def __init__(self, settings: Jwt, keys: KeySource) -> None:
+    def __init__(self, settings: JwtSettings, keys: KeySource) -> None:
         self._settings = settings
         self._keys = keys
 
     @classmethod
-    def build(cls, settings: Jwt) -> "JwtVerifier | None":
+    def build(cls, settings: JwtSettings) -> "JwtVerifier | None":
         """None: `security.jwt` is not set. Raises ConfigError."""
         if settings.jwks_url is not None:
             return cls(settings, PublishedKeys(settings.jwks_url, max_age_s=settings.max_key_age_s))

@@ -15,8 +15,7 @@ from server.agent.telling import Status, Telling
 from server.agent.tool_use import ToolUse
 from server.agent.trace import Tracer
 from server.agent.turn import AgentTurn
-from server.config import Agent as AgentSettings
-from server.config import Llm as LlmSettings
+from server.config import AgentSettings, LlmSettings
 from server.errors import ServerError
 from server.hooks.layers import TurnHooks, TurnLayers
 from server.hooks.types import TurnAborted

@@ -58,7 +58,7 @@ class ModelCalls:
     def __init__(
         self,
         model: LanguageModel,
-        settings: config.Llm,
+        settings: config.LlmSettings,
         memory: EndpointMemory,
         *,
         conversation: Conversation,
@@ -240,7 +240,7 @@ class ModelCalls:
         return is_auto and mode == "native" and self._model.info.host not in _NATIVE_HOSTS
 
 
-def late_mode(settings: config.Llm, model: LanguageModel, memory: EndpointMemory) -> LateSystem:
+def late_mode(settings: config.LlmSettings, model: LanguageModel, memory: EndpointMemory) -> LateSystem:
     """How system messages inside the conversation are sent now."""
     if settings.late_system != "auto":
         return settings.late_system

@@ -30,7 +30,7 @@ class Rewriter:
     """Asks the hooks of one turn."""
 
     def __init__(
-        self, hooks: TurnHooks, conversation: Conversation, settings: config.Llm, registered: Sequence[ToolSpec]
+        self, hooks: TurnHooks, conversation: Conversation, settings: config.LlmSettings, registered: Sequence[ToolSpec]
     ) -> None:
         self._hooks = hooks
         self._conversation = conversation

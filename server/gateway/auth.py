@@ -30,7 +30,11 @@ class Authenticator:
     """Judges requests by their headers and their peer; keeps nothing of them."""
 
     def __init__(
-        self, listen: config.Listen, security: config.Security, proxies: Sequence[str], accounts: Accounts
+        self,
+        listen: config.ListenSettings,
+        security: config.SecuritySettings,
+        proxies: Sequence[str],
+        accounts: Accounts,
     ) -> None:
         """Raises ConfigError for a proxy that is no address, for a host or origin that no request could name,
         and for settings that would let nobody in."""
@@ -182,7 +186,7 @@ def _known(identity: Identity, address: str, is_local: bool) -> Principal:
     )
 
 
-def _require_way_in(listen: config.Listen, security: config.Security, *, has_login: bool) -> None:
+def _require_way_in(listen: config.ListenSettings, security: config.SecuritySettings, *, has_login: bool) -> None:
     if security.auth != "auto" or has_login:
         return
     cure = (

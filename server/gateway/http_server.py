@@ -36,7 +36,7 @@ class HttpServer:
 
     def __init__(
         self,
-        settings: config.Listen,
+        settings: config.ListenSettings,
         *,
         authenticator: Authenticator,
         sockets: WebSocketServer,
@@ -101,7 +101,7 @@ def _is_for_the_operator(record: logging.LogRecord) -> bool:
     return kind is None or not issubclass(kind, (HttpProcessingError, ConnectionError))
 
 
-def _tls_context(tls: config.Tls) -> ssl.SSLContext | None:
+def _tls_context(tls: config.TlsSettings) -> ssl.SSLContext | None:
     if tls.cert is None:
         return None
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
@@ -112,7 +112,7 @@ def _tls_context(tls: config.Tls) -> ssl.SSLContext | None:
     return context
 
 
-def _explain(error: OSError, listen: config.Listen) -> str:
+def _explain(error: OSError, listen: config.ListenSettings) -> str:
     where = f"listen.host {listen.host}, listen.port {listen.port}"
     if error.errno == errno.EADDRINUSE:
         return f"{where}: the port is taken; stop who listens there, or choose another with --port (0 = any free one)"

@@ -33,7 +33,7 @@ class WebSocketServer:
         self,
         services: Services,
         authenticator: Authenticator,
-        limits: config.Limits,
+        limits: config.LimitsSettings,
         *,
         outbox_limits: OutboxLimits | None = None,
     ) -> None:

@@ -88,7 +88,7 @@ class HookLayers:
 
     def __init__(
         self,
-        settings: config.Hooks,
+        settings: config.HooksSettings,
         *,
         processes: HookSource | None = None,
         policies: Policies | None = None,
@@ -109,7 +109,7 @@ class HookLayers:
         """How the builtins fare now."""
         return self._builtins.health()
 
-    def reload(self, settings: config.Hooks) -> None:
+    def reload(self, settings: config.HooksSettings) -> None:
         """From the next turn on. The builtins stay as they were built."""
         self._settings = settings
 

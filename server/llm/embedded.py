@@ -13,7 +13,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequen
 from contextlib import aclosing
 from typing import Any
 
-from server.config import Llm
+from server.config import LlmSettings
 from server.errors import ProviderError, ProviderProtocol, ProviderUnreachable
 from server.llm import decision
 from server.llm.client import OpenAICompatible
@@ -57,7 +57,7 @@ class EmbeddedModel:
 
     def __init__(
         self,
-        config: Llm,
+        config: LlmSettings,
         settings: WorkerSettings | None = None,
         *,
         start: Callable[[WorkerSettings], Awaitable[Worker]] = start_worker,

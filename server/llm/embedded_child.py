@@ -5,7 +5,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Final, Literal, Protocol
 
-from server.config import Llm
+from server.config import LlmSettings
 from server.errors import ProviderError, ProviderUnreachable
 from server.llm.client import OpenAICompatible
 from server.llm.embedded_process import MODEL_NAME, WorkerSettings
@@ -45,7 +45,7 @@ class EmbeddedChild:
 
     def __init__(
         self,
-        config: Llm,
+        config: LlmSettings,
         settings: WorkerSettings,
         *,
         start: Callable[[WorkerSettings], Awaitable[Worker]],

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from server.config import Llm
+from server.config import LlmSettings
 from server.errors import ConfigError
 from server.llm.refusals import Where
 
@@ -55,7 +55,7 @@ class Endpoint:
         return Where(host=self.host, model=model or self.model or "", key_source=self.key_source, key=self.api_key)
 
 
-def endpoint_of(config: Llm, environ: Mapping[str, str]) -> Endpoint:
+def endpoint_of(config: LlmSettings, environ: Mapping[str, str]) -> Endpoint:
     """The endpoint of `llm:`, with OPENAI_BASE_URL, OPENAI_API_KEY and OPENAI_MODEL for what it leaves out.
 
     Raises ConfigError for a base URL that is none.
@@ -78,12 +78,12 @@ def endpoint_of(config: Llm, environ: Mapping[str, str]) -> Endpoint:
     )
 
 
-def is_endpoint_named(config: Llm, environ: Mapping[str, str]) -> bool:
+def is_endpoint_named(config: LlmSettings, environ: Mapping[str, str]) -> bool:
     """Whether settings or environment name an endpoint or a key: what `provider: auto` goes by."""
     return bool(config.base_url or environ.get("OPENAI_BASE_URL") or environ.get("OPENAI_API_KEY"))
 
 
-def _key(config: Llm, environ: Mapping[str, str]) -> tuple[str | None, str | None]:
+def _key(config: LlmSettings, environ: Mapping[str, str]) -> tuple[str | None, str | None]:
     if config.api_key is not None and (key := config.api_key.reveal().strip()):
         return key, "llm.api_key"
     if key := environ.get("OPENAI_API_KEY", "").strip():

@@ -30,7 +30,7 @@ class Coming:
 
 
 def choose_leaving(
-    kept: Iterable[Kept], settings: config.Media, *, now_s: float, coming: Coming | None = None
+    kept: Iterable[Kept], settings: config.MediaSettings, *, now_s: float, coming: Coming | None = None
 ) -> list[Kept]:
     """Choose the files that are too old; then, for a new one, its owner's least recently used; then those of all.
 
@@ -62,7 +62,7 @@ def _longest_unused(ordered: list[Kept], coming: Coming | None, *, max_bytes: in
     return ordered[:count]
 
 
-def _share_is_full(settings: config.Media) -> MediaError:
+def _share_is_full(settings: config.MediaSettings) -> MediaError:
     share = f"{settings.max_user_bytes >> 20} MiB, {settings.max_user_items} files"
     return MediaError(
         f"the user's files of the last minute take all that one user may keep ({share}: media.max_user_bytes, "

@@ -70,7 +70,7 @@ class MediaStore:
 
     def __init__(
         self,
-        settings: config.Media,
+        settings: config.MediaSettings,
         folder: Path,
         *,
         sources: Sequence[Path],

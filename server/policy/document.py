@@ -16,14 +16,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from server import config
-from server.config import AnyPolicyStage, PolicyHandler, PolicyStage, Section
+from server.config import AnyPolicyStage, PolicyEntry, PolicyStage, Section
 from server.errors import PolicyError
 from server.schema_hints import keys_at, values_at
 
 PolicyStageName = Literal["pre_tool_use", "post_tool_use", "tool_error", "tool_skip"]
 STAGES: Final[tuple[PolicyStageName, ...]] = get_args(PolicyStageName)
 
-_OPERATORS_KEYS: Final = frozenset(config.Hooks.__struct_fields__) - frozenset(STAGES)
+_OPERATORS_KEYS: Final = frozenset(config.HooksSettings.__struct_fields__) - frozenset(STAGES)
 
 
 class PolicyDocument(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -96,7 +96,7 @@ def document_of(tree: object) -> PolicyDocument:
     return _normalised(body)
 
 
-def document_of_config(hooks: config.Hooks) -> PolicyDocument:
+def document_of_config(hooks: config.HooksSettings) -> PolicyDocument:
     """The operator's document in parley.yaml; an empty list of handlers says nothing."""
     return _normalised(hooks)
 
@@ -179,13 +179,13 @@ def _stage_over(below: PolicyStage | None, above: PolicyStage | None) -> PolicyS
     return PolicyStage(handlers=[*locked, *own])
 
 
-def _locked(stage: PolicyStage | None) -> list[PolicyHandler]:
+def _locked(stage: PolicyStage | None) -> list[PolicyEntry]:
     if stage is None or not stage.enabled:
         return []
     return [handler for handler in stage.handlers if handler.locked]
 
 
-def _without(handlers: list[PolicyHandler], locked: list[PolicyHandler]) -> list[PolicyHandler]:
+def _without(handlers: list[PolicyEntry], locked: list[PolicyEntry]) -> list[PolicyEntry]:
     return [handler for handler in handlers if handler not in locked]
 
 
@@ -198,7 +198,7 @@ class PolicyBody(Struct, forbid_unknown_fields=True):
     tool_skip: AnyPolicyStage | None = None
 
 
-def _normalised(body: PolicyBody | config.Hooks) -> PolicyDocument:
+def _normalised(body: PolicyBody | config.HooksSettings) -> PolicyDocument:
     stages: dict[str, PolicyStage] = {}
     for name in STAGES:
         match getattr(body, name):
@@ -227,6 +227,6 @@ def _explain(text: str, base: str, kind: type[Struct]) -> PolicyError:
     return PolicyError(problem, path=path[:300])
 
 
-def settings_of(handler: PolicyHandler, kind: HandlerKind) -> Any:
+def settings_of(handler: PolicyEntry, kind: HandlerKind) -> Any:
     """The handler's `config`, typed as its kind says; a document that was checked does not fail here."""
     return handler.config if kind.settings is None else msgspec.convert(handler.config, kind.settings)

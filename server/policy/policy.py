@@ -34,7 +34,7 @@ class PolicyDocuments(Protocol):
 class PolicyBook:
     """Gives each turn the policy that is in force when it begins; the turn keeps it whatever changes meanwhile."""
 
-    def __init__(self, documents: PolicyDocuments, sink: AuditSink, settings: config.Hooks) -> None:
+    def __init__(self, documents: PolicyDocuments, sink: AuditSink, settings: config.HooksSettings) -> None:
         """Loads the custom handlers. Raises ConfigError."""
         self._documents = documents
         self._sink = sink

@@ -169,7 +169,7 @@ class Stages:
     def _scans(self, stage: str) -> Iterator[Stand]:
         return (stand for stand in self._stands.get(stage, ()) if isinstance(stand.handler, SecurityScan))
 
-    def _stand(self, entry: config.PolicyHandler, phase: HookType) -> Stand:
+    def _stand(self, entry: config.PolicyEntry, phase: HookType) -> Stand:
         handler: object
         limit_s: float | None = self._limit_s
         try:

@@ -47,8 +47,10 @@ class ApprovalDesk:
     Bounded: MAX_OPEN questions of a user, and none outlives the turn that asks it.
     """
 
-    def __init__(self, settings: config.Approval | None = None, remembered: RememberedApprovals | None = None) -> None:
-        self.settings = settings or config.Approval()
+    def __init__(
+        self, settings: config.ApprovalSettings | None = None, remembered: RememberedApprovals | None = None
+    ) -> None:
+        self.settings = settings or config.ApprovalSettings()
         self.remembered = remembered or ApprovalsInMemory()
         self._clients: dict[str, list[AskedClient]] = {}
         self._open: dict[str, dict[str, OpenQuestion]] = {}

@@ -86,14 +86,14 @@ class ChatHandler:
         limits: TurnLimits,
         model_ready: Callable[[], Awaitable[None]],
         layers: HookLayers | None = None,
-        filler: config.Filler | None = None,
+        filler: config.FillerSettings | None = None,
     ) -> None:
         self._agent = agent
         self._verify = verify
         self._limits = limits
         self._model_ready = model_ready
         self._layers = layers
-        self._filler = filler or config.Filler()
+        self._filler = filler or config.FillerSettings()
 
     async def run(self, turn: TurnWriter, request: TurnRequest, outbox: Outbox) -> None:
         """Answer, and end the turn in every case but cancellation: then its owner has ended it.

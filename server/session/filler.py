@@ -12,7 +12,7 @@ from server.session.turn_writer import TurnWriter
 class Filler:
     """`note` every chunk of a turn, then `close`. At most once a turn, and only where there is a voice."""
 
-    def __init__(self, settings: config.Filler, turn: TurnWriter) -> None:
+    def __init__(self, settings: config.FillerSettings, turn: TurnWriter) -> None:
         self._settings = settings
         self._turn = turn
         self._timer: asyncio.TimerHandle | None = None

@@ -28,7 +28,7 @@ def user_item(principal: Principal) -> wire.UserItem:
     return wire.UserItem(name=principal.user_id, is_operator=principal.is_operator, is_logged_in=principal.is_logged_in)
 
 
-def limit_items(limits: config.Limits) -> wire.LimitItems:
+def limit_items(limits: config.LimitsSettings) -> wire.LimitItems:
     return wire.LimitItems(
         max_message_bytes=limits.max_message_bytes,
         max_messages=limits.max_messages,

@@ -43,8 +43,8 @@ class Services:
     sign: Sign
     gate: TurnGate
     metrics: Metrics
-    limits: config.Limits
-    security: config.Security
+    limits: config.LimitsSettings
+    security: config.SecuritySettings
     model: Callable[[], ModelInfo]
     speech: SpeechService
     desk: ApprovalDesk = field(default_factory=ApprovalDesk)

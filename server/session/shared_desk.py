@@ -63,7 +63,9 @@ class SharedDesk(ApprovalDesk):
     Only users who have logged in are asked elsewhere: `local` is another person on each machine.
     """
 
-    def __init__(self, settings: config.Approval, remembered: RememberedApprovals, table: QuestionTable) -> None:
+    def __init__(
+        self, settings: config.ApprovalSettings, remembered: RememberedApprovals, table: QuestionTable
+    ) -> None:
         super().__init__(settings, remembered)
         self._table = table
         self._here = secrets.token_hex(8)

@@ -17,7 +17,7 @@ def enabled_skills(wanted: list[str] | None, snapshot: SkillsSnapshot) -> list[s
     return known if wanted is None else [name for name in dict.fromkeys(wanted) if name in set(known)]
 
 
-def system_policy(security: config.Security, principal: Principal) -> SystemPolicy:
+def system_policy(security: config.SecuritySettings, principal: Principal) -> SystemPolicy:
     policy = security.client_system_messages
     if policy == "auto":
         return "allow" if principal.is_local else "demote"

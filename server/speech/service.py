@@ -35,7 +35,7 @@ class SpeechService:
 
     @classmethod
     def build(
-        cls, settings: config.Speech, environ: Mapping[str, str], *, on_change: Callable[[], None]
+        cls, settings: config.SpeechSettings, environ: Mapping[str, str], *, on_change: Callable[[], None]
     ) -> "SpeechService":
         """Nothing is started. Raises ConfigError."""
         return cls(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import urlsplit
 
-from server.config import SpeechProvider
+from server.config import SpeechProviderSettings
 from server.errors import ConfigError, SpeechBusy, SpeechError, SpeechTimeout, SpeechUnavailable
 from server.openai_client import OpenAIClient, Refused, error_message
 from server.wire.frames import SpeechPart
@@ -117,7 +117,7 @@ class EndpointEngine:
 
 
 def speech_endpoint(
-    section: str, config: SpeechProvider, environ: Mapping[str, str], *, model: str, voice: str = ""
+    section: str, config: SpeechProviderSettings, environ: Mapping[str, str], *, model: str, voice: str = ""
 ) -> SpeechEndpoint:
     """The endpoint of a `provider: openai`; OPENAI_BASE_URL and OPENAI_API_KEY for what it leaves out.
 

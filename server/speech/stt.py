@@ -10,7 +10,7 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
-from server.config import SpeechProvider
+from server.config import SpeechProviderSettings
 from server.errors import SpeechUnavailable
 from server.openai_client import Refused, Unreachable
 from server.speech.audio import SPEECH_RATE
@@ -153,7 +153,7 @@ class OpenAIRecognizer(EndpointEngine):
 
 
 def recognizer_of(
-    config: SpeechProvider, environ: Mapping[str, str], *, on_change: OnChange | None = None
+    config: SpeechProviderSettings, environ: Mapping[str, str], *, on_change: OnChange | None = None
 ) -> Recognizer:
     """What `speech.stt` asks for; nothing is started. `on_change`: `status` or `languages` changed."""
     match config.provider:

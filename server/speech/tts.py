@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
-from server.config import SpeechProvider
+from server.config import SpeechProviderSettings
 from server.errors import SpeechTimeout, SpeechUnavailable
 from server.openai_client import Refused, Unreachable, pieces_of
 from server.speech.pcm_reader import MAX_RATE, MIN_RATE, RAW_RATE, PcmReader
@@ -195,7 +195,7 @@ class OpenAISynthesizer(EndpointEngine):
 
 
 def synthesizer_of(
-    config: SpeechProvider, environ: Mapping[str, str], *, on_change: OnChange | None = None
+    config: SpeechProviderSettings, environ: Mapping[str, str], *, on_change: OnChange | None = None
 ) -> Synthesizer:
     """What `speech.tts` asks for; nothing is started. `on_change`: `status` or `languages` changed."""
     match config.provider:

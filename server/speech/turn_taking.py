@@ -10,7 +10,7 @@ Time is counted in windows of 32 ms; nothing here waits, and no state grows.
 from enum import Enum
 from typing import Final
 
-from server.config import Vad
+from server.config import VadSettings
 from server.speech.audio import SILENCE_DBFS
 from server.speech.echo import EchoGate
 from server.speech.silero import WINDOW_MS
@@ -32,7 +32,7 @@ class Phase(Enum):
     PAUSING = "pausing"
 
 
-class TurnTakingConfig(Vad, frozen=True, kw_only=True):
+class TurnTakingConfig(VadSettings, frozen=True, kw_only=True):
     """Speech is what `threshold` calls speech; once heard, `threshold - hysteresis` keeps it up.
 
     What an operator may set stands in the configuration (`speech.vad`).

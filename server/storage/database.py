@@ -54,7 +54,7 @@ class Database:
 
     def __init__(
         self,
-        settings: config.Storage,
+        settings: config.StorageSettings,
         folder: Path,
         *,
         lock_wait_s: float = 5,
@@ -179,7 +179,7 @@ def _bring_up(connection: sa.Connection) -> None:
     migrate(connection)
 
 
-def _url(settings: config.Storage, folder: Path) -> sa.URL:
+def _url(settings: config.StorageSettings, folder: Path) -> sa.URL:
     if settings.url is None:
         return sa.URL.create("sqlite", database=str(folder / "parley.db"))
     wanted = "write postgresql://USER:PASSWORD@HOST:5432/DATABASE, or leave it out for SQLite in data.dir"

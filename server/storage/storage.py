@@ -23,7 +23,7 @@ _LAST_WORDS_S: Final = 5.0
 
 
 class Storage:
-    def __init__(self, settings: config.Storage, folder: Path) -> None:
+    def __init__(self, settings: config.StorageSettings, folder: Path) -> None:
         """Nothing starts here. Raises ConfigError for a url that cannot be meant."""
         self.database = Database(settings, folder)
         self.documents = DocumentStore(self.database)

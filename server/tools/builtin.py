@@ -72,7 +72,7 @@ _CURRENT_TIME = ToolSpec(
 )
 
 
-def build_registry(settings: config.Tools, skills_dir: Path) -> ToolRegistry:
+def build_registry(settings: config.ToolsSettings, skills_dir: Path) -> ToolRegistry:
     """The built-in tools, reading inside `skills_dir` and `tools.roots`. A root that is not there yet may come."""
     for root in settings.roots:
         if not root.is_dir():

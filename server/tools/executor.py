@@ -33,7 +33,7 @@ class ToolExecutor:
     """Over the tools as they are; `pinned` gives the one of a turn."""
 
     def __init__(
-        self, tools: ToolRegistry | ToolShelf, settings: config.Tools, *, hooks: TurnHooks | None = None
+        self, tools: ToolRegistry | ToolShelf, settings: config.ToolsSettings, *, hooks: TurnHooks | None = None
     ) -> None:
         self._shelf = tools if isinstance(tools, ToolShelf) else ToolShelf(tools)
         self.registry = self._shelf.current

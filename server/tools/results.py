@@ -27,7 +27,7 @@ _UNSEEN: Final = "[withheld: it could not be scanned for secrets]"
 class Results:
     """Runs the calls of one turn."""
 
-    def __init__(self, settings: config.Tools, hooks: TurnHooks | None) -> None:
+    def __init__(self, settings: config.ToolsSettings, hooks: TurnHooks | None) -> None:
         self._settings = settings
         self._hooks = hooks
         self._has_after = hooks is not None and hooks.pipeline.has("after_tool")

@@ -23,11 +23,11 @@ class Clock:
 
 
 def accounts(clock: Clock | None = None, **security: Any) -> Accounts:
-    return Accounts(config.Security(**security), [b"a key of the server"], clock=clock or Clock())
+    return Accounts(config.SecuritySettings(**security), [b"a key of the server"], clock=clock or Clock())
 
 
 async def test_both_kinds_of_tokens_work_side_by_side() -> None:
-    made = accounts(tokens=[ANNA], jwt=config.Jwt(keys=[Secret(pem(ELLIPTIC))]))
+    made = accounts(tokens=[ANNA], jwt=config.JwtSettings(keys=[Secret(pem(ELLIPTIC))]))
 
     assert (await made.by_token(TOKEN, "1.2.3.4")).user_id == "anna"
     assert (await made.by_token(token(sub="ben"), "1.2.3.4")).user_id == "ben"
@@ -57,7 +57,7 @@ async def test_who_guesses_waits_longer_and_longer_even_with_the_right_token() -
 
 
 async def test_a_token_that_has_expired_counts_as_no_guess() -> None:
-    made = accounts(jwt=config.Jwt(keys=[Secret(pem(ELLIPTIC))]))
+    made = accounts(jwt=config.JwtSettings(keys=[Secret(pem(ELLIPTIC))]))
     for _ in range(FREE_TRIES + 3):
         with pytest.raises(CredentialExpired):
             await made.by_token(token(exp=1000), "1.2.3.4")
@@ -75,7 +75,7 @@ async def test_a_session_says_who_logged_in() -> None:
 
 
 async def test_a_session_from_the_provider_ends_when_the_provider_is_configured_no_more() -> None:
-    both: dict[str, Any] = {"jwt": config.Jwt(keys=[Secret(pem(ELLIPTIC))])}
+    both: dict[str, Any] = {"jwt": config.JwtSettings(keys=[Secret(pem(ELLIPTIC))])}
     value, _ = accounts(**both).open_session(await accounts(**both).by_token(token(), "1.2.3.4"))
 
     assert accounts(**both).by_session(value) is not None

@@ -47,7 +47,7 @@ class Provider:
             yield self
 
     def verifier(self) -> JwtVerifier:
-        settings = config.Jwt(jwks_url=self.url, audience="parley")
+        settings = config.JwtSettings(jwks_url=self.url, audience="parley")
         return JwtVerifier(settings, PublishedKeys(self.url, max_age_s=MAX_AGE_S, now=lambda: self.now_s))
 
 

@@ -19,7 +19,7 @@ from tests.accounts.keys import ELLIPTIC, OTHER, RSA, SECRET, pem, token
 
 
 def verifier(*keys: str, **settings: Any) -> JwtVerifier:
-    made = JwtVerifier.build(config.Jwt(keys=[Secret(key) for key in keys or (pem(ELLIPTIC),)], **settings))
+    made = JwtVerifier.build(config.JwtSettings(keys=[Secret(key) for key in keys or (pem(ELLIPTIC),)], **settings))
     assert made is not None
     return made
 
@@ -183,4 +183,4 @@ def test_a_key_that_fits_no_algorithm_is_told_at_start() -> None:
 
 
 def test_without_keys_there_is_none() -> None:
-    assert JwtVerifier.build(config.Jwt()) is None
+    assert JwtVerifier.build(config.JwtSettings()) is None

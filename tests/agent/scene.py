@@ -7,9 +7,7 @@ from typing import Any
 
 from server.agent.agent_client import AgentClient, TurnOptions
 from server.agent.chunks import LLMChunk, NoticeGiven
-from server.config import Agent as AgentSettings
-from server.config import Llm as LlmSettings
-from server.config import Tools as ToolsSettings
+from server.config import AgentSettings, LlmSettings, ToolsSettings
 from server.llm.types import Message, ToolSpec
 from server.tools.executor import ToolExecutor
 from server.tools.registry import Run, Tool, ToolRegistry

@@ -11,7 +11,7 @@ from server.agent.messages import Conversation
 from server.agent.model_call import EndpointMemory, IllegalMessages, ModelCalls
 from server.agent.prompts import FULL
 from server.agent.trace import Tracer
-from server.config import Llm as LlmSettings
+from server.config import LlmSettings
 from server.errors import (
     ContextTooLong,
     ModelMissing,

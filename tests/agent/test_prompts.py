@@ -4,9 +4,7 @@ import pytest
 
 from server.agent.agent_client import AgentClient, TurnOptions
 from server.agent.prompts import COMPACT, FULL, PromptSet, system_prompt
-from server.config import Agent as AgentSettings
-from server.config import Llm as LlmSettings
-from server.config import Tools as ToolsSettings
+from server.config import AgentSettings, LlmSettings, ToolsSettings
 from server.tools.executor import ToolExecutor
 from server.tools.registry import ToolRegistry
 from tests.agent.scene import agent_for

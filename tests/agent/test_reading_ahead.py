@@ -5,7 +5,7 @@ from typing import Literal
 import pytest
 
 from server.agent.agent_client import TurnOptions
-from server.config import Llm
+from server.config import LlmSettings
 from server.llm.types import Finished, LateSystem, TextDelta
 from tests.agent.scene import agent_for, play
 from tests.support.scripted_model import ScriptedModel
@@ -22,7 +22,7 @@ async def test_what_is_read_ahead_is_how_the_first_call_of_the_turn_begins(
     needed: LateSystem | None, configured: Literal["auto", "native"]
 ) -> None:
     model = ScriptedModel([[TextDelta("Because."), Finished("stop")]], is_compact=True, late_system=needed)
-    agent = agent_for(model, llm=Llm(late_system=configured))
+    agent = agent_for(model, llm=LlmSettings(late_system=configured))
     agent.read_ahead(HISTORY, "Why?", True, options=TurnOptions())
     await play(agent, messages=[*HISTORY, {"role": "user", "content": "Why?"}])
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from server.config import Llm as LlmSettings
+from server.config import LlmSettings
 from server.errors import ProviderUnreachable
 from server.llm.types import Message
 from tests.agent.hooked import PLANNED, adding, saying, with_hooks

@@ -22,7 +22,7 @@ from tests.support.scripted_model import ScriptedModel, call, say
 
 def observed(*kinds: str) -> tuple[FakeChannel, TurnHooks]:
     """A turn's hooks, observers of these kinds, and what they are told."""
-    channel = FakeChannel("observer", settings=config.ProcessHook(observe=list(kinds)))
+    channel = FakeChannel("observer", settings=config.ProcessHookSettings(observe=list(kinds)))
     return channel, layers_of(channel).begin(is_traced=False)
 
 
@@ -30,7 +30,7 @@ class Observer:
     """A turn's options with one observer of these kinds, and what it was told."""
 
     def __init__(self, *kinds: str, others: tuple[FakeChannel, ...] = (), **more: Any) -> None:
-        self._channel = FakeChannel("observer", settings=config.ProcessHook(observe=list(kinds)))
+        self._channel = FakeChannel("observer", settings=config.ProcessHookSettings(observe=list(kinds)))
         facts = replace(FACTS, user_message="")  # as of a client that leaves it to the conversation
         self.options = TurnOptions(layers=TurnLayers(facts=facts, members=members_of([self._channel, *others]), **more))
 
@@ -58,7 +58,7 @@ async def test_a_turn_starts_with_its_question_and_the_pictures_that_came_with_i
 
 async def test_a_call_is_told_with_the_settings_it_has() -> None:
     observer = Observer("llm_request")
-    llm = config.Llm(late_system="native", max_tokens=64, options={"temperature": 0.5})
+    llm = config.LlmSettings(late_system="native", max_tokens=64, options={"temperature": 0.5})
 
     await play(agent_for(ScriptedModel([say("Noon.")]), llm=llm), enable_tools=False, options=observer.options)
 
@@ -169,7 +169,7 @@ async def test_it_is_said_when_the_next_thing_waits_for_hooks(gate: config.Strea
 
 
 async def test_observers_hear_of_a_turn_in_the_reference_s_order() -> None:
-    watching = FakeChannel(settings=config.ProcessHook(observe=["*"]))
+    watching = FakeChannel(settings=config.ProcessHookSettings(observe=["*"]))
     model = ScriptedModel([say(PLANNED), call("alpha"), say("Done.")])
 
     await play(agent_for(model), options=with_hooks(watching))
@@ -194,7 +194,7 @@ async def test_observers_hear_of_a_turn_in_the_reference_s_order() -> None:
 
 
 async def test_observers_hear_of_retries_errors_and_how_a_turn_ended() -> None:
-    watching = FakeChannel(settings=config.ProcessHook(observe=["llm_retry", "error", "turn_end"]))
+    watching = FakeChannel(settings=config.ProcessHookSettings(observe=["llm_retry", "error", "turn_end"]))
     model = ScriptedModel([[ProviderUnreachable("gone", retry_after_ms=1)]] * 3)
 
     with pytest.raises(ProviderUnreachable):
@@ -206,7 +206,7 @@ async def test_observers_hear_of_retries_errors_and_how_a_turn_ended() -> None:
 
 
 async def test_observers_hear_of_a_defect_of_ours_as_an_error_without_its_words() -> None:
-    watching = FakeChannel(settings=config.ProcessHook(observe=["error", "turn_end"]))
+    watching = FakeChannel(settings=config.ProcessHookSettings(observe=["error", "turn_end"]))
 
     with pytest.raises(ValueError, match="private"):
         await play(agent_for(ScriptedModel([[ValueError("private")]])), options=with_hooks(watching))

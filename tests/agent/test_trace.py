@@ -5,7 +5,7 @@ from typing import Any
 from server.agent.agent_client import TurnOptions
 from server.agent.chunks import LLMChunk
 from server.agent.prompts import FULL
-from server.config import Llm as LlmSettings
+from server.config import LlmSettings
 from server.errors import ProviderUnreachable, RoleRefused
 from server.llm.types import Finished, TextDelta, Usage
 from skills_engine.hooks_config import TIMINGS

@@ -77,7 +77,7 @@ async def test_closing_the_turn_while_a_hook_is_asked_leaves_nothing_behind(stag
             await asyncio.Event().wait()
             raise AssertionError
 
-    silent = Silent(settings=config.ProcessHook(intercept=[stage]))
+    silent = Silent(settings=config.ProcessHookSettings(intercept=[stage]))
     model = ScriptedModel([call("alpha")])
     playing = asyncio.create_task(play(agent_for(model, planning=False), options=with_hooks(silent)))
     await asked.wait()

@@ -40,11 +40,11 @@ class SlowModel(ScriptedModel):
 @asynccontextmanager
 async def serving(folder: Path, model: ScriptedModel) -> AsyncIterator[Parley]:
     skills = SkillsLibrary(folder, reload="off")
-    silent = config.SpeechProvider(provider="none")
+    silent = config.SpeechProviderSettings(provider="none")
     settings = config.Config(
-        listen=config.Listen(port=0),
-        agent=config.Agent(planning=False),
-        speech=config.Speech(stt=silent, tts=silent),
+        listen=config.ListenSettings(port=0),
+        agent=config.AgentSettings(planning=False),
+        speech=config.SpeechSettings(stt=silent, tts=silent),
     )
     app = App(settings, {}, data_dir=folder, model=model, signer=Signer([b"k" * 32]), skills=skills)
     lines: list[str] = []
@@ -120,7 +120,7 @@ async def test_stopping_while_the_model_loads_leaves_nothing_behind(tmp_path: Pa
 
 async def test_a_data_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    settings = config.Config(data=config.Data(dir=tmp_path / "file" / "data"))
+    settings = config.Config(data=config.DataSettings(dir=tmp_path / "file" / "data"))
 
     with pytest.raises(ConfigError, match=r"data\.dir"):
         await App.build(settings, {})

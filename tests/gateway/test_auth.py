@@ -13,8 +13,10 @@ from server.gateway.auth import Authenticator
 
 
 def build_authenticator(*, host: str = "127.0.0.1", proxies: tuple[str, ...] = (), **security: object) -> Authenticator:
-    settings = config.Security(**security)  # type: ignore[arg-type]  # a table of settings
-    return Authenticator(config.Listen(host=host), settings, proxies, Accounts(settings, [b"a key of the server"]))
+    settings = config.SecuritySettings(**security)  # type: ignore[arg-type]  # a table of settings
+    return Authenticator(
+        config.ListenSettings(host=host), settings, proxies, Accounts(settings, [b"a key of the server"])
+    )
 
 
 def request(peer: str = "127.0.0.1", **headers: str) -> Request:

@@ -95,8 +95,8 @@ async def bench(agent: FakeAgent) -> AsyncIterator[Bench]:
     limits = OutboxLimits(
         high_frames=4000, high_bytes=1 << 18, full_frames=8000, full_bytes=1 << 20, stall_s=0.1, close_s=3.0
     )
-    security = config.Security(jwt=config.Jwt(keys=[Secret(SECRET)], algorithms=["HS256"], leeway_s=0))
-    authenticator = Authenticator(config.Listen(), security, [], Accounts(security, [b"a key"]))
+    security = config.SecuritySettings(jwt=config.JwtSettings(keys=[Secret(SECRET)], algorithms=["HS256"], leeway_s=0))
+    authenticator = Authenticator(config.ListenSettings(), security, [], Accounts(security, [b"a key"]))
     sockets = WebSocketServer(desk.services, authenticator, desk.limits, outbox_limits=limits)
     app = web.Application(middlewares=[auth_middleware(authenticator, desk.metrics)])
     app.router.add_get("/ws", sockets.handle)

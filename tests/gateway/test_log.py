@@ -21,7 +21,7 @@ def out() -> Iterator[io.StringIO]:
 
 
 def test_lines_carry_the_session_and_the_turn_of_their_task(out: io.StringIO) -> None:
-    log.set_up(config.Log(format="json"), out)
+    log.set_up(config.LogSettings(format="json"), out)
     logging.getLogger("here").info("before %s", 1)
     session, turn = log.session_id.set("s1"), log.turn_id.set("t1")
     logging.getLogger("here").warning("within")
@@ -38,7 +38,7 @@ def test_lines_carry_the_session_and_the_turn_of_their_task(out: io.StringIO) ->
 
 
 def test_text_is_one_line_for_a_person(out: io.StringIO) -> None:
-    log.set_up(config.Log(format="text"), out)
+    log.set_up(config.LogSettings(format="text"), out)
     turn = log.turn_id.set("t1")
     logging.getLogger("here").warning("careful")
     log.turn_id.reset(turn)
@@ -47,7 +47,7 @@ def test_text_is_one_line_for_a_person(out: io.StringIO) -> None:
 
 
 def test_a_traceback_stays_in_its_json_line(out: io.StringIO) -> None:
-    log.set_up(config.Log(format="auto"), out)
+    log.set_up(config.LogSettings(format="auto"), out)
     try:
         raise ValueError("broken")
     except ValueError:
@@ -58,7 +58,7 @@ def test_a_traceback_stays_in_its_json_line(out: io.StringIO) -> None:
 
 
 def test_the_level_holds_for_all_and_chatty_libraries_are_quieter(out: io.StringIO) -> None:
-    log.set_up(config.Log(level="warning", format="json"), out)
+    log.set_up(config.LogSettings(level="warning", format="json"), out)
     logging.getLogger("here").info("unheard")
     logging.getLogger("httpx2").info("unheard")
     logging.getLogger("aiohttp.websocket").warning("unheard")
@@ -67,7 +67,7 @@ def test_the_level_holds_for_all_and_chatty_libraries_are_quieter(out: io.String
 
 
 def test_nothing_in_a_message_begins_a_line_or_moves_the_cursor(out: io.StringIO) -> None:
-    log.set_up(config.Log(format="text"), out)
+    log.set_up(config.LogSettings(format="text"), out)
     hostile = "anna\r\n12:00:00 INFO    server: user ops has logged in\x1b[2J\x07\x9b1m\u2028\tend"
     logging.getLogger("here").warning("user %s", hostile)
     try:
@@ -84,7 +84,7 @@ def test_nothing_in_a_message_begins_a_line_or_moves_the_cursor(out: io.StringIO
 
 
 def test_nothing_in_a_message_begins_a_json_line(out: io.StringIO) -> None:
-    log.set_up(config.Log(format="json"), out)
+    log.set_up(config.LogSettings(format="json"), out)
     hostile = 'anna"}\r\n{"level": "info"}\u2028\x1b[2J'
     logging.getLogger("here").warning("user %s", hostile)
 

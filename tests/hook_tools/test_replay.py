@@ -52,9 +52,9 @@ async def recorded(path: Path, *answers: str) -> list[RecordedLife]:
     return read_recording(path)
 
 
-def hook_with(*answers: str) -> config.ProcessHook:
+def hook_with(*answers: str) -> config.ProcessHookSettings:
     command = [sys.executable, str(CHILDREN / "scripted.py"), *answers]
-    return config.ProcessHook(command=command, intercept=["before_tool"], observe=["*"])
+    return config.ProcessHookSettings(command=command, intercept=["before_tool"], observe=["*"])
 
 
 async def test_a_recording_of_a_trial_is_replayed_call_by_call(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ HELLO = 'import sys, json\nfor line in sys.stdin:\n    m = json.loads(line); i =
 
 def plan(*command: str, intercept: str = "before_tool", **more: Any) -> Plan:
     wait_s, is_chosen = more.pop("wait_s", 10.0), more.pop("is_chosen", True)
-    hook = config.ProcessHook(command=list(command), intercept=intercept.split(), **more)
+    hook = config.ProcessHookSettings(command=list(command), intercept=intercept.split(), **more)
     return Plan(name="tried", hook=hook, wait_s=wait_s, is_chosen=is_chosen)
 
 

@@ -36,7 +36,7 @@ class FakeChannel:
 
     name: str = "hook"
     answers: Mapping[str, Reply] = field(default_factory=dict)
-    settings: config.ProcessHook = field(default_factory=config.ProcessHook)
+    settings: config.ProcessHookSettings = field(default_factory=config.ProcessHookSettings)
     asked: list[tuple[str, dict[str, Any], float]] = field(default_factory=list)
     told: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
@@ -79,7 +79,7 @@ def guard_at(stage: str, reply: Reply) -> FakeChannel:
 
 
 def guarded(name: str, on_error: Any, priority: int, answers: Mapping[str, Reply]) -> FakeChannel:
-    settings = config.ProcessHook(enabled=True, priority=priority, intercept=list(answers), on_error=on_error)
+    settings = config.ProcessHookSettings(enabled=True, priority=priority, intercept=list(answers), on_error=on_error)
     return FakeChannel(name, answers, settings)
 
 

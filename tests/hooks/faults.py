@@ -11,7 +11,7 @@ from typing import Final
 
 import psutil
 
-from server.config import Hooks
+from server.config import HooksSettings
 from server.hooks.process.host import HookHost
 from server.hooks.process.life import Limits
 from server.hooks.process.process_hook import ProcessHook, Terms
@@ -38,7 +38,7 @@ TERMS: Final = Terms(
     backoff=BackoffPolicy(first_wait_s=0.01, longest_wait_s=0.5, max_quick=1_000_000),
 )
 
-HooksOf = Callable[[str], Hooks]
+HooksOf = Callable[[str], HooksSettings]
 """The configuration; with another version, the hook `faulty` has changed."""
 
 OneTurn = Callable[[HookHost, str], Awaitable[None]]
@@ -63,9 +63,9 @@ def faulty(host: HookHost) -> ProcessHook:
     return next(hook for hook in host.current() if hook.name == "faulty")
 
 
-def hooks_of(stage: str, version: str = "") -> Hooks:
+def hooks_of(stage: str, version: str = "") -> HooksSettings:
     """`faulty` at that stage, beside one that is never up and one that must not notice anything."""
-    return Hooks(
+    return HooksSettings(
         processes={
             "faulty": settings("faulty", env={"VERSION": version}, intercept=[stage], timeout_ms=3000),
             "never": settings("scripted", "hook.hello=exit 1"),

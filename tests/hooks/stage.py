@@ -9,7 +9,7 @@ from typing import Any
 
 import psutil
 
-from server.config import Hooks, ProcessHook
+from server.config import HooksSettings, ProcessHookSettings
 from server.hooks.process import process_hook
 from server.hooks.process.host import HookHost
 from server.hooks.process.life import Limits
@@ -25,15 +25,17 @@ TERMS = Terms(
 )
 
 
-def settings(script: str, *arguments: str, **more: Any) -> ProcessHook:
+def settings(script: str, *arguments: str, **more: Any) -> ProcessHookSettings:
     command = [sys.executable, str(CHILDREN / f"{script}.py"), *arguments]
-    return ProcessHook(**{"enabled": True, "command": command, "intercept": ["before_tool"], **more})
+    return ProcessHookSettings(**{"enabled": True, "command": command, "intercept": ["before_tool"], **more})
 
 
 class Stage:
     """One hook, and a way to wait for its states."""
 
-    def __init__(self, hook: ProcessHook, *, terms: Terms = TERMS, environ: dict[str, str] | None = None) -> None:
+    def __init__(
+        self, hook: ProcessHookSettings, *, terms: Terms = TERMS, environ: dict[str, str] | None = None
+    ) -> None:
         self._changed = asyncio.Event()
         self.hook = process_hook.ProcessHook("x", hook, environ or ENVIRON, terms=terms, on_change=self._changed.set)
 
@@ -49,7 +51,7 @@ class Stage:
 
 @asynccontextmanager
 async def on_stage(
-    hook: ProcessHook, *, terms: Terms = TERMS, environ: dict[str, str] | None = None
+    hook: ProcessHookSettings, *, terms: Terms = TERMS, environ: dict[str, str] | None = None
 ) -> AsyncIterator[Stage]:
     """The hook, up; or down, where it cannot be otherwise."""
     stage = Stage(hook, terms=terms, environ=environ)
@@ -62,9 +64,9 @@ async def on_stage(
 
 
 @asynccontextmanager
-async def hosting(*, terms: Terms = TERMS, **hooks: ProcessHook) -> AsyncIterator[HookHost]:
+async def hosting(*, terms: Terms = TERMS, **hooks: ProcessHookSettings) -> AsyncIterator[HookHost]:
     """A host of these hooks, settled."""
-    host = HookHost(Hooks(processes=hooks), ENVIRON, terms=terms)
+    host = HookHost(HooksSettings(processes=hooks), ENVIRON, terms=terms)
     host.start()
     try:
         await host.settled()

@@ -56,7 +56,7 @@ def test_an_example_is_short_and_begins_with_the_same_entry(path: Path) -> None:
     [(name, expected)] = [(name, each) for name, each in ENTRIES.items() if each["command"][-1] == path.name]
     shown = _yaml_at_the_top(lines)["hooks"]["processes"][name]
     assert shown.pop("dir") == "examples/hooks"
-    msgspec.convert(shown, config.ProcessHook)
+    msgspec.convert(shown, config.ProcessHookSettings)
     assert {**shown, "env": None} == {**{key: each for key, each in expected.items() if key != "dir"}, "env": None}
 
 

@@ -59,14 +59,16 @@ async def try_tool(scene: Scene) -> str:
 @asynccontextmanager
 async def hosting(**processes: dict[str, Any]) -> AsyncIterator[ToolExecutor]:
     """The tools of a turn over these hooks, without a server around them."""
-    settings = msgspec.convert({"processes": processes}, config.Hooks)
+    settings = msgspec.convert({"processes": processes}, config.HooksSettings)
     host = HookHost(settings, ENVIRON, terms=QUICK)
     host.start()
     try:
         await host.settled()
         with HookLayers(settings, processes=host).for_turn(FACTS) as layers:
             assert layers is not None
-            yield ToolExecutor(ToolRegistry([tool("alpha")]), config.Tools(), hooks=layers.begin(is_traced=False))
+            yield ToolExecutor(
+                ToolRegistry([tool("alpha")]), config.ToolsSettings(), hooks=layers.begin(is_traced=False)
+            )
     finally:
         await host.aclose()
 
@@ -128,7 +130,7 @@ async def test_a_reload_that_breaks_a_gate_closes_it_and_one_that_mends_it_opens
 
 
 async def reload(scene: Scene, processes: dict[str, Any]) -> None:
-    await scene.server.app.hooks.reload(msgspec.convert({"processes": processes}, config.Hooks))
+    await scene.server.app.hooks.reload(msgspec.convert({"processes": processes}, config.HooksSettings))
 
 
 @pytest.mark.parametrize("way", ["it dies", "it speaks another dialect"])

@@ -245,8 +245,8 @@ def test_a_body_that_unpacks_to_more_than_the_limit_is_refused(server: ServerPro
 @asynccontextmanager
 async def impatient(*, keepalive_s: float = 60.0, slowest_body_s: float = 60.0) -> AsyncIterator[int]:
     """The port of a door that waits for next to nothing."""
-    security = config.Security()
-    authenticator = Authenticator(config.Listen(), security, [], Accounts(security, [b"a key"]))
+    security = config.SecuritySettings()
+    authenticator = Authenticator(config.ListenSettings(), security, [], Accounts(security, [b"a key"]))
     app = web.Application(middlewares=[auth_middleware(authenticator, Metrics(), slowest_body_s=slowest_body_s)])
     app.router.add_post("/", _echo)
     runner = build_runner(app, keepalive_s=keepalive_s)

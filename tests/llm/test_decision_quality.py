@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from server.config import Llm, Tools
+from server.config import LlmSettings, ToolsSettings
 from server.llm.embedded import EmbeddedModel
 from server.llm.types import ModelRequest, TextDelta, ToolCall
 from server.tools import builtin
@@ -84,8 +84,8 @@ async def chosen(model: EmbeddedModel, question: str, tools: ToolRegistry) -> st
 @pytest.mark.soak
 @pytest.mark.timeout(300)  # the full count takes over a minute on a busy machine
 async def test_at_most_one_choice_in_six_is_wrong(tmp_path: Path) -> None:
-    tools = builtin.build_registry(Tools(), tmp_path)
-    model = EmbeddedModel(Llm(first_token_timeout_s=60, max_tokens=1))
+    tools = builtin.build_registry(ToolsSettings(), tmp_path)
+    model = EmbeddedModel(LlmSettings(first_token_timeout_s=60, max_tokens=1))
     try:
         wrong = [
             (question, found, wanted)

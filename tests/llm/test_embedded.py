@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pytest
 import pytest_asyncio
 
-from server.config import Llm
+from server.config import LlmSettings
 from server.errors import ProviderUnreachable
 from server.llm.embedded import EmbeddedModel
 from server.llm.embedded_process import WorkerSettings
@@ -75,7 +75,7 @@ async def workers(server: OpenAIServer) -> Workers:
 
 @pytest_asyncio.fixture
 async def model(workers: Workers) -> AsyncIterator[EmbeddedModel]:
-    model = EmbeddedModel(Llm(), start=workers.start)
+    model = EmbeddedModel(LlmSettings(), start=workers.start)
     yield model
     await model.aclose()
 

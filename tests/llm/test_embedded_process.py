@@ -13,7 +13,7 @@ import psutil
 import pytest
 import pytest_asyncio
 
-from server.config import Llm
+from server.config import LlmSettings
 from server.errors import ProviderAuth, ProviderUnreachable
 from server.llm.client import OpenAICompatible
 from server.llm.decision import is_valid
@@ -51,7 +51,7 @@ TOOLS = [
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def model() -> AsyncIterator[EmbeddedModel]:
-    model = EmbeddedModel(Llm(first_token_timeout_s=60, idle_timeout_s=60))
+    model = EmbeddedModel(LlmSettings(first_token_timeout_s=60, idle_timeout_s=60))
     await model.start()
     yield model
     await model.aclose()
@@ -138,11 +138,11 @@ async def test_weights_that_cannot_be_read_are_an_error_and_leave_no_process(tmp
 
 _PARENT = """
 import asyncio
-from server.config import Llm
+from server.config import LlmSettings
 from server.llm.embedded import EmbeddedModel
 
 async def main():
-    model = EmbeddedModel(Llm())
+    model = EmbeddedModel(LlmSettings())
     await model.start()
     print(model.worker_pid, flush=True)
     await asyncio.Event().wait()

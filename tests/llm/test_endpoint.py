@@ -2,16 +2,16 @@
 
 import pytest
 
-from server.config import Llm, Secret
+from server.config import LlmSettings, Secret
 from server.errors import ConfigError
 from server.llm.endpoint import Endpoint, endpoint_of, is_endpoint_named
 
 
 def test_the_settings_stand_over_the_environment() -> None:
     environ = {"OPENAI_BASE_URL": "http://env/v1", "OPENAI_API_KEY": "env-key", "OPENAI_MODEL": "env-model"}
-    config = Llm(base_url="http://config/v1/", api_key=Secret("config-key"), model="config-model")
+    config = LlmSettings(base_url="http://config/v1/", api_key=Secret("config-key"), model="config-model")
 
-    from_environ, from_config = endpoint_of(Llm(), environ), endpoint_of(config, environ)
+    from_environ, from_config = endpoint_of(LlmSettings(), environ), endpoint_of(config, environ)
 
     assert (from_environ.base_url, from_environ.api_key, from_environ.model) == (
         "http://env/v1",
@@ -28,7 +28,7 @@ def test_the_settings_stand_over_the_environment() -> None:
 
 
 def test_a_key_alone_means_openai() -> None:
-    endpoint = endpoint_of(Llm(), {"OPENAI_API_KEY": "k"})
+    endpoint = endpoint_of(LlmSettings(), {"OPENAI_API_KEY": "k"})
 
     assert endpoint.is_openai
     assert endpoint.host == "api.openai.com"
@@ -38,9 +38,9 @@ def test_a_key_alone_means_openai() -> None:
 def test_empty_variables_count_as_absent() -> None:
     environ = {"OPENAI_BASE_URL": "", "OPENAI_API_KEY": "", "OPENAI_MODEL": ""}
 
-    assert not is_endpoint_named(Llm(), environ)
-    assert endpoint_of(Llm(), environ).model is None
-    assert endpoint_of(Llm(), environ).key_source is None
+    assert not is_endpoint_named(LlmSettings(), environ)
+    assert endpoint_of(LlmSettings(), environ).model is None
+    assert endpoint_of(LlmSettings(), environ).key_source is None
 
 
 def test_a_key_shows_itself_to_nobody() -> None:
@@ -50,9 +50,9 @@ def test_a_key_shows_itself_to_nobody() -> None:
 @pytest.mark.parametrize("url", ["localhost:8000", "ftp://a/v1", "http://", "not a url"])
 def test_a_base_url_that_is_none_names_the_setting(url: str) -> None:
     with pytest.raises(ConfigError, match=r"llm\.base_url"):
-        endpoint_of(Llm(base_url=url), {})
+        endpoint_of(LlmSettings(base_url=url), {})
     with pytest.raises(ConfigError, match="OPENAI_BASE_URL"):
-        endpoint_of(Llm(), {"OPENAI_BASE_URL": url})
+        endpoint_of(LlmSettings(), {"OPENAI_BASE_URL": url})
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from server.config import Llm
+from server.config import LlmSettings
 from server.errors import ConfigError
 from server.llm.client import OpenAICompatible
 from server.llm.embedded import EmbeddedModel
@@ -12,25 +12,30 @@ from server.llm.factory import create_model, unheard_model
 @pytest.mark.parametrize(
     ("config", "environ", "kind"),
     [
-        (Llm(), {}, EmbeddedModel),
-        (Llm(), {"OPENAI_API_KEY": "", "OPENAI_BASE_URL": ""}, EmbeddedModel),
-        (Llm(), {"OPENAI_MODEL": "m"}, EmbeddedModel),
-        (Llm(), {"OPENAI_API_KEY": "k"}, OpenAICompatible),
-        (Llm(), {"OPENAI_BASE_URL": "http://a/v1"}, OpenAICompatible),
-        (Llm(base_url="http://a/v1"), {}, OpenAICompatible),
-        (Llm(provider="embedded"), {"OPENAI_API_KEY": "k"}, EmbeddedModel),
-        (Llm(provider="openai"), {}, OpenAICompatible),
+        (LlmSettings(), {}, EmbeddedModel),
+        (LlmSettings(), {"OPENAI_API_KEY": "", "OPENAI_BASE_URL": ""}, EmbeddedModel),
+        (LlmSettings(), {"OPENAI_MODEL": "m"}, EmbeddedModel),
+        (LlmSettings(), {"OPENAI_API_KEY": "k"}, OpenAICompatible),
+        (LlmSettings(), {"OPENAI_BASE_URL": "http://a/v1"}, OpenAICompatible),
+        (LlmSettings(base_url="http://a/v1"), {}, OpenAICompatible),
+        (LlmSettings(provider="embedded"), {"OPENAI_API_KEY": "k"}, EmbeddedModel),
+        (LlmSettings(provider="openai"), {}, OpenAICompatible),
     ],
 )
-def test_auto_goes_by_what_is_named(config: Llm, environ: dict[str, str], kind: type[object]) -> None:
+def test_auto_goes_by_what_is_named(config: LlmSettings, environ: dict[str, str], kind: type[object]) -> None:
     assert type(create_model(config, environ)) is kind
 
 
 @pytest.mark.parametrize(
     ("config", "environ", "source"),
-    [(Llm(), {"OPENAI_MODEL": "m"}, "OPENAI_MODEL"), (Llm(model="m"), {"OPENAI_MODEL": "other"}, "llm.model")],
+    [
+        (LlmSettings(), {"OPENAI_MODEL": "m"}, "OPENAI_MODEL"),
+        (LlmSettings(model="m"), {"OPENAI_MODEL": "other"}, "llm.model"),
+    ],
 )
-def test_who_names_a_model_and_nowhere_to_ask_for_it_is_told(config: Llm, environ: dict[str, str], source: str) -> None:
+def test_who_names_a_model_and_nowhere_to_ask_for_it_is_told(
+    config: LlmSettings, environ: dict[str, str], source: str
+) -> None:
     assert unheard_model(config, environ) == (
         f"{source} names m, but the embedded model answers: set OPENAI_API_KEY or OPENAI_BASE_URL, too"
     )
@@ -39,16 +44,16 @@ def test_who_names_a_model_and_nowhere_to_ask_for_it_is_told(config: Llm, enviro
 @pytest.mark.parametrize(
     ("config", "environ"),
     [
-        (Llm(), {}),
-        (Llm(), {"OPENAI_MODEL": "m", "OPENAI_API_KEY": "k"}),
-        (Llm(provider="openai", model="m"), {}),
-        (Llm(provider="embedded"), {"OPENAI_MODEL": "m"}),
+        (LlmSettings(), {}),
+        (LlmSettings(), {"OPENAI_MODEL": "m", "OPENAI_API_KEY": "k"}),
+        (LlmSettings(provider="openai", model="m"), {}),
+        (LlmSettings(provider="embedded"), {"OPENAI_MODEL": "m"}),
     ],
 )
-def test_nobody_else_is(config: Llm, environ: dict[str, str]) -> None:
+def test_nobody_else_is(config: LlmSettings, environ: dict[str, str]) -> None:
     assert unheard_model(config, environ) is None
 
 
 def test_a_wrong_address_is_said_before_anything_starts() -> None:
     with pytest.raises(ConfigError):
-        create_model(Llm(base_url="nowhere"), {})
+        create_model(LlmSettings(base_url="nowhere"), {})

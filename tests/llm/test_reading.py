@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 
 import pytest_asyncio
 
-from server.config import Llm
+from server.config import LlmSettings
 from server.llm.embedded import EmbeddedModel
 from server.llm.reading import MAX_CHOICES, Choices
 from server.llm.types import ModelRequest, TextDelta
@@ -31,7 +31,7 @@ async def workers(server: OpenAIServer) -> Workers:
 
 @pytest_asyncio.fixture
 async def model(workers: Workers) -> AsyncIterator[EmbeddedModel]:
-    model = EmbeddedModel(Llm(), start=workers.start)
+    model = EmbeddedModel(LlmSettings(), start=workers.start)
     await model.start()
     yield model
     await model.aclose()
@@ -133,7 +133,7 @@ async def test_nothing_is_read_ahead_while_a_reply_is_under_way(server: OpenAISe
 
 async def test_a_model_that_is_not_loaded_is_not_started_to_read_ahead(server: OpenAIServer) -> None:
     workers = Workers(server)
-    model = EmbeddedModel(Llm(), start=workers.start)
+    model = EmbeddedModel(LlmSettings(), start=workers.start)
     model.read_ahead([SYSTEM], question="Why?", tool_names=[])
     await model.aclose()
 
@@ -143,7 +143,7 @@ async def test_a_model_that_is_not_loaded_is_not_started_to_read_ahead(server: O
 async def test_closing_ends_a_reading(server: OpenAIServer, workers: Workers) -> None:
     gate = Gate()
     server.respond = lambda _: text(gate, "Hello.")
-    model = EmbeddedModel(Llm(), start=workers.start)
+    model = EmbeddedModel(LlmSettings(), start=workers.start)
     await model.start()
     model.read_ahead([SYSTEM], question="Why?", tool_names=[])
     await gate.reached.wait()

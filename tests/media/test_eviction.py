@@ -12,8 +12,8 @@ from server.media.references import MediaError
 NOW_S = 10_000.0
 
 
-def settings(**limits: int) -> config.Media:
-    return replace(config.Media(max_item_bytes=1024), **limits)
+def settings(**limits: int) -> config.MediaSettings:
+    return replace(config.MediaSettings(max_item_bytes=1024), **limits)
 
 
 def kept(owner: str, age_s: float, size: int = 1000) -> Kept:

@@ -17,7 +17,7 @@ from server.media.store import MediaItem, MediaStore
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
 
 
-SMALL = config.Media(max_item_bytes=5000, max_total_bytes=10_000, max_age_s=60)
+SMALL = config.MediaSettings(max_item_bytes=5000, max_total_bytes=10_000, max_age_s=60)
 
 
 @dataclass
@@ -32,7 +32,7 @@ class Clock:
 @dataclass
 class Shop:
     folder: Path
-    settings: config.Media = SMALL
+    settings: config.MediaSettings = SMALL
     clock: Clock = field(default_factory=Clock)
 
     async def store(self) -> MediaStore:
@@ -153,7 +153,7 @@ async def test_the_longest_unused_goes_when_there_is_no_room(shop: Shop) -> None
 
 
 async def test_at_a_users_limit_the_users_longest_unused_goes_and_nobody_elses(shop: Shop) -> None:
-    shop.settings = config.Media(max_item_bytes=5000, max_user_bytes=10_000, max_age_s=600)
+    shop.settings = config.MediaSettings(max_item_bytes=5000, max_user_bytes=10_000, max_age_s=600)
     store = await shop.store()
     of_bob = await add(store, bytes(4000), user_id="bob")
     first, second = await add(store, bytes(4000)), await add(store, bytes(4000))
@@ -167,7 +167,9 @@ async def test_at_a_users_limit_the_users_longest_unused_goes_and_nobody_elses(s
 
 
 async def test_what_a_user_was_just_shown_makes_no_room_for_more(shop: Shop) -> None:
-    shop.settings = config.Media(max_item_bytes=1 << 20, max_user_bytes=2 << 20, max_user_items=2, max_age_s=600)
+    shop.settings = config.MediaSettings(
+        max_item_bytes=1 << 20, max_user_bytes=2 << 20, max_user_items=2, max_age_s=600
+    )
     store = await shop.store()
     shown = [await add(store) for _ in range(2)]
 
@@ -181,7 +183,7 @@ async def test_what_a_user_was_just_shown_makes_no_room_for_more(shop: Shop) -> 
 
 
 async def test_a_users_limit_holds_for_what_is_added_at_once(shop: Shop) -> None:
-    shop.settings = config.Media(max_user_bytes=20 << 20)
+    shop.settings = config.MediaSettings(max_user_bytes=20 << 20)
     store = await shop.store()
 
     (shop.folder / "shown" / "large").write_bytes(bytes(4 << 20))  # written while others look for room
@@ -195,7 +197,7 @@ async def test_a_users_limit_holds_for_what_is_added_at_once(shop: Shop) -> None
 
 
 async def test_a_users_limit_holds_on_every_replica(shop: Shop) -> None:
-    shop.settings = config.Media(max_user_items=1)
+    shop.settings = config.MediaSettings(max_user_items=1)
     first = await add(await shop.store())
     shop.clock.now_s += 61
     replica = await shop.store()
@@ -256,7 +258,7 @@ async def test_another_replica_serves_and_opens_what_this_one_took(shop: Shop) -
 
 
 async def test_only_images_that_models_read_are_opened_for_one(shop: Shop) -> None:
-    shop.settings = config.Media()
+    shop.settings = config.MediaSettings()
     store = await shop.store()
     text = await add(store, b"hello")
     large = await add(store, PNG + bytes(5 << 20))

@@ -10,9 +10,9 @@ from typing import Any
 
 from server.agent.agent_client import AgentClient, TurnOptions
 from server.agent.chunks import LLMChunk
-from server.config import Agent as AgentConfig
-from server.config import Llm as LlmConfig
-from server.config import Tools as ToolsConfig
+from server.config import AgentSettings as AgentConfig
+from server.config import LlmSettings as LlmConfig
+from server.config import ToolsSettings as ToolsConfig
 from server.errors import ProviderUnreachable, ToolError
 from server.llm.types import (
     Finished,

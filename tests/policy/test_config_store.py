@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from server import config
-from server.config import PolicyHandler, PolicyStage
+from server.config import PolicyEntry, PolicyStage
 from server.errors import ConfigError, PolicyError
 from server.policy.config_store import OPERATOR, PolicyStore
 from server.policy.document import PolicyDocument, check_document
@@ -15,13 +15,13 @@ from server.policy.kinds import BUILTIN_KINDS
 from server.storage.database import Database
 from server.storage.documents import DocumentStore
 
-AUDIT = PolicyDocument(tool_skip=PolicyStage(handlers=[PolicyHandler(type="audit_log")]))
-SCAN = PolicyDocument(post_tool_use=PolicyStage(handlers=[PolicyHandler(type="security_scan")]))
+AUDIT = PolicyDocument(tool_skip=PolicyStage(handlers=[PolicyEntry(type="audit_log")]))
+SCAN = PolicyDocument(post_tool_use=PolicyStage(handlers=[PolicyEntry(type="security_scan")]))
 
 
 @pytest.fixture
 async def documents(tmp_path: Path) -> AsyncIterator[DocumentStore]:
-    database = Database(config.Storage(), tmp_path)
+    database = Database(config.StorageSettings(), tmp_path)
     await database.start()
     yield DocumentStore(database)
     await database.aclose()
@@ -71,7 +71,7 @@ async def test_a_stored_document_that_cannot_be_read_keeps_the_last_good_one(
 
 async def test_a_document_that_is_too_large_is_refused(documents: DocumentStore) -> None:
     store = PolicyStore(documents, PolicyDocument())
-    large = PolicyStage(handlers=[PolicyHandler(type="audit_log", config={"x": "y" * 70_000})])
+    large = PolicyStage(handlers=[PolicyEntry(type="audit_log", config={"x": "y" * 70_000})])
 
     with pytest.raises(PolicyError, match="at most 65536"):
         await store.save("user", "anna", PolicyDocument(tool_skip=large), if_version=0)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from server import config
-from server.config import PolicyFilter, PolicyHandler, PolicyStage
+from server.config import PolicyEntry, PolicyFilter, PolicyStage
 from server.config_file import load_config
 from server.errors import PolicyError
 from server.policy.document import (
@@ -30,11 +30,11 @@ from server.policy.document import (
 )
 from tests.support.policy_document import SEED
 
-AUDIT = PolicyHandler(type="audit_log")
-CONFIRM = PolicyHandler(type="dangerous_confirmation", filter=PolicyFilter(permissions=["WRITE", "EXTERNAL"]))
-SCAN = PolicyHandler(type="security_scan")
-LOCKED = PolicyHandler(type="audit_log", locked=True)
-LOCKED_TOO = PolicyHandler(type="dangerous_confirmation", locked=True)
+AUDIT = PolicyEntry(type="audit_log")
+CONFIRM = PolicyEntry(type="dangerous_confirmation", filter=PolicyFilter(permissions=["WRITE", "EXTERNAL"]))
+SCAN = PolicyEntry(type="security_scan")
+LOCKED = PolicyEntry(type="audit_log", locked=True)
+LOCKED_TOO = PolicyEntry(type="dangerous_confirmation", locked=True)
 
 SEED_DOCUMENT = PolicyDocument(
     pre_tool_use=PolicyStage(handlers=[AUDIT, CONFIRM]),
@@ -55,7 +55,7 @@ KINDS = {
 }
 
 
-def pre(*handlers: PolicyHandler, enabled: bool = True) -> PolicyDocument:
+def pre(*handlers: PolicyEntry, enabled: bool = True) -> PolicyDocument:
     return PolicyDocument(pre_tool_use=PolicyStage(enabled=enabled, handlers=list(handlers)))
 
 
@@ -68,11 +68,11 @@ def test_the_seeds_document_is_read_wrapped_bare_and_with_plain_lists() -> None:
 
 
 def test_parley_yaml_takes_both_forms(tmp_path: Path) -> None:
-    hooks = config.Hooks(pre_tool_use=[AUDIT], post_tool_use=PolicyStage(enabled=False))
+    hooks = config.HooksSettings(pre_tool_use=[AUDIT], post_tool_use=PolicyStage(enabled=False))
     assert document_of_config(hooks) == PolicyDocument(
         pre_tool_use=PolicyStage(handlers=[AUDIT]), post_tool_use=PolicyStage(enabled=False)
     )
-    assert document_of_config(config.Hooks()) == PolicyDocument()
+    assert document_of_config(config.HooksSettings()) == PolicyDocument()
 
     file = tmp_path / "parley.yaml"
     file.write_text("hooks: {pre_tool_use: [], tool_skip: []}")
@@ -122,16 +122,16 @@ def test_a_mistake_is_named_with_its_path(text: str | bytes, path: str, words: s
 @pytest.mark.parametrize(
     ("document", "path", "words"),
     [
-        (pre(AUDIT, PolicyHandler(type="audit")), "$.pre_tool_use.handlers[1].type", "known: audit_log, free, limited"),
+        (pre(AUDIT, PolicyEntry(type="audit")), "$.pre_tool_use.handlers[1].type", "known: audit_log, free, limited"),
         (pre(SCAN), "$.pre_tool_use.handlers[0].type", "it does at post_tool_use"),
         (pre(LOCKED), "$.pre_tool_use.handlers[0].locked", "only the operator"),
         (
-            pre(PolicyHandler(type="limited", config={"limit": "x"})),
+            pre(PolicyEntry(type="limited", config={"limit": "x"})),
             "$.pre_tool_use.handlers[0].config.limit",
             "Expected `int`",
         ),
         (
-            pre(PolicyHandler(type="audit_log", config={"a": 1})),
+            pre(PolicyEntry(type="audit_log", config={"a": 1})),
             "$.pre_tool_use.handlers[0].config.a",
             "unknown key; known: none",
         ),
@@ -164,8 +164,8 @@ def test_the_place_of_a_mistake_is_that_in_what_was_sent(tree: dict[str, Any], p
 
 
 def test_what_fits_passes_and_gives_typed_settings() -> None:
-    limited = PolicyHandler(type="limited", config={"limit": 7})
-    free = PolicyHandler(type="free", config={"anything": [1]})
+    limited = PolicyEntry(type="limited", config={"limit": 7})
+    free = PolicyEntry(type="free", config={"anything": [1]})
     check_document(pre(LOCKED, limited, free), KINDS, may_lock=True)
 
     assert settings_of(limited, KINDS["limited"]) == Limit(limit=7)
@@ -194,7 +194,7 @@ def test_each_document_goes_over_the_one_below(
     yaml: PolicyDocument,
     stored: PolicyDocument | None,
     user: PolicyDocument | None,
-    expected: list[PolicyHandler] | None,
+    expected: list[PolicyEntry] | None,
 ) -> None:
     stage = effective(yaml, stored, user).pre_tool_use
 
@@ -208,7 +208,7 @@ def test_switching_a_stage_off_keeps_its_handlers_for_later() -> None:
 
 
 HANDLERS = st.builds(
-    PolicyHandler,
+    PolicyEntry,
     type=st.sampled_from(["a", "b", "c"]),
     locked=st.booleans(),
     filter=st.none() | st.just(PolicyFilter(tools=["x*"])),
@@ -217,11 +217,11 @@ STAGE = st.none() | st.builds(PolicyStage, enabled=st.booleans(), handlers=st.li
 DOCUMENTS = st.builds(PolicyDocument, **dict.fromkeys(STAGES, STAGE))
 
 
-def at_work(document: PolicyDocument) -> dict[PolicyStageName, list[PolicyHandler]]:
+def at_work(document: PolicyDocument) -> dict[PolicyStageName, list[PolicyEntry]]:
     return {name: stage.handlers for name, stage in document.stages() if stage.enabled}
 
 
-def locked(document: PolicyDocument) -> dict[PolicyStageName, list[PolicyHandler]]:
+def locked(document: PolicyDocument) -> dict[PolicyStageName, list[PolicyEntry]]:
     return {name: [h for h in handlers if h.locked] for name, handlers in at_work(document).items()}
 
 

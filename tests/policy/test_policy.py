@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from server import config
-from server.config import HookDefaults, Hooks, PolicyFilter, PolicyHandler
+from server.config import HookDefaults, HooksSettings, PolicyEntry, PolicyFilter
 from server.errors import ConfigError
 from server.hooks.approval.approvals import text_for_model
 from server.hooks.types import Answer, AskHuman, Invocation, Permission, ToolManifest, ToolOutcome, TurnFacts
@@ -51,7 +51,7 @@ class Documents:
 
 
 def book_of(tree: dict[str, Any], sink: Sink, **hooks: Any) -> PolicyBook:
-    return PolicyBook(Documents(document_of(tree)), sink, Hooks(**{"custom_dir": CUSTOM} | hooks))
+    return PolicyBook(Documents(document_of(tree)), sink, HooksSettings(**{"custom_dir": CUSTOM} | hooks))
 
 
 def policy_of(tree: dict[str, Any], sink: Sink | None = None, ask: AskHuman | None = None, **hooks: Any) -> TurnPolicy:
@@ -337,9 +337,9 @@ async def test_a_scan_can_refuse_calls_that_carry_secrets() -> None:
 )
 async def test_a_filter_says_which_calls_a_handler_is_for(wanted: PolicyFilter, fits: bool) -> None:
     asked = human()
-    handler = PolicyHandler(type="dangerous_confirmation", filter=wanted)
+    handler = PolicyEntry(type="dangerous_confirmation", filter=wanted)
     stage = config.PolicyStage(handlers=[handler])
-    book = PolicyBook(Documents(PolicyDocument(pre_tool_use=stage)), Sink(), Hooks())
+    book = PolicyBook(Documents(PolicyDocument(pre_tool_use=stage)), Sink(), HooksSettings())
     policy = book.for_turn(FACTS, asked)
     assert policy is not None
 
@@ -389,7 +389,7 @@ async def test_the_settings_of_an_entry_reach_its_handler() -> None:
 
 async def test_a_turn_keeps_the_policy_it_began_with() -> None:
     documents = Documents(document_of({"pre_tool_use": [{"type": "no_prod"}]}))
-    book = PolicyBook(documents, Sink(), Hooks(custom_dir=CUSTOM))
+    book = PolicyBook(documents, Sink(), HooksSettings(custom_dir=CUSTOM))
     before = book.for_turn(FACTS, None)
     documents.document = PolicyDocument()
 
@@ -443,12 +443,12 @@ def test_a_folder_that_everybody_may_write_to_is_refused(tmp_path: Path) -> None
     tmp_path.chmod(0o777)
 
     with pytest.raises(ConfigError, match="may be written by everybody"):
-        PolicyBook(Documents(PolicyDocument()), Sink(), Hooks(custom_dir=tmp_path))
+        PolicyBook(Documents(PolicyDocument()), Sink(), HooksSettings(custom_dir=tmp_path))
 
 
 def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"hooks\.custom_dir"):
-        PolicyBook(Documents(PolicyDocument()), Sink(), Hooks(custom_dir=tmp_path / "none"))
+        PolicyBook(Documents(PolicyDocument()), Sink(), HooksSettings(custom_dir=tmp_path / "none"))
 
 
 def test_a_file_that_cannot_be_loaded_is_left_out_and_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -458,7 +458,7 @@ def test_a_file_that_cannot_be_loaded_is_left_out_and_told(tmp_path: Path, caplo
     (tmp_path / "Bad-Name.py").write_text("")
 
     with caplog.at_level(logging.WARNING):
-        book = PolicyBook(Documents(PolicyDocument()), Sink(), Hooks(custom_dir=tmp_path))
+        book = PolicyBook(Documents(PolicyDocument()), Sink(), HooksSettings(custom_dir=tmp_path))
 
     assert book.custom_kinds() == ()
     assert all(name in caplog.text for name in ("bad.py", "audit_log.py", "empty.py", "Bad-Name.py"))
@@ -471,7 +471,7 @@ def test_the_log_tells_why_a_file_cannot_be_loaded_without_the_secrets_it_quotes
         f"login = 'postgres://app:{SECRET}@db/shop'\nraise RuntimeError(f'no {{login}}')\n"
     )
 
-    PolicyBook(Documents(PolicyDocument()), Sink(), Hooks(custom_dir=tmp_path))
+    PolicyBook(Documents(PolicyDocument()), Sink(), HooksSettings(custom_dir=tmp_path))
 
     assert "bad.py" in caplog.text
     assert "RuntimeError: no postgres://app:[REDACTED]@db/shop" in caplog.text

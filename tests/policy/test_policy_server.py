@@ -298,7 +298,7 @@ async def test_a_handler_of_the_operators_own_is_listed_and_works(tmp_path: Path
 
 async def test_a_secret_at_the_edge_of_what_is_kept_leaves_no_half(tmp_path: Path) -> None:
     async with guarded(tmp_path) as (scene, _):
-        limit = config.Tools().max_result_bytes
+        limit = config.ToolsSettings().max_result_bytes
 
         async def long(_arguments: dict[str, Any]) -> str:
             return "x" * (limit - 10) + " " + SECRET + " and more"

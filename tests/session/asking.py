@@ -98,7 +98,7 @@ class Client(Desk):
         self,
         *plans: list[AskStep],
         desk: ApprovalDesk | None = None,
-        approval: config.Approval | None = None,
+        approval: config.ApprovalSettings | None = None,
         remembered: RememberedApprovals | None = None,
         **options: Any,
     ) -> None:

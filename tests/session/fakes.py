@@ -120,8 +120,8 @@ class Desk:
         agent: FakeAgent,
         *,
         snapshot: SkillsSnapshot | None = None,
-        limits: config.Limits | None = None,
-        security: config.Security | None = None,
+        limits: config.LimitsSettings | None = None,
+        security: config.SecuritySettings | None = None,
         is_local: bool = True,
         principal: Principal | None = None,
         gate: TurnGate | None = None,
@@ -130,7 +130,7 @@ class Desk:
         approvals: ApprovalDesk | None = None,
         handler: type[ChatHandler] = ChatHandler,
     ) -> None:
-        self.limits = limits or config.Limits()
+        self.limits = limits or config.LimitsSettings()
         self.metrics = Metrics()
         self.gate = gate or TurnGate(self.limits.turns, self.metrics)
         self.snapshot = snapshot or SkillsSnapshot()
@@ -149,7 +149,7 @@ class Desk:
             gate=self.gate,
             metrics=self.metrics,
             limits=self.limits,
-            security=security or config.Security(),
+            security=security or config.SecuritySettings(),
             model=lambda: ModelInfo(name="fake", host="nowhere", location="local"),
             speech=speech or SpeechService(NoRecognizer(), NoSynthesizer(), None),
             desk=approvals or ApprovalDesk(),

@@ -27,7 +27,7 @@ def test_while_a_human_is_asked_nothing_is_said_to_fill_the_silence() -> None:
                 return said.clear
 
             turn.aloud = note
-            filler = Filler(config.Filler(after_ms=700, text="One moment."), turn)
+            filler = Filler(config.FillerSettings(after_ms=700, text="One moment."), turn)
             filler.note(call("1"))
             pause.resume.set()
             await client.asked()

@@ -109,7 +109,7 @@ def test_every_request_is_resolved_once_and_before_its_turn_ends(
 async def play(
     plans: list[list[AskStep]], words: list[str], actions: list[Action], *, is_spoken: bool, by_voice: bool
 ) -> Room:
-    desk = ApprovalDesk(config.Approval(by_voice=by_voice, timeout_s=20))
+    desk = ApprovalDesk(config.ApprovalSettings(by_voice=by_voice, timeout_s=20))
     heard = speech(FakeRecognizer(*words), FakeSynthesizer())
     stranger = Principal("10.0.0.9", is_local=False, user_id="eve")
     async with (

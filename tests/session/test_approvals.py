@@ -79,7 +79,7 @@ async def test_a_second_answer_and_one_to_nothing_are_each_a_notice() -> None:
 def test_silence_is_a_no_after_the_time_that_was_told() -> None:
     async def work() -> None:
         asked = [question(timeout_s=7), question()]
-        async with Client([*asked, DONE], approval=config.Approval(timeout_s=20)) as client:
+        async with Client([*asked, DONE], approval=config.ApprovalSettings(timeout_s=20)) as client:
             client.chat()
             end = await client.until("turn_end")
 
@@ -94,7 +94,7 @@ def test_silence_is_a_no_after_the_time_that_was_told() -> None:
 
 def test_the_time_of_humans_is_not_the_turns() -> None:
     async def work() -> None:
-        limits = config.Limits(max_turn_s=10)
+        limits = config.LimitsSettings(max_turn_s=10)
         async with Client([question(), question(), DONE], [Pause()], limits=limits) as client:
             client.chat()
             assert (await client.until("turn_end"))["reason"] == "completed"

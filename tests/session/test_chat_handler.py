@@ -131,7 +131,7 @@ async def test_a_time_limit_of_the_agents_own_is_a_defect_not_ours() -> None:
 
 async def test_a_turn_that_runs_too_long_is_ended_with_what_was_said() -> None:
     agent = FakeAgent([[LLMChunk(text="So far"), Pause()]])
-    async with Desk(agent, limits=config.Limits(max_turn_s=0.05)) as desk:
+    async with Desk(agent, limits=config.LimitsSettings(max_turn_s=0.05)) as desk:
         desk.chat()
         end = await desk.until("turn_end")
 
@@ -155,7 +155,7 @@ async def test_a_turn_waits_for_a_model_that_is_still_loading() -> None:
 
 async def test_waiting_for_the_model_counts_against_the_turn() -> None:
     async with Desk(
-        FakeAgent([say("Hi.")]), model_ready=asyncio.Event(), limits=config.Limits(max_turn_s=0.05)
+        FakeAgent([say("Hi.")]), model_ready=asyncio.Event(), limits=config.LimitsSettings(max_turn_s=0.05)
     ) as desk:
         desk.chat()
 
@@ -179,7 +179,7 @@ async def test_unsigned_system_messages_of_a_foreign_client_are_demoted() -> Non
 
 async def test_unsigned_system_messages_can_be_refused() -> None:
     agent = FakeAgent([say("Hi.")])
-    security = config.Security(client_system_messages="reject")
+    security = config.SecuritySettings(client_system_messages="reject")
     async with Desk(agent, security=security) as desk:
         desk.chat(id="t1", history=[{"role": "system", "content": "forged"}])
         await desk.until("turn_end")
@@ -201,7 +201,7 @@ async def test_a_local_client_may_send_system_messages() -> None:
 @pytest.mark.rule("L1-30")
 async def test_the_agent_gets_the_limit_of_persistent_hooks() -> None:
     agent = FakeAgent([say("Hi.")])
-    async with Desk(agent, limits=config.Limits(max_hook_frames_per_turn=7)) as desk:
+    async with Desk(agent, limits=config.LimitsSettings(max_hook_frames_per_turn=7)) as desk:
         desk.chat()
         await desk.until("turn_end")
 

@@ -14,11 +14,11 @@ from server.session.results import SpokenSentence
 from tests.session.fakes import Desk, FakeAgent, Pause, Step, call, result
 from tests.session.speech_fakes import speech
 
-SOON = config.Filler(after_ms=1, text="One moment.")
+SOON = config.FillerSettings(after_ms=1, text="One moment.")
 
 
 class Mouth:
-    def __init__(self, settings: config.Filler = SOON, *, has_voice: bool = True) -> None:
+    def __init__(self, settings: config.FillerSettings = SOON, *, has_voice: bool = True) -> None:
         self.said: list[SpokenSentence] = []
         self.taken_back = 0
         self.has_said = asyncio.Event()
@@ -68,7 +68,7 @@ async def test_the_first_word_takes_back_what_is_not_said_yet() -> None:
 
 
 async def test_after_the_first_word_and_while_the_model_thinks_nothing_is_filled() -> None:
-    spoken, thinking, quiet, mute = Mouth(), Mouth(), Mouth(config.Filler(after_ms=1)), Mouth(has_voice=False)
+    spoken, thinking, quiet, mute = Mouth(), Mouth(), Mouth(config.FillerSettings(after_ms=1)), Mouth(has_voice=False)
 
     spoken.filler.note(LLMChunk(text="Noon."))
     spoken.filler.note(call("c1"))

@@ -44,7 +44,7 @@ async def test_an_agent_for_which_it_would_cost_money_is_not_told() -> None:
 
 
 async def test_a_history_that_a_turn_would_refuse_is_left_to_the_turn() -> None:
-    async with Talk(security=config.Security(client_system_messages="reject")) as talk:
+    async with Talk(security=config.SecuritySettings(client_system_messages="reject")) as talk:
         await talk.voice()
         talk.history("u1", {"role": "system", "content": "forged"})
         await talk.silence()

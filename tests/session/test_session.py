@@ -138,7 +138,7 @@ async def test_an_approval_that_nobody_asked_for_is_a_notice() -> None:
 
 
 async def test_sound_is_refused_once_and_wrong_sound_each_time() -> None:
-    async with Desk(FakeAgent(), limits=config.Limits(max_binary_bytes=8)) as desk:
+    async with Desk(FakeAgent(), limits=config.LimitsSettings(max_binary_bytes=8)) as desk:
         for data in (b"\0\0", b"\0\0", b"\0", b"\0\0\0", b"\0" * 10, b"\0\0"):
             desk.session.receive_binary(data)
         frames = await desk.flushed()
@@ -380,7 +380,7 @@ async def test_configure_lasts_and_fields_left_out_keep_their_value() -> None:
 )
 async def test_the_trace_is_for_those_who_may_see_it(allowed: bool | str, is_local: bool, traces: bool) -> None:
     agent = FakeAgent([say("Hi.")])
-    security = config.Security(trace=allowed)  # type: ignore[arg-type]  # a table of the three values
+    security = config.SecuritySettings(trace=allowed)  # type: ignore[arg-type]  # a table of the three values
     async with Desk(agent, security=security, is_local=is_local) as desk:
         desk.send("configure", trace=True)
         desk.chat()
@@ -423,7 +423,7 @@ async def test_too_many_turns_are_refused_with_a_time_to_come_again() -> None:
 
 async def test_a_client_may_replace_its_own_turn_when_no_other_place_is_left() -> None:
     pause = Pause()
-    async with Desk(FakeAgent([[pause], say("Hi.")]), limits=config.Limits(turns=1)) as desk:
+    async with Desk(FakeAgent([[pause], say("Hi.")]), limits=config.LimitsSettings(turns=1)) as desk:
         desk.chat()
         await pause.reached.wait()
         desk.chat()

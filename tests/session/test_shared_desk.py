@@ -121,9 +121,9 @@ class Meeting:
 
 @asynccontextmanager
 async def replica(folder: Path) -> AsyncIterator[Replica]:
-    database = Database(config.Storage(), folder)
+    database = Database(config.StorageSettings(), folder)
     await database.start()
-    desk = SharedDesk(config.Approval(), ApprovalsInMemory(), QuestionTable(database))
+    desk = SharedDesk(config.ApprovalSettings(), ApprovalsInMemory(), QuestionTable(database))
     opened = Replica(desk, database, asyncio.create_task(desk.run()))
     yield opened
     await opened.stop()

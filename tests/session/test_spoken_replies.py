@@ -13,7 +13,7 @@ from tests.session.speech_fakes import FakeRecognizer, FakeSynthesizer, Held, he
 from tests.support.waiting import settle
 
 DONE = LLMChunk(text="Done.")
-BY_VOICE = config.Approval(by_voice=True)
+BY_VOICE = config.ApprovalSettings(by_voice=True)
 
 
 class Talk(Client):

@@ -100,7 +100,7 @@ def handler_over(layers: HookLayers) -> type[ChatHandler]:
 async def test_a_turn_has_its_hooks_for_as_long_as_it_lasts() -> None:
     leases = Leases(hook(before_tool={}))
     agent = FakeAgent([say("Hi."), [RuntimeError("broken")]])
-    layers = HookLayers(config.Hooks(stream_gate="sentence"), processes=leases)
+    layers = HookLayers(config.HooksSettings(stream_gate="sentence"), processes=leases)
     async with Desk(agent, handler=handler_over(layers)) as desk:
         desk.chat(id="t1")
         await desk.until("turn_end")
@@ -116,9 +116,10 @@ async def test_a_turn_has_its_hooks_for_as_long_as_it_lasts() -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "channels"), [(config.Hooks(), []), (config.Hooks(enabled=False), [hook(before_tool={})])]
+    ("settings", "channels"),
+    [(config.HooksSettings(), []), (config.HooksSettings(enabled=False), [hook(before_tool={})])],
 )
-async def test_where_nothing_is_configured_a_turn_has_no_layers(settings: config.Hooks, channels: list[FakeChannel]) -> None:  # fmt: skip
+async def test_where_nothing_is_configured_a_turn_has_no_layers(settings: config.HooksSettings, channels: list[FakeChannel]) -> None:  # fmt: skip
     agent = FakeAgent([say("Hi.")])
     layers = HookLayers(settings, processes=Leases(*channels))
     async with Desk(agent, handler=handler_over(layers)) as desk:
@@ -130,11 +131,11 @@ async def test_where_nothing_is_configured_a_turn_has_no_layers(settings: config
 
 async def test_settings_that_were_read_anew_count_from_the_next_turn() -> None:
     agent = FakeAgent([say("Hi.")])
-    layers = HookLayers(config.Hooks(), processes=Leases(hook(before_tool={})))
+    layers = HookLayers(config.HooksSettings(), processes=Leases(hook(before_tool={})))
     async with Desk(agent, handler=handler_over(layers)) as desk:
         desk.chat()
         await desk.until("turn_end")
-        layers.reload(config.Hooks(respond_policy="any"))
+        layers.reload(config.HooksSettings(respond_policy="any"))
         desk.chat()
         await desk.until("turn_end", 2)
 

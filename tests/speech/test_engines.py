@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 import pytest_asyncio
 
-from server.config import SpeechProvider
+from server.config import SpeechProviderSettings
 from server.errors import SpeechUnavailable
 from server.speech.audio import Resampler, level_dbfs, pcm16_to_samples, samples_to_pcm16
 from server.speech.stt import EmbeddedRecognizer
@@ -159,7 +159,7 @@ async def test_a_cancelled_synthesis_makes_room_for_the_next(voice: EmbeddedSynt
 
 
 async def test_espeak_speaks_alone_where_it_is_asked_for() -> None:
-    made = synthesizer_of(SpeechProvider(voice="espeak"), {})
+    made = synthesizer_of(SpeechProviderSettings(voice="espeak"), {})
     await made.start()
 
     assert len(await sound_of(made, "Hello there.")) > 16_000

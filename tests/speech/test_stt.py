@@ -8,7 +8,7 @@ import wave
 
 import pytest
 
-from server.config import SpeechProvider
+from server.config import SpeechProviderSettings
 from server.errors import ConfigError, SpeechBusy, SpeechError, SpeechTimeout, SpeechUnavailable
 from server.openai_client import Unreachable
 from server.speech.speech_endpoint import speech_endpoint
@@ -84,7 +84,7 @@ async def test_an_openai_endpoint_gets_a_wav_and_gives_words() -> None:
 
 async def test_a_server_without_a_key_gets_none() -> None:
     async with speech_server() as server:
-        made = recognizer_of(SpeechProvider(provider="openai", base_url=server.base_url), {})
+        made = recognizer_of(SpeechProviderSettings(provider="openai", base_url=server.base_url), {})
         await made.start()
         await made.recognize(b"\1\2" * 8000)
         await made.aclose()
@@ -138,7 +138,9 @@ def test_an_endpoint_that_takes_no_connection_in_time_is_a_timeout() -> None:
     error = Unreachable("no connection")
     error.__cause__ = TimeoutError()
 
-    assert isinstance(speech_endpoint("speech.tts", SpeechProvider(), {}, model="m").error(error), SpeechTimeout)
+    assert isinstance(
+        speech_endpoint("speech.tts", SpeechProviderSettings(), {}, model="m").error(error), SpeechTimeout
+    )
 
 
 async def test_an_endpoint_that_is_silent_is_a_timeout_and_the_request_is_given_up() -> None:
@@ -151,7 +153,7 @@ async def test_an_endpoint_that_is_silent_is_a_timeout_and_the_request_is_given_
 
 
 async def test_a_recogniser_that_is_switched_off_says_so() -> None:
-    made = recognizer_of(SpeechProvider(provider="none"), {})
+    made = recognizer_of(SpeechProviderSettings(provider="none"), {})
     await made.start()
 
     assert made.status.state == "missing"
@@ -163,12 +165,12 @@ async def test_a_recogniser_that_is_switched_off_says_so() -> None:
 
 def test_the_environment_stands_in_for_what_the_settings_leave_out() -> None:
     environ = {"OPENAI_BASE_URL": "http://box:1/v1/", "OPENAI_API_KEY": " sk-env "}
-    endpoint = speech_endpoint("speech.stt", SpeechProvider(provider="openai"), environ, model="whisper-1")
+    endpoint = speech_endpoint("speech.stt", SpeechProviderSettings(provider="openai"), environ, model="whisper-1")
 
     assert (endpoint.base_url, endpoint.api_key, endpoint.host) == ("http://box:1/v1", "sk-env", "box:1")
     assert "sk-env" not in repr(endpoint)
     with pytest.raises(ConfigError, match=r"speech\.stt\.base_url"):
-        speech_endpoint("speech.stt", SpeechProvider(provider="openai", base_url="box:1"), {}, model="x")
+        speech_endpoint("speech.stt", SpeechProviderSettings(provider="openai", base_url="box:1"), {}, model="x")
 
 
 def test_a_wav_holds_its_samples() -> None:

@@ -6,7 +6,7 @@ from contextlib import aclosing
 
 import pytest
 
-from server.config import SpeechProvider
+from server.config import SpeechProviderSettings
 from server.errors import SpeechError, SpeechTimeout, SpeechUnavailable
 from server.speech.speech_endpoint import speech_endpoint
 from server.speech.tts import (
@@ -152,7 +152,7 @@ async def test_the_embedded_synthesiser_cuts_the_sound_of_its_worker_into_messag
 
 
 async def test_a_voice_that_is_switched_off_says_so() -> None:
-    made = synthesizer_of(SpeechProvider(provider="none"), {})
+    made = synthesizer_of(SpeechProviderSettings(provider="none"), {})
     await made.start()
 
     assert made.status.state == "missing"

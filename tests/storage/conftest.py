@@ -28,12 +28,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
-def settings(request: pytest.FixtureRequest) -> config.Storage:
+def settings(request: pytest.FixtureRequest) -> config.StorageSettings:
     """Of an empty database; in `tmp_path` where it is a file."""
     if request.param == "sqlite":
-        return config.Storage()
+        return config.StorageSettings()
     server: Postgres = request.getfixturevalue("postgres")
-    return config.Storage(url=Secret(server.new_database()))
+    return config.StorageSettings(url=Secret(server.new_database()))
 
 
 @pytest.fixture

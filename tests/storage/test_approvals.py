@@ -8,7 +8,9 @@ from server.storage.approvals import ApprovalTable
 from server.storage.database import Database
 
 
-async def test_what_a_user_remembers_is_found_listed_and_revoked(settings: config.Storage, folder: Path) -> None:
+async def test_what_a_user_remembers_is_found_listed_and_revoked(
+    settings: config.StorageSettings, folder: Path
+) -> None:
     database = Database(settings, folder)
     await database.start()
     clock = [1.0]
@@ -32,7 +34,7 @@ async def test_what_a_user_remembers_is_found_listed_and_revoked(settings: confi
     await database.aclose()
 
 
-async def test_the_oldest_is_forgotten_at_the_limit(settings: config.Storage, folder: Path) -> None:
+async def test_the_oldest_is_forgotten_at_the_limit(settings: config.StorageSettings, folder: Path) -> None:
     database = Database(settings, folder)
     await database.start()
     clock = iter(range(10**9))

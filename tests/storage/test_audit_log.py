@@ -38,7 +38,7 @@ class Clock:
 
 
 @asynccontextmanager
-async def opened(settings: config.Storage, folder: Path) -> AsyncIterator[Database]:
+async def opened(settings: config.StorageSettings, folder: Path) -> AsyncIterator[Database]:
     database = Database(settings, folder)
     await database.start()
     try:
@@ -73,7 +73,9 @@ async def problems(database: Database) -> list[str]:
     return (await verified(database)).problems
 
 
-async def test_the_chain_holds_over_batches_runs_days_and_replicas(settings: config.Storage, folder: Path) -> None:
+async def test_the_chain_holds_over_batches_runs_days_and_replicas(
+    settings: config.StorageSettings, folder: Path
+) -> None:
     clock = Clock()
     async with opened(settings, folder) as database:
         await write(database, entries(1201), clock=clock)
@@ -97,7 +99,9 @@ def nth(number: int) -> sa.ColumnElement[bool]:
     return (audit.c.number == number) & (audit.c.day == "2026-11-22")
 
 
-async def test_what_is_changed_left_out_moved_or_put_in_is_found(settings: config.Storage, folder: Path) -> None:
+async def test_what_is_changed_left_out_moved_or_put_in_is_found(
+    settings: config.StorageSettings, folder: Path
+) -> None:
     async with opened(settings, folder) as database:
         clock = Clock()
         for _ in range(3):
@@ -175,7 +179,7 @@ def test_any_change_to_any_entry_is_found(bodies: list[str], data: st.DataObject
 
 
 async def test_a_closed_day_is_logged_once_and_old_ones_are_pruned_whole(
-    settings: config.Storage, folder: Path, caplog: pytest.LogCaptureFixture
+    settings: config.StorageSettings, folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     clock = Clock()
     caplog.set_level(logging.INFO, "server.storage.audit_log")
@@ -196,7 +200,7 @@ async def test_a_closed_day_is_logged_once_and_old_ones_are_pruned_whole(
 
 
 async def test_only_a_day_that_may_be_pruned_may_say_so_and_lack_entries(
-    settings: config.Storage, folder: Path
+    settings: config.StorageSettings, folder: Path
 ) -> None:
     clock = Clock()
     async with opened(settings, folder) as database:
@@ -217,7 +221,9 @@ async def test_only_a_day_that_may_be_pruned_may_say_so_and_lack_entries(
         assert "entry 1 is missing" in (await verified(database, now=clock.now, keep_days=3)).problems[0]
 
 
-async def test_a_day_is_closed_only_when_it_is_over_on_every_clock(settings: config.Storage, folder: Path) -> None:
+async def test_a_day_is_closed_only_when_it_is_over_on_every_clock(
+    settings: config.StorageSettings, folder: Path
+) -> None:
     clock = Clock()
     async with opened(settings, folder) as database:
         await write(database, entries(1), clock=clock)
@@ -235,7 +241,7 @@ async def test_a_day_is_closed_only_when_it_is_over_on_every_clock(settings: con
         assert [(day.day, day.is_closed) for day in days] == [("2026-11-22", True), ("2026-11-23", False)]
 
 
-async def test_processes_of_one_name_share_its_chain(settings: config.Storage, folder: Path) -> None:
+async def test_processes_of_one_name_share_its_chain(settings: config.StorageSettings, folder: Path) -> None:
     async with opened(settings, folder) as one, opened(settings, folder) as two:
         await asyncio.gather(*(write(database, entries(20)) for database in (one, two) * 5))
 
@@ -245,7 +251,7 @@ async def test_processes_of_one_name_share_its_chain(settings: config.Storage, f
 
 
 async def test_beyond_the_queue_entries_are_counted_and_a_gap_stands_in_their_place(
-    settings: config.Storage, folder: Path
+    settings: config.StorageSettings, folder: Path
 ) -> None:
     async with opened(settings, folder) as database:
         log = AuditLog(database, replica="one", keep_days=9, now=Clock(), max_queued=3)
@@ -266,7 +272,7 @@ async def test_beyond_the_queue_entries_are_counted_and_a_gap_stands_in_their_pl
 
 
 async def test_entries_wait_for_a_database_that_is_away(postgres: Postgres, folder: Path) -> None:
-    settings = config.Storage(url=Secret(postgres.new_database()))
+    settings = config.StorageSettings(url=Secret(postgres.new_database()))
     async with opened(settings, folder) as database:
         log = AuditLog(database, replica="one", keep_days=9)
         running = asyncio.create_task(log.run())
@@ -288,7 +294,7 @@ async def test_entries_wait_for_a_database_that_is_away(postgres: Postgres, fold
         assert log.dropped == 0
 
 
-async def test_hostile_values_are_written_and_read_back(settings: config.Storage, folder: Path) -> None:
+async def test_hostile_values_are_written_and_read_back(settings: config.StorageSettings, folder: Path) -> None:
     circle: list[Any] = []
     circle.append(circle)
     hostile: list[Any] = [
@@ -320,7 +326,7 @@ async def test_hostile_values_are_written_and_read_back(settings: config.Storage
         assert len(entry_of(page.entries[0])["message"]) == 2000
 
 
-async def test_filters_name_what_an_entry_has_to_fit(settings: config.Storage, folder: Path) -> None:
+async def test_filters_name_what_an_entry_has_to_fit(settings: config.StorageSettings, folder: Path) -> None:
     def phases(**fields: Any) -> AuditFilter:
         return AuditFilter(**fields)
 
@@ -363,7 +369,7 @@ async def test_filters_name_what_an_entry_has_to_fit(settings: config.Storage, f
             assert await found(wanted) == expected, wanted
 
 
-async def test_pages_neither_repeat_nor_leave_out(settings: config.Storage, folder: Path) -> None:
+async def test_pages_neither_repeat_nor_leave_out(settings: config.StorageSettings, folder: Path) -> None:
     async with opened(settings, folder) as database:
         await write(database, [AuditEntry(phase="p", tool=str(i), ts_us=i // 3) for i in range(25)])
         seen: list[str] = []
@@ -382,7 +388,7 @@ async def test_pages_neither_repeat_nor_leave_out(settings: config.Storage, fold
 
 @pytest.mark.parametrize("cursor", ["", "x", "ü", "MTIz", "LTEuLTE", "OTk5OTk5OTk5OTk5OTk5OTk5OTk5OS4x", "\0"])
 async def test_a_cursor_that_is_none_is_refused(tmp_path: Path, cursor: str) -> None:
-    async with opened(config.Storage(), tmp_path) as database:
+    async with opened(config.StorageSettings(), tmp_path) as database:
         if not cursor:
             assert (await read_page(database, AuditFilter(), limit=1, cursor=cursor)).entries == []
             return

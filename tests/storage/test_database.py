@@ -21,7 +21,9 @@ def count(connection: sa.Connection) -> int:
     return connection.execute(sa.select(sa.func.count()).select_from(documents)).scalar_one()
 
 
-async def test_replicas_that_start_together_make_the_tables_once(settings: config.Storage, folder: Path) -> None:
+async def test_replicas_that_start_together_make_the_tables_once(
+    settings: config.StorageSettings, folder: Path
+) -> None:
     replicas = [Database(settings, folder) for _ in range(5)]
 
     await asyncio.gather(*(database.start() for database in replicas))
@@ -37,7 +39,7 @@ async def test_replicas_that_start_together_make_the_tables_once(settings: confi
         await database.aclose()
 
 
-async def test_a_database_of_a_later_version_is_not_touched(settings: config.Storage, folder: Path) -> None:
+async def test_a_database_of_a_later_version_is_not_touched(settings: config.StorageSettings, folder: Path) -> None:
     database = Database(settings, folder)
     await database.start()
     await database.write(
@@ -49,7 +51,7 @@ async def test_a_database_of_a_later_version_is_not_touched(settings: config.Sto
     await database.aclose()
 
 
-async def test_an_error_of_the_database_shows_no_values(settings: config.Storage, folder: Path) -> None:
+async def test_an_error_of_the_database_shows_no_values(settings: config.StorageSettings, folder: Path) -> None:
     database = Database(settings, folder)
     await database.start()
     twice = [{"name": "same", "value": 47_114_711}] * 2
@@ -62,7 +64,7 @@ async def test_an_error_of_the_database_shows_no_values(settings: config.Storage
 
 
 async def test_the_file_is_its_owners_alone_and_waits_for_the_disk(tmp_path: Path) -> None:
-    database = Database(config.Storage(), tmp_path)
+    database = Database(config.StorageSettings(), tmp_path)
     await database.start()
 
     assert {path.stat().st_mode & 0o777 for path in tmp_path.glob("parley.db*")} == {0o600}
@@ -86,20 +88,20 @@ async def test_the_file_is_its_owners_alone_and_waits_for_the_disk(tmp_path: Pat
 )
 def test_a_url_that_cannot_be_meant_is_said_without_being_shown(tmp_path: Path, url: str, told: str) -> None:
     with pytest.raises(ConfigError, match=told) as caught:
-        Database(config.Storage(url=Secret(url)), tmp_path)
+        Database(config.StorageSettings(url=Secret(url)), tmp_path)
 
     assert "hush" not in str(caught.value)
 
 
 async def test_no_database_at_start_is_said_with_the_cure(tmp_path: Path) -> None:
-    nobody = Database(config.Storage(url=Secret("postgresql://me:hush@127.0.0.1:1/db")), tmp_path)
+    nobody = Database(config.StorageSettings(url=Secret("postgresql://me:hush@127.0.0.1:1/db")), tmp_path)
     with pytest.raises(ConfigError, match=r"storage.url: .*start PostgreSQL or correct the url") as caught:
         await nobody.start()
     assert "hush" not in str(caught.value)
     await nobody.aclose()
 
     (tmp_path / "parley.db").write_text("no database, but a text that somebody has put in its place")
-    broken = Database(config.Storage(), tmp_path)
+    broken = Database(config.StorageSettings(), tmp_path)
     with pytest.raises(ConfigError, match=r"data.dir: .*parley.db"):
         await broken.start()
     await broken.aclose()
@@ -110,7 +112,7 @@ async def test_a_database_that_cannot_hold_every_text_is_refused(postgres: Postg
 
     with psycopg.connect(postgres.url("postgres"), autocommit=True) as connection:
         connection.execute("CREATE DATABASE old ENCODING 'LATIN1' TEMPLATE template0")
-    database = Database(config.Storage(url=Secret(postgres.url("old"))), tmp_path)
+    database = Database(config.StorageSettings(url=Secret(postgres.url("old"))), tmp_path)
 
     with pytest.raises(ConfigError, match="encoded in LATIN1"):
         await database.start()
@@ -121,7 +123,7 @@ async def test_while_the_database_is_away_nobody_waits_for_it_and_then_it_serves
     postgres: Postgres, tmp_path: Path
 ) -> None:
     clock = [0.0]
-    database = Database(config.Storage(url=Secret(postgres.new_database())), tmp_path, clock=lambda: clock[0])
+    database = Database(config.StorageSettings(url=Secret(postgres.new_database())), tmp_path, clock=lambda: clock[0])
     await database.start()
 
     postgres.stop()
@@ -144,7 +146,7 @@ async def test_while_the_database_is_away_nobody_waits_for_it_and_then_it_serves
 
 
 async def test_a_file_that_somebody_keeps_locked_is_told_and_loses_nothing(tmp_path: Path) -> None:
-    database = Database(config.Storage(), tmp_path, lock_wait_s=0.05)
+    database = Database(config.StorageSettings(), tmp_path, lock_wait_s=0.05)
     await database.start()
     other = sqlite3.connect(tmp_path / "parley.db", isolation_level=None)
     other.execute("PRAGMA busy_timeout=0")
@@ -159,7 +161,7 @@ async def test_a_file_that_somebody_keeps_locked_is_told_and_loses_nothing(tmp_p
 
 
 async def test_more_than_can_wait_are_refused(tmp_path: Path) -> None:
-    database = Database(config.Storage(), tmp_path)
+    database = Database(config.StorageSettings(), tmp_path)
     await database.start()
     gate = threading.Event()
     waiting = [asyncio.create_task(database.read(lambda _: gate.wait())) for _ in range(256)]
@@ -174,7 +176,7 @@ async def test_more_than_can_wait_are_refused(tmp_path: Path) -> None:
 
 
 async def test_callers_that_leave_make_no_room_before_their_transactions_are_over(tmp_path: Path) -> None:
-    database = Database(config.Storage(), tmp_path)
+    database = Database(config.StorageSettings(), tmp_path)
     await database.start()
     gate = threading.Event()
     waiting = [asyncio.create_task(database.read(lambda _: gate.wait())) for _ in range(256)]
@@ -190,7 +192,7 @@ async def test_callers_that_leave_make_no_room_before_their_transactions_are_ove
 
 
 async def test_what_takes_too_long_is_broken_off_and_the_database_serves_on(
-    settings: config.Storage, folder: Path
+    settings: config.StorageSettings, folder: Path
 ) -> None:
     database = Database(settings, folder, statement_s=1)
     await database.start()

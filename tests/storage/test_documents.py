@@ -22,7 +22,7 @@ from tests.support.waiting import LIMIT_S
 
 @asynccontextmanager
 async def replica(
-    settings: config.Storage, folder: Path, *, max_documents: int = MAX_DOCUMENTS
+    settings: config.StorageSettings, folder: Path, *, max_documents: int = MAX_DOCUMENTS
 ) -> AsyncIterator[DocumentStore]:
     """One that keeps up with the others."""
     database = Database(settings, folder)
@@ -46,7 +46,7 @@ async def until_changed(store: DocumentStore, owner: str) -> None:
 
 
 async def test_each_write_is_the_next_version_and_an_overtaken_one_changes_nothing(
-    settings: config.Storage, folder: Path
+    settings: config.StorageSettings, folder: Path
 ) -> None:
     async with replica(settings, folder) as store:
         first = await store.put("user:anna", b"1", if_version=0, by="anna")
@@ -64,7 +64,7 @@ async def test_each_write_is_the_next_version_and_an_overtaken_one_changes_nothi
         assert store.get("user:anna") == second
 
 
-async def test_of_writers_at_once_one_wins_each_version(settings: config.Storage, folder: Path) -> None:
+async def test_of_writers_at_once_one_wins_each_version(settings: config.StorageSettings, folder: Path) -> None:
     async with replica(settings, folder) as one, replica(settings, folder) as two:
         for version in range(3):
             answers = await asyncio.gather(
@@ -76,7 +76,7 @@ async def test_of_writers_at_once_one_wins_each_version(settings: config.Storage
         assert one.get("operator") == two.get("operator")
 
 
-async def test_another_replica_hears_of_a_write(settings: config.Storage, folder: Path) -> None:
+async def test_another_replica_hears_of_a_write(settings: config.StorageSettings, folder: Path) -> None:
     async with replica(settings, folder) as one, replica(settings, folder) as two:
         heard = asyncio.create_task(until_changed(two, "user:anna"))
         await asyncio.sleep(0)
@@ -86,7 +86,9 @@ async def test_another_replica_hears_of_a_write(settings: config.Storage, folder
         assert two.get("user:anna") == written
 
 
-async def test_a_write_before_ours_that_we_have_not_read_is_not_lost(settings: config.Storage, folder: Path) -> None:
+async def test_a_write_before_ours_that_we_have_not_read_is_not_lost(
+    settings: config.StorageSettings, folder: Path
+) -> None:
     async with replica(settings, folder) as one:
         database = Database(settings, folder)
         await database.start()
@@ -103,7 +105,7 @@ async def test_a_write_before_ours_that_we_have_not_read_is_not_lost(settings: c
 async def test_while_the_database_is_away_reads_go_on_and_afterwards_the_replica_catches_up(
     postgres: Postgres, folder: Path
 ) -> None:
-    settings = config.Storage(url=Secret(postgres.new_database()))
+    settings = config.StorageSettings(url=Secret(postgres.new_database()))
     async with replica(settings, folder) as store:
         written = await store.put("operator", b"1", if_version=0, by="o")
         postgres.stop()
@@ -122,7 +124,7 @@ async def test_while_the_database_is_away_reads_go_on_and_afterwards_the_replica
         assert store.get("operator") == after
 
 
-async def test_there_are_limits_to_size_and_number(settings: config.Storage, folder: Path) -> None:
+async def test_there_are_limits_to_size_and_number(settings: config.StorageSettings, folder: Path) -> None:
     async with replica(settings, folder, max_documents=2) as store:
         with pytest.raises(ValueError, match="at most 65536"):
             await store.put("operator", b" " * (MAX_BODY_BYTES + 1), if_version=0, by="o")
@@ -134,7 +136,7 @@ async def test_there_are_limits_to_size_and_number(settings: config.Storage, fol
 
 
 async def test_a_file_that_cannot_be_asked_for_changes_stops_nothing(tmp_path: Path) -> None:
-    async with replica(config.Storage(), tmp_path) as store:
+    async with replica(config.StorageSettings(), tmp_path) as store:
         await store.put("a", b"1", if_version=0, by="o")
         other = sqlite3.connect(tmp_path / "parley.db")
         other.execute("UPDATE parley_documents SET body = '2', version = 2, revision = 2")
@@ -158,7 +160,7 @@ def test_a_write_counts_exactly_if_it_names_the_version_before(
 ) -> None:
     async def play() -> None:
         folder = tmp_path_factory.mktemp("replicas")
-        databases = [Database(config.Storage(), folder) for _ in range(2)]
+        databases = [Database(config.StorageSettings(), folder) for _ in range(2)]
         stores = [DocumentStore(database) for database in databases]
         for database in databases:
             await database.start()

@@ -34,7 +34,7 @@ def token(user: str) -> str:
     return f"{user}-token-of-more-than-enough-length-0123456789"
 
 
-def server(folder: Path, storage: config.Storage, environ: Mapping[str, str] | None = None) -> ServerProcess:
+def server(folder: Path, storage: config.StorageSettings, environ: Mapping[str, str] | None = None) -> ServerProcess:
     folder.mkdir(exist_ok=True)
     settings: dict[str, Any] = {"security": {"tokens": [{"user": user, "token": token(user)} for user in USERS]}}
     if storage.url is not None:
@@ -86,7 +86,7 @@ def users() -> Iterator[list[User]]:
 
 
 def test_no_acknowledged_write_is_lost_when_the_server_is_killed(
-    settings: config.Storage, folder: Path, users: list[User]
+    settings: config.StorageSettings, folder: Path, users: list[User]
 ) -> None:
     chance = random.Random(5)
     kills = [chance.randrange(100, 140) for _ in range(2)]
@@ -122,7 +122,7 @@ def write_until_killed(running: ServerProcess, users: list[User], after: int) ->
 
 
 def test_replicas_agree_within_a_second(postgres: Postgres, tmp_path: Path, users: list[User]) -> None:
-    storage = config.Storage(url=config.Secret(postgres.new_database()))
+    storage = config.StorageSettings(url=config.Secret(postgres.new_database()))
     anna = users[0]
     with server(tmp_path / "one", storage) as one, server(tmp_path / "two", storage) as two:
         took_s: list[float] = []
@@ -142,7 +142,7 @@ def test_without_a_database_the_start_says_what_to_do(tmp_path: Path) -> None:
     run = subprocess.run(
         [sys.executable, "-m", "server", "--port", "0"],
         env={
-            **server(tmp_path, config.Storage()).environ,
+            **server(tmp_path, config.StorageSettings()).environ,
             "PARLEY_STORAGE__URL": "postgresql://me:hush@127.0.0.1:1/parley",
         },
         capture_output=True,
@@ -160,7 +160,7 @@ def test_without_a_database_the_start_says_what_to_do(tmp_path: Path) -> None:
 def test_while_the_database_is_away_what_is_in_force_stays_and_writes_are_refused(
     postgres: Postgres, tmp_path: Path, users: list[User]
 ) -> None:
-    storage = config.Storage(url=config.Secret(postgres.new_database()))
+    storage = config.StorageSettings(url=config.Secret(postgres.new_database()))
     anna = users[0]
     with server(tmp_path / "one", storage) as running:
         assert anna.write(running.url)
@@ -204,7 +204,7 @@ def verify(running: ServerProcess) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_audit_log_is_verified_from_the_command_line(
-    settings: config.Storage, folder: Path, users: list[User]
+    settings: config.StorageSettings, folder: Path, users: list[User]
 ) -> None:
     with server(folder, settings) as running:
         for user in users:
@@ -230,8 +230,8 @@ def test_the_audit_log_is_verified_from_the_command_line(
     assert "entry 2 is not what was written" in bad.stdout
 
 
-def test_what_cannot_be_verified_is_said(settings: config.Storage, tmp_path: Path) -> None:
-    environ = {**server(tmp_path, config.Storage()).environ}
+def test_what_cannot_be_verified_is_said(settings: config.StorageSettings, tmp_path: Path) -> None:
+    environ = {**server(tmp_path, config.StorageSettings()).environ}
     if settings.url is not None:
         environ["PARLEY_STORAGE__URL"] = settings.url.reveal()
     run = subprocess.run(

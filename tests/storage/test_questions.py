@@ -14,7 +14,7 @@ from server.storage.schema import MIGRATIONS, askers, documents, migrate, number
 
 
 @pytest.fixture
-async def database(settings: config.Storage, folder: Path) -> AsyncIterator[Database]:
+async def database(settings: config.StorageSettings, folder: Path) -> AsyncIterator[Database]:
     opened = Database(settings, folder)
     await opened.start()
     yield opened
@@ -158,7 +158,7 @@ async def test_who_goes_takes_its_questions_along(table: QuestionTable) -> None:
 
 
 async def test_a_database_of_the_version_before_is_brought_up_and_keeps_what_it_holds(
-    settings: config.Storage, folder: Path
+    settings: config.StorageSettings, folder: Path
 ) -> None:
     database = Database(settings, folder)
 

@@ -11,7 +11,7 @@ from server.storage.audit_query import AuditFilter, read_page
 from server.storage.storage import Storage
 
 
-async def test_what_was_taken_is_there_after_the_end(settings: config.Storage, folder: Path) -> None:
+async def test_what_was_taken_is_there_after_the_end(settings: config.StorageSettings, folder: Path) -> None:
     first, second = Storage(settings, folder), Storage(settings, folder)
 
     async with first.running():
@@ -30,12 +30,12 @@ async def test_a_database_that_is_none_keeps_the_server_from_starting(folder: Pa
     (folder / "parley.db").write_bytes(b"no database" * 1000)
 
     with pytest.raises(ConfigError, match=r"data\.dir: .*parley\.db does not serve"):
-        async with Storage(config.Storage(), folder).running():
+        async with Storage(config.StorageSettings(), folder).running():
             pytest.fail("it runs")
 
 
 async def test_what_ends_the_server_early_still_closes_the_database(folder: Path) -> None:
-    storage = Storage(config.Storage(), folder)
+    storage = Storage(config.StorageSettings(), folder)
 
     with pytest.raises(ZeroDivisionError):
         async with storage.running():

@@ -8,7 +8,7 @@ from typing import Any
 
 from aiohttp import web
 
-from server.config import Secret, SpeechProvider
+from server.config import Secret, SpeechProviderSettings
 
 
 @dataclass
@@ -29,8 +29,8 @@ class SpeechServer:
     is_given_up: asyncio.Event = field(default_factory=asyncio.Event)
     """The client has gone while the server stalled."""
 
-    def provider(self, **more: Any) -> SpeechProvider:
-        return SpeechProvider(provider="openai", base_url=self.base_url, api_key=Secret("sk-secret"), **more)
+    def provider(self, **more: Any) -> SpeechProviderSettings:
+        return SpeechProviderSettings(provider="openai", base_url=self.base_url, api_key=Secret("sk-secret"), **more)
 
     async def transcribe(self, request: web.Request) -> web.StreamResponse:
         form = await request.post()

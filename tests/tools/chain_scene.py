@@ -27,7 +27,7 @@ def tool(name: str, run: Run = count, permission: Permission = "WRITE") -> Tool:
 def executor_for(layers: TurnLayers, *tools: Tool) -> ToolExecutor:
     """With the tools `count` and `other`, if none are given."""
     registry = ToolRegistry(tools or (tool("count"), tool("other")))
-    return ToolExecutor(registry, config.Tools(max_result_bytes=300), hooks=TurnHooks(layers))
+    return ToolExecutor(registry, config.ToolsSettings(max_result_bytes=300), hooks=TurnHooks(layers))
 
 
 def call(n: Any = 1, call_id: str = "c1", name: str = "count") -> ToolCall:
@@ -60,7 +60,7 @@ class FakePolicy:
 
 
 def observer(*kinds: str) -> FakeChannel:
-    return FakeChannel(settings=config.ProcessHook(observe=list(kinds)))
+    return FakeChannel(settings=config.ProcessHookSettings(observe=list(kinds)))
 
 
 def events(channel: FakeChannel) -> list[tuple[str, Any]]:

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from server.config import McpServer
+from server.config import McpServerSettings
 from server.hooks.interception.stages import ToolAnswer
 from server.subprocesses.supervisor import BackoffPolicy
 from server.tools.mcp.server import McpConnection
@@ -50,7 +50,7 @@ class Scene:
 
 
 @asynccontextmanager
-async def connected(settings: McpServer, *, waits: bool = True, **options: Any) -> AsyncIterator[Scene]:
+async def connected(settings: McpServerSettings, *, waits: bool = True, **options: Any) -> AsyncIterator[Scene]:
     """`s`, connected; its tools are there, unless told not to wait."""
     scene = Scene()
     connection = McpConnection(
@@ -74,14 +74,16 @@ async def connected(settings: McpServer, *, waits: bool = True, **options: Any) 
         await connection.aclose()
 
 
-def official(**settings: Any) -> McpServer:
+def official(**settings: Any) -> McpServerSettings:
     """A server made with the official SDK, over stdio."""
-    return McpServer(command=sys.executable, args=["-m", "tests.support.mcp_server"], **settings)
+    return McpServerSettings(command=sys.executable, args=["-m", "tests.support.mcp_server"], **settings)
 
 
-def scripted(script: dict[str, Any], **settings: Any) -> McpServer:
+def scripted(script: dict[str, Any], **settings: Any) -> McpServerSettings:
     """See tests/support/mcp_raw.py."""
-    return McpServer(command=sys.executable, args=["-m", "tests.support.mcp_raw", json.dumps(script)], **settings)
+    return McpServerSettings(
+        command=sys.executable, args=["-m", "tests.support.mcp_raw", json.dumps(script)], **settings
+    )
 
 
 def with_results(**results: Any) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 import jsonschema
 import pytest
 
-from server.config import Tools as Settings
+from server.config import ToolsSettings as Settings
 from server.hooks.types import ToolOutcome
 from server.llm.types import ToolCall
 from server.tools import builtin

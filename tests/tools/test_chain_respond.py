@@ -39,7 +39,7 @@ async def respond(
     if injected:
         await offer(turn, injected)
     registry = ToolRegistry([tool("count"), tool("other")])
-    return await ToolExecutor(registry, config.Tools(), hooks=turn).run(made), policy
+    return await ToolExecutor(registry, config.ToolsSettings(), hooks=turn).run(made), policy
 
 
 async def test_observers_hear_of_an_answer_as_of_a_tool_that_took_no_time() -> None:

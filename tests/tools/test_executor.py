@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from server.config import Tools as Settings
+from server.config import ToolsSettings as Settings
 from server.errors import ToolError
 from server.hooks.interception.stages import ToolAnswer
 from server.hooks.types import ToolOutcome

@@ -21,7 +21,7 @@ BUILTINS: Final[Mapping[str, Factory]] = {"ask_human": AskHumanApprover.from_con
 class BuiltinHooks:
     """The enabled ones, built once; `run` delivers their events."""
 
-    def __init__(self, settings: config.Hooks, factories: Mapping[str, Factory] = BUILTINS) -> None:
+    def __init__(self, settings: config.HooksSettings, factories: Mapping[str, Factory] = BUILTINS) -> None:
         """Raises ConfigError. Entries that are off are not looked at."""
         self.members: tuple[BuiltinMember, ...] = ()
         if settings.enabled:
@@ -44,7 +44,7 @@ class BuiltinHooks:
 
 
 def _member(
-    name: str, entry: config.BuiltinHook, defaults: config.HookDefaults, factories: Mapping[str, Factory]
+    name: str, entry: config.BuiltinHookSettings, defaults: config.HookDefaults, factories: Mapping[str, Factory]
 ) -> BuiltinMember:
     if (factory := factories.get(name)) is None:
         known = ", ".join(sorted(factories))

@@ -41,7 +41,7 @@ class HookHost:
 
     def __init__(
         self,
-        settings: config.Hooks,
+        settings: config.HooksSettings,
         environ: Mapping[str, str],
         *,
         terms: Terms | None = None,
@@ -96,7 +96,7 @@ class HookHost:
         """Of the current hooks, in the order of asking."""
         return [hook.health() for hook in self._hooks]
 
-    async def reload(self, settings: config.Hooks) -> Reloaded:
+    async def reload(self, settings: config.HooksSettings) -> Reloaded:
         """Run what is configured now: only hooks whose entry changed are started or ended.
 
         The new ones count when they are up, or have failed to be; turns under
@@ -143,7 +143,9 @@ class HookHost:
                 await self._look()
             adopt_orphans(False)
 
-    def _begin(self, wanted: Mapping[str, config.ProcessHook], kept: Mapping[str, ProcessHook]) -> list[ProcessHook]:
+    def _begin(
+        self, wanted: Mapping[str, config.ProcessHookSettings], kept: Mapping[str, ProcessHook]
+    ) -> list[ProcessHook]:
         """The hooks that are wanted, in their order; those that are not `kept` are started."""
         if wanted and self._watch is None:
             self._is_adopting = adopt_orphans(True)

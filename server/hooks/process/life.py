@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from server.config import ProcessHook
+from server.config import ProcessHookSettings
 from server.hooks.channel import HookCallFailed
 from server.hooks.process import settings as process_settings
 from server.hooks.process.jsonrpc import Calls, Reply, notification
@@ -64,7 +64,7 @@ class ProcessLife:
 
     @classmethod
     async def begin(
-        cls, name: str, hook: ProcessHook, environ: Mapping[str, str], limits: Limits, *, tap: Tap | None = None
+        cls, name: str, hook: ProcessHookSettings, environ: Mapping[str, str], limits: Limits, *, tap: Tap | None = None
     ) -> "ProcessLife":
         """Spawn it. Raises as `Child.begin`."""
         child = await Child.begin(

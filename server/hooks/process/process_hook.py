@@ -52,7 +52,7 @@ class ProcessHook:
     def __init__(
         self,
         name: str,
-        settings: config.ProcessHook,
+        settings: config.ProcessHookSettings,
         environ: Mapping[str, str],
         *,
         terms: Terms | None = None,
@@ -80,7 +80,7 @@ class ProcessHook:
         return self._name
 
     @property
-    def settings(self) -> config.ProcessHook:
+    def settings(self) -> config.ProcessHookSettings:
         return self._settings
 
     @property

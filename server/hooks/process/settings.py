@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Final
 
-from server.config import Hooks, ProcessHook
+from server.config import HooksSettings, ProcessHookSettings
 from server.errors import ConfigError
 from server.hooks.channel import STAGES, Stage
 from server.hooks.interception.event_kinds import ALIAS_OF, KINDS, LEGACY, UnknownEvent, observed
@@ -15,7 +15,7 @@ _KEPT_VARIABLES: Final = ("PATH", "HOME", "LANG", "TZ", "TMPDIR")
 """And LC_*. The server's environment holds API keys, which are none of a hook's business."""
 
 
-def enabled(settings: Hooks) -> dict[str, ProcessHook]:
+def enabled(settings: HooksSettings) -> dict[str, ProcessHookSettings]:
     """The hooks that shall run, in the order of asking: `priority`, then name. Raises ConfigError for a wrong one.
 
     The others are not looked at.
@@ -28,7 +28,7 @@ def enabled(settings: Hooks) -> dict[str, ProcessHook]:
     return dict(sorted(chosen.items(), key=lambda item: (item[1].priority, item[0].encode())))
 
 
-def stages(hook: ProcessHook) -> frozenset[Stage]:
+def stages(hook: ProcessHookSettings) -> frozenset[Stage]:
     """Those that are sent to the hook; with `pair_stages` also the other one of a pair."""
     wanted = set(hook.intercept)
     if hook.pair_stages:
@@ -36,7 +36,7 @@ def stages(hook: ProcessHook) -> frozenset[Stage]:
     return frozenset(stage for stage in STAGES if stage in wanted)
 
 
-def modes(hook: ProcessHook) -> list[str]:
+def modes(hook: ProcessHookSettings) -> list[str]:
     """What hook.hello tells of it, in this order."""
     wanted = set(hook.intercept)
     there = {
@@ -48,13 +48,13 @@ def modes(hook: ProcessHook) -> list[str]:
     return [mode for mode, is_there in there.items() if is_there]
 
 
-def gates(hook: ProcessHook) -> list[Stage]:
+def gates(hook: ProcessHookSettings) -> list[Stage]:
     """The stages at which this hook can keep something from happening even by failing."""
     closed = hook.on_error == "closed"
     return [stage for stage in STAGES if stage in stages(hook) and (closed or stage == "approve_tool")]
 
 
-def environment(hook: ProcessHook, environ: Mapping[str, str]) -> dict[str, str]:
+def environment(hook: ProcessHookSettings, environ: Mapping[str, str]) -> dict[str, str]:
     """As the child gets it: ours with `inherit_env`, else what a program needs; `env` over it.
 
     PYTHONUNBUFFERED, because a hook that forgets to flush its reply would hang.
@@ -67,12 +67,12 @@ def environment(hook: ProcessHook, environ: Mapping[str, str]) -> dict[str, str]
     return {"PYTHONUNBUFFERED": "1", **kept, **hook.env}
 
 
-def _check(name: str, hook: ProcessHook) -> None:
+def _check(name: str, hook: ProcessHookSettings) -> None:
     if problem := _problem(hook):
         raise ConfigError(f'configure process hook "{name}": {problem}')
 
 
-def _problem(hook: ProcessHook) -> str | None:
+def _problem(hook: ProcessHookSettings) -> str | None:
     """In the words of the reference, and behind them what could stand there."""
     if hook.transport not in ("", "stdio"):
         return f'unsupported transport "{hook.transport}"; there is stdio'

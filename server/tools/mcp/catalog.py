@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from server.config import McpServer
+from server.config import McpServerSettings
 from server.hooks.types import Permission
 from server.llm.types import ToolSpec
 
@@ -67,7 +67,7 @@ class Catalog:
     """Why what is missing is missing, in words for the log; at most one for a tool."""
 
 
-def take_tools(server: str, settings: McpServer, listed: Iterable[Listed]) -> Catalog:
+def take_tools(server: str, settings: McpServerSettings, listed: Iterable[Listed]) -> Catalog:
     """In the order listed. Of two tools with one name the first is taken."""
     taken: dict[str, Taken] = {}
     left_out: list[str] = []
@@ -87,7 +87,7 @@ def take_tools(server: str, settings: McpServer, listed: Iterable[Listed]) -> Ca
     return Catalog(tools=tuple(taken.values()), left_out=tuple(left_out))
 
 
-def _is_wanted(name: str, settings: McpServer) -> bool:
+def _is_wanted(name: str, settings: McpServerSettings) -> bool:
     return settings.tools is None or any(fnmatchcase(name, glob) for glob in settings.tools)
 
 
@@ -116,7 +116,7 @@ def _name(server: str, remote: str, taken: Mapping[str, Taken]) -> str:
     return name
 
 
-def _take(name: str, tool: Listed, settings: McpServer) -> Taken:
+def _take(name: str, tool: Listed, settings: McpServerSettings) -> Taken:
     description = _CONTROLS.sub("", tool.description).strip()
     if len(description) > MAX_DESCRIPTION_CHARS:
         description = description[: MAX_DESCRIPTION_CHARS - 1] + "…"
@@ -129,7 +129,7 @@ def _take(name: str, tool: Listed, settings: McpServer) -> Taken:
     )
 
 
-def _permission(tool: Listed, settings: McpServer) -> Permission:
+def _permission(tool: Listed, settings: McpServerSettings) -> Permission:
     for glob, permission in settings.permissions.items():
         if fnmatchcase(tool.name, glob):
             return permission

@@ -17,7 +17,7 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from mcp.shared.message import SessionMessage
 from mcp.types import jsonrpc
 
-from server.config import McpServer, ProcessHook
+from server.config import McpServerSettings, ProcessHookSettings
 from server.hooks.process.settings import environment
 from server.subprocesses.child import Child
 from server.subprocesses.family import Family, adopt_orphans
@@ -44,7 +44,7 @@ class CannotStart(Exception):
 
 @asynccontextmanager
 async def run_child(
-    name: str, settings: McpServer, environ: Mapping[str, str], *, on_end: Callable[[], None]
+    name: str, settings: McpServerSettings, environ: Mapping[str, str], *, on_end: Callable[[], None]
 ) -> AsyncIterator[tuple[MemoryObjectReceiveStream[Incoming], MemoryObjectSendStream[SessionMessage]]]:
     """The streams of a new child. They end when it exits or closes its output; `on_end` is called then.
 
@@ -82,14 +82,14 @@ async def run_child(
                 stream.close()
 
 
-async def _begin(name: str, settings: McpServer, environ: Mapping[str, str]) -> Child:
+async def _begin(name: str, settings: McpServerSettings, environ: Mapping[str, str]) -> Child:
     assert settings.command is not None
     try:
         return await Child.begin(
             [settings.command, *settings.args],
             whose=f"MCP server {name}",
             folder=settings.dir,
-            environment=environment(ProcessHook(env=settings.env), environ),
+            environment=environment(ProcessHookSettings(env=settings.env), environ),
         )
     except (OSError, ValueError) as error:
         where = f" in {settings.dir}" if settings.dir else ""

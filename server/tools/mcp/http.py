@@ -12,7 +12,7 @@ from mcp.client import Transport
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
 
-from server.config import McpServer
+from server.config import McpServerSettings
 from server.tools.mcp.intake import Intake, shorten
 
 MAX_ANSWER_BYTES: Final = 8 << 20
@@ -25,7 +25,7 @@ Incoming = SessionMessage | Exception
 
 
 @asynccontextmanager
-async def open_http(settings: McpServer, *, read_s: float) -> AsyncIterator[Transport]:
+async def open_http(settings: McpServerSettings, *, read_s: float) -> AsyncIterator[Transport]:
     """A transport for `Client`. `read_s`: how long the server may say nothing in an answer it has begun."""
     assert settings.url is not None
     async with httpx2.AsyncClient(

@@ -15,7 +15,7 @@ from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
 from mcp.shared.exceptions import MCPError
 
 from server import __version__
-from server.config import McpServer
+from server.config import McpServerSettings
 from server.errors import ToolError
 from server.hooks.interception.stages import ToolAnswer
 from server.subprocesses.supervisor import BackoffPolicy, Supervisor
@@ -58,7 +58,7 @@ class McpConnection:
     def __init__(
         self,
         name: str,
-        settings: McpServer,
+        settings: McpServerSettings,
         environ: Mapping[str, str],
         *,
         default_timeout_s: float,

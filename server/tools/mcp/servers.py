@@ -21,7 +21,9 @@ Tell = Callable[[str, str], None]
 class McpServers:
     """Between `start` and `aclose`, keeps the servers connected and their tools on the shelf."""
 
-    def __init__(self, settings: config.Tools, shelf: ToolShelf, environ: Mapping[str, str], *, tell: Tell) -> None:
+    def __init__(
+        self, settings: config.ToolsSettings, shelf: ToolShelf, environ: Mapping[str, str], *, tell: Tell
+    ) -> None:
         self._settings = settings
         self._shelf = shelf
         self._environ = environ

@@ -11,8 +11,8 @@ from server.hooks.types import Answer
 from tests.hooks.fakes import FACTS, FakeHuman
 
 
-def hooks(name: str = "ask_human", **entry: object) -> config.Hooks:
-    return config.Hooks(builtins={name: config.BuiltinHook(enabled=True, **entry)})  # type: ignore[arg-type]  # any entry
+def hooks(name: str = "ask_human", **entry: object) -> config.HooksSettings:
+    return config.HooksSettings(builtins={name: config.BuiltinHookSettings(enabled=True, **entry)})  # type: ignore[arg-type]  # any entry
 
 
 def test_a_builtin_that_is_not_there_is_named() -> None:
@@ -21,13 +21,13 @@ def test_a_builtin_that_is_not_there_is_named() -> None:
 
 
 def test_one_that_is_off_is_not_looked_at() -> None:
-    settings = config.Hooks(builtins={"nope": config.BuiltinHook()})
+    settings = config.HooksSettings(builtins={"nope": config.BuiltinHookSettings()})
 
     assert BuiltinHooks(settings).members == ()
 
 
 def test_none_is_built_where_hooks_are_off() -> None:
-    settings = config.Hooks(enabled=False, builtins={"nope": config.BuiltinHook(enabled=True)})
+    settings = config.HooksSettings(enabled=False, builtins={"nope": config.BuiltinHookSettings(enabled=True)})
 
     assert BuiltinHooks(settings).members == ()
 

@@ -6,7 +6,7 @@ from tests.hooks.fakes import FACTS, FakeChannel, member
 
 
 def observer(*observe: str, method: str = "hook.runtime_event") -> FakeChannel:
-    settings = config.ProcessHook(observe=list(observe), event_method=method)  # type: ignore[arg-type]  # one of two
+    settings = config.ProcessHookSettings(observe=list(observe), event_method=method)  # type: ignore[arg-type]  # one of two
     return FakeChannel(settings=settings)
 
 

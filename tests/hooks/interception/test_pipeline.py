@@ -116,7 +116,7 @@ async def test_with_pair_stages_one_stage_turns_on_both_as_on_the_reference_host
     paired = FakeChannel(
         "paired",
         {"after_tool": {"result": {"for_llm": "bye"}}},
-        config.ProcessHook(intercept=["before_tool"], pair_stages=True),
+        config.ProcessHookSettings(intercept=["before_tool"], pair_stages=True),
     )
 
     assert (await pipeline_of(paired).after_tool(RAN)).for_llm == "bye"
@@ -321,7 +321,7 @@ async def test_another_hook_with_the_editor_s_name_is_asked_all_the_same() -> No
 )  # fmt: skip
 async def test_each_hook_has_its_own_full_limit(stage: str, timeout_ms: int | None, limit_s: float) -> None:
     answers = {"before_tool": {}, "approve_tool": {"approved": True}}
-    limited = FakeChannel("a", answers, config.ProcessHook(intercept=[stage], timeout_ms=timeout_ms))
+    limited = FakeChannel("a", answers, config.ProcessHookSettings(intercept=[stage], timeout_ms=timeout_ms))
 
     await ask_at(pipeline_of(limited), stage)
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from server.config import Hooks, ProcessHook
+from server.config import HooksSettings, ProcessHookSettings
 from server.errors import ConfigError
 from server.hooks.channel import HookCallFailed
 from server.hooks.process.host import HookHost, Reloaded
@@ -31,7 +31,7 @@ async def pid_of(host: HookHost, name: str) -> int:
 
 def test_a_wrong_entry_keeps_the_host_from_being_built() -> None:
     with pytest.raises(ConfigError, match='configure process hook "x": no hook modes enabled'):
-        HookHost(Hooks(processes={"x": settings("echo", intercept=[])}), ENVIRON)
+        HookHost(HooksSettings(processes={"x": settings("echo", intercept=[])}), ENVIRON)
 
 
 async def test_hooks_are_listed_in_the_order_of_asking_and_one_that_fails_keeps_nobody_out() -> None:
@@ -58,7 +58,7 @@ async def test_a_reload_restarts_only_what_changed() -> None:
         before = {name: await pid_of(host, name) for name in "abc"}
         wanted = {"a": settings("echo"), "b": settings("echo", priority=-1), "d": settings("echo")}
 
-        done = await host.reload(Hooks(processes=wanted))
+        done = await host.reload(HooksSettings(processes=wanted))
 
         assert done == Reloaded(started=["d"], restarted=["b"], stopped=["c"], unchanged=["a"])
         assert names(host) == ["b", "a", "d"]
@@ -71,7 +71,7 @@ async def test_a_turn_finishes_with_the_hooks_it_began_with() -> None:
         with host.lease() as first, host.lease() as second:
             assert first == second
             [old] = first
-            await host.reload(Hooks(processes={"x": settings("echo", priority=1)}))
+            await host.reload(HooksSettings(processes={"x": settings("echo", priority=1)}))
             pid = int((await old.request("x", {}, limit_s=20))["pid"])
             assert await pid_of(host, "x") != pid
             assert is_alive(pid)
@@ -82,7 +82,7 @@ async def test_a_turn_finishes_with_the_hooks_it_began_with() -> None:
 async def test_an_old_hook_that_dies_under_its_last_turn_is_not_started_again() -> None:
     async with hosting(x=settings("faulty")) as host:
         with host.lease() as [old]:
-            await host.reload(Hooks())
+            await host.reload(HooksSettings())
             with pytest.raises(HookCallFailed):
                 await old.request("x", {"fault": "kill -9"}, limit_s=20)
             await until(lambda: old.state == "down")
@@ -93,7 +93,7 @@ async def test_a_reload_with_a_mistake_changes_nothing() -> None:
     async with hosting(x=settings("echo")) as host:
         before = host.current()
         with pytest.raises(ConfigError):
-            await host.reload(Hooks(processes={"x": settings("echo", transport="http")}))
+            await host.reload(HooksSettings(processes={"x": settings("echo", transport="http")}))
 
         assert host.current() is before
 
@@ -101,7 +101,7 @@ async def test_a_reload_with_a_mistake_changes_nothing() -> None:
 async def test_an_approver_that_cannot_start_takes_the_place_of_the_old_one_and_is_down() -> None:
     async with hosting(terms=ONE_LIFE, x=settings("echo", intercept=["approve_tool"])) as host:
         broken = settings("", command=["/no/such/command"], intercept=["approve_tool"])
-        await host.reload(Hooks(processes={"x": broken}))
+        await host.reload(HooksSettings(processes={"x": broken}))
 
         assert [(health.state, health.armed) for health in host.health()] == [("down", None)]
 
@@ -110,7 +110,7 @@ async def test_the_old_hook_is_asked_until_the_new_one_has_settled() -> None:
     async with hosting(x=settings("echo", intercept=["approve_tool"])) as host:
         states = []
         reload = asyncio.create_task(
-            host.reload(Hooks(processes={"x": settings("echo", intercept=["approve_tool"], priority=1)}))
+            host.reload(HooksSettings(processes={"x": settings("echo", intercept=["approve_tool"], priority=1)}))
         )
         while not reload.done():
             states += [hook.state for hook in host.current()]
@@ -123,8 +123,8 @@ async def test_the_old_hook_is_asked_until_the_new_one_has_settled() -> None:
 async def test_two_reloads_come_one_after_the_other() -> None:
     async with hosting() as host:
         await asyncio.gather(
-            host.reload(Hooks(processes={"x": settings("echo")})),
-            host.reload(Hooks(processes={"y": settings("echo")})),
+            host.reload(HooksSettings(processes={"x": settings("echo")})),
+            host.reload(HooksSettings(processes={"y": settings("echo")})),
         )
         assert names(host) == ["y"]
     assert leftovers() == []
@@ -132,7 +132,9 @@ async def test_two_reloads_come_one_after_the_other() -> None:
 
 async def test_a_reload_that_is_given_up_leaves_nothing_of_the_new_hooks() -> None:
     async with hosting() as host:
-        reload = asyncio.create_task(host.reload(Hooks(processes={"x": settings("", command=["sleep", "600"])})))
+        reload = asyncio.create_task(
+            host.reload(HooksSettings(processes={"x": settings("", command=["sleep", "600"])}))
+        )
         await until(lambda: bool(leftovers()))
 
         reload.cancel()
@@ -142,12 +144,12 @@ async def test_a_reload_that_is_given_up_leaves_nothing_of_the_new_hooks() -> No
 
 
 async def test_who_waits_for_a_hook_that_a_reload_takes_away_waits_no_longer() -> None:
-    host = HookHost(Hooks(processes={"x": settings("", command=["sleep", "600"])}), ENVIRON, terms=TERMS)
+    host = HookHost(HooksSettings(processes={"x": settings("", command=["sleep", "600"])}), ENVIRON, terms=TERMS)
     host.start()
     waiting = asyncio.create_task(host.settled())
     await until(lambda: bool(leftovers()))
 
-    await host.reload(Hooks())
+    await host.reload(HooksSettings())
     await host.aclose()
 
     await asyncio.wait_for(waiting, LIMIT_S)
@@ -157,7 +159,7 @@ async def test_all_hooks_end_together_those_in_use_and_those_on_their_way_out_to
     async with hosting(a=settings("echo"), b=settings("faulty")) as host:
         lease = host.lease()
         lease.__enter__()
-        await host.reload(Hooks(processes={"b": settings("faulty", priority=1)}))
+        await host.reload(HooksSettings(processes={"b": settings("faulty", priority=1)}))
         [hook] = host.current()
         pids = (await hook.request("x", {"fault": "50 grandchildren"}, limit_s=20))["pids"]
         assert all(map(is_alive, pids))
@@ -184,9 +186,9 @@ async def test_killing_reaches_hooks_that_have_not_answered_yet() -> None:
     """At the start, and those that a reload brings."""
     mute = settings("", command=[sys.executable, "-c", "import time; time.sleep(600)"])
     patient = Terms(limits=replace(TERMS.limits, hello_s=600), backoff=ONE_LIFE.backoff)
-    host = HookHost(Hooks(processes={"x": mute}), ENVIRON, terms=patient)
+    host = HookHost(HooksSettings(processes={"x": mute}), ENVIRON, terms=patient)
     host.start()
-    reloading = asyncio.create_task(host.reload(Hooks(processes={"x": mute, "y": mute})))
+    reloading = asyncio.create_task(host.reload(HooksSettings(processes={"x": mute, "y": mute})))
     try:
         await until(lambda: len(leftovers()) == 2)
         begun = leftovers()
@@ -204,7 +206,9 @@ async def test_killing_reaches_hooks_that_have_not_answered_yet() -> None:
 
 async def test_a_change_of_state_is_told() -> None:
     told = []
-    host = HookHost(Hooks(processes={"x": settings("echo")}), ENVIRON, terms=TERMS, on_change=lambda: told.append(1))
+    host = HookHost(
+        HooksSettings(processes={"x": settings("echo")}), ENVIRON, terms=TERMS, on_change=lambda: told.append(1)
+    )
     host.start()
     await host.settled()
     ups = len(told)
@@ -215,7 +219,7 @@ async def test_a_change_of_state_is_told() -> None:
 
 async def test_starting_and_ending_are_logged_in_a_line_each(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
-    hook = ProcessHook(enabled=True, command=["/no/such/command"], intercept=["before_tool"])
+    hook = ProcessHookSettings(enabled=True, command=["/no/such/command"], intercept=["before_tool"])
     async with hosting(terms=ONE_LIFE, good=settings("echo"), bad=hook):
         pass
 

@@ -4,15 +4,15 @@ from typing import Any
 
 import pytest
 
-from server.config import Hooks, ProcessHook
+from server.config import HooksSettings, ProcessHookSettings
 from server.errors import ConfigError
 from server.hooks.process.settings import enabled, environment, gates, modes, stages
 
 COMMAND = ["python3", "hook.py"]
 
 
-def hook(**settings: Any) -> ProcessHook:
-    return ProcessHook(**{"enabled": True, "command": COMMAND, "intercept": ["before_tool"], **settings})
+def hook(**settings: Any) -> ProcessHookSettings:
+    return ProcessHookSettings(**{"enabled": True, "command": COMMAND, "intercept": ["before_tool"], **settings})
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ def hook(**settings: Any) -> ProcessHook:
 )
 def test_a_wrong_entry_is_named_in_the_words_of_the_reference(settings: dict[str, Any], problem: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        enabled(Hooks(processes={"guard": hook(**settings)}))
+        enabled(HooksSettings(processes={"guard": hook(**settings)}))
 
     assert str(caught.value).startswith(f'configure process hook "guard": {problem}')
 
@@ -47,7 +47,7 @@ def test_a_wrong_entry_is_named_in_the_words_of_the_reference(settings: dict[str
 )
 def test_a_wrong_entry_is_told_what_could_stand_there(settings: dict[str, Any], choices: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        enabled(Hooks(processes={"guard": hook(**settings)}))
+        enabled(HooksSettings(processes={"guard": hook(**settings)}))
 
     assert choices in str(caught.value)
 
@@ -55,18 +55,18 @@ def test_a_wrong_entry_is_told_what_could_stand_there(settings: dict[str, Any], 
 def test_what_is_not_enabled_is_not_looked_at() -> None:
     wrong = hook(transport="http")
 
-    assert enabled(Hooks(processes={"x": hook(enabled=False, transport="http")})) == {}
-    assert enabled(Hooks(enabled=False, processes={"x": wrong})) == {}
+    assert enabled(HooksSettings(processes={"x": hook(enabled=False, transport="http")})) == {}
+    assert enabled(HooksSettings(enabled=False, processes={"x": wrong})) == {}
 
 
 def test_an_empty_transport_is_stdio() -> None:
-    assert list(enabled(Hooks(processes={"x": hook(transport="")}))) == ["x"]
+    assert list(enabled(HooksSettings(processes={"x": hook(transport="")}))) == ["x"]
 
 
 def test_lower_priority_is_asked_first_then_names_count_byte_by_byte() -> None:
     hooks = {"b": hook(), "é": hook(), "a": hook(priority=1), "z": hook(priority=-1), "B": hook()}
 
-    assert list(enabled(Hooks(processes=hooks))) == ["z", "B", "b", "é", "a"]
+    assert list(enabled(HooksSettings(processes=hooks))) == ["z", "B", "b", "é", "a"]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.config import McpServer
+from server.config import McpServerSettings
 from server.llm.types import ToolSpec
 from server.tools.mcp.catalog import (
     MAX_DESCRIPTION_CHARS,
@@ -48,7 +48,7 @@ SCHEMAS = st.recursive(
 
 
 def take(*tools: Listed, **settings: Any) -> Catalog:
-    return take_tools("srv", McpServer(command="x", **settings), tools)
+    return take_tools("srv", McpServerSettings(command="x", **settings), tools)
 
 
 def names(*remote: str) -> list[str]:

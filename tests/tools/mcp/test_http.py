@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from server.config import McpServer
+from server.config import McpServerSettings
 from server.errors import ToolError
 from server.tools.mcp.http import MAX_ANSWER_BYTES
 from server.tools.mcp.intake import MAX_ENTRIES
@@ -103,13 +103,13 @@ async def flood(request: web.Request, message: Any) -> web.StreamResponse:
 
 
 async def test_what_the_operator_wrote_into_the_headers_is_sent() -> None:
-    async with serving(fine=fine) as fake, connected(McpServer(url=fake.url, headers={"X-Key": "k"})) as scene:
+    async with serving(fine=fine) as fake, connected(McpServerSettings(url=fake.url, headers={"X-Key": "k"})) as scene:
         assert (await scene.call("s__fine")).for_llm == "fine"
         assert set(fake.headers) == {"k"}
 
 
 async def test_an_answer_beyond_the_limit_costs_its_call_only() -> None:
-    async with serving(huge=huge, fine=fine) as fake, connected(McpServer(url=fake.url)) as scene:
+    async with serving(huge=huge, fine=fine) as fake, connected(McpServerSettings(url=fake.url)) as scene:
         with pytest.raises(
             ToolError, match="refused the call: Failed to parse JSON response: an answer of more than 8 MiB"
         ):
@@ -120,7 +120,7 @@ async def test_an_answer_beyond_the_limit_costs_its_call_only() -> None:
 
 
 async def test_an_answer_that_is_no_answer_costs_its_call_only() -> None:
-    async with serving(odd=odd, fine=fine) as fake, connected(McpServer(url=fake.url)) as scene:
+    async with serving(odd=odd, fine=fine) as fake, connected(McpServerSettings(url=fake.url)) as scene:
         with pytest.raises(ToolError, match="Unexpected content type: text/html"):
             await scene.call("s__odd")
 
@@ -128,7 +128,7 @@ async def test_an_answer_that_is_no_answer_costs_its_call_only() -> None:
 
 
 async def test_a_call_that_hangs_is_given_up_and_costs_no_other() -> None:
-    async with serving(hang=hang, fine=fine) as fake, connected(McpServer(url=fake.url)) as scene:
+    async with serving(hang=hang, fine=fine) as fake, connected(McpServerSettings(url=fake.url)) as scene:
         hanging = asyncio.create_task(scene.call("s__hang"))
         assert (await scene.call("s__fine")).for_llm == "fine"
 
@@ -139,14 +139,14 @@ async def test_a_call_that_hangs_is_given_up_and_costs_no_other() -> None:
 
 
 async def test_a_flood_of_requests_before_an_answer_is_thinned() -> None:
-    async with serving(flood=flood) as fake, connected(McpServer(url=fake.url)) as scene:
+    async with serving(flood=flood) as fake, connected(McpServerSettings(url=fake.url)) as scene:
         assert (await scene.call("s__flood")).for_llm == "done"
 
         assert len(fake.headers) < 200
 
 
 async def test_a_server_that_no_longer_lets_us_in_is_lost_until_it_does() -> None:
-    async with serving(fine=fine) as fake, connected(McpServer(url=fake.url), beat_s=0.05) as scene:
+    async with serving(fine=fine) as fake, connected(McpServerSettings(url=fake.url), beat_s=0.05) as scene:
         fake.status = 401
         await scene.until(lambda: scene.told == ["mcp_server_lost"])
         fake.status = 200
@@ -156,7 +156,7 @@ async def test_a_server_that_no_longer_lets_us_in_is_lost_until_it_does() -> Non
 
 
 async def test_of_a_result_in_thousands_of_pieces_the_first_are_read() -> None:
-    async with serving(many=many) as fake, connected(McpServer(url=fake.url)) as scene:
+    async with serving(many=many) as fake, connected(McpServerSettings(url=fake.url)) as scene:
         assert len((await scene.call("s__many")).for_llm.splitlines()) == MAX_ENTRIES
 
 
@@ -164,6 +164,6 @@ async def test_a_connection_can_be_given_up_at_any_moment_of_its_loss() -> None:
     async with serving(fine=fine) as fake:
         for moment in range(40):
             fake.status = 200
-            async with connected(McpServer(url=fake.url), beat_s=0.01), asyncio.timeout(20):
+            async with connected(McpServerSettings(url=fake.url), beat_s=0.01), asyncio.timeout(20):
                 fake.status = 401
                 await asyncio.sleep(moment / 1000)

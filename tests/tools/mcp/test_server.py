@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from server.config import McpServer
+from server.config import McpServerSettings
 from server.errors import ToolError
 from server.subprocesses.lines import MAX_PARTS
 from server.tools.mcp.child import MAX_LINE_BYTES
@@ -87,7 +87,7 @@ async def test_the_tools_of_a_server_over_stdio_can_be_called(monkeypatch: pytes
 
 async def test_the_tools_of_a_server_over_http_can_be_called_and_it_may_go_and_come_back() -> None:
     port = free_port()
-    settings = McpServer(url=f"http://127.0.0.1:{port}/mcp", headers={"X-Key": "k"})
+    settings = McpServerSettings(url=f"http://127.0.0.1:{port}/mcp", headers={"X-Key": "k"})
     async with connected(settings, waits=False, beat_s=0.2) as scene:
         await scene.until(lambda: scene.told == ["mcp_server_lost"])
         async with http_server(port):
@@ -247,16 +247,16 @@ async def test_a_long_line_within_the_limit_arrives_whole() -> None:
 @pytest.mark.parametrize(
     "settings",
     [
-        McpServer(command="no-such-program-anywhere"),
-        McpServer(command=sys.executable, args=["-c", "print('bye')"]),
-        McpServer(command=sys.executable, args=["-c", "pass"], dir=Path("/no/such/folder")),
-        McpServer(url="http://127.0.0.1:9/mcp"),
-        McpServer(url="http://no-such-host.invalid/mcp"),
+        McpServerSettings(command="no-such-program-anywhere"),
+        McpServerSettings(command=sys.executable, args=["-c", "print('bye')"]),
+        McpServerSettings(command=sys.executable, args=["-c", "pass"], dir=Path("/no/such/folder")),
+        McpServerSettings(url="http://127.0.0.1:9/mcp"),
+        McpServerSettings(url="http://no-such-host.invalid/mcp"),
     ],
     ids=["no program", "ends at once", "no folder", "refused", "unknown host"],
 )
 async def test_a_server_that_cannot_be_had_is_told_once_and_tried_again(
-    settings: McpServer, caplog: pytest.LogCaptureFixture
+    settings: McpServerSettings, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO", "server.tools.mcp.server")
     async with connected(settings, waits=False) as scene:
