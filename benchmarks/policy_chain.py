@@ -8,11 +8,11 @@ from typing import Any
 from benchmarks.figures import Figure, figure
 from server import config
 from server.hooks.layers import TurnHooks, TurnLayers
-from server.hooks.types import TurnFacts
 from server.llm.types import ToolCall, ToolSpec
 from server.policy.document import PolicyDocument, document_of
 from server.policy.policy import PolicyBook
 from server.storage.audit_entry import AuditEntry, body_of
+from server.tool_calls import TurnFacts
 from server.tools.executor import ToolExecutor
 from server.tools.registry import Tool, ToolRegistry
 

@@ -8,8 +8,8 @@ from server import config
 from server.hooks.interception.members import BuiltinMember
 from server.hooks.interception.stages import Moment, ToolAsk, ToolRan
 from server.hooks.layers import HookLayers, TurnHooks, TurnLayers
-from server.hooks.types import TurnFacts
 from server.llm.types import ToolCall, ToolSpec
+from server.tool_calls import TurnFacts
 from server.tools.executor import ToolExecutor
 from server.tools.registry import Tool, ToolRegistry
 

@@ -9,8 +9,8 @@ from server.hooks.interception.events import EventMethod, HookEvent, notificatio
 from server.hooks.interception.shapes import TRACE_PATHS
 from server.hooks.interception.shapes import params as shape
 from server.hooks.interception.stages import LlmAnswer, LlmCall, Moment, StageValue, ToolAnswer, ToolAsk, ToolRan
-from server.hooks.types import TurnFacts
 from server.llm.types import Message, ToolCall, ToolSpec, Usage
+from server.tool_calls import TurnFacts
 
 _HISTORY_MESSAGES: Final = 400
 _LONG_CHARACTERS: Final = 200_000

@@ -11,6 +11,7 @@ from typing import Final
 from server import config
 from server.accounts.accounts import Accounts
 from server.agent.agent_client import AgentClient, TurnOptions
+from server.approval.remembered import StoredApprovals
 from server.config_file import data_dir_of
 from server.errors import ConfigError
 from server.gateway.auth import Authenticator
@@ -24,7 +25,6 @@ from server.gateway.readiness import Readiness
 from server.gateway.rest.policy_routes import HandlerCatalog
 from server.gateway.rest.rest_api import RestApi
 from server.gateway.websocket_server import WebSocketServer
-from server.hooks.approval.stored_approvals import StoredApprovals
 from server.hooks.layers import HookLayers
 from server.hooks.process.host import HookHost
 from server.hooks.process.process_hook import Terms
@@ -39,6 +39,7 @@ from server.policy.config_store import PolicyStore
 from server.policy.document import document_of_config
 from server.policy.kinds import BUILTIN_KINDS
 from server.policy.policy import PolicyBook
+from server.policy.redaction.redact import redact
 from server.runtime import Signals
 from server.session.approval_desk import ApprovalDesk
 from server.session.chat_handler import ChatHandler, TurnLimits
@@ -351,7 +352,7 @@ def _build_media(settings: config.Config, data_dir: Path, signer: Signer) -> Med
 
 def _build_desk(settings: config.Config, storage: Storage) -> ApprovalDesk:
     """One process alone writes no questions into its database."""
-    approval, remembered = settings.hooks.approval, StoredApprovals(storage.approvals)
+    approval, remembered = settings.hooks.approval, StoredApprovals(storage.approvals, redact)
     is_shared = settings.storage.url is not None if approval.replicas == "auto" else approval.replicas
     return SharedDesk(approval, remembered, storage.questions) if is_shared else ApprovalDesk(approval, remembered)
 

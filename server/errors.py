@@ -29,6 +29,8 @@ ServerError                 code                     who can act on it
 A code is for ever; the text beside it may change, and never holds a secret.
 """
 
+import asyncio
+
 
 class ServerError(Exception):
     code: str = "internal"
@@ -181,3 +183,9 @@ class ContextTooLong(ProviderError):
 
 class ModelMissing(ProviderError):
     code = "model_missing"
+
+
+def is_cancelled() -> bool:
+    """Tells whether a CancelledError is meant for the current task: foreign code may let out one of its own."""
+    task = asyncio.current_task()
+    return task is None or task.cancelling() > 0

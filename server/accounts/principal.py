@@ -7,6 +7,8 @@ from typing import Final
 from server.errors import AuthError
 
 ANONYMOUS_PREFIX: Final = "anonymous@"
+LOCAL_USER: Final = "local"
+"""The user of local requests, who needs no login."""
 RESERVED: Final = re.compile(r"local|anonymous(@.*)?", re.DOTALL)
 """Names of those who are not logged in: nobody may log in as one of them."""
 _USER_ID: Final = re.compile(r"[^\x00-\x1f\x7f\ud800-\udfff]{1,128}")  # no database takes half a surrogate pair
@@ -33,7 +35,7 @@ class Principal:
 
     address: str
     is_local: bool
-    user_id: str = "local"
+    user_id: str = LOCAL_USER
     is_operator: bool = False
     """May see metrics, traces and health, and change what counts for everybody."""
     is_logged_in: bool = False

@@ -18,8 +18,8 @@ from server.agent.turn import AgentTurn
 from server.config import AgentSettings, LlmSettings
 from server.errors import ServerError
 from server.hooks.layers import TurnHooks, TurnLayers
-from server.hooks.types import TurnAborted
 from server.llm.types import LanguageModel, Message
+from server.tool_calls import TurnAborted
 from server.tools.executor import ToolExecutor
 from skills_engine import HookInfo
 

@@ -5,9 +5,9 @@ from typing import Any, Final, Literal, get_args
 
 import msgspec
 
-from server.hooks.types import ToolOutcome
 from server.llm.types import Usage
 from server.media.store import MediaItem
+from server.tool_calls import ToolOutcome
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from typing import Any, Literal
 from server.agent.images import count_images
 from server.agent.reply import Reply
 from server.hooks.layers import TurnHooks
-from server.hooks.types import ToolOutcome
 from server.llm.types import Message, ModelRequest
+from server.tool_calls import ToolOutcome
 
 Status = Literal["completed", "error", "aborted"]
 _SEVERITIES: dict[Status, Literal["info", "warn", "error"]] = {"completed": "info", "error": "error", "aborted": "warn"}

@@ -14,9 +14,9 @@ from server.agent.reply import Reply
 from server.agent.telling import Telling
 from server.agent.trace import Tracer
 from server.hooks.layers import TurnHooks
-from server.hooks.types import ToolOutcome
 from server.llm.types import Message, ToolCall
 from server.media.references import MediaError
+from server.tool_calls import ToolOutcome
 from server.tools.arguments import parse_arguments
 from server.tools.executor import ToolExecutor
 

@@ -11,10 +11,9 @@ from aiohttp import web
 
 from server import config
 from server.accounts.accounts import Accounts
-from server.accounts.principal import ANONYMOUS_PREFIX, Identity, Principal
+from server.accounts.principal import ANONYMOUS_PREFIX, LOCAL_USER, Identity, Principal
 from server.errors import AuthError, ConfigError
 from server.gateway.credentials import bearer_of, cookie_of
-from server.hooks.types import LOCAL_USER
 
 _LOCAL_NAMES: Final = frozenset(("localhost", "127.0.0.1", "::1"))
 _WILDCARDS: Final = frozenset(("", "0.0.0.0", "::"))  # recognised here, not bound

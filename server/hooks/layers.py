@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from server import config
+from server.approval.asking import AskHuman
 from server.hooks.channel import HookChannel
 from server.hooks.interception.builtins import BuiltinHooks
 from server.hooks.interception.events import Events
 from server.hooks.interception.members import BuiltinHealth, Member, ProcessMember
 from server.hooks.interception.pipeline import HookPipeline
-from server.hooks.types import AskHuman, ToolPolicy, TurnFacts
 from server.media.store import MediaItem
+from server.tool_calls import ToolPolicy, TurnFacts
 
 
 class MediaStore(Protocol):

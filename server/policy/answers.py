@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final, get_args
 
-from server.hooks.types import AnsweredBy
+from server.approval.asking import AnsweredBy
 from server.policy.types import ALLOW, CONTINUE, HookAction, HookResult, HookType
 
 _LOOKING: Final = (HookAction.ALLOW, HookAction.CONTINUE)

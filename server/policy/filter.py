@@ -10,7 +10,7 @@ from typing import Any, Final
 import regex
 
 from server import config
-from server.hooks.types import Permission
+from server.tool_calls import Permission
 
 _REGEX: Final = "re:"
 _MATCH_LIMIT_S: Final = 0.05

@@ -4,7 +4,7 @@ import copy
 from dataclasses import replace
 from typing import Any
 
-from server.hooks.types import Answer, AskHuman, Question
+from server.approval.asking import Answer, AskHuman, Question
 from server.policy.handlers.security_scan import conceal, scan_text
 from server.policy.types import HookContext
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any, Final, Protocol
 
 from server import config
+from server.approval.asking import AskHuman
 from server.errors import ConfigError, PolicyError, ToolError
-from server.hooks.types import AskHuman, Invocation, Permission, ToolOutcome, TurnFacts
 from server.policy.document import STAGES, HandlerKind, PolicyDocument
 from server.policy.handlers.audit_log import AuditLogHandler, AuditSink
 from server.policy.handlers.custom import CustomHandler, load_custom
@@ -16,6 +16,7 @@ from server.policy.handlers.security_scan import WITHHELD, SecurityScan, conceal
 from server.policy.kinds import BUILTIN_KINDS
 from server.policy.stages import HandlerFailed, Stages, Stand, check_stages
 from server.policy.types import HookAction, HookContext, HookType
+from server.tool_calls import Invocation, Permission, ToolOutcome, TurnFacts
 
 logger = logging.getLogger(__name__)
 

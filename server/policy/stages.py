@@ -10,9 +10,8 @@ from inspect import iscoroutinefunction
 import msgspec
 
 from server import config
-from server.errors import PolicyError
-from server.hooks.interception.members import is_cancelled
-from server.hooks.types import Answer, AskHuman, Question
+from server.approval.asking import PausingAsk
+from server.errors import PolicyError, is_cancelled
 from server.policy.answers import AnswerInvalid, checked
 from server.policy.document import STAGES, HandlerKind, PolicyDocument, check_document
 from server.policy.filter import CallFilter, matcher
@@ -79,7 +78,7 @@ class Stand:
     async def _in_time(self, method: _Method, ctx: HookContext, limit_s: float) -> object:
         limit = asyncio.timeout(limit_s)
         if ctx.ask is not None:
-            ctx.ask = _Unhurried(ctx.ask, limit, limit_s)
+            ctx.ask = PausingAsk(ctx.ask, limit)
         try:
             async with limit:
                 return await method(ctx)
@@ -113,22 +112,6 @@ async def _without_secrets(told: str) -> str:
         return (await scan_text(told))[0]
     except Exception:  # noqa: BLE001  # whatever it is: what was not scanned is not logged, nor is what failed on it
         return "[withheld: it could not be scanned for secrets]"
-
-
-class _Unhurried:
-    """The time a human takes does not count against a handler's."""
-
-    def __init__(self, ask: AskHuman, limit: asyncio.Timeout, limit_s: float) -> None:
-        self._ask = ask
-        self._limit = limit
-        self._limit_s = limit_s
-
-    async def ask(self, question: Question) -> Answer:
-        self._limit.reschedule(None)
-        try:
-            return await self._ask.ask(question)
-        finally:
-            self._limit.reschedule(asyncio.get_running_loop().time() + self._limit_s)
 
 
 class Missing:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Protocol
 
-from server.hooks.types import AnsweredBy, AskHuman
+from server.approval.asking import AnsweredBy, AskHuman
 
 
 class HookType(Enum):

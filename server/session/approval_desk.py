@@ -5,8 +5,8 @@ from dataclasses import dataclass, field, replace
 from typing import Final, Protocol
 
 from server import config
-from server.hooks.approval.approvals import ApprovalsInMemory, RememberedApprovals
-from server.hooks.types import Answer, AnsweredBy, Question, Remember
+from server.approval.asking import Answer, AnsweredBy, Question, Remember
+from server.approval.remembered import ApprovalsInMemory, RememberedApprovals
 
 MAX_OPEN: Final = 32
 """Questions of one user; each of their turns has at most one."""

@@ -10,20 +10,15 @@ from typing import Final
 from msgspec import UNSET
 
 from server.accounts.principal import Principal
+from server.approval.asking import MAX_REASON_CHARS, Answer, AnsweredBy, Question, may_be_spoken, said_text, shown_text
+from server.approval.edits import MaskLeftOver, edited_arguments
+from server.approval.remembered import call_key
 from server.errors import FrameError
-from server.hooks.approval.approvals import (
-    MAX_REASON_CHARS,
-    call_key,
-    may_be_spoken,
-    said_text,
-    shown_text,
-)
-from server.hooks.approval.edits import MaskLeftOver, edited_arguments
-from server.hooks.types import Answer, AnsweredBy, Question, TurnFacts
 from server.session.approval_desk import ApprovalDesk, OpenQuestion
 from server.session.results import SpokenSentence
 from server.session.turn_timer import TurnTimer
 from server.session.turn_writer import TurnWriter
+from server.tool_calls import TurnFacts
 from server.wire import frames as wire
 
 logger = logging.getLogger(__name__)

@@ -11,9 +11,9 @@ from server import config
 from server.agent.agent_client import TurnOptions
 from server.agent.chunks import LLMChunk
 from server.agent.messages import SystemPolicy, Verify, admit
+from server.approval.asking import AskHuman
 from server.errors import ProviderError, TurnError
 from server.hooks.layers import HookLayers, TurnLayers
-from server.hooks.types import AskHuman, TurnAborted, TurnFacts
 from server.llm.types import Message
 from server.session.filler import Filler
 from server.session.outbox import Closed, Outbox
@@ -21,6 +21,7 @@ from server.session.results import Narrator, TTSResult, in_pieces
 from server.session.speech_output import SpeechOutput, Voice
 from server.session.turn_timer import TurnTimer
 from server.session.turn_writer import TurnWriter, code_of
+from server.tool_calls import TurnAborted, TurnFacts
 from server.wire import frames as wire
 from skills_engine import HookInfo, SkillsSnapshot
 

@@ -7,11 +7,11 @@ from typing import Any, Final, Literal, assert_never, get_args
 import msgspec
 
 from server.agent.chunks import LLMChunk, NoticeGiven, ToolStarted, TraceEvent
-from server.hooks.types import ToolOutcome
 from server.media.store import MediaItem
 from server.speech.sentences import SentenceSplitter
 from server.speech.speakable import SpokenText
 from server.speech.voice_tags import VoiceTags
+from server.tool_calls import ToolOutcome
 
 MAX_TOLD_CHARS: Final = 256
 """Of a text at once: the most hostile take 2 ms to be made sentences of."""

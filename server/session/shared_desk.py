@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from server import config
-from server.accounts.principal import ANONYMOUS_PREFIX
+from server.accounts.principal import ANONYMOUS_PREFIX, LOCAL_USER
+from server.approval.asking import Answer, AnsweredBy, Remember
+from server.approval.edits import MaskLeftOver, edited_arguments
+from server.approval.remembered import RememberedApprovals
+from server.approval.shared_questions import Answered, Asked, Ended, from_text, to_text
 from server.errors import StorageError
-from server.hooks.approval.approvals import RememberedApprovals
-from server.hooks.approval.edits import MaskLeftOver, edited_arguments
-from server.hooks.approval.shared_questions import Answered, Asked, Ended, from_text, to_text
-from server.hooks.types import LOCAL_USER, Answer, AnsweredBy, Remember
 from server.session.approval_desk import ApprovalDesk, AskedClient, OpenQuestion
 from server.storage.questions import LEASE_S, MAX_BODY_CHARS, QuestionTable, SharedQuestion
 

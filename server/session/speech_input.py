@@ -7,8 +7,8 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar, assert_never
 
+from server.approval.yes_no import yes_or_no
 from server.errors import SpeechError
-from server.hooks.approval.yes_no import yes_or_no
 from server.session.playback import PlaybackClock
 from server.session.spoken_replies import SpokenReplies
 from server.speech.listener import (

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from server.hooks.approval.yes_no import yes_or_no
+from server.approval.yes_no import yes_or_no
 from server.wire import frames as wire
 
 

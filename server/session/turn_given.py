@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from server import config
 from server.accounts.principal import Principal
 from server.agent.messages import SystemPolicy
-from server.hooks.types import TurnFacts
 from server.session.settings import ClientSettings
+from server.tool_calls import TurnFacts
 from server.wire import frames as wire
 from skills_engine import SkillsSnapshot
 

@@ -10,10 +10,10 @@ from msgspec import UNSET, UnsetType
 
 from server.agent.chunks import LLMChunk
 from server.errors import ServerError
-from server.hooks.types import ToolOutcome
 from server.llm.types import Usage
 from server.media.store import MediaItem
 from server.session.results import SpokenSentence, TTSResult
+from server.tool_calls import ToolOutcome
 from server.wire import frames as wire
 
 logger = logging.getLogger(__name__)

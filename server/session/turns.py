@@ -9,8 +9,8 @@ from dataclasses import replace
 from typing import Final, Literal
 
 from server import log
+from server.approval.asking import AskHuman
 from server.errors import TurnError
-from server.hooks.types import AskHuman, TurnFacts
 from server.metrics import Metrics
 from server.session.accounting import account
 from server.session.chat_handler import ChatHandler, TurnRequest
@@ -20,6 +20,7 @@ from server.session.playback import PlaybackClock
 from server.session.turn_gate import TurnGate
 from server.session.turn_timer import TurnTimer
 from server.session.turn_writer import Sign, TurnWriter, code_of
+from server.tool_calls import TurnFacts
 
 logger = logging.getLogger(__name__)
 

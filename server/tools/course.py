@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from server.hooks.interception.pipeline import Answered
-from server.hooks.types import Ending, Invocation, ToolManifest, ToolOutcome
 from server.llm.types import ToolCall
+from server.tool_calls import Ending, Invocation, ToolManifest, ToolOutcome
 from server.tools.registry import Tool
 
 MAX_ERROR_BYTES = 8192

@@ -13,8 +13,8 @@ from typing import Any, Final, TypeVar
 
 from server import config
 from server.hooks.layers import TurnHooks
-from server.hooks.types import ToolOutcome
 from server.llm.types import ToolCall
+from server.tool_calls import ToolOutcome
 from server.tools.course import Course
 from server.tools.gates import Gates
 from server.tools.registry import ToolRegistry, ToolShelf

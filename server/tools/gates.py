@@ -8,7 +8,7 @@ from server.hooks.interception.members import Member
 from server.hooks.interception.pipeline import Answered, Denied, Edited
 from server.hooks.interception.stages import ToolAsk
 from server.hooks.layers import TurnHooks
-from server.hooks.types import Permission, ToolOutcome
+from server.tool_calls import Permission, ToolOutcome
 from server.tools.arguments import parse_arguments
 from server.tools.course import Course
 from server.tools.registry import ToolRegistry

@@ -8,13 +8,12 @@ from dataclasses import replace
 from typing import Final
 
 from server import config
-from server.errors import ToolError
-from server.hooks.interception.members import is_cancelled
+from server.errors import ToolError, is_cancelled
 from server.hooks.interception.stages import ToolAnswer, ToolRan
 from server.hooks.layers import TurnHooks
-from server.hooks.types import Ending, ToolOutcome
 from server.media.references import MediaError
 from server.media.store import MediaItem
+from server.tool_calls import Ending, ToolOutcome
 from server.tools.course import Course, cut_to
 
 logger = logging.getLogger(__name__)

@@ -12,8 +12,8 @@ from server.agent.reply import Reply
 from server.agent.telling import Telling
 from server.errors import ContextTooLong, ImageRefused, ProviderUnreachable
 from server.hooks.layers import TurnHooks, TurnLayers
-from server.hooks.types import ToolOutcome, TurnAborted
 from server.llm.types import Message, ModelRequest, ReasoningDelta, ToolCall
+from server.tool_calls import ToolOutcome, TurnAborted
 from tests.agent.hooked import PLANNED, with_hooks
 from tests.agent.scene import QUESTION, agent_for, play, tool
 from tests.hooks.fakes import FACTS, FakeChannel, hook, layers_of, members_of

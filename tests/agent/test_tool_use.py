@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from server.agent.agent_client import TurnOptions
-from server.hooks.types import Invocation, ToolOutcome
 from server.llm.types import Finished, ToolCall
 from server.media.references import MediaError
 from server.media.store import MediaItem
+from server.tool_calls import Invocation, ToolOutcome
 from tests.agent.hooked import with_hooks
 from tests.agent.scene import agent_for, listed, notices, play, tool, traces
 from tests.hooks.fakes import FakeChannel, hook

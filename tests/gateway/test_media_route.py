@@ -8,7 +8,7 @@ from urllib.parse import unquote
 import aiohttp
 import pytest
 
-from server.hooks.types import LOCAL_USER
+from server.accounts.principal import LOCAL_USER
 from server.media.store import MediaItem
 from tests.support.parley import Parley, parley
 

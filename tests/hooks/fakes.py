@@ -6,12 +6,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from server import config
+from server.approval.asking import Answer, Question
 from server.hooks.channel import HookCallFailed, Stage
 from server.hooks.interception.events import Events
 from server.hooks.interception.members import Member, ProcessMember
 from server.hooks.interception.pipeline import HookPipeline
 from server.hooks.layers import TurnLayers
-from server.hooks.types import Answer, Question, TurnFacts
+from server.tool_calls import TurnFacts
 
 FACTS = TurnFacts(session_id="s1", turn_id="t1", user_id="ann", conversation="c1", user_message="What time is it?")
 

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
+from server.approval.asking import Answer, Question
 from server.hooks.policy import types as public_types
-from server.hooks.types import Answer, Invocation, Question
 from server.policy import types
 from server.policy.policy import TurnPolicy
+from server.tool_calls import Invocation
 from tests.policy.test_policy import LS, SECRET, Sink, book_of, call, denied, human, outcome, policy_of
 
 HEAD = "from server.hooks.policy.types import HookAction, HookResult\nfrom server.hooks.types import Question\n"

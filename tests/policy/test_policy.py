@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from server import config
+from server.approval.asking import Answer, AskHuman, text_for_model
 from server.config import HookDefaults, HooksSettings, PolicyEntry, PolicyFilter
 from server.errors import ConfigError
-from server.hooks.approval.approvals import text_for_model
-from server.hooks.types import Answer, AskHuman, Invocation, Permission, ToolManifest, ToolOutcome, TurnFacts
 from server.policy.document import PolicyDocument, document_of
 from server.policy.handlers.security_scan import MAX_CHARS, WITHHELD, scan_text
 from server.policy.policy import MAX_EDITS, PolicyBook, TurnPolicy
 from server.storage.audit_entry import AuditEntry
+from server.tool_calls import Invocation, Permission, ToolManifest, ToolOutcome, TurnFacts
 from tests.hooks.fakes import FakeHuman
 
 FACTS = TurnFacts(session_id="s", turn_id="t", user_id="anna", address="192.0.2.1")

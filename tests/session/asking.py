@@ -9,13 +9,14 @@ from typing import Any
 from server import config
 from server.agent.agent_client import TurnOptions
 from server.agent.chunks import LLMChunk
-from server.hooks.approval.approvals import RememberedApprovals
-from server.hooks.types import Answer, AskHuman, Permission, Question, TurnFacts
+from server.approval.asking import Answer, AskHuman, Question
+from server.approval.remembered import RememberedApprovals
 from server.llm.types import Message
 from server.session.approval_desk import ApprovalDesk
 from server.session.chat_handler import ChatHandler, TurnRequest
 from server.session.outbox import Outbox
 from server.session.turn_writer import TurnWriter
+from server.tool_calls import Permission, TurnFacts
 from skills_engine import HookInfo
 from tests.session.fakes import Desk, FakeAgent, Frame, Pause
 from tests.support.virtual_loop import VirtualLoop

@@ -10,7 +10,6 @@ from server import config
 from server.accounts.principal import Principal
 from server.agent.agent_client import TurnOptions
 from server.agent.chunks import LLMChunk, NoticeGiven, ToolStarted, TraceEvent
-from server.hooks.types import ToolOutcome
 from server.llm.types import Message, ModelInfo, Usage
 from server.metrics import Metrics
 from server.session.approval_desk import ApprovalDesk
@@ -21,6 +20,7 @@ from server.session.turn_gate import TurnGate
 from server.speech.service import SpeechService
 from server.speech.stt import NoRecognizer
 from server.speech.tts import NoSynthesizer
+from server.tool_calls import ToolOutcome
 from skills_engine import HookInfo, SkillsSnapshot
 
 Frame = dict[str, Any]

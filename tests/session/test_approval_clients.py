@@ -1,7 +1,7 @@
 """Who is shown a question, and who may answer it: every client of its user, and nobody else."""
 
 from server.accounts.principal import Principal
-from server.hooks.types import Answer
+from server.approval.asking import Answer
 from server.session.approval_desk import MAX_OPEN, ApprovalDesk
 from tests.session.asking import DONE, AskStep, Client, question
 from tests.session.fakes import kinds

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from server.hooks.types import Answer, AnsweredBy
+from server.approval.asking import Answer, AnsweredBy
 from server.session.approval_desk import ApprovalDesk, OpenQuestion
 from tests.session.asking import question
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from server.hooks.approval.approvals import ApprovalsInMemory
+from server.approval.remembered import ApprovalsInMemory
 from tests.session.asking import DONE, AskStep, Client, question
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from server import config
 from server.accounts.principal import Principal
-from server.hooks.types import Answer
+from server.approval.asking import Answer
 from server.session.approval_desk import ApprovalDesk
 from server.session.turn_timer import TurnTimer
 from tests.session.asking import DONE, Client, in_virtual_time, question

@@ -4,8 +4,6 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from tests.session.test_speaker import Stage
-
 from server import config
 from server.agent.chunks import LLMChunk
 from server.session.chat_handler import ChatHandler
@@ -13,6 +11,7 @@ from server.session.filler import Filler
 from server.session.results import SpokenSentence
 from tests.session.fakes import Desk, FakeAgent, Pause, Step, call, result
 from tests.session.speech_fakes import speech
+from tests.session.test_speech_output import Stage
 
 SOON = config.FillerSettings(after_ms=1, text="One moment.")
 

@@ -12,9 +12,10 @@ import pytest
 import sqlalchemy as sa
 
 from server import config
-from server.hooks.approval.approvals import ApprovalsInMemory
-from server.hooks.approval.shared_questions import Answered, to_text
-from server.hooks.types import LOCAL_USER, Answer, AnsweredBy, Remember
+from server.accounts.principal import LOCAL_USER
+from server.approval.asking import Answer, AnsweredBy, Remember
+from server.approval.remembered import ApprovalsInMemory
+from server.approval.shared_questions import Answered, to_text
 from server.session.approval_desk import OpenQuestion
 from server.session.shared_desk import SharedDesk
 from server.storage.database import Database

@@ -8,10 +8,10 @@ from server import config
 from server.agent.chunks import LLMChunk
 from server.hooks.channel import HookChannel
 from server.hooks.layers import HookLayers
-from server.hooks.types import ToolOutcome, TurnAborted
 from server.media.store import MediaItem
 from server.session.chat_handler import ChatHandler
 from server.session.turn_writer import ABORTED_TOOL
+from server.tool_calls import ToolOutcome, TurnAborted
 from tests.hooks.fakes import FakeChannel, hook
 from tests.session.fakes import Desk, FakeAgent, call, kinds, say
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from server import config
 from server.hooks.layers import TurnHooks, TurnLayers
-from server.hooks.types import Invocation, Permission, ToolOutcome
 from server.llm.types import ToolCall, ToolSpec
+from server.tool_calls import Invocation, Permission, ToolOutcome
 from server.tools.executor import ToolExecutor
 from server.tools.registry import Run, Tool, ToolRegistry
 from tests.hooks.fakes import FakeChannel

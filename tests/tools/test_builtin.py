@@ -12,8 +12,8 @@ import jsonschema
 import pytest
 
 from server.config import ToolsSettings as Settings
-from server.hooks.types import ToolOutcome
 from server.llm.types import ToolCall
+from server.tool_calls import ToolOutcome
 from server.tools import builtin
 from server.tools.builtin import build_registry
 from server.tools.executor import ToolExecutor

@@ -10,8 +10,8 @@ from server import config
 from server.errors import ToolError
 from server.hooks.interception.members import BuiltinMember
 from server.hooks.interception.stages import Moment, ToolAsk
-from server.hooks.types import Invocation, Permission, ToolOutcome
 from server.llm.types import ToolCall, ToolSpec
+from server.tool_calls import Invocation, Permission, ToolOutcome
 from server.tools.registry import Tool
 from tests.hooks.fakes import Reply, hook, layers_of
 from tests.tools.chain_scene import FakePolicy, batch, call, count, events, executor_for, observer, tool

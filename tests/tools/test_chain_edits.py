@@ -6,7 +6,7 @@ from typing import Any
 from server import config
 from server.hooks.interception.members import BuiltinMember
 from server.hooks.interception.stages import Moment, ToolAsk, Verdict
-from server.hooks.types import Invocation, ToolOutcome
+from server.tool_calls import Invocation, ToolOutcome
 from tests.hooks.fakes import hook, layers_of
 from tests.tools.chain_scene import FakePolicy, call, executor_for
 

@@ -7,10 +7,10 @@ import pytest
 from server import config
 from server.hooks.interception.stages import LlmCall, ToolAnswer
 from server.hooks.layers import TurnHooks
-from server.hooks.types import ToolOutcome
 from server.llm.types import ToolCall
 from server.media.references import MediaError
 from server.media.store import MediaItem
+from server.tool_calls import ToolOutcome
 from server.tools.executor import ToolExecutor
 from server.tools.registry import ToolRegistry
 from tests.hooks.fakes import FakeChannel, Reply, hook, layers_of

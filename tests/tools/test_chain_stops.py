@@ -9,7 +9,7 @@ import pytest
 from server import config
 from server.hooks.interception.members import BuiltinMember
 from server.hooks.interception.stages import Abort, Moment, ToolAsk, ToolRan, Verdict
-from server.hooks.types import TurnAborted
+from server.tool_calls import TurnAborted
 from tests.hooks.fakes import down, guarded, hook, layers_of
 from tests.tools.chain_scene import FakePolicy, batch, call, executor_for, tool
 

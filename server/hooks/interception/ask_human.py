@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 
 from server import config
-from server.hooks.approval.approvals import text_for_model
+from server.approval.asking import Question, text_for_model
 from server.hooks.interception.stages import Moment, ToolAsk, Verdict
-from server.hooks.types import Permission, Question
+from server.tool_calls import Permission
 
 
 class AskHumanSettings(config.Section, frozen=True, kw_only=True):

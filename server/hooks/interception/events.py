@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, Protocol
 from server.hooks.interception.event_kinds import ALIAS_OF
 from server.hooks.interception.shapes import AGENT_ID, CHANNEL, SOURCE, chat_id_of, context, meta
 from server.hooks.interception.stages import Moment
-from server.hooks.types import TurnFacts
+from server.tool_calls import TurnFacts
 
 EventMethod = Literal["hook.runtime_event", "hook.event"]
 Severity = Literal["info", "warn", "error"]

@@ -10,6 +10,8 @@ from typing import Any, Final, Protocol
 from msgspec import Struct
 
 from server import config
+from server.approval.asking import PausingAsk
+from server.errors import is_cancelled
 from server.hooks.channel import STAGES, HookCallFailed, HookChannel, Stage
 from server.hooks.interception.event_kinds import observed
 from server.hooks.interception.events import HookEvent, notification
@@ -32,7 +34,6 @@ from server.hooks.interception.stages import (
 )
 from server.hooks.process.settings import stages
 from server.hooks.tally import Tally
-from server.hooks.types import Answer, AskHuman, Question
 from server.llm.types import Message, ToolSpec
 
 logger = logging.getLogger(__name__)
@@ -181,7 +182,7 @@ class BuiltinMember:
         self._tally.calls += 1
         began_s = time.perf_counter()
         limit = asyncio.timeout(limit_s(stage, self._defaults))
-        human = None if at.ask is None else _Patient(at.ask, limit)
+        human = None if at.ask is None else PausingAsk(at.ask, limit)
         try:
             result = await self._ask(stage, value, replace(at, ask=human), limit)
         except HookCallFailed as error:
@@ -242,12 +243,6 @@ class BuiltinMember:
                 self.warn(self._tally.last_error)
 
 
-def is_cancelled() -> bool:
-    """Whether a CancelledError is meant for us: code that is not ours may let one out of a task of its own."""
-    task = asyncio.current_task()
-    return task is None or task.cancelling() > 0
-
-
 def _copied(value: Any) -> Any:
     """JSON of its own; what cannot be changed in place is shared. Five times as fast as copy.deepcopy."""
     if isinstance(value, dict):
@@ -267,25 +262,3 @@ def _known_again(given: list[Message], copies: list[Message], originals: list[Me
         original = original_of.get(id(message))
         messages.append(original if original is not None and original == message else message)
     return messages
-
-
-class _Patient:
-    """Asks the human while the hook's own time stands still."""
-
-    def __init__(self, ask: AskHuman, limit: asyncio.Timeout) -> None:
-        self._ask = ask
-        self._limit = limit
-        self.waited_s = 0.0
-
-    async def ask(self, question: Question) -> Answer:
-        loop = asyncio.get_running_loop()
-        when = self._limit.when()
-        began_s = loop.time()
-        left_s = 0.0 if when is None else when - began_s
-        self._limit.reschedule(None)
-        try:
-            return await self._ask.ask(question)
-        finally:
-            self.waited_s += loop.time() - began_s
-            if not self._limit.expired():
-                self._limit.reschedule(loop.time() + left_s)

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from server.approval.asking import AskHuman
 from server.hooks.channel import STAGES, HookCallFailed, Stage
 from server.hooks.interception.changes import Changes, action_of, changes, cut, trimmed
 from server.hooks.interception.events import Events
@@ -31,7 +32,7 @@ from server.hooks.interception.stages import (
     ToolRan,
     Verdict,
 )
-from server.hooks.types import AskHuman, TurnAborted, TurnFacts
+from server.tool_calls import TurnAborted, TurnFacts
 
 logger = logging.getLogger(__name__)
 

@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from server.hooks.channel import Stage
 from server.hooks.interception.stages import LlmAnswer, LlmCall, Moment, StageValue, ToolAnswer, ToolAsk, ToolRan
-from server.hooks.types import TurnFacts
 from server.llm.types import Message, ToolCall, ToolSpec
+from server.tool_calls import TurnFacts
 
 AGENT_ID: Final = "parley"
 CHANNEL: Final = "parley"

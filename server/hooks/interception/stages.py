@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from server.hooks.types import AskHuman, Permission, TurnFacts
+from server.approval.asking import AskHuman
 from server.llm.types import Message, ToolCall, ToolSpec, Usage
+from server.tool_calls import Permission, TurnFacts
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -8,7 +8,7 @@ from server.hooks.interception.fields import ReplyUnusable
 from server.hooks.interception.replies import read_reply
 from server.hooks.interception.shapes import params as shape
 from server.hooks.interception.stages import LlmAnswer, LlmCall, Moment, StageValue, ToolAnswer, ToolAsk, ToolRan
-from server.hooks.types import TurnFacts
+from server.tool_calls import TurnFacts
 
 CANARY: Final = "parley_canary"
 """The name of the tool (of the model, for the stages of model calls) that a canary call is about. There is none."""

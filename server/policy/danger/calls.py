@@ -2,7 +2,6 @@
 
 from typing import Any, Final
 
-from server.hooks.types import Permission
 from server.policy.danger.arguments.actions import by_actions, inner_calls
 from server.policy.danger.arguments.call import Call, call_of
 from server.policy.danger.arguments.commands import by_commands, by_hidden_commands
@@ -23,6 +22,7 @@ from server.policy.danger.arguments.programs import by_code, by_downloads
 from server.policy.danger.arguments.scripts import by_scripts
 from server.policy.danger.names.judge import judge_name
 from server.policy.danger.names.kinds import Kind, kind_of, works_on_text
+from server.tool_calls import Permission
 
 _MAX_DEPTH: Final = 4
 """Of calls inside calls."""

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from server.hooks.types import Permission
 from server.policy.danger import calls
 from server.policy.danger.commands.shell import parse
+from server.tool_calls import Permission
 
 Level = Literal["safe", "unknown", "dangerous"]
 

@@ -3,10 +3,10 @@
 from typing import Final, Protocol
 
 from server import config
-from server.hooks.types import TurnFacts
 from server.policy.redaction.redact import redact_text
 from server.policy.types import ALLOW, CONTINUE, HookContext, HookResult
 from server.storage.audit_entry import MAX_TEXT, AuditEntry
+from server.tool_calls import TurnFacts
 
 _EDGE_CHARS: Final = 4096
 

@@ -8,11 +8,11 @@ import msgspec
 from msgspec import Meta
 
 from server import config
-from server.hooks.approval.approvals import shown_text, text_for_model
-from server.hooks.types import Permission, Question
+from server.approval.asking import Question, shown_text, text_for_model
 from server.policy.danger.judge import judge_call
 from server.policy.filter import Matcher, matcher
 from server.policy.types import ALLOW, HookAction, HookContext, HookResult
+from server.tool_calls import Permission
 
 _INLINE_CHARS: Final = 2000
 """What is judged within the event loop: well under a millisecond."""

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from server.approval.asking import REDACTED
 from server.policy.redaction.chosen import is_chosen, is_named
 from server.policy.redaction.key_names import STRONG, strength_of
 from server.policy.redaction.plausible import has_digit, is_plausible, is_random, is_word
@@ -29,7 +30,7 @@ from server.policy.redaction.shapes import (
     label_columns,
     secret_columns,
 )
-from server.policy.redaction.spans import REDACTED, Span, replaced
+from server.policy.redaction.spans import Span, replaced
 
 
 def redact(value: Any) -> tuple[Any, Counter[str]]:

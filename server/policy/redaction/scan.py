@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import accumulate
 from typing import Final
 
+from server.approval.asking import REDACTED
 from server.policy.redaction import views
 from server.policy.redaction.anchors import Anchors
 from server.policy.redaction.page import Page
@@ -39,7 +40,7 @@ from server.policy.redaction.rules import (
     tables,
     word_lists,
 )
-from server.policy.redaction.spans import REDACTED, Span, merged
+from server.policy.redaction.spans import Span, merged
 
 RULES: Final[tuple[Callable[[Page], Iterator[Span]], ...]] = (
     key_blocks.key_block_spans,

@@ -1,9 +1,9 @@
 """Where something secret stands in a text."""
 
 from collections.abc import Iterable, Iterator
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
-REDACTED: Final = "[REDACTED]"
+from server.approval.asking import REDACTED
 
 
 class Span(NamedTuple):

@@ -14,8 +14,8 @@ from typing import Any, Final
 import msgspec
 
 from server.config import McpServerSettings
-from server.hooks.types import Permission
 from server.llm.types import ToolSpec
+from server.tool_calls import Permission
 
 MAX_TOOLS: Final = 128
 MAX_NAME_CHARS: Final = 64

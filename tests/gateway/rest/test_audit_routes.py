@@ -17,10 +17,11 @@ from aiohttp.test_utils import TestServer
 from yarl import URL
 
 from server.accounts.principal import Principal
+from server.approval.remembered import StoredApprovals
 from server.gateway.rest.audit_routes import MAX_EXPORTS_PER_USER, AuditRoutes
 from server.gateway.rest.bodies import AuditExportQuery
 from server.gateway.rest.operation import Call
-from server.hooks.approval.stored_approvals import StoredApprovals
+from server.policy.redaction.redact import redact
 from server.storage.audit_entry import AuditEntry
 from server.storage.schema import audit
 from tests.gateway.rest.conftest import Client
@@ -149,7 +150,7 @@ async def test_an_export_as_json_lines_is_the_whole_log_oldest_first(server: Par
 async def test_a_remembered_approval_is_listed_and_revoked_by_its_user(
     server: Parley, operator: Client, anna: Client, bert: Client
 ) -> None:
-    approvals = StoredApprovals(server.app.storage.approvals)
+    approvals = StoredApprovals(server.app.storage.approvals, redact)
     call = {"to": "bert@example.org", "key": "ghp_0123456789abcdefghij", "n": 1}
     await approvals.remember("anna", "send", call, origin="ask_human")
     assert await approvals.find("anna", "send", dict(reversed(call.items())))

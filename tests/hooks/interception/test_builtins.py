@@ -3,11 +3,11 @@
 import pytest
 
 from server import config
+from server.approval.asking import Answer
 from server.errors import ConfigError
 from server.hooks.interception.ask_human import AskHumanApprover
 from server.hooks.interception.builtins import BuiltinHooks
 from server.hooks.interception.stages import Moment, ToolAsk, Verdict
-from server.hooks.types import Answer
 from tests.hooks.fakes import FACTS, FakeHuman
 
 

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from server import config
+from server.approval.asking import Answer, Question
 from server.hooks.channel import HookCallFailed
 from server.hooks.interception.event_kinds import KINDS
 from server.hooks.interception.events import Events, HookEvent
 from server.hooks.interception.members import MAX_QUEUED_EVENTS, BuiltinMember
 from server.hooks.interception.stages import LlmAnswer, LlmCall, Moment, ToolAsk, ToolRan, Verdict
-from server.hooks.types import Answer, Question
 from tests.hooks.fakes import FACTS, FakeHuman
 
 AT = Moment(facts=FACTS)

@@ -12,8 +12,8 @@ from server.hooks.interception.events import Events
 from server.hooks.interception.members import BuiltinMember
 from server.hooks.interception.pipeline import Answered, Denied, Edited, HookPipeline
 from server.hooks.interception.stages import LlmAnswer, LlmCall, Moment, ToolAnswer, ToolAsk, ToolRan, Verdict
-from server.hooks.types import TurnAborted
 from server.llm.types import ToolSpec
+from server.tool_calls import TurnAborted
 from tests.hooks.fakes import (
     FACTS,
     FakeChannel,

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from server.approval.asking import REDACTED
 from server.policy.redaction.redact import redact, redact_result
 from server.policy.redaction.scan import secrets_in
-from server.policy.redaction.spans import REDACTED
 
 GITHUB = "ghp_" + "NlJBNclzN0yvGBZ4RbZ61O1ZkWhGOzArM568"
 RANDOM = "8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eU"

@@ -1,58 +1,94 @@
-"""Asking a human about a tool call: what is remembered, shown, said, and told to the model. Pure but for the protocol."""
+"""Questions to humans about tool calls and their answers, with the texts shown, spoken and given to the model."""
 
-import hashlib
-import json
-from collections import OrderedDict
+import asyncio
+from dataclasses import dataclass
 from typing import Any, Final, Literal, Protocol
 
-from server.hooks.types import Answer, Permission, Question
 from server.sentence_marks import SENTENCE_ENDS
 from server.speech.speakable import SpokenText
+from server.tool_calls import Permission
 
+REDACTED: Final = "[REDACTED]"
+"""What people and logs see in place of a secret."""
 MAX_REASON_CHARS: Final = 500
-"""Of what a human gives as a reason; the model reads it."""
+"""Limit for the reason a human gives; the model reads it."""
 _MAX_SAID_CHARS: Final = 200
-_MAX_REMEMBERED_HERE: Final = 10_000
 
 Outcome = Literal["approved", "denied", "timeout", "cancelled", "no_client"]
+AnsweredBy = Literal["user", "voice", "other_client", "remembered", "timeout", "disconnect", "cancelled"]
+Remember = Literal["no", "conversation", "always"]
 
 
-class RememberedApprovals(Protocol):
-    """What a user has approved for good. The key is the tool and the canonical arguments: an exact match."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Question:
+    """What a human is asked about a call."""
 
-    async def find(self, user_id: str, tool: str, arguments: Any) -> bool:
-        """Whether this very call was approved. An exception counts as no: the human is asked."""
-        ...
+    tool: str
+    arguments: Any
+    """As they are shown: secrets redacted."""
+    message: str
+    origin: str
+    """Who asks: the name of a handler or hook."""
+    permission: Permission = "EXTERNAL"
+    timeout_s: float | None = None
+    """None: `hooks.approval.timeout_s`."""
+    real_arguments: Any = None
+    """As they would run; what "remember" is keyed by."""
 
-    async def remember(self, user_id: str, tool: str, arguments: Any, *, origin: str) -> None:
-        """Returns when it is kept. `origin`: which handler or hook had asked."""
-        ...
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Answer:
+    approved: bool
+    by: AnsweredBy
+    reason: str | None = None
+    arguments: dict[str, Any] | None = None
+    """Edited by the human; they pass schema and policy again."""
+
+    @property
+    def outcome(self) -> Outcome:
+        """Each has its own text for the model."""
+        if self.approved:
+            return "approved"
+        match self.by:
+            case "timeout" | "cancelled":
+                return self.by
+            case "disconnect":
+                return "no_client"
+        return "denied"
 
 
-class ApprovalsInMemory:
-    """Remembers until the process ends; beyond a limit the oldest is asked about again."""
+class AskHuman(Protocol):
+    """Asks whoever sits in front of the client; the session implements it.
 
-    def __init__(self, limit: int = _MAX_REMEMBERED_HERE) -> None:
+    One question at a time and in the order of asking. Silence until the time
+    limit, a lost connection and no client mean no. A human's time does not
+    count against the turn's. Cancelling withdraws the question.
+    """
+
+    async def ask(self, question: Question) -> Answer: ...
+
+
+class PausingAsk:
+    """An AskHuman that stops the asking code's own time limit while the human decides."""
+
+    def __init__(self, ask: AskHuman, limit: asyncio.Timeout) -> None:
+        self._ask = ask
         self._limit = limit
-        self._keys: OrderedDict[tuple[str, str], None] = OrderedDict()
+        self.waited_s = 0.0
+        """Time that humans took so far."""
 
-    async def find(self, user_id: str, tool: str, arguments: Any) -> bool:
-        return (user_id, call_key(tool, arguments)) in self._keys
-
-    async def remember(self, user_id: str, tool: str, arguments: Any, *, origin: str) -> None:  # noqa: ARG002 - protocol
-        self._keys[user_id, call_key(tool, arguments)] = None
-        if len(self._keys) > self._limit:
-            self._keys.popitem(last=False)
-
-
-def canonical_json(arguments: Any) -> str:
-    """One text for equal JSON: keys sorted, nothing between tokens, ASCII. 1, 1.0 and true differ."""
-    return json.dumps(arguments, sort_keys=True, separators=(",", ":"))
-
-
-def call_key(tool: str, arguments: Any) -> str:
-    """What "remember this call" is kept under; holds nothing of the arguments, which may be secret."""
-    return hashlib.sha256(canonical_json([tool, arguments]).encode()).hexdigest()
+    async def ask(self, question: Question) -> Answer:
+        loop = asyncio.get_running_loop()
+        when = self._limit.when()
+        began_s = loop.time()
+        left_s = 0.0 if when is None else when - began_s
+        self._limit.reschedule(None)
+        try:
+            return await self._ask.ask(question)
+        finally:
+            self.waited_s += loop.time() - began_s
+            if not self._limit.expired():
+                self._limit.reschedule(loop.time() + left_s)
 
 
 def may_be_spoken(permission: Permission, *, by_voice: bool) -> bool:

@@ -1,4 +1,4 @@
-"""server/hooks/approval/edits.py: what runs when a human has edited arguments that were shown redacted."""
+"""server/approval/edits.py: what runs when a human has edited arguments that were shown redacted."""
 
 from typing import Any
 
@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.hooks.approval.approvals import canonical_json
-from server.hooks.approval.edits import MaskLeftOver, edited_arguments, unmask
-from server.hooks.types import Question
+from server.approval.asking import Question
+from server.approval.edits import MaskLeftOver, edited_arguments, unmask
+from server.approval.remembered import canonical_json
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),

@@ -1,11 +1,11 @@
-"""server/hooks/approval/shared_questions.py"""
+"""server/approval/shared_questions.py"""
 
 import json
 
 import pytest
 
-from server.hooks.approval.shared_questions import Answered, Asked, Ended, from_text, to_text
-from server.hooks.types import Question
+from server.approval.asking import Question
+from server.approval.shared_questions import Answered, Asked, Ended, from_text, to_text
 
 QUESTION = Question(
     tool="send",

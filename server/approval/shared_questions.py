@@ -6,8 +6,9 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Struct
 
-from server.hooks.approval.approvals import canonical_json
-from server.hooks.types import AnsweredBy, Permission, Question, Remember
+from server.approval.asking import AnsweredBy, Question, Remember
+from server.approval.remembered import canonical_json
+from server.tool_calls import Permission
 
 Shared = TypeVar("Shared", "Asked", "Answered", "Ended")
 

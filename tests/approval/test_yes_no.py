@@ -1,8 +1,8 @@
-"""server/hooks/approval/yes_no.py: which words are a yes, which a no; everything else is neither."""
+"""server/approval/yes_no.py: which words are a yes, which a no; everything else is neither."""
 
 import pytest
 
-from server.hooks.approval.yes_no import LANGUAGES, yes_or_no
+from server.approval.yes_no import LANGUAGES, yes_or_no
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,16 @@
-"""server/hooks/approval/stored_approvals.py: what is written of a call; tests/gateway/rest has the rest."""
+"""server/approval/remembered.py: what is written of a call; tests/gateway/rest has the rest."""
 
 import json
 from typing import Any
 
 import pytest
 
-from server.hooks.approval.stored_approvals import outline
+from server.approval.remembered import outline
+from server.policy.redaction.redact import redact
 
 
 def shown(**arguments: Any) -> dict[str, str]:
-    read: dict[str, str] = json.loads(outline(arguments))
+    read: dict[str, str] = json.loads(outline(arguments, redact))
     return read
 
 
@@ -34,7 +35,7 @@ def test_a_call_is_known_again() -> None:
 def test_no_secret_is_written(arguments: dict[str, Any]) -> None:
     text = json.dumps(arguments)
 
-    outlined = outline(arguments)
+    outlined = outline(arguments, redact)
 
     for secret in ("Tr0ub4dor", "hunter2", "dGhpcyBpcyBh", "a1B2a1B2"):
         assert secret not in text or secret not in outlined
@@ -46,4 +47,4 @@ def test_of_a_long_text_the_beginning_is_written() -> None:
 
 @pytest.mark.parametrize("arguments", ["text", 5, None, [1], {"a": "\ud800"}])
 def test_anything_has_an_outline(arguments: Any) -> None:
-    assert outline(arguments)
+    assert outline(arguments, redact)

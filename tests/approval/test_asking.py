@@ -1,4 +1,4 @@
-"""server/hooks/approval/approvals.py: keys of calls, edited arguments, and the texts around a question."""
+"""server/approval/asking.py: keys of calls, edited arguments, and the texts around a question."""
 
 from typing import Any, get_args
 
@@ -6,16 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.hooks.approval.approvals import (
-    ApprovalsInMemory,
-    call_key,
-    canonical_json,
-    may_be_spoken,
-    said_text,
-    shown_text,
-    text_for_model,
-)
-from server.hooks.types import Answer, AnsweredBy, Question
+from server.approval.asking import Answer, AnsweredBy, Question, may_be_spoken, said_text, shown_text, text_for_model
+from server.approval.remembered import ApprovalsInMemory, call_key, canonical_json
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),

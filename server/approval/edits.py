@@ -4,9 +4,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from server.hooks.approval.approvals import canonical_json
-from server.hooks.types import Question
-from server.policy.redaction.spans import REDACTED
+from server.approval.asking import REDACTED, Question
+from server.approval.remembered import canonical_json
 
 _NOTHING: Final = object()
 """In place of what was shown, where nothing was."""

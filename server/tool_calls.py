@@ -1,0 +1,108 @@
+"""The vocabulary of tool calls, shared by the executor, the hook layers and the session.
+
+A tool call is an `Invocation` on its way in and a `ToolOutcome` on its way
+out; every stage takes one and returns one.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from server.accounts.principal import LOCAL_USER
+from server.media.store import MediaItem
+
+Permission = Literal["READ", "WRITE", "EXTERNAL"]
+"""What a call may touch. A tool that nobody declared is EXTERNAL."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TurnFacts:
+    """Whose turn it is; what hooks, audit and approvals are told of it."""
+
+    session_id: str
+    turn_id: str
+    user_id: str = LOCAL_USER
+    conversation: str | None = None
+    """The client's own id of the conversation."""
+    user_message: str = ""
+    language: str | None = None
+    address: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ToolManifest:
+    """What the chain knows of a tool without being able to run it."""
+
+    name: str
+    permission: Permission = "EXTERNAL"
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    """A JSON Schema of type object."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Invocation:
+    """A call on its way to its tool."""
+
+    id: str
+    name: str
+    arguments: Any
+    """Parsed JSON; until the first stage, the model's text."""
+    manifest: ToolManifest | None = None
+    """Of the tool that will run; None until it is found."""
+
+
+Ending = Literal["ran", "answered", "failed", "denied", "skipped"]
+"""How a call ended: its tool ran; a hook answered in its place; an exception or a time limit; a refusal; never begun."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ToolOutcome:
+    """What became of a call; `name` is the tool that really ran (L1-27)."""
+
+    id: str
+    name: str
+    content: str
+    """What the model reads."""
+    is_error: bool = False
+    duration_ms: float = 0.0
+    ending: Ending = "ran"
+    arguments: Any = None
+    """Those that ran, where they differ from the model's; else None."""
+    for_user: str = ""
+    """Shown to the user beside what the model reads."""
+    media: tuple[MediaItem, ...] = ()
+    """Shown to the user; the model sees the pictures among them where it can."""
+    is_handled: bool = False
+    """The user has what was asked for: if every call of the batch is, the turn ends here."""
+
+
+class ToolPolicy(Protocol):
+    """Layer 3 of one turn: what the operator and the user decided about tool calls.
+
+    None in its place means that nothing is configured, and costs nothing.
+    Nothing here raises but CancelledError.
+    """
+
+    async def before(self, call: Invocation) -> Invocation | ToolOutcome:
+        """pre_tool_use, on the final name and arguments; a ToolOutcome ends the call (`denied`)."""
+        ...
+
+    async def after(self, call: Invocation, outcome: ToolOutcome) -> ToolOutcome:
+        """post_tool_use for what ran, tool_error for what failed, tool_skip for the rest; then the scan.
+
+        Observers only ever see what this returns.
+        """
+        ...
+
+    async def conceal(self, value: Any) -> Any:
+        """Arguments as wire, trace, log and observers may show them: secrets redacted; else the same object."""
+        ...
+
+
+class TurnAborted(Exception):
+    """A hook ended the turn (`abort_turn`; with `rollback`: `hard_abort`). Not an error of ours."""
+
+    def __init__(self, reason: str, *, rollback: bool = False) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.rollback = rollback
