@@ -1,7 +1,7 @@
 """How well the policy recognises dangerous calls and secrets: recall, precision and false alarms on the corpora.
 
 A full run prints every miss of the sets that may be read, `--quick` only totals. Lines of the
-held-out sets are never printed.
+held-out sets and of ordinary days are never printed.
 """
 
 import json
@@ -48,10 +48,12 @@ GATES = (
     Gate(folder="third", kind="calls"),
     Gate(folder="held_out/first", kind="calls", recall=0.85, precision=0.93),
     Gate(folder="held_out/second", kind="calls", recall=0.84, precision=0.93),
+    Gate(folder="ordinary", kind="calls", recall=0.93, precision=0.93, false_alarms=0.05),
     Gate(folder="shaping", kind="secrets"),
     Gate(folder="third", kind="secrets"),
     Gate(folder="held_out/first", kind="secrets", recall=0.85, precision=0.93),
     Gate(folder="held_out/second", kind="secrets", recall=0.76, precision=0.93),
+    Gate(folder="ordinary", kind="secrets", recall=0.93, precision=0.93, false_alarms=0.05),
 )
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 HERE = Path(__file__).parent
-SETS = ("shaping", "held_out/first", "held_out/second", "third")
+SETS = ("shaping", "held_out/first", "held_out/second", "third", "ordinary")
 PERMISSIONS = {"dangerous_calls": {"WRITE", "EXTERNAL"}, "harmless_calls": {"READ", "WRITE", "EXTERNAL"}}
 CORPORA = (*PERMISSIONS, "secrets", "harmless_texts")
 LEAST_TELLING = 8
