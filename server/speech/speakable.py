@@ -49,7 +49,7 @@ class SpokenText:
 
     def begin_reply(self) -> None:
         """What the reply before has left open is closed."""
-        self._formulas.give_up()
+        self._formulas.close()
         self._fence: str | None = None  # what closes the block we are in
         self._is_line_start = True
 
@@ -79,11 +79,11 @@ class SpokenText:
             return ""
         if fence:
             self._fence = fence[1]
-            self._formulas.give_up()
+            self._formulas.close()
             return ""
         if starts:
             line = _QUOTE.sub("", line)
-        line = self._formulas.of(line, is_whole=is_whole)
+        line = self._formulas.replace(line, is_whole=is_whole)
         if starts:
             if _TABLE_ROW.match(line) or _RULE.match(line):
                 return ""
