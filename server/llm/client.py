@@ -21,8 +21,7 @@ from server.errors import (
 from server.llm.discovery import Discovery
 from server.llm.endpoint import Endpoint
 from server.llm.refusals import error_event, refusal
-from server.llm.reply import ReplyReader
-from server.llm.sse import Reader, SseReader, StreamError, WholeReader, parse_chunk
+from server.llm.stream import EventReader, ReplyReader, StreamError, parse_chunk
 from server.llm.types import LateSystem, Message, ModelEvent, ModelInfo, ModelRequest, ToolSpec
 from server.openai_client import OpenAIClient, Refused, Unreachable, pieces_of
 
@@ -197,22 +196,22 @@ class OpenAICompatible:
                 return None
             raise self._cut_off() from error
 
-    def _split(self, reader: Reader, data: bytes) -> list[bytes]:
+    def _split(self, reader: EventReader, data: bytes) -> list[bytes]:
         try:
-            return list(reader.feed(data))
+            return reader.feed(data)
         except StreamError as error:
             raise self._no_stream(error) from error
 
     def _events(self, piece: bytes, reply: ReplyReader) -> list[ModelEvent]:
         try:
             chunk = parse_chunk(piece)
-            if (error := reply.error_of(chunk)) is not None:
+            if (error := chunk.failure) is not None:
                 raise error_event(self._endpoint.where(self._discovery.known_model), error)
             return reply.feed(chunk)
         except StreamError as error:
             raise self._no_stream(error) from error
 
-    def _end(self, reader: Reader, reply: ReplyReader) -> list[ModelEvent]:
+    def _end(self, reader: EventReader, reply: ReplyReader) -> list[ModelEvent]:
         if not reader.is_done and not reply.is_finished:
             if reply.has_begun:
                 raise self._cut_off()
@@ -222,13 +221,13 @@ class OpenAICompatible:
         except StreamError as error:
             raise self._no_stream(error) from error
 
-    def _reader_of(self, response: aiohttp.ClientResponse) -> Reader:
+    def _reader_of(self, response: aiohttp.ClientResponse) -> EventReader:
         kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind == "text/html":
             raise ProviderProtocol(
                 f"{self._endpoint.host} answered with an HTML page: check llm.base_url; it mostly ends in /v1"
             )
-        return WholeReader() if kind == "application/json" else SseReader()
+        return EventReader(is_whole=kind == "application/json")
 
     async def _get(self, path: str) -> bytes:
         return await self._connected().get(path)

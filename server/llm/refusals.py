@@ -126,7 +126,7 @@ def said_by(where: Where, message: str) -> str:
     """What an endpoint said, in one line that is short and shows no key."""
     if where.key and len(where.key) >= 4:
         message = message.replace(where.key, "…")
-    line = " ".join(_KEY.sub("…", message).split())
+    line = " ".join(_KEY.sub("…", message).split()).encode(errors="replace").decode()  # JSON may hold half characters
     return line if len(line) <= MAX_SAID_CHARS else line[: MAX_SAID_CHARS - 1] + "…"
 
 

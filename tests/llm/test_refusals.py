@@ -187,3 +187,7 @@ def test_an_error_inside_a_stream_counts_like_a_status(error: Any, kind: type[Pr
 @pytest.mark.parametrize("body", [b"", b"[]", b"7", b'[{"error":{"message":"x"}}]', b"\xff\xfe", b'{"error":null}'])
 def test_no_body_is_too_odd(body: bytes) -> None:
     assert isinstance(refusal(WHERE, 400, {}, body, now_s=0.0), ProviderProtocol)
+
+
+def test_half_a_character_in_an_error_can_be_sent_on() -> None:
+    str(error_event(WHERE, {"message": "broken \ud83d", "code": 500})).encode()
