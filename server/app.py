@@ -15,16 +15,13 @@ from server.approval.remembered import StoredApprovals
 from server.config_file import data_dir_of
 from server.errors import ConfigError
 from server.gateway.auth import Authenticator
-from server.gateway.broadcaster import Broadcaster
-from server.gateway.gauges import show_storage, show_voice_detection
-from server.gateway.http_api import HttpApi
-from server.gateway.http_server import HttpServer
+from server.gateway.files import MediaRoute
+from server.gateway.http import HttpServer
 from server.gateway.login import LoginRoutes
-from server.gateway.media_route import MediaRoute
-from server.gateway.readiness import Readiness
+from server.gateway.probes import Probes, Readiness, show_storage, show_voice_detection
 from server.gateway.rest.policy_routes import HandlerCatalog
 from server.gateway.rest.rest_api import RestApi
-from server.gateway.websocket_server import WebSocketServer
+from server.gateway.websocket_server import Broadcaster, WebSocketServer
 from server.hooks.layers import HookLayers
 from server.hooks.process.host import HookHost
 from server.hooks.process.process_hook import Terms
@@ -258,7 +255,7 @@ class App:
             self._settings.listen,
             authenticator=authenticator,
             sockets=self.sockets,
-            api=HttpApi(authenticator, self._readiness, self._metrics),
+            probes=Probes(authenticator, self._readiness, self._metrics),
             login=LoginRoutes(authenticator, accounts, FRONTEND),
             media=MediaRoute(self.media, authenticator),
             rest=RestApi(

@@ -1,4 +1,4 @@
-"""Who is it, and may they come in."""
+"""Authentication of requests: who makes them, whether they may enter, and the credentials they carry."""
 
 import ipaddress
 import re
@@ -13,8 +13,11 @@ from server import config
 from server.accounts.accounts import Accounts
 from server.accounts.principal import ANONYMOUS_PREFIX, LOCAL_USER, Identity, Principal
 from server.errors import AuthError, ConfigError
-from server.gateway.credentials import bearer_of, cookie_of
 
+BEARER_PROTOCOL: Final = "parley.bearer."
+COOKIE: Final = "parley"
+SECURE_COOKIE: Final = "__Host-parley"
+"""Browsers take a cookie of this prefix over TLS alone, from this very host, and for no other."""
 _LOCAL_NAMES: Final = frozenset(("localhost", "127.0.0.1", "::1"))
 _WILDCARDS: Final = frozenset(("", "0.0.0.0", "::"))  # recognised here, not bound
 _PRINCIPAL: Final = web.RequestKey("principal", Principal)
@@ -241,3 +244,44 @@ def _network(proxy: str) -> Network:
         return ipaddress.ip_network(proxy, strict=False)
     except ValueError:
         raise ConfigError(f"proxies: {proxy!r} is no address; write 10.0.0.7 or 10.0.0.0/8") from None
+
+
+def bearer_of(request: web.Request) -> str | None:
+    """The token of `Authorization: Bearer …` or of the subprotocol. Raises AuthError for two that differ."""
+    given = {*_authorization(request), *_subprotocols(request)}
+    if len(given) > 1:
+        raise AuthError("the request carries two tokens")
+    return given.pop() if given else None
+
+
+def cookie_of(request: web.Request, *, is_secure: bool) -> str | None:
+    """The session in the cookie of our name; None if there are several: one of them was planted."""
+    name = SECURE_COOKIE if is_secure else COOKIE
+    pairs = (pair.partition("=") for line in request.headers.getall("Cookie", []) for pair in line.split(";"))
+    values = [value.strip() for key, _, value in pairs if key.strip() == name]
+    return values[0] if len(values) == 1 else None
+
+
+def give_cookie(response: web.StreamResponse, value: str, *, lasts_s: int, is_secure: bool) -> None:
+    """No script can read it, and no page of another site sends it. An empty value takes it back."""
+    response.set_cookie(
+        SECURE_COOKIE if is_secure else COOKIE,
+        value,
+        max_age=lasts_s,
+        path="/",
+        secure=is_secure,
+        httponly=True,
+        samesite="Strict",
+    )
+
+
+def _authorization(request: web.Request) -> list[str]:
+    """Other schemes are somebody else's: a proxy may ask for a password of its own."""
+    given = (line.partition(" ") for line in request.headers.getall("Authorization", []))
+    return [token.strip() for scheme, _, token in given if scheme.lower() == "bearer"]
+
+
+def _subprotocols(request: web.Request) -> list[str]:
+    lines = request.headers.getall("Sec-WebSocket-Protocol", [])
+    names = (name.strip() for line in lines for name in line.split(","))
+    return [name.removeprefix(BEARER_PROTOCOL) for name in names if name.startswith(BEARER_PROTOCOL)]

@@ -1,9 +1,10 @@
-"""One WebSocket: messages in and out, heartbeat, rate. What they mean is the session's business."""
+"""One WebSocket: messages in and out, heartbeat, rate limit. The session knows what messages mean."""
 
 import asyncio
 import logging
 import time
 from collections.abc import Callable
+from enum import Enum, auto
 from typing import Final
 
 from aiohttp import WSCloseCode, WSMsgType, web
@@ -11,7 +12,6 @@ from aiohttp import WSCloseCode, WSMsgType, web
 from server import log
 from server.accounts.principal import Principal
 from server.errors import FrameError
-from server.gateway.rate_limit import RateLimiter, Verdict
 from server.session.outbox import Closed, Kind, Outbox, OutboxLimits
 from server.session.session import Services, Session
 
@@ -22,6 +22,9 @@ SILENCE_S: Final = 20.0
 """Silence after a ping that closes the connection."""
 LAST_TURN_S: Final = 30.0
 """How long a turn may go on whose login is over."""
+MAX_EXCESS_S: Final = 5.0
+"""How long a client may send faster than the rate before its connection is closed."""
+_CALM_S: Final = 1.0  # without a dropped frame: the excess is over
 _LINGER_S: Final = 1.0
 _STEP_S: Final = 0.05
 _BATCH: Final = 16  # messages read before the event loop may do something else
@@ -32,6 +35,36 @@ _OPCODES: Final = {
     Kind.PING: WSMsgType.PING,
     Kind.PONG: WSMsgType.PONG,
 }
+
+
+class RateVerdict(Enum):
+    TAKE = auto()
+    DROP = auto()
+    CLOSE = auto()
+
+
+class RateLimiter:
+    """A token bucket that holds one second's worth."""
+
+    __slots__ = ("_at_s", "_last_drop_s", "_over_since_s", "_rate", "_tokens")
+
+    def __init__(self, rate_per_s: float, now_s: float) -> None:
+        self._rate = rate_per_s
+        self._tokens = rate_per_s
+        self._at_s = now_s
+        self._over_since_s = now_s  # first drop of the excess under way
+        self._last_drop_s = float("-inf")
+
+    def judge(self, now_s: float) -> RateVerdict:
+        self._tokens = min(self._rate, self._tokens + (now_s - self._at_s) * self._rate)
+        self._at_s = now_s
+        if self._tokens >= 1:
+            self._tokens -= 1
+            return RateVerdict.TAKE
+        if now_s - self._last_drop_s > _CALM_S:
+            self._over_since_s = now_s
+        self._last_drop_s = now_s
+        return RateVerdict.CLOSE if now_s - self._over_since_s >= MAX_EXCESS_S else RateVerdict.DROP
 
 
 class ServerWebSocket(web.WebSocketResponse):
@@ -195,17 +228,17 @@ class Connection:
 
     def _take(self, kind: WSMsgType, data: bytes) -> None:
         match self.rate.judge(self._heard_s):
-            case Verdict.CLOSE:
+            case RateVerdict.CLOSE:
                 self.session.interrupt()
                 self.close(4429, "too many messages")
-            case Verdict.DROP:
+            case RateVerdict.DROP:
                 text = "too many messages a second; this one was dropped"
                 self.session.refuse(FrameError("rate_limited", text, path="$"))
-            case Verdict.TAKE if kind is WSMsgType.TEXT:
+            case RateVerdict.TAKE if kind is WSMsgType.TEXT:
                 self.session.receive_text(data)
-            case Verdict.TAKE if kind is WSMsgType.BINARY:
+            case RateVerdict.TAKE if kind is WSMsgType.BINARY:
                 self.session.receive_binary(data)
-            case Verdict.TAKE:
+            case RateVerdict.TAKE:
                 self.outbox.put(Kind.PONG, data)
 
 

@@ -10,9 +10,8 @@ from aiohttp import web
 from server.accounts.accounts import Accounts
 from server.accounts.principal import Principal
 from server.errors import AuthError
-from server.gateway.answers import refuse, refuse_credential
-from server.gateway.auth import Authenticator
-from server.gateway.credentials import give_cookie
+from server.gateway.auth import Authenticator, give_cookie
+from server.gateway.responses import refuse, refuse_credential
 
 logger = logging.getLogger(__name__)
 

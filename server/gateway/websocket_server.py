@@ -1,9 +1,9 @@
-"""`/ws`: who is let in, and everything that concerns all connections at once."""
+"""`/ws`: admission of clients, and everything that concerns all connections at once."""
 
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Final
 
@@ -20,12 +20,17 @@ from server.wire.frames import PROTOCOL
 
 logger = logging.getLogger(__name__)
 
+MAX_WAITING: Final = 64
+"""Changes that wait to be sent to all clients."""
 RETRY_AFTER_S: Final = 5
 IDLE_SPREAD_S: Final = 5.0
 """Over how long idle connections are closed while draining, so that the next server is not stormed."""
 _MAX_STEP_S: Final = 0.1
 _BEAT_S: Final = 1.0
 _BATCH: Final = 32  # connections served before the event loop may do something else
+
+Send = Callable[[Session], None]
+"""Called with each session that is open when the change is sent; returns at once."""
 
 
 class WebSocketServer:
@@ -189,3 +194,31 @@ class WebSocketServer:
     def _turn_over(self, connection: Connection) -> None:
         if self._is_draining and connection.session.is_idle:
             connection.close(1001, "going away")
+
+
+class Broadcaster:
+    """`publish` takes changes; `run` sends them, in the order in which they came.
+
+    Of a topic that changes again before it was sent, clients learn the latest
+    state. Beyond MAX_WAITING topics the newest is left out, and logged.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: dict[str, Send] = {}  # by topic
+        self._has_some = asyncio.Event()
+
+    def publish(self, topic: str, send: Send) -> None:
+        self._waiting.pop(topic, None)
+        if len(self._waiting) >= MAX_WAITING:
+            logger.warning("too many changes wait to be sent; clients do not learn of: %s", topic)
+            return
+        self._waiting[topic] = send
+        self._has_some.set()
+
+    async def run(self, for_each_session: Callable[[Send], Awaitable[None]]) -> None:
+        """Runs until cancelled."""
+        while True:
+            await self._has_some.wait()
+            self._has_some.clear()
+            while self._waiting:
+                await for_each_session(self._waiting.pop(next(iter(self._waiting))))

@@ -1,11 +1,11 @@
-"""server/gateway/broadcaster.py"""
+"""server/gateway/websocket_server.py: changes that every client learns of"""
 
 import asyncio
 import logging
 
 import pytest
 
-from server.gateway.broadcaster import MAX_WAITING, Broadcaster, Send
+from server.gateway.websocket_server import MAX_WAITING, Broadcaster, Send
 
 
 async def sent(broadcaster: Broadcaster) -> list[Send]:

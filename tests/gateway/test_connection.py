@@ -15,9 +15,8 @@ from server.accounts.accounts import Accounts
 from server.agent.chunks import LLMChunk
 from server.config import Secret
 from server.gateway.auth import Authenticator
-from server.gateway.auth_middleware import auth_middleware
-from server.gateway.connection import LAST_TURN_S, PING_EVERY_S, SILENCE_S, Connection
-from server.gateway.rate_limit import RateLimiter, Verdict
+from server.gateway.connection import LAST_TURN_S, PING_EVERY_S, SILENCE_S, Connection, RateLimiter, RateVerdict
+from server.gateway.http import auth_middleware
 from server.gateway.websocket_server import WebSocketServer
 from server.session.outbox import OutboxLimits
 from tests.accounts.keys import SECRET, token
@@ -146,8 +145,8 @@ async def test_a_clients_goodbye_is_answered_with_its_own_code(bench: Bench, sen
 class Impatient(RateLimiter):
     """Has seen five seconds of it already."""
 
-    def judge(self, now_s: float) -> Verdict:
-        return Verdict.CLOSE
+    def judge(self, now_s: float) -> RateVerdict:
+        return RateVerdict.CLOSE
 
 
 async def test_a_client_that_never_slows_down_is_told_4429(bench: Bench) -> None:

@@ -1,4 +1,4 @@
-"""server/gateway/credentials.py"""
+"""server/gateway/auth.py: tokens and cookies in requests"""
 
 import contextlib
 
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from multidict import CIMultiDict
 
 from server.errors import AuthError
-from server.gateway.credentials import bearer_of, cookie_of, give_cookie
+from server.gateway.auth import bearer_of, cookie_of, give_cookie
 
 
 def request(*headers: tuple[str, str]) -> Request:

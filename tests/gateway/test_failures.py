@@ -1,4 +1,4 @@
-"""server/gateway/failures.py"""
+"""server/gateway/responses.py: unexpected failures"""
 
 import io
 import json
@@ -10,7 +10,7 @@ import pytest
 from aiohttp import ClientError, ClientSession, web
 from aiohttp.test_utils import TestServer
 
-from server.gateway.failures import answer_failures, note_begun
+from server.gateway.responses import answer_failures, prepare_response
 from tests.support.parley import Parley
 
 
@@ -80,7 +80,7 @@ async def test_an_answer_that_has_begun_breaks_off(caplog: pytest.LogCaptureFixt
         raise ValueError("and no more")
 
     app = web.Application(middlewares=[answer_failures])
-    app.on_response_prepare.append(note_begun)
+    app.on_response_prepare.append(prepare_response)
     app.router.add_get("/", fail_late)
     async with TestServer(app) as here, ClientSession() as http:
         answer = await http.get(here.make_url("/"))

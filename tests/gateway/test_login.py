@@ -1,4 +1,4 @@
-"""Logging in, over real sockets: server/gateway/login.py, auth_middleware.py, credentials.py, answers.py."""
+"""Logging in, over real sockets: server/gateway/login.py, auth.py, http.py."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""server/gateway/static_files.py"""
+"""server/gateway/files.py: the page"""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -8,7 +8,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from server.gateway.static_files import StaticFiles
+from server.gateway.files import StaticFiles
 
 Page = TestClient[web.Request, web.Application]
 

@@ -14,8 +14,7 @@ from aiohttp import ClientSession, DummyCookieJar, web
 from server import config
 from server.accounts.accounts import Accounts
 from server.gateway.auth import Authenticator
-from server.gateway.auth_middleware import auth_middleware
-from server.gateway.http_server import build_runner
+from server.gateway.http import auth_middleware, build_runner
 from server.metrics import Metrics
 from tests.accounts.keys import SECRET, token
 from tests.support.client import client

@@ -6,7 +6,7 @@ from typing import Any, Final
 import msgspec
 
 from server import __version__
-from server.gateway.credentials import COOKIE
+from server.gateway.auth import COOKIE
 from server.gateway.rest.bodies import ErrorAnswer
 from server.gateway.rest.operation import Operation
 

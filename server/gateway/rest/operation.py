@@ -13,8 +13,8 @@ from msgspec import Struct
 
 from server.accounts.principal import Principal
 from server.errors import PolicyError, StorageError
-from server.gateway.answers import refuse
 from server.gateway.auth import Authenticator
+from server.gateway.responses import refuse
 from server.schema_hints import values_at
 from server.storage.audit_entry import AuditEntry
 

@@ -5,8 +5,8 @@ from typing import Final
 
 from aiohttp import web
 
-from server.gateway.answers import refuse
 from server.gateway.auth import Authenticator
+from server.gateway.responses import refuse
 from server.gateway.rest.approval_routes import ApprovalRoutes
 from server.gateway.rest.audit_routes import AuditRoutes
 from server.gateway.rest.bodies import HookProcesses, OpenApi

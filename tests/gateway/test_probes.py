@@ -1,4 +1,4 @@
-"""server/gateway/http_api.py"""
+"""server/gateway/probes.py, and the headers on every answer"""
 
 import asyncio
 from pathlib import Path
@@ -7,7 +7,11 @@ from typing import Any
 import pytest
 from aiohttp import ClientSession
 
+from server.gateway.probes import Readiness
+from tests.support.openai_server import OpenAIServer
 from tests.support.parley import Parley, parley
+
+HEARING = {"stt": {"provider": "openai", "base_url": "http://127.0.0.1:9/v1", "api_key": "none"}}
 
 
 async def ready(http: ClientSession, url: str) -> Any:
@@ -87,3 +91,55 @@ async def test_a_malformed_request_of_a_stranger_is_no_line_in_the_log(
     writer.close()
 
     assert [record for record in caplog.records if record.levelname == "ERROR"] == []
+
+
+async def test_metrics_tell_of_the_database_the_audit_log_and_voice_detection(
+    tmp_path: Path, model: OpenAIServer
+) -> None:
+    async with (
+        parley(tmp_path, model.url, {"speech": HEARING}) as server,
+        ClientSession() as http,
+        http.get(f"{server.url}/metrics") as answer,
+    ):
+        lines = set((await answer.text()).splitlines())
+
+    assert {"parley_storage_up 1.0", "parley_audit_queued 0.0", "parley_audit_lost 0.0"} <= lines
+    assert {"parley_vad_windows 0.0", "parley_vad_skipped 0.0", "parley_vad_refused 0.0"} <= lines
+
+
+def test_ready_is_when_every_stage_is_and_nobody_is_leaving() -> None:
+    readiness = Readiness()
+    readiness.set("skills", "ready")
+    readiness.set("model", "loading")
+    states = [readiness.is_ready]
+    readiness.set("model", "ready")
+    states.append(readiness.is_ready)
+    readiness.is_draining = True
+    states.append(readiness.is_ready)
+
+    assert states == [False, True, False]
+
+
+def test_stages_keep_their_order_and_tell_why() -> None:
+    readiness = Readiness()
+    readiness.set("skills", "ready")
+    readiness.set("model", "loading")
+    readiness.set("model", "failed", "no memory")
+
+    assert [(s.name, s.state, s.detail) for s in readiness.stages] == [
+        ("skills", "ready", None),
+        ("model", "failed", "no memory"),
+    ]
+
+
+async def test_a_turn_waits_while_a_stage_loads_and_not_after_it_failed() -> None:
+    readiness = Readiness()
+    readiness.set("model", "loading")
+    waiter = asyncio.create_task(readiness.settled("model"), name="waiter")
+    await asyncio.sleep(0)
+    assert not waiter.done()
+
+    readiness.set("model", "failed", "no memory")
+    await waiter
+    readiness.set("model", "loading")
+    await readiness.settled("model")

@@ -1,4 +1,4 @@
-"""server/gateway/http_server.py"""
+"""server/gateway/http.py"""
 
 import socket
 import ssl

@@ -1,0 +1,102 @@
+"""Files over HTTP: the page's, and those that turns show."""
+
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote
+
+from aiohttp import web
+
+from server.gateway.auth import Authenticator
+from server.media.content_types import is_shown
+from server.media.signed_urls import PREFIX
+from server.media.store import MediaStore
+
+_TYPES: Final = {
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".json": "application/json",
+    ".webmanifest": "application/manifest+json",
+    ".svg": "image/svg+xml",
+    ".png": "image/png",
+    ".ico": "image/x-icon",
+    ".webp": "image/webp",
+    ".woff2": "font/woff2",
+    ".txt": "text/plain; charset=utf-8",
+    ".wav": "audio/wav",
+    ".mp3": "audio/mpeg",
+}
+"""Suffixes that are served; the system's table of types would differ from machine to machine."""
+_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
+"""Policy of a file that is opened by itself: no script, no origin. Browsers put a style sheet around a picture."""
+_CACHE_S: Final = 3600
+_REFUSED: Final = "this link is not yours, or its time is over; ask for the file again in the conversation\n"
+_GONE: Final = "this file is gone: files are kept for a while after they were last used; ask for it again\n"
+
+
+class StaticFiles:
+    """The page: files of one folder, as they are now."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder.resolve()
+
+    def add_routes(self, router: web.UrlDispatcher) -> None:
+        """Must come last: the route takes every path that is left."""
+        router.add_get("/{path:.*}", self._serve)
+
+    async def _serve(self, request: web.Request) -> web.StreamResponse:
+        file = self._find(request.match_info["path"] or "index.html")
+        if file is None:
+            return web.Response(status=404, text="not found\n")
+        # no-cache: kept, but asked for each time, so that an edit shows with the next load; ETag makes that a 304
+        headers = {"Content-Type": _TYPES[file.suffix], "Cache-Control": "no-cache"}
+        return web.FileResponse(file, headers=headers)
+
+    def _find(self, path: str) -> Path | None:
+        """Returns the file of this path inside the folder, links followed; None for all else."""
+        parts = path.split("/")
+        if any(part.startswith(".") or not part or "\\" in part or "\0" in part for part in parts):
+            return None
+        try:
+            file = self._folder.joinpath(*parts).resolve(strict=True)
+        except (OSError, ValueError):
+            return None
+        if file.suffix not in _TYPES or not file.is_relative_to(self._folder) or not file.is_file():
+            return None
+        return file
+
+
+class MediaRoute:
+    """`GET /media/<id>`: a file of a turn, for the user whose turn it was."""
+
+    def __init__(self, store: MediaStore, authenticator: Authenticator) -> None:
+        self._store = store
+        self._authenticator = authenticator
+
+    def add_routes(self, router: web.UrlDispatcher) -> None:
+        router.add_get(PREFIX + "{id:[0-9a-f]{32}}", self._show)
+
+    async def _show(self, request: web.Request) -> web.StreamResponse:
+        """Require both the signature in the URL and the user for whom it was made."""
+        item_id = request.match_info["id"]
+        user_id = self._authenticator.principal(request).user_id
+        query = request.query
+        if not self._store.may_open(
+            item_id,
+            user_id=user_id,
+            user=query.get("u", ""),
+            expires=query.get("e", ""),
+            signature=query.get("s", ""),
+        ):
+            return web.Response(status=403, text=_REFUSED)
+        if (found := await self._store.find(item_id, user_id=user_id)) is None:
+            return web.Response(status=404, text=_GONE)
+        path, stored = found
+        shown = "inline" if is_shown(stored.content_type) else "attachment"
+        headers = {
+            "Content-Type": stored.content_type,
+            "Content-Disposition": f"{shown}; filename*=UTF-8''{quote(stored.name, safe='')}",
+            "Content-Security-Policy": _POLICY,
+            "Cache-Control": f"private, max-age={_CACHE_S}",
+        }
+        return web.FileResponse(path, headers=headers)  # ranges too; 404 where it was evicted a moment ago

@@ -1,0 +1,190 @@
+"""The one port: page, REST, metrics and `/ws` in one aiohttp application, behind one check of every request."""
+
+import asyncio
+import contextlib
+import errno
+import logging
+import ssl
+from pathlib import Path
+from typing import Final
+
+from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
+from aiohttp.typedefs import Handler, Middleware
+
+from server import config
+from server.errors import AuthError, ConfigError
+from server.gateway.auth import Authenticator
+from server.gateway.files import MediaRoute, StaticFiles
+from server.gateway.login import LOGIN_PAGE, NEEDED_TO_LOG_IN, LoginRoutes
+from server.gateway.probes import PROBE_PATHS, Probes
+from server.gateway.responses import answer_failures, prepare_response, refuse, refuse_credential, refuse_page
+from server.gateway.rest.rest_api import RestApi
+from server.gateway.websocket_server import WebSocketServer
+from server.metrics import Metrics
+
+_BACKLOG: Final = 1024
+KEEPALIVE_S: Final = 75.0
+"""How long a connection may wait for its next request; also for the first, and until its headers are complete."""
+SLOWEST_BODY_S: Final = 30.0
+"""Time limit from a request's headers to the end of its body."""
+_SHUTDOWN_S: Final = 1.0
+_MAX_REQUEST_LINE_BYTES: Final = 32 << 10
+"""The longest filter of the audit log is 24 KiB: eight times 256 characters of 12 bytes, such as `%F0%9D%84%9E`."""
+_NO_LOGIN: Final = (
+    "This server answers requests from its own machine only.\n"
+    "Its operator can let others log in (`security.tokens`, `security.jwt`), "
+    "or set `security.auth: none` to let in everybody who reaches the port.\n"
+)
+
+
+class HttpServer:
+    """Server of every route; listens between `start` and `aclose`. WebSocketServer closes its connections before."""
+
+    def __init__(
+        self,
+        settings: config.ListenSettings,
+        *,
+        authenticator: Authenticator,
+        sockets: WebSocketServer,
+        probes: Probes,
+        login: LoginRoutes,
+        media: MediaRoute,
+        rest: RestApi,
+        metrics: Metrics,
+        frontend: Path,
+    ) -> None:
+        self._settings = settings
+        app = web.Application(middlewares=[answer_failures, auth_middleware(authenticator, metrics)])
+        app.on_response_prepare.append(prepare_response)
+        app.router.add_get("/ws", sockets.handle)
+        probes.add_routes(app.router)
+        login.add_routes(app.router)
+        media.add_routes(app.router)
+        rest.add_routes(app.router)
+        StaticFiles(frontend).add_routes(app.router)
+        self._runner = build_runner(app)
+
+    async def start(self) -> str:
+        """Listen; returns the address to open. Raises ConfigError where the port cannot be had."""
+        listen = self._settings
+        context = _tls_context(listen.tls)
+        logging.getLogger("aiohttp.server").addFilter(_is_for_the_operator)
+        await self._runner.setup()
+        is_localhost = listen.host == "localhost"
+        try:
+            port = await self._listen("127.0.0.1" if is_localhost else listen.host, listen.port, context)
+        except OSError as error:
+            raise ConfigError(_explain(error, listen)) from error
+        if is_localhost:
+            with contextlib.suppress(OSError):  # a machine without IPv6
+                await self._listen("::1", port, context)
+        host = f"[{listen.host}]" if ":" in listen.host else listen.host
+        return f"{'http' if context is None else 'https'}://{host}:{port}"
+
+    async def _listen(self, host: str, port: int, context: ssl.SSLContext | None) -> int:
+        site = web.TCPSite(self._runner, host, port, backlog=_BACKLOG, ssl_context=context)
+        await site.start()
+        actual_port: int = self._runner.addresses[0][1]
+        return actual_port
+
+    async def aclose(self) -> None:
+        await self._runner.cleanup()
+
+
+def build_runner(app: web.Application, *, keepalive_s: float = KEEPALIVE_S) -> web.AppRunner:
+    return web.AppRunner(
+        app,
+        access_log=None,
+        keepalive_timeout=keepalive_s,
+        shutdown_timeout=_SHUTDOWN_S,
+        max_line_size=_MAX_REQUEST_LINE_BYTES,
+    )
+
+
+def auth_middleware(
+    authenticator: Authenticator, metrics: Metrics, *, slowest_body_s: float = SLOWEST_BODY_S
+) -> Middleware:
+    """Check every request before its handler: Host and Origin, who makes it, and that its body comes in time."""
+
+    @web.middleware
+    async def authenticate(request: web.Request, handler: Handler) -> web.StreamResponse:
+        refusal = await _judge(request, authenticator, metrics)
+        if refusal is None:
+            refusal = await _read_body(request, slowest_body_s)
+        return await handler(request) if refusal is None else refusal
+
+    return authenticate
+
+
+async def _judge(request: web.Request, authenticator: Authenticator, metrics: Metrics) -> web.Response | None:
+    cause = authenticator.refusal(request)
+    if request.path in PROBE_PATHS:
+        if cause is None:
+            with contextlib.suppress(AuthError):  # to a probe a wrong credential is as good as none
+                await authenticator.admit(request)  # operators are told more
+        return None
+    if cause is not None:
+        metrics.refused.labels("foreign").inc()
+        return refuse_page(request, 403, "foreign_request", f"refused: {cause}\n")
+    if request.path in NEEDED_TO_LOG_IN:
+        return None
+    is_socket = request.path == "/ws"  # says 4401 after the upgrade: a browser shows its page no HTTP status there
+    try:
+        principal = await authenticator.admit(request)
+    except AuthError as error:
+        if is_socket and error.retry_after_s is None:
+            return None
+        metrics.refused.labels(error.code.replace("_", " ")).inc()
+        return refuse_credential(error)
+    return None if principal.may_enter or is_socket else _ask_to_log_in(authenticator, request)
+
+
+def _ask_to_log_in(authenticator: Authenticator, request: web.Request) -> web.Response:
+    if not authenticator.has_login:
+        return refuse_page(request, 401, "not_authenticated", _NO_LOGIN)
+    if request.method in ("GET", "HEAD") and "text/html" in request.headers.get("Accept", ""):
+        # a browser keeps the fragment, which names the conversation; nothing else is passed on
+        return web.Response(status=303, headers={"Location": LOGIN_PAGE, "Cache-Control": "no-store"})
+    message = f"log in at {LOGIN_PAGE}, or send a token"
+    return refuse(401, "not_authenticated", message, WWW_Authenticate='Bearer realm="parley"')
+
+
+async def _read_body(request: web.Request, slowest_s: float) -> web.Response | None:
+    """Read the body, which aiohttp keeps: one that trickles in would hold its handler. Returns the refusal, if any."""
+    if not request.can_read_body:
+        return None
+    try:
+        async with asyncio.timeout(slowest_s):
+            await request.read()
+    except web.HTTPRequestEntityTooLarge as error:
+        return refuse(413, "body_too_large", error.text or "", Connection="close")
+    except TimeoutError:
+        return refuse(408, "too_slow", f"the body did not come within {slowest_s:g} s", Connection="close")
+    return None
+
+
+def _is_for_the_operator(record: logging.LogRecord) -> bool:
+    """False for a client's malformed request or lost connection, which aiohttp logs with a traceback."""
+    kind = record.exc_info[0] if record.exc_info else None
+    return kind is None or not issubclass(kind, (HttpProcessingError, ConnectionError))
+
+
+def _tls_context(tls: config.TlsSettings) -> ssl.SSLContext | None:
+    if tls.cert is None:
+        return None
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    try:
+        context.load_cert_chain(tls.cert, tls.key)
+    except (OSError, ssl.SSLError) as error:
+        raise ConfigError(f"listen.tls: cannot use {tls.cert} with {tls.key}: {error}") from error
+    return context
+
+
+def _explain(error: OSError, listen: config.ListenSettings) -> str:
+    where = f"listen.host {listen.host}, listen.port {listen.port}"
+    if error.errno == errno.EADDRINUSE:
+        return f"{where}: the port is taken; stop who listens there, or choose another with --port (0 = any free one)"
+    if error.errno == errno.EACCES:
+        return f"{where}: not permitted; choose a port above 1023 with --port"
+    return f"{where}: cannot listen there: {error.strerror or error}"

@@ -1,0 +1,87 @@
+"""Responses of the gateway: errors in one shape, unexpected failures, headers on every answer."""
+
+import logging
+import math
+import secrets
+from typing import Final
+
+from aiohttp import web
+from aiohttp.typedefs import Handler
+
+from server.errors import AuthError, TooManyAttempts
+
+logger = logging.getLogger(__name__)
+
+_POLICY: Final = "Content-Security-Policy"
+SECURITY_HEADERS: Final = {
+    _POLICY: (
+        "default-src 'self'; connect-src 'self'; img-src 'self' blob: data:; worker-src 'self' blob:; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "microphone=(self), camera=(), geolocation=()",
+    "Server": "parley",
+}
+_HAS_BEGUN: Final = web.RequestKey("has_begun", bool)
+
+
+def refuse(status: int, code: str, message: str, *, path: str | None = None, **headers: str) -> web.Response:
+    """`{"error": {"code", "message", "path"?}}`, kept by no cache.
+
+    `path` names what is wrong in the body. In the names of headers `_` stands for `-`.
+    """
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    body = {"error": {"code": code, "message": message, **({} if path is None else {"path": path})}}
+    return web.json_response(body, status=status, headers={"Cache-Control": "no-store", **named})
+
+
+def refuse_page(request: web.Request, status: int, code: str, text: str) -> web.Response:
+    """Refuse with text for people; a request to the API gets the API's shape."""
+    if request.path.startswith("/api/") or request.path == "/openapi.json":
+        return refuse(status, code, " ".join(text.split()))
+    return web.Response(status=status, text=text)
+
+
+def refuse_credential(error: AuthError) -> web.Response:
+    """401 for a wrong one; 429 or 503 with Retry-After where it was not even looked at."""
+    if error.retry_after_s is None:
+        challenge = 'Bearer realm="parley", error="invalid_token"'
+        return refuse(401, error.code, str(error), WWW_Authenticate=challenge)
+    status = 429 if isinstance(error, TooManyAttempts) else 503
+    return refuse(status, error.code, str(error), Retry_After=str(math.ceil(error.retry_after_s)))
+
+
+async def prepare_response(request: web.BaseRequest, response: web.StreamResponse) -> None:
+    """Add the security headers to any answer, files and errors included; a handler's own policy stays.
+
+    An `on_response_prepare` signal: from here on no other answer can be given.
+    """
+    request[_HAS_BEGUN] = True
+    response.headers.update({**SECURITY_HEADERS, _POLICY: response.headers.get(_POLICY, SECURITY_HEADERS[_POLICY])})
+
+
+@web.middleware
+async def answer_failures(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Answer an unexpected error with an id and nothing of its text; the log has it once, under that id.
+
+    Must be the first middleware, so that failures of the others are answered,
+    too. An answer that has begun cannot become another: its connection breaks,
+    so that nobody takes it for whole.
+    """
+    try:
+        return await handler(request)
+    except web.HTTPException:
+        raise
+    except Exception as error:  # the boundary of a request
+        if isinstance(error, ConnectionError) and (request.transport is None or request.transport.is_closing()):
+            raise  # the client has left
+        failure_id = secrets.token_hex(4)
+        logger.exception("%s %s failed (failure %s)", request.method, request.path[:200], failure_id)
+        if request.get(_HAS_BEGUN, False):
+            raise ConnectionResetError("the answer had begun") from error
+        text = f"something went wrong here; the server's log has it under failure {failure_id}\n"
+        return refuse_page(request, 500, "internal", text)
