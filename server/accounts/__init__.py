@@ -1,1 +1,1 @@
-"""Who somebody is: configured tokens, tokens of an identity provider, the page's login. No request is seen here."""
+"""Accounts: configured tokens, tokens of an identity provider, the page's login. No request is seen here."""

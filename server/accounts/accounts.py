@@ -1,16 +1,23 @@
-"""Checks of credentials: configured tokens, JWTs, the page's sessions."""
+"""Checks of credentials: configured tokens, JWTs, the page's sessions; and how long failures make an address wait."""
 
+import ipaddress
 import math
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from typing import Final
 
 from server import config
-from server.accounts.failed_attempts import FailedAttempts
+from server.accounts.credentials import SessionCookies, TokenTable
 from server.accounts.jwt_tokens import JwtVerifier
 from server.accounts.principal import Identity
-from server.accounts.sessions import Sessions
-from server.accounts.tokens import TokenTable
 from server.errors import AuthError, CredentialExpired, KeysUnavailable, TooManyAttempts
+
+FREE_TRIES: Final = 5
+FIRST_WAIT_S: Final = 1.0
+MAX_WAIT_S: Final = 60.0
+FORGET_S: Final = 900.0
+MAX_ADDRESSES: Final = 10_000
 
 
 class Accounts:
@@ -27,7 +34,7 @@ class Accounts:
         """`keys` sign sessions: the first signs, all verify. Raises ConfigError."""
         self._tokens = TokenTable(security.tokens, keys)
         self._jwt = JwtVerifier.build(security.jwt)
-        self._sessions = Sessions(keys, self._tokens, lasts_s=security.session_s, now=now)
+        self._sessions = SessionCookies(keys, self._tokens, lasts_s=security.session_s, now=now)
         self._failed = FailedAttempts()
         self._clock = clock
 
@@ -51,15 +58,58 @@ class Accounts:
             raise
 
     def by_session(self, value: str) -> Identity | None:
-        """None for one that was made from a way in that is configured no more, too."""
+        """Returns None also for a session whose way to log in is no longer configured."""
         found = self._sessions.read(value)
         return None if found is not None and found.mark is None and self._jwt is None else found
 
     def open_session(self, identity: Identity) -> tuple[str, int]:
-        """The cookie's value, and for how many seconds it is good."""
+        """Returns the cookie's value, and for how many seconds it is good."""
         return self._sessions.issue(identity)
 
     async def _by_jwt(self, token: str) -> Identity:
         if self._jwt is None:
             raise AuthError("the token is not known here")
         return await self._jwt.identify(token)
+
+
+class FailedAttempts:
+    """Waits of addresses after wrong credentials; time comes in as an argument.
+
+    After FREE_TRIES failures each further one doubles the wait, up to MAX_WAIT_S.
+    A success in between changes nothing: who has one token could otherwise guess
+    others for ever. Remembers the last MAX_ADDRESSES that failed.
+    """
+
+    def __init__(self) -> None:
+        self._failures: OrderedDict[str, tuple[int, float]] = OrderedDict()  # address → how many, the last at
+
+    def __len__(self) -> int:
+        return len(self._failures)
+
+    def wait_s(self, address: str, now_s: float) -> float:
+        """0: the address may try."""
+        count, last_s = self._failures.get(network_of(address), (0, 0.0))
+        if count < FREE_TRIES or now_s - last_s >= FORGET_S:
+            return 0.0
+        doublings = min(count - FREE_TRIES, 16)
+        return max(0.0, last_s + min(MAX_WAIT_S, FIRST_WAIT_S * 2.0**doublings) - now_s)
+
+    def note_failure(self, address: str, now_s: float) -> None:
+        key = network_of(address)
+        count, last_s = self._failures.pop(key, (0, 0.0))
+        self._failures[key] = (1 if now_s - last_s >= FORGET_S else count + 1, now_s)
+        if len(self._failures) > MAX_ADDRESSES:
+            self._failures.popitem(last=False)
+
+
+def network_of(address: str) -> str:
+    """Group addresses for limits: IPv4 as is, IPv6 by /64, as hosts in it are made up at will."""
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        return address[:64]
+    if isinstance(parsed, ipaddress.IPv6Address):
+        if parsed.ipv4_mapped is not None:
+            return str(parsed.ipv4_mapped)
+        return str(ipaddress.IPv6Network((int(parsed) >> 64 << 64, 64)))
+    return str(parsed)

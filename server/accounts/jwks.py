@@ -1,4 +1,4 @@
-"""The keys that sign JWTs: those of the configuration, or those that a provider publishes."""
+"""Keys that sign JWTs: configured, or published by an identity provider."""
 
 import asyncio
 import logging
@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 
 REFRESH_S: Final = 300.0
 COOLDOWN_S: Final = 30.0
-"""Between two tries, so that made-up key ids do not make us ask the provider each time."""
+"""Time between two requests, so that made-up key ids do not make us ask the provider each time."""
 FIRST_COOLDOWN_S: Final = 5.0  # while there are no keys at all
 FETCH_S: Final = 5.0
 MAX_BYTES: Final = 256 << 10
@@ -28,12 +28,12 @@ MAX_KEYS: Final = 64
 
 class KeySource(Protocol):
     async def find(self, algorithm: str, key_id: str | None) -> Sequence[Any]:
-        """The keys that may have signed, as PyJWT takes them; none: nobody's. Raises KeysUnavailable."""
+        """Returns the keys that may have signed, as PyJWT takes them, possibly none. Raises KeysUnavailable."""
         ...
 
 
 class ConfiguredKeys:
-    """`security.jwt.keys`. A key serves every algorithm that it fits."""
+    """Keys of `security.jwt.keys`. A key serves every algorithm that it fits."""
 
     def __init__(self, keys: Sequence[Secret], algorithms: Sequence[str]) -> None:
         """Raises ConfigError for a key that fits none of the algorithms."""
@@ -53,11 +53,11 @@ class ConfiguredKeys:
 
 
 class PublishedKeys:
-    """`security.jwt.jwks_url`: kept for REFRESH_S, asked for anew then and for an unknown key id.
+    """Keys of `security.jwt.jwks_url`, fetched again after REFRESH_S and for an unknown key id.
 
     While the provider does not answer, the last keys are good for
-    `max_key_age_s`. One request at a time; who can do with the keys there are
-    does not wait for it.
+    `max_key_age_s`. One request at a time; a caller whose key is known does not
+    wait for it.
     """
 
     def __init__(self, url: str, *, max_age_s: float, now: Callable[[], float] = time.monotonic) -> None:
@@ -119,7 +119,7 @@ async def _fetch(url: str) -> list[jwt.PyJWK]:
 
 
 def _parse(data: bytes) -> list[jwt.PyJWK]:
-    """The signing keys; those that we cannot use are left out. A shared secret is never published."""
+    """Returns the signing keys, without those that we cannot use. A shared secret is never published."""
     tree = msgspec.json.decode(data, type=dict[str, Any])
     entries = tree.get("keys")
     if not isinstance(entries, list):

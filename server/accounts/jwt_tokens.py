@@ -11,7 +11,7 @@ from server.config import JwtSettings
 from server.errors import AuthError, CredentialExpired
 
 MAX_CHARACTERS: Final = 8192
-_TOLD: Final[dict[type[Exception], str]] = {
+_REASONS: Final[dict[type[Exception], str]] = {
     jwt.ImmatureSignatureError: "the token is not valid yet; compare the clocks",
     jwt.InvalidIssuedAtError: "the token is from the future; compare the clocks",
     jwt.InvalidAudienceError: "the token was made for another audience",
@@ -50,7 +50,7 @@ class JwtVerifier:
         )
 
     def _read_header(self, token: str) -> tuple[str, str | None]:
-        """What the token says of itself: good for choosing a key, for nothing else."""
+        """Returns algorithm and key id as the token states them: good for choosing a key, for nothing else."""
         if len(token) > MAX_CHARACTERS or token.count(".") != 2:
             raise AuthError(_INVALID)
         try:
@@ -63,7 +63,7 @@ class JwtVerifier:
         return algorithm, header.get("kid")
 
     def _verified(self, token: str, key: Any, algorithm: str) -> dict[str, Any] | None:
-        """Its claims; None: another key has signed it."""
+        """Returns the token's claims; None: another key has signed it."""
         settings = self._settings
         wanted = {"exp": True, "aud": settings.audience is not None, "iss": settings.issuer is not None}
         try:
@@ -85,7 +85,7 @@ class JwtVerifier:
         except jwt.ExpiredSignatureError as error:
             raise CredentialExpired("the token has expired; log in again") from error
         except (jwt.PyJWTError, OverflowError) as error:  # overflow: an `exp` beyond all numbers
-            raise AuthError(_TOLD.get(type(error), _INVALID)) from error
+            raise AuthError(_REASONS.get(type(error), _INVALID)) from error
         return claims
 
     def _is_operator(self, claims: Mapping[str, Any]) -> bool:
@@ -97,7 +97,7 @@ class JwtVerifier:
 
 
 def _ends_s(exp: Any) -> float:
-    """PyJWT has checked that it is a number; of which any size may be signed."""
+    """Returns `exp` as a float; PyJWT has checked that it is a number, but not its size."""
     try:
         return float(exp)
     except OverflowError as error:
@@ -109,7 +109,7 @@ def _entries(found: object) -> list[object]:
 
 
 def _claim(claims: Mapping[str, Any], name: str) -> object:
-    """By its name; else, where the name has dots, inwards."""
+    """Look the claim up by its name, or, where the name has dots, as a path."""
     if name in claims:
         return claims[name]
     node: object = claims

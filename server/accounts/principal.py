@@ -1,4 +1,4 @@
-"""Who somebody is: named by a credential, or known as whoever made a request."""
+"""Identities: users that a credential has named, and whoever made a request."""
 
 import re
 from dataclasses import dataclass

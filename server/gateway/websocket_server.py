@@ -10,7 +10,7 @@ from typing import Final
 from aiohttp import web
 
 from server import config
-from server.accounts.addresses import network_of
+from server.accounts.accounts import network_of
 from server.accounts.principal import Principal
 from server.gateway.auth import Authenticator
 from server.gateway.connection import Connection, ServerWebSocket

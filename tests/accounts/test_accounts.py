@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from server import config
-from server.accounts.accounts import Accounts
-from server.accounts.failed_attempts import FREE_TRIES
+from server.accounts.accounts import FREE_TRIES, Accounts
 from server.config import Secret
 from server.errors import AuthError, CredentialExpired, TooManyAttempts
 from tests.accounts.keys import ELLIPTIC, pem, token

@@ -1,6 +1,8 @@
-"""server/accounts/failed_attempts.py"""
+"""server/accounts/accounts.py: how long an address waits after wrong credentials"""
 
-from server.accounts.failed_attempts import FORGET_S, FREE_TRIES, MAX_ADDRESSES, MAX_WAIT_S, FailedAttempts
+import pytest
+
+from server.accounts.accounts import FORGET_S, FREE_TRIES, MAX_ADDRESSES, MAX_WAIT_S, FailedAttempts, network_of
 
 
 def failed(times: int, address: str = "1.2.3.4") -> FailedAttempts:
@@ -54,3 +56,20 @@ def test_no_more_addresses_are_remembered_than_the_limit() -> None:
 
     assert len(attempts) == MAX_ADDRESSES
     assert attempts.wait_s("1.2.3.4", 0.0) == 0, "the oldest goes"
+
+
+@pytest.mark.parametrize(
+    ("address", "network"),
+    [
+        ("1.2.3.4", "1.2.3.4"),
+        ("::ffff:1.2.3.4", "1.2.3.4"),
+        ("2001:db8::1", "2001:db8::/64"),
+        ("2001:db8::ffff:1", "2001:db8::/64"),
+        ("2001:db8:0:1::1", "2001:db8:0:1::/64"),
+        ("fe80::1%eth0", "fe80::/64"),
+        ("", ""),
+        ("x" * 100, "x" * 64),
+    ],
+)
+def test_who_counts_together(address: str, network: str) -> None:
+    assert network_of(address) == network

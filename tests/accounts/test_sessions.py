@@ -1,4 +1,4 @@
-"""server/accounts/sessions.py"""
+"""server/accounts/credentials.py: the page's cookie"""
 
 import base64
 import json
@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from server import config
+from server.accounts.credentials import SessionCookies, TokenTable
 from server.accounts.principal import Identity
-from server.accounts.sessions import Sessions
-from server.accounts.tokens import TokenTable
 from server.config import Secret
 from skills_engine import Signer
 
@@ -21,8 +20,10 @@ def table(*, operator: bool = False, token: str = TOKEN, keys: tuple[bytes, ...]
     return TokenTable([config.UserToken(user="anna", token=Secret(token), operator=operator)], keys)
 
 
-def sessions(tokens: TokenTable | None = None, *, keys: tuple[bytes, ...] = (b"key",), at_s: float = 0.0) -> Sessions:
-    return Sessions(keys, tokens or table(), lasts_s=100, now=lambda: at_s)
+def sessions(
+    tokens: TokenTable | None = None, *, keys: tuple[bytes, ...] = (b"key",), at_s: float = 0.0
+) -> SessionCookies:
+    return SessionCookies(keys, tokens or table(), lasts_s=100, now=lambda: at_s)
 
 
 def anna() -> Identity:
@@ -115,8 +116,8 @@ def test_the_key_that_signs_hooks_signs_no_session_and_opens_none() -> None:
     """Hooks are signed for whoever talks to the model: what they show must be worth nothing here."""
     signer = Signer([b"a key of the secret file"])
     keys = tuple(signer.derived_keys("session cookies"))
-    opened = Sessions(keys, table(keys=keys), lasts_s=100, now=lambda: 0.0)
-    value, _ = Sessions([b"a key of the secret file"], table(), lasts_s=100, now=lambda: 0.0).issue(FROM_PROVIDER)
+    opened = SessionCookies(keys, table(keys=keys), lasts_s=100, now=lambda: 0.0)
+    value, _ = SessionCookies([b"a key of the secret file"], table(), lasts_s=100, now=lambda: 0.0).issue(FROM_PROVIDER)
 
     assert opened.read(value) is None
     assert opened.read(signer.sign("skill", "hook", "system", value.split(".")[1])) is None

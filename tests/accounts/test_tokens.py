@@ -1,10 +1,10 @@
-"""server/accounts/tokens.py, server/accounts/principal.py"""
+"""server/accounts/credentials.py: configured tokens, and names of users"""
 
 import pytest
 
 from server import config
+from server.accounts.credentials import TokenTable
 from server.accounts.principal import checked_user_id
-from server.accounts.tokens import TokenTable
 from server.config import Secret
 from server.errors import AuthError, ConfigError
 

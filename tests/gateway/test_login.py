@@ -14,7 +14,7 @@ import pytest
 from aiohttp import ClientSession, DummyCookieJar
 from websockets.exceptions import InvalidStatus
 
-from server.accounts.failed_attempts import FREE_TRIES
+from server.accounts.accounts import FREE_TRIES
 from server.gateway.login import NEEDED_TO_LOG_IN
 from tests.accounts.keys import SECRET, token
 from tests.support.client import client

@@ -1,0 +1,127 @@
+"""Credentials of this server's own: the configured tokens, and the page's cookie."""
+
+import base64
+import binascii
+import hashlib
+import hmac
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Final
+
+import msgspec
+
+from server import config
+from server.accounts.principal import Identity, checked_user_id
+from server.errors import AuthError, ConfigError
+
+_VERSION: Final = "v1"
+_MAX_CHARACTERS: Final = 2048
+
+
+class TokenTable:
+    """Users of `security.tokens`. Knows digests only; finding takes the same time whichever token fits, or none."""
+
+    def __init__(self, tokens: Sequence[config.UserToken], mark_keys: Sequence[bytes]) -> None:
+        """`mark_keys`: the first makes marks, all are recognised. Raises ConfigError."""
+        self._entries: list[tuple[bytes, Identity]] = []
+        self._by_mark: dict[str, Identity] = {}
+        for number, entry in enumerate(tokens):
+            token = entry.token.reveal()
+            marks = [_mark(key, token) for key in mark_keys]
+            try:
+                user_id = checked_user_id(entry.user)
+            except AuthError as error:
+                raise ConfigError(f"security.tokens[{number}].user: {error}") from error
+            identity = Identity(user_id=user_id, is_operator=entry.operator, mark=marks[0])
+            self._entries.append((_digest(token), identity))
+            self._by_mark.update(dict.fromkeys(marks, identity))
+
+    def __bool__(self) -> bool:
+        return bool(self._entries)
+
+    def find(self, token: str) -> Identity | None:
+        digest = _digest(token)
+        found = None
+        for known, identity in self._entries:  # no early exit: the time must tell nothing
+            if hmac.compare_digest(digest, known):
+                found = identity
+        return found
+
+    def by_mark(self, mark: str) -> Identity | None:
+        """Returns the user of the token, as configured now; None: it was taken away."""
+        return self._by_mark.get(mark)
+
+
+class _Content(msgspec.Struct, array_like=True, frozen=True):
+    user_id: str
+    is_operator: bool
+    expires_at_s: float
+    mark: str | None
+
+
+class SessionCookies:
+    """Values of the page's cookie: who logged in, signed by a key that replicas share.
+
+    Nothing is stored, so any replica reads any session. One ends by its time, with
+    the JWT or the configured token it was made from, or when its key is taken out
+    of the secret file. Logging out takes the cookie away from the browser; a copy
+    that somebody made of it before stays good until then.
+    """
+
+    def __init__(
+        self, keys: Sequence[bytes], tokens: TokenTable, *, lasts_s: float, now: Callable[[], float] = time.time
+    ) -> None:
+        self._keys = keys
+        self._tokens = tokens
+        self._lasts_s = lasts_s
+        self._now = now
+
+    def issue(self, identity: Identity) -> tuple[str, int]:
+        """Returns the cookie's value, and for how many seconds it is good."""
+        now = self._now()
+        ends_s = min(now + self._lasts_s, identity.expires_at_s or float("inf"))
+        content = _Content(identity.user_id, identity.is_operator, ends_s, identity.mark)
+        body = _encode(msgspec.json.encode(content))
+        return f"{_VERSION}.{body}.{_sign(self._keys[0], body)}", max(0, int(ends_s - now))
+
+    def read(self, value: str) -> Identity | None:
+        """Returns None for anything that is no session of ours, or is over; never raises."""
+        content = self._verified(value)
+        if content is None or content.expires_at_s <= self._now():
+            return None
+        if content.mark is None:
+            return Identity(user_id=content.user_id, is_operator=content.is_operator, expires_at_s=content.expires_at_s)
+        found = self._tokens.by_mark(content.mark)  # its rights are those that are configured now
+        return None if found is None else replace(found, expires_at_s=content.expires_at_s)
+
+    def _verified(self, value: str) -> _Content | None:
+        parts = value.split(".")
+        if len(value) > _MAX_CHARACTERS or len(parts) != 3 or parts[0] != _VERSION:
+            return None
+        _, body, signature = parts
+        given = signature.encode(errors="surrogatepass")
+        if not any(hmac.compare_digest(given, _sign(key, body).encode()) for key in self._keys):
+            return None
+        try:
+            return msgspec.json.decode(base64.urlsafe_b64decode(body + "=="), type=_Content)
+        except (msgspec.MsgspecError, binascii.Error, ValueError):
+            return None  # signed by our key for something else
+
+
+def _digest(token: str) -> bytes:
+    return hashlib.sha256(token.encode(errors="surrogatepass")).digest()
+
+
+def _mark(key: bytes, token: str) -> str:
+    """Returns what stands for the token in a session that outlives this process; without the key it tells nothing."""
+    mac = hmac.digest(key, b"token mark\0" + token.encode(errors="surrogatepass"), "sha256")
+    return base64.urlsafe_b64encode(mac[:12]).decode()
+
+
+def _sign(key: bytes, body: str) -> str:
+    return _encode(hmac.digest(key, f"{_VERSION}.{body}".encode(errors="surrogatepass"), "sha256"))
+
+
+def _encode(data: bytes) -> str:
+    return base64.urlsafe_b64encode(data).decode().rstrip("=")
