@@ -10,7 +10,7 @@ from server import config
 from server.hooks.layers import TurnHooks, TurnLayers
 from server.llm.types import ToolCall, ToolSpec
 from server.policy.document import PolicyDocument, document_of
-from server.policy.policy import PolicyBook
+from server.policy.engine import PolicyEngine
 from server.storage.audit_entry import AuditEntry, body_of
 from server.tool_calls import TurnFacts
 from server.tools.executor import ToolExecutor
@@ -59,7 +59,7 @@ async def _added(result: str, rounds: int) -> list[float]:
 
     tool = Tool(spec=ToolSpec(name="shell", description="", parameters=_SCHEMA), run=run, permission="WRITE")
     registry, settings = ToolRegistry([tool]), config.ToolsSettings()
-    policy = PolicyBook(_Documents(), _Sink(), config.HooksSettings()).for_turn(_FACTS, None)
+    policy = PolicyEngine(_Documents(), _Sink(), config.HooksSettings()).for_turn(_FACTS, None)
     bare = ToolExecutor(registry, settings, hooks=TurnHooks(TurnLayers(facts=_FACTS)))
     guarded = ToolExecutor(registry, settings, hooks=TurnHooks(TurnLayers(facts=_FACTS, policy=policy)))
     samples = []

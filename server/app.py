@@ -32,10 +32,10 @@ from server.media.references import MediaError
 from server.media.signed_urls import UrlSigner
 from server.media.store import MediaStore
 from server.metrics import Metrics
-from server.policy.config_store import PolicyStore
 from server.policy.document import document_of_config
-from server.policy.kinds import BUILTIN_KINDS
-from server.policy.policy import PolicyBook
+from server.policy.document_store import PolicyStore
+from server.policy.engine import PolicyEngine
+from server.policy.kinds import BUILTIN_SPECS
 from server.policy.redaction.redact import redact
 from server.runtime import Signals
 from server.session.approval_desk import ApprovalDesk
@@ -116,7 +116,7 @@ class App:
         self.storage = Storage(settings.storage, data_dir)
         self._lasting = AsyncExitStack()
         self.policies = PolicyStore(self.storage.documents, document_of_config(settings.hooks))
-        self._policy_book = PolicyBook(self.policies, self.storage.audit, settings.hooks)
+        self._policy_book = PolicyEngine(self.policies, self.storage.audit, settings.hooks)
         self._policy_book.check(self.policies.operator_yaml)
         show_storage(self._metrics, self.storage)
         self._tools = build_registry(settings.tools, settings.skills.dir)
@@ -262,7 +262,7 @@ class App:
                 authenticator,
                 storage=self.storage,
                 policies=self.policies,
-                catalog=HandlerCatalog(BUILTIN_KINDS, custom=self._policy_book.custom_kinds),
+                catalog=HandlerCatalog(BUILTIN_SPECS, custom=self._policy_book.custom_specs),
                 processes=self.hooks.health,
                 builtins=self._layers.builtin_health,
             ),

@@ -8,7 +8,7 @@ import pytest
 import server.hooks.policy.types
 import server.hooks.types
 from server.approval.asking import Answer, Question
-from server.policy.types import HookAction, HookContext, HookResult, HookType
+from server.policy.hook_types import HookAction, HookContext, HookResult, HookType
 
 HANDLER_NAMES = ["ALLOW", "CONTINUE", "HookAction", "HookContext", "HookResult", "HookType"]
 HOOK_NAMES = [

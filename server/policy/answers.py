@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any, Final, get_args
 
 from server.approval.asking import AnsweredBy
-from server.policy.types import ALLOW, CONTINUE, HookAction, HookResult, HookType
+from server.policy.hook_types import ALLOW, CONTINUE, HookAction, HookResult, HookType
 
 _LOOKING: Final = (HookAction.ALLOW, HookAction.CONTINUE)
 _CHANGING: Final = (*_LOOKING, HookAction.MODIFY_RESULT)

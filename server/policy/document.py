@@ -50,7 +50,7 @@ class NoSettings(Section, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class HandlerKind:
+class HandlerSpec:
     """What a document may name in `type`."""
 
     name: str
@@ -101,7 +101,7 @@ def document_of_config(hooks: config.HooksSettings) -> PolicyDocument:
     return _normalised(hooks)
 
 
-def check_document(document: PolicyDocument, kinds: Mapping[str, HandlerKind], *, may_lock: bool) -> None:
+def check_document(document: PolicyDocument, kinds: Mapping[str, HandlerSpec], *, may_lock: bool) -> None:
     """Raises PolicyError for a handler that is not known, cannot stand there, or whose `config` does not fit."""
     for name, stage in document.stages():
         for index, handler in enumerate(stage.handlers):
@@ -227,6 +227,6 @@ def _explain(text: str, base: str, kind: type[Struct]) -> PolicyError:
     return PolicyError(problem, path=path[:300])
 
 
-def settings_of(handler: PolicyEntry, kind: HandlerKind) -> Any:
+def settings_of(handler: PolicyEntry, kind: HandlerSpec) -> Any:
     """The handler's `config`, typed as its kind says; a document that was checked does not fail here."""
     return handler.config if kind.settings is None else msgspec.convert(handler.config, kind.settings)

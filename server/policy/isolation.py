@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import Any
 
 from server.approval.asking import Answer, AskHuman, Question
-from server.policy.handlers.security_scan import conceal, scan_text
-from server.policy.types import HookContext
+from server.policy.hook_types import HookContext
+from server.policy.scan_handler import conceal, scan_text
 
 
 def isolated(ctx: HookContext) -> HookContext:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from server.policy.answers import AnswerInvalid, checked
-from server.policy.types import ALLOW, CONTINUE, HookAction, HookResult, HookType
+from server.policy.hook_types import ALLOW, CONTINUE, HookAction, HookResult, HookType
 
 PRE, POST, ERROR, SKIP = HookType
 ARGUMENTS = {"command": "ls"}

@@ -15,7 +15,7 @@ from server.config_file import load_config
 from server.errors import PolicyError
 from server.policy.document import (
     STAGES,
-    HandlerKind,
+    HandlerSpec,
     PolicyDocument,
     PolicyStageName,
     check_document,
@@ -48,10 +48,10 @@ class Limit(config.Section, frozen=True, kw_only=True):
 
 
 KINDS = {
-    "audit_log": HandlerKind(name="audit_log", description="Writes it down."),
-    "security_scan": HandlerKind(name="security_scan", description="Redacts.", stages=("post_tool_use",)),
-    "limited": HandlerKind(name="limited", description="Has a setting.", settings=Limit),
-    "free": HandlerKind(name="free", description="Reads its own settings.", settings=None),
+    "audit_log": HandlerSpec(name="audit_log", description="Writes it down."),
+    "security_scan": HandlerSpec(name="security_scan", description="Redacts.", stages=("post_tool_use",)),
+    "limited": HandlerSpec(name="limited", description="Has a setting.", settings=Limit),
+    "free": HandlerSpec(name="free", description="Reads its own settings.", settings=None),
 }
 
 

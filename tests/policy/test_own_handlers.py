@@ -9,11 +9,9 @@ from typing import Any
 import pytest
 
 from server.approval.asking import Answer, Question
-from server.hooks.policy import types as public_types
-from server.policy import types
-from server.policy.policy import TurnPolicy
+from server.policy.engine import TurnPolicy
 from server.tool_calls import Invocation
-from tests.policy.test_policy import LS, SECRET, Sink, book_of, call, denied, human, outcome, policy_of
+from tests.policy.test_engine import LS, SECRET, Sink, book_of, call, denied, human, outcome, policy_of
 
 HEAD = "from server.hooks.policy.types import HookAction, HookResult\nfrom server.hooks.types import Question\n"
 QUESTION = "Question(tool=ctx.tool_name, arguments=ctx.arguments, message='', origin='mine')"
@@ -214,10 +212,5 @@ def test_a_file_that_ends_itself_when_it_is_loaded_is_left_out_and_told(
     with caplog.at_level(logging.ERROR):
         book = book_of({}, Sink(), custom_dir=tmp_path)
 
-    assert book.custom_kinds() == ()
+    assert book.custom_specs() == ()
     assert "script.py" in caplog.text
-
-
-def test_the_names_that_custom_handlers_import_are_the_policys_own() -> None:
-    assert public_types.HookResult is types.HookResult
-    assert public_types.HookAction is types.HookAction

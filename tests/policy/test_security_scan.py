@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from server.policy.handlers.security_scan import conceal, scan_text
+from server.policy.scan_handler import conceal, scan_text
 
 SECRET = "AKIAIOSFODNN7EXAMPLZ"
 SHORT: list[Any] = [

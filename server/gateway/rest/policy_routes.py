@@ -6,16 +6,16 @@ from typing import Final
 from server.errors import PolicyError
 from server.gateway.rest.bodies import AvailableHandlers, HandlerInfo, PolicySaved, ScopeQuery, WrappedPolicy
 from server.gateway.rest.operation import Answer, Call, Operation, Refusal, log_in_first
-from server.policy.config_store import PolicyStore, Scope
+from server.policy.bound_handler import check_stages
 from server.policy.document import (
-    HandlerKind,
+    HandlerSpec,
     PolicyBody,
     PolicyDocument,
     place_as_written,
     read_document,
     without_locked,
 )
-from server.policy.stages import check_stages
+from server.policy.document_store import PolicyStore, Scope
 from server.schema_hints import keys_at
 from server.storage.audit_entry import AuditEntry
 from server.storage.audit_log import AuditLog
@@ -27,17 +27,17 @@ MAX_BODY_BYTES: Final = 64 << 10
 class HandlerCatalog:
     """The handlers that a document may name."""
 
-    def __init__(self, builtin: tuple[HandlerKind, ...], custom: Callable[[], tuple[HandlerKind, ...]]) -> None:
+    def __init__(self, builtin: tuple[HandlerSpec, ...], custom: Callable[[], tuple[HandlerSpec, ...]]) -> None:
         self.builtin = builtin
         self._custom = custom
 
     @property
-    def custom(self) -> tuple[HandlerKind, ...]:
+    def custom(self) -> tuple[HandlerSpec, ...]:
         """As they are now: their folder may change."""
         return self._custom()
 
     @property
-    def kinds(self) -> dict[str, HandlerKind]:
+    def kinds(self) -> dict[str, HandlerSpec]:
         return {kind.name: kind for kind in (*self.custom, *self.builtin)}
 
 
@@ -159,7 +159,7 @@ def _quoted(tag: str) -> str:
     return f'"{tag}"'
 
 
-def _infos(kinds: tuple[HandlerKind, ...]) -> list[HandlerInfo]:
+def _infos(kinds: tuple[HandlerSpec, ...]) -> list[HandlerInfo]:
     return [
         HandlerInfo(
             name=kind.name,

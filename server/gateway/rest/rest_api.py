@@ -15,7 +15,7 @@ from server.gateway.rest.operation import Answer, Call, Operation, handler_of
 from server.gateway.rest.policy_routes import HandlerCatalog, PolicyRoutes
 from server.hooks.interception.members import BuiltinHealth
 from server.hooks.process.health import HookHealth
-from server.policy.config_store import PolicyStore
+from server.policy.document_store import PolicyStore
 from server.storage.storage import Storage
 
 DOCUMENT: Final = "/openapi.json"

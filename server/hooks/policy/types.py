@@ -1,5 +1,5 @@
 """What custom handlers import; the same objects as in server.policy.types."""
 
-from server.policy.types import ALLOW, CONTINUE, HookAction, HookContext, HookResult, HookType
+from server.policy.hook_types import ALLOW, CONTINUE, HookAction, HookContext, HookResult, HookType
 
 __all__ = ["ALLOW", "CONTINUE", "HookAction", "HookContext", "HookResult", "HookType"]

@@ -2,7 +2,7 @@
 
 A file `no_prod.py` is the handler `no_prod`. It has a class `Handler`, built with
 the `config` of each entry that names it, or plain functions; either has any of
-`pre_execute`, `post_execute`, `on_error`, `on_skip` (server.policy.types).
+`pre_execute`, `post_execute`, `on_error`, `on_skip` (server.policy.hook_types).
 The first line of its docstring describes it.
 """
 
@@ -19,8 +19,8 @@ from types import ModuleType
 from typing import Any, Final
 
 from server.errors import ConfigError
-from server.policy.handlers.security_scan import traceback_of
-from server.policy.types import METHODS, HookType
+from server.policy.hook_types import METHODS, HookType
+from server.policy.scan_handler import traceback_of
 
 logger = logging.getLogger(__name__)
 

@@ -13,14 +13,14 @@ from server import config
 from server.approval.asking import PausingAsk
 from server.errors import PolicyError, is_cancelled
 from server.policy.answers import AnswerInvalid, checked
-from server.policy.document import STAGES, HandlerKind, PolicyDocument, check_document
-from server.policy.filter import CallFilter, matcher
-from server.policy.handlers.audit_log import AuditLogHandler, AuditSettings, AuditSink
-from server.policy.handlers.custom import CustomHandler
-from server.policy.handlers.dangerous_confirmation import ConfirmationSettings, DangerousConfirmation
-from server.policy.handlers.security_scan import ScanSettings, SecurityScan, scan_text, traceback_of
+from server.policy.audit_handler import AuditLogHandler, AuditSettings, AuditSink
+from server.policy.call_filter import CallFilter, matcher
+from server.policy.confirmation_handler import ConfirmationSettings, DangerousConfirmation
+from server.policy.custom_handlers import CustomHandler
+from server.policy.document import STAGES, HandlerSpec, PolicyDocument, check_document
+from server.policy.hook_types import METHODS, HookContext, HookResult, HookType
 from server.policy.isolation import isolated
-from server.policy.types import METHODS, HookContext, HookResult, HookType
+from server.policy.scan_handler import ScanSettings, SecurityScan, scan_text, traceback_of
 
 logger = logging.getLogger(__name__)
 
@@ -33,7 +33,7 @@ _Method = Callable[[HookContext], Awaitable[object]]
 
 
 @dataclass(frozen=True, slots=True)
-class Stand:
+class BoundHandler:
     """One handler in its place."""
 
     name: str
@@ -135,7 +135,7 @@ class Stages:
         self._sink = sink
         self._custom = custom
         self._limit_s = limit_s
-        self._stands: dict[str, tuple[Stand, ...]] = {
+        self._stands: dict[str, tuple[BoundHandler, ...]] = {
             name: tuple(self._stand(entry, HookType(name)) for entry in stage.handlers) if stage.enabled else ()
             for name, stage in document.stages()
         }
@@ -146,13 +146,13 @@ class Stages:
     def is_empty(self) -> bool:
         return not any(self._stands.values())
 
-    def at(self, phase: HookType) -> tuple[Stand, ...]:
+    def at(self, phase: HookType) -> tuple[BoundHandler, ...]:
         return self._stands.get(phase.value, ())
 
-    def _scans(self, stage: str) -> Iterator[Stand]:
+    def _scans(self, stage: str) -> Iterator[BoundHandler]:
         return (stand for stand in self._stands.get(stage, ()) if isinstance(stand.handler, SecurityScan))
 
-    def _stand(self, entry: config.PolicyEntry, phase: HookType) -> Stand:
+    def _stand(self, entry: config.PolicyEntry, phase: HookType) -> BoundHandler:
         handler: object
         limit_s: float | None = self._limit_s
         try:
@@ -174,11 +174,11 @@ class Stages:
                 "the policy handler %s cannot be set up: what it guards is refused\n%s", entry.type, traceback_of(error)
             )
             missing = Missing(entry.type)
-            return Stand(entry.type, missing, _method(missing, phase), CallFilter(None), limit_s)
-        return Stand(entry.type, handler, method, wanted, limit_s, is_own=entry.type in self._custom)
+            return BoundHandler(entry.type, missing, _method(missing, phase), CallFilter(None), limit_s)
+        return BoundHandler(entry.type, handler, method, wanted, limit_s, is_own=entry.type in self._custom)
 
 
-def check_stages(document: PolicyDocument, kinds: Mapping[str, HandlerKind], *, may_lock: bool) -> None:
+def check_stages(document: PolicyDocument, kinds: Mapping[str, HandlerSpec], *, may_lock: bool) -> None:
     """As `check_document`, and that every filter can be used. Raises PolicyError."""
     check_document(document, kinds, may_lock=may_lock)
     for name in STAGES:

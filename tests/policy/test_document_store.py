@@ -1,4 +1,4 @@
-"""server/policy/config_store.py and policy_kinds.py"""
+"""server/policy/document_store.py and policy_kinds.py"""
 
 import logging
 from collections.abc import AsyncIterator
@@ -9,9 +9,9 @@ import pytest
 from server import config
 from server.config import PolicyEntry, PolicyStage
 from server.errors import ConfigError, PolicyError
-from server.policy.config_store import OPERATOR, PolicyStore
 from server.policy.document import PolicyDocument, check_document
-from server.policy.kinds import BUILTIN_KINDS
+from server.policy.document_store import OPERATOR, PolicyStore
+from server.policy.kinds import BUILTIN_SPECS
 from server.storage.database import Database
 from server.storage.documents import DocumentStore
 
@@ -85,7 +85,7 @@ async def test_many_users_are_served_from_bounded_memory(documents: DocumentStor
 
 
 def test_the_handlers_that_come_along_can_be_named() -> None:
-    kinds = {kind.name: kind for kind in BUILTIN_KINDS}
+    kinds = {kind.name: kind for kind in BUILTIN_SPECS}
 
     check_document(AUDIT, kinds, may_lock=False)
     check_document(SCAN, kinds, may_lock=False)

@@ -1,4 +1,4 @@
-"""server/policy/policy.py: the stages in their order, what each outcome becomes, and who learns of it."""
+"""server/policy/engine.py: the stages in their order, what each outcome becomes, and who learns of it."""
 
 import logging
 from dataclasses import dataclass, field, replace
@@ -12,8 +12,8 @@ from server.approval.asking import Answer, AskHuman, text_for_model
 from server.config import HookDefaults, HooksSettings, PolicyEntry, PolicyFilter
 from server.errors import ConfigError
 from server.policy.document import PolicyDocument, document_of
-from server.policy.handlers.security_scan import MAX_CHARS, WITHHELD, scan_text
-from server.policy.policy import MAX_EDITS, PolicyBook, TurnPolicy
+from server.policy.engine import MAX_EDITS, PolicyEngine, TurnPolicy
+from server.policy.scan_handler import MAX_CHARS, WITHHELD, scan_text
 from server.storage.audit_entry import AuditEntry
 from server.tool_calls import Invocation, Permission, ToolManifest, ToolOutcome, TurnFacts
 from tests.hooks.fakes import FakeHuman
@@ -50,8 +50,8 @@ class Documents:
         return self.document
 
 
-def book_of(tree: dict[str, Any], sink: Sink, **hooks: Any) -> PolicyBook:
-    return PolicyBook(Documents(document_of(tree)), sink, HooksSettings(**{"custom_dir": CUSTOM} | hooks))
+def book_of(tree: dict[str, Any], sink: Sink, **hooks: Any) -> PolicyEngine:
+    return PolicyEngine(Documents(document_of(tree)), sink, HooksSettings(**{"custom_dir": CUSTOM} | hooks))
 
 
 def policy_of(tree: dict[str, Any], sink: Sink | None = None, ask: AskHuman | None = None, **hooks: Any) -> TurnPolicy:
@@ -339,7 +339,7 @@ async def test_a_filter_says_which_calls_a_handler_is_for(wanted: PolicyFilter, 
     asked = human()
     handler = PolicyEntry(type="dangerous_confirmation", filter=wanted)
     stage = config.PolicyStage(handlers=[handler])
-    book = PolicyBook(Documents(PolicyDocument(pre_tool_use=stage)), Sink(), HooksSettings())
+    book = PolicyEngine(Documents(PolicyDocument(pre_tool_use=stage)), Sink(), HooksSettings())
     policy = book.for_turn(FACTS, asked)
     assert policy is not None
 
@@ -389,7 +389,7 @@ async def test_the_settings_of_an_entry_reach_its_handler() -> None:
 
 async def test_a_turn_keeps_the_policy_it_began_with() -> None:
     documents = Documents(document_of({"pre_tool_use": [{"type": "no_prod"}]}))
-    book = PolicyBook(documents, Sink(), HooksSettings(custom_dir=CUSTOM))
+    book = PolicyEngine(documents, Sink(), HooksSettings(custom_dir=CUSTOM))
     before = book.for_turn(FACTS, None)
     documents.document = PolicyDocument()
 
@@ -424,14 +424,14 @@ def test_a_mistake_in_parley_yaml_is_told_before_anything_starts(tree: dict[str,
 
 
 def test_handlers_of_ones_own_are_listed_with_what_they_do() -> None:
-    kinds = {kind.name: kind for kind in book_of({}, Sink()).custom_kinds()}
+    kinds = {kind.name: kind for kind in book_of({}, Sink()).custom_specs()}
 
     assert kinds["no_prod"].description == "Refuses calls that name production."
     assert set(kinds) == {"no_prod", "shout", "broken", "slow"}
 
 
 def test_a_handler_of_ones_own_stands_where_it_has_a_method() -> None:
-    kinds = {kind.name: kind for kind in book_of({}, Sink()).custom_kinds()}
+    kinds = {kind.name: kind for kind in book_of({}, Sink()).custom_specs()}
 
     assert kinds["no_prod"].stages == ("pre_tool_use",)
     assert kinds["shout"].stages == ("post_tool_use",)
@@ -443,12 +443,12 @@ def test_a_folder_that_everybody_may_write_to_is_refused(tmp_path: Path) -> None
     tmp_path.chmod(0o777)
 
     with pytest.raises(ConfigError, match="may be written by everybody"):
-        PolicyBook(Documents(PolicyDocument()), Sink(), HooksSettings(custom_dir=tmp_path))
+        PolicyEngine(Documents(PolicyDocument()), Sink(), HooksSettings(custom_dir=tmp_path))
 
 
 def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"hooks\.custom_dir"):
-        PolicyBook(Documents(PolicyDocument()), Sink(), HooksSettings(custom_dir=tmp_path / "none"))
+        PolicyEngine(Documents(PolicyDocument()), Sink(), HooksSettings(custom_dir=tmp_path / "none"))
 
 
 def test_a_file_that_cannot_be_loaded_is_left_out_and_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -458,9 +458,9 @@ def test_a_file_that_cannot_be_loaded_is_left_out_and_told(tmp_path: Path, caplo
     (tmp_path / "Bad-Name.py").write_text("")
 
     with caplog.at_level(logging.WARNING):
-        book = PolicyBook(Documents(PolicyDocument()), Sink(), HooksSettings(custom_dir=tmp_path))
+        book = PolicyEngine(Documents(PolicyDocument()), Sink(), HooksSettings(custom_dir=tmp_path))
 
-    assert book.custom_kinds() == ()
+    assert book.custom_specs() == ()
     assert all(name in caplog.text for name in ("bad.py", "audit_log.py", "empty.py", "Bad-Name.py"))
 
 
@@ -471,7 +471,7 @@ def test_the_log_tells_why_a_file_cannot_be_loaded_without_the_secrets_it_quotes
         f"login = 'postgres://app:{SECRET}@db/shop'\nraise RuntimeError(f'no {{login}}')\n"
     )
 
-    PolicyBook(Documents(PolicyDocument()), Sink(), HooksSettings(custom_dir=tmp_path))
+    PolicyEngine(Documents(PolicyDocument()), Sink(), HooksSettings(custom_dir=tmp_path))
 
     assert "bad.py" in caplog.text
     assert "RuntimeError: no postgres://app:[REDACTED]@db/shop" in caplog.text

@@ -1,4 +1,4 @@
-"""server/policy/filter.py: which calls a handler is for, however long their arguments are."""
+"""server/policy/call_filter.py: which calls a handler is for, however long their arguments are."""
 
 import asyncio
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from server import config
-from server.policy.filter import CallFilter, matcher
+from server.policy.call_filter import CallFilter, matcher
 
 PADDING = "x" * 200_000
 

@@ -9,9 +9,9 @@ from msgspec import Meta
 
 from server import config
 from server.approval.asking import Question, shown_text, text_for_model
+from server.policy.call_filter import Matcher, matcher
 from server.policy.danger.judge import judge_call
-from server.policy.filter import Matcher, matcher
-from server.policy.types import ALLOW, HookAction, HookContext, HookResult
+from server.policy.hook_types import ALLOW, HookAction, HookContext, HookResult
 from server.tool_calls import Permission
 
 _INLINE_CHARS: Final = 2000

@@ -9,13 +9,13 @@ from typing import Any, Final, Protocol
 from server import config
 from server.approval.asking import AskHuman
 from server.errors import ConfigError, PolicyError, ToolError
-from server.policy.document import STAGES, HandlerKind, PolicyDocument
-from server.policy.handlers.audit_log import AuditLogHandler, AuditSink
-from server.policy.handlers.custom import CustomHandler, load_custom
-from server.policy.handlers.security_scan import WITHHELD, SecurityScan, conceal, scan_text
-from server.policy.kinds import BUILTIN_KINDS
-from server.policy.stages import HandlerFailed, Stages, Stand, check_stages
-from server.policy.types import HookAction, HookContext, HookType
+from server.policy.audit_handler import AuditLogHandler, AuditSink
+from server.policy.bound_handler import BoundHandler, HandlerFailed, Stages, check_stages
+from server.policy.custom_handlers import CustomHandler, load_custom
+from server.policy.document import STAGES, HandlerSpec, PolicyDocument
+from server.policy.hook_types import HookAction, HookContext, HookType
+from server.policy.kinds import BUILTIN_SPECS
+from server.policy.scan_handler import WITHHELD, SecurityScan, conceal, scan_text
 from server.tool_calls import Invocation, Permission, ToolOutcome, TurnFacts
 
 logger = logging.getLogger(__name__)
@@ -32,7 +32,7 @@ class PolicyDocuments(Protocol):
         ...
 
 
-class PolicyBook:
+class PolicyEngine:
     """Gives each turn the policy that is in force when it begins; the turn keeps it whatever changes meanwhile."""
 
     def __init__(self, documents: PolicyDocuments, sink: AuditSink, settings: config.HooksSettings) -> None:
@@ -40,13 +40,13 @@ class PolicyBook:
         self._documents = documents
         self._sink = sink
         self._limit_s = settings.defaults.interceptor_timeout_ms / 1000
-        builtin = frozenset(kind.name for kind in BUILTIN_KINDS)
+        builtin = frozenset(kind.name for kind in BUILTIN_SPECS)
         self._custom: Mapping[str, CustomHandler] = load_custom(settings.custom_dir, taken=builtin)
         self._ready: OrderedDict[str, tuple[PolicyDocument, Stages]] = OrderedDict()
 
-    def custom_kinds(self) -> tuple[HandlerKind, ...]:
+    def custom_specs(self) -> tuple[HandlerSpec, ...]:
         return tuple(
-            HandlerKind(
+            HandlerSpec(
                 name=handler.name,
                 description=handler.description,
                 stages=tuple(name for name in STAGES if HookType(name) in handler.phases),
@@ -57,7 +57,7 @@ class PolicyBook:
 
     def check(self, document: PolicyDocument) -> None:
         """The operator's, of parley.yaml. Raises ConfigError: a guard that cannot work must not seem to stand."""
-        kinds = {kind.name: kind for kind in (*BUILTIN_KINDS, *self.custom_kinds())}
+        kinds = {kind.name: kind for kind in (*BUILTIN_SPECS, *self.custom_specs())}
         try:
             check_stages(document, kinds, may_lock=True)
         except PolicyError as error:
@@ -159,7 +159,9 @@ class TurnPolicy:
                     logger.error("the call %s is missing in the audit log: %s", call.id, error)  # noqa: TRY400  # the text says all
         return outcome
 
-    async def _change(self, stand: Stand, call: Invocation, outcome: ToolOutcome, phase: HookType) -> ToolOutcome:
+    async def _change(
+        self, stand: BoundHandler, call: Invocation, outcome: ToolOutcome, phase: HookType
+    ) -> ToolOutcome:
         try:
             result = await stand.call(await self._context(call, phase, outcome))
         except HandlerFailed as error:

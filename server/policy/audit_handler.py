@@ -3,8 +3,8 @@
 from typing import Final, Protocol
 
 from server import config
+from server.policy.hook_types import ALLOW, CONTINUE, HookContext, HookResult
 from server.policy.redaction.redact import redact_text
-from server.policy.types import ALLOW, CONTINUE, HookContext, HookResult
 from server.storage.audit_entry import MAX_TEXT, AuditEntry
 from server.tool_calls import TurnFacts
 

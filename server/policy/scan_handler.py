@@ -7,8 +7,8 @@ from collections import Counter
 from typing import Any, Final, Literal
 
 from server import config
+from server.policy.hook_types import ALLOW, CONTINUE, HookAction, HookContext, HookResult
 from server.policy.redaction.redact import redact, redact_result, redact_text
-from server.policy.types import ALLOW, CONTINUE, HookAction, HookContext, HookResult
 
 INLINE_CHARS: Final = 2048
 """What is scanned within the event loop; more goes to a thread."""
