@@ -20,7 +20,6 @@ from server.errors import ConfigError
 from server.hooks.channel import STAGES
 from server.hooks.process import settings as process_settings
 from server.hooks.process.recording import Recording, RecordingUnusable, read_recording
-from server.subprocesses.family import adopt_orphans
 
 OK, PROBLEMS, USAGE, PIPE_CLOSED = 0, 1, 2, 128 + signal.SIGPIPE
 
@@ -38,7 +37,6 @@ Without --config, --intercept and --observe the hook is asked at every stage and
 def main(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
     arguments, command = _split(arguments)
     options = _parse(arguments)
-    adopt_orphans(True)
     plan = None
     try:
         plan = _plan(options, command, environ)
@@ -53,8 +51,6 @@ def main(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
         return USAGE
     except KeyboardInterrupt:
         return 130
-    finally:
-        adopt_orphans(False)
 
 
 def _split(arguments: Sequence[str]) -> tuple[list[str], list[str]]:

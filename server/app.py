@@ -45,7 +45,7 @@ from server.session.shared_desk import SharedDesk
 from server.session.turn_gate import TurnGate
 from server.speech.service import SpeechService
 from server.storage.storage import Storage
-from server.subprocesses.child import kill_all
+from server.subprocesses.child_process import kill_all
 from server.tools.builtin import build_registry
 from server.tools.executor import ToolExecutor
 from server.tools.mcp.servers import McpServers

@@ -42,7 +42,7 @@ FLOORS = [
     },
     {"server.wire", "server.config_file", "server.storage"},
     {"server.config"},
-    {"server.schema_hints", "server.errors", "server.sentence_marks"},
+    {"server.schema_hints", "server.errors", "server.sentence_marks", "server.token_bucket"},
     {"skills_engine"},
 ]
 

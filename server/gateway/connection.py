@@ -14,6 +14,7 @@ from server.accounts.principal import Principal
 from server.errors import FrameError
 from server.session.outbox import Closed, Kind, Outbox, OutboxLimits
 from server.session.session import Services, Session
+from server.token_bucket import TokenBucket
 
 logger = logging.getLogger(__name__)
 
@@ -44,22 +45,17 @@ class RateVerdict(Enum):
 
 
 class RateLimiter:
-    """A token bucket that holds one second's worth."""
+    """Judges each frame by a token bucket that holds one second's worth."""
 
-    __slots__ = ("_at_s", "_last_drop_s", "_over_since_s", "_rate", "_tokens")
+    __slots__ = ("_bucket", "_last_drop_s", "_over_since_s")
 
     def __init__(self, rate_per_s: float, now_s: float) -> None:
-        self._rate = rate_per_s
-        self._tokens = rate_per_s
-        self._at_s = now_s
+        self._bucket = TokenBucket(burst=rate_per_s, per_s=rate_per_s)
         self._over_since_s = now_s  # first drop of the excess under way
         self._last_drop_s = float("-inf")
 
     def judge(self, now_s: float) -> RateVerdict:
-        self._tokens = min(self._rate, self._tokens + (now_s - self._at_s) * self._rate)
-        self._at_s = now_s
-        if self._tokens >= 1:
-            self._tokens -= 1
+        if self._bucket.take(now_s):
             return RateVerdict.TAKE
         if now_s - self._last_drop_s > _CALM_S:
             self._over_since_s = now_s

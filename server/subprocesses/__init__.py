@@ -1,1 +1,1 @@
-"""Child processes whose programs are not ours: begun, known with all that came of them, ended. Process hooks and MCP servers."""
+"""Child processes: started, known with all that came of them, ended; and one supervisor that starts again what ended."""

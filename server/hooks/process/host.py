@@ -13,8 +13,7 @@ from server import config
 from server.hooks.process import settings as process_settings
 from server.hooks.process.health import HookHealth
 from server.hooks.process.process_hook import ProcessHook, Terms
-from server.subprocesses.family import adopt_orphans
-from server.subprocesses.orphans import LOOK_EVERY_S, Orphans
+from server.subprocesses.process_tree import OrphanReaper, ProcessTree
 from server.subprocesses.supervisor import log_defect
 
 logger = logging.getLogger(__name__)
@@ -58,8 +57,7 @@ class HookHost:
         self._retired = dict[ProcessHook, asyncio.Task[None] | None]()  # with the task that ends it, once it is free
         self._reloading = asyncio.Lock()
         self._watch: asyncio.Task[None] | None = None
-        self._orphans = Orphans()
-        self._is_adopting = False
+        self._orphans = OrphanReaper()
         self._is_closed = False
 
     def start(self) -> None:
@@ -136,20 +134,17 @@ class HookHost:
         if self._watch is not None:
             self._watch.cancel()
             await asyncio.gather(self._watch, return_exceptions=True)
-        if self._is_adopting:
-            await self._look()
+            await self._orphans.look(self._trees())
             if self._orphans.has_dead:
                 await asyncio.sleep(_LAST_LOOK_S)
-                await self._look()
-            adopt_orphans(False)
+                await self._orphans.look(self._trees())
 
     def _begin(
         self, wanted: Mapping[str, config.ProcessHookSettings], kept: Mapping[str, ProcessHook]
     ) -> list[ProcessHook]:
         """The hooks that are wanted, in their order; those that are not `kept` are started."""
         if wanted and self._watch is None:
-            self._is_adopting = adopt_orphans(True)
-            self._watch = asyncio.create_task(self._watch_families(), name="processes of hooks")
+            self._watch = asyncio.create_task(self._orphans.watch(self._trees), name="processes of hooks")
             self._watch.add_done_callback(log_defect)
         hooks = []
         for name, settings in wanted.items():
@@ -179,14 +174,8 @@ class HookHost:
         await hook.aclose()
         self._begun.discard(hook)
 
-    async def _watch_families(self) -> None:
-        """Know what hooks started before it can hide, and reap what nobody else will."""
-        while self._is_adopting:
-            await asyncio.sleep(LOOK_EVERY_S)
-            await self._look()
-
-    async def _look(self) -> None:
-        await self._orphans.look([life.family for hook in self._begun if (life := hook.process) is not None])
+    def _trees(self) -> list[ProcessTree]:
+        return [life.tree for hook in self._begun if (life := hook.process) is not None]
 
     def _tell(self) -> None:
         if self._on_change is not None:

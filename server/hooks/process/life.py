@@ -8,13 +8,12 @@ from typing import Any, Final, Literal
 
 from server.config import ProcessHookSettings
 from server.hooks.channel import HookCallFailed
-from server.hooks.process import settings as process_settings
 from server.hooks.process.jsonrpc import Calls, Reply, notification
 from server.hooks.process.tap import Tap
-from server.subprocesses.child import END_S, EOF_S, Child
-from server.subprocesses.family import Family
+from server.subprocesses.child_process import END_S, EOF_S, ChildProcess, child_environment
 from server.subprocesses.lines import Line, Lines
 from server.subprocesses.pipes import BacklogFull, PipeReader, PipeWriter
+from server.subprocesses.process_tree import ProcessTree
 
 MAX_OPEN_CALLS: Final = 256
 MAX_WAITING_EVENTS: Final = 256
@@ -42,7 +41,7 @@ class Limits:
 class ProcessLife:
     """`begin`, then `request` and `notify` from any task, until `ended`; `end` must be awaited, whatever happened."""
 
-    def __init__(self, name: str, child: Child, limits: Limits, tap: Tap | None = None) -> None:
+    def __init__(self, name: str, child: ChildProcess, limits: Limits, tap: Tap | None = None) -> None:
         """Takes the child over; `begin` is the way in."""
         self._name = name
         self._child = child
@@ -66,12 +65,12 @@ class ProcessLife:
     async def begin(
         cls, name: str, hook: ProcessHookSettings, environ: Mapping[str, str], limits: Limits, *, tap: Tap | None = None
     ) -> "ProcessLife":
-        """Spawn it. Raises as `Child.begin`."""
-        child = await Child.begin(
+        """Spawn it. Raises as `ChildProcess.begin`."""
+        child = await ChildProcess.begin(
             hook.command,
-            whose=f'process hook "{name}"',
+            label=f'process hook "{name}"',
             folder=hook.dir,
-            environment=process_settings.environment(hook, environ),
+            environment=child_environment(environ, hook.env, inherits_all=hook.inherit_env),
             on_error_line=None if tap is None else tap.complained,
             eof_s=limits.eof_s,
             end_s=limits.end_s,
@@ -83,8 +82,8 @@ class ProcessLife:
         return self._child.pid
 
     @property
-    def family(self) -> Family:
-        return self._child.family
+    def tree(self) -> ProcessTree:
+        return self._child.tree
 
     @property
     def is_there(self) -> bool:
@@ -216,7 +215,7 @@ class ProcessLife:
         return exited.result() if exited.done() else "it has closed its output"
 
     async def end(self) -> None:
-        """Close its input, and end it as `Child.end` does. Pending calls fail at once."""
+        """Close its input, and end it as `ChildProcess.end` does. Pending calls fail at once."""
         self.is_closing = True
         self._fail_all("it is closed")
         self._in.close()

@@ -1,6 +1,5 @@
-"""What the settings of a process hook come to: stages, modes, events, its environment."""
+"""What the settings of a process hook come to: stages, modes, events."""
 
-from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Final
 
@@ -10,9 +9,6 @@ from server.hooks.channel import STAGES, Stage
 from server.hooks.interception.event_kinds import ALIAS_OF, KINDS, LEGACY, UnknownEvent, observed
 
 _PAIRS: Final = (("before_llm", "after_llm"), ("before_tool", "after_tool"))
-
-_KEPT_VARIABLES: Final = ("PATH", "HOME", "LANG", "TZ", "TMPDIR")
-"""And LC_*. The server's environment holds API keys, which are none of a hook's business."""
 
 
 def enabled(settings: HooksSettings) -> dict[str, ProcessHookSettings]:
@@ -52,19 +48,6 @@ def gates(hook: ProcessHookSettings) -> list[Stage]:
     """The stages at which this hook can keep something from happening even by failing."""
     closed = hook.on_error == "closed"
     return [stage for stage in STAGES if stage in stages(hook) and (closed or stage == "approve_tool")]
-
-
-def environment(hook: ProcessHookSettings, environ: Mapping[str, str]) -> dict[str, str]:
-    """As the child gets it: ours with `inherit_env`, else what a program needs; `env` over it.
-
-    PYTHONUNBUFFERED, because a hook that forgets to flush its reply would hang.
-    """
-    kept = {
-        name: value
-        for name, value in environ.items()
-        if hook.inherit_env or name in _KEPT_VARIABLES or name.startswith("LC_")
-    }
-    return {"PYTHONUNBUFFERED": "1", **kept, **hook.env}
 
 
 def _check(name: str, hook: ProcessHookSettings) -> None:

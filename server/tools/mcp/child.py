@@ -17,13 +17,11 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from mcp.shared.message import SessionMessage
 from mcp.types import jsonrpc
 
-from server.config import McpServerSettings, ProcessHookSettings
-from server.hooks.process.settings import environment
-from server.subprocesses.child import Child
-from server.subprocesses.family import Family, adopt_orphans
+from server.config import McpServerSettings
+from server.subprocesses.child_process import ChildProcess, child_environment
 from server.subprocesses.lines import MAX_PARTS, Lines, Overlong, is_overfull
-from server.subprocesses.log_budget import LogBudget
-from server.subprocesses.orphans import LOOK_EVERY_S, Orphans
+from server.subprocesses.process_tree import OrphanReaper
+from server.token_bucket import TokenBucket
 from server.tools.mcp.intake import Intake, shorten
 
 logger = logging.getLogger(__name__)
@@ -53,7 +51,6 @@ async def run_child(
     """
     child = await _begin(name, settings, environ)
     pipes = await _Pipes.open(child)
-    adopt_orphans(True)  # for good: process hooks may want it too, and know nothing of us
     to_session, incoming = anyio.create_memory_object_stream[Incoming](0)
     outgoing, from_session = anyio.create_memory_object_stream[SessionMessage](0)
 
@@ -66,7 +63,7 @@ async def run_child(
         asyncio.create_task(_read(name, pipes.reader, to_session, intake, over), name=f"mcp {name} output"),
         asyncio.create_task(_write(pipes.writer, from_session, intake), name=f"mcp {name} input"),
         asyncio.create_task(_watch(child, over), name=f"mcp {name} exit"),
-        asyncio.create_task(_know(child.family), name=f"mcp {name} family"),
+        asyncio.create_task(OrphanReaper().watch(lambda: [child.tree]), name=f"mcp {name} process tree"),
     ]
     try:
         yield incoming, outgoing
@@ -82,14 +79,14 @@ async def run_child(
                 stream.close()
 
 
-async def _begin(name: str, settings: McpServerSettings, environ: Mapping[str, str]) -> Child:
+async def _begin(name: str, settings: McpServerSettings, environ: Mapping[str, str]) -> ChildProcess:
     assert settings.command is not None
     try:
-        return await Child.begin(
+        return await ChildProcess.begin(
             [settings.command, *settings.args],
-            whose=f"MCP server {name}",
+            label=f"MCP server {name}",
             folder=settings.dir,
-            environment=environment(ProcessHookSettings(env=settings.env), environ),
+            environment=child_environment(environ, settings.env),
         )
     except (OSError, ValueError) as error:
         where = f" in {settings.dir}" if settings.dir else ""
@@ -106,7 +103,7 @@ class _Pipes:
     output: asyncio.ReadTransport
 
     @classmethod
-    async def open(cls, child: Child) -> "_Pipes":
+    async def open(cls, child: ChildProcess) -> "_Pipes":
         """Ends the child where that fails."""
         loop = asyncio.get_running_loop()
         reader = asyncio.StreamReader(limit=_CUT_BYTES)
@@ -174,10 +171,10 @@ def _parse(line: bytes | bytearray | Overlong, garbage: "_Garbage") -> jsonrpc.J
 class _Garbage:
     def __init__(self, name: str) -> None:
         self._name = name
-        self._budget = LogBudget()
+        self._bucket = TokenBucket(burst=50, per_s=10)
 
     def note(self, what: str, head: bytes) -> None:
-        if self._budget.spend(asyncio.get_running_loop().time()):
+        if self._bucket.take(asyncio.get_running_loop().time()):
             logger.warning("MCP server %s printed %s: %r", self._name, what, head[:80])
 
 
@@ -193,21 +190,13 @@ async def _write(
             intake.note_sent(message.message)
 
 
-async def _watch(child: Child, over: Callable[[], None]) -> None:
+async def _watch(child: ChildProcess, over: Callable[[], None]) -> None:
     await asyncio.wait({child.exited})
     await asyncio.sleep(_LAST_WORDS_S)
     over()
 
 
-async def _know(family: Family) -> None:
-    orphans = Orphans()
-    while True:
-        await asyncio.sleep(LOOK_EVERY_S)
-        await orphans.look([family])
-
-
-async def _end(child: Child, pipes: _Pipes, duties: list[asyncio.Task[None]]) -> None:
-    adopt_orphans(True)  # hooks that went before us may have ended it
+async def _end(child: ChildProcess, pipes: _Pipes, duties: list[asyncio.Task[None]]) -> None:
     pipes.writer.close()
     await child.end()
     for duty in duties:

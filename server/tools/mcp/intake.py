@@ -8,7 +8,7 @@ from typing import Final
 
 from mcp.types import JSONRPCMessage, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse, RequestId
 
-from server.subprocesses.log_budget import LogBudget
+from server.token_bucket import TokenBucket
 
 MAX_OPEN: Final = 32
 """Requests of a server that wait for it to read our answers."""
@@ -30,8 +30,8 @@ class Intake:
     def __init__(self, *, sees_sent: bool) -> None:
         """`sees_sent`: it is told of all that we send, by the two notes below; else it counts nothing of that."""
         self._sees_sent = sees_sent
-        self._requests = LogBudget()
-        self._notifications = LogBudget()
+        self._requests = TokenBucket(burst=50, per_s=10)
+        self._notifications = TokenBucket(burst=50, per_s=10)
         self._asked = dict[RequestId, None]()
         self._open = 0
 
@@ -42,7 +42,7 @@ class Intake:
         than a tenth of a second before, and the list is read later than that.
         """
         if isinstance(message, JSONRPCNotification):
-            return message.method in _HEARD and self._notifications.spend(now_s)
+            return message.method in _HEARD and self._notifications.take(now_s)
         if isinstance(message, JSONRPCRequest):
             return self._admits_request(now_s)
         if not self._sees_sent:
@@ -64,7 +64,7 @@ class Intake:
             self._open -= 1
 
     def _admits_request(self, now_s: float) -> bool:
-        if self._open >= MAX_OPEN or not self._requests.spend(now_s):
+        if self._open >= MAX_OPEN or not self._requests.take(now_s):
             return False
         self._open += self._sees_sent
         return True

@@ -12,7 +12,7 @@ from server.errors import ConfigError
 from server.hooks.channel import HookCallFailed
 from server.hooks.process.host import HookHost, Reloaded
 from server.hooks.process.process_hook import Terms
-from server.subprocesses.child import kill_all
+from server.subprocesses.child_process import kill_all
 from server.subprocesses.supervisor import BackoffPolicy
 from tests.hooks.stage import ENVIRON, TERMS, hosting, leftovers, settings
 from tests.support.waiting import LIMIT_S, is_alive, until

@@ -6,7 +6,7 @@ import pytest
 
 from server.config import HooksSettings, ProcessHookSettings
 from server.errors import ConfigError
-from server.hooks.process.settings import enabled, environment, gates, modes, stages
+from server.hooks.process.settings import enabled, gates, modes, stages
 
 COMMAND = ["python3", "hook.py"]
 
@@ -96,15 +96,3 @@ def test_approvers_are_gates_and_so_is_all_of_a_closed_hook() -> None:
     assert gates(hook(intercept=["approve_tool", "before_tool"])) == ["approve_tool"]
     assert gates(hook(intercept=["approve_tool", "before_tool"], on_error="closed")) == ["before_tool", "approve_tool"]
     assert gates(hook(intercept=["before_tool"])) == []
-
-
-def test_a_hook_gets_no_keys_of_ours_unless_it_is_asked_for() -> None:
-    ours = {"PATH": "/bin", "OPENAI_API_KEY": "sk-1", "LC_TIME": "C", "PYTHONPATH": "/x"}
-
-    assert environment(hook(env={"PATH": "/opt", "MODE": "x"}), ours) == {
-        "PYTHONUNBUFFERED": "1",
-        "PATH": "/opt",
-        "LC_TIME": "C",
-        "MODE": "x",
-    }
-    assert environment(hook(inherit_env=True), ours) == {"PYTHONUNBUFFERED": "1", **ours}

@@ -1,29 +1,25 @@
-"""server/subprocesses/family.py: finding and ending all that came of a hook."""
+"""server/subprocesses/process_tree.py: finding and ending all that came of a child process."""
 
 import asyncio
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
 import pytest
 
-from server.subprocesses import family as process_family
-from server.subprocesses.family import MARK, Family, Seen, look_around
-from server.subprocesses.orphans import Orphans
+from server.subprocesses import process_tree
+from server.subprocesses.process_tree import MARK, OrphanReaper, ProcessInfo, ProcessTree, adopt_orphans, list_processes
 from tests.support.waiting import is_alive
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere only the process group is ended")
 
 
 @pytest.fixture
-def _adopting() -> Iterator[None]:
-    assert process_family.adopt_orphans(True)
-    yield
-    process_family.adopt_orphans(False)
+def _adopting() -> None:
+    adopt_orphans()
 
 
 SCATTER = """
@@ -69,18 +65,18 @@ async def test_children_in_other_sessions_orphans_and_the_deaf_are_all_ended(tmp
     process, pids = scatter(str(tmp_path), "one")
     other, others = scatter(str(tmp_path), "two")
     assert all(map(is_alive, pids + others))
-    family = Family(process.pid, "one")
+    tree = ProcessTree(process.pid, "one")
 
-    assert {member.pid for member in family.members(look_around())} >= set(pids)
+    assert {info.pid for info in tree.alive(list_processes())} >= set(pids)
     end(process)
-    await family.end(asyncio.get_running_loop().time() + 0.2)
+    await tree.end(asyncio.get_running_loop().time() + 0.2)
 
     assert not any(map(is_alive, pids))
     assert all(map(is_alive, others))
-    family = Family(other.pid, "two")
-    family.members(look_around())
+    tree = ProcessTree(other.pid, "two")
+    tree.alive(list_processes())
     end(other)
-    await family.end(asyncio.get_running_loop().time())
+    await tree.end(asyncio.get_running_loop().time())
     assert set(psutil.Process().children()) <= before
 
 
@@ -89,18 +85,18 @@ async def test_children_in_other_sessions_orphans_and_the_deaf_are_all_ended(tmp
 async def test_one_without_mark_session_or_parent_is_known_from_an_earlier_look(tmp_path: Path) -> None:
     process, pids = scatter(str(tmp_path), "one")
     unmarked = pids[2]
-    family = Family(process.pid, "one")
-    family.members(look_around())
+    tree = ProcessTree(process.pid, "one")
+    tree.alive(list_processes())
     end(process)
 
-    assert unmarked in {member.pid for member in family.members(look_around())}
-    assert unmarked not in {member.pid for member in Family(process.pid, "one").members(look_around())}
-    await family.end(asyncio.get_running_loop().time())
+    assert unmarked in {info.pid for info in tree.alive(list_processes())}
+    assert unmarked not in {info.pid for info in ProcessTree(process.pid, "one").alive(list_processes())}
+    await tree.end(asyncio.get_running_loop().time())
     assert not is_alive(unmarked)
 
 
-def seen(pid: int, *, started: int = 1, parent: int | None = None, is_zombie: bool = True) -> Seen:
-    return Seen(pid, os.getpid() if parent is None else parent, pid, pid, started, is_zombie)
+def seen(pid: int, *, started: int = 1, parent: int | None = None, is_zombie: bool = True) -> ProcessInfo:
+    return ProcessInfo(pid, os.getpid() if parent is None else parent, pid, pid, started, is_zombie)
 
 
 @linux
@@ -108,7 +104,7 @@ def test_a_process_that_took_over_a_number_is_not_touched() -> None:
     process = subprocess.Popen(["sleep", "600"])
     impostor = seen(process.pid, started=1, is_zombie=False)
 
-    assert process_family._handle(impostor) is None
+    assert process_tree._open_pidfd(impostor) is None
     process.kill()
     process.wait()
 
@@ -117,31 +113,31 @@ def test_a_process_that_took_over_a_number_is_not_touched() -> None:
 def test_an_orphan_is_reaped_when_it_was_dead_at_two_looks() -> None:
     process = subprocess.Popen(["true"])
     os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
-    orphans = Orphans()
+    orphans = OrphanReaper()
 
     for leaders in ([process.pid], [process.pid], []):
-        orphans.reap(look_around(), leaders)
+        orphans.reap(list_processes(), leaders)
         assert psutil.pid_exists(process.pid)
         assert orphans.has_dead or leaders
-    orphans.reap(look_around(), leaders=[])
+    orphans.reap(list_processes(), leaders=[])
     assert not psutil.pid_exists(process.pid)
     process.wait()
 
 
 def test_others_children_and_the_living_are_no_orphans() -> None:
     around = {1: seen(1, parent=0), 2: seen(2, is_zombie=False), 3: seen(3, started=1)}
-    orphans = Orphans()
+    orphans = OrphanReaper()
     orphans.reap(around, leaders=[])
 
     assert orphans.reap({1: seen(1, parent=0), 2: seen(2, is_zombie=False), 3: seen(3, started=2)}, leaders=[]) == 0
 
 
 @linux
-def test_a_name_with_brackets_and_spaces_does_not_confuse_the_look_around(tmp_path: Path) -> None:
+def test_a_name_with_brackets_and_spaces_does_not_confuse_the_listing(tmp_path: Path) -> None:
     program = tmp_path / "a) Z 1 ("
     program.symlink_to(Path("/bin/sleep").resolve())
     process = subprocess.Popen([program, "600"])
-    found = look_around()[process.pid]
+    found = list_processes()[process.pid]
 
     assert (found.parent, found.is_zombie) == (os.getpid(), False)
     process.send_signal(signal.SIGKILL)
@@ -150,8 +146,8 @@ def test_a_name_with_brackets_and_spaces_does_not_confuse_the_look_around(tmp_pa
 
 def test_the_group_alone_can_be_signalled_where_nothing_better_is_there() -> None:
     process = subprocess.Popen(["sleep", "600"], start_new_session=True)
-    family = Family(process.pid, "one")
+    tree = ProcessTree(process.pid, "one")
 
-    assert family.signal_group(signal.SIGKILL) is True
+    assert tree.signal_group(signal.SIGKILL) is True
     assert process.wait() == -signal.SIGKILL
-    assert family.signal_group(signal.SIGKILL) is False
+    assert tree.signal_group(signal.SIGKILL) is False
