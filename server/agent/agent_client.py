@@ -1,10 +1,10 @@
 """`chat_stream`: the agent's one door. What happens behind it stands in turn.py."""
 
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import aclosing
 from dataclasses import dataclass
+from functools import partial
 
-from server.agent.chunks import LLMChunk
+from server.agent.chunks import LLMChunk, emit, emitted
 from server.agent.injections import Injections
 from server.agent.messages import Conversation
 from server.agent.model_call import EndpointMemory, ModelCalls, late_mode
@@ -17,7 +17,7 @@ from server.agent.trace import Tracer
 from server.agent.turn import AgentTurn
 from server.config import AgentSettings, LlmSettings
 from server.errors import ServerError
-from server.hooks.layers import TurnHooks, TurnLayers
+from server.hooks.layers import TurnLayers
 from server.llm.types import LanguageModel, Message
 from server.tool_calls import TurnAborted
 from server.tools.executor import ToolExecutor
@@ -82,7 +82,7 @@ class AgentClient:
         mode = late_mode(self._llm, self._model, self._memory)
         self._model.read_ahead(adapt(conversation.messages, mode), question=question, tool_names=names)
 
-    async def chat_stream(
+    def chat_stream(
         self,
         messages: Sequence[Message],
         hooks: Sequence[HookInfo],
@@ -97,27 +97,50 @@ class AgentClient:
         or cancelling the task that reads it, closes the model's stream, cancels
         the tools and abandons hooks; nothing stays behind (L1-32).
         """
-        options = options or TurnOptions()
-        turn_hooks = None if options.layers is None else options.layers.begin(is_traced=options.trace)
-        telling = Telling(turn_hooks)
+        return emitted(partial(self._answer, messages, hooks, enable_tools, options or TurnOptions()))
+
+    async def _answer(
+        self, messages: Sequence[Message], hooks: Sequence[HookInfo], enable_tools: bool, options: TurnOptions
+    ) -> None:
+        layers = None if options.layers is None else options.layers.begin(is_traced=options.trace)
+        telling = Telling(layers)
         conversation = Conversation(self.system_prompt(options), messages)
-        executor = self._executor.pinned(turn_hooks)
+        executor = self._executor.pinned(layers)
+        tools = executor.registry.specs
+        tracer = Tracer(conversation, hooks, layers, is_on=options.trace)
         rewriter = None
-        if turn_hooks is not None and turn_hooks.pipeline.has("before_llm"):
-            rewriter = Rewriter(turn_hooks, conversation, self._llm, executor.registry.specs)
-        turn = self._turn(conversation, hooks, options, executor, turn_hooks, rewriter, telling)
-        has_tools = enable_tools and (bool(executor.registry.specs) or rewriter is not None)
+        if layers is not None and layers.pipeline.has("before_llm"):
+            rewriter = Rewriter(layers, conversation, self._llm, tools)
+        calls = ModelCalls(
+            self._model,
+            self._llm,
+            self._memory,
+            conversation=conversation,
+            tracer=tracer,
+            rewriter=rewriter,
+            telling=telling,
+        )
+        turn = AgentTurn(
+            prompts=self.prompts,
+            conversation=conversation,
+            injections=Injections(conversation, hooks, max_persistent=options.max_persistent),
+            calls=calls,
+            tools=tools,
+            tool_use=ToolUse(executor, conversation, hooks=layers, tracer=tracer, telling=telling),
+            tracer=tracer,
+            telling=telling,
+            hooks=layers,
+            model_name=self._model.info.name,
+            max_rounds=self._settings.max_rounds,
+        )
         telling.turn_start(conversation.question, messages)
         status: Status = "aborted"
         try:
-            async with aclosing(turn.run(planning=self._settings.planning, has_tools=has_tools)) as chunks:
-                async for chunk in chunks:
-                    yield chunk
+            await turn.run(planning=self._settings.planning, has_tools=enable_tools and bool(tools or rewriter))
             status = "completed"
         except TurnAborted as aborted:
             status = "aborted" if aborted.rollback else "error"
-            for chunk in turn.leftover_trace():
-                yield chunk
+            await emit(*tracer.hook_reports())  # what hooks did last
             raise
         except Exception as error:
             status = "error"
@@ -125,37 +148,3 @@ class AgentClient:
             raise
         finally:
             telling.turn_end(status)
-
-    def _turn(
-        self,
-        conversation: Conversation,
-        hooks: Sequence[HookInfo],
-        options: TurnOptions,
-        executor: ToolExecutor,
-        turn_hooks: TurnHooks | None,
-        rewriter: Rewriter | None,
-        telling: Telling,
-    ) -> AgentTurn:
-        tracer = Tracer(conversation, hooks, is_on=options.trace)
-        return AgentTurn(
-            prompts=self.prompts,
-            conversation=conversation,
-            injections=Injections(conversation, hooks, max_persistent=options.max_persistent),
-            calls=ModelCalls(
-                self._model,
-                self._llm,
-                self._memory,
-                conversation=conversation,
-                tracer=tracer,
-                rewriter=rewriter,
-                telling=telling,
-                hooks=turn_hooks,
-            ),
-            tools=executor.registry.specs,
-            tool_use=ToolUse(executor, conversation, hooks=turn_hooks, tracer=tracer, telling=telling),
-            tracer=tracer,
-            telling=telling,
-            hooks=turn_hooks,
-            model_name=self._model.info.name,
-            max_rounds=self._settings.max_rounds,
-        )

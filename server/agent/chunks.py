@@ -1,6 +1,9 @@
-"""What a turn of the agent yields."""
+"""The pieces of a turn, and the way from the code that emits them to the one that reads them."""
 
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
+from contextlib import suppress
 from dataclasses import dataclass
+from types import coroutine
 from typing import Any, Final, Literal, get_args
 
 import msgspec
@@ -83,3 +86,55 @@ class LLMChunk(msgspec.Struct, frozen=True, kw_only=True):  # a dataclass of so 
             if value is not None and value is not False:
                 return kind
         raise ValueError("an LLMChunk with no field set")
+
+
+@coroutine
+def emit(*chunks: LLMChunk) -> Generator[LLMChunk, None, None]:
+    """Hand the chunks to whoever reads the turn; return when the next thing is asked for.
+
+    Only inside `emitted`, in the task that reads it. Raises where the reader has gone, as if cancelled.
+    """
+    yield from chunks
+
+
+async def emitted(work: Callable[[], Coroutine[Any, Any, None]]) -> AsyncGenerator[LLMChunk, None]:
+    """Run the work and yield what it emits, at the reader's pace and in the reader's task.
+
+    Cancelling that task cancels the work; closing the generator ends the work
+    where it emits. Both return when the work is over.
+    """
+    running = work()
+    while (chunk := await _next_chunk(running)) is not None:
+        try:
+            yield chunk
+        except BaseException:
+            with suppress(_ReaderGone):
+                await _next_chunk(running, _ReaderGone())
+            raise
+
+
+class _ReaderGone(BaseException):
+    """Raised by `emit` when nobody reads any more."""
+
+
+@coroutine
+def _next_chunk(
+    running: Coroutine[Any, Any, None], error: BaseException | None = None
+) -> Generator[Any, Any, LLMChunk | None]:
+    """Run up to the next chunk; None: it is over. What else is awaited is the event loop's."""
+    value: Any = None
+    try:
+        while True:
+            try:
+                awaited = running.send(value) if error is None else running.throw(error)
+            except StopIteration:
+                return None
+            if isinstance(awaited, LLMChunk):
+                return awaited
+            value = error = None
+            try:
+                value = yield awaited
+            except BaseException as thrown:  # noqa: BLE001  # cancellation, above all: the work has to see it
+                error = thrown
+    finally:
+        error = None  # its traceback holds this frame: else the two keep each other alive

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 
 from server import config
-from server.agent.chunks import LLMChunk, NoticeGiven
+from server.agent.chunks import LLMChunk, NoticeGiven, emit
 from server.agent.fitting import Fitted, estimate_tokens, estimate_tools, fit, has_image
 from server.agent.images import MAX_IMAGES, limit_images
 from server.agent.messages import Conversation, find_violation
@@ -22,7 +22,6 @@ from server.agent.roles import adapt
 from server.agent.telling import Telling
 from server.agent.trace import Tracer
 from server.errors import ContextTooLong, ImageRefused, ProviderError, RoleRefused, ServerError
-from server.hooks.layers import TurnHooks
 from server.llm.types import (
     Finished,
     LanguageModel,
@@ -65,7 +64,6 @@ class ModelCalls:
         tracer: Tracer,
         rewriter: Rewriter | None = None,
         telling: Telling | None = None,
-        hooks: TurnHooks | None = None,
         clock_s: Callable[[], float] = time.perf_counter,
     ) -> None:
         self._model = model
@@ -75,7 +73,6 @@ class ModelCalls:
         self._tracer = tracer
         self._rewriter = rewriter
         self._telling = telling or Telling(None)
-        self._hooks = hooks
         self._clock_s = clock_s
         self._said_trimmed = False
         self._said_unseen = False
@@ -84,45 +81,46 @@ class ModelCalls:
 
     async def call(
         self, request: ModelRequest, *, round_number: int | None = None, planning: PlanningPrompt | None = None
-    ) -> AsyncGenerator[ModelEvent | LLMChunk, None]:
+    ) -> AsyncGenerator[ModelEvent, None]:
         """Stream the answer to the conversation as it stands; `request.messages` is filled in here.
 
         Hooks may rewrite the call once, whatever is tried again.
-        Yields model events, and what else belongs to the turn as LLMChunks. The
-        last event is Finished. Raises ProviderError and TurnAborted; closing the
+        The last event is Finished. What else belongs to the turn is emitted. Raises ProviderError and TurnAborted; closing the
         generator closes the provider's stream.
         """
         given: Fitted | None = None
         if self._rewriter is not None:
-            yield LLMChunk(held=True)
-            for chunk in self._limit_images(None):
-                yield chunk
+            await emit(LLMChunk(held=True), *self._limit_images(None))
             request, given = await self._rewrite(self._rewriter, request, planning)
-            for chunk in self._tracer.hook_reports(self._hooks):
-                yield chunk
+            await emit(*self._tracer.hook_reports())
         for attempt in count(1):
-            for chunk in self._limit_images(given):
-                yield chunk
+            await emit(*self._limit_images(given))
             fitted = self._fitting(await self._fit(request, given))
             mode = late_mode(self._settings, self._model, self._memory)
             messages = _checked(adapt(fitted.messages, mode))
             sent = replace(request, messages=messages, question=self._conversation.question)
-            for chunk in self._tracer.before_call(sent, fitted, mode=mode, round_number=round_number, attempt=attempt):
-                yield chunk
-            for chunk in self._announce(sent, fitted, attempt):
-                yield chunk
+            await emit(
+                *self._tracer.before_call(sent, fitted, mode=mode, round_number=round_number, attempt=attempt),
+                *self._announce(sent, fitted, attempt),
+            )
             is_answered = False
+            first_token_ms: float | None = None
+            started_s = self._clock_s()
             try:
-                async with aclosing(self._timed(sent)) as events:
+                async with aclosing(self._model.stream(sent)) as events:
                     async for event in events:
                         is_answered = True
+                        if first_token_ms is None and isinstance(event, (TextDelta, ToolCall)):  # reasoning is no token
+                            first_token_ms = (self._clock_s() - started_s) * 1000
+                        if isinstance(event, Finished):
+                            total_ms = (self._clock_s() - started_s) * 1000
+                            await emit(*self._tracer.after_call(event, first_token_ms, total_ms))
                         yield event
                 return
             except ProviderError as error:
                 if is_answered:
                     raise
-                for chunk in self._learn(error, request, fitted, mode, attempt):
-                    yield chunk
+                await emit(*self._learn(error, request, fitted, mode, attempt))
                 wait_s = _wait_s(error, attempt)
                 self._telling.llm_retry(
                     attempt=attempt, most=MAX_ATTEMPTS, code=error.code, error=str(error), wait_s=wait_s
@@ -151,19 +149,6 @@ class ModelCalls:
             options=self._settings.options,
         )
         yield LLMChunk(model_request=True)
-
-    async def _timed(self, request: ModelRequest) -> AsyncGenerator[ModelEvent | LLMChunk, None]:
-        started_s = self._clock_s()
-        first_token_ms: float | None = None
-        async with aclosing(self._model.stream(request)) as events:
-            async for event in events:
-                elapsed_ms = (self._clock_s() - started_s) * 1000
-                if first_token_ms is None and isinstance(event, (TextDelta, ToolCall)):  # reasoning is no token
-                    first_token_ms = elapsed_ms
-                if isinstance(event, Finished):
-                    for chunk in self._tracer.after_call(event, first_token_ms=first_token_ms, total_ms=elapsed_ms):
-                        yield chunk
-                yield event
 
     async def _fit(self, request: ModelRequest, given: Fitted | None = None) -> Fitted:
         """`given`: in place of the conversation, what a hook made of it. Whether it fits, the caller has to look."""

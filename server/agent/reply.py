@@ -1,6 +1,6 @@
 """What one model call answers, sorted as it arrives: text for the user, reasoning, calls. Pure."""
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 
 from server.agent.chunks import LLMChunk, NoticeGiven
 from server.agent.tags import TagReader, ThinkReader
@@ -8,7 +8,7 @@ from server.llm.types import Finished, ModelEvent, ReasoningDelta, TextDelta, To
 
 
 class Reply:
-    """`read` each event, then `end`; both yield the text that is for the user (str) and chunks beside it."""
+    """One reply: `read` each event, then `end`."""
 
     def __init__(self, head: TagReader | None = None) -> None:
         self.calls: tuple[ToolCall, ...] = ()
@@ -20,35 +20,36 @@ class Reply:
         self._think = ThinkReader()
         self._head = head
 
-    def read(self, event: ModelEvent | LLMChunk) -> Iterator[str | LLMChunk]:
+    def read(self, event: ModelEvent) -> tuple[str, Sequence[LLMChunk]]:
+        """Returns the text for the user, and what goes to the reader of the turn before it."""
         match event:
             case TextDelta(text):
                 reasoning, text = self._think.feed(text)
-                yield from self._reason(reasoning)
-                if text and (shown := self._head.feed(text) if self._head else text):
-                    yield shown
+                if text and self._head:
+                    text = self._head.feed(text)
+                return text, self._reason(reasoning) if reasoning else ()
             case ReasoningDelta(text):
-                yield from self._reason(text)
+                return "", self._reason(text)
             case ToolCall():
                 self.calls = (*self.calls, event)
-            case Finished():
-                self.finish_reason, self.usage = event.reason, event.usage
-                yield LLMChunk(usage=event.usage)
-                if event.reason == "length":
-                    text = "the model's reply was cut off at its limit of tokens"
-                    yield LLMChunk(notice=NoticeGiven("reply_cut", "warning", text))
-            case LLMChunk():
-                yield event
+                return "", ()
+            case Finished(reason, usage):
+                self.finish_reason, self.usage = reason, usage
+                chunks = [LLMChunk(usage=usage)]
+                if reason == "length":
+                    notice = "the model's reply was cut off at its limit of tokens"
+                    chunks.append(LLMChunk(notice=NoticeGiven("reply_cut", "warning", notice)))
+                return "", chunks
 
-    def end(self) -> Iterator[str | LLMChunk]:
+    def end(self) -> tuple[str, Sequence[LLMChunk]]:
+        """Returns what was withheld until now."""
         reasoning, text = self._think.end()
-        yield from self._reason(reasoning)
         if self._head:
             text = self._head.feed(text) + self._head.end()
-        if text:
-            yield text
+        return text, self._reason(reasoning)
 
-    def _reason(self, text: str) -> Iterator[LLMChunk]:
-        if text:
-            self.has_reasoning = True
-            yield LLMChunk(reasoning=text)
+    def _reason(self, text: str) -> Sequence[LLMChunk]:
+        if not text:
+            return ()
+        self.has_reasoning = True
+        return (LLMChunk(reasoning=text),)

@@ -4,11 +4,11 @@ import asyncio
 import base64
 import json
 import logging
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import Sequence
 from contextlib import aclosing
 from typing import Any
 
-from server.agent.chunks import LLMChunk, ToolStarted
+from server.agent.chunks import LLMChunk, ToolStarted, emit
 from server.agent.messages import Conversation, Origin, assistant_message, tool_message
 from server.agent.reply import Reply
 from server.agent.telling import Telling
@@ -50,7 +50,7 @@ class ToolUse:
         self.is_handled = False
         """The user has what was asked for: every call of the last batch says so."""
 
-    async def run(self, reply: Reply) -> AsyncGenerator[LLMChunk, None]:
+    async def run(self, reply: Reply) -> None:
         """Run the calls, then append call and results, nothing between them (L1-28). Raises TurnAborted."""
         calls = [self._with_own_id(call) for call in reply.calls]
         parsed = [parse_arguments(call.arguments) for call in calls]
@@ -59,14 +59,14 @@ class ToolUse:
         if any(now is not was.value for now, was in zip(shown, parsed, strict=True)):
             self._tracer.show_instead(asked, _asking(reply, calls, [json.dumps(value) for value in shown]))
         for call, value in zip(calls, shown, strict=True):
-            yield LLMChunk(tool_call=ToolStarted(call.id, call.name, value))
+            await emit(LLMChunk(tool_call=ToolStarted(call.id, call.name, value)))
         outcomes: list[ToolOutcome] = []
         async with aclosing(self._executor.run_batch(calls)) as batch:
             async for outcome in batch:
                 outcomes.append(outcome)
                 self._telling.tool_ran(outcome)
-                for chunk in self._tell(outcome):
-                    yield chunk
+                await emit(*self._tracer.hook_reports(), LLMChunk(tool_result=outcome))
+                await emit(*(LLMChunk(media=item) for item in outcome.media))
         results = [tool_message(outcome.id, outcome.name, outcome.content) for outcome in outcomes]
         for message in (asked, *results, *await self._pictures(outcomes)):
             self._conversation.append(message, Origin(kind="turn"))
@@ -77,13 +77,6 @@ class ToolUse:
 
     async def _concealed(self, arguments: Any) -> Any:
         return arguments if self._hooks is None else await self._hooks.conceal(arguments)
-
-    def _tell(self, outcome: ToolOutcome) -> list[LLMChunk]:
-        return [
-            *self._tracer.hook_reports(self._hooks),
-            LLMChunk(tool_result=outcome),
-            *(LLMChunk(media=item) for item in outcome.media),
-        ]
 
     async def _pictures(self, outcomes: Sequence[ToolOutcome]) -> list[Message]:
         """What the model is to see of the results: a tool message holds text only."""

@@ -25,9 +25,12 @@ _LOOP_TIMINGS = ("before_each_agent", "before_first_agent", "after_tool_call")
 
 
 class Tracer:
-    def __init__(self, conversation: Conversation, hooks: Sequence[HookInfo], *, is_on: bool) -> None:
+    def __init__(
+        self, conversation: Conversation, hooks: Sequence[HookInfo], layers: TurnHooks | None = None, *, is_on: bool
+    ) -> None:
         self._conversation = conversation
         self._hooks = tuple(hooks)  # those of the turn's start (L1-31)
+        self._layers = layers
         self._is_on = is_on
         self._ids: dict[int, str] = {}
         self._injected: dict[int, Message] = {}
@@ -53,7 +56,7 @@ class Tracer:
         yield from self._changes(fitted.messages)
         yield _event("model_call", self._call(request, fitted, mode, round_number, attempt))
 
-    def after_call(self, finished: Finished, *, first_token_ms: float | None, total_ms: float) -> Iterator[LLMChunk]:
+    def after_call(self, finished: Finished, first_token_ms: float | None, total_ms: float) -> Iterator[LLMChunk]:
         if not self._is_on:
             return
         usage = finished.usage
@@ -72,10 +75,10 @@ class Tracer:
             },
         )
 
-    def hook_reports(self, hooks: TurnHooks | None) -> Iterator[LLMChunk]:
+    def hook_reports(self) -> Iterator[LLMChunk]:
         """What process hooks and in-process hooks did since the last time."""
-        if self._is_on and hooks is not None:
-            for report in hooks.pipeline.take_reports():
+        if self._is_on and self._layers is not None:
+            for report in self._layers.pipeline.take_reports():
                 # before_llm belongs to the call that is about to be made
                 yield _event(
                     report.event, {"call": self._calls + (report.data["stage"] == "before_llm"), **report.data}

@@ -4,12 +4,11 @@ The text below follows the flow chart of the seed line by line: what is
 inserted, what is taken out again, and what the model reads in between.
 """
 
-import asyncio
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import aclosing
 from itertools import count
 
-from server.agent.chunks import LLMChunk, NoticeGiven
+from server.agent.chunks import LLMChunk, NoticeGiven, emit
 from server.agent.injections import Injections
 from server.agent.messages import Conversation
 from server.agent.model_call import ModelCalls
@@ -22,7 +21,7 @@ from server.agent.telling import Telling
 from server.agent.tool_use import ToolUse
 from server.agent.trace import Tracer
 from server.hooks.layers import TurnHooks
-from server.llm.types import Finished, Message, ModelRequest, Purpose, ToolSpec
+from server.llm.types import Finished, Message, ModelRequest, ToolSpec
 
 
 class AgentTurn:
@@ -58,108 +57,81 @@ class AgentTurn:
         self._needs_tools = True  # unless the planning reply says otherwise
         self._acknowledgement = ""
 
-    async def run(self, *, planning: bool, has_tools: bool) -> AsyncGenerator[LLMChunk, None]:
-        for chunk in self._start():
-            yield chunk
+    async def run(self, *, planning: bool, has_tools: bool) -> None:
+        await self._start()
         if not has_tools:
-            stages = [self._answer_directly()]
-        elif planning:
-            stages = [self._plan(), self._loop()]
+            await self._answer_directly()
         else:
-            stages = [self._loop()]
-        for stage in stages:
-            async with aclosing(stage) as chunks:
-                async for chunk in chunks:
-                    yield chunk
+            if planning:
+                await self._plan()
+            if self._needs_tools:
+                await self._loop()
         if not self._has_spoken and not self._tool_use.is_handled:
-            yield LLMChunk(notice=NoticeGiven("reply_empty", "warning", "the model gave an empty reply; try again"))
-        for chunk in self._tracer.end():
-            yield chunk
+            await emit(
+                LLMChunk(notice=NoticeGiven("reply_empty", "warning", "the model gave an empty reply; try again"))
+            )
+        await emit(*self._tracer.end())
 
-    def leftover_trace(self) -> Iterator[LLMChunk]:
-        """What hooks did last, where the turn ended under it."""
-        yield from self._tracer.hook_reports(self._hooks)
-
-    def _start(self) -> Iterator[LLMChunk]:
+    async def _start(self) -> None:
         if dropped := self._conversation.dropped:
             text = f"{dropped} tool call(s) or result(s) without their counterpart were left out of the history"
-            yield LLMChunk(notice=NoticeGiven("tool_messages_unpaired", "warning", text))
-        yield from self._injections.inject("after_user_input")
+            await emit(LLMChunk(notice=NoticeGiven("tool_messages_unpaired", "warning", text)))
+        await emit(*self._injections.inject("after_user_input"))
 
-    async def _answer_directly(self) -> AsyncGenerator[LLMChunk, None]:
+    async def _answer_directly(self) -> None:
         self._telling.begin_round(1)
-        async with aclosing(self._say(ModelRequest(purpose="direct"), Reply())) as chunks:
-            async for chunk in chunks:
-                yield chunk
+        await self._say(ModelRequest(purpose="direct"), Reply())
 
-    async def _plan(self) -> AsyncGenerator[LLMChunk, None]:
-        for chunk in self._injections.inject("before_planning"):
-            yield chunk
+    async def _plan(self) -> None:
+        await emit(*self._injections.inject("before_planning"))
         names = [tool.name for tool in self._tools]
         prompt = self._injections.inject_prompt("planning_prompt", self._prompts.planning_prompt(names))
         head = TagReader()
         reply = Reply(head)
         request = ModelRequest(purpose="planning", tool_names=names)
-        planning = PlanningPrompt(message=prompt, naming=self._prompts.planning_prompt)
-        async with aclosing(self._say(request, reply, planning=planning)) as chunks:
-            async for chunk in chunks:
-                yield chunk
+        await self._say(request, reply, planning=PlanningPrompt(message=prompt, naming=self._prompts.planning_prompt))
         self._injections.remove_prompt(prompt)
         self._injections.remove("before_planning")
         self._needs_tools = head.needs_tools
         self._acknowledgement = reply.content
 
-    async def _loop(self) -> AsyncGenerator[LLMChunk, None]:
-        if not self._needs_tools:
-            return
+    async def _loop(self) -> None:
         for number in count(1):
             is_last = number > self._max_rounds
             reply = Reply()
-            async with aclosing(self._round(number, reply, is_last=is_last)) as chunks:
-                async for chunk in chunks:
-                    yield chunk
+            await self._round(number, reply, is_last=is_last)
             if not reply.calls or is_last or self._tool_use.is_handled:
                 break
         self._injections.remove("before_first_agent")
         self._injections.remove("after_tool_call")
 
-    async def _round(self, number: int, reply: Reply, *, is_last: bool) -> AsyncGenerator[LLMChunk, None]:
+    async def _round(self, number: int, reply: Reply, *, is_last: bool) -> None:
         self._telling.begin_round(number)
         if is_last:
             text = f"the limit of {self._max_rounds} rounds of tool calls is reached; answering with what is known"
-            yield LLMChunk(notice=NoticeGiven("max_rounds_reached", "warning", text))
+            await emit(LLMChunk(notice=NoticeGiven("max_rounds_reached", "warning", text)))
         self._injections.remove("before_each_agent")
-        for chunk in self._injections.inject("before_each_agent"):
-            yield chunk
+        await emit(*self._injections.inject("before_each_agent"))
         if number == 1:
-            for chunk in self._injections.inject("before_first_agent"):
-                yield chunk
+            await emit(*self._injections.inject("before_first_agent"))
         step = self._inject_step_prompt(number, is_last=is_last)
-        purpose: Purpose = "last" if is_last else "round"
         request = ModelRequest(
             tools=self._tools,
             tool_choice="none" if is_last else "auto",
-            purpose=purpose,
+            purpose="last" if is_last else "round",
             denied=self._tool_use.denied,
         )
-        async with aclosing(self._say(request, reply, round_number=number)) as chunks:
-            async for chunk in chunks:
-                yield chunk
+        await self._say(request, reply, round_number=number)
         if reply.calls and not is_last:
-            async with aclosing(self._use_tools(reply)) as chunks:
-                async for chunk in chunks:
-                    yield chunk
+            await self._use_tools(reply)
         self._injections.remove_prompt(step)
 
-    async def _use_tools(self, reply: Reply) -> AsyncGenerator[LLMChunk, None]:
+    async def _use_tools(self, reply: Reply) -> None:
         """Run the batch, then let after_tool_call follow (L1-26)."""
-        async with aclosing(self._tool_use.run(reply)) as chunks:
-            async for chunk in chunks:
-                yield chunk
+        await self._tool_use.run(reply)
         self._injections.remove("after_tool_call")
         for name in self._tool_use.ran:
-            for chunk in self._injections.inject("after_tool_call", tool_name=name):
-                yield chunk
+            await emit(*self._injections.inject("after_tool_call", tool_name=name))
 
     async def _say(
         self,
@@ -168,30 +140,25 @@ class AgentTurn:
         *,
         planning: PlanningPrompt | None = None,
         round_number: int | None = None,
-    ) -> AsyncGenerator[LLMChunk, None]:
-        """Make one model call and yield what of it is for the user; `reply` collects the rest."""
+    ) -> None:
+        """Make one model call and emit what of it is for the user; `reply` collects the rest."""
         gate = StreamGate(self._hooks, model=self._model_name, has_spoken=self._has_spoken)
         async with aclosing(self._calls.call(request, round_number=round_number, planning=planning)) as events:
             async for event in events:
-                for item in reply.read(event):
-                    for chunk in await gate.pass_on(item) if isinstance(item, str) else (item,):
-                        yield chunk
+                text, aside = reply.read(event)
+                if aside:
+                    await emit(*aside)
+                if text:
+                    await gate.pass_on(text)
                 if isinstance(event, Finished):  # before the connection is read to its end, which may take a while
-                    async with aclosing(self._end_reply(reply, gate)) as chunks:
-                        async for chunk in chunks:
-                            yield chunk
+                    await self._end_reply(reply, gate)
 
-    async def _end_reply(self, reply: Reply, gate: StreamGate) -> AsyncGenerator[LLMChunk, None]:
-        for item in reply.end():
-            for chunk in await gate.pass_on(item) if isinstance(item, str) else (item,):
-                yield chunk
-        if gate.is_held:
-            yield LLMChunk(held=True)
-        for chunk in await gate.close(reply):
-            yield chunk
-            await asyncio.sleep(0)  # what was held comes all at once: let others run in between
-        for chunk in self._tracer.hook_reports(self._hooks):
-            yield chunk
+    async def _end_reply(self, reply: Reply, gate: StreamGate) -> None:
+        text, aside = reply.end()
+        await emit(*aside)
+        await gate.pass_on(text)
+        await gate.close(reply)
+        await emit(*self._tracer.hook_reports())
         self._has_spoken |= gate.has_shown
         self._telling.llm_response(reply)
 

@@ -1,8 +1,12 @@
-"""Every chunk says which of its fields is set."""
+"""Every chunk says which of its fields is set, and what is emitted comes to its reader."""
+
+import asyncio
+import gc
+from contextlib import aclosing
 
 import pytest
 
-from server.agent.chunks import LLMChunk, NoticeGiven
+from server.agent.chunks import LLMChunk, NoticeGiven, emit, emitted
 
 
 @pytest.mark.parametrize(
@@ -23,3 +27,127 @@ def test_the_kind_of_a_chunk_is_the_field_that_is_set(chunk: LLMChunk, kind: str
 def test_a_chunk_without_a_field_is_none() -> None:
     with pytest.raises(ValueError, match="no field set"):
         _ = LLMChunk().kind
+
+
+A, B = LLMChunk(text="a"), LLMChunk(text="b")
+
+
+async def test_what_is_emitted_comes_in_order_and_only_when_it_is_asked_for() -> None:
+    log = []
+
+    async def work() -> None:
+        await emit(A, B)
+        await asyncio.sleep(0)
+        log.append("waited")
+        await emit()
+        await emit(A)
+        log.append("over")
+
+    stream = emitted(work)
+    assert [await anext(stream), await anext(stream)] == [A, B]
+    assert log == []
+    assert await anext(stream) == A
+    assert log == ["waited"]
+    assert [chunk async for chunk in stream] == []
+    assert log == ["waited", "over"]
+
+
+async def test_the_work_runs_in_the_task_that_reads_it() -> None:
+    async def work() -> None:
+        async with asyncio.timeout(1):  # belongs to one task
+            await asyncio.sleep(0)
+        await emit(LLMChunk(text=str(asyncio.current_task() is reader)))
+
+    reader = asyncio.current_task()
+
+    assert [chunk.text async for chunk in emitted(work)] == ["True"]
+
+
+async def test_what_the_work_raises_comes_after_what_it_emitted() -> None:
+    async def work() -> None:
+        await emit(A)
+        raise LookupError("no")
+
+    stream = emitted(work)
+    assert await anext(stream) == A
+    with pytest.raises(LookupError):
+        await anext(stream)
+    await stream.aclose()
+
+
+async def test_closing_ends_the_work_and_waits_until_it_has_unwound() -> None:
+    log = []
+
+    async def inner() -> None:
+        try:
+            await emit(A)
+        except Exception:  # noqa: BLE001  # a reader that has gone is no error of the work's
+            log.append("wrong")
+        finally:
+            await asyncio.sleep(0)
+            log.append("unwound")
+
+    async def work() -> None:
+        await inner()
+        log.append("went on")
+
+    async with aclosing(emitted(work)) as stream:
+        await anext(stream)
+
+    assert log == ["unwound"]
+
+
+async def test_cancelling_the_reader_cancels_the_work_where_it_waits() -> None:
+    log = []
+
+    async def work() -> None:
+        await emit(A)
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            await asyncio.sleep(0)  # unwinding may take its time
+            log.append("cancelled")
+            raise
+
+    async def read() -> None:
+        async for _ in emitted(work):
+            began.set()
+
+    began = asyncio.Event()
+    task = asyncio.create_task(read())
+    await began.wait()
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+    assert log == ["cancelled"]
+
+
+async def test_a_stream_that_nobody_reads_starts_no_work() -> None:
+    async def work() -> None:
+        raise AssertionError("not wanted")
+
+    await emitted(work).aclose()
+
+
+async def test_a_reader_that_is_cancelled_leaves_no_reference_cycle() -> None:
+    async def work() -> None:
+        await asyncio.Event().wait()
+
+    async def read() -> None:
+        async for _ in emitted(work):
+            pass
+
+    gc.collect()
+    gc.disable()
+    try:
+        task = asyncio.create_task(read())
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.wait([task])
+        del task
+        assert gc.collect() == 0
+    finally:
+        gc.enable()

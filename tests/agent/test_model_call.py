@@ -1,12 +1,13 @@
 """One model call: what is tried again, what is learned from a refusal, what is said about it."""
 
 import asyncio
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 import pytest
 
 from server.agent import model_call
-from server.agent.chunks import LLMChunk, NoticeGiven
+from server.agent.chunks import LLMChunk, NoticeGiven, emitted
 from server.agent.messages import Conversation
 from server.agent.model_call import EndpointMemory, IllegalMessages, ModelCalls
 from server.agent.prompts import FULL
@@ -23,7 +24,7 @@ from server.errors import (
     ProviderUnreachable,
     RoleRefused,
 )
-from server.llm.types import LateSystem, ModelRequest, ReasoningDelta
+from server.llm.types import LateSystem, ModelEvent, ModelRequest, ReasoningDelta
 from tests.agent.scene import QUESTION, SYSTEM, USER, agent_for, given, hook, notices, play, texts, told, traces, until
 from tests.support.scripted_model import ScriptedModel, Step, call, say
 
@@ -152,43 +153,44 @@ async def test_the_provider_is_told_the_question_alone_whatever_is_joined_to_it(
     assert model.requests[0].question == "What time is it?"
 
 
-async def test_the_first_token_is_the_first_text_or_call_and_no_reasoning() -> None:
-    ticks = iter([100.0, 100.25, 100.5, 101.0, 102.5])
-    model = ScriptedModel([[ReasoningDelta("Hm."), *say("Hi", ".")]])
+class Ticking(ScriptedModel):
+    """Gives one event a second."""
+
+    now_s = 100.0
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
+        async with aclosing(super().stream(request)) as events:
+            async for event in events:
+                self.now_s += 1
+                yield event
+
+
+@pytest.mark.parametrize(
+    ("answer", "first_token_ms", "total_ms"),
+    [
+        ([ReasoningDelta("Hm."), *say("Hi", ".")], 2000, 4000),
+        (call("alpha"), 1000, 2000),
+        (say(), None, 1000),
+    ],
+)
+async def test_the_first_token_is_the_first_text_or_call_and_no_reasoning(
+    answer: list[Step], first_token_ms: float | None, total_ms: float
+) -> None:
+    model = Ticking([answer])
     conversation = Conversation("Be brief.", QUESTION)
+    tracer = Tracer(conversation, [], is_on=True)
     calls = ModelCalls(
-        model,
-        AUTO,
-        EndpointMemory(),
-        conversation=conversation,
-        tracer=Tracer(conversation, [], is_on=True),
-        clock_s=lambda: next(ticks),
+        model, AUTO, EndpointMemory(), conversation=conversation, tracer=tracer, clock_s=lambda: model.now_s
     )
 
-    chunks = [event async for event in calls.call(ModelRequest(messages=())) if isinstance(event, LLMChunk)]
+    async def make_the_call() -> None:
+        async for _ in calls.call(ModelRequest()):
+            pass
+
+    chunks = [chunk async for chunk in emitted(make_the_call)]
 
     [(_, done)] = traces(chunks, "model_done")
-    assert (done["first_token_ms"], done["total_ms"]) == (500, 2500)
-
-
-@pytest.mark.parametrize(("answer", "first_token_ms"), [(call("alpha"), 1000), (say(), None)])
-async def test_a_call_counts_as_a_token_and_an_empty_reply_has_none(
-    answer: list[Step], first_token_ms: float | None
-) -> None:
-    ticks = iter([10.0, 11.0, 12.0])
-    conversation = Conversation("Be brief.", QUESTION)
-    calls = ModelCalls(
-        ScriptedModel([answer]),
-        AUTO,
-        EndpointMemory(),
-        conversation=conversation,
-        tracer=Tracer(conversation, [], is_on=True),
-        clock_s=lambda: next(ticks),
-    )
-
-    chunks = [event async for event in calls.call(ModelRequest(messages=())) if isinstance(event, LLMChunk)]
-
-    assert [done["first_token_ms"] for _, done in traces(chunks, "model_done")] == [first_token_ms]
+    assert (done["first_token_ms"], done["total_ms"]) == (first_token_ms, total_ms)
 
 
 # --- roles --------------------------------------------------------------------------------------------------------

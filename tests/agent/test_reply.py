@@ -8,7 +8,10 @@ from server.llm.types import Finished, ModelEvent, ReasoningDelta, TextDelta, To
 
 def read(reply: Reply, *events: ModelEvent) -> list[str | LLMChunk]:
     """All that comes of them, and of the end."""
-    return [*(item for event in events for item in reply.read(event)), *reply.end()]
+    found: list[str | LLMChunk] = []
+    for text, aside in (*map(reply.read, events), reply.end()):
+        found += [*aside, text] if text else aside
+    return found
 
 
 def test_where_nothing_came_the_reply_is_empty() -> None:
