@@ -1,13 +1,16 @@
-"""One OpenAI-compatible server: the openai package says as whom we ask, aiohttp carries the requests.
+"""One OpenAI-compatible server: the openai package provides the headers, aiohttp carries the requests.
 
-The package's way from a call to the wire is left out: it takes most of a call's time, and all of that on the event
-loop (docs/decisions/0005). Tried again, once, is only what met an idle connection as the server closed it.
+The package's own way from a call to the wire is not used: it takes most of a call's time, all of it on the event
+loop (docs/decisions/0005). A request is retried, once, only if it met an idle connection as the server closed it.
 """
 
+import ipaddress
 import json
 import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Final
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -15,6 +18,9 @@ from urllib.request import getproxies, proxy_bypass
 import aiohttp
 import msgspec
 
+from server.errors import ConfigError
+
+OPENAI_URL: Final = "https://api.openai.com/v1"
 MAX_REFUSAL_BYTES: Final = 65_536
 """Of the body of an answer that is no success; what follows is not read."""
 MAX_BODY_BYTES: Final = 8 << 20
@@ -35,27 +41,61 @@ class Unreachable(Exception):
     """No answer came, it broke off, or it does not end; the text is the reason, for people."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class OpenAIEndpoint:
+    """An OpenAI-compatible server. `base_url` mostly ends in /v1; without a key none is sent."""
+
+    base_url: str
+    api_key: str | None = field(default=None, repr=False)
+    connect_timeout_s: float = 5
+    keepalive_s: float = 90
+    """How long an idle connection is kept for the next call; 0 = one connection a call."""
+
+    @cached_property
+    def hostname(self) -> str:
+        return urlsplit(self.base_url).hostname or ""
+
+    @cached_property
+    def host(self) -> str:
+        """Host and port, as people read it."""
+        return urlsplit(self.base_url).netloc.rpartition("@")[2]
+
+    @cached_property
+    def is_openai(self) -> bool:
+        return self.hostname == "api.openai.com"
+
+    @cached_property
+    def is_loopback(self) -> bool:
+        if self.hostname == "localhost" or self.hostname.endswith(".localhost"):
+            return True
+        try:
+            return ipaddress.ip_address(self.hostname).is_loopback
+        except ValueError:
+            return False
+
+
+def base_url_from(setting: str, configured: str | None, environ: Mapping[str, str]) -> str:
+    """Return the base URL of that setting, else of OPENAI_BASE_URL, else OpenAI's. Raises ConfigError for an invalid one."""
+    url = (configured or environ.get("OPENAI_BASE_URL") or OPENAI_URL).strip().rstrip("/")
+    if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname:
+        source = setting if configured else "OPENAI_BASE_URL"
+        raise ConfigError(f"{source} must be a URL such as http://127.0.0.1:8000/v1")
+    return url
+
+
 class OpenAIClient:
     """Opens nothing before the first call. Time limits, but that for connecting, are the caller's.
 
-    `base_url` mostly ends in /v1; without a key none is sent. `keepalive_s`: how long an idle connection is kept
-    for the next call, 0 = one connection a call. `uses_proxies`: whether HTTPS_PROXY and its like are heeded.
+    HTTPS_PROXY and its like are heeded, except for an endpoint on this machine.
     The first one imports the package, which takes 0.8 s: make it in a thread.
     """
 
-    def __init__(
-        self,
-        base_url: str,
-        *,
-        api_key: str | None,
-        connect_timeout_s: float,
-        keepalive_s: float,
-        max_connections: int,
-        uses_proxies: bool,
-    ) -> None:
+    def __init__(self, endpoint: OpenAIEndpoint, *, max_connections: int) -> None:
         import httpx2
         import openai
 
+        base_url, api_key, connect_timeout_s = endpoint.base_url, endpoint.api_key, endpoint.connect_timeout_s
+        uses_proxies = not endpoint.is_loopback
         is_https = base_url.startswith("https:")  # reading the certificates takes 20 ms
         # `pool` and aiohttp's `connect` bound what the other leaves out: looking the name up.
         timeout = httpx2.Timeout(None, connect=connect_timeout_s, pool=connect_timeout_s)
@@ -66,7 +106,7 @@ class OpenAIClient:
         self._has_idle = False  # an answer has come, so its connection may be kept
         self._timeout = aiohttp.ClientTimeout(total=None, connect=connect_timeout_s, sock_connect=connect_timeout_s)
         self._ssl: ssl.SSLContext | bool = httpx2.create_ssl_context() if is_https else True
-        self._keepalive_s = keepalive_s
+        self._keepalive_s = endpoint.keepalive_s
         self._max_connections = max_connections
         self._base_url = base_url
         self._proxy = _proxy_of(base_url) if uses_proxies else None
@@ -75,7 +115,7 @@ class OpenAIClient:
         del headers["Content-Type"]
         if api_key and not urlsplit(base_url).username:  # which is sent as another kind of authorization
             headers["Authorization"] = f"Bearer {api_key}"
-        if not keepalive_s:
+        if not endpoint.keepalive_s:
             headers["Connection"] = "close"
         self._headers = headers
         self._json_headers = {**headers, "Content-Type": "application/json"}

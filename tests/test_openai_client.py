@@ -11,7 +11,7 @@ import pytest
 import pytest_asyncio
 from aiohttp import web
 
-from server.openai_client import MAX_BODY_BYTES, MAX_REFUSAL_BYTES, OpenAIClient, Refused, Unreachable
+from server.openai_client import MAX_BODY_BYTES, MAX_REFUSAL_BYTES, OpenAIClient, OpenAIEndpoint, Refused, Unreachable
 
 Connect = Callable[..., OpenAIClient]
 
@@ -69,14 +69,8 @@ async def connect(echo: Echo) -> AsyncIterator[Connect]:
     clients: list[OpenAIClient] = []
 
     def open_(base_url: str | None = None, **changes: Any) -> OpenAIClient:
-        settings: dict[str, Any] = {
-            "api_key": "sk-1",
-            "connect_timeout_s": 5,
-            "keepalive_s": 60,
-            "max_connections": 10,
-            "uses_proxies": False,
-        } | changes
-        clients.append(OpenAIClient(base_url or echo.url, **settings))
+        endpoint = OpenAIEndpoint(**{"base_url": base_url or echo.url, "api_key": "sk-1"} | changes)
+        clients.append(OpenAIClient(endpoint, max_connections=10))
         return clients[-1]
 
     yield open_
@@ -173,7 +167,7 @@ async def test_a_proxy_of_the_environment_carries_the_requests(
     monkeypatch.setenv("http_proxy", echo.url.removesuffix("/v1"))
     monkeypatch.delenv("no_proxy", raising=False)
 
-    await connect("http://far.test/v1", uses_proxies=True).get("/models")
+    await connect("http://far.test/v1").get("/models")
 
     assert [request.headers["Host"] for request in echo.requests] == ["far.test"]
 

@@ -19,7 +19,7 @@ from server.errors import (
     ProviderUnreachable,
 )
 from server.llm.discovery import Discovery
-from server.llm.endpoint import Endpoint
+from server.llm.endpoint import ModelEndpoint
 from server.llm.refusals import error_event, refusal
 from server.llm.stream import EventReader, ReplyReader, StreamError, parse_chunk
 from server.llm.types import LateSystem, Message, ModelEvent, ModelInfo, ModelRequest, ToolSpec
@@ -52,7 +52,7 @@ class OpenAICompatible:
     is_compact = False
     sees_images: bool | None = None
 
-    def __init__(self, endpoint: Endpoint) -> None:
+    def __init__(self, endpoint: ModelEndpoint) -> None:
         self._endpoint = endpoint
         self._client: OpenAIClient | None = None
         self._discovery = Discovery(endpoint, self._get)
@@ -234,14 +234,7 @@ class OpenAICompatible:
 
     def _connected(self) -> OpenAIClient:
         if self._client is None:
-            self._client = OpenAIClient(
-                self._endpoint.base_url,
-                api_key=self._endpoint.api_key,
-                connect_timeout_s=self._endpoint.connect_timeout_s,
-                keepalive_s=self._endpoint.keepalive_s,
-                max_connections=_MAX_CONNECTIONS,
-                uses_proxies=not self._endpoint.is_loopback,  # no proxy stands between us and ourselves
-            )
+            self._client = OpenAIClient(self._endpoint, max_connections=_MAX_CONNECTIONS)
         return self._client
 
     # what went wrong, in words that name the cure

@@ -9,7 +9,7 @@ from server.config import LlmSettings
 from server.errors import ProviderError, ProviderUnreachable
 from server.llm.client import OpenAICompatible
 from server.llm.embedded_process import MODEL_NAME, WorkerSettings
-from server.llm.endpoint import Endpoint
+from server.llm.endpoint import ModelEndpoint
 from server.subprocesses.supervisor import Backoff, BackoffPolicy
 
 logger = logging.getLogger(__name__)
@@ -143,7 +143,7 @@ class EmbeddedChild:
 
     async def _open_client(self, worker: Worker) -> OpenAICompatible:
         client = OpenAICompatible(
-            Endpoint(
+            ModelEndpoint(
                 base_url=f"{worker.url}/v1",
                 model=MODEL_NAME,
                 api_key=worker.key,

@@ -144,6 +144,6 @@ def _joined(found: re.Match[str], words: Mapping[str, str]) -> str:
             text = (words[kind] or "\\").format(*parts)
         case [base, "^", exponent] if exponent not in (words["°"], words["'"]):
             text = (words.get(f"^{exponent}") or words["^"] or "\\").format(base, exponent)
-        case [base, _, other]:
-            text = f"{base} {other}"
+        case parts:
+            text = f"{parts[0]} {parts[-1]}"
     return text.replace(" ", _JOINER)

@@ -20,7 +20,7 @@ from server.errors import (
     RoleRefused,
 )
 from server.llm.client import OpenAICompatible
-from server.llm.endpoint import Endpoint
+from server.llm.endpoint import ModelEndpoint
 from server.llm.types import (
     Finished,
     LanguageModel,
@@ -76,7 +76,7 @@ async def model(server: OpenAIServer) -> AsyncIterator[OpenAICompatible]:
 
 
 def client_of(server: OpenAIServer, **more: Any) -> OpenAICompatible:
-    return OpenAICompatible(Endpoint(**({"base_url": server.url, "model": "m"} | more)))
+    return OpenAICompatible(ModelEndpoint(**({"base_url": server.url, "model": "m"} | more)))
 
 
 async def ask(model: LanguageModel, request: ModelRequest = ASK) -> list[ModelEvent]:
@@ -450,8 +450,8 @@ async def test_an_endpoint_that_is_down_has_no_size_and_raises_nothing() -> None
 
 
 def test_openai_takes_late_system_messages_others_are_to_be_found_out() -> None:
-    assert OpenAICompatible(Endpoint(base_url="https://api.openai.com/v1")).late_system == "native"
-    assert OpenAICompatible(Endpoint(base_url="http://127.0.0.1:1/v1")).late_system is None
+    assert OpenAICompatible(ModelEndpoint(base_url="https://api.openai.com/v1")).late_system == "native"
+    assert OpenAICompatible(ModelEndpoint(base_url="http://127.0.0.1:1/v1")).late_system is None
 
 
 async def test_a_completion_is_the_text_that_goes_on_from_the_prompt(

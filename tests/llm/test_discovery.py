@@ -2,16 +2,17 @@
 
 import asyncio
 import json
+from typing import Any
 
 import pytest
 
 from server.errors import ModelMissing, ProviderUnreachable
-from server.llm.discovery import Discovery
-from server.llm.endpoint import Endpoint
+from server.llm.discovery import Discovery, Listing, pick_model, read_listing, read_props
+from server.llm.endpoint import ModelEndpoint
 from server.openai_client import Unreachable
 
 
-class Listing:
+class Models:
     """An endpoint whose models come and go; None: it is down."""
 
     def __init__(self, *names: str) -> None:
@@ -28,12 +29,12 @@ class Listing:
         return json.dumps({"data": [{"id": name, "max_model_len": 4096} for name in self.names]}).encode()
 
 
-def discovery(listing: Listing, *, pause_s: float = 0.0) -> Discovery:
-    return Discovery(Endpoint(base_url="http://127.0.0.1:1/v1"), listing.get, pause_s=pause_s)
+def discovery(listing: Models, *, pause_s: float = 0.0) -> Discovery:
+    return Discovery(ModelEndpoint(base_url="http://127.0.0.1:1/v1"), listing.get, pause_s=pause_s)
 
 
 async def test_a_model_that_is_loaded_later_is_found_then_and_nobody_asks_again() -> None:
-    listing = Listing()
+    listing = Models()
     found = discovery(listing)
     with pytest.raises(ModelMissing, match="lists no models"):
         await found.model()
@@ -46,7 +47,7 @@ async def test_a_model_that_is_loaded_later_is_found_then_and_nobody_asks_again(
 
 
 async def test_an_endpoint_that_goes_away_is_known_by_what_it_has_said_last() -> None:
-    listing = Listing("a", "b")
+    listing = Models("a", "b")
     found = discovery(listing)
     with pytest.raises(ModelMissing, match="has a, b"):
         await found.model()
@@ -57,7 +58,7 @@ async def test_an_endpoint_that_goes_away_is_known_by_what_it_has_said_last() ->
 
 
 async def test_between_two_tries_callers_do_not_wait_again() -> None:
-    listing = Listing()
+    listing = Models()
     listing.names = None
     found = discovery(listing, pause_s=600)
 
@@ -68,9 +69,9 @@ async def test_between_two_tries_callers_do_not_wait_again() -> None:
 
 
 async def test_what_an_endpoint_did_not_tell_at_first_nobody_waits_for_again() -> None:
-    listing = Listing()
+    listing = Models()
     listing.names = None
-    found = Discovery(Endpoint(base_url="http://127.0.0.1:1/v1", model="qwen3"), listing.get, pause_s=0.0)
+    found = Discovery(ModelEndpoint(base_url="http://127.0.0.1:1/v1", model="qwen3"), listing.get, pause_s=0.0)
     assert await found.context_tokens() is None
 
     listing.names = ("qwen3",)
@@ -86,7 +87,7 @@ async def test_what_an_endpoint_did_not_tell_at_first_nobody_waits_for_again() -
 
 
 async def test_who_gives_up_waiting_leaves_the_question_to_others() -> None:
-    listing = Listing("qwen3")
+    listing = Models("qwen3")
     listing.answers.clear()
     found = discovery(listing)
     first, second = (asyncio.create_task(found.model()) for _ in range(2))
@@ -99,7 +100,7 @@ async def test_who_gives_up_waiting_leaves_the_question_to_others() -> None:
 
 
 async def test_closing_gives_the_question_up() -> None:
-    listing = Listing("qwen3")
+    listing = Models("qwen3")
     listing.answers.clear()
     found = discovery(listing)
     found.begin()
@@ -115,4 +116,61 @@ async def test_a_listing_nested_too_deep_lists_no_models() -> None:
         return b"[" * 200_000
 
     with pytest.raises(ModelMissing, match="lists no models"):
-        await Discovery(Endpoint(base_url="http://127.0.0.1:1/v1"), get).model()
+        await Discovery(ModelEndpoint(base_url="http://127.0.0.1:1/v1"), get).model()
+
+
+def listing_of(*entries: Any) -> Listing:
+    return read_listing(json.dumps({"data": list(entries)}).encode())
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"max_model_len": 4096},
+        {"context_length": 4096},
+        {"max_context_length": 4096},
+        {"context_window": 4096},
+        {"meta": {"n_ctx_train": 4096}},
+        {"meta": {"n_ctx": 4096, "n_ctx_train": 131072}},
+        {"context_length": None, "max_model_len": 4096},
+    ],
+)
+def test_the_context_is_found_under_each_servers_name(entry: dict[str, Any]) -> None:
+    assert listing_of({"id": "m", **entry}).context_tokens("m") == 4096
+
+
+def test_a_server_that_does_not_say_gives_none() -> None:
+    assert listing_of({"id": "m"}).context_tokens("m") is None
+    assert listing_of({"id": "m", "context_length": "many"}).context_tokens("m") is None
+    assert listing_of({"id": "m", "context_length": 9}).context_tokens("other") is None
+
+
+def test_llama_cpps_own_slot_stands_over_what_the_model_was_trained_with() -> None:
+    trained = listing_of({"id": "m", "owned_by": "llamacpp", "meta": {"n_ctx_train": 131072}})
+
+    assert trained.is_llama_cpp
+    assert read_props(trained, b'{"default_generation_settings":{"n_ctx":4096}}').context_tokens("m") == 4096
+    assert read_props(trained, b"{}").context_tokens("m") == 131072
+
+
+@pytest.mark.parametrize(
+    ("names", "picked"),
+    [(["a"], "a"), (["a", "b"], None), ([], None), (["qwen3-8b", "text-embedding-nomic-embed-text-v1.5"], "qwen3-8b")],
+)
+def test_the_only_model_that_talks_is_picked(names: list[str], picked: str | None) -> None:
+    assert pick_model(Listing(names=tuple(names))) == picked
+
+
+def test_a_long_list_is_described_in_short() -> None:
+    assert Listing().described() == "lists no models"
+    assert Listing(names=tuple(f"m{n}" for n in range(13))).described().endswith("m9 and 3 more")
+
+
+@pytest.mark.parametrize("body", [b"not json", b"7", b'{"data": {}}', b"null"])
+def test_what_is_no_list_is_an_error(body: bytes) -> None:
+    with pytest.raises(ValueError):
+        read_listing(body)
+
+
+def test_entries_without_sense_are_left_out_and_a_bare_list_is_read() -> None:
+    assert read_listing(b'[{"id": "a"}, 7, {"id": 5}, {}]').names == ("a",)

@@ -19,7 +19,7 @@ from server.llm.client import OpenAICompatible
 from server.llm.decision import is_valid
 from server.llm.embedded import EmbeddedModel
 from server.llm.embedded_process import WorkerSettings, default_settings, start_worker
-from server.llm.endpoint import Endpoint
+from server.llm.endpoint import ModelEndpoint
 from server.llm.types import Finished, ModelEvent, ModelRequest, TextDelta, ToolCall, ToolSpec
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -112,7 +112,7 @@ async def test_kill_9_in_mid_stream_is_one_error_and_the_next_call_works(model: 
 
 async def test_only_the_holder_of_the_key_is_answered_and_stopping_reaps_the_process() -> None:
     worker = await start_worker(WorkerSettings(threads=1, reading_threads=1, slots=1, slot_tokens=512))
-    endpoint = Endpoint(base_url=f"{worker.url}/v1", model="any", api_key="another", keepalive_s=0)
+    endpoint = ModelEndpoint(base_url=f"{worker.url}/v1", model="any", api_key="another", keepalive_s=0)
     stranger = OpenAICompatible(endpoint)
     with pytest.raises(ProviderAuth):
         async with aclosing(stranger.stream(ModelRequest(messages=[SYSTEM]))) as events:

@@ -4,7 +4,7 @@ import pytest
 
 from server.config import LlmSettings, Secret
 from server.errors import ConfigError
-from server.llm.endpoint import Endpoint, endpoint_of, is_endpoint_named
+from server.llm.endpoint import ModelEndpoint, endpoint_of, is_endpoint_named
 
 
 def test_the_settings_stand_over_the_environment() -> None:
@@ -44,7 +44,7 @@ def test_empty_variables_count_as_absent() -> None:
 
 
 def test_a_key_shows_itself_to_nobody() -> None:
-    assert "secret" not in repr(Endpoint(base_url="http://a/v1", api_key="secret"))
+    assert "secret" not in repr(ModelEndpoint(base_url="http://a/v1", api_key="secret"))
 
 
 @pytest.mark.parametrize("url", ["localhost:8000", "ftp://a/v1", "http://", "not a url"])
@@ -71,7 +71,7 @@ def test_a_base_url_that_is_none_names_the_setting(url: str) -> None:
     ],
 )
 def test_local_is_this_machine_and_the_private_network(url: str, location: str, is_loopback: bool) -> None:
-    endpoint = Endpoint(base_url=url)
+    endpoint = ModelEndpoint(base_url=url)
 
     assert (endpoint.location, endpoint.is_loopback) == (location, is_loopback)
     assert "@" not in endpoint.host
