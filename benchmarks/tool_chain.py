@@ -6,10 +6,10 @@ from typing import Any
 from benchmarks.figures import Figure, figure
 from server import config
 from server.hooks.interception.members import BuiltinMember
-from server.hooks.interception.stages import Moment, ToolAsk, ToolRan
+from server.hooks.interception.stages import Moment, ToolRan
 from server.hooks.layers import HookLayers, TurnHooks, TurnLayers
 from server.llm.types import ToolCall, ToolSpec
-from server.tool_calls import TurnFacts
+from server.tool_calls import ToolInvocation, TurnFacts
 from server.tools.executor import ToolExecutor
 from server.tools.registry import Tool, ToolRegistry
 
@@ -22,7 +22,7 @@ _CALL = ToolCall("c1", "echo", '{"text": "hello"}')
 class _Idle:
     """A hook in this process that is asked at both stages and changes nothing."""
 
-    async def before_tool(self, call: ToolAsk, at: Moment) -> None: ...
+    async def before_tool(self, call: ToolInvocation, at: Moment) -> None: ...
 
     async def after_tool(self, ran: ToolRan, at: Moment) -> None: ...
 

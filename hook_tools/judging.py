@@ -15,11 +15,11 @@ from server.hooks.interception.stages import (
     LlmCall,
     Respond,
     StageValue,
-    ToolAsk,
     ToolRan,
     Verdict,
 )
 from server.llm.types import ToolSpec
+from server.tool_calls import ToolInvocation
 
 AUDIBLE_MS: Final = 700.0
 """A pause before the first word that people notice."""
@@ -116,7 +116,7 @@ def _changes(before: StageValue, after: StageValue) -> list[str]:
             return [*added, *names]
         case LlmAnswer(), LlmAnswer():
             return [name for name in ("content", "tool_calls") if getattr(before, name) != getattr(after, name)]
-        case ToolAsk(), ToolAsk():
+        case ToolInvocation(), ToolInvocation():
             changed = ["the tool"] if before.name != after.name else []
             changed += ["the arguments"] if before.arguments != after.arguments else []
             return changed + (["the proposed result"] if before.answer != after.answer else [])

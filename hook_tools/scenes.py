@@ -8,9 +8,9 @@ from server.hooks.channel import Stage
 from server.hooks.interception.events import EventMethod, HookEvent, notification
 from server.hooks.interception.shapes import TRACE_PATHS
 from server.hooks.interception.shapes import params as shape
-from server.hooks.interception.stages import LlmAnswer, LlmCall, Moment, StageValue, ToolAnswer, ToolAsk, ToolRan
+from server.hooks.interception.stages import LlmAnswer, LlmCall, Moment, StageValue, ToolRan
 from server.llm.types import Message, ToolCall, ToolSpec, Usage
-from server.tool_calls import TurnFacts
+from server.tool_calls import ToolAnswer, ToolInvocation, TurnFacts
 
 _HISTORY_MESSAGES: Final = 400
 _LONG_CHARACTERS: Final = 200_000
@@ -89,7 +89,9 @@ def call_of(tool: ToolSpec) -> Scene:
     given: Mapping[str, Any] = tool.parameters.get("properties") or {}
     arguments = {name: _example(schema) for name, schema in given.items()}
     return Scene(
-        stage="before_tool", title=f"its own tool {tool.name}", value=ToolAsk(name=tool.name, arguments=arguments)
+        stage="before_tool",
+        title=f"its own tool {tool.name}",
+        value=ToolInvocation(name=tool.name, arguments=arguments),
     )
 
 
@@ -129,12 +131,14 @@ def _ran(text: str, *, is_error: bool = False) -> ToolRan:
 
 
 _ASKS: Final[Mapping[str, StageValue]] = {
-    "a tool with arguments": ToolAsk(name="read_file", arguments={"path": "notes.txt"}),
-    "a tool without arguments": ToolAsk(name="current_time", arguments={}),
-    "unicode and a large number": ToolAsk(
+    "a tool with arguments": ToolInvocation(name="read_file", arguments={"path": "notes.txt"}),
+    "a tool without arguments": ToolInvocation(name="current_time", arguments={}),
+    "unicode and a large number": ToolInvocation(
         name="read_file", arguments={"path": _UNICODE, "at": {"offset": _BEYOND_DOUBLES, "nothing": None}}
     ),
-    "arguments of 200 KB": ToolAsk(name="write_file", arguments={"path": "a.txt", "content": "x" * _LONG_CHARACTERS}),
+    "arguments of 200 KB": ToolInvocation(
+        name="write_file", arguments={"path": "a.txt", "content": "x" * _LONG_CHARACTERS}
+    ),
 }
 
 _VALUES: Final[Mapping[Stage, Mapping[str, StageValue]]] = {

@@ -18,12 +18,12 @@ from server import config
 from server.hooks.channel import HookCallFailed, Stage
 from server.hooks.interception.event_kinds import observed
 from server.hooks.interception.members import limit_s
-from server.hooks.interception.stages import ToolAsk
 from server.hooks.process import settings as process_settings
 from server.hooks.process.life import Limits, ProcessLife
 from server.hooks.process.process_hook import PROTOCOL_VERSION
 from server.hooks.process.tap import Tap
 from server.llm.types import ToolSpec
+from server.tool_calls import ToolInvocation
 
 _LIMITS: Final = Limits()
 _AT_ONCE: Final = 8
@@ -188,7 +188,7 @@ class Trial:
         step.outcome = judgement.outcome
         step.faults += judgement.faults
         self._added |= {tool.name: tool for tool in judgement.added}
-        if scene.stage == "before_tool" and isinstance(scene.value, ToolAsk) and scene.value.name in self._added:
+        if scene.stage == "before_tool" and isinstance(scene.value, ToolInvocation) and scene.value.name in self._added:
             step.faults += judge_own(scene.value.name, result or {})
         return True
 

@@ -1,18 +1,21 @@
 """The vocabulary of tool calls, shared by the executor, the hook layers and the session.
 
-A tool call is an `Invocation` on its way in and a `ToolOutcome` on its way
+A tool call is an `ToolInvocation` on its way in and a `ToolOutcome` on its way
 out; every stage takes one and returns one.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from dataclasses import dataclass
+from typing import Any, Final, Literal, Protocol
 
 from server.accounts.principal import LOCAL_USER
 from server.media.store import MediaItem
 
 Permission = Literal["READ", "WRITE", "EXTERNAL"]
 """What a call may touch. A tool that nobody declared is EXTERNAL."""
+
+
+MAX_EDITS: Final = 4
+"""How often humans may change the arguments of one call before it is refused; policy and approval count apart."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -30,25 +33,36 @@ class TurnFacts:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ToolManifest:
-    """What the chain knows of a tool without being able to run it."""
+class ToolAnswer:
+    """The result of a tool call, as the tool or a hook in its place gives it."""
 
-    name: str
-    permission: Permission = "EXTERNAL"
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-    """A JSON Schema of type object."""
+    for_llm: str = ""
+    for_user: str = ""
+    is_silent: bool = False
+    """True: `for_user` is not shown."""
+    is_error: bool = False
+    is_async: bool = False
+    media: tuple[str, ...] = ()
+    """`media://` ids, `data:` URLs, or paths inside an allowed folder."""
+    artifact_tags: tuple[str, ...] = ()
+    is_handled: bool = False
+    """The user has what was asked for."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Invocation:
-    """A call on its way to its tool."""
+class ToolInvocation:
+    """A tool call that has not run yet."""
 
-    id: str
     name: str
     arguments: Any
     """Parsed JSON; until the first stage, the model's text."""
-    manifest: ToolManifest | None = None
-    """Of the tool that will run; None until it is found."""
+    id: str = ""
+    permission: Permission = "EXTERNAL"
+    """Of the tool that will run."""
+    answer: ToolAnswer | None = None
+    """What a hook before this one has proposed as its result, without responding."""
+    shown: Any = None
+    """The arguments as a human may see them, where secrets were redacted; None: as they are."""
 
 
 Ending = Literal["ran", "answered", "failed", "denied", "skipped"]
@@ -83,11 +97,11 @@ class ToolPolicy(Protocol):
     Nothing here raises but CancelledError.
     """
 
-    async def before(self, call: Invocation) -> Invocation | ToolOutcome:
+    async def before(self, call: ToolInvocation) -> ToolInvocation | ToolOutcome:
         """pre_tool_use, on the final name and arguments; a ToolOutcome ends the call (`denied`)."""
         ...
 
-    async def after(self, call: Invocation, outcome: ToolOutcome) -> ToolOutcome:
+    async def after(self, call: ToolInvocation, outcome: ToolOutcome) -> ToolOutcome:
         """post_tool_use for what ran, tool_error for what failed, tool_skip for the rest; then the scan.
 
         Observers only ever see what this returns.

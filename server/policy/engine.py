@@ -16,11 +16,10 @@ from server.policy.document import STAGES, HandlerSpec, PolicyDocument
 from server.policy.hook_types import HookAction, HookContext, HookType
 from server.policy.kinds import BUILTIN_SPECS
 from server.policy.scan_handler import WITHHELD, SecurityScan, conceal, scan_text
-from server.tool_calls import Invocation, Permission, ToolOutcome, TurnFacts
+from server.tool_calls import MAX_EDITS, ToolInvocation, ToolOutcome, TurnFacts
 
 logger = logging.getLogger(__name__)
 
-MAX_EDITS: Final = 4
 _MAX_USERS: Final = 1000
 _REMEMBERED: Final = 64
 _UNSEEN: Final = {"withheld": "could not be scanned for secrets"}
@@ -90,7 +89,7 @@ class TurnPolicy:
         self._ask = ask
         self._shown: OrderedDict[int, tuple[Any, Any]] = OrderedDict()
 
-    async def before(self, call: Invocation) -> Invocation | ToolOutcome:
+    async def before(self, call: ToolInvocation) -> ToolInvocation | ToolOutcome:
         """The handlers in order. A human who changed the arguments is not asked again about them by the same handler;
         all the others see the call anew."""
         edited_by: int | None = None
@@ -101,13 +100,15 @@ class TurnPolicy:
             edited_by, call = step
         return _denied(call, "Not run: its arguments were changed too often while it was approved.")
 
-    async def _pass(self, call: Invocation, edited_by: int | None) -> Invocation | ToolOutcome | tuple[int, Invocation]:
+    async def _pass(
+        self, call: ToolInvocation, edited_by: int | None
+    ) -> ToolInvocation | ToolOutcome | tuple[int, ToolInvocation]:
         """Once through the stage; with a place and a call: who stands there had a human change it to that."""
         phase = HookType.PRE_TOOL_USE
         auditors: list[AuditLogHandler] = []
         shared: HookContext | None = None  # of those that leave it as it is
         for index, stand in enumerate(self._stages.at(phase)):
-            if index == edited_by or not await stand.filter.fits(call.name, _permission(call), call.arguments):
+            if index == edited_by or not await stand.filter.fits(call.name, call.permission, call.arguments):
                 continue
             if shared is None:
                 shared = await self._context(call, phase)
@@ -136,13 +137,13 @@ class TurnPolicy:
                 await self._note(call, auditors, index, "approved", stand.name, result.action, "", result.approval)
         return call
 
-    async def after(self, call: Invocation, outcome: ToolOutcome) -> ToolOutcome:
+    async def after(self, call: ToolInvocation, outcome: ToolOutcome) -> ToolOutcome:
         """Changers in order, then the scan, then those that only look."""
         phase = _phase(outcome)
         stands = [
             stand
             for stand in self._stages.at(phase)
-            if await stand.filter.fits(call.name, _permission(call), call.arguments)
+            if await stand.filter.fits(call.name, call.permission, call.arguments)
         ]
         for stand in stands:
             if not isinstance(stand.handler, (AuditLogHandler, SecurityScan)):
@@ -160,7 +161,7 @@ class TurnPolicy:
         return outcome
 
     async def _change(
-        self, stand: BoundHandler, call: Invocation, outcome: ToolOutcome, phase: HookType
+        self, stand: BoundHandler, call: ToolInvocation, outcome: ToolOutcome, phase: HookType
     ) -> ToolOutcome:
         try:
             result = await stand.call(await self._context(call, phase, outcome))
@@ -171,17 +172,17 @@ class TurnPolicy:
             return outcome
         return replace(outcome, content=result.modified_result)
 
-    async def _scan(self, call: Invocation, outcome: ToolOutcome) -> tuple[ToolOutcome, dict[str, int] | None]:
+    async def _scan(self, call: ToolInvocation, outcome: ToolOutcome) -> tuple[ToolOutcome, dict[str, int] | None]:
         """What the model reads and what the user is shown; each scanned once, whatever number of scans is wanted.
 
         The counts are None where no scan is wanted.
         """
         for stand in self._stages.scans:
-            if await stand.filter.fits(call.name, _permission(call), call.arguments):
+            if await stand.filter.fits(call.name, call.permission, call.arguments):
                 return await self._scanned(call, outcome)
         return outcome, None
 
-    async def _scanned(self, call: Invocation, outcome: ToolOutcome) -> tuple[ToolOutcome, dict[str, int]]:
+    async def _scanned(self, call: ToolInvocation, outcome: ToolOutcome) -> tuple[ToolOutcome, dict[str, int]]:
         try:
             content, counts = await scan_text(outcome.content)
             for_user = outcome.for_user
@@ -212,9 +213,9 @@ class TurnPolicy:
                 self._shown.popitem(last=False)
         return shown
 
-    async def _context(self, call: Invocation, phase: HookType, outcome: ToolOutcome | None = None) -> HookContext:
+    async def _context(self, call: ToolInvocation, phase: HookType, outcome: ToolOutcome | None = None) -> HookContext:
         metadata: dict[str, Any] = {
-            "permission": _permission(call),
+            "permission": call.permission,
             "call_id": call.id,
             "turn_id": self._facts.turn_id,
             "language": self._facts.language,
@@ -237,7 +238,7 @@ class TurnPolicy:
 
     async def _note(
         self,
-        call: Invocation,
+        call: ToolInvocation,
         auditors: list[AuditLogHandler],
         index: int,
         outcome: str,
@@ -253,15 +254,11 @@ class TurnPolicy:
             stand.handler
             for stand in behind
             if isinstance(stand.handler, AuditLogHandler)
-            and await stand.filter.fits(call.name, _permission(call), call.arguments)
+            and await stand.filter.fits(call.name, call.permission, call.arguments)
         ]
         ctx = await self._context(call, HookType.PRE_TOOL_USE)
         for auditor in (*auditors, *from_here):
             auditor.note_decision(ctx, outcome, handler, message=message, approval=approval or "")
-
-
-def _permission(call: Invocation) -> Permission:
-    return "EXTERNAL" if call.manifest is None else call.manifest.permission
 
 
 def _phase(outcome: ToolOutcome) -> HookType:
@@ -273,5 +270,5 @@ def _phase(outcome: ToolOutcome) -> HookType:
     return HookType.TOOL_SKIP
 
 
-def _denied(call: Invocation, text: str) -> ToolOutcome:
+def _denied(call: ToolInvocation, text: str) -> ToolOutcome:
     return ToolOutcome(id=call.id, name=call.name, content=text, is_error=True, ending="denied")

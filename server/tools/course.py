@@ -5,7 +5,7 @@ from typing import Any
 
 from server.hooks.interception.pipeline import Answered
 from server.llm.types import ToolCall
-from server.tool_calls import Ending, Invocation, ToolManifest, ToolOutcome
+from server.tool_calls import Ending, Permission, ToolInvocation, ToolOutcome
 from server.tools.registry import Tool
 
 MAX_ERROR_BYTES = 8192
@@ -27,12 +27,9 @@ class Course:
     is_ready: bool = False
     """Everything before the run has been passed."""
 
-    def invocation(self) -> Invocation:
-        tool = self.tool
-        manifest = ToolManifest(name=self.name)
-        if tool is not None:
-            manifest = ToolManifest(name=tool.name, permission=tool.permission, parameters=tool.spec.parameters)
-        return Invocation(id=self.call.id, name=self.name, arguments=self.arguments, manifest=manifest)
+    def invocation(self) -> ToolInvocation:
+        permission: Permission = "EXTERNAL" if self.tool is None else self.tool.permission
+        return ToolInvocation(id=self.call.id, name=self.name, arguments=self.arguments, permission=permission)
 
     def refused(self, text: str, ending: Ending = "skipped") -> ToolOutcome:
         """`text` may quote the model at length."""

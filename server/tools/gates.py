@@ -2,19 +2,15 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any
 
 from server.hooks.interception.members import Member
 from server.hooks.interception.pipeline import Answered, Denied, Edited
-from server.hooks.interception.stages import ToolAsk
 from server.hooks.layers import TurnHooks
-from server.tool_calls import Permission, ToolOutcome
+from server.tool_calls import MAX_EDITS, ToolInvocation, ToolOutcome
 from server.tools.arguments import parse_arguments
 from server.tools.course import Course
 from server.tools.registry import ToolRegistry
-
-MAX_EDITS: Final = 4
-"""How often humans may change the arguments of one call before it is refused."""
 
 Gate = Callable[[Course], Awaitable[ToolOutcome | None]]
 """A stage before the run: None lets the call pass, an outcome ends it."""
@@ -55,12 +51,12 @@ class Gates:
             return None  # nothing that hooks know; the next stage refuses it
         assert self._hooks is not None
         course.tool = self._registry.get(course.name)  # the model's; a hook may name another
-        match await self._hooks.pipeline.before_tool(self._asked(course)):
+        match await self._hooks.pipeline.before_tool(course.invocation()):
             case Denied(text=text):
                 return course.refused(text, "denied")
             case Answered() as answer:
                 course.answer = answer  # to the call as the model made it, whatever hooks before have made of it
-            case ToolAsk(name=name, arguments=arguments):
+            case ToolInvocation(name=name, arguments=arguments):
                 course.name, course.arguments = name, arguments
         return None
 
@@ -127,11 +123,7 @@ class Gates:
                 return None if course.tool is None else self._misfit(course)
         return None
 
-    async def _ask(self, course: Course) -> ToolAsk:
+    async def _ask(self, course: Course) -> ToolInvocation:
         assert self._hooks is not None
         shown: Any = await self._hooks.conceal(course.arguments)
-        return replace(self._asked(course), shown=None if shown is course.arguments else shown)
-
-    def _asked(self, course: Course) -> ToolAsk:
-        permission: Permission = "EXTERNAL" if course.tool is None else course.tool.permission
-        return ToolAsk(name=course.name, arguments=course.arguments, permission=permission)
+        return replace(course.invocation(), shown=None if shown is course.arguments else shown)

@@ -7,9 +7,9 @@ from typing import Any, Literal
 import jsonschema
 from referencing.exceptions import Unresolvable
 
-from server.hooks.interception.stages import ToolAnswer
 from server.llm.schemas import validator
 from server.llm.types import ToolSpec
+from server.tool_calls import ToolAnswer
 
 Permission = Literal["READ", "WRITE", "EXTERNAL"]
 """What a call may touch. A tool that nobody declared is EXTERNAL."""

@@ -9,11 +9,11 @@ from typing import Final
 
 from server import config
 from server.errors import ToolError, is_cancelled
-from server.hooks.interception.stages import ToolAnswer, ToolRan
+from server.hooks.interception.stages import ToolRan
 from server.hooks.layers import TurnHooks
 from server.media.references import MediaError
 from server.media.store import MediaItem
-from server.tool_calls import Ending, ToolOutcome
+from server.tool_calls import Ending, ToolAnswer, ToolOutcome
 from server.tools.course import Course, cut_to
 
 logger = logging.getLogger(__name__)

@@ -9,7 +9,7 @@ from server.agent.agent_client import TurnOptions
 from server.llm.types import Finished, ToolCall
 from server.media.references import MediaError
 from server.media.store import MediaItem
-from server.tool_calls import Invocation, ToolOutcome
+from server.tool_calls import ToolInvocation, ToolOutcome
 from tests.agent.hooked import with_hooks
 from tests.agent.scene import agent_for, listed, notices, play, tool, traces
 from tests.hooks.fakes import FakeChannel, hook
@@ -147,10 +147,10 @@ async def test_ids_that_a_hook_gives_twice_are_parted() -> None:
 class Secretive:
     """A policy that lets everything pass and hides the key."""
 
-    async def before(self, call: Invocation) -> Invocation:
+    async def before(self, call: ToolInvocation) -> ToolInvocation:
         return call
 
-    async def after(self, call: Invocation, outcome: ToolOutcome) -> ToolOutcome:
+    async def after(self, call: ToolInvocation, outcome: ToolOutcome) -> ToolOutcome:
         return outcome
 
     async def conceal(self, value: Any) -> Any:

@@ -11,7 +11,8 @@ from server.hooks.channel import STAGES, Stage
 from server.hooks.interception.fields import ReplyUnusable
 from server.hooks.interception.replies import read_reply
 from server.hooks.interception.shapes import params
-from server.hooks.interception.stages import LlmAnswer, LlmCall, Moment, ToolAsk, ToolRan, Verdict
+from server.hooks.interception.stages import LlmAnswer, LlmCall, Moment, ToolRan, Verdict
+from server.tool_calls import ToolInvocation
 from tests.hooks.fakes import FACTS, hook, pipeline_of
 from tests.hooks.interception.test_replies import VALUES
 
@@ -42,7 +43,7 @@ def test_a_reply_is_read_or_unusable(stage: Stage, reply: dict[str, Any]) -> Non
     except ReplyUnusable:
         return
 
-    if isinstance(reading.result, LlmCall | LlmAnswer | ToolAsk | ToolRan):
+    if isinstance(reading.result, LlmCall | LlmAnswer | ToolInvocation | ToolRan):
         msgspec.json.encode(params(stage, reading.result, Moment(facts=FACTS)))  # the next hook can be asked
     if isinstance(reading.result, Verdict):
         assert reading.result.approved is (reply.get("approved") is True)

@@ -12,10 +12,10 @@ from server.approval.asking import Answer, AskHuman, text_for_model
 from server.config import HookDefaults, HooksSettings, PolicyEntry, PolicyFilter
 from server.errors import ConfigError
 from server.policy.document import PolicyDocument, document_of
-from server.policy.engine import MAX_EDITS, PolicyEngine, TurnPolicy
+from server.policy.engine import PolicyEngine, TurnPolicy
 from server.policy.scan_handler import MAX_CHARS, WITHHELD, scan_text
 from server.storage.audit_entry import AuditEntry
-from server.tool_calls import Invocation, Permission, ToolManifest, ToolOutcome, TurnFacts
+from server.tool_calls import MAX_EDITS, Permission, ToolInvocation, ToolOutcome, TurnFacts
 from tests.hooks.fakes import FakeHuman
 
 FACTS = TurnFacts(session_id="s", turn_id="t", user_id="anna", address="192.0.2.1")
@@ -60,8 +60,8 @@ def policy_of(tree: dict[str, Any], sink: Sink | None = None, ask: AskHuman | No
     return policy
 
 
-def call(name: str = "shell", permission: Permission = "WRITE", **arguments: Any) -> Invocation:
-    return Invocation(id="c1", name=name, arguments=arguments, manifest=ToolManifest(name=name, permission=permission))
+def call(name: str = "shell", permission: Permission = "WRITE", **arguments: Any) -> ToolInvocation:
+    return ToolInvocation(id="c1", name=name, arguments=arguments, permission=permission)
 
 
 RM = call(command="rm -rf /")
@@ -76,7 +76,7 @@ def human(*answers: Answer) -> FakeHuman:
     return FakeHuman(list(answers) or [Answer(approved=True, by="user")])
 
 
-def denied(step: Invocation | ToolOutcome) -> str:
+def denied(step: ToolInvocation | ToolOutcome) -> str:
     assert isinstance(step, ToolOutcome)
     assert (step.ending, step.is_error) == ("denied", True)
     return step.content
@@ -171,7 +171,7 @@ async def test_edited_arguments_pass_the_others_again_and_the_same_question_is_n
 
     fine = human(replace(edit, arguments={"command": "rm -rf ./build"}))
     step = await policy_of(stages, ask=fine).before(RM)
-    assert isinstance(step, Invocation)
+    assert isinstance(step, ToolInvocation)
     assert step.arguments == {"command": "rm -rf ./build"}
     assert len(fine.questions) == 1
 
@@ -352,7 +352,7 @@ async def test_an_argument_deep_inside_is_found_by_its_path() -> None:
     stages = {"pre_tool_use": [{"type": "no_prod", "filter": {"arguments": {"targets.*.env": "live"}}}]}
     policy = policy_of(stages)
 
-    assert isinstance(await policy.before(call(targets={"a": [{"env": "test", "x": "prod"}]})), Invocation)
+    assert isinstance(await policy.before(call(targets={"a": [{"env": "test", "x": "prod"}]})), ToolInvocation)
     assert denied(await policy.before(call(targets={"a": [{"env": "live", "x": "prod"}]}))) == "Not in production."
 
 

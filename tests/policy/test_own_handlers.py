@@ -10,7 +10,7 @@ import pytest
 
 from server.approval.asking import Answer, Question
 from server.policy.engine import TurnPolicy
-from server.tool_calls import Invocation
+from server.tool_calls import ToolInvocation
 from tests.policy.test_engine import LS, SECRET, Sink, book_of, call, denied, human, outcome, policy_of
 
 HEAD = "from server.hooks.policy.types import HookAction, HookResult\nfrom server.hooks.types import Question\n"
@@ -70,7 +70,7 @@ async def test_changed_arguments_are_those_that_run(tmp_path: Path) -> None:
 
     step = await policy.before(LS)
 
-    assert isinstance(step, Invocation)
+    assert isinstance(step, ToolInvocation)
     assert step.arguments == {"command": "ls", "cwd": "/srv"}
 
 

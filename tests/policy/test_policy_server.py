@@ -11,8 +11,8 @@ import pytest
 from aiohttp import ClientSession
 
 from server import config
-from server.hooks.interception.stages import ToolAnswer
 from server.llm.types import ToolSpec
+from server.tool_calls import ToolAnswer
 from server.tools.registry import Tool
 from tests.hooks.serving import Scene, entry, only, said, scripted, serving
 from tests.support.client import Frame, kinds

@@ -8,7 +8,7 @@ from typing import Any
 from server import config
 from server.hooks.layers import TurnHooks, TurnLayers
 from server.llm.types import ToolCall, ToolSpec
-from server.tool_calls import Invocation, Permission, ToolOutcome
+from server.tool_calls import Permission, ToolInvocation, ToolOutcome
 from server.tools.executor import ToolExecutor
 from server.tools.registry import Run, Tool, ToolRegistry
 from tests.hooks.fakes import FakeChannel
@@ -42,15 +42,15 @@ async def batch(executor: ToolExecutor, *calls: ToolCall) -> list[ToolOutcome]:
 class FakePolicy:
     """Writes down what it is asked; `judge` decides."""
 
-    judge: Callable[[Invocation], Invocation | ToolOutcome] = lambda call: call
-    before_calls: list[Invocation] = field(default_factory=list)
-    after_calls: list[tuple[Invocation, ToolOutcome]] = field(default_factory=list)
+    judge: Callable[[ToolInvocation], ToolInvocation | ToolOutcome] = lambda call: call
+    before_calls: list[ToolInvocation] = field(default_factory=list)
+    after_calls: list[tuple[ToolInvocation, ToolOutcome]] = field(default_factory=list)
 
-    async def before(self, call: Invocation) -> Invocation | ToolOutcome:
+    async def before(self, call: ToolInvocation) -> ToolInvocation | ToolOutcome:
         self.before_calls.append(call)
         return self.judge(call)
 
-    async def after(self, call: Invocation, outcome: ToolOutcome) -> ToolOutcome:
+    async def after(self, call: ToolInvocation, outcome: ToolOutcome) -> ToolOutcome:
         self.after_calls.append((call, outcome))
         return replace(outcome, content=outcome.content.replace("secret", "[redacted]"))
 

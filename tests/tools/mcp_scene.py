@@ -9,8 +9,8 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from server.config import McpServerSettings
-from server.hooks.interception.stages import ToolAnswer
 from server.subprocesses.supervisor import BackoffPolicy
+from server.tool_calls import ToolAnswer
 from server.tools.mcp.server import McpConnection
 from server.tools.registry import Tool
 from tests.support.waiting import LIMIT_S

@@ -9,9 +9,9 @@ import pytest
 from server import config
 from server.errors import ToolError
 from server.hooks.interception.members import BuiltinMember
-from server.hooks.interception.stages import Moment, ToolAsk
+from server.hooks.interception.stages import Moment
 from server.llm.types import ToolCall, ToolSpec
-from server.tool_calls import Invocation, Permission, ToolOutcome
+from server.tool_calls import Permission, ToolInvocation, ToolOutcome
 from server.tools.registry import Tool
 from tests.hooks.fakes import Reply, hook, layers_of
 from tests.tools.chain_scene import FakePolicy, batch, call, count, events, executor_for, observer, tool
@@ -29,7 +29,7 @@ async def test_a_call_passes_every_stage_in_the_order_of_the_drawing() -> None:
 
         return answer
 
-    def judge(invocation: Invocation) -> Invocation:
+    def judge(invocation: ToolInvocation) -> ToolInvocation:
         order.append(f"policy {invocation.name} {invocation.arguments}")
         return invocation
 
@@ -112,7 +112,7 @@ async def test_a_hook_in_this_process_knows_what_the_call_may_touch() -> None:
     seen: list[Permission] = []
 
     class Looking:
-        async def before_tool(self, ask: ToolAsk, at: Moment) -> None:
+        async def before_tool(self, ask: ToolInvocation, at: Moment) -> None:
             seen.append(ask.permission)
 
     looking = BuiltinMember("looking", Looking(), config.HookDefaults())

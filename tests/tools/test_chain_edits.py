@@ -5,8 +5,8 @@ from typing import Any
 
 from server import config
 from server.hooks.interception.members import BuiltinMember
-from server.hooks.interception.stages import Moment, ToolAsk, Verdict
-from server.tool_calls import Invocation, ToolOutcome
+from server.hooks.interception.stages import Moment, Verdict
+from server.tool_calls import ToolInvocation, ToolOutcome
 from tests.hooks.fakes import hook, layers_of
 from tests.tools.chain_scene import FakePolicy, call, executor_for
 
@@ -17,7 +17,7 @@ class Editor:
     def __init__(self, *numbers: Any) -> None:
         self._numbers = list(numbers)
 
-    async def approve_tool(self, ask: ToolAsk, at: Moment) -> Verdict:
+    async def approve_tool(self, ask: ToolInvocation, at: Moment) -> Verdict:
         arguments = {"n": self._numbers.pop(0)} if self._numbers else None
         return Verdict(approved=True, arguments=arguments)
 
@@ -44,7 +44,7 @@ async def test_an_edit_that_does_not_fit_the_schema_does_not_run() -> None:
 
 
 async def test_an_edit_that_policy_forbids_does_not_run() -> None:
-    def judge(invocation: Invocation) -> Invocation | ToolOutcome:
+    def judge(invocation: ToolInvocation) -> ToolInvocation | ToolOutcome:
         refusal = ToolOutcome(id="c1", name="count", content="five is too much", is_error=True, ending="denied")
         return refusal if invocation.arguments["n"] == 5 else invocation
 
@@ -60,7 +60,7 @@ async def test_two_who_go_on_editing_come_to_an_end() -> None:
 
 
 async def test_arguments_that_policy_changes_are_checked_and_run() -> None:
-    def judge(invocation: Invocation) -> Invocation:
+    def judge(invocation: ToolInvocation) -> ToolInvocation:
         return replace(invocation, arguments={"n": 9})
 
     outcome = await executor_for(layers_of(policy=FakePolicy(judge))).run(call(1))

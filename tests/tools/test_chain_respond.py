@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 
 from server import config
-from server.hooks.interception.stages import LlmCall, ToolAnswer
+from server.hooks.interception.stages import LlmCall
 from server.hooks.layers import TurnHooks
 from server.llm.types import ToolCall
 from server.media.references import MediaError
 from server.media.store import MediaItem
-from server.tool_calls import ToolOutcome
+from server.tool_calls import ToolAnswer, ToolOutcome
 from server.tools.executor import ToolExecutor
 from server.tools.registry import ToolRegistry
 from tests.hooks.fakes import FakeChannel, Reply, hook, layers_of

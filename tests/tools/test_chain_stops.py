@@ -8,8 +8,8 @@ import pytest
 
 from server import config
 from server.hooks.interception.members import BuiltinMember
-from server.hooks.interception.stages import Abort, Moment, ToolAsk, ToolRan, Verdict
-from server.tool_calls import TurnAborted
+from server.hooks.interception.stages import Abort, Moment, ToolRan, Verdict
+from server.tool_calls import ToolInvocation, TurnAborted
 from tests.hooks.fakes import down, guarded, hook, layers_of
 from tests.tools.chain_scene import FakePolicy, batch, call, executor_for, tool
 
@@ -52,7 +52,7 @@ class Waiting:
     def __init__(self) -> None:
         self.asked = asyncio.Event()
 
-    async def approve_tool(self, ask: ToolAsk, at: Moment) -> Verdict:
+    async def approve_tool(self, ask: ToolInvocation, at: Moment) -> Verdict:
         if ask.arguments["n"] == 2:
             self.asked.set()
             await asyncio.Event().wait()
@@ -98,7 +98,7 @@ async def test_a_cancelled_batch_abandons_hooks_and_tells_policy() -> None:
     asked = asyncio.Event()
 
     class Silent:
-        async def approve_tool(self, ask: ToolAsk, at: Moment) -> Verdict:
+        async def approve_tool(self, ask: ToolInvocation, at: Moment) -> Verdict:
             asked.set()
             await asyncio.Event().wait()
             raise AssertionError

@@ -9,9 +9,8 @@ import pytest
 
 from server.config import ToolsSettings as Settings
 from server.errors import ToolError
-from server.hooks.interception.stages import ToolAnswer
 from server.llm.types import ToolCall, ToolSpec
-from server.tool_calls import ToolOutcome
+from server.tool_calls import ToolAnswer, ToolOutcome
 from server.tools.course import MAX_ERROR_BYTES, cut_to
 from server.tools.executor import ToolExecutor
 from server.tools.registry import Run, Tool, ToolRegistry

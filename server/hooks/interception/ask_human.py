@@ -7,8 +7,8 @@ import msgspec
 
 from server import config
 from server.approval.asking import Question, text_for_model
-from server.hooks.interception.stages import Moment, ToolAsk, Verdict
-from server.tool_calls import Permission
+from server.hooks.interception.stages import Moment, Verdict
+from server.tool_calls import Permission, ToolInvocation
 
 
 class AskHumanSettings(config.Section, frozen=True, kw_only=True):
@@ -32,7 +32,7 @@ class AskHumanApprover:
         """Raises msgspec.ValidationError."""
         return cls(msgspec.convert({} if given is None else given, AskHumanSettings))
 
-    async def approve_tool(self, call: ToolAsk, at: Moment) -> Verdict:
+    async def approve_tool(self, call: ToolInvocation, at: Moment) -> Verdict:
         if not self._is_about(call):
             return Verdict(approved=True)
         if at.ask is None:
@@ -51,6 +51,6 @@ class AskHumanApprover:
         reason = "" if answer.approved else text_for_model(answer)
         return Verdict(approved=answer.approved, reason=reason, arguments=answer.arguments)
 
-    def _is_about(self, call: ToolAsk) -> bool:
+    def _is_about(self, call: ToolInvocation) -> bool:
         wanted = self._settings
         return call.permission in wanted.permissions or any(fnmatchcase(call.name, glob) for glob in wanted.tools)

@@ -8,7 +8,8 @@ an approver that fails denies. `hooks.defaults` limits each call in time.
 from typing import Protocol
 
 from server.hooks.interception.events import HookEvent
-from server.hooks.interception.stages import Abort, Deny, LlmAnswer, LlmCall, Moment, Respond, ToolAsk, ToolRan, Verdict
+from server.hooks.interception.stages import Abort, Deny, LlmAnswer, LlmCall, Moment, Respond, ToolRan, Verdict
+from server.tool_calls import ToolInvocation
 
 
 class Observer(Protocol):
@@ -24,12 +25,12 @@ class LlmInterceptor(Protocol):
 
 
 class ToolInterceptor(Protocol):
-    async def before_tool(self, call: ToolAsk, at: Moment) -> ToolAsk | Respond | Deny | Abort | None: ...
+    async def before_tool(self, call: ToolInvocation, at: Moment) -> ToolInvocation | Respond | Deny | Abort | None: ...
 
     async def after_tool(self, ran: ToolRan, at: Moment) -> ToolRan | Abort | None: ...
 
 
 class Approver(Protocol):
-    async def approve_tool(self, call: ToolAsk, at: Moment) -> Verdict:
+    async def approve_tool(self, call: ToolInvocation, at: Moment) -> Verdict:
         """`at.ask` asks the human; the time a human takes does not count against the limit."""
         ...

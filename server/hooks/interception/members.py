@@ -28,13 +28,13 @@ from server.hooks.interception.stages import (
     Moment,
     Respond,
     StageValue,
-    ToolAsk,
     ToolRan,
     Verdict,
 )
 from server.hooks.process.settings import stages
 from server.hooks.tally import Tally
 from server.llm.types import Message, ToolSpec
+from server.tool_calls import ToolInvocation
 
 logger = logging.getLogger(__name__)
 
@@ -42,7 +42,7 @@ MAX_QUEUED_EVENTS: Final = 256
 _GIVES: Final[Mapping[Stage, tuple[type, ...]]] = {
     "before_llm": (LlmCall, Abort),
     "after_llm": (LlmAnswer, Abort),
-    "before_tool": (ToolAsk, Respond, Deny, Abort),
+    "before_tool": (ToolInvocation, Respond, Deny, Abort),
     "after_tool": (ToolRan, Abort),
     "approve_tool": (Verdict,),
 }

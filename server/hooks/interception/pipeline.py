@@ -27,12 +27,10 @@ from server.hooks.interception.stages import (
     Moment,
     Respond,
     StageValue,
-    ToolAnswer,
-    ToolAsk,
     ToolRan,
     Verdict,
 )
-from server.tool_calls import TurnAborted, TurnFacts
+from server.tool_calls import ToolAnswer, ToolInvocation, TurnAborted, TurnFacts
 
 logger = logging.getLogger(__name__)
 
@@ -73,7 +71,7 @@ class Edited:
 
     editor: Member
     """Who asked that human."""
-    call: ToolAsk
+    call: ToolInvocation
 
 
 class HookPipeline:
@@ -137,11 +135,11 @@ class HookPipeline:
                 answer = result
         return answer
 
-    async def before_tool(self, call: ToolAsk) -> ToolAsk | Answered | Denied:
+    async def before_tool(self, call: ToolInvocation) -> ToolInvocation | Answered | Denied:
         """Raises TurnAborted."""
         for member in self._at_stage["before_tool"]:
             match await self._consult(member, "before_tool", call):
-                case ToolAsk() as changed:
+                case ToolInvocation() as changed:
                     call = changed
                 case Respond(answer=answer):
                     return Answered(hook=member.name, answer=answer)
@@ -149,7 +147,7 @@ class HookPipeline:
                     return Denied(hook=member.name, text=_because(DENIED, reason))
         return call
 
-    async def approve_tool(self, call: ToolAsk, *, editor: Member | None = None) -> Edited | Denied | None:
+    async def approve_tool(self, call: ToolInvocation, *, editor: Member | None = None) -> Edited | Denied | None:
         """None: approved by all. The first refusal wins.
 
         Edited comes back at once: the new arguments have to pass schema and

@@ -29,11 +29,10 @@ from server.hooks.interception.stages import (
     LlmCall,
     Respond,
     StageValue,
-    ToolAnswer,
-    ToolAsk,
     ToolRan,
     Verdict,
 )
+from server.tool_calls import ToolAnswer, ToolInvocation
 
 _ACTIONS: Final = ("continue", "modify", "respond", "deny_tool", "abort_turn", "hard_abort")
 _AROUND: Final = {"meta": dict, "context": dict, "channel": str, "chat_id": str, "model": str}  # what hooks echo
@@ -100,7 +99,7 @@ def _act(
         case "deny_tool" if stage == "before_tool":
             return Deny(reason=fields.get("reason", ""))
         case "respond" if stage == "before_tool":
-            assert isinstance(value, ToolAsk), "what before_tool is about"
+            assert isinstance(value, ToolInvocation), "what before_tool is about"
             return _respond(fields, value, notes)
     similar = get_close_matches(action.lower(), _ACTIONS, 1)
     hint = f'; did you mean "{similar[0]}"?' if similar and similar[0] != action else ""
@@ -120,7 +119,7 @@ def _apply(fields: dict[str, Any], value: StageValue, notes: Notes) -> StageValu
         case LlmAnswer():
             inner = _unwrap(fields, "response", _RESPONSE, is_answer, notes)
             return value if inner is None else read_answer(inner, value, notes)
-        case ToolAsk():
+        case ToolInvocation():
             return _call(fields, value, notes)
         case ToolRan():
             inner = _unwrap(fields, "result", _RAN, is_result, notes)
@@ -169,7 +168,7 @@ def _unwrap(
     return None
 
 
-def _call(fields: dict[str, Any], value: ToolAsk, notes: Notes) -> ToolAsk:
+def _call(fields: dict[str, Any], value: ToolInvocation, notes: Notes) -> ToolInvocation:
     found = read_fields(fields.get("call", {}), _CALL, notes, "call")
     result = fields.get("result", found.get("hook_result"))
     answer = value.answer if result is None else read_result(result, ToolAnswer(), notes)
@@ -180,7 +179,7 @@ def _call(fields: dict[str, Any], value: ToolAsk, notes: Notes) -> ToolAsk:
     return replace(value, name=name, arguments=arguments, answer=answer)
 
 
-def _respond(fields: dict[str, Any], value: ToolAsk, notes: Notes) -> Respond | None:
+def _respond(fields: dict[str, Any], value: ToolInvocation, notes: Notes) -> Respond | None:
     answer = _call(fields, value, notes).answer
     if answer is None:
         notes.doubt('"respond" came without a "result"; the tool runs as if nothing had been said')

@@ -15,8 +15,9 @@ from typing import Any, Final
 
 from server.hooks.interception.fields import Notes, ReplyUnusable, objects, read_fields, strings
 from server.hooks.interception.shapes import shape_message, shape_tool
-from server.hooks.interception.stages import LlmAnswer, ToolAnswer
+from server.hooks.interception.stages import LlmAnswer
 from server.llm.types import Message, ToolCall, ToolSpec
+from server.tool_calls import ToolAnswer
 
 _MESSAGE: Final = {
     "role": str,

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from server.hooks.channel import Stage
-from server.hooks.interception.stages import LlmAnswer, LlmCall, Moment, StageValue, ToolAnswer, ToolAsk, ToolRan
+from server.hooks.interception.stages import LlmAnswer, LlmCall, Moment, StageValue, ToolRan
 from server.llm.types import Message, ToolCall, ToolSpec
-from server.tool_calls import TurnFacts
+from server.tool_calls import ToolAnswer, ToolInvocation, TurnFacts
 
 AGENT_ID: Final = "parley"
 CHANNEL: Final = "parley"
@@ -40,7 +40,7 @@ def params(stage: Stage, value: StageValue, at: Moment) -> dict[str, Any]:
             }
         case LlmAnswer():
             body |= {"model": value.model, "response": shape_answer(value)}
-        case ToolAsk():
+        case ToolInvocation():
             body |= {"tool": value.name, "arguments": value.arguments}
             if value.answer is not None and stage == "before_tool":
                 body["hook_result"] = shape_result(value.answer)

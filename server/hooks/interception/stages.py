@@ -9,7 +9,7 @@ from typing import Any
 
 from server.approval.asking import AskHuman
 from server.llm.types import Message, ToolCall, ToolSpec, Usage
-from server.tool_calls import Permission, TurnFacts
+from server.tool_calls import ToolAnswer, ToolInvocation, TurnFacts
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -46,36 +46,6 @@ class LlmAnswer:
     reasoning: str = ""
     finish_reason: str = "stop"
     usage: Usage | None = None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ToolAnswer:
-    """The result of a tool call."""
-
-    for_llm: str = ""
-    for_user: str = ""
-    is_silent: bool = False
-    """True: `for_user` is not shown."""
-    is_error: bool = False
-    is_async: bool = False
-    media: tuple[str, ...] = ()
-    """`media://` ids, `data:` URLs, or paths inside an allowed folder."""
-    artifact_tags: tuple[str, ...] = ()
-    is_handled: bool = False
-    """The user has what was asked for."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ToolAsk:
-    """A tool call that has not run yet."""
-
-    name: str
-    arguments: dict[str, Any]
-    answer: ToolAnswer | None = None
-    """What a hook before this one has proposed as its result, without responding."""
-    permission: Permission = "EXTERNAL"
-    shown: Any = None
-    """The arguments as a human may see them, where secrets were redacted; None: as they are."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -127,5 +97,5 @@ class Ignored:
     why: str
 
 
-StageValue = LlmCall | LlmAnswer | ToolAsk | ToolRan
+StageValue = LlmCall | LlmAnswer | ToolInvocation | ToolRan
 Decision = Respond | Deny | Abort | Verdict

@@ -7,8 +7,8 @@ from server.hooks.channel import Stage
 from server.hooks.interception.fields import ReplyUnusable
 from server.hooks.interception.replies import read_reply
 from server.hooks.interception.shapes import params as shape
-from server.hooks.interception.stages import LlmAnswer, LlmCall, Moment, StageValue, ToolAnswer, ToolAsk, ToolRan
-from server.tool_calls import TurnFacts
+from server.hooks.interception.stages import LlmAnswer, LlmCall, Moment, StageValue, ToolRan
+from server.tool_calls import ToolAnswer, ToolInvocation, TurnFacts
 
 CANARY: Final = "parley_canary"
 """The name of the tool (of the model, for the stages of model calls) that a canary call is about. There is none."""
@@ -17,9 +17,9 @@ _MOMENT: Final = Moment(facts=TurnFacts(session_id=CANARY, turn_id=CANARY, conve
 _VALUES: Final[Mapping[Stage, StageValue]] = {
     "before_llm": LlmCall(model=CANARY, messages=[{"role": "user", "content": CANARY}]),
     "after_llm": LlmAnswer(model=CANARY, content=CANARY),
-    "before_tool": ToolAsk(name=CANARY, arguments={}),
+    "before_tool": ToolInvocation(name=CANARY, arguments={}),
     "after_tool": ToolRan(name=CANARY, arguments={}, answer=ToolAnswer(for_llm=CANARY, is_silent=True)),
-    "approve_tool": ToolAsk(name=CANARY, arguments={}),
+    "approve_tool": ToolInvocation(name=CANARY, arguments={}),
 }
 
 

@@ -5,7 +5,7 @@ from typing import Any, Final
 import msgspec
 from mcp import types
 
-from server.hooks.interception.stages import ToolAnswer
+from server.tool_calls import ToolAnswer
 
 MAX_FILES: Final = 8
 

@@ -17,8 +17,8 @@ from mcp.shared.exceptions import MCPError
 from server import __version__
 from server.config import McpServerSettings
 from server.errors import ToolError
-from server.hooks.interception.stages import ToolAnswer
 from server.subprocesses.supervisor import BackoffPolicy, Supervisor
+from server.tool_calls import ToolAnswer
 from server.tools.mcp.catalog import MAX_TOOLS, Listed, Taken, take_tools
 from server.tools.mcp.child import CannotStart, run_child
 from server.tools.mcp.http import open_http

@@ -7,7 +7,8 @@ from server.approval.asking import Answer
 from server.errors import ConfigError
 from server.hooks.interception.ask_human import AskHumanApprover
 from server.hooks.interception.builtins import BuiltinHooks
-from server.hooks.interception.stages import Moment, ToolAsk, Verdict
+from server.hooks.interception.stages import Moment, Verdict
+from server.tool_calls import ToolInvocation
 from tests.hooks.fakes import FACTS, FakeHuman
 
 
@@ -44,7 +45,7 @@ def test_its_place_in_the_order_is_configured() -> None:
     assert member.stages == {"approve_tool"}
 
 
-async def approve(human: FakeHuman | None, call: ToolAsk, **settings: object) -> Verdict:
+async def approve(human: FakeHuman | None, call: ToolInvocation, **settings: object) -> Verdict:
     at = Moment(facts=FACTS, ask=human)
     return await AskHumanApprover.from_config(settings or None).approve_tool(call, at)
 
@@ -65,7 +66,7 @@ async def test_the_human_is_asked_about_certain_tools_only(
     name: str, permission: str, settings: dict[str, object], is_asked: bool
 ) -> None:
     human = FakeHuman([Answer(approved=False, by="user")])
-    call = ToolAsk(name=name, arguments={}, permission=permission)  # type: ignore[arg-type]  # one of three
+    call = ToolInvocation(name=name, arguments={}, permission=permission)  # type: ignore[arg-type]  # one of three
 
     verdict = await approve(human, call, **settings)
 
@@ -75,7 +76,7 @@ async def test_the_human_is_asked_about_certain_tools_only(
 
 async def test_the_question_shows_what_may_be_seen_and_is_keyed_by_what_would_run() -> None:
     human = FakeHuman([Answer(approved=True, by="user", arguments={"key": "edited"})])
-    call = ToolAsk(name="send", arguments={"key": "sk-1"}, shown={"key": "…"})
+    call = ToolInvocation(name="send", arguments={"key": "sk-1"}, shown={"key": "…"})
 
     verdict = await approve(human, call, message="Really {tool}?", timeout_s=9.0)
 
@@ -88,7 +89,7 @@ async def test_the_question_shows_what_may_be_seen_and_is_keyed_by_what_would_ru
 async def test_each_way_of_not_approving_has_its_own_words() -> None:
     texts = set()
     for by in ("user", "timeout", "cancelled", "disconnect"):
-        verdict = await approve(FakeHuman([Answer(approved=False, by=by)]), ToolAsk(name="send", arguments={}))
+        verdict = await approve(FakeHuman([Answer(approved=False, by=by)]), ToolInvocation(name="send", arguments={}))
         assert not verdict.approved
         texts.add(verdict.reason)
 
@@ -96,4 +97,4 @@ async def test_each_way_of_not_approving_has_its_own_words() -> None:
 
 
 async def test_where_nobody_can_be_asked_the_answer_is_no() -> None:
-    assert not (await approve(None, ToolAsk(name="send", arguments={}))).approved
+    assert not (await approve(None, ToolInvocation(name="send", arguments={}))).approved

@@ -5,18 +5,9 @@ from dataclasses import replace
 from typing import Any
 
 from server.hooks.interception.changes import MAX_ITEMS, MAX_VALUE_CHARS, changes, trimmed
-from server.hooks.interception.stages import (
-    Abort,
-    Deny,
-    LlmAnswer,
-    LlmCall,
-    Respond,
-    ToolAnswer,
-    ToolAsk,
-    ToolRan,
-    Verdict,
-)
+from server.hooks.interception.stages import Abort, Deny, LlmAnswer, LlmCall, Respond, ToolRan, Verdict
 from server.llm.types import ToolCall, ToolSpec
+from server.tool_calls import ToolAnswer, ToolInvocation
 
 FIRST: dict[str, Any] = {"role": "system", "content": "Be kind."}
 LAST: dict[str, Any] = {"role": "user", "content": "hi"}
@@ -59,7 +50,7 @@ def test_calls_results_and_decisions_are_told() -> None:
 
     assert changes(answer, replace(answer, tool_calls=()))["tool_calls"]["after"] == []
     assert changes(ran, replace(ran, answer=ToolAnswer(for_llm="b")))["answer"]["after"]["for_llm"] == "b"
-    ask = ToolAsk(name="echo", arguments={})
+    ask = ToolInvocation(name="echo", arguments={})
     assert changes(ask, Respond(answer=ToolAnswer(for_llm="42"))) == {"result": {"after": "42"}}
     for decision in (Deny(reason="no"), Abort(reason="no"), Verdict(approved=False, reason="no")):
         assert changes(ask, decision) == {"reason": {"after": "no"}}

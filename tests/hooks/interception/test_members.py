@@ -13,12 +13,13 @@ from server.hooks.channel import HookCallFailed
 from server.hooks.interception.event_kinds import KINDS
 from server.hooks.interception.events import Events, HookEvent
 from server.hooks.interception.members import MAX_QUEUED_EVENTS, BuiltinMember
-from server.hooks.interception.stages import LlmAnswer, LlmCall, Moment, ToolAsk, ToolRan, Verdict
+from server.hooks.interception.stages import LlmAnswer, LlmCall, Moment, ToolRan, Verdict
+from server.tool_calls import ToolInvocation
 from tests.hooks.fakes import FACTS, FakeHuman
 
 AT = Moment(facts=FACTS)
 QUICK = config.HookDefaults(interceptor_timeout_ms=20, approval_timeout_ms=20, observer_timeout_ms=20)
-ASK = ToolAsk(name="echo", arguments={"list": [1]})
+ASK = ToolInvocation(name="echo", arguments={"list": [1]})
 
 
 def member(
@@ -28,7 +29,7 @@ def member(
 
 
 class Spoiler:
-    async def before_tool(self, call: ToolAsk, at: Moment) -> None:
+    async def before_tool(self, call: ToolInvocation, at: Moment) -> None:
         call.arguments["list"].append(2)
 
 
@@ -63,7 +64,7 @@ async def test_messages_that_a_hook_left_alone_are_the_turn_s_own_again() -> Non
 
 
 class Broken:
-    async def before_tool(self, call: ToolAsk, at: Moment) -> None:
+    async def before_tool(self, call: ToolInvocation, at: Moment) -> None:
         raise ValueError("secret detail")
 
     async def after_tool(self, ran: ToolRan, at: Moment) -> Any:
@@ -112,7 +113,7 @@ async def test_cancelling_a_hook_is_no_failure_of_it() -> None:
 
 
 class Polite:
-    async def approve_tool(self, call: ToolAsk, at: Moment) -> Verdict:
+    async def approve_tool(self, call: ToolInvocation, at: Moment) -> Verdict:
         assert at.ask is not None
         answer = await at.ask.ask(Question(tool=call.name, arguments={}, message="", origin="polite"))
         return Verdict(approved=answer.approved)
@@ -186,7 +187,7 @@ async def test_beyond_its_queue_the_newest_events_are_dropped_and_counted() -> N
 
 
 class Moody(Polite):
-    async def before_tool(self, call: ToolAsk, at: Moment) -> None:
+    async def before_tool(self, call: ToolInvocation, at: Moment) -> None:
         if call.name == "bad":
             raise ValueError
 

@@ -11,9 +11,9 @@ from server.hooks.channel import HookCallFailed
 from server.hooks.interception.events import Events
 from server.hooks.interception.members import BuiltinMember
 from server.hooks.interception.pipeline import Answered, Denied, Edited, HookPipeline
-from server.hooks.interception.stages import LlmAnswer, LlmCall, Moment, ToolAnswer, ToolAsk, ToolRan, Verdict
+from server.hooks.interception.stages import LlmAnswer, LlmCall, Moment, ToolRan, Verdict
 from server.llm.types import ToolSpec
-from server.tool_calls import TurnAborted
+from server.tool_calls import ToolAnswer, ToolInvocation, TurnAborted
 from tests.hooks.fakes import (
     FACTS,
     FakeChannel,
@@ -28,7 +28,7 @@ from tests.hooks.fakes import (
     timed_out,
 )
 
-ASK = ToolAsk(name="echo", arguments={"text": "hi"})
+ASK = ToolInvocation(name="echo", arguments={"text": "hi"})
 
 
 ANSWER = LlmAnswer(model="m", content="Hello.")
@@ -99,7 +99,7 @@ async def test_each_hook_sees_what_the_one_before_it_returned() -> None:
 
     assert second.params("before_tool")["tool"] == "renamed"
     assert second.params("before_tool")["arguments"] == {"n": 2**70}
-    assert result == ToolAsk(name="renamed", arguments={"n": 2**70})
+    assert result == ToolInvocation(name="renamed", arguments={"n": 2**70})
 
 
 async def test_a_hook_is_asked_only_at_its_own_stages() -> None:
@@ -291,7 +291,7 @@ async def test_with_no_approver_a_call_is_approved() -> None:
 
 
 class Editor:
-    async def approve_tool(self, call: ToolAsk, at: Moment) -> Verdict:
+    async def approve_tool(self, call: ToolInvocation, at: Moment) -> Verdict:
         return Verdict(approved=True, arguments={"text": "edited"})
 
 
@@ -301,7 +301,7 @@ async def test_edited_arguments_come_back_and_the_editor_is_not_asked_again() ->
 
     edited = await pipeline.approve_tool(ASK)
 
-    assert edited == Edited(editor=editor, call=ToolAsk(name="echo", arguments={"text": "edited"}))
+    assert edited == Edited(editor=editor, call=ToolInvocation(name="echo", arguments={"text": "edited"}))
     assert await pipeline.approve_tool(edited.call, editor=editor) is None
 
 
@@ -457,7 +457,7 @@ async def test_a_failure_is_logged_with_what_came_of_it(caplog: pytest.LogCaptur
 
 
 class Quoting:
-    async def before_tool(self, call: ToolAsk, at: Moment) -> None:
+    async def before_tool(self, call: ToolInvocation, at: Moment) -> None:
         raise ValueError(f"cannot open {call.arguments}")
 
 

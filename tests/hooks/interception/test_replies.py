@@ -17,12 +17,11 @@ from server.hooks.interception.stages import (
     Moment,
     Respond,
     StageValue,
-    ToolAnswer,
-    ToolAsk,
     ToolRan,
     Verdict,
 )
 from server.llm.types import Message, ToolCall, ToolSpec
+from server.tool_calls import ToolAnswer, ToolInvocation
 from tests.hooks.fakes import FACTS
 
 ECHO = ToolSpec(name="echo", description="echo text", parameters={"type": "object"})
@@ -33,7 +32,7 @@ LLM = LlmCall(
     options={"temperature": 0.7, "max_tokens": 9},
 )
 ANSWER = LlmAnswer(model="m", content="Hello.", tool_calls=(ToolCall("c1", "echo", '{"text": "a"}'),))
-ASK = ToolAsk(name="echo", arguments={"text": "hi"})
+ASK = ToolInvocation(name="echo", arguments={"text": "hi"})
 RAN = ToolRan(
     name="echo",
     arguments={"text": "hi"},
@@ -51,7 +50,7 @@ INTERCEPTORS = [stage for stage in STAGES if stage != "approve_tool"]
 CHANGES: dict[Stage, tuple[dict[str, Any], StageValue]] = {
     "before_llm": ({"request": {"model": "n"}}, LlmCall(model="n", messages=LLM.messages, tools=[ECHO], options=LLM.options)),
     "after_llm": ({"response": {"response": {"content": "Bye."}}}, LlmAnswer(model="m", content="Bye.", tool_calls=ANSWER.tool_calls)),
-    "before_tool": ({"call": {"tool": "other"}}, ToolAsk(name="other", arguments={"text": "hi"})),
+    "before_tool": ({"call": {"tool": "other"}}, ToolInvocation(name="other", arguments={"text": "hi"})),
     "after_tool": (
         {"result": {"result": {"for_llm": "bye"}}},
         ToolRan(
@@ -130,7 +129,7 @@ def test_a_result_may_come_inside_the_call_and_travels_on_with_any_action() -> N
     assert inside.result == Respond(answer=ToolAnswer(for_llm="42"))
 
     travelling = read("before_tool", {"action": "continue", "result": {"for_llm": "42"}})
-    assert travelling.result == ToolAsk(name="echo", arguments={"text": "hi"}, answer=ToolAnswer(for_llm="42"))
+    assert travelling.result == ToolInvocation(name="echo", arguments={"text": "hi"}, answer=ToolAnswer(for_llm="42"))
 
 
 # --- approval
@@ -256,14 +255,14 @@ def test_arguments_keep_their_own_keys_and_great_numbers() -> None:
 
     changed = read("before_tool", {"call": {"arguments": arguments}}).result
 
-    assert changed == ToolAsk(name="echo", arguments=arguments)
+    assert changed == ToolInvocation(name="echo", arguments=arguments)
 
 
 # --- merging, nested and flat
 
 
 def test_what_a_call_leaves_out_stays() -> None:
-    assert read("before_tool", {"call": {"arguments": {"text": "x"}}}).result == ToolAsk(
+    assert read("before_tool", {"call": {"arguments": {"text": "x"}}}).result == ToolInvocation(
         name="echo", arguments={"text": "x"}
     )
     assert read("before_tool", {"call": {"tool": ""}}).result is None  # fmt: skip

@@ -7,8 +7,9 @@ import pytest
 
 from server.hooks.channel import STAGES, Stage
 from server.hooks.interception.shapes import TRACE_PATHS, params
-from server.hooks.interception.stages import LlmAnswer, LlmCall, Moment, StageValue, ToolAnswer, ToolAsk, ToolRan
+from server.hooks.interception.stages import LlmAnswer, LlmCall, Moment, StageValue, ToolRan
 from server.llm.types import ToolCall, ToolSpec, Usage
+from server.tool_calls import ToolAnswer, ToolInvocation
 from tests.hooks.fakes import FACTS
 
 AT = Moment(facts=FACTS, iteration=2)
@@ -22,8 +23,8 @@ VALUES: dict[Stage, StageValue] = {
     "after_llm": LlmAnswer(
         model="m", content="Hello.", tool_calls=(ToolCall("c1", "echo", '{"text": "a"}'),), usage=Usage(3, 4)
     ),
-    "before_tool": ToolAsk(name="echo", arguments={}),
-    "approve_tool": ToolAsk(name="echo", arguments={"n": 2**70}),
+    "before_tool": ToolInvocation(name="echo", arguments={}),
+    "approve_tool": ToolInvocation(name="echo", arguments={"n": 2**70}),
     "after_tool": ToolRan(name="echo", arguments={}, answer=ToolAnswer(for_llm="hi"), duration_ms=1.5),
 }
 
@@ -83,7 +84,7 @@ def test_a_call_has_arguments_even_if_they_are_none_and_great_numbers_stay_exact
 
 
 def test_a_proposed_result_travels_to_later_hooks_but_not_to_approvers() -> None:
-    proposed = ToolAsk(name="echo", arguments={}, answer=ToolAnswer(for_llm="42"))
+    proposed = ToolInvocation(name="echo", arguments={}, answer=ToolAnswer(for_llm="42"))
 
     assert params("before_tool", proposed, AT)["hook_result"]["for_llm"] == "42"
     assert "hook_result" not in params("approve_tool", proposed, AT)

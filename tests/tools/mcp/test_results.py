@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from mcp import types
 
-from server.hooks.interception.stages import ToolAnswer
+from server.tool_calls import ToolAnswer
 from server.tools.mcp.results import MAX_FILES, read_result
 
 
