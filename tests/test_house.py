@@ -30,7 +30,8 @@ FLOORS = [
     {"server.tools"},
     {"server.hooks", "server.policy"},
     {"server.approval"},
-    {"server.tool_calls", "server.llm", "server.speech"},
+    {"server.tool_calls", "server.llm"},
+    {"server.speech"},
     {
         "server.subprocesses",
         "server.metrics",
@@ -42,7 +43,7 @@ FLOORS = [
     },
     {"server.wire", "server.config_file", "server.storage"},
     {"server.config"},
-    {"server.schema_hints", "server.errors", "server.sentence_marks", "server.token_bucket"},
+    {"server.schema_hints", "server.errors", "server.token_bucket"},
     {"skills_engine"},
 ]
 

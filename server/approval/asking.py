@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import Any, Final, Literal, Protocol
 
-from server.sentence_marks import SENTENCE_ENDS
+from server.speech.sentences import SENTENCE_ENDS
 from server.speech.speakable import SpokenText
 from server.tool_calls import Permission
 

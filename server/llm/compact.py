@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from server.llm.types import Message
-from server.sentence_marks import CLOSERS, STOPS, TERMINALS
+from server.speech.sentences import CLOSERS, STOPS, TERMINALS
 
 _EXCHANGES = (
     ("What is the capital of Italy?", "The capital of Italy is Rome."),

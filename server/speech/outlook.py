@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from server.sentence_marks import CLAUSE_STOPS, SENTENCE_ENDS, WIDE_CLAUSE_STOPS
+from server.speech.sentences import CLAUSE_STOPS, SENTENCE_ENDS, WIDE_CLAUSE_STOPS
 
 _DANGLING: Final = frozenset(
     [

@@ -8,7 +8,23 @@ punctuation itself decides.
 import re
 from typing import Final
 
-from server.sentence_marks import CLAUSE_STOPS, CLOSERS, SENTENCE_ENDS, TERMINALS, WIDE_CLAUSE_STOPS
+TERMINALS: Final = (  # from Unicode's Sentence_Terminal; ． (U+FF0E) stands behind numbers of lists
+    "。！？｡﹖﹗‼‽⁇⁈⁉"
+    "।॥۔؟։"  # Devanagari and its relatives, Urdu, Arabic, Armenian
+    "܀܁܂߹።፧፨"  # Syriac, N'Ko, Ethiopic
+    "။។៕།༎᠃᠉"  # Burmese, Khmer, Tibetan, Mongolian
+    "᙮᥄᥅᪨᪩᪪᪫᭚᭛᭞᭟᰻᰼᱾᱿꓿꘎꘏꛳꛷꣎꣏꤯꧈꧉꩝꩞꩟꫰꫱꯫"
+)
+"""End a sentence whatever follows."""
+STOPS: Final = ".!?"
+"""End one before white space, where they are no part of a number, a name or an abbreviation."""
+SENTENCE_ENDS: Final = STOPS + TERMINALS + "…"
+CLAUSE_STOPS: Final = ",;:–—،؛՝፣፤፥"
+"""End a clause before white space."""
+WIDE_CLAUSE_STOPS: Final = "，、；：､၊"
+"""End one whatever follows."""
+CLOSERS: Final = "\"'”’)]}»«」』）】》"
+"""Belong to the sentence that they close."""
 
 MAX_SENTENCE_CHARS: Final = 600
 """A longer run without a stop is cut, at white space if there is some in its second half."""

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from server.sentence_marks import CLAUSE_STOPS, STOPS, TERMINALS, WIDE_CLAUSE_STOPS
+from server.speech.sentences import CLAUSE_STOPS, STOPS, TERMINALS, WIDE_CLAUSE_STOPS
 
 MAX_PIECE_CHARS: Final = 160
 """Longer parts are cut at a clause: a cancelled synthesis stops there, and other sessions get their turn."""

@@ -2,13 +2,23 @@
 
 import itertools
 import re
+import unicodedata
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.speech.sentences import MAX_SENTENCE_CHARS, SentenceSplitter
+from server.speech.sentences import (
+    CLAUSE_STOPS,
+    CLOSERS,
+    MAX_SENTENCE_CHARS,
+    SENTENCE_ENDS,
+    STOPS,
+    TERMINALS,
+    WIDE_CLAUSE_STOPS,
+    SentenceSplitter,
+)
 from tests.speech.sentence_cases import CASES
 
 
@@ -215,3 +225,23 @@ def test_a_giant_delta_is_cut_as_many_small_ones_are() -> None:
     splitter = SentenceSplitter()
 
     assert [*splitter.feed(reply), splitter.flush()] == cut(reply)
+
+
+TABLES = (STOPS, TERMINALS, CLAUSE_STOPS, WIDE_CLAUSE_STOPS, CLOSERS)
+
+
+def test_each_mark_stands_in_one_table_once() -> None:
+    marks = "".join(TABLES)
+
+    assert len(set(marks)) == len(marks)
+
+
+def test_marks_are_punctuation_and_no_part_of_words() -> None:
+    assert [mark for mark in "".join(TABLES) if unicodedata.category(mark)[0] not in "PS"] == []
+
+
+@pytest.mark.parametrize(
+    "mark", "DEVANAGARI DANDA|ARABIC QUESTION MARK|IDEOGRAPHIC FULL STOP|ETHIOPIC FULL STOP".split("|")
+)
+def test_scripts_have_their_own_ends(mark: str) -> None:
+    assert unicodedata.lookup(mark) in SENTENCE_ENDS
