@@ -15,10 +15,9 @@ from typing import Final
 
 import numpy as np
 
-from server.speech.audio import SPEECH_RATE, brightness, level_dbfs
-from server.speech.silero import CONTEXT, WINDOW, SileroModel, new_state
+from server.speech.audio import SPEECH_RATE, WINDOW, brightness, level_dbfs
 from server.speech.turn_taking import Edge, TurnTaking, TurnTakingConfig
-from server.speech.vad import FLOOR_DBFS
+from server.speech.vad import CONTEXT, FLOOR_DBFS, SileroModel, new_state
 from tests.support.speech_corpus import Clip, corpus
 
 LATE_MS: Final = 350

@@ -13,8 +13,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from benchmarks.figures import Figure, figure
 from benchmarks.processes import parley, running
 from benchmarks.voice_engines import STAMPS
-from server.speech.audio import SPEECH_RATE, samples_to_pcm16
-from server.speech.silero import WINDOW, WINDOW_MS
+from server.speech.audio import SPEECH_RATE, WINDOW, WINDOW_MS, samples_to_pcm16
 from server.speech.turn_taking import TurnTakingConfig
 from tests.support.speech_corpus import at_level, spoken
 

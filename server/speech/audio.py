@@ -15,6 +15,10 @@ Samples = NDArray[np.float32]
 SPEECH_RATE: Final = 16_000
 """What VAD and recognition hear."""
 
+WINDOW: Final = 512
+"""Samples that voice detection judges at once."""
+WINDOW_MS: Final = WINDOW * 1000 / SPEECH_RATE
+
 SILENCE_DBFS: Final = -120.0
 
 _FILTER_S: Final = 0.0016  # length of the resampler's filter; half of it is the delay

@@ -9,8 +9,7 @@ out to be none (the client pauses when it is told of a voice: an echo ends then)
 
 from typing import Final
 
-from server.speech.audio import SILENCE_DBFS
-from server.speech.silero import WINDOW_MS
+from server.speech.audio import SILENCE_DBFS, WINDOW_MS
 
 THRESHOLD: Final = 0.7
 MARGIN_DB: Final = 6.0

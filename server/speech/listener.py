@@ -11,8 +11,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from server.speech.audio import SILENCE_DBFS, SPEECH_RATE, Resampler, pcm16_to_samples, samples_to_pcm16
-from server.speech.silero import WINDOW, WINDOW_MS
+from server.speech.audio import (
+    SILENCE_DBFS,
+    SPEECH_RATE,
+    WINDOW,
+    WINDOW_MS,
+    Resampler,
+    pcm16_to_samples,
+    samples_to_pcm16,
+)
 from server.speech.turn_taking import Edge, Phase, TurnTaking, TurnTakingConfig
 from server.speech.vad import Judged, VoiceDetector
 

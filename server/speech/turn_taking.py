@@ -11,9 +11,8 @@ from enum import Enum
 from typing import Final
 
 from server.config import VadSettings
-from server.speech.audio import SILENCE_DBFS
+from server.speech.audio import SILENCE_DBFS, WINDOW_MS
 from server.speech.echo import EchoGate
-from server.speech.silero import WINDOW_MS
 
 
 class Edge(Enum):

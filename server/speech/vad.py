@@ -6,24 +6,28 @@ callbacks in a row and not a hundred wake-ups.
 """
 
 import asyncio
+import importlib.util
 import logging
+import os
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from server.errors import SpeechUnavailable
-from server.speech.audio import SILENCE_DBFS, Samples, pcm16_to_samples
-from server.speech.silero import CONTEXT, WINDOW, SileroModel, new_state
+from server.speech.audio import SILENCE_DBFS, SPEECH_RATE, WINDOW, Samples, pcm16_to_samples
 from server.wire.frames import SpeechPart
 
 logger = logging.getLogger(__name__)
 
+CONTEXT: Final = 64
+"""Samples before a window that the model wants to hear again."""
 FLOOR_DBFS: Final = -60.0
 """Quieter windows are silence without being asked about."""
 MAX_WAITING: Final = 256
@@ -31,10 +35,60 @@ MAX_WAITING: Final = 256
 MAX_BATCH: Final = 64
 """Windows a run of the model: 4-8 ms in the thread, under 2 ms in the event loop for what follows from it."""
 
+_STATE: Final = (2, 128)
 _FEW_STREAMS: Final = 8  # so many gain nothing by being batched: each is judged at once
 _GATHER_S: Final = 0.016  # for more, how long windows are gathered
 _FORGET_AFTER: Final = 8  # windows of silence (256 ms) after which the model starts afresh
 _CONTEXT_BYTES: Final = 2 * CONTEXT
+
+
+def new_state() -> Samples:
+    """Return what the model remembers of a new stream: 1 KB."""
+    return np.zeros(_STATE, dtype=np.float32)
+
+
+class SileroModel:
+    """Silero's voice activity model, in the onnxruntime session that all streams share.
+
+    The weights are those of the wheel of silero-vad, which is not imported: its package wants torch.
+    `load` takes 0.1-0.5 s and 26 MB; `judge` may be called from any one thread at a time.
+    """
+
+    def __init__(self, session: Any) -> None:
+        self._session = session
+        self._rate = np.array(SPEECH_RATE, dtype=np.int64)
+
+    @classmethod
+    def load(cls) -> "SileroModel":
+        """Raises SpeechUnavailable where a package is missing or does not run on this machine."""
+        os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # before the import, which else writes an id of the machine
+        try:
+            import onnxruntime
+
+            options = onnxruntime.SessionOptions()
+            options.intra_op_num_threads = 1  # a window is too small to share
+            options.inter_op_num_threads = 1
+            options.log_severity_level = 3
+            session = onnxruntime.InferenceSession(
+                str(_weights()), sess_options=options, providers=["CPUExecutionProvider"]
+            )
+        except (ImportError, OSError) as error:
+            raise SpeechUnavailable(
+                f"voice detection cannot be loaded: {error}; push-to-talk works without it"
+            ) from error
+        return cls(session)
+
+    def judge(self, windows: Samples, states: Samples) -> tuple[NDArray[np.float32], Samples]:
+        """Take rows of context and window and states (2, rows, 128); return a probability a row and the new states."""
+        probabilities, after = self._session.run(None, {"input": windows, "state": states, "sr": self._rate})
+        return probabilities[:, 0], after
+
+
+def _weights() -> Path:
+    spec = importlib.util.find_spec("silero_vad")
+    if spec is None or not spec.submodule_search_locations:
+        raise ImportError("the package silero-vad is not installed")
+    return Path(spec.submodule_search_locations[0]) / "data" / "silero_vad.onnx"
 
 
 @dataclass(frozen=True, slots=True)

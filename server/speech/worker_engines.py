@@ -18,7 +18,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from server.speech import telemetry
 from server.speech.audio import SPEECH_RATE, pcm16_to_samples
 from server.speech.espeak import Espeak
 from server.speech.voice_model import durations_output
@@ -212,7 +211,7 @@ def main() -> int:
     parser.add_argument("kind", choices=["stt", "tts"])
     parser.add_argument("--voice")
     arguments = parser.parse_args()
-    telemetry.switch_off()
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # before onnxruntime is imported, which else writes an id of the machine
     return run(MoonshineEngine() if arguments.kind == "stt" else SpeakingEngine(arguments.voice))
 
 

@@ -20,7 +20,7 @@ from server.errors import ProviderTimeout, SpeechTimeout
 from server.llm.types import Message
 from server.session.outbox import Kind, Outbox
 from server.session.session import Session
-from server.speech.silero import WINDOW, WINDOW_MS
+from server.speech.audio import WINDOW, WINDOW_MS
 from server.speech.stt import OnPartial
 from server.speech.tts import SoundChunk
 from skills_engine import HookInfo

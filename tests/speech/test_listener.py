@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from server.speech.audio import Samples, samples_to_pcm16
+from server.speech.audio import WINDOW, Samples, samples_to_pcm16
 from server.speech.listener import (
     Detected,
     Discarded,
@@ -20,9 +20,8 @@ from server.speech.listener import (
     Stopped,
     TurnDetection,
 )
-from server.speech.silero import WINDOW, SileroModel
 from server.speech.turn_taking import TurnTakingConfig
-from server.speech.vad import VoiceDetector
+from server.speech.vad import SileroModel, VoiceDetector
 
 pytestmark = pytest.mark.virtual_time  # sound that does not come is silence: a busy machine must not be that slow
 

@@ -12,7 +12,7 @@ from tests.support.waiting import until
 
 
 def test_voice_detection_tells_nobody_about_the_machine(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", "from server.speech.silero import SileroModel; SileroModel.load()"]
+    command = [sys.executable, "-c", "from server.speech.vad import SileroModel; SileroModel.load()"]
     told = {name: value for name, value in os.environ.items() if not name.startswith(("ORT_", "XDG_"))}
 
     subprocess.run(command, env={**told, "HOME": str(tmp_path)}, check=True, timeout=50)

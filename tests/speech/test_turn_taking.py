@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from server.speech.audio import WINDOW_MS
 from server.speech.echo import FIRST_GUARD_MS, MARGIN_DB, TAIL_MS, EchoGate
-from server.speech.silero import WINDOW_MS
 from server.speech.turn_taking import Edge, Phase, TurnTaking, TurnTakingConfig
 
 LOUD, QUIET = -24.0, -70.0

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from server.speech.audio import Samples, brightness, level_dbfs, pcm16_to_samples, samples_to_pcm16
-from server.speech.silero import CONTEXT, WINDOW, SileroModel, new_state
-from server.speech.vad import MAX_BATCH, MAX_WAITING, Judged, VadStream, VoiceDetector
+from server.speech.audio import WINDOW, Samples, brightness, level_dbfs, pcm16_to_samples, samples_to_pcm16
+from server.speech.vad import CONTEXT, MAX_BATCH, MAX_WAITING, Judged, SileroModel, VadStream, VoiceDetector, new_state
 
 
 class CountingModel(SileroModel):
