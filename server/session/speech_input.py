@@ -23,8 +23,8 @@ from server.speech.listener import (
     Stopped,
     TurnDetection,
 )
-from server.speech.outlook import sounds_complete
 from server.speech.service import SpeechService
+from server.speech.turn_taking import sounds_complete
 from server.wire import frames as wire
 
 logger = logging.getLogger(__name__)
@@ -245,7 +245,7 @@ class SpeechInput:
         text = await self._recognize(utterance, audio)
         if self._listener is not None and self._speaking == utterance:
             is_reply = utterance in self._replies and yes_or_no(text, self._language) is not None
-            self._listener.outlook(is_reply or sounds_complete(text))
+            self._listener.hint(is_reply or sounds_complete(text))
             if text:
                 self._look_out(utterance, text)
         return text

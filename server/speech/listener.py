@@ -176,9 +176,9 @@ class Listener:
         """While a turn runs, a cough or "mm-hmm" does not end it."""
         self._turns.turn(is_running=is_running)
 
-    def outlook(self, is_complete: bool | None) -> None:
-        """What the words recognised since Paused promise; see `outlook.sounds_complete`."""
-        self._turns.outlook(is_complete)
+    def hint(self, is_complete: bool | None) -> None:
+        """Take whether the words recognised since Paused sound complete, see `sounds_complete`."""
+        self._turns.hint(is_complete)
 
     # --- push-to-talk
 

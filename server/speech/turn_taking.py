@@ -1,4 +1,4 @@
-"""Whose turn is it to speak? The pure part of the ears: judged windows in, edges out.
+"""Turn detection: when speech begins, is interrupted and ends. Pure: judged windows in, edges out.
 
     quiet ──DETECTED──▶ maybe ──STARTED──▶ speaking ──PAUSED──▶ pausing ──STOPPED──▶ quiet
               ▲           │                     ▲                  │
@@ -7,12 +7,39 @@
 Time is counted in windows of 32 ms; nothing here waits, and no state grows.
 """
 
+import re
 from enum import Enum
 from typing import Final
 
 from server.config import VadSettings
 from server.speech.audio import SILENCE_DBFS, WINDOW_MS
-from server.speech.echo import EchoGate
+from server.speech.sentences import CLAUSE_STOPS, SENTENCE_ENDS, WIDE_CLAUSE_STOPS
+
+ECHO_THRESHOLD: Final = 0.7
+"""What the model must be sure of while the assistant is to be heard."""
+MARGIN_DB: Final = 6.0
+"""How much louder than the echo a voice must be."""
+FIRST_GUARD_MS: Final = 1000
+"""The first playback of a connection: echo cancellers need that long to learn the room."""
+GUARD_MS: Final = 256
+TAIL_MS: Final = 320
+"""The gate outlasts the report that playback ended: sound is still on its way through room and network."""
+
+_FORGET_DB_A_S: Final = 2.0
+_ECHO_PROBABILITY: Final = 0.3  # of windows that are learned from during the guard
+_HIGHEST_GATE_DBFS: Final = -24.0  # a louder voice passes whatever was learned: the guard may have learned the user
+
+_DANGLING: Final = frozenset(
+    "a an the my your his their our and or but because although while if unless until whenever whether than into "
+    "onto with from of for at i'm i've i'd i'll we're we've it's that's there's um uh er erm hmm i we they he she "
+    "tell give".split()
+)
+"""English words that hardly ever end a sentence. `on`, `is` or `more` often do and are left out: a wrong guess costs a second."""
+
+_DANGLING_TAIL: Final = re.compile(
+    r"(?:因为|但是|可是|然后|所以|如果|还有|以及|和|跟|或者|的话|けど|から|それで|でも|あの|えっと|、|，)$"
+)
+_UNFINISHED_MARKS: Final = (*CLAUSE_STOPS, *WIDE_CLAUSE_STOPS, "-", "...", "…")
 
 
 class Edge(Enum):
@@ -47,11 +74,59 @@ class TurnTakingConfig(VadSettings, frozen=True, kw_only=True):
     reject_silence_ms: int = 256
     """Silence after DETECTED that makes REJECTED."""
     pause_ms: int = 192
-    """Silence that makes PAUSED: recognition starts on the chance that this was the end."""
+    """Silence that makes PAUSED: recognition starts in case this was the end."""
 
 
 BRIGHT: Final = 0.02
 """Brightness of an open mouth; a hum lies below 0.012, room noise does not matter above it."""
+
+
+class EchoGate:
+    """The assistant's own voice in the microphone: how loud and how sure a voice must be to be somebody else's.
+
+    The browser cancels most of the echo, not all, and least in the first second. While playback lasts, a voice counts
+    when the model is surer of it than usual and it is louder than what has been heard of the loudspeaker so far:
+    learned during the guard at the start of playback, and from voices that turned out to be none (the client pauses
+    when it is told of a voice: an echo ends then). Call `tick` once a window, before it is judged.
+    """
+
+    def __init__(self) -> None:
+        self._is_speaking = False
+        self._has_spoken = False
+        self._guard_ms = 0.0  # left
+        self._tail_ms = 0.0  # left
+        self.echo_dbfs = SILENCE_DBFS
+
+    @property
+    def is_on(self) -> bool:
+        return self._is_speaking or self._tail_ms > 0
+
+    def playback(self, *, is_speaking: bool) -> None:
+        """Take whether the assistant is to be heard. A pause shorter than the tail starts no new guard: sentences follow each other."""
+        if is_speaking and not self.is_on:
+            self._guard_ms = GUARD_MS if self._has_spoken else FIRST_GUARD_MS
+            self._has_spoken = True
+        if self._is_speaking and not is_speaking:
+            self._tail_ms = TAIL_MS
+        self._is_speaking = is_speaking
+
+    def tick(self) -> None:
+        self._guard_ms = max(0.0, self._guard_ms - WINDOW_MS)
+        self._tail_ms = max(0.0, self._tail_ms - WINDOW_MS)
+        self.echo_dbfs = max(SILENCE_DBFS, self.echo_dbfs - _FORGET_DB_A_S * WINDOW_MS / 1000)
+
+    def passes(self, probability: float, level_dbfs: float) -> bool:
+        """Return whether this window is somebody's voice and not the loudspeaker's."""
+        if self._guard_ms > 0:
+            if probability >= _ECHO_PROBABILITY:
+                self.learn(level_dbfs)
+            return False
+        gate_dbfs = min(self.echo_dbfs + MARGIN_DB, _HIGHEST_GATE_DBFS)
+        return probability >= ECHO_THRESHOLD and level_dbfs >= gate_dbfs
+
+    def learn(self, level_dbfs: float) -> None:
+        """Remember the level of a sound that was not the user."""
+        self.echo_dbfs = max(self.echo_dbfs, level_dbfs)
 
 
 class TurnTaking:
@@ -89,8 +164,8 @@ class TurnTaking:
         """While a turn runs, more than a short sound is needed to end it, whether it is to be heard already or not."""
         self._is_turn_running = is_running
 
-    def outlook(self, is_complete: bool | None) -> None:
-        """What the words so far promise: complete, unfinished or no idea. Counts for the pause under way only."""
+    def hint(self, is_complete: bool | None) -> None:
+        """Take what `sounds_complete` says of the words so far. Counts for the pause under way only."""
         if self.phase is Phase.PAUSING:
             self._is_complete = is_complete
 
@@ -185,3 +260,21 @@ class TurnTaking:
         self._voiced_ms = 0.0
         self._bright_ms = 0.0
         self._loudest_dbfs = SILENCE_DBFS
+
+
+def sounds_complete(text: str) -> bool | None:
+    """Return whether the words so far sound complete: a hint of how long a silence must be. None: the words do not tell."""
+    text = text.strip().rstrip("\"'”’」』)")
+    if not text:
+        return None
+    if text.endswith(_UNFINISHED_MARKS):
+        return False
+    bare = text.rstrip(SENTENCE_ENDS).lower()
+    if _DANGLING_TAIL.search(bare):
+        return False
+    words = bare.replace("’", "'").split()
+    last = words[-1] if words else ""
+    is_question = text.endswith(("?", "？", "؟"))
+    if last in _DANGLING and not is_question:
+        return False
+    return True if text[-1] in SENTENCE_ENDS else None

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from server.errors import SpeechBusy, SpeechError, SpeechTimeout, SpeechUnavailable
-from server.speech.worker_child import EXIT_LOAD_FAILED
-from server.speech.worker_wire import PREFIX, Header, WireError, lengths, pack, parse
+from server.speech.worker_child import EXIT_LOAD_FAILED, PREFIX, Header, WireError, lengths, pack, parse
 from server.subprocesses.supervisor import BackoffPolicy, Supervisor
 from server.wire.frames import SpeechPart
 

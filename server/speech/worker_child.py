@@ -1,5 +1,7 @@
 """The inside of a worker process: one engine, one request at a time, messages on the standard streams.
 
+A message is: uint32 length of the header | uint32 length of the payload | header (JSON) | payload.
+
 A thread reads, so that a cancellation is known while the engine is at work; it
 also ends the process when the server is gone, whatever the engine is doing.
 """
@@ -7,17 +9,50 @@ also ends the process when the server is gone, whatever the engine is doing.
 import ctypes
 import os
 import signal
+import struct
 import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from typing import BinaryIO, Final, Protocol
+from typing import Any, BinaryIO, Final, Protocol
 
-from server.speech.worker_wire import PREFIX, Header, lengths, pack, parse
+import msgspec
 
 _PR_SET_PDEATHSIG: Final = 1
 _NICENESS: Final = 2  # the event loop of the server goes first; a recognition does not starve
 EXIT_LOAD_FAILED: Final = 3
+
+Header = dict[str, Any]
+
+PREFIX: Final = struct.Struct("<II")
+MAX_HEADER_BYTES: Final = 64 << 10
+MAX_PAYLOAD_BYTES: Final = 16 << 20
+
+
+class WireError(Exception):
+    """The other side wrote something that is no message: it is broken, and so is the pipe."""
+
+
+def pack(header: Header, payload: bytes = b"") -> bytes:
+    head = msgspec.json.encode(header)
+    if len(head) > MAX_HEADER_BYTES or len(payload) > MAX_PAYLOAD_BYTES:
+        raise WireError(f"a message of {len(head)} + {len(payload)} bytes is too large for the worker")
+    return PREFIX.pack(len(head), len(payload)) + head + payload
+
+
+def lengths(prefix: bytes) -> tuple[int, int]:
+    """Of header and payload."""
+    head, payload = PREFIX.unpack(prefix)
+    if head > MAX_HEADER_BYTES or payload > MAX_PAYLOAD_BYTES:
+        raise WireError("a message of the worker is too large")
+    return head, payload
+
+
+def parse(head: bytes) -> Header:
+    try:
+        return msgspec.json.decode(head, type=dict[str, Any])
+    except msgspec.DecodeError as error:
+        raise WireError("a message of the worker is no JSON object") from error
 
 
 class Engine(Protocol):

@@ -5,6 +5,7 @@ espeak-ng are GPL-3 and are imported nowhere else.
 """
 
 import argparse
+import ctypes
 import json
 import os
 import re
@@ -19,12 +20,9 @@ from typing import Any, Final
 import numpy as np
 
 from server.speech.audio import SPEECH_RATE, pcm16_to_samples
-from server.speech.espeak import Espeak
-from server.speech.voice_model import durations_output
 from server.speech.voices import Part, parts, pieces, primary
-from server.speech.word_times import starts_ms, word_starts
-from server.speech.worker_child import run
-from server.speech.worker_wire import Header
+from server.speech.word_times import durations_output, starts_ms, word_starts
+from server.speech.worker_child import Header, run
 
 ESPEAK_ONLY: Final = "espeak"
 """The voice name that leaves Piper out."""
@@ -32,6 +30,12 @@ ESPEAK_ONLY: Final = "espeak"
 _MAX_THREADS: Final = 4
 _QUIET: Final = 64  # of 32768: what Piper's silence stays below
 _LEAD_S: Final = 0.02  # of the silence before the first sound that is left
+_ESPEAK_SYNCHRONOUS: Final = 2
+_ESPEAK_BUFFER_MS: Final = 60
+_ESPEAK_UTF8: Final = 1
+_ESPEAK_BY_CHARACTER: Final = 1
+
+_SoundCallback = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_short), ctypes.c_int, ctypes.c_void_p)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +69,55 @@ class MoonshineEngine:
     def idle(self) -> None:
         """Its inner detector goes on from the last utterance: without silence in between it hears a "You" first."""
         self._transcriber.transcribe_without_streaming([0.0] * (SPEECH_RATE // 2), SPEECH_RATE)
+
+
+class Espeak:
+    """espeak-ng through ctypes: robotic, immediate, many languages.
+
+    The library keeps one state for the whole process; one thread uses it.
+    Raises ImportError or OSError where the package is missing or made for another machine.
+    """
+
+    def __init__(self) -> None:
+        import espeakng_loader
+
+        data = Path(espeakng_loader.get_data_path())
+        self._library = ctypes.CDLL(espeakng_loader.get_library_path())
+        self._sound = bytearray()
+        self._callback = _SoundCallback(self._on_sound)  # kept: the library calls it as long as it lives
+        self.sample_rate: int = self._library.espeak_Initialize(
+            _ESPEAK_SYNCHRONOUS, _ESPEAK_BUFFER_MS, str(data.parent).encode(), 0
+        )
+        if self.sample_rate <= 0:
+            raise OSError("espeak-ng finds none of its data")
+        self._library.espeak_SetSynthCallback(self._callback)
+        self._voice: str | None = None
+        self.languages = sorted(path.name.removesuffix("_dict") for path in data.glob("*_dict"))
+
+    def synthesize(self, text: str, language: str) -> bytes:
+        """PCM16 at `sample_rate`; a language it does not know is read as English."""
+        self._choose(language)
+        self._sound.clear()
+        encoded = text.replace("\0", " ").encode()
+        failed = self._library.espeak_Synth(
+            encoded, len(encoded) + 1, 0, _ESPEAK_BY_CHARACTER, 0, _ESPEAK_UTF8, None, None
+        )
+        if failed:
+            raise OSError(f"espeak-ng failed with {failed}")
+        return bytes(self._sound)
+
+    def _choose(self, language: str) -> None:
+        if language == self._voice:
+            return
+        set_voice: Callable[[bytes], int] = self._library.espeak_SetVoiceByName
+        if set_voice(language.encode()) != 0:
+            set_voice(b"en")
+        self._voice = language
+
+    def _on_sound(self, samples: Any, count: int, _events: Any) -> int:
+        if samples and count > 0:
+            self._sound += ctypes.string_at(samples, count * 2)
+        return 0
 
 
 class SpeakingEngine:

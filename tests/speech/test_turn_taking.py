@@ -5,8 +5,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from server.speech.audio import WINDOW_MS
-from server.speech.echo import FIRST_GUARD_MS, MARGIN_DB, TAIL_MS, EchoGate
-from server.speech.turn_taking import Edge, Phase, TurnTaking, TurnTakingConfig
+from server.speech.turn_taking import (
+    FIRST_GUARD_MS,
+    MARGIN_DB,
+    TAIL_MS,
+    EchoGate,
+    Edge,
+    Phase,
+    TurnTaking,
+    TurnTakingConfig,
+    sounds_complete,
+)
 
 LOUD, QUIET = -24.0, -70.0
 
@@ -78,18 +87,18 @@ def test_the_hang_over_follows_what_the_words_promise(is_complete: bool | None, 
     turns = speaking()
     assert silence(turns, 192) == [Edge.PAUSED]
 
-    turns.outlook(is_complete)
+    turns.hint(is_complete)
 
     assert silence(turns, silence_ms - 192 - WINDOW_MS) == []
     assert silence(turns, WINDOW_MS) == [Edge.STOPPED]
 
 
-def test_an_outlook_counts_for_its_own_pause_only() -> None:
+def test_a_hint_counts_for_its_own_pause_only() -> None:
     turns = speaking()
     silence(turns, 192)
-    turns.outlook(False)
+    turns.hint(False)
     voice(turns, 200)
-    turns.outlook(False)  # too late: the pause is over
+    turns.hint(False)  # too late: the pause is over
 
     assert silence(turns, 640) == [Edge.PAUSED, Edge.STOPPED]
 
@@ -98,7 +107,7 @@ def test_words_that_turn_out_complete_late_end_the_utterance_at_the_next_window(
     turns = speaking()
     silence(turns, 576)
 
-    turns.outlook(True)
+    turns.hint(True)
 
     assert silence(turns, WINDOW_MS) == [Edge.STOPPED]
 
@@ -232,3 +241,52 @@ def test_edges_keep_their_order_and_decisions_their_time(windows: list[tuple[flo
         if edge is not None:
             assert edge in following[last]
             last = edge
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "What is the weather like?",
+        "Turn it on.",
+        "Yes.",
+        "I want more.",
+        "What time is it?",
+        'She said "stop."',
+        "Who are you talking to?",
+        "我想知道天气。",
+        "今日はいい天気ですね。",
+        "आज मौसम अच्छा है।",
+        "ما هي عاصمة فرنسا؟",
+        "What is that for?",
+    ],
+)
+def test_a_sentence_that_is_whole_may_end_soon(text: str) -> None:
+    assert sounds_complete(text) is True
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I would like to know if",
+        "I'd like a ticket to the",
+        "I'd like a ticket to the.",
+        "Give me bread, butter and",
+        "Well,",
+        "The thing is...",
+        "The thing is…",
+        "My name is Anna and um.",
+        "我想去但是",
+        "我想去，",
+        "أريد أن أذهب،",
+        "እኔ፣",
+        "行きたいけど",
+        "Because.",
+    ],
+)
+def test_a_sentence_that_sounds_unfinished_is_waited_for(text: str) -> None:
+    assert sounds_complete(text) is False
+
+
+@pytest.mark.parametrize("text", ["", "  ", "hello there", "今天天气"])
+def test_words_that_do_not_tell_leave_it_open(text: str) -> None:
+    assert sounds_complete(text) is None

@@ -13,7 +13,7 @@ import pytest
 
 from server.errors import SpeechBusy, SpeechTimeout, SpeechUnavailable
 from server.speech.worker import MAX_PENDING, Part, Worker
-from server.speech.worker_wire import MAX_PAYLOAD_BYTES, PREFIX, WireError, lengths, pack, parse
+from server.speech.worker_child import MAX_PAYLOAD_BYTES, PREFIX, WireError, lengths, pack, parse
 from tests.support.waiting import is_alive, until
 
 FAKE = [sys.executable, "-m", "tests.support.fake_speech_engine"]

@@ -9,8 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 
-from server.speech.worker_child import run
-from server.speech.worker_wire import Header
+from server.speech.worker_child import Header, run
 
 
 class FakeEngine:

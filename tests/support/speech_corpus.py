@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 
 from server.speech.audio import SPEECH_RATE, Resampler, Samples, pcm16_to_samples
-from server.speech.espeak import Espeak
+from server.speech.worker_engines import Espeak
 
 VOICES: Final = ("en-us", "en-gb", "en-us+f3", "en-gb+m5", "en-us+f5", "en-us+m2", "en-gb+f2", "en-029")
 SENTENCES: Final = (
