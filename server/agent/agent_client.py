@@ -66,21 +66,19 @@ class AgentClient:
         )
 
     @property
-    def reads_ahead(self) -> bool:
-        """Whether `read_ahead` does anything: only where every token takes time and none costs money."""
+    def does_prefill(self) -> bool:
+        """Return whether `prefill` does anything: only where every token takes time and none costs money."""
         return self._model.is_compact
 
-    def read_ahead(
-        self, messages: Sequence[Message], question: str, enable_tools: bool, *, options: TurnOptions
-    ) -> None:
-        """Let the model read what a turn that may come begins with; returns at once (`LanguageModel.read_ahead`).
+    def prefill(self, messages: Sequence[Message], question: str, enable_tools: bool, *, options: TurnOptions) -> None:
+        """Let the model read the beginning of a turn that may come; returns at once (`LanguageModel.prefill`).
 
         `messages` end before the user's new words, which `question` holds as far as they are known.
         """
         conversation = Conversation(self.system_prompt(options), messages)
         names = self._executor.registry.names if enable_tools and self._settings.planning else ()
         mode = late_mode(self._llm, self._model, self._memory)
-        self._model.read_ahead(adapt(conversation.messages, mode), question=question, tool_names=names)
+        self._model.prefill(adapt(conversation.messages, mode), question=question, tool_names=names)
 
     def chat_stream(
         self,

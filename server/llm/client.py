@@ -89,7 +89,7 @@ class OpenAICompatible:
     async def context_tokens(self) -> int | None:
         return await self._discovery.context_tokens()
 
-    def read_ahead(self, messages: Sequence[Message], *, question: str, tool_names: Sequence[str]) -> None:
+    def prefill(self, messages: Sequence[Message], *, question: str, tool_names: Sequence[str]) -> None:
         """Nothing: every token read there may cost money."""
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:

@@ -111,7 +111,7 @@ class EmbeddedModel:
         else:
             await self._read_prefix(client)
 
-    def read_ahead(self, messages: Sequence[Message], *, question: str, tool_names: Sequence[str]) -> None:
+    def prefill(self, messages: Sequence[Message], *, question: str, tool_names: Sequence[str]) -> None:
         """See `LanguageModel`. One at a time, the newest; none while a reply is under way or the child is not there."""
         self._stop_reading()
         client = self._child.client

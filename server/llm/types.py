@@ -133,11 +133,11 @@ class LanguageModel(Protocol):
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]: ...
 
-    def read_ahead(self, messages: Sequence[Message], *, question: str, tool_names: Sequence[str]) -> None:
-        """Use the time while the user speaks: a turn may come that begins with these messages.
+    def prefill(self, messages: Sequence[Message], *, question: str, tool_names: Sequence[str]) -> None:
+        """Let the model read these messages while the user speaks: a turn may begin with them.
 
         `question`: the user's words as far as they are known, else "". Returns at
-        once and promises nothing; where reading costs money, nothing is done.
+        once and promises nothing; where tokens cost money, nothing is done.
         """
         ...
 

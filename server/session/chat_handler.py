@@ -17,7 +17,7 @@ from server.hooks.layers import HookLayers, TurnLayers
 from server.llm.types import Message
 from server.session.filler import Filler
 from server.session.outbox import Closed, Outbox
-from server.session.results import Narrator, TTSResult, in_pieces
+from server.session.results import SentenceAssembler, TTSResult, in_pieces
 from server.session.speech_output import SpeechOutput, Voice
 from server.session.turn_timer import TurnTimer
 from server.session.turn_writer import TurnWriter, code_of
@@ -39,9 +39,9 @@ class Agent(Protocol):
     def catalog_budget_tokens(self) -> int: ...
 
     @property
-    def reads_ahead(self) -> bool: ...
+    def does_prefill(self) -> bool: ...
 
-    def read_ahead(
+    def prefill(
         self, messages: Sequence[Message], question: str, enable_tools: bool, *, options: TurnOptions
     ) -> None: ...
 
@@ -121,33 +121,33 @@ class ChatHandler:
             else:
                 turn.fail(failure.code, failure.message, retry_after_ms=failure.retry_after_ms)
 
-    def read_ahead(self, request: TurnRequest, words: str) -> None:
+    def prefill(self, request: TurnRequest, words: str) -> None:
         """The user still speaks: let the model read the history, and the words as far as they are known.
 
         Returns at once; nothing comes of it that anybody could see but a quicker
         turn. What `run` would refuse is left to it.
         """
-        if not self._agent.reads_ahead:
+        if not self._agent.does_prefill:
             return
         try:
             admitted = admit(request.messages, policy=request.policy, verify=self._verify)
         except TurnError:
             return
         options = self._options(request)
-        self._agent.read_ahead(admitted.messages, words, request.enable_tools, options=options)
+        self._agent.prefill(admitted.messages, words, request.enable_tools, options=options)
 
     async def _answer(
         self, turn: TurnWriter, request: TurnRequest, outbox: Outbox, output: SpeechOutput
     ) -> "_Failure | None":
         """Let the agent speak; what was shown is also said, even when the reply broke off."""
-        narrator = Narrator(is_spoken=request.voice is not None, language=request.language)
-        failure = await self._listen_to_agent(turn, request, outbox, output, narrator)
-        for result in narrator.flush():
+        assembler = SentenceAssembler(is_spoken=request.voice is not None, language=request.language)
+        failure = await self._listen_to_agent(turn, request, outbox, output, assembler)
+        for result in assembler.flush():
             await output.say(result)
         return failure
 
     async def _listen_to_agent(
-        self, turn: TurnWriter, request: TurnRequest, outbox: Outbox, output: SpeechOutput, narrator: Narrator
+        self, turn: TurnWriter, request: TurnRequest, outbox: Outbox, output: SpeechOutput, assembler: SentenceAssembler
     ) -> "_Failure | None":
         """`max_turn_s` is the agent's time: while the voice says what is written, it stands still."""
         timer = request.timer
@@ -161,7 +161,7 @@ class ChatHandler:
                     turn.note(chunk)
                     filler.note(chunk)
                     for piece in in_pieces(chunk):
-                        await self._tell(narrator.tell(piece), output, timer)
+                        await self._tell(assembler.feed(piece), output, timer)
                         await outbox.room()
                         if piece is not chunk:
                             await asyncio.sleep(0)  # nothing of the above need have waited

@@ -70,7 +70,7 @@ def in_pieces(chunk: LLMChunk) -> Iterator[LLMChunk]:
         yield LLMChunk(text=chunk.text[at : at + MAX_TOLD_CHARS])
 
 
-class Narrator:
+class SentenceAssembler:
     """Keeps the order of what is said: a sentence still open leaves before a hook or a tool call.
 
     With `is_spoken` the first sentence of the turn may be a clause, to be heard early. `language` (BCP 47): the turn's.
@@ -81,7 +81,7 @@ class Narrator:
         self._tags = VoiceTags()
         self._spoken = SpokenText(language)
 
-    def tell(self, chunk: LLMChunk) -> Iterator[TTSResult]:
+    def feed(self, chunk: LLMChunk) -> Iterator[TTSResult]:
         kind = chunk.kind
         match kind:
             case "text":

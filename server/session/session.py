@@ -85,7 +85,7 @@ class Session:
             on_words=self._hear_words,
             on_history=self._answer_words,
             on_failed=lambda message: self._out.refuse("speech_unavailable", message),
-            on_outlook=self._read_ahead,
+            on_prefill=self._prefill,
             on_reply=lambda id_, is_yes: self._approvals.answer_by_voice(id_, approved=is_yes),
             now_s=services.now_s,
         )
@@ -170,12 +170,12 @@ class Session:
             self._out.refuse("message_too_large", text, path="$")
         elif len(data) % 2:
             self._out.refuse("audio_misaligned", "sound is 16-bit samples: send whole ones", path="$")
-        elif (deafness := self._services.speech.deafness) is None:
+        elif (reason := self._services.speech.unavailable_reason) is None:
             self._told_deaf = False
             self._speech_input.feed(data, self._turns.sound)
         elif not self._told_deaf:
             self._told_deaf = True
-            self._out.refuse("speech_unavailable", deafness)
+            self._out.refuse("speech_unavailable", reason)
 
     def refuse(self, error: FrameError) -> None:
         """Answer a frame that is wrong; the connection goes on."""
@@ -308,24 +308,24 @@ class Session:
             voice=None if clock is None else self._voice(clock),
         )
 
-    def _read_ahead(self, history: list[wire.Message], words: str) -> None:
+    def _prefill(self, history: list[wire.Message], words: str) -> None:
         settings = self._settings
         request = self._request(history, skills=settings.skills, enable_tools=settings.enable_tools)
-        self._services.handler.read_ahead(request, words)
+        self._services.handler.prefill(request, words)
 
     # speech
 
     def _listens(self) -> bool:
         """A voice is heard without a key, which would be a cut."""
-        return self._settings.turn_detection == "server_vad" and self._services.speech.deafness is None
+        return self._settings.turn_detection == "server_vad" and self._services.speech.unavailable_reason is None
 
     def _push_to_talk(self, frame: wire.SpeechStart | wire.SpeechEnd | wire.SpeechCancel) -> None:
         if self._settings.turn_detection != "push_to_talk":
             text = 'configure `turn_detection: "push_to_talk"` first; here the server listens'
             self._out.notify("not_push_to_talk", text)
-        elif isinstance(frame, wire.SpeechStart) and (deafness := self._services.speech.deafness) is not None:
+        elif isinstance(frame, wire.SpeechStart) and (reason := self._services.speech.unavailable_reason) is not None:
             self._turns.interrupt()
-            self._out.refuse("speech_unavailable", deafness)
+            self._out.refuse("speech_unavailable", reason)
         else:  # a key that went down comes up, whatever became of the engines meanwhile
             match frame:
                 case wire.SpeechStart():

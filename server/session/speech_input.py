@@ -62,8 +62,8 @@ class SpeechInput:
     on_started: somebody speaks; the running turn ends before this returns.
     on_words: gives the id of the turn that the words will start.
     on_history: that turn may start; None: the client sent no history in time.
-    on_outlook: what that turn will begin with, while the user speaks: history, and the words
-        where a pause has let them be recognised ("" before). It may come otherwise.
+    on_prefill: the likely beginning of that turn, while the user speaks: history, and the words
+        once a pause has let them be recognised ("" before).
     on_reply: a spoken yes or no (False also for anything else) to the question of that id.
     All methods belong to the event loop and return at once; `aclose` waits.
     """
@@ -77,7 +77,7 @@ class SpeechInput:
         on_words: Callable[[Words], str],
         on_history: Callable[[str, Words, list[wire.Message] | None], None],
         on_failed: Callable[[str], None],
-        on_outlook: Callable[[list[wire.Message], str], None],
+        on_prefill: Callable[[list[wire.Message], str], None],
         on_reply: Callable[[str, bool], None],
         now_s: Callable[[], float] = time.perf_counter,
     ) -> None:
@@ -88,7 +88,7 @@ class SpeechInput:
         self._on_words = on_words
         self._on_history = on_history
         self._on_failed = on_failed
-        self._on_outlook = on_outlook
+        self._on_prefill = on_prefill
         self._replies = SpokenReplies(send=send, begin=self._begin_utterance, on_reply=on_reply)
         self._listener: Listener | None = None  # made with the first sound: most connections never speak
         self._sample_rate = 16_000
@@ -139,7 +139,7 @@ class SpeechInput:
         waiting = self._histories.get(utterance)
         if waiting is not None and not waiting.done():
             waiting.set_result(messages)
-            self._look_out(utterance, "")
+            self._offer_prefill(utterance, "")
 
     def discard(self) -> None:
         """Drop what is being said and what was said but not answered: a `chat` came instead."""
@@ -247,13 +247,13 @@ class SpeechInput:
             is_reply = utterance in self._replies and yes_or_no(text, self._language) is not None
             self._listener.hint(is_reply or sounds_complete(text))
             if text:
-                self._look_out(utterance, text)
+                self._offer_prefill(utterance, text)
         return text
 
-    def _look_out(self, utterance: str, text: str) -> None:
+    def _offer_prefill(self, utterance: str, text: str) -> None:
         history = self._histories.get(utterance)
         if history is not None and history.done() and not history.cancelled():
-            self._on_outlook(history.result(), f"{self._carried} {text}".strip() if text else "")
+            self._on_prefill(history.result(), f"{self._carried} {text}".strip() if text else "")
 
     async def _recognize(self, utterance: str, audio: bytes) -> str:
         def tell_partial(text: str) -> None:

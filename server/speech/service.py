@@ -57,8 +57,8 @@ class SpeechService:
         )
 
     @property
-    def deafness(self) -> str | None:
-        """Why nothing can be heard now; None: it can."""
+    def unavailable_reason(self) -> str | None:
+        """Why recognition is unavailable; None: it is available."""
         for part in (self.recognizer.status, self._vad_status()):
             if part.state == "loading":
                 return "speech recognition is still loading; try again in a moment"

@@ -81,8 +81,8 @@ class ScriptedModel:
     async def context_tokens(self) -> int | None:
         return None
 
-    def read_ahead(self, messages: Sequence[Message], *, question: str, tool_names: Sequence[str]) -> None:
-        raise Broken("nothing is read ahead of a turn that is there")
+    def prefill(self, messages: Sequence[Message], *, question: str, tool_names: Sequence[str]) -> None:
+        raise Broken("no prefill comes during a turn")
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         self.open_streams += 1

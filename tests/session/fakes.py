@@ -57,13 +57,11 @@ class FakeAgent:
     turns: list[list[Step]] = field(default_factory=list)
     asked: list[AskedTurn] = field(default_factory=list)
     catalog_budget_tokens: int = 100
-    reads_ahead: bool = True
+    does_prefill: bool = True
     read: list[tuple[list[Message], str]] = field(default_factory=list)
-    """What it was to read ahead: history and words."""
+    """The prefills it was asked for: history and words."""
 
-    def read_ahead(
-        self, messages: Sequence[Message], question: str, enable_tools: bool, *, options: TurnOptions
-    ) -> None:
+    def prefill(self, messages: Sequence[Message], question: str, enable_tools: bool, *, options: TurnOptions) -> None:
         self.read.append((list(messages), question))
 
     async def chat_stream(

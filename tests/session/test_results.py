@@ -1,13 +1,13 @@
 """server/session/results.py"""
 
 from server.agent.chunks import LLMChunk
-from server.session.results import Narrator, SpokenSentence, TTSResult
+from server.session.results import SentenceAssembler, SpokenSentence, TTSResult
 from tests.session.fakes import call, hook, notice, result, trace, used
 
 
 def told(*chunks: LLMChunk) -> list[TTSResult]:
-    narrator = Narrator()
-    return [*(r for chunk in chunks for r in narrator.tell(chunk)), *narrator.flush()]
+    assembler = SentenceAssembler()
+    return [*(r for chunk in chunks for r in assembler.feed(chunk)), *assembler.flush()]
 
 
 def what(results: list[TTSResult]) -> list[str]:
@@ -52,9 +52,9 @@ def test_what_holds_no_word_is_shown_and_not_spoken() -> None:
 
 
 def test_a_formula_is_shown_as_it_is_and_said_in_the_turn_s_language() -> None:
-    narrator = Narrator(language="de")
+    assembler = SentenceAssembler(language="de")
     chunks = [LLMChunk(text=piece) for piece in ("Es ist $x^2", "$. ", "Ja.")]
-    results = [*(r for chunk in chunks for r in narrator.tell(chunk)), *narrator.flush()]
+    results = [*(r for chunk in chunks for r in assembler.feed(chunk)), *assembler.flush()]
 
     said = [r.sentence for r in results if r.sentence]
     assert said == [SpokenSentence("Es ist $x^2$.", "Es ist x Quadrat."), SpokenSentence(" Ja.")]

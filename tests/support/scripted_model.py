@@ -61,7 +61,7 @@ class ScriptedModel:
         self.requests: list[ModelRequest] = []
         """Deep copies, as they stood when the call was made."""
         self.read: list[tuple[list[Message], str, list[str]]] = []
-        """What it was to read ahead: messages, question, names of tools."""
+        """The prefills it was asked for: messages, question, names of tools."""
         self.closed = 0
         """How many streams were left, for whatever reason."""
         self._late_system = late_system
@@ -100,7 +100,7 @@ class ScriptedModel:
         finally:
             self.closed += 1
 
-    def read_ahead(self, messages: Sequence[Message], *, question: str, tool_names: Sequence[str]) -> None:
+    def prefill(self, messages: Sequence[Message], *, question: str, tool_names: Sequence[str]) -> None:
         self.read.append((copy.deepcopy(list(messages)), question, list(tool_names)))
 
     async def start(self) -> None:

@@ -1,4 +1,4 @@
-"""Reading ahead: what is read, what a turn then need not ask again, and what a wrong guess costs."""
+"""Prefill: what is read, what a turn then need not ask again, and what a wrong guess costs."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -49,7 +49,7 @@ async def test_a_turn_whose_question_was_read_ahead_asks_for_the_tool_only_once(
     server.respond = lambda request: text(gate, "B") if _is_beginning(request) else deciding("none")(request)
     await ask(model, planning("Who?"))
     server.requests.clear()
-    model.read_ahead([SYSTEM, *HISTORY], question="Why?", tool_names=TOOLS)
+    model.prefill([SYSTEM, *HISTORY], question="Why?", tool_names=TOOLS)
     await gate.reached.wait()
     gate.open()
     events = await ask(model, planning("Why?"))
@@ -67,7 +67,7 @@ async def test_a_turn_that_comes_while_the_tool_is_chosen_asks_for_its_answer_at
 ) -> None:
     gate = Gate()
     server.respond = lambda request: text(gate, " none") if "prompt" in request.body else deciding("none")(request)
-    model.read_ahead([SYSTEM, *HISTORY], question="Why?", tool_names=TOOLS)
+    model.prefill([SYSTEM, *HISTORY], question="Why?", tool_names=TOOLS)
     await gate.reached.wait()
     turn = asyncio.create_task(ask(model, planning("Why?")))
     await asyncio.sleep(0)
@@ -81,7 +81,7 @@ async def test_a_turn_that_comes_while_the_tool_is_chosen_asks_for_its_answer_at
 async def test_history_alone_is_read_while_the_question_is_still_being_spoken(
     server: OpenAIServer, model: EmbeddedModel
 ) -> None:
-    model.read_ahead([SYSTEM, *HISTORY], question="", tool_names=TOOLS)
+    model.prefill([SYSTEM, *HISTORY], question="", tool_names=TOOLS)
     await ask(model, planning("Why?"))
 
     beginning, _, answer = server.requests
@@ -94,7 +94,7 @@ async def test_another_question_than_the_one_expected_is_answered_on_its_own(
 ) -> None:
     gate = Gate()
     server.respond = lambda request: text(gate, "Hello.") if _is_beginning(request) else deciding("none")(request)
-    model.read_ahead([SYSTEM, *HISTORY], question="Why?", tool_names=[])
+    model.prefill([SYSTEM, *HISTORY], question="Why?", tool_names=[])
     await gate.reached.wait()
 
     await ask(model, planning("How?"))
@@ -110,7 +110,7 @@ async def test_other_hooks_than_those_of_the_turn_before_are_read_on_their_own(
     server.requests.clear()
     gate = Gate()
     server.respond = lambda request: text(gate, "Hello.") if _is_beginning(request) else deciding("none")(request)
-    model.read_ahead([SYSTEM, *HISTORY], question="Why?", tool_names=[])
+    model.prefill([SYSTEM, *HISTORY], question="Why?", tool_names=[])
     await gate.reached.wait()
 
     await ask(model, planning("Why?", hook="Sing."))
@@ -124,7 +124,7 @@ async def test_nothing_is_read_ahead_while_a_reply_is_under_way(server: OpenAISe
     server.respond = lambda _: text(gate, "Hello.")
     reply = asyncio.create_task(ask(model, ModelRequest(messages=[SYSTEM, *HISTORY], question="Hi")))
     await gate.reached.wait()
-    model.read_ahead([SYSTEM], question="Why?", tool_names=[])
+    model.prefill([SYSTEM], question="Why?", tool_names=[])
     gate.open()
     await reply
 
@@ -134,7 +134,7 @@ async def test_nothing_is_read_ahead_while_a_reply_is_under_way(server: OpenAISe
 async def test_a_model_that_is_not_loaded_is_not_started_to_read_ahead(server: OpenAIServer) -> None:
     workers = Workers(server)
     model = EmbeddedModel(LlmSettings(), start=workers.start)
-    model.read_ahead([SYSTEM], question="Why?", tool_names=[])
+    model.prefill([SYSTEM], question="Why?", tool_names=[])
     await model.aclose()
 
     assert workers.started == []
@@ -145,7 +145,7 @@ async def test_closing_ends_a_reading(server: OpenAIServer, workers: Workers) ->
     server.respond = lambda _: text(gate, "Hello.")
     model = EmbeddedModel(LlmSettings(), start=workers.start)
     await model.start()
-    model.read_ahead([SYSTEM], question="Why?", tool_names=[])
+    model.prefill([SYSTEM], question="Why?", tool_names=[])
     await gate.reached.wait()
     await model.aclose()
 
@@ -155,7 +155,7 @@ async def test_closing_ends_a_reading(server: OpenAIServer, workers: Workers) ->
 async def test_a_child_that_dies_while_it_reads_ahead_is_started_by_the_turn(
     server: OpenAIServer, workers: Workers, model: EmbeddedModel
 ) -> None:
-    model.read_ahead([SYSTEM], question="Why?", tool_names=[])
+    model.prefill([SYSTEM], question="Why?", tool_names=[])
     dead: FakeWorker = workers.started[0]
     dead.is_alive = False
     await ask(model, planning("Why?"))

@@ -18,12 +18,12 @@ HISTORY = [
 
 
 @pytest.mark.parametrize(("needed", "configured"), [("native", "auto"), (None, "auto"), ("user", "native")])
-async def test_what_is_read_ahead_is_how_the_first_call_of_the_turn_begins(
+async def test_a_prefill_is_how_the_first_call_of_the_turn_begins(
     needed: LateSystem | None, configured: Literal["auto", "native"]
 ) -> None:
     model = ScriptedModel([[TextDelta("Because."), Finished("stop")]], is_compact=True, late_system=needed)
     agent = agent_for(model, llm=LlmSettings(late_system=configured))
-    agent.read_ahead(HISTORY, "Why?", True, options=TurnOptions())
+    agent.prefill(HISTORY, "Why?", True, options=TurnOptions())
     await play(agent, messages=[*HISTORY, {"role": "user", "content": "Why?"}])
 
     [(messages, question, names)] = model.read
@@ -33,12 +33,12 @@ async def test_what_is_read_ahead_is_how_the_first_call_of_the_turn_begins(
 
 async def test_without_tools_or_planning_no_tool_is_to_be_chosen() -> None:
     model = ScriptedModel(is_compact=True)
-    agent_for(model).read_ahead(HISTORY, "", False, options=TurnOptions())
-    agent_for(model, planning=False).read_ahead(HISTORY, "", True, options=TurnOptions())
+    agent_for(model).prefill(HISTORY, "", False, options=TurnOptions())
+    agent_for(model, planning=False).prefill(HISTORY, "", True, options=TurnOptions())
 
     assert [names for _, _, names in model.read] == [[], []]
 
 
-def test_only_a_model_that_costs_nothing_reads_ahead() -> None:
-    assert agent_for(ScriptedModel(is_compact=True)).reads_ahead
-    assert not agent_for(ScriptedModel()).reads_ahead
+def test_only_a_model_that_costs_nothing_prefills() -> None:
+    assert agent_for(ScriptedModel(is_compact=True)).does_prefill
+    assert not agent_for(ScriptedModel()).does_prefill

@@ -34,7 +34,7 @@ async def test_a_pause_without_words_or_without_history_reads_nothing() -> None:
 
 
 async def test_an_agent_for_which_it_would_cost_money_is_not_told() -> None:
-    async with Talk(agent=FakeAgent([say("Hello back.")], reads_ahead=False)) as talk:
+    async with Talk(agent=FakeAgent([say("Hello back.")], does_prefill=False)) as talk:
         await talk.voice()
         talk.history("u1", {"role": "user", "content": "before"})
         await talk.silence()
