@@ -49,7 +49,7 @@ from server.subprocesses.child_process import kill_all
 from server.tools.builtin import build_registry
 from server.tools.executor import ToolExecutor
 from server.tools.mcp.servers import McpServers
-from server.tools.registry import ToolShelf
+from server.tools.registry import DynamicToolRegistry
 from server.wire import frames as wire
 from skills_engine import Signer, SkillsLibrary, SkillsSnapshot
 from skills_engine.signing import SecretFileError
@@ -119,11 +119,11 @@ class App:
         self._policy_book = PolicyEngine(self.policies, self.storage.audit, settings.hooks)
         self._policy_book.check(self.policies.operator_yaml)
         show_storage(self._metrics, self.storage)
-        self._tools = build_registry(settings.tools, settings.skills.dir)
         self.media = _build_media(settings, data_dir, signer)
-        self.shelf = ToolShelf(self._tools)
-        self._mcp = McpServers(settings.tools, self.shelf, environ, tell=self._note_mcp)
-        executor = ToolExecutor(self.shelf, settings.tools)
+        self._own_tools = build_registry(settings.tools, settings.skills.dir)
+        self.tools = DynamicToolRegistry(self._own_tools)
+        self._mcp = McpServers(settings.tools, self.tools, environ, tell=self._note_mcp)
+        executor = ToolExecutor(self.tools, settings.tools)
         self._layers = HookLayers(
             settings.hooks, processes=self.hooks, policies=self._policy_book.for_turn, media=self.media
         )
@@ -298,7 +298,7 @@ class App:
         if isinstance(self._model, EmbeddedModel):
             catalog = self._skills.current.catalog(None, budget_tokens=self._agent.catalog_budget_tokens)
             prompt = self._agent.system_prompt(TurnOptions(catalog=catalog.text))
-            await self._model.warm_up([{"role": "system", "content": prompt}], self._tools.names)
+            await self._model.warm_up([{"role": "system", "content": prompt}], self._own_tools.names)
 
     async def _announce_rest(self, announce: Announce) -> None:
         try:

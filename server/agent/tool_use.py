@@ -17,8 +17,8 @@ from server.hooks.layers import TurnHooks
 from server.llm.types import Message, ToolCall
 from server.media.references import MediaError
 from server.tool_calls import ToolOutcome
-from server.tools.arguments import parse_arguments
 from server.tools.executor import ToolExecutor
+from server.tools.tool_run import parse_arguments
 
 logger = logging.getLogger(__name__)
 

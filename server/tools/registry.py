@@ -72,8 +72,8 @@ class ToolRegistry:
         return list(self._tools)
 
 
-class ToolShelf:
-    """The tools as they are now: those of the house, and those that servers bring and take away.
+class DynamicToolRegistry:
+    """The tools as they are now: our own, and those that MCP servers bring and take away.
 
     `current` is a whole new registry after each change; who pins one (a turn)
     keeps what it saw. Our own tools come first, so nobody can take their names.
@@ -81,11 +81,11 @@ class ToolShelf:
 
     def __init__(self, own: ToolRegistry) -> None:
         self._own = own
-        self._guests: dict[str, tuple[Tool, ...]] = {}
+        self._by_owner: dict[str, tuple[Tool, ...]] = {}
         self.current = own
 
     def put(self, owner: str, tools: Sequence[Tool]) -> None:
-        """These, in place of all that `owner` had; its place among the owners stays."""
-        self._guests[owner] = tuple(tools)
-        guests = [tool for tools in self._guests.values() for tool in tools]
-        self.current = ToolRegistry([*self._own, *guests])
+        """Replace all tools of `owner`; its place among the owners stays."""
+        self._by_owner[owner] = tuple(tools)
+        others = [tool for tools in self._by_owner.values() for tool in tools]
+        self.current = ToolRegistry([*self._own, *others])

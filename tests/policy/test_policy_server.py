@@ -57,7 +57,7 @@ async def guarded(
     """A server whose local user has this policy."""
     tools = Tools()
     async with serving(folder, processes or {}, **hooks) as scene:
-        scene.server.app.shelf.put("test", tools.all())
+        scene.server.app.tools.put("test", tools.all())
         if document is not None:
             await configure(scene, document)
         yield scene, tools
@@ -304,7 +304,7 @@ async def test_a_secret_at_the_edge_of_what_is_kept_leaves_no_half(tmp_path: Pat
             return "x" * (limit - 10) + " " + SECRET + " and more"
 
         spec = ToolSpec(name="long", description="", parameters={"type": "object"})
-        scene.server.app.shelf.put("long", [Tool(spec=spec, run=long)])
+        scene.server.app.tools.put("long", [Tool(spec=spec, run=long)])
         frames = await scene.turn(calls(("long", {})), text("Long."))
 
     assert "ghp_" not in only(frames, "tool_result")["content"]

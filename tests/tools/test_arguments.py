@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from server.tools.arguments import parse_arguments
+from server.tools.tool_run import parse_arguments
 
 
 @pytest.mark.parametrize(

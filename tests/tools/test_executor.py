@@ -11,9 +11,9 @@ from server.config import ToolsSettings as Settings
 from server.errors import ToolError
 from server.llm.types import ToolCall, ToolSpec
 from server.tool_calls import ToolAnswer, ToolOutcome
-from server.tools.course import MAX_ERROR_BYTES, cut_to
 from server.tools.executor import ToolExecutor
 from server.tools.registry import Run, Tool, ToolRegistry
+from server.tools.tool_run import MAX_ERROR_BYTES, cut_to
 from tests.support.waiting import settle
 
 SCHEMA = {

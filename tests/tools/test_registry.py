@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from server.llm.types import ToolSpec
-from server.tools.registry import Tool, ToolRegistry, ToolShelf
+from server.tools.registry import DynamicToolRegistry, Tool, ToolRegistry
 
 
 async def nothing(arguments: dict[str, Any]) -> str:
@@ -35,31 +35,31 @@ def test_a_registry_may_be_empty() -> None:
 
 
 def test_what_was_pinned_keeps_the_tools_that_a_server_has_taken_away() -> None:
-    shelf = ToolShelf(ToolRegistry([tool("own")]))
-    shelf.put("server", [tool("guest")])
-    pinned = shelf.current
+    tools = DynamicToolRegistry(ToolRegistry([tool("own")]))
+    tools.put("server", [tool("guest")])
+    pinned = tools.current
 
-    shelf.put("server", [])
+    tools.put("server", [])
 
     assert pinned.names == ["own", "guest"]
-    assert shelf.current.names == ["own"]
+    assert tools.current.names == ["own"]
 
 
 def test_a_guest_cannot_take_the_name_of_our_own_tool() -> None:
     own = tool("read_file")
-    shelf = ToolShelf(ToolRegistry([own]))
+    tools = DynamicToolRegistry(ToolRegistry([own]))
 
-    shelf.put("server", [tool("read_file")])
+    tools.put("server", [tool("read_file")])
 
-    assert shelf.current.get("read_file") is own
+    assert tools.current.get("read_file") is own
 
 
 def test_an_owner_that_comes_back_has_its_old_place() -> None:
-    shelf = ToolShelf(ToolRegistry([]))
+    tools = DynamicToolRegistry(ToolRegistry([]))
     for owner, names in (("a", "1"), ("b", "2"), ("a", ""), ("a", "34")):
-        shelf.put(owner, [tool(name) for name in names])
+        tools.put(owner, [tool(name) for name in names])
 
-    assert shelf.current.names == ["3", "4", "2"]
+    assert tools.current.names == ["3", "4", "2"]
 
 
 def test_a_tool_that_nobody_declared_is_external() -> None:

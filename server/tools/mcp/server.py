@@ -1,4 +1,4 @@
-"""One MCP server: connected, its tools on the shelf; lost, and tried again; for as long as we run."""
+"""One MCP server: connected, its tools registered; lost, and tried again; for as long as we run."""
 
 import asyncio
 import logging
@@ -164,7 +164,7 @@ class McpConnection:
             await asyncio.gather(*duties, return_exceptions=True)
 
     async def _offer(self, client: Client) -> None:
-        """Read the list of tools and put them on the shelf."""
+        """Read the list of tools and register them."""
         listed = await self._list(client)
         catalog = await asyncio.to_thread(take_tools, self._name, self._settings, listed)
         for problem in catalog.left_out:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, Final
 
 from server import config
-from server.tools.registry import ToolShelf
+from server.tools.registry import DynamicToolRegistry
 
 logger = logging.getLogger(__name__)
 
@@ -19,13 +19,13 @@ Tell = Callable[[str, str], None]
 
 
 class McpServers:
-    """Between `start` and `aclose`, keeps the servers connected and their tools on the shelf."""
+    """Between `start` and `aclose`, keeps the servers connected and their tools in the registry."""
 
     def __init__(
-        self, settings: config.ToolsSettings, shelf: ToolShelf, environ: Mapping[str, str], *, tell: Tell
+        self, settings: config.ToolsSettings, registry: DynamicToolRegistry, environ: Mapping[str, str], *, tell: Tell
     ) -> None:
         self._settings = settings
-        self._shelf = shelf
+        self._registry = registry
         self._environ = environ
         self._tell = tell
         self._connections: dict[str, Any] = {}
@@ -49,7 +49,7 @@ class McpServers:
                 server,
                 self._environ,
                 default_timeout_s=self._settings.timeout_s,
-                put=partial(self._shelf.put, name),
+                put=partial(self._registry.put, name),
                 tell=partial(self._note, name),
             )
             self._connections[name] = connection

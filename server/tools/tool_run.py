@@ -1,0 +1,335 @@
+"""One tool call, from the model's text to the outcome that the model reads."""
+
+import asyncio
+import logging
+import time
+import traceback
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal
+
+import msgspec
+
+from server import config
+from server.errors import ToolError, is_cancelled
+from server.hooks.interception.members import Member
+from server.hooks.interception.pipeline import Answered, Denied, Edited
+from server.hooks.interception.stages import ToolRan
+from server.hooks.layers import TurnHooks
+from server.llm.types import ToolCall
+from server.media.references import MediaError
+from server.media.store import MediaItem
+from server.tool_calls import MAX_EDITS, Ending, Permission, ToolAnswer, ToolInvocation, ToolOutcome
+from server.tools.registry import Tool, ToolRegistry
+
+logger = logging.getLogger(__name__)
+
+MAX_ERROR_BYTES: Final = 8192
+MAX_MEDIA: Final = 16
+"""References of one result that are looked at."""
+_UNSCANNED: Final = "[withheld: it could not be scanned for secrets]"
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """The model's text, parsed. `problem` says why it is not JSON; then `value` is that text."""
+
+    text: str
+    value: Any
+    problem: str | None = None
+
+    @property
+    def as_json(self) -> str:
+        """What a message list may hold: many chat templates fail on anything but an object."""
+        return self.text if isinstance(self.value, dict) and self.text.strip() else "{}"
+
+
+def parse_arguments(text: str) -> Arguments:
+    """Read the arguments of a call; an empty text means none."""
+    if not text.strip():
+        return Arguments(text, {})
+    try:
+        return Arguments(text, msgspec.json.decode(text))
+    except (msgspec.DecodeError, RecursionError, UnicodeError) as error:
+        return Arguments(text, text, str(error))
+
+
+class ToolRun:
+    """A call on its way through the stages, which stand here in their order (docs/hooks.md).
+
+    First `prepare`, where a human may be asked; then `execute`, or `refuse` with
+    what `prepare` returned. Each gives the one outcome of the call.
+    """
+
+    def __init__(
+        self, call: ToolCall, *, registry: ToolRegistry, settings: config.ToolsSettings, hooks: TurnHooks | None
+    ) -> None:
+        self.call = call
+        self._registry = registry
+        self._settings = settings
+        self._hooks = hooks
+        self._policy = None if hooks is None else hooks.policy
+        self._name = call.name
+        self._parsed: Any = None  # the model's arguments
+        self._arguments: Any = None  # as they are now
+        self._tool: Tool | None = None
+        self._answered: Answered | None = None  # by a hook, in the tool's place
+
+    # before the run
+
+    async def prepare(self) -> ToolOutcome | None:
+        """Pass every stage before the run. None: the call may run. Raises TurnAborted."""
+        return (
+            self._parse()
+            or await self._pass_before_tool()
+            or self._find_tool()
+            or (None if self._hooks is None or self._is_free else await self._authorize(self._hooks))
+        )
+
+    def _parse(self) -> ToolOutcome | None:
+        parsed = parse_arguments(self.call.arguments)
+        self._parsed = self._arguments = parsed.value
+        if parsed.problem is None:
+            return None
+        return self.refusal(f"the arguments are not JSON ({parsed.problem}); call again with a JSON object")
+
+    async def _pass_before_tool(self) -> ToolOutcome | None:
+        if self._hooks is None or not self._hooks.pipeline.has("before_tool"):
+            return None
+        if not isinstance(self._arguments, dict):
+            return None  # the next stage refuses it
+        self._tool = self._registry.get(self._name)  # the model's; a hook may name another
+        match await self._hooks.pipeline.before_tool(self._invocation()):
+            case Denied(text=text):
+                return self.refusal(text, "denied")
+            case Answered() as answered:
+                self._answered = answered  # to the call as the model made it, whatever earlier hooks made of it
+            case ToolInvocation(name=name, arguments=arguments):
+                self._name, self._arguments = name, arguments
+        return None
+
+    def _find_tool(self) -> ToolOutcome | None:
+        """Find the tool that will run and check the arguments against its schema.
+
+        A hook's answer needs no tool, and the answer to a tool of its own no schema.
+        """
+        self._tool = self._registry.get(self._name)
+        if self._is_free:
+            return None
+        if self._tool is not None:
+            return self._check_schema()
+        if self._answered is not None and isinstance(self._arguments, dict):
+            return None
+        if self._hooks is not None and (hook := self._hooks.pipeline.injector(self._name)) is not None:
+            return self.refusal(f"{self._name} did not run: the hook {hook}, whose tool it is, gave no result")
+        outcome = self.refusal(f"there is no tool {self._name}; there are: {', '.join(self._registry.names)}")
+        return replace(outcome, name=self.call.name)  # a hook may have written anything, and providers are touchy
+
+    def _check_schema(self) -> ToolOutcome | None:
+        if self._tool is None:
+            return None
+        misfit = self._tool.explain_misfit(self._arguments)
+        if misfit is None and not isinstance(self._arguments, dict):
+            misfit = "an object is wanted"
+        return self.refusal(f"the arguments do not fit {self._name}: {misfit}") if misfit else None
+
+    @property
+    def _is_free(self) -> bool:
+        """Whether a hook answers that needs nobody's leave: for a tool that it brought along itself."""
+        if self._answered is None or self._hooks is None:
+            return False
+        if self._hooks.layers.respond_policy == "any":
+            return True
+        return self._tool is None and self._hooks.pipeline.injector(self._name) == self._answered.hook
+
+    async def _authorize(self, hooks: TurnHooks) -> ToolOutcome | None:
+        """Ask the policy, then the approvers. One who changes the arguments has all of it run once more."""
+        editor: Member | None = None
+        for _ in range(MAX_EDITS + 1):
+            if (refusal := await self._pass_policy()) is not None:
+                return refusal
+            if not hooks.pipeline.has("approve_tool"):
+                return None
+            shown = await hooks.conceal(self._arguments)
+            asked = replace(self._invocation(), shown=None if shown is self._arguments else shown)
+            match await hooks.pipeline.approve_tool(asked, editor=editor):
+                case None:
+                    return None
+                case Denied(text=text):
+                    return self.refusal(text, "denied")
+                case Edited(editor=editor, call=edited):
+                    self._arguments = edited.arguments
+            if (refusal := self._check_schema()) is not None:
+                return refusal
+        return self.refusal("not run: its arguments were changed too often while it was approved", "denied")
+
+    async def _pass_policy(self) -> ToolOutcome | None:
+        if self._policy is None:
+            return None
+        match await self._policy.before(self._invocation()):
+            case ToolOutcome() as refusal:
+                return refusal
+            case ToolInvocation(arguments=arguments) if arguments != self._arguments:
+                self._arguments = arguments
+                return self._check_schema()
+        return None
+
+    # the run and what follows it
+
+    async def execute(self) -> ToolOutcome:
+        """Run the tool, or take the hook's answer; then after_tool, media, policy. Raises TurnAborted."""
+        started_s = time.perf_counter()
+        await self._emit_start()
+        ending: Ending = "answered"
+        duration_ms = 0.0
+        if self._answered is not None:
+            answer = self._answered.answer
+        else:
+            answer, ending = await self._run_tool()
+            duration_ms = round((time.perf_counter() - started_s) * 1000, 3)
+            answer = await self._pass_after_tool(answer, duration_ms)
+        media, answer = await self._register_media(answer)
+        outcome = ToolOutcome(
+            id=self.call.id,
+            name=self._name,
+            content=answer.for_llm,
+            is_error=answer.is_error,
+            duration_ms=duration_ms,
+            ending=ending,
+            for_user="" if answer.is_silent else answer.for_user,
+            media=media,
+            is_handled=answer.is_handled,
+        )
+        outcome = await self._finish(outcome)
+        self._emit_end(outcome, is_async=answer.is_async)
+        return outcome
+
+    async def refuse(self, refusal: ToolOutcome) -> ToolOutcome:
+        """Give the refusal the same end as any outcome, and report the call as skipped."""
+        outcome = await self._finish(refusal)
+        if self._hooks is not None:
+            payload = {"Tool": self.call.name, "Reason": outcome.content}
+            self._hooks.events.emit("agent.tool.exec_skipped", payload, trace_path="turn.tool.skipped", severity="warn")
+        return outcome
+
+    def refusal(self, text: str, ending: Ending = "skipped") -> ToolOutcome:
+        """Build the outcome of a call that does not run; `text` may quote the model at length."""
+        content = cut_to(text, MAX_ERROR_BYTES)
+        return ToolOutcome(id=self.call.id, name=self._name, content=content, is_error=True, ending=ending)
+
+    async def _emit_start(self) -> None:
+        hooks = self._hooks
+        if hooks is not None and hooks.events.wants("agent.tool.exec_start"):
+            payload = {"Tool": self._name, "Arguments": await hooks.conceal(self._arguments)}
+            hooks.events.emit("agent.tool.exec_start", payload, trace_path="turn.tool.start")
+
+    async def _run_tool(self) -> tuple[ToolAnswer, Ending]:
+        tool = self._tool
+        assert tool is not None, "prepare found it"
+        limit_s = tool.timeout_s or self._settings.timeout_s
+        limit = asyncio.timeout(limit_s)
+        try:
+            async with limit:
+                result = await tool.run(self._arguments)
+        except ToolError as error:
+            problem = str(error)
+        except (Exception, asyncio.CancelledError) as error:  # the boundary to a tool's code
+            if isinstance(error, asyncio.CancelledError) and is_cancelled():
+                raise
+            if limit.expired():
+                problem = f"{tool.name} took longer than {limit_s:g} s and was stopped"
+            else:
+                problem = f"{tool.name} failed: {type(error).__name__}"
+                await self._log_failure(tool.name, error)
+        else:
+            return ToolAnswer(for_llm=result) if isinstance(result, str) else result, "ran"
+        return ToolAnswer(for_llm=cut_to(problem, MAX_ERROR_BYTES), is_error=True), "failed"
+
+    async def _log_failure(self, name: str, error: BaseException) -> None:
+        """Where there is a policy, without the secrets that an exception may quote."""
+        if self._policy is None:
+            logger.warning("tool %s failed", name, exc_info=error)
+            return
+        told = "".join(traceback.format_exception(error)).rstrip()
+        logger.warning("tool %s failed\n%s", name, await self._conceal_text(told))
+
+    async def _pass_after_tool(self, answer: ToolAnswer, duration_ms: float) -> ToolAnswer:
+        if self._hooks is None or not self._hooks.pipeline.has("after_tool"):
+            return answer
+        ran = ToolRan(name=self._name, arguments=self._arguments, answer=answer, duration_ms=duration_ms)
+        return await self._hooks.pipeline.after_tool(ran)
+
+    async def _register_media(self, answer: ToolAnswer) -> tuple[tuple[MediaItem, ...], ToolAnswer]:
+        """Store the files that the answer names; the model reads which of them cannot be shown."""
+        if not answer.media:
+            return (), answer
+        items: list[MediaItem] = []
+        problems: list[str] = []
+        store = None if self._hooks is None else self._hooks.layers.media
+        for reference in answer.media[:MAX_MEDIA]:
+            if store is None or self._hooks is None:
+                problems.append("this server keeps no media")
+                break
+            facts = self._hooks.facts
+            try:
+                items.append(await store.register(reference, user_id=facts.user_id, session_id=facts.session_id))
+            except MediaError as error:
+                problems.append(str(error))
+        if problems and answer.is_handled:
+            text = f"failed to deliver attachment: {'; '.join(problems)}"
+            return tuple(items), replace(answer, for_llm=text, is_error=True, is_handled=False)
+        notes = [f"[file: {item.name}, {item.content_type}, {item.ref}]" for item in items]
+        notes += [f"(attachment not available: {problem})" for problem in problems]
+        return tuple(items), replace(answer, for_llm="\n".join([answer.for_llm, *notes]).strip())
+
+    async def _finish(self, outcome: ToolOutcome) -> ToolOutcome:
+        """Pass what every outcome passes: the policy, whose scan is last, then the limit of size."""
+        hooks = self._hooks
+        if hooks is not None:
+            if outcome.ending in ("ran", "failed") and self._arguments != self._parsed:
+                outcome = replace(outcome, arguments=await hooks.conceal(self._arguments))
+            if outcome.ending in ("skipped", "denied"):  # may quote the arguments, and need no scan to be configured
+                outcome = replace(outcome, content=await self._conceal_text(outcome.content))
+            if hooks.policy is not None:
+                outcome = await hooks.policy.after(self._invocation(), outcome)
+        limit = self._settings.max_result_bytes
+        content, for_user = cut_to(outcome.content, limit), outcome.for_user and cut_to(outcome.for_user, limit)
+        if content == outcome.content and for_user == outcome.for_user:
+            return outcome
+        return replace(outcome, content=content, for_user=for_user)
+
+    def _emit_end(self, outcome: ToolOutcome, *, is_async: bool) -> None:
+        hooks = self._hooks
+        if hooks is not None and hooks.events.wants("agent.tool.exec_end"):
+            payload = {
+                "Tool": outcome.name,
+                "Duration": int(outcome.duration_ms * 1_000_000),
+                "ForLLMLen": len(outcome.content),
+                "ForUserLen": len(outcome.for_user),
+                "IsError": outcome.is_error,
+                "Async": is_async,
+            }
+            severity: Literal["info", "warn"] = "warn" if outcome.is_error else "info"
+            hooks.events.emit("agent.tool.exec_end", payload, trace_path="turn.tool.end", severity=severity)
+
+    # shared by the stages
+
+    def _invocation(self) -> ToolInvocation:
+        permission: Permission = "EXTERNAL" if self._tool is None else self._tool.permission
+        return ToolInvocation(id=self.call.id, name=self._name, arguments=self._arguments, permission=permission)
+
+    async def _conceal_text(self, text: str) -> str:
+        shown = text if self._hooks is None else await self._hooks.conceal(text)
+        return shown if isinstance(shown, str) else _UNSCANNED
+
+
+def cut_to(text: str, max_bytes: int) -> str:
+    """At most `max_bytes` of UTF-8, whole lines where there are any, and how many lines are missing."""
+    data = text.encode("utf-8", "replace")  # a file name may hold half a surrogate pair, which nothing could send
+    if len(data) <= max_bytes:
+        return data.decode("utf-8")
+    kept = data[:max_bytes].decode("utf-8", "ignore")
+    head, newline, _ = kept.rpartition("\n")
+    lines = text.count("\n") + (not text.endswith("\n"))
+    if newline:
+        return f"{head}\n(truncated, {lines - head.count(newline) - 1} lines left)"
+    return f"{kept}\n(truncated, {lines} lines left)"
