@@ -10,6 +10,7 @@ from msgspec import Meta
 from server import config
 from server.approval.asking import Question, shown_text, text_for_model
 from server.policy.call_filter import Matcher, matcher
+from server.policy.danger.danger_table import SAFE, Verdict, dangerous
 from server.policy.danger.judge import judge_call
 from server.policy.hook_types import ALLOW, HookAction, HookContext, HookResult
 from server.tool_calls import Permission
@@ -47,8 +48,8 @@ class DangerousConfirmation:
         self._patterns = [(pattern, _sign(pattern)) for pattern in settings.patterns]
 
     async def pre_execute(self, ctx: HookContext) -> HookResult:
-        reason = await self._danger(ctx, ctx.arguments)
-        if reason is None:
+        verdict = await self._danger(ctx, ctx.arguments)
+        if verdict.level != "dangerous":
             return ALLOW
         if ctx.ask is None:
             return HookResult(action=HookAction.DENY, message=_NOBODY)
@@ -56,7 +57,7 @@ class DangerousConfirmation:
             Question(
                 tool=ctx.tool_name,
                 arguments=ctx.shown_arguments,
-                message=_question(ctx, await self._told(ctx, reason)),
+                message=_question(ctx, await self._shown_reason(ctx, verdict)),
                 origin="dangerous_confirmation",
                 permission=ctx.metadata.get("permission", "EXTERNAL"),
                 timeout_s=self._timeout_s,
@@ -69,31 +70,33 @@ class DangerousConfirmation:
             return HookResult(action=HookAction.MODIFY, modified_args=answer.arguments, approval=answer.by)
         return HookResult(action=HookAction.ALLOW, approval=answer.by)
 
-    async def _told(self, ctx: HookContext, reason: str) -> str:
-        """The reason, and that it cannot be seen where redaction has hidden it: nobody agrees to what is not shown."""
-        if ctx.shown_arguments == ctx.arguments or await self._danger(ctx, ctx.shown_arguments) == reason:
-            return reason
-        return f"{reason}; what does so is hidden below, as it stands where a secret does"
+    async def _shown_reason(self, ctx: HookContext, verdict: Verdict) -> str:
+        """Return the reason as it may be shown, and say so where redaction has hidden what it speaks of."""
+        if ctx.shown_arguments == ctx.arguments:
+            return verdict.reason
+        shown = await self._danger(ctx, ctx.shown_arguments)
+        if shown.rule == verdict.rule:
+            return shown.reason
+        return f"{verdict.phrase}; what does so is hidden below, as it stands where a secret does"
 
-    async def _danger(self, ctx: HookContext, arguments: Any) -> str | None:
+    async def _danger(self, ctx: HookContext, arguments: Any) -> Verdict:
         if any(fits(ctx.tool_name) for fits in self._never):
-            return None
+            return SAFE
         if any(fits(ctx.tool_name) for fits in self._always):
-            return "is on the list of tools to ask about"
+            return dangerous("is on the list of tools to ask about")
         permission: Permission = ctx.metadata.get("permission", "EXTERNAL")
         if permission == "READ":
-            return None
+            return SAFE
         text = _written(arguments)
         if len(text) <= _INLINE_CHARS and not self._is_slow:
             return self._judge(ctx.tool_name, permission, arguments, text)
         return await asyncio.to_thread(self._judge, ctx.tool_name, permission, arguments, text)
 
-    def _judge(self, tool: str, permission: Permission, arguments: Any, text: str) -> str | None:
+    def _judge(self, tool: str, permission: Permission, arguments: Any, text: str) -> Verdict:
         for pattern, fits in self._patterns:
             if fits(text):
-                return f"fits the pattern {pattern}"
-        verdict = judge_call(tool, permission, arguments)
-        return verdict.reason if verdict.level == "dangerous" else None
+                return dangerous(f"fits the pattern {pattern}")
+        return judge_call(tool, permission, arguments)
 
 
 def _sign(pattern: str) -> Matcher:

@@ -1,1 +1,0 @@
-"""What programs as text would do."""

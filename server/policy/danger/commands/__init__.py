@@ -1,1 +1,0 @@
-"""What command lines would run."""

@@ -1,1 +1,0 @@
-"""Programs that run others: what they run is judged."""

@@ -1,1 +1,0 @@
-"""Words of other languages, and what they mean in the words that the rules are written in."""
