@@ -25,8 +25,7 @@ from server.gateway.websocket_server import Broadcaster, WebSocketServer
 from server.hooks.layers import HookLayers
 from server.hooks.process.host import HookHost
 from server.hooks.process.process_hook import Terms
-from server.llm.embedded import EmbeddedModel
-from server.llm.factory import create_model, unheard_model
+from server.llm.embedded import EmbeddedModel, create_model, unused_model_warning
 from server.llm.types import LanguageModel, ModelInfo
 from server.media.references import MediaError
 from server.media.signed_urls import UrlSigner
@@ -148,8 +147,8 @@ class App:
         skills = SkillsLibrary(settings.skills.dir, enabled=settings.skills.enabled, reload=settings.skills.reload)
         await asyncio.to_thread(skills.load)
         model = create_model(settings.llm, environ)
-        if unheard := unheard_model(settings.llm, environ):
-            logger.warning("%s", unheard)
+        if warning := unused_model_warning(settings.llm, environ):
+            logger.warning("%s", warning)
         app = cls(
             settings, environ, data_dir=data_dir, model=model, signer=signer, skills=skills, hook_terms=hook_terms
         )

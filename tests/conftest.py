@@ -38,7 +38,7 @@ LONG = (
     "storage/test_processes.py",
     "hostile/",
     "llm/test_embedded_process.py",
-    "llm/test_decision_quality.py",
+    "llm/test_tool_choice_quality.py",
     "tools/mcp/",
     "e2e/",
     "hooks/",

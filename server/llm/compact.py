@@ -35,50 +35,69 @@ DENIED = "That was not allowed, so I did not do it."
 """Said of a call that was refused, whoever did so: what its result says is an instruction to a model."""
 MAX_QUOTED_CHARS = 400
 MAX_PAST_CHARS = 200
+MAX_LOOP_CHARS = 360
+"""The end of a text in which `is_looping` finds repetitions."""
 
+_TIMES = 3
+_MIN_PERIOD_CHARS = 2
+_MIN_LOOP_CHARS = 24
 _FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
 _END = re.compile(rf"\n|[{re.escape(STOPS)}](?=\s)|[{TERMINALS}…][{re.escape(CLOSERS)}]*")
 _WRAPPED = re.compile(r"\[Instruction from the system[^\]\n]*\]\n(.*?)\n\[End of the instruction\]", re.DOTALL)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Turn:
-    """What the messages of one call come to."""
+class CompactTurn:
+    """The messages of one call, taken apart. For a prefill, `question` is "" as long as it is not known."""
 
     system: str
     history: tuple[Message, ...]
-    question: str
-    instructions: tuple[str, ...]
+    question: str = ""
+    instructions: tuple[str, ...] = ()
     """The hooks and prompts of this turn, in order; neighbours of one message are one."""
-    results: tuple[str, ...]
-    """What the tools of this turn have said, in order; without refusals."""
+    results: tuple[str, ...] = ()
+    """The results of this turn's tools, in order; without refusals."""
     is_denied: bool = False
     """A call of this turn was refused."""
 
     @property
     def quotation(self) -> str | None:
-        """What the tools have said, in their words, as far as it can be listened to, and what was not done; None: nothing."""
+        """The results, in their words, as far as one can listen to them, and what was not done; None: nothing."""
         texts = [_FRONT_MATTER.sub("", result).strip() for result in self.results]
-        said = _opening("\n".join(text for text in texts if text), MAX_QUOTED_CHARS)
-        return "\n".join(filter(None, [said, DENIED if self.is_denied else ""])) or None
+        quoted = _opening("\n".join(text for text in texts if text), MAX_QUOTED_CHARS)
+        return "\n".join(filter(None, [quoted, DENIED if self.is_denied else ""])) or None
+
+    def messages(self) -> list[Message]:
+        """Return what the model reads to answer, as far as it is known."""
+        head: list[Message] = [{"role": "system", "content": self.system}] if self.system else []
+        asked = "\n\n".join(filter(None, [*self.instructions, self.question]))
+        return [*head, *EXAMPLES, *self.history, *([{"role": "user", "content": asked}] if asked else [])]
+
+    def is_beginning_of(self, turn: "CompactTurn") -> bool:
+        """Return whether having read this helps with that turn."""
+        return (
+            self.system == turn.system
+            and self.history == turn.history[: len(self.history)]
+            and self.instructions in ((), turn.instructions)
+            and self.question in ("", turn.question)
+        )
 
 
-def read_turn(messages: Sequence[Message], question: str = "", denied: Collection[str] = ()) -> Turn:
-    """Tell the user's question from what hooks and prompts have put around it.
+def compact_turn(messages: Sequence[Message], question: str = "", denied: Collection[str] = ()) -> CompactTurn:
+    """Separate the user's question from what hooks and prompts have put around it.
 
     `question` is its text as the user gave it, to be found in the last message
     that holds it; without it, the last words of a user message that are not
     wrapped. What stands behind it belongs to this turn. `denied`: the ids of the
     calls that were refused.
     """
-    rest = list(messages)
-    system = _text(rest.pop(0)) if rest and rest[0]["role"] == "system" else ""
+    system, rest = _split_system(messages)
     for index in range(len(rest) - 1, -1, -1):
         if rest[index]["role"] == "user" and (found := _find(question, _text(rest[index]))):
             before, asked, after = found
             earlier = [*rest[:index], {"role": "user", "content": before}]
             results = [message for message in rest[index + 1 :] if message["role"] == "tool"]
-            return Turn(
+            return CompactTurn(
                 system=system,
                 history=_history(earlier),
                 question=asked,
@@ -86,21 +105,27 @@ def read_turn(messages: Sequence[Message], question: str = "", denied: Collectio
                 results=tuple(_text(message) for message in results if message["tool_call_id"] not in denied),
                 is_denied=any(message["tool_call_id"] in denied for message in results),
             )
-    return Turn(system=system, history=_history(rest), question=question, instructions=(), results=())
+    return CompactTurn(system=system, history=_history(rest), question=question)
 
 
-def read_beginning(messages: Sequence[Message]) -> tuple[str, tuple[Message, ...]]:
-    """System prompt and history of a turn whose question is not there yet, as `read_turn` will give them."""
+def turn_to_prefill(messages: Sequence[Message], question: str, instructions: tuple[str, ...]) -> CompactTurn:
+    """Return a turn that may come after these messages, as `compact_turn` would, with the hooks of the turn before."""
+    system, rest = _split_system(messages)
+    return CompactTurn(system=system, history=_history(rest), question=question, instructions=instructions)
+
+
+def is_looping(text: str) -> bool:
+    """Return whether the text ends in one passage three times over: a small model has begun to repeat itself."""
+    for period in range(_MIN_PERIOD_CHARS, min(MAX_LOOP_CHARS, len(text)) // _TIMES + 1):
+        times = max(_TIMES, -(-_MIN_LOOP_CHARS // period))
+        if len(text) >= times * period and text.endswith(text[-period:] * times):
+            return True
+    return False
+
+
+def _split_system(messages: Sequence[Message]) -> tuple[str, list[Message]]:
     rest = list(messages)
-    system = _text(rest.pop(0)) if rest and rest[0]["role"] == "system" else ""
-    return system, _history(rest)
-
-
-def answer_messages(turn: Turn) -> list[Message]:
-    """What the model reads to answer."""
-    head: list[Message] = [{"role": "system", "content": turn.system}] if turn.system else []
-    asked = "\n\n".join([*turn.instructions, turn.question])
-    return [*head, *EXAMPLES, *turn.history, {"role": "user", "content": asked}]
+    return (_text(rest.pop(0)) if rest and rest[0]["role"] == "system" else ""), rest
 
 
 def _opening(text: str, limit_chars: int) -> str:

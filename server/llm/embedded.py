@@ -1,8 +1,8 @@
-"""The default that needs no key and no network: SmolLM2 in a child process.
+"""The default model, which needs no key and no network: SmolLM2 in a child process; and the choice of the model.
 
 The child is an OpenAI-compatible server like any other, so `OpenAICompatible`
-talks to it. What is added here makes a very small model useful: decisions about
-tools are bound by JSON Schema, prompts are plain, replies are kept short.
+talks to it. What is added here makes a very small model useful: the choice of
+tools is bound by JSON Schema, prompts are plain, replies are kept short.
 """
 
 import asyncio
@@ -15,13 +15,19 @@ from typing import Any
 
 from server.config import LlmSettings
 from server.errors import ProviderError, ProviderProtocol, ProviderUnreachable
-from server.llm import decision
+from server.llm import tool_choice
 from server.llm.client import OpenAICompatible
-from server.llm.compact import EXAMPLE_TOKENS, Turn, answer_messages, read_beginning, read_turn
-from server.llm.embedded_child import EmbeddedChild, State, Worker
+from server.llm.compact import (
+    EXAMPLE_TOKENS,
+    MAX_LOOP_CHARS,
+    CompactTurn,
+    compact_turn,
+    is_looping,
+    turn_to_prefill,
+)
+from server.llm.embedded_child import EmbeddedChild, Worker
 from server.llm.embedded_process import MODEL_NAME, WorkerSettings, default_settings, start_worker
-from server.llm.loops import LoopDetector
-from server.llm.reading import Beginning, Choices
+from server.llm.endpoint import endpoint_of, is_endpoint_named
 from server.llm.types import (
     Finished,
     LateSystem,
@@ -37,18 +43,17 @@ from server.llm.types import (
 logger = logging.getLogger(__name__)
 
 DEFAULT_MAX_TOKENS = 160
+MAX_CACHED_CHOICES = 64
 _SAMPLING: Mapping[str, Any] = {"temperature": 0.1, "top_p": 0.9, "min_p": 0.1}
-_DECIDING: Mapping[str, Any] = {"temperature": 0.0, "max_tokens": 64}
-_CHOOSING: Mapping[str, Any] = {"temperature": 0.0, "max_tokens": 32}
+_ARGUMENTS: Mapping[str, Any] = {"temperature": 0.0, "max_tokens": 64}
+_CHOICE: Mapping[str, Any] = {"temperature": 0.0, "max_tokens": 32}
 
 
 class EmbeddedModel:
     """SmolLM2-135M-Instruct; see `LanguageModel` for the contract.
 
     The child starts with `start` or the first call, ends with `aclose` and with
-    this process. When it dies, streams under way fail at once and it is started
-    again, by the first of them or by the next call; after each death without a finished reply in between the pause
-    before a new start doubles, up to 30 s.
+    this process. When it dies, streams under way fail at once and it is started again (`EmbeddedChild`).
     """
 
     is_compact = True
@@ -66,20 +71,11 @@ class EmbeddedModel:
         self._settings = settings or default_settings()
         self._child = EmbeddedChild(config, self._settings, start=start, on_started=self._read_prefix)
         self._prefix: tuple[list[Message], list[str]] | None = None  # what `warm_up` was given
-        self._choices = Choices()
+        self._choices: dict[str, str] = {}  # prompt → tool: asked the same again, the model chooses the same
         self._instructions: tuple[str, ...] = ()  # of the last turn, of whichever conversation
-        self._reading: tuple[Beginning, asyncio.Task[None]] | None = None  # ahead of a turn
-        self._is_reading_awaited = False  # by a turn
+        self._prefill: tuple[CompactTurn, asyncio.Task[None]] | None = None  # under way
+        self._is_prefill_awaited = False  # by a turn
         self._replies = 0  # under way
-
-    @property
-    def state(self) -> State:
-        return self._child.state
-
-    @property
-    def why(self) -> str:
-        """With `failed`: what went wrong."""
-        return self._child.why
 
     @property
     def info(self) -> ModelInfo:
@@ -96,11 +92,11 @@ class EmbeddedModel:
 
     async def start(self) -> None:
         """Load the model. Raises ProviderUnreachable where it is not installed or does not start."""
-        await asyncio.to_thread(decision.prepare)
+        await asyncio.to_thread(tool_choice.prepare)
         await self._child.connected()
 
     async def warm_up(self, messages: Sequence[Message], tool_names: Sequence[str]) -> None:
-        """Let the model read, ahead of the first turn, what every turn begins with.
+        """Let the model read, ahead of the first turn, the beginning of every turn.
 
         `messages`: the system prompt as the agent sends it. The same is read again after a
         restart. A failure to read is logged: the first turn is slower then, no more.
@@ -112,29 +108,22 @@ class EmbeddedModel:
             await self._read_prefix(client)
 
     def prefill(self, messages: Sequence[Message], *, question: str, tool_names: Sequence[str]) -> None:
-        """See `LanguageModel`. One at a time, the newest; none while a reply is under way or the child is not there."""
-        self._stop_reading()
+        """See `LanguageModel`. One at a time, the newest; none during a reply or while the child is not there."""
+        self._cancel_prefill()
         client = self._child.client
         if self._replies or client is None:
             return
-        system, history = read_beginning(messages)
-        beginning = Beginning(
-            system=system,
-            history=history,
-            instructions=self._instructions,
-            question=question,
-            tool_names=tuple(tool_names),
-        )
-        self._is_reading_awaited = False
-        task = asyncio.create_task(self._read_beginning(client, beginning), name="embedded-model-reading-ahead")
-        self._reading = beginning, task
+        turn = turn_to_prefill(messages, question, self._instructions)
+        self._is_prefill_awaited = False
+        task = asyncio.create_task(self._run_prefill(client, turn, tool_names), name="embedded-model-prefill")
+        self._prefill = turn, task
 
     async def aclose(self) -> None:
         """End the child for good; streams under way fail."""
-        reading = self._stop_reading()
+        prefill = self._cancel_prefill()
         await self._child.aclose()
-        if reading is not None:
-            await asyncio.gather(reading, return_exceptions=True)
+        if prefill is not None:
+            await asyncio.gather(prefill, return_exceptions=True)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         client = await self._child.connected()
@@ -153,38 +142,36 @@ class EmbeddedModel:
         finally:
             self._replies -= 1
 
-    # ahead of a reply
-
-    async def _read_beginning(self, client: OpenAICompatible, beginning: Beginning) -> None:
+    async def _run_prefill(self, client: OpenAICompatible, turn: CompactTurn, tool_names: Sequence[str]) -> None:
         try:
-            if beginning.question and beginning.tool_names:
-                choice = await self._choose(client, beginning, dict.fromkeys(beginning.tool_names, ""))
-                if choice is not None or self._is_reading_awaited:
+            if turn.question and tool_names:
+                tool = await self._choose(client, turn, dict.fromkeys(tool_names, ""))
+                if tool is not None or self._is_prefill_awaited:
                     return  # the answer will come from a tool, or is asked for in one go
-            await self._read(client, beginning.messages())
+            await self._read(client, turn)
         except ProviderError as error:
-            logger.debug("nothing was read ahead: %s", error)
+            logger.debug("prefill failed: %s", error)
 
-    def _stop_reading(self) -> asyncio.Task[None] | None:
-        """The task that is being cancelled, if there was one."""
-        reading, self._reading = self._reading, None
-        if reading is None or reading[1].done():
+    def _cancel_prefill(self) -> asyncio.Task[None] | None:
+        """Return the task that is being cancelled, if there was one."""
+        prefill, self._prefill = self._prefill, None
+        if prefill is None or prefill[1].done():
             return None
-        reading[1].cancel()
-        return reading[1]
+        prefill[1].cancel()
+        return prefill[1]
 
-    async def _use_reading(self, turn: Turn) -> None:
-        """Let a reading of this turn's beginning come to its end: begun anew it would take longer."""
-        if self._reading is not None and self._reading[0].begins(turn):
-            self._is_reading_awaited = True
-            await asyncio.wait([self._reading[1]])
-        self._stop_reading()
+    async def _use_prefill(self, turn: CompactTurn) -> None:
+        """Wait for the prefill under way if it is of this turn: begun anew it would take longer."""
+        if self._prefill is not None and self._prefill[0].is_beginning_of(turn):
+            self._is_prefill_awaited = True
+            await asyncio.wait([self._prefill[1]])
+        self._cancel_prefill()
 
     # one reply
 
     async def _reply(self, client: OpenAICompatible, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
-        turn = read_turn(request.messages, request.question, request.denied)
-        await self._use_reading(turn)
+        turn = compact_turn(request.messages, request.question, request.denied)
+        await self._use_prefill(turn)
         self._instructions = turn.instructions
         may_call = request.tool_choice == "auto" and not turn.results and not turn.is_denied
         if request.purpose == "planning" and request.tool_names:
@@ -204,53 +191,58 @@ class EmbeddedModel:
             async for event in events:
                 yield event
 
-    async def _answer(self, client: OpenAICompatible, turn: Turn) -> AsyncGenerator[ModelEvent, None]:
+    async def _answer(self, client: OpenAICompatible, turn: CompactTurn) -> AsyncGenerator[ModelEvent, None]:
         limit = {"max_tokens": self._config.max_tokens or DEFAULT_MAX_TOKENS}
-        request = ModelRequest(messages=answer_messages(turn))
-        loop = LoopDetector()
+        request = ModelRequest(messages=turn.messages())
+        tail = ""
         async with aclosing(client.stream_with(request, {**_SAMPLING, **limit, **self._config.options})) as events:
             async for event in events:
                 yield event
-                if isinstance(event, TextDelta) and loop.feed(event.text):
-                    break
+                if isinstance(event, TextDelta):
+                    tail = (tail + event.text)[-MAX_LOOP_CHARS:]
+                    if is_looping(tail):
+                        break
             else:
                 return
         yield Finished(reason="stop")  # it had begun to repeat itself
 
-    async def _call(self, client: OpenAICompatible, turn: Turn, tools: Sequence[ToolSpec]) -> ToolCall | None:
+    async def _call(self, client: OpenAICompatible, turn: CompactTurn, tools: Sequence[ToolSpec]) -> ToolCall | None:
         """A call whose arguments fit the tool's schema, or None: the question is to be answered."""
         name = await self._choose(client, turn, {tool.name: tool.description for tool in tools})
         tool = next((tool for tool in tools if tool.name == name), None)
         if tool is None:
             return None
-        schema = decision.argument_schema(tool, turn.question, turn.system)
-        arguments = decision.only_arguments(schema)
+        schema = tool_choice.argument_schema(tool, turn.question, turn.system)
+        arguments = tool_choice.only_arguments(schema)
         if arguments is None:
             try:
-                arguments = await self._bound(client, decision.argument_messages(tool, turn.question), schema)
+                arguments = await self._bound(client, tool_choice.argument_messages(tool, turn.question), schema)
             except ProviderProtocol as error:  # a foreign schema of which no grammar can be made
                 logger.info("the embedded model cannot be bound to the schema of %s: %s", tool.name, error)
                 return None
-        if not decision.is_valid(tool, arguments):
+        if not tool_choice.is_valid(tool, arguments):
             logger.info("the embedded model found no arguments for %s", tool.name)
             return None
         text = json.dumps(arguments, ensure_ascii=False)
         return ToolCall(id=f"call_{secrets.token_hex(8)}", name=tool.name, arguments=text)
 
-    async def _choose(self, client: OpenAICompatible, turn: Turn | Beginning, tools: Mapping[str, str]) -> str | None:
-        prompt = decision.choice_prompt(turn.question, tools)
-        name = self._choices.find(prompt)
+    async def _choose(self, client: OpenAICompatible, turn: CompactTurn, tools: Mapping[str, str]) -> str | None:
+        prompt = tool_choice.choice_prompt(turn.question, tools)
+        name = self._choices.pop(prompt, None)
         if name is None:
-            name = (await client.complete(prompt, {**_CHOOSING, "grammar": decision.choice_grammar(tools)})).strip()
-            self._choices.keep(prompt, name)
-        return name if name in tools and decision.is_possible(name, turn.question, turn.system) else None
+            wishes = {**_CHOICE, "grammar": tool_choice.choice_grammar(tools)}
+            name = (await client.complete(prompt, wishes)).strip()
+        self._choices[prompt] = name  # the newest stands last
+        if len(self._choices) > MAX_CACHED_CHOICES:
+            del self._choices[next(iter(self._choices))]
+        return name if name in tools and tool_choice.is_possible(name, turn.question, turn.system) else None
 
     async def _bound(self, client: OpenAICompatible, messages: list[Message], schema: Mapping[str, Any]) -> Any:
         """The model's JSON, bound by the schema; None where the token limit cut it off."""
-        wanted = {"type": "json_schema", "json_schema": {"name": "decision", "schema": schema}}
+        wanted = {"type": "json_schema", "json_schema": {"name": "arguments", "schema": schema}}
         text = ""
         request = ModelRequest(messages=messages)
-        async with aclosing(client.stream_with(request, {**_DECIDING, "response_format": wanted})) as events:
+        async with aclosing(client.stream_with(request, {**_ARGUMENTS, "response_format": wanted})) as events:
             async for event in events:
                 text += event.text if isinstance(event, TextDelta) else ""
         try:
@@ -258,23 +250,37 @@ class EmbeddedModel:
         except ValueError:
             return None
 
-    # what every turn begins with
-
     async def _read_prefix(self, client: OpenAICompatible) -> None:
         if self._prefix is None:
             return
+        messages, tool_names = self._prefix
+        turn = compact_turn([*messages, {"role": "user", "content": "Hi"}])
         try:
-            await self._read_start(client, *self._prefix)
+            await self._read(client, turn)
+            if tool_names:
+                await self._choose(client, turn, dict.fromkeys(tool_names, ""))
         except ProviderError as error:
             logger.warning("the embedded model could not be warmed up: %s", error)
 
-    async def _read_start(self, client: OpenAICompatible, messages: list[Message], tool_names: list[str]) -> None:
-        turn = read_turn([*messages, {"role": "user", "content": "Hi"}])
-        await self._read(client, answer_messages(turn))
-        if tool_names:
-            await self._choose(client, turn, dict.fromkeys(tool_names, ""))
-
-    async def _read(self, client: OpenAICompatible, messages: list[Message]) -> None:
-        async with aclosing(client.stream_with(ModelRequest(messages=messages), {"max_tokens": 1})) as events:
+    async def _read(self, client: OpenAICompatible, turn: CompactTurn) -> None:
+        request = ModelRequest(messages=turn.messages())
+        async with aclosing(client.stream_with(request, {"max_tokens": 1})) as events:
             async for _ in events:
                 pass
+
+
+def create_model(config: LlmSettings, environ: Mapping[str, str]) -> OpenAICompatible | EmbeddedModel:
+    """Return the model of `llm.provider`; `auto` is an endpoint where one, or a key, is named, else the embedded model.
+
+    Has no effects. Raises ConfigError for an invalid base URL.
+    """
+    is_endpoint = config.provider == "openai" or (config.provider == "auto" and is_endpoint_named(config, environ))
+    return OpenAICompatible(endpoint_of(config, environ)) if is_endpoint else EmbeddedModel(config)
+
+
+def unused_model_warning(config: LlmSettings, environ: Mapping[str, str]) -> str | None:
+    """Return a sentence for the operator who names a model, but neither an endpoint nor a key: it is not used."""
+    source, name = ("llm.model", config.model) if config.model else ("OPENAI_MODEL", environ.get("OPENAI_MODEL"))
+    if not name or config.provider != "auto" or is_endpoint_named(config, environ):
+        return None
+    return f"{source} names {name}, but the embedded model answers: set OPENAI_API_KEY or OPENAI_BASE_URL, too"

@@ -3,18 +3,16 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from typing import Final, Literal, Protocol
+from typing import Final, Protocol
 
 from server.config import LlmSettings
-from server.errors import ProviderError, ProviderUnreachable
+from server.errors import ProviderUnreachable
 from server.llm.client import OpenAICompatible
 from server.llm.embedded_process import MODEL_NAME, WorkerSettings
 from server.llm.endpoint import ModelEndpoint
 from server.subprocesses.supervisor import Backoff, BackoffPolicy
 
 logger = logging.getLogger(__name__)
-
-State = Literal["stopped", "loading", "ready", "failed"]
 
 _BACKOFF: Final = BackoffPolicy(first_wait_s=1.0, longest_wait_s=30.0, open_s=30.0)
 
@@ -63,9 +61,6 @@ class EmbeddedChild:
         self._next_start_s = 0.0  # loop time
         self.worker: Worker | None = None
         """The one that is alive, or was last."""
-        self.state: State = "stopped"
-        self.why = ""
-        """With `failed`: what went wrong."""
 
     @property
     def client(self) -> OpenAICompatible | None:
@@ -102,7 +97,6 @@ class EmbeddedChild:
             starting.cancel()
             await asyncio.gather(starting, return_exceptions=True)
         await self._drop()
-        self.state = "stopped"
 
     def _begin_start(self) -> "asyncio.Task[OpenAICompatible]":
         self._starting = asyncio.create_task(self._start(), name="embedded-model-start")
@@ -113,7 +107,7 @@ class EmbeddedChild:
         if self._starting is task:
             self._starting = None
         if not task.cancelled():
-            task.exception()  # each caller has it; without callers it is in `why`
+            task.exception()  # each caller has it
 
     async def _start(self) -> OpenAICompatible:
         loop = asyncio.get_running_loop()
@@ -125,19 +119,13 @@ class EmbeddedChild:
                 f"it is started again in {wait_s:.0f} s",
                 retry_after_ms=int(wait_s * 1000) + 1,
             )
-        self.state = "loading"
         await self._drop()
         if not self._is_proven:
             self._next_start_s = loop.time() + self._backoff.wait_s(0)
         self._is_proven = False
-        try:
-            self.worker = worker = await self._start_worker(self._settings)
-            self._client = client = await self._open_client(worker)
-        except ProviderError as error:
-            self.state, self.why = "failed", str(error)
-            raise
+        self.worker = worker = await self._start_worker(self._settings)
+        self._client = client = await self._open_client(worker)
         await self._on_started(client)
-        self.state = "ready"
         logger.info("the embedded model is ready (process %d)", worker.pid)
         return client
 

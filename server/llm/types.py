@@ -6,7 +6,10 @@ the providers below and the agent above share one vocabulary.
 
 from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Final, Literal, Protocol
+
+import jsonschema
+from referencing import Registry
 
 Message = dict[str, Any]
 """One chat message in the OpenAI shape; keys that begin with `_` never leave the server."""
@@ -18,9 +21,21 @@ LateSystem = Literal["native", "user", "merge"]
 """How a `system` message that is not first is sent (docs/hooks.md, "In which role")."""
 
 
+_EMPTY_REGISTRY: Final[Registry[Any]] = Registry()
+"""Passed because jsonschema would otherwise fetch what a schema refers to: any address, blocking the event loop."""
+
+
+def schema_validator(schema: Mapping[str, Any]) -> jsonschema.Draft202012Validator:
+    """Return a validator for somebody else's JSON Schema, whose references lead into it or to the known dialects.
+
+    Any other reference raises `referencing.exceptions.Unresolvable` when it is reached.
+    """
+    return jsonschema.Draft202012Validator(dict(schema), registry=_EMPTY_REGISTRY)
+
+
 @dataclass(frozen=True, kw_only=True)
 class ToolSpec:
-    """A tool as the model is told of it. `parameters` is a JSON Schema of type object."""
+    """A tool as described to the model. `parameters` is a JSON Schema of type object."""
 
     name: str
     description: str

@@ -7,8 +7,7 @@ from typing import Any, Literal
 import jsonschema
 from referencing.exceptions import Unresolvable
 
-from server.llm.schemas import validator
-from server.llm.types import ToolSpec
+from server.llm.types import ToolSpec, schema_validator
 from server.tool_calls import ToolAnswer
 
 Permission = Literal["READ", "WRITE", "EXTERNAL"]
@@ -32,7 +31,7 @@ class Tool:
     def __post_init__(self) -> None:
         # built once: compiling a validator costs more than most calls
         schema = self.spec.parameters if self.schema is None else self.schema
-        object.__setattr__(self, "_validator", validator(schema))
+        object.__setattr__(self, "_validator", schema_validator(schema))
 
     @property
     def name(self) -> str:

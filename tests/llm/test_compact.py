@@ -3,7 +3,7 @@
 import pytest
 
 from server.agent.roles import adapt
-from server.llm.compact import ANSWER_NOW, DENIED, EXAMPLES, MAX_QUOTED_CHARS, answer_messages, read_turn
+from server.llm.compact import ANSWER_NOW, DENIED, EXAMPLES, MAX_QUOTED_CHARS, compact_turn, is_looping
 from server.llm.types import LateSystem, Message
 
 
@@ -26,7 +26,7 @@ def result(content: str) -> Message:
 @pytest.mark.parametrize("mode", ["user", "native"])
 def test_hooks_and_prompts_are_told_from_the_users_words(mode: LateSystem) -> None:
     sent = adapt([SYSTEM, m("user", "Hi\nthere"), m("system", "Be\nbrief."), m("system", "Answer.")], mode)
-    turn = read_turn(sent)
+    turn = compact_turn(sent)
 
     assert turn.system == "You are Parley."
     assert turn.question == "Hi\nthere"
@@ -36,7 +36,7 @@ def test_hooks_and_prompts_are_told_from_the_users_words(mode: LateSystem) -> No
 def test_the_answer_is_asked_for_in_plain_words_the_question_last() -> None:
     sent = adapt([SYSTEM, m("user", "Hi"), m("system", "Be brief."), m("system", "Be kind.")], "user")
 
-    assert answer_messages(read_turn(sent)) == [SYSTEM, *EXAMPLES, m("user", "Be brief.\n\nBe kind.\n\nHi")]
+    assert compact_turn(sent).messages() == [SYSTEM, *EXAMPLES, m("user", "Be brief.\n\nBe kind.\n\nHi")]
 
 
 @pytest.mark.parametrize("mode", ["user", "native"])
@@ -44,8 +44,8 @@ def test_the_built_in_prompt_that_says_nothing_new_is_left_out(mode: LateSystem)
     alone = adapt([SYSTEM, m("user", "Hi"), m("system", ANSWER_NOW)], mode)
     hooked = adapt([SYSTEM, m("user", "Hi"), m("user", "Be brief."), m("system", ANSWER_NOW)], mode)
 
-    assert read_turn(alone, "Hi").instructions == ()
-    assert read_turn(hooked, "Hi").instructions == ("Be brief.",)
+    assert compact_turn(alone, "Hi").instructions == ()
+    assert compact_turn(hooked, "Hi").instructions == ("Be brief.",)
 
 
 def test_hooks_in_the_users_role_are_told_from_the_question_that_is_known() -> None:
@@ -63,7 +63,7 @@ def test_hooks_in_the_users_role_are_told_from_the_question_that_is_known() -> N
         ],
         "user",
     )
-    turn = read_turn(sent, "Hi")
+    turn = compact_turn(sent, "Hi")
 
     assert turn.question == "Hi"
     assert turn.history == (m("user", "Old hook, this one."),)
@@ -73,13 +73,13 @@ def test_hooks_in_the_users_role_are_told_from_the_question_that_is_known() -> N
 
 def test_a_question_asked_twice_is_the_last_one() -> None:
     sent = adapt([SYSTEM, m("user", "Hi"), m("user", "Hi"), m("user", "A hook.")], "user")
-    turn = read_turn(sent, "Hi")
+    turn = compact_turn(sent, "Hi")
 
     assert (turn.history, turn.instructions) == ((m("user", "Hi"),), ("A hook.",))
 
 
 def test_a_question_that_is_not_in_the_messages_is_asked_all_the_same() -> None:
-    turn = read_turn([SYSTEM, m("user", "Something else")], "Hi")
+    turn = compact_turn([SYSTEM, m("user", "Something else")], "Hi")
 
     assert turn.question == "Hi"
     assert turn.history == (m("user", "Something else"),)
@@ -103,7 +103,7 @@ def test_a_question_that_is_not_in_the_messages_is_asked_all_the_same() -> None:
     ],
 )
 def test_what_tools_said_is_quoted_as_far_as_one_can_listen(results: list[str], quoted: str | None) -> None:
-    turn = read_turn([SYSTEM, m("user", "What?"), CALL, *(result(each) for each in results)])
+    turn = compact_turn([SYSTEM, m("user", "What?"), CALL, *(result(each) for each in results)])
 
     assert turn.quotation == quoted
 
@@ -116,13 +116,13 @@ def test_of_a_refusal_it_is_said_that_nothing_was_done_and_not_what_a_model_is_t
     others: list[str], said: str
 ) -> None:
     refusal = {**result("The user refused this call. Do not try it again."), "tool_call_id": "b"}
-    turn = read_turn([SYSTEM, m("user", "What?"), CALL, *map(result, others), refusal], denied={"b"})
+    turn = compact_turn([SYSTEM, m("user", "What?"), CALL, *map(result, others), refusal], denied={"b"})
 
     assert turn.quotation == said
 
 
 def test_a_tool_result_of_an_earlier_turn_is_not_one_of_this_turn() -> None:
-    turn = read_turn([SYSTEM, m("user", "One?"), CALL, result("1"), m("assistant", "It is 1."), m("user", "Two?")])
+    turn = compact_turn([SYSTEM, m("user", "One?"), CALL, result("1"), m("assistant", "It is 1."), m("user", "Two?")])
 
     assert turn.results == ()
     assert turn.history == (m("user", "One?"), m("assistant", "It is 1."))
@@ -131,19 +131,33 @@ def test_a_tool_result_of_an_earlier_turn_is_not_one_of_this_turn() -> None:
 def test_history_alternates_and_a_hook_that_came_back_stays_in_it() -> None:
     sent = adapt([SYSTEM, m("user", "One?"), m("system", "Old hook."), m("assistant", "1"), m("user", "Two?")], "user")
 
-    assert read_turn(sent).history == (m("user", "One?\n\nOld hook."), m("assistant", "1"))
+    assert compact_turn(sent).history == (m("user", "One?\n\nOld hook."), m("assistant", "1"))
 
 
 def test_a_long_message_of_the_past_is_cut() -> None:
-    turn = read_turn([SYSTEM, m("user", "Tell me."), m("assistant", "First. " + "word " * 500), m("user", "Thanks")])
+    turn = compact_turn([SYSTEM, m("user", "Tell me."), m("assistant", "First. " + "word " * 500), m("user", "Thanks")])
 
     assert turn.history[1] == m("assistant", "First. …")
 
 
 def test_pictures_and_nothing_at_all_do_no_harm() -> None:
     picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,"}}
-    turn = read_turn([{"role": "user", "content": [{"type": "text", "text": "Look"}, picture]}])
+    turn = compact_turn([{"role": "user", "content": [{"type": "text", "text": "Look"}, picture]}])
 
     assert turn.question == "Look"
-    assert read_turn([]).question == ""
-    assert read_turn([SYSTEM]).system == "You are Parley."
+    assert compact_turn([]).question == ""
+    assert compact_turn([SYSTEM]).system == "You are Parley."
+
+
+@pytest.mark.parametrize(
+    "text", ["A gentle rain,\n" * 3, "aye, " * 8, "He said so. " + "I'm a chatbot. I'm a human. " * 3, "ha" * 30]
+)
+def test_one_passage_three_times_over_is_a_loop(text: str) -> None:
+    assert is_looping(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "Hello", "ha ha ha", "1. One\n2. Two\n3. Three\n", "1000000", "No, no, no!", "A gentle rain,\n" * 2]
+)
+def test_ordinary_repetition_is_none(text: str) -> None:
+    assert not is_looping(text)

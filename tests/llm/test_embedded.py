@@ -225,7 +225,6 @@ async def test_two_first_calls_share_one_start(server: OpenAIServer, workers: Wo
     server.respond = deciding("none")
     tasks = [asyncio.create_task(ask(model, asking("Hi"))) for _ in range(2)]
     await workers.gate.reached.wait()
-    assert model.state == "loading"
     tasks[0].cancel()  # a cancelled turn leaves the start to the other
     workers.gate.open()
 
@@ -296,7 +295,6 @@ async def test_starts_that_fail_again_and_again_are_spaced_out(workers: Workers,
         await model.start()
 
     assert caught.value.retry_after_ms is not None
-    assert (model.state, model.why) == ("failed", "no weights")
 
 
 async def test_closing_in_the_middle_of_a_start_leaves_nothing(workers: Workers, model: EmbeddedModel) -> None:
@@ -307,7 +305,6 @@ async def test_closing_in_the_middle_of_a_start_leaves_nothing(workers: Workers,
 
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert model.state == "stopped"
     assert workers.started == []
 
 

@@ -6,8 +6,7 @@ from collections.abc import AsyncIterator
 import pytest_asyncio
 
 from server.config import LlmSettings
-from server.llm.embedded import EmbeddedModel
-from server.llm.reading import MAX_CHOICES, Choices
+from server.llm.embedded import MAX_CACHED_CHOICES, EmbeddedModel
 from server.llm.types import ModelRequest, TextDelta
 from tests.llm.test_embedded import SYSTEM, FakeWorker, Workers, ask, deciding
 from tests.support.openai_script import Gate, Json, text
@@ -42,11 +41,11 @@ def planning(question: str, hook: str = "Be brief.") -> ModelRequest:
     return ModelRequest(messages=messages, purpose="planning", tool_names=TOOLS, question=question)
 
 
-async def test_a_turn_whose_question_was_read_ahead_asks_for_the_tool_only_once(
+async def test_a_turn_whose_question_was_prefilled_asks_for_the_tool_only_once(
     server: OpenAIServer, model: EmbeddedModel
 ) -> None:
     gate = Gate()
-    server.respond = lambda request: text(gate, "B") if _is_beginning(request) else deciding("none")(request)
+    server.respond = lambda request: text(gate, "B") if _is_prefill(request) else deciding("none")(request)
     await ask(model, planning("Who?"))
     server.requests.clear()
     model.prefill([SYSTEM, *HISTORY], question="Why?", tool_names=TOOLS)
@@ -54,10 +53,10 @@ async def test_a_turn_whose_question_was_read_ahead_asks_for_the_tool_only_once(
     gate.open()
     events = await ask(model, planning("Why?"))
 
-    choice, beginning, answer = server.requests
+    choice, prefill, answer = server.requests
     assert "prompt" in choice.body
-    assert beginning.body["max_tokens"] == 1
-    assert beginning.messages == answer.messages
+    assert prefill.body["max_tokens"] == 1
+    assert prefill.messages == answer.messages
     assert answer.messages[-1]["content"] == "Be brief.\n\nWhy?"
     assert TextDelta("Hello.") in events
 
@@ -75,7 +74,7 @@ async def test_a_turn_that_comes_while_the_tool_is_chosen_asks_for_its_answer_at
     await turn
 
     assert ["prompt" in request.body for request in server.requests] == [True, False]
-    assert not _is_beginning(server.requests[-1])
+    assert not _is_prefill(server.requests[-1])
 
 
 async def test_history_alone_is_read_while_the_question_is_still_being_spoken(
@@ -84,16 +83,16 @@ async def test_history_alone_is_read_while_the_question_is_still_being_spoken(
     model.prefill([SYSTEM, *HISTORY], question="", tool_names=TOOLS)
     await ask(model, planning("Why?"))
 
-    beginning, _, answer = server.requests
-    assert beginning.messages == answer.messages[: len(beginning.messages)]
-    assert beginning.messages[-1] == HISTORY[-1]
+    prefill, _, answer = server.requests
+    assert prefill.messages == answer.messages[: len(prefill.messages)]
+    assert prefill.messages[-1] == HISTORY[-1]
 
 
 async def test_another_question_than_the_one_expected_is_answered_on_its_own(
     server: OpenAIServer, model: EmbeddedModel
 ) -> None:
     gate = Gate()
-    server.respond = lambda request: text(gate, "Hello.") if _is_beginning(request) else deciding("none")(request)
+    server.respond = lambda request: text(gate, "Hello.") if _is_prefill(request) else deciding("none")(request)
     model.prefill([SYSTEM, *HISTORY], question="Why?", tool_names=[])
     await gate.reached.wait()
 
@@ -109,7 +108,7 @@ async def test_other_hooks_than_those_of_the_turn_before_are_read_on_their_own(
     await ask(model, planning("Who?"))
     server.requests.clear()
     gate = Gate()
-    server.respond = lambda request: text(gate, "Hello.") if _is_beginning(request) else deciding("none")(request)
+    server.respond = lambda request: text(gate, "Hello.") if _is_prefill(request) else deciding("none")(request)
     model.prefill([SYSTEM, *HISTORY], question="Why?", tool_names=[])
     await gate.reached.wait()
 
@@ -119,7 +118,7 @@ async def test_other_hooks_than_those_of_the_turn_before_are_read_on_their_own(
     assert server.requests[-1].messages[-1]["content"] == "Sing.\n\nWhy?"
 
 
-async def test_nothing_is_read_ahead_while_a_reply_is_under_way(server: OpenAIServer, model: EmbeddedModel) -> None:
+async def test_there_is_no_prefill_while_a_reply_is_under_way(server: OpenAIServer, model: EmbeddedModel) -> None:
     gate = Gate()
     server.respond = lambda _: text(gate, "Hello.")
     reply = asyncio.create_task(ask(model, ModelRequest(messages=[SYSTEM, *HISTORY], question="Hi")))
@@ -131,7 +130,7 @@ async def test_nothing_is_read_ahead_while_a_reply_is_under_way(server: OpenAISe
     assert len(server.requests) == 1
 
 
-async def test_a_model_that_is_not_loaded_is_not_started_to_read_ahead(server: OpenAIServer) -> None:
+async def test_a_model_that_is_not_loaded_is_not_started_for_a_prefill(server: OpenAIServer) -> None:
     workers = Workers(server)
     model = EmbeddedModel(LlmSettings(), start=workers.start)
     model.prefill([SYSTEM], question="Why?", tool_names=[])
@@ -140,7 +139,7 @@ async def test_a_model_that_is_not_loaded_is_not_started_to_read_ahead(server: O
     assert workers.started == []
 
 
-async def test_closing_ends_a_reading(server: OpenAIServer, workers: Workers) -> None:
+async def test_closing_ends_a_prefill(server: OpenAIServer, workers: Workers) -> None:
     gate = Gate()
     server.respond = lambda _: text(gate, "Hello.")
     model = EmbeddedModel(LlmSettings(), start=workers.start)
@@ -149,10 +148,10 @@ async def test_closing_ends_a_reading(server: OpenAIServer, workers: Workers) ->
     await gate.reached.wait()
     await model.aclose()
 
-    assert not [task for task in asyncio.all_tasks() if "reading" in task.get_name()]
+    assert not [task for task in asyncio.all_tasks() if "prefill" in task.get_name()]
 
 
-async def test_a_child_that_dies_while_it_reads_ahead_is_started_by_the_turn(
+async def test_a_child_that_dies_during_a_prefill_is_started_by_the_turn(
     server: OpenAIServer, workers: Workers, model: EmbeddedModel
 ) -> None:
     model.prefill([SYSTEM], question="Why?", tool_names=[])
@@ -163,14 +162,15 @@ async def test_a_child_that_dies_while_it_reads_ahead_is_started_by_the_turn(
     assert len(workers.started) == 2
 
 
-def test_the_oldest_decision_is_forgotten() -> None:
-    choices = Choices()
-    for number in range(MAX_CHOICES + 1):
-        choices.keep(str(number), "none")
+async def test_a_choice_is_made_once_and_the_oldest_is_forgotten(server: OpenAIServer, model: EmbeddedModel) -> None:
+    questions = [*map(str, range(MAX_CACHED_CHOICES + 1)), "1", "0"]
+    for question in questions:
+        await ask(model, planning(question))
 
-    assert choices.find("0") is None
-    assert choices.find("1") == "none"
+    asked = [request.body["prompt"] for request in server.requests if "prompt" in request.body]
+    assert len(asked) == len(questions) - 1
+    assert asked[0] == asked[-1]
 
 
-def _is_beginning(request: Request) -> bool:
+def _is_prefill(request: Request) -> bool:
     return request.body.get("max_tokens") == 1

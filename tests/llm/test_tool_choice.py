@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.llm import decision
+from server.llm import tool_choice
 from server.llm.types import ToolSpec
 
 READ = ToolSpec(
@@ -40,31 +40,31 @@ CATALOG = "Skills:\n- pirate: Talks like one. (pirate/SKILL.md)\n- calm: Is calm
 
 
 def offered(tool: ToolSpec, question: str, context: str = "") -> Any:
-    return decision.argument_schema(tool, question, context)["properties"]
+    return tool_choice.argument_schema(tool, question, context)["properties"]
 
 
 def test_only_offered_tools_are_named_in_the_prompt_and_the_grammar() -> None:
-    prompt = decision.choice_prompt("Hello", {"current_time": ""})
+    prompt = tool_choice.choice_prompt("Hello", {"current_time": ""})
 
-    assert decision.choice_grammar({"current_time": ""}) == 'root ::= " none" | " current_time"'
+    assert tool_choice.choice_grammar({"current_time": ""}) == 'root ::= " none" | " current_time"'
     assert "read_file" not in prompt
     assert prompt.endswith("Tool: current_time\n\nRequest: Thank you\nTool: none\n\nRequest: Hello\nTool:")
 
 
 def test_a_tool_that_nobody_knows_is_shown_by_its_own_description() -> None:
-    prompt = decision.choice_prompt("Hi", {"add_note": "Write a note for later. It may be long."})
+    prompt = tool_choice.choice_prompt("Hi", {"add_note": "Write a note for later. It may be long."})
 
     assert prompt.startswith("Request: Write a note for later\nTool: add_note\n\n")
 
 
 def test_without_a_description_its_name_must_do() -> None:
-    assert "Request: add note\n" in decision.choice_prompt("Hi", {"add_note": ""})
+    assert "Request: add note\n" in tool_choice.choice_prompt("Hi", {"add_note": ""})
 
 
 def test_only_the_end_of_a_long_question_is_read() -> None:
-    asked = decision.choice_prompt("word " * 1000 + "end?", {}).rpartition("Request: ")[2]
+    asked = tool_choice.choice_prompt("word " * 1000 + "end?", {}).rpartition("Request: ")[2]
 
-    assert len(asked.removesuffix("\nTool:").split()) == decision.MAX_QUESTION_WORDS
+    assert len(asked.removesuffix("\nTool:").split()) == tool_choice.MAX_QUESTION_WORDS
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_only_the_end_of_a_long_question_is_read() -> None:
     ],
 )
 def test_a_path_is_one_that_the_words_name(question: str, paths: list[str]) -> None:
-    assert decision.is_possible("read_file", question, CATALOG) is bool(paths)
+    assert tool_choice.is_possible("read_file", question, CATALOG) is bool(paths)
     if paths:
         assert offered(READ, question, CATALOG) == {"path": {"enum": paths}}
 
@@ -93,7 +93,7 @@ def test_a_path_is_one_that_the_words_name(question: str, paths: list[str]) -> N
     ],
 )
 def test_a_zone_is_the_one_of_a_city_that_is_named(question: str, zone: str | None) -> None:
-    arguments = decision.only_arguments(decision.argument_schema(TIME, question, ""))
+    arguments = tool_choice.only_arguments(tool_choice.argument_schema(TIME, question, ""))
 
     assert arguments == ({} if zone is None else {"timezone": zone})
 
@@ -109,9 +109,9 @@ def test_other_words_are_copied_from_the_question_within_the_tools_limits() -> N
 
 @pytest.mark.parametrize("question", ['Search for "two words"', "Search for “two words” now", "find `two words`"])
 def test_what_stands_in_quotation_marks_is_what_is_meant(question: str) -> None:
-    schema = decision.argument_schema(SEARCH, question, "")
+    schema = tool_choice.argument_schema(SEARCH, question, "")
 
-    assert decision.only_arguments(schema) == {"pattern": "two words"}
+    assert tool_choice.only_arguments(schema) == {"pattern": "two words"}
 
 
 def test_what_cannot_be_copied_is_left_to_the_tools_own_schema() -> None:
@@ -126,7 +126,7 @@ def test_what_cannot_be_copied_is_left_to_the_tools_own_schema() -> None:
     )
 
     assert offered(tool, "set it to a") == {"level": {"type": "integer"}, "mode": {"enum": ["a", "b"]}}
-    assert decision.only_arguments(decision.argument_schema(tool, "x", "")) is None
+    assert tool_choice.only_arguments(tool_choice.argument_schema(tool, "x", "")) is None
 
 
 def test_what_a_foreign_schema_refers_to_goes_along() -> None:
@@ -138,31 +138,31 @@ def test_what_a_foreign_schema_refers_to_goes_along() -> None:
     }
     tool = ToolSpec(name="set", description="", parameters=parameters)
 
-    assert decision.argument_schema(tool, "set it", "")["$defs"] == {"level": {"type": "integer"}}
-    assert decision.is_valid(tool, {"level": 3})
+    assert tool_choice.argument_schema(tool, "set it", "")["$defs"] == {"level": {"type": "integer"}}
+    assert tool_choice.is_valid(tool, {"level": 3})
 
 
 @pytest.mark.parametrize("reference", ["#/$defs/nowhere", "http://example.invalid/x", "#"])
 def test_a_reference_that_leads_nowhere_or_round_fits_nothing_and_harms_nobody(reference: str) -> None:
     tool = ToolSpec(name="set", description="", parameters={"type": "object", "$ref": reference})
 
-    assert not decision.is_valid(tool, {"level": 3})
+    assert not tool_choice.is_valid(tool, {"level": 3})
 
 
 def test_only_arguments_that_fit_the_tools_schema_are_valid() -> None:
-    assert decision.is_valid(READ, {"path": "a"})
-    assert not decision.is_valid(READ, {})
-    assert not decision.is_valid(READ, None)
-    assert not decision.is_valid(ToolSpec(name="x", description="", parameters={"type": 7}), {})
+    assert tool_choice.is_valid(READ, {"path": "a"})
+    assert not tool_choice.is_valid(READ, {})
+    assert not tool_choice.is_valid(READ, None)
+    assert not tool_choice.is_valid(ToolSpec(name="x", description="", parameters={"type": 7}), {})
 
 
 @given(st.text(max_size=300), st.sampled_from([READ, SEARCH, TIME]))
 def test_whatever_is_asked_the_narrowed_schema_is_one_and_its_only_arguments_fit(question: str, tool: ToolSpec) -> None:
-    schema = decision.argument_schema(tool, question, CATALOG)
+    schema = tool_choice.argument_schema(tool, question, CATALOG)
     jsonschema.Draft202012Validator.check_schema(dict(schema))
-    arguments = decision.only_arguments(schema)
+    arguments = tool_choice.only_arguments(schema)
 
-    assert arguments is None or decision.is_valid(tool, arguments)
+    assert arguments is None or tool_choice.is_valid(tool, arguments)
 
 
 def test_what_a_schema_refers_to_elsewhere_is_never_fetched() -> None:
@@ -171,7 +171,7 @@ def test_what_a_schema_refers_to_elsewhere_is_never_fetched() -> None:
         url = f"http://127.0.0.1:{elsewhere.getsockname()[1]}/schema.json"
         tool = ToolSpec(name="a", description="", parameters={"properties": {"path": {"$ref": url}}})
 
-        assert not decision.is_valid(tool, {"path": "x"})
+        assert not tool_choice.is_valid(tool, {"path": "x"})
 
         with pytest.raises(BlockingIOError):
             elsewhere.accept()

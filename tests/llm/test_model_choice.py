@@ -5,8 +5,7 @@ import pytest
 from server.config import LlmSettings
 from server.errors import ConfigError
 from server.llm.client import OpenAICompatible
-from server.llm.embedded import EmbeddedModel
-from server.llm.factory import create_model, unheard_model
+from server.llm.embedded import EmbeddedModel, create_model, unused_model_warning
 
 
 @pytest.mark.parametrize(
@@ -36,7 +35,7 @@ def test_auto_goes_by_what_is_named(config: LlmSettings, environ: dict[str, str]
 def test_who_names_a_model_and_nowhere_to_ask_for_it_is_told(
     config: LlmSettings, environ: dict[str, str], source: str
 ) -> None:
-    assert unheard_model(config, environ) == (
+    assert unused_model_warning(config, environ) == (
         f"{source} names m, but the embedded model answers: set OPENAI_API_KEY or OPENAI_BASE_URL, too"
     )
 
@@ -51,7 +50,7 @@ def test_who_names_a_model_and_nowhere_to_ask_for_it_is_told(
     ],
 )
 def test_nobody_else_is(config: LlmSettings, environ: dict[str, str]) -> None:
-    assert unheard_model(config, environ) is None
+    assert unused_model_warning(config, environ) is None
 
 
 def test_a_wrong_address_is_said_before_anything_starts() -> None:
