@@ -5,16 +5,14 @@ from dataclasses import dataclass
 from functools import partial
 
 from server.agent.chunks import LLMChunk, emit, emitted
-from server.agent.injections import Injections
+from server.agent.loop import AgentTurn, Injections
 from server.agent.messages import Conversation
-from server.agent.model_call import EndpointMemory, ModelCalls, late_mode
+from server.agent.model_call import EndpointMemory, ModelCalls, Rewriter, late_mode
+from server.agent.prompt_fit import adapt
 from server.agent.prompts import COMPACT, FULL, PromptSet, system_prompt
-from server.agent.rewriting import Rewriter
-from server.agent.roles import adapt
-from server.agent.telling import Status, Telling
+from server.agent.runtime_events import RuntimeEvents, Status
 from server.agent.tool_use import ToolUse
 from server.agent.trace import Tracer
-from server.agent.turn import AgentTurn
 from server.config import AgentSettings, LlmSettings
 from server.errors import ServerError
 from server.hooks.layers import TurnLayers
@@ -101,7 +99,7 @@ class AgentClient:
         self, messages: Sequence[Message], hooks: Sequence[HookInfo], enable_tools: bool, options: TurnOptions
     ) -> None:
         layers = None if options.layers is None else options.layers.begin(is_traced=options.trace)
-        telling = Telling(layers)
+        events = RuntimeEvents(layers)
         conversation = Conversation(self.system_prompt(options), messages)
         executor = self._executor.pinned(layers)
         tools = executor.registry.specs
@@ -116,7 +114,7 @@ class AgentClient:
             conversation=conversation,
             tracer=tracer,
             rewriter=rewriter,
-            telling=telling,
+            events=events,
         )
         turn = AgentTurn(
             prompts=self.prompts,
@@ -124,14 +122,14 @@ class AgentClient:
             injections=Injections(conversation, hooks, max_persistent=options.max_persistent),
             calls=calls,
             tools=tools,
-            tool_use=ToolUse(executor, conversation, hooks=layers, tracer=tracer, telling=telling),
+            tool_use=ToolUse(executor, conversation, hooks=layers, tracer=tracer, events=events),
             tracer=tracer,
-            telling=telling,
+            events=events,
             hooks=layers,
             model_name=self._model.info.name,
             max_rounds=self._settings.max_rounds,
         )
-        telling.turn_start(conversation.question, messages)
+        events.turn_start(conversation.question, messages)
         status: Status = "aborted"
         try:
             await turn.run(planning=self._settings.planning, has_tools=enable_tools and bool(tools or rewriter))
@@ -142,7 +140,7 @@ class AgentClient:
             raise
         except Exception as error:
             status = "error"
-            telling.failed("llm", str(error) if isinstance(error, ServerError) else type(error).__name__)
+            events.failed("llm", str(error) if isinstance(error, ServerError) else type(error).__name__)
             raise
         finally:
-            telling.turn_end(status)
+            events.turn_end(status)

@@ -7,29 +7,40 @@ text and injects nothing (L1-32).
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from itertools import count
+from typing import Any
 
 from server import config
 from server.agent.chunks import LLMChunk, NoticeGiven, emit
-from server.agent.fitting import Fitted, estimate_tokens, estimate_tools, fit, has_image
-from server.agent.images import MAX_IMAGES, limit_images
-from server.agent.messages import Conversation, find_violation
-from server.agent.rewriting import PlanningPrompt, Rewriter
-from server.agent.roles import adapt
-from server.agent.telling import Telling
+from server.agent.messages import Conversation, Origin, find_violation
+from server.agent.prompt_fit import (
+    MAX_IMAGES,
+    Fitted,
+    adapt,
+    estimate_tokens,
+    estimate_tools,
+    fit,
+    has_image,
+    limit_images,
+)
+from server.agent.runtime_events import RuntimeEvents
 from server.agent.trace import Tracer
 from server.errors import ContextTooLong, ImageRefused, ProviderError, RoleRefused, ServerError
+from server.hooks.interception.stages import LlmCall
+from server.hooks.layers import TurnHooks
 from server.llm.types import (
     Finished,
     LanguageModel,
     LateSystem,
+    Message,
     ModelEvent,
     ModelRequest,
     TextDelta,
     ToolCall,
+    ToolSpec,
 )
 
 logger = logging.getLogger(__name__)
@@ -51,6 +62,69 @@ class EndpointMemory:
     """It refused a picture because it was one."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class PlanningPrompt:
+    """The message that names the tools, and how it reads with other names."""
+
+    message: Message
+    naming: Callable[[Sequence[str]], str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rewritten:
+    request: ModelRequest
+    messages: list[Message]
+    """In place of the conversation, for this call."""
+
+
+class Rewriter:
+    """Asks the hooks of one turn."""
+
+    def __init__(
+        self, hooks: TurnHooks, conversation: Conversation, settings: config.LlmSettings, registered: Sequence[ToolSpec]
+    ) -> None:
+        self._hooks = hooks
+        self._conversation = conversation
+        self._options = dict(settings.options)
+        if settings.max_tokens:
+            self._options = {"max_tokens": settings.max_tokens, **self._options}
+        self._registered = tuple(registered)
+        self._names = frozenset(tool.name for tool in registered)
+
+    async def rewrite(
+        self, request: ModelRequest, messages: Sequence[Message], *, model: str, planning: PlanningPrompt | None
+    ) -> Rewritten:
+        """Raises TurnAborted. A planning call shows hooks the tools of the rounds to come, though it carries none."""
+        tools = self._registered if planning is not None else request.tools
+        call = LlmCall(model=model, messages=list(messages), tools=list(tools), options=self._options)
+        result = await self._hooks.pipeline.before_llm(call, registered=self._names, check=find_violation)
+        given = result.messages
+        changes: dict[str, Any] = {"options": _differing(self._options, result.options)}
+        if result.model != model:
+            changes["model"] = result.model
+        if planning is not None:
+            names = [tool.name for tool in result.tools]
+            changes["tool_names"] = names
+            if names != [tool.name for tool in tools]:
+                given = _with_prompt(given, planning, names)
+        elif request.purpose != "direct":  # there no tools are wanted
+            changes["tools"] = tuple(result.tools)
+        for message in given:
+            if not self._conversation.knows(message):
+                self._conversation.mark(message, Origin(kind="process_hook"))
+        return Rewritten(request=replace(request, **changes), messages=given)
+
+
+def _differing(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in after.items() if key not in before or before[key] != value}
+
+
+def _with_prompt(messages: Sequence[Message], planning: PlanningPrompt, names: Sequence[str]) -> list[Message]:
+    """The planning prompt names the tools as hooks left them, unless a hook wrote another prompt."""
+    prompt = {**planning.message, "content": planning.naming(names)}
+    return [prompt if message is planning.message else message for message in messages]
+
+
 class ModelCalls:
     """The calls of one turn; `memory` is shared by all turns of the process."""
 
@@ -63,7 +137,7 @@ class ModelCalls:
         conversation: Conversation,
         tracer: Tracer,
         rewriter: Rewriter | None = None,
-        telling: Telling | None = None,
+        events: RuntimeEvents | None = None,
         clock_s: Callable[[], float] = time.perf_counter,
     ) -> None:
         self._model = model
@@ -72,7 +146,7 @@ class ModelCalls:
         self._conversation = conversation
         self._tracer = tracer
         self._rewriter = rewriter
-        self._telling = telling or Telling(None)
+        self._events = events or RuntimeEvents(None)
         self._clock_s = clock_s
         self._said_trimmed = False
         self._said_unseen = False
@@ -122,7 +196,7 @@ class ModelCalls:
                     raise
                 await emit(*self._learn(error, request, fitted, mode, attempt))
                 wait_s = _wait_s(error, attempt)
-                self._telling.llm_retry(
+                self._events.llm_retry(
                     attempt=attempt, most=MAX_ATTEMPTS, code=error.code, error=str(error), wait_s=wait_s
                 )
                 await asyncio.sleep(wait_s)
@@ -141,8 +215,8 @@ class ModelCalls:
             if not self._said_trimmed:
                 self._said_trimmed = True
                 yield _trimmed_notice(dropped)
-            self._telling.compressed(dropped=dropped, remaining=remaining, is_retry=attempt > 1)
-        self._telling.llm_request(
+            self._events.compressed(dropped=dropped, remaining=remaining, is_retry=attempt > 1)
+        self._events.llm_request(
             sent,
             model=self._model.info.name,
             max_tokens=self._settings.max_tokens,

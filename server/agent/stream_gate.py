@@ -4,7 +4,7 @@ import asyncio
 from typing import Final
 
 from server.agent.chunks import LLMChunk, NoticeGiven, emit
-from server.agent.reply import Reply
+from server.agent.reply_parser import ModelReply
 from server.hooks.interception.stages import LlmAnswer
 from server.hooks.layers import TurnHooks
 from server.speech.sentences import SentenceSplitter
@@ -44,7 +44,7 @@ class StreamGate:
             text = "".join([await self._changed(sentence) for sentence in self._splitter.feed(text)])
         await self._show(text)
 
-    async def close(self, reply: Reply) -> None:
+    async def close(self, reply: ModelReply) -> None:
         """Emit the rest; `reply` gets the calls and the text that later calls read. Raises TurnAborted."""
         if self._mode == "off":
             await self._correct(reply)
@@ -58,7 +58,7 @@ class StreamGate:
             reply.content = "".join(self._shown)
             await self._end()
 
-    async def _correct(self, reply: Reply) -> None:
+    async def _correct(self, reply: ModelReply) -> None:
         shown = reply.content = "".join(self._shown)
         if self._hooks is not None and self._hooks.pipeline.has("after_llm"):
             answer = await self._ask(shown, reply)
@@ -76,7 +76,7 @@ class StreamGate:
         changed = (await self._hooks.pipeline.after_llm(answer)).content
         return sentence.replace(words, changed) if changed else ""
 
-    async def _ask(self, text: str, reply: Reply) -> LlmAnswer:
+    async def _ask(self, text: str, reply: ModelReply) -> LlmAnswer:
         assert self._hooks is not None
         answer = LlmAnswer(
             model=self._model,

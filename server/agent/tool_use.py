@@ -10,8 +10,8 @@ from typing import Any
 
 from server.agent.chunks import LLMChunk, ToolStarted, emit
 from server.agent.messages import Conversation, Origin, assistant_message, tool_message
-from server.agent.reply import Reply
-from server.agent.telling import Telling
+from server.agent.reply_parser import ModelReply
+from server.agent.runtime_events import RuntimeEvents
 from server.agent.trace import Tracer
 from server.hooks.layers import TurnHooks
 from server.llm.types import Message, ToolCall
@@ -35,13 +35,13 @@ class ToolUse:
         *,
         hooks: TurnHooks | None,
         tracer: Tracer,
-        telling: Telling,
+        events: RuntimeEvents,
     ) -> None:
         self._executor = executor
         self._conversation = conversation
         self._hooks = hooks
         self._tracer = tracer
-        self._telling = telling
+        self._events = events
         self._call_ids: set[str] = set()
         self.ran: list[str] = []
         """The tools that really ran in the last batch, in call order (L1-27)."""
@@ -50,7 +50,7 @@ class ToolUse:
         self.is_handled = False
         """The user has what was asked for: every call of the last batch says so."""
 
-    async def run(self, reply: Reply) -> None:
+    async def run(self, reply: ModelReply) -> None:
         """Run the calls, then append call and results, nothing between them (L1-28). Raises TurnAborted."""
         calls = [self._with_own_id(call) for call in reply.calls]
         parsed = [parse_arguments(call.arguments) for call in calls]
@@ -64,7 +64,7 @@ class ToolUse:
         async with aclosing(self._executor.run_batch(calls)) as batch:
             async for outcome in batch:
                 outcomes.append(outcome)
-                self._telling.tool_ran(outcome)
+                self._events.tool_ran(outcome)
                 await emit(*self._tracer.hook_reports(), LLMChunk(tool_result=outcome))
                 await emit(*(LLMChunk(media=item) for item in outcome.media))
         results = [tool_message(outcome.id, outcome.name, outcome.content) for outcome in outcomes]
@@ -108,7 +108,7 @@ class ToolUse:
         return ToolCall(call_id, call.name, call.arguments)
 
 
-def _asking(reply: Reply, calls: Sequence[ToolCall], arguments: Sequence[str]) -> Message:
+def _asking(reply: ModelReply, calls: Sequence[ToolCall], arguments: Sequence[str]) -> Message:
     return assistant_message(
         reply.content, [(call.id, call.name, text) for call, text in zip(calls, arguments, strict=True)]
     )

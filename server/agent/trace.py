@@ -10,9 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from server.agent.chunks import LLMChunk, TraceEvent
-from server.agent.fitting import Fitted
 from server.agent.messages import Conversation, Origin
-from server.agent.roles import head_length, sent_role
+from server.agent.prompt_fit import Fitted, head_length, sent_role
 from server.hooks.layers import TurnHooks
 from server.llm.types import Finished, LateSystem, Message, ModelRequest, Purpose
 from skills_engine import HookInfo

@@ -1,13 +1,16 @@
 """The tools that come with the server: read_file, search_text, current_time."""
 
+import asyncio
 import logging
 import math
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from functools import cache
 from itertools import accumulate, takewhile
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 from zoneinfo import ZoneInfo, available_timezones
 
 import regex  # beside `re` it knows a time limit and lets other threads run while it searches
@@ -17,9 +20,10 @@ from server.errors import ToolError
 from server.llm.types import ToolSpec
 from server.tools.folders import Folders
 from server.tools.registry import Tool, ToolRegistry
-from server.tools.threads import Deadline, in_thread
 
 logger = logging.getLogger(__name__)
+P = ParamSpec("P")
+T = TypeVar("T")
 
 MAX_FILE_BYTES = 10 << 20
 MAX_LINES = 2000
@@ -27,10 +31,12 @@ MAX_MATCHES = 200
 MAX_LINE_CHARS = 500
 MAX_NAMES = 100
 MAX_UNROLLED = 100_000  # what a pattern's least repetitions make of it: 0.1 s to compile, with nobody else running
+MAX_THREADS = 4  # a slow search must not hold up what else of the server needs a thread; more work waits for them
 _NOTE_BYTES = 150  # of a result, kept for saying that it was cut
 _SNIFFED_BYTES = 8192
 _LEAST_COUNT = regex.compile(r"\{(\d+)")
 _LOOSE = regex.compile(r"\s+|#[^\n]*\n")  # what (?x) allows inside of a count
+_threads = ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="tool")  # starts no thread before it is used
 
 _READ_FILE = ToolSpec(
     name="read_file",
@@ -70,6 +76,26 @@ _CURRENT_TIME = ToolSpec(
         "additionalProperties": False,
     },
 )
+
+
+async def in_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Run the work in a thread for tools. Cancelling leaves the thread to finish by itself; give the work a Deadline where that takes long."""
+    return await asyncio.get_running_loop().run_in_executor(_threads, lambda: work(*args, **kwargs))
+
+
+class Deadline:
+    """How long work in a thread may still take; `end_now` may be called from any thread."""
+
+    def __init__(self, limit_s: float) -> None:
+        self.limit_s = limit_s
+        self._at_s = time.monotonic() + limit_s
+
+    @property
+    def left_s(self) -> float:
+        return max(0.0, self._at_s - time.monotonic())
+
+    def end_now(self) -> None:
+        self._at_s = 0.0
 
 
 def build_registry(settings: config.ToolsSettings, skills_dir: Path) -> ToolRegistry:

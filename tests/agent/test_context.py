@@ -7,7 +7,7 @@ import pytest
 
 from server.agent.agent_client import TurnOptions
 from server.agent.chunks import NoticeGiven
-from server.agent.fitting import estimate_tokens, estimate_tools
+from server.agent.prompt_fit import estimate_tokens, estimate_tools
 from server.config import LlmSettings
 from server.errors import ContextTooLong, ProviderRateLimited
 from tests.agent.scene import agent_for, given, notices, play, told

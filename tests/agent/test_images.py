@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from server.agent.agent_client import TurnOptions
-from server.agent.images import MAX_IMAGES, limit_images
+from server.agent.prompt_fit import MAX_IMAGES, limit_images
 from server.errors import ImageRefused, ProviderProtocol
 from server.llm.types import Message
 from tests.agent.scene import agent_for, given, notices, play, texts

@@ -1,12 +1,11 @@
 """What one model call answers, event by event."""
 
 from server.agent.chunks import LLMChunk, NoticeGiven
-from server.agent.reply import Reply
-from server.agent.tags import TagReader
+from server.agent.reply_parser import ModelReply, TagReader
 from server.llm.types import Finished, ModelEvent, ReasoningDelta, TextDelta, ToolCall, Usage
 
 
-def read(reply: Reply, *events: ModelEvent) -> list[str | LLMChunk]:
+def read(reply: ModelReply, *events: ModelEvent) -> list[str | LLMChunk]:
     """All that comes of them, and of the end."""
     found: list[str | LLMChunk] = []
     for text, aside in (*map(reply.read, events), reply.end()):
@@ -15,7 +14,7 @@ def read(reply: Reply, *events: ModelEvent) -> list[str | LLMChunk]:
 
 
 def test_where_nothing_came_the_reply_is_empty() -> None:
-    reply = Reply()
+    reply = ModelReply()
 
     assert read(reply) == []
     assert (reply.content, reply.calls, reply.finish_reason) == ("", (), "stop")
@@ -23,7 +22,7 @@ def test_where_nothing_came_the_reply_is_empty() -> None:
 
 
 def test_the_end_of_a_call_tells_what_it_cost_and_why_it_ended() -> None:
-    reply, usage = Reply(), Usage(10, 2)
+    reply, usage = ModelReply(), Usage(10, 2)
 
     assert read(reply, Finished("tool_calls", usage)) == [LLMChunk(usage=usage)]
     assert (reply.finish_reason, reply.usage) == ("tool_calls", usage)
@@ -32,13 +31,13 @@ def test_the_end_of_a_call_tells_what_it_cost_and_why_it_ended() -> None:
 def test_a_reply_that_was_cut_off_is_told_of() -> None:
     text = "the model's reply was cut off at its limit of tokens"
 
-    assert read(Reply(), Finished("length", Usage()))[1:] == [
+    assert read(ModelReply(), Finished("length", Usage()))[1:] == [
         LLMChunk(notice=NoticeGiven("reply_cut", "warning", text))
     ]
 
 
 def test_reasoning_is_told_apart_wherever_it_comes_from() -> None:
-    fed, tagged, unclosed = Reply(), Reply(), Reply()
+    fed, tagged, unclosed = ModelReply(), ModelReply(), ModelReply()
 
     assert read(fed, ReasoningDelta("Hm."), TextDelta("Noon.")) == [LLMChunk(reasoning="Hm."), "Noon."]
     assert read(tagged, TextDelta("<think>Hm.</think>Noon.")) == [LLMChunk(reasoning="Hm."), "Noon."]
@@ -53,7 +52,7 @@ def test_reasoning_is_told_apart_wherever_it_comes_from() -> None:
 
 
 def test_calls_are_kept_in_their_order() -> None:
-    reply = Reply()
+    reply = ModelReply()
     calls = (ToolCall("c1", "alpha", "{}"), ToolCall("c2", "beta", "{}"))
 
     assert read(reply, *calls) == []
@@ -63,10 +62,10 @@ def test_calls_are_kept_in_their_order() -> None:
 def test_what_a_head_held_back_comes_at_the_end() -> None:
     head = TagReader()
 
-    assert read(Reply(head), TextDelta("<need_tool>Wait."), TextDelta("</need_")) == ["Wait.", "</need_"]
+    assert read(ModelReply(head), TextDelta("<need_tool>Wait."), TextDelta("</need_")) == ["Wait.", "</need_"]
     assert head.tag == "need_tool"
 
 
 def test_what_looks_like_a_thought_and_is_none_comes_at_the_end_behind_the_head() -> None:
-    assert read(Reply(TagReader()), TextDelta("<thi")) == ["<thi"]
-    assert read(Reply(), TextDelta("<thi")) == ["<thi"]
+    assert read(ModelReply(TagReader()), TextDelta("<thi")) == ["<thi"]
+    assert read(ModelReply(), TextDelta("<thi")) == ["<thi"]

@@ -15,10 +15,9 @@ from server.config import ToolsSettings as Settings
 from server.llm.types import ToolCall
 from server.tool_calls import ToolOutcome
 from server.tools import builtin
-from server.tools.builtin import build_registry
+from server.tools.builtin import Deadline, build_registry
 from server.tools.executor import ToolExecutor
 from server.tools.folders import Folders
-from server.tools.threads import Deadline
 
 
 class Tools:

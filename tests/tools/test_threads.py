@@ -1,11 +1,11 @@
-"""server/tools/threads.py"""
+"""The threads that tools work in."""
 
 import asyncio
 import threading
 
 import pytest
 
-from server.tools.threads import MAX_THREADS, Deadline, in_thread
+from server.tools.builtin import MAX_THREADS, Deadline, in_thread
 
 
 async def test_a_full_pool_of_tools_holds_up_nothing_else() -> None:

@@ -5,8 +5,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.agent.fitting import estimate_tokens, estimate_tools, fit, has_image
 from server.agent.messages import Conversation, Origin, find_violation
+from server.agent.prompt_fit import estimate_tokens, estimate_tools, fit, has_image
 from server.llm.types import Message, ToolSpec
 
 

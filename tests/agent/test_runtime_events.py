@@ -8,8 +8,8 @@ import pytest
 
 from server import config
 from server.agent.agent_client import TurnOptions
-from server.agent.reply import Reply
-from server.agent.telling import Telling
+from server.agent.reply_parser import ModelReply
+from server.agent.runtime_events import RuntimeEvents
 from server.errors import ContextTooLong, ImageRefused, ProviderUnreachable
 from server.hooks.layers import TurnHooks, TurnLayers
 from server.llm.types import Message, ModelRequest, ReasoningDelta, ToolCall
@@ -218,21 +218,21 @@ async def test_observers_hear_of_a_defect_of_ours_as_an_error_without_its_words(
 def test_the_end_of_a_turn_is_told_to_the_letter() -> None:
     ticks = iter([2.0, 3.5])
     channel, hooks = observed("turn_end")
-    telling = Telling(hooks, clock_s=lambda: next(ticks))
-    reply = Reply()
-    telling.turn_start("asked", [])
+    events = RuntimeEvents(hooks, clock_s=lambda: next(ticks))
+    reply = ModelReply()
+    events.turn_start("asked", [])
     for content in ("Let me look.", ""):
         reply.content = content
-        telling.llm_response(reply)
-    telling.begin_round(3)
+        events.llm_response(reply)
+    events.begin_round(3)
     for outcome in [
         ToolOutcome(id="c1", name="beta", content="x" * 300, is_error=True),
         ToolOutcome(id="c2", name="alpha", content="fine"),
         ToolOutcome(id="c3", name="beta", content="fine"),
     ]:
-        telling.tool_ran(outcome)
+        events.tool_ran(outcome)
 
-    telling.turn_end("completed")
+    events.turn_end("completed")
 
     [(_, event)] = channel.told
     assert (event["kind"], event["correlation"]) == ("agent.turn.end", {"trace_id": "turn"})
@@ -260,7 +260,7 @@ def test_the_end_of_a_turn_is_told_to_the_letter() -> None:
 def test_a_turn_in_which_nothing_was_said_and_nothing_ran_ends_so() -> None:
     channel, hooks = observed("turn_end")
 
-    Telling(hooks).turn_end("completed")
+    RuntimeEvents(hooks).turn_end("completed")
 
     [(_, event)] = channel.told
     facts = event["payload"]
@@ -271,7 +271,7 @@ def test_a_turn_in_which_nothing_was_said_and_nothing_ran_ends_so() -> None:
 def test_a_turn_without_messages_starts_too() -> None:
     channel, hooks = observed("turn_start")
 
-    Telling(hooks).turn_start("asked", [])
+    RuntimeEvents(hooks).turn_start("asked", [])
 
     [(_, event)] = channel.told
     assert (event["kind"], event["correlation"]) == ("agent.turn.start", {"trace_id": "turn"})
@@ -284,7 +284,9 @@ def test_a_call_that_a_hook_rewrote_is_told_as_it_is_sent() -> None:
         messages=QUESTION, model="other", options={"max_tokens": 5, "temperature": 1}, tools=[tool("alpha").spec]
     )
 
-    Telling(hooks).llm_request(request, model="scripted", max_tokens=9, options={"temperature": 0, "max_tokens": 7})
+    RuntimeEvents(hooks).llm_request(
+        request, model="scripted", max_tokens=9, options={"temperature": 0, "max_tokens": 7}
+    )
 
     [(_, event)] = channel.told
     assert (event["kind"], event["correlation"]) == ("agent.llm.request", {"trace_id": "turn.llm.request"})
@@ -295,7 +297,7 @@ def test_a_call_that_a_hook_rewrote_is_told_as_it_is_sent() -> None:
 def test_what_nobody_has_set_is_told_as_zero() -> None:
     channel, hooks = observed("llm_request")
 
-    Telling(hooks).llm_request(ModelRequest(messages=()), model="scripted", max_tokens=None, options={})
+    RuntimeEvents(hooks).llm_request(ModelRequest(messages=()), model="scripted", max_tokens=None, options={})
 
     payload = {"Model": "scripted", "MessagesCount": 0, "ToolsCount": 0, "MaxTokens": 0, "Temperature": 0}
     assert [event["payload"] for _, event in channel.told] == [payload]
@@ -303,12 +305,12 @@ def test_what_nobody_has_set_is_told_as_zero() -> None:
 
 def test_an_answer_is_told_by_its_size() -> None:
     channel, hooks = observed("llm_response")
-    reply = Reply()
+    reply = ModelReply()
     for delta in (ReasoningDelta("Hm."), ToolCall("c1", "alpha", "{}"), ToolCall("c2", "alpha", "{}")):
         list(reply.read(delta))
     reply.content = "Let me look."
 
-    Telling(hooks).llm_response(reply)
+    RuntimeEvents(hooks).llm_response(reply)
 
     [(_, event)] = channel.told
     assert (event["kind"], event["severity"]) == ("agent.llm.response", "info")
@@ -318,11 +320,11 @@ def test_an_answer_is_told_by_its_size() -> None:
 
 def test_a_retry_and_what_is_left_out_belong_to_their_traces() -> None:
     channel, hooks = observed("llm_retry", "context_compress", "error")
-    telling = Telling(hooks)
+    events = RuntimeEvents(hooks)
 
-    telling.llm_retry(attempt=2, most=3, code="busy", error="wait", wait_s=1.5)
-    telling.compressed(dropped=1, remaining=2, is_retry=False)
-    telling.failed("llm", "gone")
+    events.llm_retry(attempt=2, most=3, code="busy", error="wait", wait_s=1.5)
+    events.compressed(dropped=1, remaining=2, is_retry=False)
+    events.failed("llm", "gone")
 
     assert [(event["kind"], event["correlation"]["trace_id"]) for _, event in channel.told] == [
         ("agent.llm.retry", "turn.llm.retry"),

@@ -4,8 +4,8 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
-from server.agent.images import count_images
-from server.agent.reply import Reply
+from server.agent.prompt_fit import count_images
+from server.agent.reply_parser import ModelReply
 from server.hooks.layers import TurnHooks
 from server.llm.types import Message, ModelRequest
 from server.tool_calls import ToolOutcome
@@ -14,7 +14,7 @@ Status = Literal["completed", "error", "aborted"]
 _SEVERITIES: dict[Status, Literal["info", "warn", "error"]] = {"completed": "info", "error": "error", "aborted": "warn"}
 
 
-class Telling:
+class RuntimeEvents:
     """The events of one turn that are the agent's; those of tool calls are their chain's."""
 
     def __init__(self, hooks: TurnHooks | None, *, clock_s: Callable[[], float] = time.perf_counter) -> None:
@@ -90,7 +90,7 @@ class Telling:
             payload = {"Reason": reason, "DroppedMessages": dropped, "RemainingMessages": remaining}
             self._events.emit("agent.context.compress", payload, severity="warn")
 
-    def llm_response(self, reply: Reply) -> None:
+    def llm_response(self, reply: ModelReply) -> None:
         self._final = reply.content or self._final
         if self._events is not None:
             payload = {

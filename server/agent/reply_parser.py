@@ -1,12 +1,12 @@
-"""Reads what models write at the head of a reply that is not for the user, from a stream, without I/O.
-
-Both readers are fed deltas and give back the text that may be shown so far;
-`end` gives what was withheld until then.
-"""
+"""Parses what a model answers, from a stream, without I/O: reasoning, the tag at the head, text, calls."""
 
 import re
 import string
+from collections.abc import Sequence
 from typing import Literal
+
+from server.agent.chunks import LLMChunk, NoticeGiven
+from server.llm.types import Finished, ModelEvent, ReasoningDelta, TextDelta, ToolCall, Usage
 
 MAX_HEAD_CHARS = 64
 
@@ -152,3 +152,51 @@ def _overlap(text: str, tag: str) -> int:
         if text.endswith(tag[:length]):
             return length
     return 0
+
+
+class ModelReply:
+    """One reply: `read` each event, then `end`."""
+
+    def __init__(self, head: TagReader | None = None) -> None:
+        self.calls: tuple[ToolCall, ...] = ()
+        self.content = ""
+        """What later calls of the turn are told that the user has read."""
+        self.finish_reason = "stop"
+        self.usage: Usage | None = None
+        self.has_reasoning = False
+        self._think = ThinkReader()
+        self._head = head
+
+    def read(self, event: ModelEvent) -> tuple[str, Sequence[LLMChunk]]:
+        """Returns the text for the user, and what goes to the reader of the turn before it."""
+        match event:
+            case TextDelta(text):
+                reasoning, text = self._think.feed(text)
+                if text and self._head:
+                    text = self._head.feed(text)
+                return text, self._reason(reasoning) if reasoning else ()
+            case ReasoningDelta(text):
+                return "", self._reason(text)
+            case ToolCall():
+                self.calls = (*self.calls, event)
+                return "", ()
+            case Finished(reason, usage):
+                self.finish_reason, self.usage = reason, usage
+                chunks = [LLMChunk(usage=usage)]
+                if reason == "length":
+                    notice = "the model's reply was cut off at its limit of tokens"
+                    chunks.append(LLMChunk(notice=NoticeGiven("reply_cut", "warning", notice)))
+                return "", chunks
+
+    def end(self) -> tuple[str, Sequence[LLMChunk]]:
+        """Returns what was withheld until now."""
+        reasoning, text = self._think.end()
+        if self._head:
+            text = self._head.feed(text) + self._head.end()
+        return text, self._reason(reasoning)
+
+    def _reason(self, text: str) -> Sequence[LLMChunk]:
+        if not text:
+            return ()
+        self.has_reasoning = True
+        return (LLMChunk(reasoning=text),)

@@ -4,24 +4,59 @@ The text below follows the flow chart of the seed line by line: what is
 inserted, what is taken out again, and what the model reads in between.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import aclosing
 from itertools import count
 
 from server.agent.chunks import LLMChunk, NoticeGiven, emit
-from server.agent.injections import Injections
-from server.agent.messages import Conversation
-from server.agent.model_call import ModelCalls
+from server.agent.messages import Conversation, Origin
+from server.agent.model_call import ModelCalls, PlanningPrompt
 from server.agent.prompts import PromptSet
-from server.agent.reply import Reply
-from server.agent.rewriting import PlanningPrompt
+from server.agent.reply_parser import ModelReply, TagReader
+from server.agent.runtime_events import RuntimeEvents
 from server.agent.stream_gate import StreamGate
-from server.agent.tags import TagReader
-from server.agent.telling import Telling
 from server.agent.tool_use import ToolUse
 from server.agent.trace import Tracer
 from server.hooks.layers import TurnHooks
 from server.llm.types import Finished, Message, ModelRequest, ToolSpec
+from skills_engine import HookInfo, HookManager
+
+
+class Injections:
+    def __init__(self, conversation: Conversation, hooks: Sequence[HookInfo], *, max_persistent: int) -> None:
+        self._conversation = conversation
+        self._hooks = HookManager(conversation.messages, list(hooks), max_persistent=max_persistent)
+        self._cap_told = False
+
+    def inject(self, timing: str, **kwargs: str) -> Iterator[LLMChunk]:
+        """Insert the hooks of a timing; the persistent ones go to the client at this place (L1-29)."""
+        messages = self._conversation.messages
+        start = len(messages)
+        persistent = self._hooks.inject(timing, **kwargs)
+        for message in messages[start:]:
+            hook = self._hooks.origin(message)
+            assert hook is not None  # inject appends nothing else
+            self._conversation.mark(
+                message,
+                Origin(kind="hook", hook=hook.name, skill=hook.skill, timing=timing, persistent=hook.persistent),
+            )
+        for fired in persistent:
+            yield LLMChunk(hook=fired)
+        if self._hooks.dropped_persistent and not self._cap_told:
+            self._cap_told = True
+            text = "the limit of persistent hooks for one turn is reached; further ones are not injected"
+            yield LLMChunk(notice=NoticeGiven("hook_limit_reached", "warning", text))
+
+    def remove(self, timing: str) -> None:
+        self._hooks.remove(timing)
+
+    def inject_prompt(self, name: str, content: str) -> Message:
+        prompt = self._hooks.inject_prompt(content)
+        self._conversation.mark(prompt, Origin(kind="prompt", name=name))
+        return prompt
+
+    def remove_prompt(self, prompt: Message) -> None:
+        self._hooks.remove_prompt(prompt)
 
 
 class AgentTurn:
@@ -37,7 +72,7 @@ class AgentTurn:
         tools: Sequence[ToolSpec],
         tool_use: ToolUse,
         tracer: Tracer,
-        telling: Telling,
+        events: RuntimeEvents,
         hooks: TurnHooks | None,
         model_name: str,
         max_rounds: int,
@@ -49,7 +84,7 @@ class AgentTurn:
         self._tools = tools
         self._tool_use = tool_use
         self._tracer = tracer
-        self._telling = telling
+        self._events = events
         self._hooks = hooks
         self._model_name = model_name
         self._max_rounds = max_rounds
@@ -79,15 +114,15 @@ class AgentTurn:
         await emit(*self._injections.inject("after_user_input"))
 
     async def _answer_directly(self) -> None:
-        self._telling.begin_round(1)
-        await self._say(ModelRequest(purpose="direct"), Reply())
+        self._events.begin_round(1)
+        await self._say(ModelRequest(purpose="direct"), ModelReply())
 
     async def _plan(self) -> None:
         await emit(*self._injections.inject("before_planning"))
         names = [tool.name for tool in self._tools]
         prompt = self._injections.inject_prompt("planning_prompt", self._prompts.planning_prompt(names))
         head = TagReader()
-        reply = Reply(head)
+        reply = ModelReply(head)
         request = ModelRequest(purpose="planning", tool_names=names)
         await self._say(request, reply, planning=PlanningPrompt(message=prompt, naming=self._prompts.planning_prompt))
         self._injections.remove_prompt(prompt)
@@ -98,15 +133,15 @@ class AgentTurn:
     async def _loop(self) -> None:
         for number in count(1):
             is_last = number > self._max_rounds
-            reply = Reply()
+            reply = ModelReply()
             await self._round(number, reply, is_last=is_last)
             if not reply.calls or is_last or self._tool_use.is_handled:
                 break
         self._injections.remove("before_first_agent")
         self._injections.remove("after_tool_call")
 
-    async def _round(self, number: int, reply: Reply, *, is_last: bool) -> None:
-        self._telling.begin_round(number)
+    async def _round(self, number: int, reply: ModelReply, *, is_last: bool) -> None:
+        self._events.begin_round(number)
         if is_last:
             text = f"the limit of {self._max_rounds} rounds of tool calls is reached; answering with what is known"
             await emit(LLMChunk(notice=NoticeGiven("max_rounds_reached", "warning", text)))
@@ -126,7 +161,7 @@ class AgentTurn:
             await self._use_tools(reply)
         self._injections.remove_prompt(step)
 
-    async def _use_tools(self, reply: Reply) -> None:
+    async def _use_tools(self, reply: ModelReply) -> None:
         """Run the batch, then let after_tool_call follow (L1-26)."""
         await self._tool_use.run(reply)
         self._injections.remove("after_tool_call")
@@ -136,7 +171,7 @@ class AgentTurn:
     async def _say(
         self,
         request: ModelRequest,
-        reply: Reply,
+        reply: ModelReply,
         *,
         planning: PlanningPrompt | None = None,
         round_number: int | None = None,
@@ -153,14 +188,14 @@ class AgentTurn:
                 if isinstance(event, Finished):  # before the connection is read to its end, which may take a while
                     await self._end_reply(reply, gate)
 
-    async def _end_reply(self, reply: Reply, gate: StreamGate) -> None:
+    async def _end_reply(self, reply: ModelReply, gate: StreamGate) -> None:
         text, aside = reply.end()
         await emit(*aside)
         await gate.pass_on(text)
         await gate.close(reply)
         await emit(*self._tracer.hook_reports())
         self._has_spoken |= gate.has_shown
-        self._telling.llm_response(reply)
+        self._events.llm_response(reply)
 
     def _inject_step_prompt(self, number: int, *, is_last: bool) -> Message:
         if is_last:

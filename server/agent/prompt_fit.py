@@ -1,0 +1,229 @@
+"""Fits a message list to the model: into its context, with the images and in the roles that it takes. Pure.
+
+What goes first, until the rest fits: whole oldest turns of the history, then
+older copies of the same persistent hook. Never the system prompt, the last
+user message or what belongs to this turn. Many chat templates refuse a `system`
+message that is not first (docs/hooks.md, "In which role").
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from server.agent.messages import Conversation
+from server.llm.types import LateSystem, Message, ToolSpec
+
+_BYTES_PER_TOKEN = 3  # on the safe side: English has 4 to 5, Chinese 3 to 4 in UTF-8
+_TOKENS_PER_MESSAGE = 6
+_TOKENS_PER_IMAGE = 1200
+
+
+@dataclass(frozen=True)
+class Fitted:
+    messages: list[Message]
+    left_out: list[Message]
+    fits: bool = True
+
+
+def fit(conversation: Conversation, *, budget_tokens: int, messages: Sequence[Message] | None = None) -> Fitted:
+    """What of the conversation is sent. With `fits` false even the rest is estimated too large.
+
+    `messages`: what a hook has made of the conversation for this call; its own count as the turn's.
+    """
+    messages = conversation.messages if messages is None else messages
+    excess = sum(estimate_tokens(m) for m in messages) - budget_tokens
+    if excess <= 0:
+        return Fitted(list(messages), [])
+    left_out: list[Message] = []
+    for group in [*_old_turns(conversation, messages), *_old_copies(conversation, messages)]:
+        if excess <= 0:
+            break
+        left_out += group
+        excess -= sum(estimate_tokens(m) for m in group)
+    gone = {id(m) for m in left_out}
+    return Fitted([m for m in messages if id(m) not in gone], left_out, excess <= 0)
+
+
+def _old_turns(conversation: Conversation, messages: Sequence[Message]) -> list[list[Message]]:
+    """The turns of the history, oldest first, each from its user message on; their hooks stay."""
+    turns: list[list[Message]] = []
+    is_old = False
+    for message in messages:
+        kind, role = conversation.origin(message).kind, message["role"]
+        if kind == "user":
+            break
+        if role != "tool":  # a result goes or stays with its call, whichever of them a hook has written anew
+            is_old = kind == "history"
+            if is_old and (role == "user" or (not turns and role != "system")):
+                turns.append([])
+        if is_old and turns:
+            turns[-1].append(message)
+    return turns
+
+
+def _old_copies(conversation: Conversation, messages: Sequence[Message]) -> list[list[Message]]:
+    """All but the newest copy of each persistent hook that came with the history, oldest first."""
+    copies: list[tuple[tuple[str | None, str | None], Message]] = []
+    newest: dict[tuple[str | None, str | None], Message] = {}
+    for message in messages:
+        origin = conversation.origin(message)
+        if origin.kind == "hook" and origin.persistent:
+            key = (origin.skill, origin.hook)
+            newest[key] = message
+            if origin.timing is None:
+                copies.append((key, message))
+    return [[message] for key, message in copies if newest[key] is not message]
+
+
+def estimate_tokens(message: Message) -> int:
+    """A cautious guess; no tokenizer is known for most endpoints."""
+    content = message.get("content")
+    tokens = _TOKENS_PER_MESSAGE
+    if isinstance(content, str):
+        tokens += _text_tokens(content)
+    elif content:
+        tokens += sum(_part_tokens(part) for part in content)
+    for call in message.get("tool_calls") or ():
+        tokens += _TOKENS_PER_MESSAGE + _text_tokens(call["function"]["name"] + call["function"]["arguments"])
+    return tokens
+
+
+def has_image(message: Message) -> bool:
+    """Then `estimate_tokens` may be far off: what a picture costs differs from model to model."""
+    content = message.get("content")
+    return isinstance(content, list) and any(part.get("type") != "text" for part in content)
+
+
+def estimate_tools(tools: Sequence[ToolSpec]) -> int:
+    return sum(30 + _text_tokens(f"{tool.description}{tool.parameters}") for tool in tools)
+
+
+def _part_tokens(part: dict[str, Any]) -> int:
+    return _text_tokens(part["text"]) if part.get("type") == "text" else _TOKENS_PER_IMAGE
+
+
+def _text_tokens(text: str) -> int:
+    size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+    return size // _BYTES_PER_TOKEN + 1
+
+
+MAX_IMAGES: Final = 4
+"""Of one call, the newest: each costs a thousand tokens or more, and clients send their history whole."""
+
+UNSEEN: Final = "[image]"
+
+
+def limit_images(messages: Sequence[Message], limit: int) -> list[Message]:
+    """Put `[image]` in the place of all but the newest `limit`; returns the messages that it has changed.
+
+    Their content is replaced, never changed in place. What has no image left is
+    plain text: models that see none often take no parts at all.
+    """
+    changed: list[Message] = []
+    left = limit
+    for message in reversed(messages):
+        count = count_images(message)
+        if count > left:
+            message["content"] = _without(message["content"], count - left)
+            changed.append(message)
+        left = max(0, left - count)
+    return changed
+
+
+def count_images(message: Message) -> int:
+    parts = message.get("content")
+    return sum(map(_is_image, parts)) if isinstance(parts, list) else 0
+
+
+def _without(parts: list[dict[str, Any]], hidden: int) -> Any:
+    """The first `hidden` of them replaced: of one message, the last count as the newest."""
+    kept: list[dict[str, Any]] = []
+    for part in parts:
+        if hidden and _is_image(part):
+            hidden -= 1
+            kept.append({"type": "text", "text": UNSEEN})
+        else:
+            kept.append(part)
+    if any(map(_is_image, kept)):
+        return kept
+    return "\n\n".join(part["text"] for part in kept if part.get("type") == "text")
+
+
+def _is_image(part: dict[str, Any]) -> bool:
+    return part.get("type") == "image_url"
+
+
+_WRAP = "[Instruction from the system, not the user’s words]\n{content}\n[End of the instruction]"
+
+
+def adapt(messages: Sequence[Message], mode: LateSystem) -> list[Message]:
+    """The list as it is sent; the messages given are never changed.
+
+    native: as it stands. user: a late `system` message becomes a wrapped `user`
+    one, and neighbouring user messages are joined. merge: its text joins the
+    first `system` message. In the last two the system messages at the head
+    become one, since only the first may be one.
+    """
+    if mode == "native":
+        return list(messages)
+    head, rest = _split_head(messages)
+    if mode == "merge":
+        head += [m for m in rest if m["role"] == "system"]
+        rest = [m for m in rest if m["role"] != "system"]
+    else:
+        rest = _join_users([_as_user(m) for m in rest])
+    return [_merged(head), *rest] if head else rest
+
+
+def sent_role(message: Message, mode: LateSystem) -> str:
+    """The role under which `adapt` sends the text of a message behind the head."""
+    return "user" if message["role"] == "system" and mode == "user" else str(message["role"])
+
+
+def head_length(messages: Sequence[Message]) -> int:
+    """How many `system` messages stand at the head."""
+    return next((i for i, m in enumerate(messages) if m["role"] != "system"), len(messages))
+
+
+def _split_head(messages: Sequence[Message]) -> tuple[list[Message], list[Message]]:
+    length = head_length(messages)
+    return list(messages[:length]), list(messages[length:])
+
+
+def _merged(system: list[Message]) -> Message:
+    if len(system) == 1:
+        return system[0]
+    return {"role": "system", "content": "\n\n".join(_text(m["content"]) for m in system)}
+
+
+def _as_user(message: Message) -> Message:
+    if message["role"] != "system":
+        return message
+    return {"role": "user", "content": _WRAP.format(content=_text(message["content"]))}
+
+
+def _join_users(messages: list[Message]) -> list[Message]:
+    joined: list[Message] = []
+    for message in messages:
+        if joined and message["role"] == joined[-1]["role"] == "user":
+            joined[-1] = {"role": "user", "content": _joined(joined[-1]["content"], message["content"])}
+        else:
+            joined.append(message)
+    return joined
+
+
+def _joined(first: Any, second: Any) -> Any:
+    if isinstance(first, str) and isinstance(second, str):
+        return f"{first}\n\n{second}"
+    return [*_parts(first), *_parts(second)]
+
+
+def _parts(content: Any) -> list[Any]:
+    return [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
+
+
+def _text(content: Any) -> str:
+    """The text of a message's content; pictures have no place in a system message."""
+    if isinstance(content, str):
+        return content
+    return "\n".join(part["text"] for part in content or () if part.get("type") == "text")
