@@ -1,4 +1,4 @@
-"""One turn: the planning round, the agent loop and the five timings (seed 004 §5, HOOKS "The turn").
+"""One turn: the planning round, the agent loop and the five timings (docs/hooks.md, "The turn").
 
 The text below follows the flow chart of the seed line by line: what is
 inserted, what is taken out again, and what the model reads in between.

@@ -3,7 +3,7 @@
 What goes first, until the rest fits: whole oldest turns of the history, then
 older copies of the same persistent hook. Never the system prompt, the last
 user message or what belongs to this turn. Many chat templates refuse a `system`
-message that is not first (docs/hooks.md, "In which role").
+message that is not first (docs/hooks.md, "Roles").
 """
 
 from collections.abc import Sequence

@@ -56,7 +56,7 @@ class ThinkReader:
 
 
 class TagReader:
-    """Finds `<need_tool>` or `<no_tool>` at the head of the planning reply (HOOKS "need_tool").
+    """Finds `<need_tool>` or `<no_tool>` at the head of the planning reply (docs/hooks.md, "How the model asks for tools").
 
     Head := white space, an optional code-fence line, the tag (any case) and,
     optionally, its closing tag. At most 64 characters are withheld to decide;
