@@ -11,7 +11,7 @@ from typing import Final
 from server import config
 from server.accounts.accounts import Accounts
 from server.agent.agent_client import AgentClient, TurnOptions
-from server.approval.remembered import StoredApprovals
+from server.approval.remembered import Redact, StoredApprovals
 from server.config_file import data_dir_of
 from server.errors import ConfigError
 from server.gateway.auth import Authenticator
@@ -19,7 +19,6 @@ from server.gateway.files import MediaRoute
 from server.gateway.http import HttpServer
 from server.gateway.login import LoginRoutes
 from server.gateway.probes import Probes, Readiness, show_storage, show_voice_detection
-from server.gateway.rest.policy_routes import HandlerCatalog
 from server.gateway.rest.rest_api import RestApi
 from server.gateway.websocket_server import Broadcaster, WebSocketServer
 from server.hooks.layers import HookLayers
@@ -34,8 +33,6 @@ from server.metrics import Metrics
 from server.policy.document import document_of_config
 from server.policy.document_store import PolicyStore
 from server.policy.engine import PolicyEngine
-from server.policy.kinds import BUILTIN_SPECS
-from server.policy.redaction.redact import redact
 from server.runtime import Signals
 from server.session.approval_desk import ApprovalDesk
 from server.session.chat_handler import ChatHandler, TurnLimits
@@ -115,8 +112,10 @@ class App:
         self.storage = Storage(settings.storage, data_dir)
         self._lasting = AsyncExitStack()
         self.policies = PolicyStore(self.storage.documents, document_of_config(settings.hooks))
-        self._policy_book = PolicyEngine(self.policies, self.storage.audit, settings.hooks)
-        self._policy_book.check(self.policies.operator_yaml)
+        self._policy_engine = PolicyEngine(self.policies, self.storage.audit, settings.hooks)
+        self._policy_engine.check_config(self.policies.operator_yaml)
+        self._rules_loading: list[asyncio.Task[None]] = []  # few: once loaded, nothing is
+        self.policies.listen(self._load_policy_rules)
         show_storage(self._metrics, self.storage)
         self.media = _build_media(settings, data_dir, signer)
         self._own_tools = build_registry(settings.tools, settings.skills.dir)
@@ -124,9 +123,9 @@ class App:
         self._mcp = McpServers(settings.tools, self.tools, environ, tell=self._note_mcp)
         executor = ToolExecutor(self.tools, settings.tools)
         self._layers = HookLayers(
-            settings.hooks, processes=self.hooks, policies=self._policy_book.for_turn, media=self.media
+            settings.hooks, processes=self.hooks, policies=self._policy_engine.for_turn, media=self.media
         )
-        self._desk = _build_desk(settings, self.storage)
+        self._desk = _build_desk(settings, self.storage, self._policy_engine.scanner.redact)
         self._agent = AgentClient(model, executor, config=settings.agent, llm=settings.llm)
         accounts = Accounts(settings.security, signer.derived_keys("session cookies"))
         authenticator = Authenticator(settings.listen, settings.security, settings.proxies, accounts)
@@ -199,7 +198,7 @@ class App:
             wanted.clear()
             try:
                 wanted_hooks = (await asyncio.to_thread(read_again)).hooks
-                self._policy_book.check(document_of_config(wanted_hooks))
+                await asyncio.to_thread(self._policy_engine.check_config, document_of_config(wanted_hooks))
                 done = await self.hooks.reload(wanted_hooks)
                 self._layers.reload(wanted_hooks)
                 policy = document_of_config(wanted_hooks)
@@ -261,7 +260,7 @@ class App:
                 authenticator,
                 storage=self.storage,
                 policies=self.policies,
-                catalog=HandlerCatalog(BUILTIN_SPECS, custom=self._policy_book.custom_specs),
+                policy_engine=self._policy_engine,
                 processes=self.hooks.health,
                 builtins=self._layers.builtin_health,
             ),
@@ -291,6 +290,8 @@ class App:
         """A turn waits for what has to be there, or to have failed, before it can begin."""
         await self.hooks.settled()
         await self._readiness.settled("model")
+        if self._rules_loading:
+            await asyncio.wait(self._rules_loading)
 
     async def _warm_up(self) -> None:
         """Let a model on this machine read what every turn begins with."""
@@ -307,6 +308,12 @@ class App:
             logger.debug("the model is still loading")
         announce(describe(self._model.info))
         announce(f"data: {self._data_dir}")
+
+    def _load_policy_rules(self, handlers: frozenset[str]) -> None:
+        """Load in a thread what a stored policy needs; turns wait for it, the event loop does not."""
+        if not self._policy_engine.has_rules(handlers):
+            self.begin(asyncio.to_thread(self._policy_engine.load_rules, handlers), "policy rules")
+            self._rules_loading.append(self._tasks[-1])
 
     def _note_skills(self, snapshot: SkillsSnapshot) -> None:
         self._broadcaster.publish("skills", lambda session: session.send_skills(snapshot))
@@ -346,7 +353,7 @@ def _build_media(settings: config.Config, data_dir: Path, signer: Signer) -> Med
     )
 
 
-def _build_desk(settings: config.Config, storage: Storage) -> ApprovalDesk:
+def _build_desk(settings: config.Config, storage: Storage, redact: Redact) -> ApprovalDesk:
     """One process alone writes no questions into its database."""
     approval, remembered = settings.hooks.approval, StoredApprovals(storage.approvals, redact)
     is_shared = settings.storage.url is not None if approval.replicas == "auto" else approval.replicas

@@ -4,7 +4,7 @@ from typing import Final, Protocol
 
 from server import config
 from server.policy.hook_types import ALLOW, CONTINUE, HookContext, HookResult
-from server.policy.redaction.redact import redact_text
+from server.policy.scan_handler import SecretScanner
 from server.storage.audit_entry import MAX_TEXT, AuditEntry
 from server.tool_calls import TurnFacts
 
@@ -29,11 +29,12 @@ class AuditSettings(config.Section, frozen=True, kw_only=True):
 
 
 class AuditLogHandler:
-    """Sees only what others may see: redacted arguments, and the result as the scan left it."""
+    """Handler of the type `audit_log`: sees only redacted arguments, and the result as the scan left it."""
 
-    def __init__(self, settings: AuditSettings, sink: AuditSink) -> None:
+    def __init__(self, settings: AuditSettings, sink: AuditSink, scanner: SecretScanner) -> None:
         self._settings = settings
         self._sink = sink
+        self._scanner = scanner
 
     async def pre_execute(self, ctx: HookContext) -> HookResult:
         self._write(ctx, "called")
@@ -52,7 +53,7 @@ class AuditLogHandler:
         return CONTINUE
 
     def note_decision(self, ctx: HookContext, outcome: str, handler: str, *, message: str, approval: str) -> None:
-        """Another handler of this stage refused, changed, or asked about the call. Never raises.
+        """Write that another handler of this stage refused, changed or asked about the call. Never raises.
 
         `message` may quote anything: a human's reason, a handler's own words.
         """
@@ -63,7 +64,7 @@ class AuditLogHandler:
         if not text or not shown or ctx.metadata.get("is_scanned"):
             return text[:shown]
         # cut after the scan: a secret at the edge is whole when it is looked for
-        return redact_text(text[: shown + _EDGE_CHARS])[0][:shown]
+        return self._scanner.redact_text(text[: shown + _EDGE_CHARS])[:shown]
 
     def _write(
         self, ctx: HookContext, outcome: str, *, handler: str = "audit_log", message: str = "", approval: str = ""
@@ -86,7 +87,7 @@ class AuditLogHandler:
                 result_bytes=len(text.encode("utf-8", "replace")) if text else None,
                 duration_ms=ctx.metadata.get("duration_ms"),
                 approval=approval,
-                message=message and redact_text(message[: MAX_TEXT + _EDGE_CHARS])[0],
+                message=message and self._scanner.redact_text(message[: MAX_TEXT + _EDGE_CHARS]),
                 address=facts.address,
                 details=details,
             )

@@ -1,32 +1,31 @@
-"""A policy document made ready to work: each stage's handlers, built once, with their filters."""
+"""Handlers bound to their stages: each built once from a policy document, with its filter, time limit and boundary."""
 
 import asyncio
+import copy
 import logging
-import traceback
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from inspect import iscoroutinefunction
+from typing import Any
 
 import msgspec
 
 from server import config
-from server.approval.asking import PausingAsk
-from server.errors import PolicyError, is_cancelled
-from server.policy.answers import AnswerInvalid, checked
+from server.approval.asking import Answer, AskHuman, PausingAsk, Question
+from server.errors import is_cancelled
 from server.policy.audit_handler import AuditLogHandler, AuditSettings, AuditSink
-from server.policy.call_filter import CallFilter, matcher
-from server.policy.confirmation_handler import ConfirmationSettings, DangerousConfirmation
+from server.policy.call_filter import CallFilter
+from server.policy.confirmation_handler import ConfirmationSettings, DangerJudge, DangerousConfirmation
 from server.policy.custom_handlers import CustomHandler
-from server.policy.document import STAGES, HandlerSpec, PolicyDocument, check_document
-from server.policy.hook_types import METHODS, HookContext, HookResult, HookType
-from server.policy.isolation import isolated
-from server.policy.scan_handler import ScanSettings, SecurityScan, scan_text, traceback_of
+from server.policy.document import PolicyDocument
+from server.policy.hook_types import METHODS, AnswerInvalid, HookContext, HookResult, HookType, checked
+from server.policy.scan_handler import ScanSettings, SecretScanner, SecurityScan
 
 logger = logging.getLogger(__name__)
 
 
 class HandlerFailed(Exception):
-    """A handler gave no answer. The text names it and why."""
+    """A handler gave no answer. The text names it and the cause."""
 
 
 _Method = Callable[[HookContext], Awaitable[object]]
@@ -34,30 +33,34 @@ _Method = Callable[[HookContext], Awaitable[object]]
 
 @dataclass(frozen=True, slots=True)
 class BoundHandler:
-    """One handler in its place."""
+    """A handler at its place in a stage."""
 
     name: str
     handler: object
     method: _Method | None
-    """The handler's at this stage."""
+    """The handler's method for this stage; None: it has none."""
     filter: CallFilter
     limit_s: float | None
-    """None: it never waits, or for humans, who have a limit of their own."""
-    is_own: bool = False
-    """The operator's own: it gets copies."""
+    """None: it never waits, or only for humans, who have a limit of their own."""
+    scanner: SecretScanner
+    is_custom: bool = False
+    """The operator's own code: it gets copies."""
 
     @property
-    def is_looking(self) -> bool:
-        """It leaves its context as it is."""
+    def is_read_only(self) -> bool:
+        """It leaves its context as it is, so that others may share it."""
         return self.limit_s is None
 
     async def call(self, ctx: HookContext) -> HookResult | None:
-        """None: it has nothing to say at this stage. Raises HandlerFailed and CancelledError."""
+        """Return the handler's answer; None: it has nothing to say at this stage.
+
+        Raises HandlerFailed and CancelledError.
+        """
         if self.method is None:
             return None
         try:
-            if self.is_own:
-                ctx = isolated(ctx)
+            if self.is_custom:
+                ctx = self._copy_of(ctx)
             limit_s = self.limit_s
             answer = await (self.method(ctx) if limit_s is None else self._in_time(self.method, ctx, limit_s))
             return checked(answer, ctx.phase)
@@ -66,13 +69,13 @@ class BoundHandler:
         except AnswerInvalid as error:
             logger.warning("the policy handler %s %s", self.name, error)
             raise HandlerFailed(f"{self.name} {error}") from error
-        except BaseException as error:  # the boundary to a handler's code, a slip of which may be sys.exit()
+        except BaseException as error:  # the boundary to a handler's code, which may call sys.exit()
             if isinstance(error, KeyboardInterrupt | GeneratorExit):
                 raise
             if isinstance(error, asyncio.CancelledError) and is_cancelled():
                 raise
-            told = await _without_secrets("".join(traceback.format_exception(error)).rstrip())
-            logger.warning("the policy handler %s failed at %s\n%s", self.name, ctx.phase.value, told)
+            shown = await asyncio.to_thread(_traceback_of, error, self.scanner)
+            logger.warning("the policy handler %s failed at %s\n%s", self.name, ctx.phase.value, shown)
             raise HandlerFailed(f"{self.name} failed: {type(error).__name__}") from error
 
     async def _in_time(self, method: _Method, ctx: HookContext, limit_s: float) -> object:
@@ -87,35 +90,33 @@ class BoundHandler:
                 raise HandlerFailed(f"{self.name} took longer than {limit_s:g} s") from None
             raise
 
-
-def _method(handler: object, phase: HookType) -> _Method | None:
-    """The handler's at this stage; one that is no coroutine runs in a thread."""
-    method = getattr(handler, METHODS[phase], None)
-    if method is None or iscoroutinefunction(method):
-        return method
-
-    async def in_thread(ctx: HookContext) -> object:
-        return await asyncio.to_thread(_run, method, ctx)
-
-    return in_thread
+    def _copy_of(self, ctx: HookContext) -> HookContext:
+        """Return the same call in copies. Raises RecursionError for arguments nested too deep to be copied."""
+        ask = None if ctx.ask is None else _RedactingAsk(ctx.ask, ctx.arguments, ctx.shown_arguments, self.scanner)
+        arguments, shown = copy.deepcopy(ctx.arguments), copy.deepcopy(ctx.shown_arguments)
+        return replace(ctx, arguments=arguments, shown_arguments=shown, ask=ask)
 
 
-def _run(method: Callable[[HookContext], object], ctx: HookContext) -> object:
-    try:
-        return method(ctx)
-    except StopIteration as error:  # no future can carry it: it would never be done
-        raise RuntimeError("StopIteration") from error
+class _RedactingAsk:
+    """An AskHuman that takes the secrets out of whatever a custom handler shows. Raises what the scan raises."""
+
+    def __init__(self, ask: AskHuman, arguments: Any, shown: Any, scanner: SecretScanner) -> None:
+        self._ask = ask
+        self._arguments = arguments
+        self._shown = shown
+        self._scanner = scanner
+
+    async def ask(self, question: Question) -> Answer:
+        message, _ = await self._scanner.scan_text(question.message)
+        shown, _ = await self._scanner.conceal(question.arguments)
+        real = question.real_arguments
+        if real is None:  # a copy, as parts of it come back in an answer with edited arguments
+            real = copy.deepcopy(self._arguments if question.arguments == self._shown else question.arguments)
+        return await self._ask.ask(replace(question, message=message, arguments=shown, real_arguments=real))
 
 
-async def _without_secrets(told: str) -> str:
-    try:
-        return (await scan_text(told))[0]
-    except Exception:  # noqa: BLE001  # whatever it is: what was not scanned is not logged, nor is what failed on it
-        return "[withheld: it could not be scanned for secrets]"
-
-
-class Missing:
-    """In the place of a handler that is not there any more: whatever it would have guarded stays guarded."""
+class MissingHandler:
+    """A handler that cannot be built: whatever it would have guarded stays guarded."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -126,72 +127,89 @@ class Missing:
     post_execute = pre_execute
 
 
-class Stages:
-    """What a document says, at work. Handlers of one document are built once and shared by its turns."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HandlerParts:
+    """What handlers are built with, whatever the document."""
 
-    def __init__(
-        self, document: PolicyDocument, *, sink: AuditSink, custom: Mapping[str, CustomHandler], limit_s: float
-    ) -> None:
-        self._sink = sink
-        self._custom = custom
-        self._limit_s = limit_s
-        self._stands: dict[str, tuple[BoundHandler, ...]] = {
-            name: tuple(self._stand(entry, HookType(name)) for entry in stage.handlers) if stage.enabled else ()
-            for name, stage in document.stages()
-        }
-        # what takes secrets out of results does so whatever became of the call
-        self.scans = (*self._scans("post_tool_use"), *self._scans("tool_error"))
+    sink: AuditSink
+    scanner: SecretScanner
+    judge: DangerJudge
+    custom: Mapping[str, CustomHandler]
+    limit_s: float
+    """Time limit for a handler's answer."""
 
-    @property
-    def is_empty(self) -> bool:
-        return not any(self._stands.values())
-
-    def at(self, phase: HookType) -> tuple[BoundHandler, ...]:
-        return self._stands.get(phase.value, ())
-
-    def _scans(self, stage: str) -> Iterator[BoundHandler]:
-        return (stand for stand in self._stands.get(stage, ()) if isinstance(stand.handler, SecurityScan))
-
-    def _stand(self, entry: config.PolicyEntry, phase: HookType) -> BoundHandler:
+    def bind(self, entry: config.PolicyEntry, phase: HookType) -> BoundHandler:
+        """Build the handler of a document's entry; MissingHandler in its place where that fails."""
         handler: object
-        limit_s: float | None = self._limit_s
+        limit_s: float | None = self.limit_s
+        is_custom = False
         try:
             wanted = CallFilter(entry.filter)
             match entry.type:
                 case "audit_log":
-                    handler = AuditLogHandler(msgspec.convert(entry.config, AuditSettings), self._sink)
-                    limit_s = None
+                    settings = msgspec.convert(entry.config, AuditSettings)
+                    handler, limit_s = AuditLogHandler(settings, self.sink, self.scanner), None
                 case "dangerous_confirmation":
-                    handler = DangerousConfirmation(msgspec.convert(entry.config, ConfirmationSettings))
-                    limit_s = None
+                    asking = msgspec.convert(entry.config, ConfirmationSettings)
+                    handler, limit_s = DangerousConfirmation(asking, self.judge), None
                 case "security_scan":
-                    handler = SecurityScan(msgspec.convert(entry.config, ScanSettings))
+                    handler = SecurityScan(msgspec.convert(entry.config, ScanSettings), self.scanner)
                 case name:
-                    handler = self._custom[name].build(dict(entry.config))
+                    handler, is_custom = self.custom[name].build(dict(entry.config)), True
             method = _method(handler, phase)
         except (Exception, SystemExit) as error:  # noqa: BLE001  # a handler's code, and documents of other versions
-            logger.warning(
-                "the policy handler %s cannot be set up: what it guards is refused\n%s", entry.type, traceback_of(error)
+            shown = _traceback_of(error, self.scanner)
+            logger.warning("the policy handler %s cannot be set up: what it guards is refused\n%s", entry.type, shown)
+            missing = MissingHandler(entry.type)
+            return BoundHandler(
+                entry.type, missing, _method(missing, phase), CallFilter(None), self.limit_s, self.scanner
             )
-            missing = Missing(entry.type)
-            return BoundHandler(entry.type, missing, _method(missing, phase), CallFilter(None), limit_s)
-        return BoundHandler(entry.type, handler, method, wanted, limit_s, is_own=entry.type in self._custom)
+        return BoundHandler(entry.type, handler, method, wanted, limit_s, self.scanner, is_custom)
 
 
-def check_stages(document: PolicyDocument, kinds: Mapping[str, HandlerSpec], *, may_lock: bool) -> None:
-    """As `check_document`, and that every filter can be used. Raises PolicyError."""
-    check_document(document, kinds, may_lock=may_lock)
-    for name in STAGES:
-        stage = document.stage(name)
-        for index, entry in enumerate(stage.handlers if stage else ()):
-            if entry.filter is not None:
-                _check_filter(entry.filter, f"$.{name}.handlers[{index}].filter")
+class BoundStages:
+    """The handlers of a document by stage. Built once, shared by all turns that it is in force for."""
+
+    def __init__(self, document: PolicyDocument, parts: HandlerParts) -> None:
+        self._handlers: dict[str, tuple[BoundHandler, ...]] = {
+            name: tuple(parts.bind(entry, HookType(name)) for entry in stage.handlers) if stage.enabled else ()
+            for name, stage in document.stages()
+        }
+        self.scanner = parts.scanner
+        # results are scanned whatever became of the call
+        self.scans = (*self._scans("post_tool_use"), *self._scans("tool_error"))
+
+    @property
+    def is_empty(self) -> bool:
+        return not any(self._handlers.values())
+
+    def at(self, phase: HookType) -> tuple[BoundHandler, ...]:
+        return self._handlers.get(phase.value, ())
+
+    def _scans(self, stage: str) -> Iterator[BoundHandler]:
+        return (bound for bound in self._handlers.get(stage, ()) if isinstance(bound.handler, SecurityScan))
 
 
-def _check_filter(wanted: config.PolicyFilter, path: str) -> None:
-    for key, patterns in (("tools", wanted.tools or ()), ("arguments", (wanted.arguments or {}).values())):
-        for pattern in patterns:
-            try:
-                matcher(pattern)
-            except ValueError as error:
-                raise PolicyError(str(error), path=f"{path}.{key}") from None
+def _method(handler: object, phase: HookType) -> _Method | None:
+    """Return the handler's method for the stage; a plain function is wrapped so that it runs in a thread."""
+    method = getattr(handler, METHODS[phase], None)
+    if method is None or iscoroutinefunction(method):
+        return method
+
+    def run(ctx: HookContext) -> object:
+        try:
+            return method(ctx)
+        except StopIteration as error:  # no future can carry it: it would never be done
+            raise RuntimeError("StopIteration") from error
+
+    async def in_thread(ctx: HookContext) -> object:
+        return await asyncio.to_thread(run, ctx)
+
+    return in_thread
+
+
+def _traceback_of(error: BaseException, scanner: SecretScanner) -> str:
+    try:
+        return scanner.traceback_of(error)
+    except Exception:  # noqa: BLE001  # whatever it is: what was not scanned is not logged, nor is what failed on it
+        return "[withheld: it could not be scanned for secrets]"

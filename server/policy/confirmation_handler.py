@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import msgspec
 from msgspec import Meta
@@ -10,13 +10,14 @@ from msgspec import Meta
 from server import config
 from server.approval.asking import Question, shown_text, text_for_model
 from server.policy.call_filter import Matcher, matcher
-from server.policy.danger.danger_table import SAFE, Verdict, dangerous
-from server.policy.danger.judge import judge_call
 from server.policy.hook_types import ALLOW, HookAction, HookContext, HookResult
 from server.tool_calls import Permission
 
+if TYPE_CHECKING:
+    from server.policy.danger.danger_table import Verdict
+
 _INLINE_CHARS: Final = 2000
-"""What is judged within the event loop: well under a millisecond."""
+"""Arguments up to this length are rated in the event loop, in well under a millisecond; longer ones in a thread."""
 _NOBODY: Final = "This call needs a human's approval, and nobody can be asked here, so it was not made."
 
 _written: Final = json.JSONEncoder(ensure_ascii=False, default=str).encode
@@ -39,8 +40,31 @@ class ConfirmationSettings(config.Section, frozen=True, kw_only=True):
             matcher(pattern)
 
 
+class DangerJudge:
+    """Ratings of calls. Its rules are imported at the first use, which takes a while: see `load`."""
+
+    def __init__(self) -> None:
+        self.is_loaded = False
+
+    def load(self) -> None:
+        """Load the rules now, where waiting does no harm. Idempotent."""
+        from server.policy.danger import danger_table, judge  # noqa: F401  # judge: so that a call need not import it
+
+        danger_table.load_table()
+        self.is_loaded = True
+
+    def rate(self, tool: str, permission: Permission, arguments: Any) -> "Verdict":
+        """Rate a call by the rules."""
+        from server.policy.danger.judge import judge_call
+
+        return judge_call(tool, permission, arguments)
+
+
 class DangerousConfirmation:
-    def __init__(self, settings: ConfirmationSettings) -> None:
+    """Handler of the type `dangerous_confirmation`."""
+
+    def __init__(self, settings: ConfirmationSettings, judge: DangerJudge) -> None:
+        self._judge = judge
         self._timeout_s = settings.timeout_s
         self._always = [matcher(glob) for glob in settings.always]
         self._never = [matcher(glob, in_doubt=False) for glob in settings.never]
@@ -70,7 +94,7 @@ class DangerousConfirmation:
             return HookResult(action=HookAction.MODIFY, modified_args=answer.arguments, approval=answer.by)
         return HookResult(action=HookAction.ALLOW, approval=answer.by)
 
-    async def _shown_reason(self, ctx: HookContext, verdict: Verdict) -> str:
+    async def _shown_reason(self, ctx: HookContext, verdict: "Verdict") -> str:
         """Return the reason as it may be shown, and say so where redaction has hidden what it speaks of."""
         if ctx.shown_arguments == ctx.arguments:
             return verdict.reason
@@ -79,7 +103,9 @@ class DangerousConfirmation:
             return shown.reason
         return f"{verdict.phrase}; what does so is hidden below, as it stands where a secret does"
 
-    async def _danger(self, ctx: HookContext, arguments: Any) -> Verdict:
+    async def _danger(self, ctx: HookContext, arguments: Any) -> "Verdict":
+        from server.policy.danger.danger_table import SAFE, dangerous
+
         if any(fits(ctx.tool_name) for fits in self._never):
             return SAFE
         if any(fits(ctx.tool_name) for fits in self._always):
@@ -89,18 +115,20 @@ class DangerousConfirmation:
             return SAFE
         text = _written(arguments)
         if len(text) <= _INLINE_CHARS and not self._is_slow:
-            return self._judge(ctx.tool_name, permission, arguments, text)
-        return await asyncio.to_thread(self._judge, ctx.tool_name, permission, arguments, text)
+            return self._rate(ctx.tool_name, permission, arguments, text)
+        return await asyncio.to_thread(self._rate, ctx.tool_name, permission, arguments, text)
 
-    def _judge(self, tool: str, permission: Permission, arguments: Any, text: str) -> Verdict:
+    def _rate(self, tool: str, permission: Permission, arguments: Any, text: str) -> "Verdict":
+        from server.policy.danger.danger_table import dangerous
+
         for pattern, fits in self._patterns:
             if fits(text):
                 return dangerous(f"fits the pattern {pattern}")
-        return judge_call(tool, permission, arguments)
+        return self._judge.rate(tool, permission, arguments)
 
 
 def _sign(pattern: str) -> Matcher:
-    """Words are looked for anywhere, without regard to case; the rest as everywhere."""
+    """Return a search for plain words anywhere, in any case; for `re:` and globs the usual matcher."""
     if pattern.startswith("re:") or "*" in pattern or "?" in pattern:
         return matcher(pattern)
     words = pattern.casefold()
@@ -108,7 +136,7 @@ def _sign(pattern: str) -> Matcher:
 
 
 def _question(ctx: HookContext, reason: str) -> str:
-    """In the user's language; the reason, which is English, stands on a line of its own, which is not said aloud."""
+    """Return the question in the user's language; the reason, in English, has a line of its own, not read aloud."""
     language = ctx.metadata.get("language")
     ask = shown_text(Question(tool=ctx.tool_name, arguments=None, message="", origin=""), language)
     return f"{ask}\n{ctx.tool_name}: {reason}"

@@ -20,7 +20,7 @@ from typing import Any, Final
 
 from server.errors import ConfigError
 from server.policy.hook_types import METHODS, HookType
-from server.policy.scan_handler import traceback_of
+from server.policy.scan_handler import SecretScanner
 
 logger = logging.getLogger(__name__)
 
@@ -30,6 +30,8 @@ _NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,62}\Z")
 
 @dataclass(frozen=True, slots=True)
 class CustomHandler:
+    """A file of the operator's with a policy handler."""
+
     name: str
     description: str
     module: ModuleType
@@ -41,15 +43,14 @@ class CustomHandler:
 
     @property
     def phases(self) -> frozenset[HookType]:
-        """Those for which it has a method."""
+        """Stages for which it has a method."""
         return _phases(self.module)
 
 
-def load_custom(folder: Path | None, *, taken: frozenset[str]) -> dict[str, CustomHandler]:
-    """Raises ConfigError for a folder that is not there or that others may write to.
+def load_custom(folder: Path | None, *, taken: frozenset[str], scanner: SecretScanner) -> dict[str, CustomHandler]:
+    """Load the handlers of a folder by name. Raises ConfigError for a folder that is not there or that others may write to.
 
-    A file that cannot be loaded is left out and logged: whatever names it is
-    then unknown, and told.
+    A file that cannot be loaded is left out and logged; an entry that names it is then refused as unknown.
     """
     if folder is None:
         return {}
@@ -62,7 +63,7 @@ def load_custom(folder: Path | None, *, taken: frozenset[str]) -> dict[str, Cust
         try:
             module = _load(path)
         except (Exception, SystemExit) as error:  # noqa: BLE001  # not our code, with scripts' sys.exit() among it
-            logger.error("the policy handler %s cannot be loaded\n%s", path, traceback_of(error))  # noqa: TRY400  # without its secrets
+            logger.error("the policy handler %s cannot be loaded\n%s", path, scanner.traceback_of(error))  # noqa: TRY400  # without its secrets
             continue
         owner = getattr(module, "Handler", module)
         if not _phases(module):

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any, Final, Literal, get_args
+from typing import Final, Literal, get_args
 
 import msgspec
 from msgspec import Struct
@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from server import config
 from server.config import AnyPolicyStage, PolicyEntry, PolicyStage, Section
 from server.errors import PolicyError
+from server.policy.call_filter import matcher
 from server.schema_hints import keys_at, values_at
 
 PolicyStageName = Literal["pre_tool_use", "post_tool_use", "tool_error", "tool_skip"]
@@ -39,6 +40,11 @@ class PolicyDocument(Struct, frozen=True, kw_only=True, omit_defaults=True, forb
         for name in STAGES:
             if (stage := self.stage(name)) is not None:
                 yield name, stage
+
+    @property
+    def handler_names(self) -> frozenset[str]:
+        """Types of the handlers that are switched on."""
+        return frozenset(entry.type for _, stage in self.stages() if stage.enabled for entry in stage.handlers)
 
     def stage(self, name: PolicyStageName) -> PolicyStage | None:
         stage: PolicyStage | None = getattr(self, name)
@@ -101,27 +107,38 @@ def document_of_config(hooks: config.HooksSettings) -> PolicyDocument:
     return _normalised(hooks)
 
 
-def check_document(document: PolicyDocument, kinds: Mapping[str, HandlerSpec], *, may_lock: bool) -> None:
-    """Raises PolicyError for a handler that is not known, cannot stand there, or whose `config` does not fit."""
+def check_document(document: PolicyDocument, specs: Mapping[str, HandlerSpec], *, may_lock: bool) -> None:
+    """Raises PolicyError for a handler that is unknown or cannot stand there, and for a bad `config` or filter."""
     for name, stage in document.stages():
         for index, handler in enumerate(stage.handlers):
             path = f"$.{name}.handlers[{index}]"
-            kind = kinds.get(handler.type)
-            if kind is None:
-                known = ", ".join(sorted(kinds)) or "none"
+            spec = specs.get(handler.type)
+            if spec is None:
+                known = ", ".join(sorted(specs)) or "none"
                 raise PolicyError(f"there is no handler `{handler.type}`; known: {known}", path=f"{path}.type")
-            if name not in kind.stages:
+            if name not in spec.stages:
                 raise PolicyError(
-                    f"`{handler.type}` does not work at {name}; it does at {', '.join(kind.stages)}",
+                    f"`{handler.type}` does not work at {name}; it does at {', '.join(spec.stages)}",
                     path=f"{path}.type",
                 )
             if handler.locked and not may_lock:
                 raise PolicyError("only the operator's documents can lock a handler", path=f"{path}.locked")
-            if kind.settings is not None:
+            if spec.settings is not None:
                 try:
-                    msgspec.convert(handler.config, kind.settings)
+                    msgspec.convert(handler.config, spec.settings)
                 except msgspec.ValidationError as error:
-                    raise _explain(str(error), f"{path}.config", kind.settings) from None
+                    raise _explain(str(error), f"{path}.config", spec.settings) from None
+            if handler.filter is not None:
+                _check_filter(handler.filter, f"{path}.filter")
+
+
+def _check_filter(wanted: config.PolicyFilter, path: str) -> None:
+    for key, patterns in (("tools", wanted.tools or ()), ("arguments", (wanted.arguments or {}).values())):
+        for pattern in patterns:
+            try:
+                matcher(pattern)
+            except ValueError as error:
+                raise PolicyError(str(error), path=f"{path}.{key}") from None
 
 
 def effective(
@@ -225,8 +242,3 @@ def _explain(text: str, base: str, kind: type[Struct]) -> PolicyError:
     elif values := values_at(kind, inner):
         problem = f"{problem}; one of {', '.join(values)}"
     return PolicyError(problem, path=path[:300])
-
-
-def settings_of(handler: PolicyEntry, kind: HandlerSpec) -> Any:
-    """The handler's `config`, typed as its kind says; a document that was checked does not fail here."""
-    return handler.config if kind.settings is None else msgspec.convert(handler.config, kind.settings)

@@ -1,4 +1,4 @@
-"""The stored policy documents, typed, and what is in force for a user."""
+"""Stored policy documents, typed, and the policy that is in force for a user."""
 
 import hashlib
 import logging
@@ -18,7 +18,8 @@ _MAX_USERS: Final = 1000
 """Users whose effective policy is kept at hand; beyond it, it is put together anew."""
 
 Scope = Literal["operator", "user"]
-OnPolicyChange = Callable[[], None]
+OnPolicyChange = Callable[[frozenset[str]], None]
+"""Takes the types of the handlers that changed documents name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,7 @@ _NOTHING: Final = StoredPolicy(PolicyDocument(), 0)
 
 
 class PolicyStore:
-    """Reading never waits: it sees what this replica last heard of. Once `check` has passed, it never fails."""
+    """Policy documents by owner. Reading never waits: it sees what this replica last heard of. After `check` it never fails."""
 
     def __init__(self, documents: DocumentStore, operator_yaml: PolicyDocument) -> None:
         self._documents = documents
@@ -41,7 +42,7 @@ class PolicyStore:
         self._parsed: dict[str, StoredPolicy] = {}
         self._effective: dict[str, PolicyDocument] = {}
         self._listeners: list[OnPolicyChange] = []
-        documents.listen(self._note)
+        documents.listen(self._learn)
 
     def check(self) -> None:
         """Raises ConfigError where the operator's stored document cannot be read: a guard must not be left out."""
@@ -61,10 +62,10 @@ class PolicyStore:
         return self._yaml
 
     def set_operator_yaml(self, document: PolicyDocument) -> None:
-        """From a reload of parley.yaml."""
+        """Take over the document of a reloaded parley.yaml."""
         if document != self._yaml:
             self._yaml = document
-            self._forget()
+            self._effective.clear()
 
     def operator(self) -> StoredPolicy:
         return self._read(OPERATOR)
@@ -73,11 +74,11 @@ class PolicyStore:
         return self._read(_USER + user_id)
 
     def below(self, scope: Scope) -> PolicyDocument:
-        """What a document of this scope is laid over."""
+        """Return what a document of this scope is laid over."""
         return self._yaml if scope == "operator" else effective(self._yaml, self.operator().document, None)
 
     def effective(self, user_id: str) -> PolicyDocument:
-        """In force for the user's next turn. The same object until something changes."""
+        """Return the policy in force for the user's next turn; the same object until something changes."""
         found = self._effective.get(user_id)
         if found is None:
             found = effective(self._yaml, self.operator().document, self.user(user_id).document)
@@ -87,12 +88,12 @@ class PolicyStore:
         return found
 
     def tag(self, user_id: str) -> str:
-        """Differs when anything that the user's effective policy is made of differs."""
+        """Return a tag that changes with anything that the user's effective policy is made of."""
         made_of = hashlib.sha256(to_json(self._yaml)).hexdigest()[:12]
         return f"e{self.operator().version}.{self.user(user_id).version}.{made_of}"
 
     async def refresh(self) -> None:
-        """Have read what other replicas wrote. Raises StorageError."""
+        """Read what other replicas wrote. Raises StorageError."""
         await self._documents.refresh()
 
     async def save(
@@ -100,7 +101,7 @@ class PolicyStore:
     ) -> StoredPolicy | None:
         """Store the next version of the operator's or the user's document; `user_id` is who does it.
 
-        None = the version is another by now, nothing is changed. When it
+        None: the version has changed meanwhile, and nothing was stored. When it
         returns, the document is in force here and outlives the process. Raises
         StorageError, PolicyError for a document that is too large.
         """
@@ -112,16 +113,14 @@ class PolicyStore:
         return None if stored is None else StoredPolicy(document, stored.version)
 
     def listen(self, on_change: OnPolicyChange) -> None:
-        """Have `on_change` called in the event loop after a change; it must not wait. Changes may be told together."""
+        """Have `on_change` called in the event loop when documents are stored, here or at another replica."""
         self._listeners.append(on_change)
 
-    def _note(self, _owners: frozenset[str]) -> None:
-        self._forget()
-
-    def _forget(self) -> None:
+    def _learn(self, owners: frozenset[str]) -> None:
         self._effective.clear()
-        for tell in self._listeners:
-            tell()
+        names = frozenset().union(*(self._read(owner).document.handler_names for owner in owners))
+        for listener in self._listeners:
+            listener(names)
 
     def _read(self, owner: str) -> StoredPolicy:
         stored = self._documents.get(owner)
@@ -134,7 +133,7 @@ class PolicyStore:
             fresh = StoredPolicy(read_document(stored.body), stored.version)
         except PolicyError as error:  # written past us, or by a later version of the program
             what = f"{owner}, version {stored.version}: {error.path}: {error}"
-            logger.warning("a stored policy is left out, what was known before counts: %s", what)
+            logger.warning("a stored policy cannot be read, the version known before stays in force: %s", what)
             fresh = StoredPolicy((known or _NOTHING).document, stored.version)
         if len(self._parsed) >= _MAX_USERS:
             self._parsed = {OPERATOR: self._parsed[OPERATOR]} if OPERATOR in self._parsed else {}

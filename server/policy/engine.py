@@ -1,21 +1,21 @@
-"""Layer 3: what the operator and the user decided about tool calls, at work in a turn."""
+"""The tool policy (layer 3): hands each turn the policy in force for its user and runs its handlers around calls."""
 
 import logging
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Final, Protocol
 
 from server import config
-from server.approval.asking import AskHuman
+from server.approval.asking import AnsweredBy, AskHuman
 from server.errors import ConfigError, PolicyError, ToolError
-from server.policy.audit_handler import AuditLogHandler, AuditSink
-from server.policy.bound_handler import BoundHandler, HandlerFailed, Stages, check_stages
-from server.policy.custom_handlers import CustomHandler, load_custom
-from server.policy.document import STAGES, HandlerSpec, PolicyDocument
+from server.policy.audit_handler import AuditLogHandler, AuditSettings, AuditSink
+from server.policy.bound_handler import BoundHandler, BoundStages, HandlerFailed, HandlerParts
+from server.policy.confirmation_handler import ConfirmationSettings, DangerJudge
+from server.policy.custom_handlers import load_custom
+from server.policy.document import STAGES, HandlerSpec, PolicyDocument, check_document
 from server.policy.hook_types import HookAction, HookContext, HookType
-from server.policy.kinds import BUILTIN_SPECS
-from server.policy.scan_handler import WITHHELD, SecurityScan, conceal, scan_text
+from server.policy.scan_handler import WITHHELD, ScanSettings, SecretScanner, SecurityScan
 from server.tool_calls import MAX_EDITS, ToolInvocation, ToolOutcome, TurnFacts
 
 logger = logging.getLogger(__name__)
@@ -23,27 +23,56 @@ logger = logging.getLogger(__name__)
 _MAX_USERS: Final = 1000
 _REMEMBERED: Final = 64
 _UNSEEN: Final = {"withheld": "could not be scanned for secrets"}
+BUILTIN_SPECS: Final = (
+    HandlerSpec(
+        name="audit_log",
+        description="Writes every call, its result, failure or refusal to the audit log.",
+        settings=AuditSettings,
+    ),
+    HandlerSpec(
+        name="dangerous_confirmation",
+        description="Asks a human before a dangerous call of a WRITE or EXTERNAL tool runs.",
+        stages=("pre_tool_use",),
+        settings=ConfirmationSettings,
+    ),
+    HandlerSpec(
+        name="security_scan",
+        description="Redacts passwords, keys and tokens before anybody reads the result.",
+        stages=("pre_tool_use", "post_tool_use", "tool_error"),
+        settings=ScanSettings,
+    ),
+)
 
 
 class PolicyDocuments(Protocol):
+    """Source of the documents in force; PolicyStore is one."""
+
     def effective(self, user_id: str) -> PolicyDocument:
-        """In force for the user's next turn; the same object until something changes."""
+        """Return what is in force for the user's next turn; the same object until something changes."""
         ...
 
 
 class PolicyEngine:
-    """Gives each turn the policy that is in force when it begins; the turn keeps it whatever changes meanwhile."""
+    """The policy of every user. A turn keeps the policy that was in force when it began."""
 
     def __init__(self, documents: PolicyDocuments, sink: AuditSink, settings: config.HooksSettings) -> None:
-        """Loads the custom handlers. Raises ConfigError."""
+        """Load the custom handlers. Raises ConfigError."""
+        self.scanner = SecretScanner()
+        self.judge = DangerJudge()
         self._documents = documents
-        self._sink = sink
-        self._limit_s = settings.defaults.interceptor_timeout_ms / 1000
-        builtin = frozenset(kind.name for kind in BUILTIN_SPECS)
-        self._custom: Mapping[str, CustomHandler] = load_custom(settings.custom_dir, taken=builtin)
-        self._ready: OrderedDict[str, tuple[PolicyDocument, Stages]] = OrderedDict()
+        builtin = frozenset(spec.name for spec in BUILTIN_SPECS)
+        self._parts = HandlerParts(
+            sink=sink,
+            scanner=self.scanner,
+            judge=self.judge,
+            custom=load_custom(settings.custom_dir, taken=builtin, scanner=self.scanner),
+            limit_s=settings.defaults.interceptor_timeout_ms / 1000,
+        )
+        self._ready: OrderedDict[str, tuple[PolicyDocument, BoundStages]] = OrderedDict()
 
+    @property
     def custom_specs(self) -> tuple[HandlerSpec, ...]:
+        """The operator's own handlers, as documents may name them."""
         return tuple(
             HandlerSpec(
                 name=handler.name,
@@ -51,28 +80,50 @@ class PolicyEngine:
                 stages=tuple(name for name in STAGES if HookType(name) in handler.phases),
                 settings=None,
             )
-            for handler in self._custom.values()
+            for handler in self._parts.custom.values()
         )
 
-    def check(self, document: PolicyDocument) -> None:
-        """The operator's, of parley.yaml. Raises ConfigError: a guard that cannot work must not seem to stand."""
-        kinds = {kind.name: kind for kind in (*BUILTIN_SPECS, *self.custom_specs())}
+    def check(self, document: PolicyDocument, *, may_lock: bool) -> None:
+        """Raises PolicyError for a document that names what is not there or does not fit."""
+        check_document(document, {spec.name: spec for spec in (*BUILTIN_SPECS, *self.custom_specs)}, may_lock=may_lock)
+
+    def check_config(self, document: PolicyDocument) -> None:
+        """Check the document of parley.yaml and load its rules.
+
+        Raises ConfigError: the server does not start with a guard that cannot work.
+        """
         try:
-            check_stages(document, kinds, may_lock=True)
+            self.check(document, may_lock=True)
         except PolicyError as error:
             raise ConfigError(f"hooks{error.path.removeprefix('$')}: {error}") from error
+        self.load_rules(document.handler_names)
+
+    def has_rules(self, handlers: frozenset[str]) -> bool:
+        """Tell whether everything is loaded that these handlers need."""
+        return all(part.is_loaded for part in self._rules(handlers))
+
+    def load_rules(self, handlers: frozenset[str]) -> None:
+        """Load what these handlers need. The first time it takes a while, so not in the event loop."""
+        for part in self._rules(handlers):
+            part.load()
+
+    def _rules(self, handlers: frozenset[str]) -> Iterator[SecretScanner | DangerJudge]:
+        if handlers:
+            yield self.scanner  # whatever handlers there are, arguments are shown without secrets
+        if "dangerous_confirmation" in handlers:
+            yield self.judge
 
     def for_turn(self, facts: TurnFacts, ask: AskHuman | None) -> "TurnPolicy | None":
-        """None: nothing is configured."""
+        """Return the policy of a turn that begins now; None: nothing is configured."""
         stages = self._stages(facts.user_id)
         return None if stages.is_empty else TurnPolicy(stages, facts, ask)
 
-    def _stages(self, user_id: str) -> Stages:
+    def _stages(self, user_id: str) -> BoundStages:
         document = self._documents.effective(user_id)
         known = self._ready.get(user_id)
         if known is not None and known[0] is document:
             return known[1]
-        stages = Stages(document, sink=self._sink, custom=self._custom, limit_s=self._limit_s)
+        stages = BoundStages(document, self._parts)
         self._ready[user_id] = (document, stages)
         self._ready.move_to_end(user_id)
         if len(self._ready) > _MAX_USERS:
@@ -81,17 +132,20 @@ class PolicyEngine:
 
 
 class TurnPolicy:
-    """types.ToolPolicy for one turn."""
+    """The ToolPolicy of one turn."""
 
-    def __init__(self, stages: Stages, facts: TurnFacts, ask: AskHuman | None) -> None:
+    def __init__(self, stages: BoundStages, facts: TurnFacts, ask: AskHuman | None) -> None:
         self._stages = stages
         self._facts = facts
         self._ask = ask
+        self._scanner = stages.scanner
         self._shown: OrderedDict[int, tuple[Any, Any]] = OrderedDict()
 
     async def before(self, call: ToolInvocation) -> ToolInvocation | ToolOutcome:
-        """The handlers in order. A human who changed the arguments is not asked again about them by the same handler;
-        all the others see the call anew."""
+        """Run the pre_tool_use handlers in order.
+
+        A human who changed the arguments is not asked again about them by the same handler; all others see the call anew.
+        """
         edited_by: int | None = None
         for _ in range(MAX_EDITS + 1):
             step = await self._pass(call, edited_by)
@@ -103,68 +157,67 @@ class TurnPolicy:
     async def _pass(
         self, call: ToolInvocation, edited_by: int | None
     ) -> ToolInvocation | ToolOutcome | tuple[int, ToolInvocation]:
-        """Once through the stage; with a place and a call: who stands there had a human change it to that."""
+        """Pass the stage once. A pair means: the handler at that place had a human change the call to this one."""
         phase = HookType.PRE_TOOL_USE
         auditors: list[AuditLogHandler] = []
-        shared: HookContext | None = None  # of those that leave it as it is
-        for index, stand in enumerate(self._stages.at(phase)):
-            if index == edited_by or not await stand.filter.fits(call.name, call.permission, call.arguments):
+        shared: HookContext | None = None  # by the handlers that leave it as it is
+        for index, bound in enumerate(self._stages.at(phase)):
+            if index == edited_by or not await bound.filter.fits(call.name, call.permission, call.arguments):
                 continue
             if shared is None:
                 shared = await self._context(call, phase)
             try:
-                result = await stand.call(shared if stand.is_looking else await self._context(call, phase))
+                result = await bound.call(shared if bound.is_read_only else await self._context(call, phase))
             except HandlerFailed as error:
-                if isinstance(stand.handler, AuditLogHandler):
+                if isinstance(bound.handler, AuditLogHandler):
                     continue  # a record that cannot be written stops nobody
                 text = f"Not run: the policy of this server could not be asked ({error})."
-                await self._note(call, auditors, index, "denied", stand.name, HookAction.DENY, text)
+                await self._note(call, auditors, index, "denied", text)
                 return _denied(call, text)
-            if isinstance(stand.handler, AuditLogHandler):
-                auditors.append(stand.handler)
+            if isinstance(bound.handler, AuditLogHandler):
+                auditors.append(bound.handler)
             if result is None:
                 continue
             if result.action is HookAction.DENY:
-                text = result.message or f"The policy of this server ({stand.name}) does not allow this call."
-                await self._note(call, auditors, index, "denied", stand.name, result.action, text, result.approval)
+                text = result.message or f"The policy of this server ({bound.name}) does not allow this call."
+                await self._note(call, auditors, index, "denied", text, result.approval)
                 return _denied(call, text)
             if result.action is HookAction.MODIFY:
                 call, shared = replace(call, arguments=result.modified_args), None
-                await self._note(call, auditors, index, "modified", stand.name, result.action, "", result.approval)
+                await self._note(call, auditors, index, "modified", approval=result.approval)
                 if result.approval is not None:
                     return index, call
             elif result.approval is not None:
-                await self._note(call, auditors, index, "approved", stand.name, result.action, "", result.approval)
+                await self._note(call, auditors, index, "approved", approval=result.approval)
         return call
 
     async def after(self, call: ToolInvocation, outcome: ToolOutcome) -> ToolOutcome:
-        """Changers in order, then the scan, then those that only look."""
+        """Run the handlers that may change the result in order, then the scan, then the audit logs."""
         phase = _phase(outcome)
-        stands = [
-            stand
-            for stand in self._stages.at(phase)
-            if await stand.filter.fits(call.name, call.permission, call.arguments)
+        handlers = [
+            bound
+            for bound in self._stages.at(phase)
+            if await bound.filter.fits(call.name, call.permission, call.arguments)
         ]
-        for stand in stands:
-            if not isinstance(stand.handler, (AuditLogHandler, SecurityScan)):
-                outcome = await self._change(stand, call, outcome, phase)
+        for bound in handlers:
+            if not isinstance(bound.handler, (AuditLogHandler, SecurityScan)):
+                outcome = await self._change(bound, call, outcome, phase)
         outcome, counts = await self._scan(call, outcome)
-        is_scanned = counts is not None
-        for stand in stands:
-            if isinstance(stand.handler, AuditLogHandler):
+        for bound in handlers:
+            if isinstance(bound.handler, AuditLogHandler):
                 ctx = await self._context(call, phase, outcome)
-                ctx.metadata |= {"redacted": counts, "is_scanned": is_scanned}
+                ctx.metadata |= {"redacted": counts, "is_scanned": counts is not None}
                 try:
-                    await stand.call(ctx)
+                    await bound.call(ctx)
                 except HandlerFailed as error:
                     logger.error("the call %s is missing in the audit log: %s", call.id, error)  # noqa: TRY400  # the text says all
         return outcome
 
     async def _change(
-        self, stand: BoundHandler, call: ToolInvocation, outcome: ToolOutcome, phase: HookType
+        self, bound: BoundHandler, call: ToolInvocation, outcome: ToolOutcome, phase: HookType
     ) -> ToolOutcome:
         try:
-            result = await stand.call(await self._context(call, phase, outcome))
+            result = await bound.call(await self._context(call, phase, outcome))
         except HandlerFailed as error:
             logger.warning("a result stays as it was: %s", error)
             return outcome
@@ -173,21 +226,21 @@ class TurnPolicy:
         return replace(outcome, content=result.modified_result)
 
     async def _scan(self, call: ToolInvocation, outcome: ToolOutcome) -> tuple[ToolOutcome, dict[str, int] | None]:
-        """What the model reads and what the user is shown; each scanned once, whatever number of scans is wanted.
+        """Scan what the model reads and what the user is shown, each once, however many scans are configured.
 
-        The counts are None where no scan is wanted.
+        The counts are None where none is.
         """
-        for stand in self._stages.scans:
-            if await stand.filter.fits(call.name, call.permission, call.arguments):
+        for bound in self._stages.scans:
+            if await bound.filter.fits(call.name, call.permission, call.arguments):
                 return await self._scanned(call, outcome)
         return outcome, None
 
     async def _scanned(self, call: ToolInvocation, outcome: ToolOutcome) -> tuple[ToolOutcome, dict[str, int]]:
         try:
-            content, counts = await scan_text(outcome.content)
+            content, counts = await self._scanner.scan_text(outcome.content)
             for_user = outcome.for_user
             if for_user and for_user != outcome.content:
-                for_user, more = await scan_text(for_user)
+                for_user, more = await self._scanner.scan_text(for_user)
                 counts += more
             elif for_user:
                 for_user = content
@@ -203,7 +256,7 @@ class TurnPolicy:
         if known is not None and known[0] is value:
             return known[1]
         try:
-            shown, _ = await conceal(value)
+            shown, _ = await self._scanner.conceal(value)
         except Exception:  # whatever it is: what was not scanned is not shown
             logger.exception("arguments are withheld: they could not be scanned")
             shown = _UNSEEN
@@ -242,23 +295,24 @@ class TurnPolicy:
         auditors: list[AuditLogHandler],
         index: int,
         outcome: str,
-        handler: str,
-        action: HookAction,
-        message: str,
-        approval: Any = None,
+        message: str = "",
+        approval: AnsweredBy | None = None,
     ) -> None:
-        """To every audit log that has seen the call; what is decided for good, a refusal and a human's answer, also to
-        those that stand behind."""
-        behind = self._stages.at(HookType.PRE_TOOL_USE)[index + 1 :] if action is HookAction.DENY or approval else ()
-        from_here = [
-            stand.handler
-            for stand in behind
-            if isinstance(stand.handler, AuditLogHandler)
-            and await stand.filter.fits(call.name, call.permission, call.arguments)
+        """Write a decision to the audit logs that have seen the call.
+
+        A refusal and a human's answer are final, so the audit logs further down are told as well.
+        """
+        handlers = self._stages.at(HookType.PRE_TOOL_USE)
+        further_down = handlers[index + 1 :] if outcome == "denied" or approval else ()
+        others = [
+            bound.handler
+            for bound in further_down
+            if isinstance(bound.handler, AuditLogHandler)
+            and await bound.filter.fits(call.name, call.permission, call.arguments)
         ]
         ctx = await self._context(call, HookType.PRE_TOOL_USE)
-        for auditor in (*auditors, *from_here):
-            auditor.note_decision(ctx, outcome, handler, message=message, approval=approval or "")
+        for auditor in (*auditors, *others):
+            auditor.note_decision(ctx, outcome, handlers[index].name, message=message, approval=approval or "")
 
 
 def _phase(outcome: ToolOutcome) -> HookType:

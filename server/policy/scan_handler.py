@@ -1,5 +1,7 @@
-"""security_scan: takes secrets out of what tools give before anybody reads it. Fails closed: a text that could not
-be scanned is withheld, and that is said."""
+"""security_scan: takes secrets out of results before anybody reads them.
+
+It fails closed: a text that could not be scanned is withheld, with a word in its place.
+"""
 
 import asyncio
 import traceback
@@ -7,21 +9,64 @@ from collections import Counter
 from typing import Any, Final, Literal
 
 from server import config
-from server.policy.hook_types import ALLOW, CONTINUE, HookAction, HookContext, HookResult
-from server.policy.redaction.redact import redact, redact_result, redact_text
+from server.policy.hook_types import ALLOW, HookAction, HookContext, HookResult
 
 INLINE_CHARS: Final = 2048
-"""What is scanned within the event loop; more goes to a thread."""
+"""Texts up to this length are scanned in the event loop, longer ones in a thread."""
 _PART_CHARS: Final = 32
-"""As what a part of a structure counts beside its text: as long it takes."""
+"""Weight of one part of a structure, in characters that take as long to scan."""
 MAX_CHARS: Final = 1 << 20
-"""Of a longer result the rest is dropped: nobody would read it."""
+"""Limit of a result's length; the rest is dropped, as nobody would read it."""
 _EDGE_CHARS: Final = 40_000
-"""Dropped before the end of what was scanned: a secret that was cut there may not show what it is."""
+"""Length dropped before the end of a cut result: a secret that was cut there may not show what it is."""
 WITHHELD: Final = "[The result was withheld: it could not be scanned for secrets.]"
 _DENIED: Final = (
     "The arguments hold what looks like a secret ({kinds}), which this tool must not get; so it was not called."
 )
+
+
+class SecretScanner:
+    """Redaction of texts and structures. Its rules are imported at the first use, which takes a while: see `load`."""
+
+    def __init__(self) -> None:
+        self.is_loaded = False
+
+    def load(self) -> None:
+        """Load the rules now, where waiting does no harm. Idempotent."""
+        import server.policy.redaction.redact  # noqa: F401  # a third of what the server would import at its start
+
+        self.is_loaded = True
+
+    def redact(self, value: Any) -> tuple[Any, Counter[str]]:
+        """Return a JSON value without its secrets, and how many there were; the same object where there are none."""
+        from server.policy.redaction.redact import redact
+
+        return redact(value)
+
+    def redact_text(self, text: str) -> str:
+        """Return a text without its secrets."""
+        from server.policy.redaction.redact import redact_text
+
+        return redact_text(text)[0]
+
+    async def scan_text(self, text: str) -> tuple[str, Counter[str]]:
+        """Return a tool's result without its secrets; the same object where there are none."""
+        from server.policy.redaction.redact import redact_result
+
+        if len(text) <= INLINE_CHARS:
+            return redact_result(text)
+        clean, counts = await asyncio.to_thread(redact_result, text[:MAX_CHARS])
+        if len(text) > MAX_CHARS:
+            clean = f"{clean[:-_EDGE_CHARS]}\n(truncated: {len(text)} characters are more than can be scanned)"
+        return clean, counts
+
+    async def conceal(self, value: Any) -> tuple[Any, Counter[str]]:
+        """Return a structure without its secrets; the same object where there are none."""
+        return self.redact(value) if _is_small(value) else await asyncio.to_thread(self.redact, value)
+
+    def traceback_of(self, error: BaseException) -> str:
+        """Return the traceback for the log without secrets: it may quote what its code held."""
+        return self.redact_text("".join(traceback.format_exception(error)).rstrip())
 
 
 class ScanSettings(config.Section, frozen=True, kw_only=True):
@@ -30,49 +75,19 @@ class ScanSettings(config.Section, frozen=True, kw_only=True):
 
 
 class SecurityScan:
-    def __init__(self, settings: ScanSettings) -> None:
+    """Handler of the type `security_scan`. Results are scanned by the engine, once, after whoever may change them."""
+
+    def __init__(self, settings: ScanSettings, scanner: SecretScanner) -> None:
         self._settings = settings
+        self._scanner = scanner
 
     async def pre_execute(self, ctx: HookContext) -> HookResult:
         if self._settings.arguments == "conceal":
             return ALLOW
-        _, counts = await conceal(ctx.arguments)
+        _, counts = await self._scanner.conceal(ctx.arguments)
         if not counts:
             return ALLOW
         return HookResult(action=HookAction.DENY, message=_DENIED.format(kinds=", ".join(sorted(counts))))
-
-    async def post_execute(self, ctx: HookContext) -> HookResult:
-        """On a text; of the counts the caller makes what it needs."""
-        text = str(ctx.result)
-        clean, counts = await scan_text(text)
-        if clean is text:
-            return CONTINUE
-        return HookResult(action=HookAction.MODIFY_RESULT, modified_result=clean, counts=dict(counts))
-
-    on_error = post_execute
-    on_skip = post_execute
-
-
-async def scan_text(text: str) -> tuple[str, Counter[str]]:
-    """The same object where there is nothing to take out."""
-    if len(text) <= INLINE_CHARS:
-        return redact_result(text)
-    if len(text) <= MAX_CHARS:
-        return await asyncio.to_thread(redact_result, text)
-    clean, counts = await asyncio.to_thread(redact_result, text[:MAX_CHARS])
-    return f"{clean[:-_EDGE_CHARS]}\n(truncated: {len(text)} characters are more than can be scanned)", counts
-
-
-async def conceal(value: Any) -> tuple[Any, Counter[str]]:
-    """A structure; the same object where there is nothing to take out."""
-    if _is_small(value):
-        return redact(value)
-    return await asyncio.to_thread(redact, value)
-
-
-def traceback_of(error: BaseException) -> str:
-    """For the log: it may quote what its code held, so without secrets."""
-    return redact_text("".join(traceback.format_exception(error)).rstrip())[0]
 
 
 def _is_small(value: Any) -> bool:

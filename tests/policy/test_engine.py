@@ -13,7 +13,7 @@ from server.config import HookDefaults, HooksSettings, PolicyEntry, PolicyFilter
 from server.errors import ConfigError
 from server.policy.document import PolicyDocument, document_of
 from server.policy.engine import PolicyEngine, TurnPolicy
-from server.policy.scan_handler import MAX_CHARS, WITHHELD, scan_text
+from server.policy.scan_handler import MAX_CHARS, WITHHELD, SecretScanner
 from server.storage.audit_entry import AuditEntry
 from server.tool_calls import MAX_EDITS, Permission, ToolInvocation, ToolOutcome, TurnFacts
 from tests.hooks.fakes import FakeHuman
@@ -289,7 +289,7 @@ async def test_what_cannot_be_scanned_is_withheld(caplog: pytest.LogCaptureFixtu
 async def test_a_result_that_is_too_long_to_be_scanned_is_cut_before_any_half_secret() -> None:
     text = "x " * (MAX_CHARS // 2 - 10) + SECRET + " y" * 100
 
-    clean, _ = await scan_text(text)
+    clean, _ = await SecretScanner().scan_text(text)
 
     assert SECRET[:12] not in clean
     assert "more than can be scanned" in clean
@@ -418,25 +418,25 @@ def test_a_mistake_in_parley_yaml_is_told_before_anything_starts(tree: dict[str,
     book = book_of(tree, Sink())
 
     with pytest.raises(ConfigError) as caught:
-        book.check(document_of(tree))
+        book.check_config(document_of(tree))
 
     assert told in str(caught.value)
 
 
 def test_handlers_of_ones_own_are_listed_with_what_they_do() -> None:
-    kinds = {kind.name: kind for kind in book_of({}, Sink()).custom_specs()}
+    kinds = {kind.name: kind for kind in book_of({}, Sink()).custom_specs}
 
     assert kinds["no_prod"].description == "Refuses calls that name production."
     assert set(kinds) == {"no_prod", "shout", "broken", "slow"}
 
 
 def test_a_handler_of_ones_own_stands_where_it_has_a_method() -> None:
-    kinds = {kind.name: kind for kind in book_of({}, Sink()).custom_specs()}
+    kinds = {kind.name: kind for kind in book_of({}, Sink()).custom_specs}
 
     assert kinds["no_prod"].stages == ("pre_tool_use",)
     assert kinds["shout"].stages == ("post_tool_use",)
     with pytest.raises(ConfigError, match="`no_prod` does not work at tool_skip; it does at pre_tool_use"):
-        book_of({}, Sink()).check(document_of({"tool_skip": [{"type": "no_prod"}]}))
+        book_of({}, Sink()).check_config(document_of({"tool_skip": [{"type": "no_prod"}]}))
 
 
 def test_a_folder_that_everybody_may_write_to_is_refused(tmp_path: Path) -> None:
@@ -460,7 +460,7 @@ def test_a_file_that_cannot_be_loaded_is_left_out_and_told(tmp_path: Path, caplo
     with caplog.at_level(logging.WARNING):
         book = PolicyEngine(Documents(PolicyDocument()), Sink(), HooksSettings(custom_dir=tmp_path))
 
-    assert book.custom_specs() == ()
+    assert book.custom_specs == ()
     assert all(name in caplog.text for name in ("bad.py", "audit_log.py", "empty.py", "Bad-Name.py"))
 
 

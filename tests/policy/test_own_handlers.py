@@ -212,5 +212,5 @@ def test_a_file_that_ends_itself_when_it_is_loaded_is_left_out_and_told(
     with caplog.at_level(logging.ERROR):
         book = book_of({}, Sink(), custom_dir=tmp_path)
 
-    assert book.custom_specs() == ()
+    assert book.custom_specs == ()
     assert "script.py" in caplog.text

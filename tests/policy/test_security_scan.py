@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from server.policy.scan_handler import conceal, scan_text
+from server.policy.scan_handler import SecretScanner
 
+SCANNER = SecretScanner()
 SECRET = "AKIAIOSFODNN7EXAMPLZ"
 SHORT: list[Any] = [
     {"command": "ls -la"},
@@ -28,7 +29,7 @@ LONG: list[Any] = [
 def is_done_at_once(value: Any) -> bool:
     """Without going through the event loop, of which there is none."""
     try:
-        conceal(value).send(None)
+        SCANNER.conceal(value).send(None)
     except StopIteration:
         return True
     except RuntimeError:
@@ -49,7 +50,9 @@ def test_long_or_many_arguments_are_scanned_in_a_thread(value: Any) -> None:
 @pytest.mark.parametrize("filler", ["", "word " * 1000])
 def test_a_secret_is_found_either_way(filler: str) -> None:
     async def scanned() -> tuple[Any, str]:
-        return (await conceal({"key": SECRET, "text": filler}))[0], (await scan_text(f"{filler}{SECRET}"))[0]
+        return (await SCANNER.conceal({"key": SECRET, "text": filler}))[0], (
+            await SCANNER.scan_text(f"{filler}{SECRET}")
+        )[0]
 
     structure, text = asyncio.run(scanned())
 

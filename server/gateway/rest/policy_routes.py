@@ -1,12 +1,11 @@
 """`/api/hooks/config` and `/api/hooks/available`: the tool policy, read and written."""
 
-from collections.abc import Callable
+import asyncio
 from typing import Final
 
 from server.errors import PolicyError
 from server.gateway.rest.bodies import AvailableHandlers, HandlerInfo, PolicySaved, ScopeQuery, WrappedPolicy
 from server.gateway.rest.operation import Answer, Call, Operation, Refusal, log_in_first
-from server.policy.bound_handler import check_stages
 from server.policy.document import (
     HandlerSpec,
     PolicyBody,
@@ -16,6 +15,7 @@ from server.policy.document import (
     without_locked,
 )
 from server.policy.document_store import PolicyStore, Scope
+from server.policy.engine import BUILTIN_SPECS, PolicyEngine
 from server.schema_hints import keys_at
 from server.storage.audit_entry import AuditEntry
 from server.storage.audit_log import AuditLog
@@ -24,27 +24,12 @@ PATH: Final = "/api/hooks/config"
 MAX_BODY_BYTES: Final = 64 << 10
 
 
-class HandlerCatalog:
-    """The handlers that a document may name."""
-
-    def __init__(self, builtin: tuple[HandlerSpec, ...], custom: Callable[[], tuple[HandlerSpec, ...]]) -> None:
-        self.builtin = builtin
-        self._custom = custom
-
-    @property
-    def custom(self) -> tuple[HandlerSpec, ...]:
-        """As they are now: their folder may change."""
-        return self._custom()
-
-    @property
-    def kinds(self) -> dict[str, HandlerSpec]:
-        return {kind.name: kind for kind in (*self.custom, *self.builtin)}
-
-
 class PolicyRoutes:
-    def __init__(self, store: PolicyStore, catalog: HandlerCatalog, audit: AuditLog) -> None:
+    """The tool policy, read by its user and written by its user or an operator."""
+
+    def __init__(self, store: PolicyStore, engine: PolicyEngine, audit: AuditLog) -> None:
         self._store = store
-        self._catalog = catalog
+        self._engine = engine
         self._audit = audit
 
     def operations(self) -> tuple[Operation, ...]:
@@ -107,9 +92,10 @@ class PolicyRoutes:
         await self._store.refresh()
         own = without_locked(document, self._store.below(scope))
         try:
-            check_stages(own, self._catalog.kinds, may_lock=scope == "operator")
+            self._engine.check(own, may_lock=scope == "operator")
         except PolicyError as error:
             raise PolicyError(str(error), path=place_as_written(error.path, raw, own)) from error
+        await asyncio.to_thread(self._engine.load_rules, own.handler_names)
         current = self._store.operator() if scope == "operator" else self._store.user(user)
         saved = None
         if self._is_current(wanted, call.query.scope, user):
@@ -125,7 +111,7 @@ class PolicyRoutes:
         return Answer(PolicySaved(version=saved.version), {"ETag": _quoted(self._tag(call.query.scope, user))})
 
     async def _list(self, _call: Call) -> Answer:
-        return Answer(AvailableHandlers(builtin=_infos(self._catalog.builtin), custom=_infos(self._catalog.custom)))
+        return Answer(AvailableHandlers(builtin=_infos(BUILTIN_SPECS), custom=_infos(self._engine.custom_specs)))
 
     def _tag(self, scope: Scope | None, user: str) -> str:
         match scope:
@@ -159,13 +145,13 @@ def _quoted(tag: str) -> str:
     return f'"{tag}"'
 
 
-def _infos(kinds: tuple[HandlerSpec, ...]) -> list[HandlerInfo]:
+def _infos(specs: tuple[HandlerSpec, ...]) -> list[HandlerInfo]:
     return [
         HandlerInfo(
-            name=kind.name,
-            description=kind.description,
-            stages=list(kind.stages),
-            settings=None if kind.settings is None else keys_at(kind.settings, ""),
+            name=spec.name,
+            description=spec.description,
+            stages=list(spec.stages),
+            settings=None if spec.settings is None else keys_at(spec.settings, ""),
         )
-        for kind in kinds
+        for spec in specs
     ]

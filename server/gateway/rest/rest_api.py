@@ -12,10 +12,11 @@ from server.gateway.rest.audit_routes import AuditRoutes
 from server.gateway.rest.bodies import HookProcesses, OpenApi
 from server.gateway.rest.openapi import build_document
 from server.gateway.rest.operation import Answer, Call, Operation, handler_of
-from server.gateway.rest.policy_routes import HandlerCatalog, PolicyRoutes
+from server.gateway.rest.policy_routes import PolicyRoutes
 from server.hooks.interception.members import BuiltinHealth
 from server.hooks.process.health import HookHealth
 from server.policy.document_store import PolicyStore
+from server.policy.engine import PolicyEngine
 from server.storage.storage import Storage
 
 DOCUMENT: Final = "/openapi.json"
@@ -28,7 +29,7 @@ class RestApi:
         *,
         storage: Storage,
         policies: PolicyStore,
-        catalog: HandlerCatalog,
+        policy_engine: PolicyEngine,
         processes: Callable[[], Sequence[HookHealth]],
         builtins: Callable[[], Sequence[BuiltinHealth]],
     ) -> None:
@@ -37,7 +38,7 @@ class RestApi:
         self._processes = processes
         self._builtins = builtins
         self.operations: tuple[Operation, ...] = (
-            *PolicyRoutes(policies, catalog, storage.audit).operations(),
+            *PolicyRoutes(policies, policy_engine, storage.audit).operations(),
             Operation(
                 method="GET",
                 path="/api/hooks/processes",

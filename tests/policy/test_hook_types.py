@@ -1,11 +1,10 @@
-"""server/policy/answers.py: which answers of handlers count, and as what."""
+"""server/policy/hook_types.py: which answers of handlers are taken, and as what."""
 
 from typing import Any
 
 import pytest
 
-from server.policy.answers import AnswerInvalid, checked
-from server.policy.hook_types import ALLOW, CONTINUE, HookAction, HookResult, HookType
+from server.policy.hook_types import ALLOW, CONTINUE, AnswerInvalid, HookAction, HookResult, HookType, checked
 
 PRE, POST, ERROR, SKIP = HookType
 ARGUMENTS = {"command": "ls"}
