@@ -1,26 +1,22 @@
-"""Any OpenAI-compatible endpoint.
+"""A model behind any OpenAI-compatible endpoint. Nothing is retried.
 
-Its stream is parsed here, which costs a quarter of what the openai package takes per token. Nothing is retried.
+Its stream is parsed here, which costs a quarter of what the openai package takes per token.
 """
 
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager, contextmanager
 from typing import Any
 
 import aiohttp
 import msgspec
 
-from server.errors import (
-    ProviderProtocol,
-    ProviderTimeout,
-    ProviderUnreachable,
-)
+from server.errors import ProviderProtocol, ProviderTimeout, ProviderUnreachable
 from server.llm.discovery import Discovery
 from server.llm.endpoint import ModelEndpoint
-from server.llm.refusals import error_event, refusal
+from server.llm.provider_errors import error_from_answer, error_from_event
 from server.llm.stream import EventReader, ReplyReader, StreamError, parse_chunk
 from server.llm.types import LateSystem, Message, ModelEvent, ModelInfo, ModelRequest, ToolSpec
 from server.openai_client import OpenAIClient, Refused, Unreachable, pieces_of
@@ -45,8 +41,8 @@ class _Completion(msgspec.Struct):
 class OpenAICompatible:
     """A model behind an HTTP address; see `LanguageModel` for the contract.
 
-    `start` may fail, or be left out: a later call does what it would have done. It opens nothing before `start` or the first call; `aclose`
-    breaks what is still open.
+    Nothing is opened before `start` or the first call. `start` may fail, or be left
+    out: a later call does its work. `aclose` breaks what is still open.
     """
 
     is_compact = False
@@ -90,26 +86,25 @@ class OpenAICompatible:
         return await self._discovery.context_tokens()
 
     def prefill(self, messages: Sequence[Message], *, question: str, tool_names: Sequence[str]) -> None:
-        """Nothing: every token read there may cost money."""
+        """Do nothing: every token may cost money."""
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         return self.stream_with(request, self._wishes(request))
 
     async def stream_with(self, request: ModelRequest, extra: dict[str, Any]) -> AsyncGenerator[ModelEvent, None]:
-        """The same with further fields in the request, which win over the configured ones."""
+        """Stream with further fields in the request, which win over the configured ones."""
         body = self._body(request, await self._discovery.model()) | extra
         body = {name: value for name, value in body.items() if value is not None}
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self._endpoint.first_token_timeout_s
         reply = ReplyReader()
         async with AsyncExitStack() as stack:
+            stack.enter_context(self._stream_errors())
             response = await self._open(stack, body, deadline)
-            self._responses.add(response)
-            stack.callback(self._responses.discard, response)
             reader = self._reader_of(response)
             pieces = await stack.enter_async_context(aclosing(pieces_of(response)))
             while not reader.is_done and (data := await self._read(pieces, deadline, reply)) is not None:
-                for number, piece in enumerate(self._split(reader, data), 1):
+                for number, piece in enumerate(reader.feed(data), 1):
                     for event in self._events(piece, reply):
                         yield event
                     if number % _EVENTS_AT_ONCE == 0:
@@ -121,12 +116,16 @@ class OpenAICompatible:
             for piece in reader.finish():
                 for event in self._events(piece, reply):
                     yield event
-            for event in self._end(reader, reply):
+            if not reader.is_done and not reply.is_finished:
+                if reply.has_begun:
+                    raise self._cut_off()
+                raise ProviderProtocol(f"{self._endpoint.host} answered without a reply: check llm.base_url")
+            for event in reply.finish():
                 yield event
             await _skip_tail(pieces)  # last: the reply is whole without it
 
     async def complete(self, prompt: str, extra: dict[str, Any]) -> str:
-        """The text that goes on from the prompt, whole: the older `/completions`. Raises ProviderError."""
+        """Return the whole text that goes on from the prompt (the older `/completions`). Raises ProviderError."""
         model = await self._discovery.model()
         async with self._answer_by(asyncio.get_running_loop().time() + self._endpoint.first_token_timeout_s, model):
             answer = await self._connected().post("/completions", {"model": model, "prompt": prompt, **extra})
@@ -161,21 +160,27 @@ class OpenAICompatible:
     async def _open(self, stack: AsyncExitStack, body: dict[str, Any], deadline: float) -> aiohttp.ClientResponse:
         """Send the request; returns at the headers of a success. `stack` owns the connection."""
         async with self._answer_by(deadline, body["model"]):
-            return await stack.enter_async_context(self._connected().stream("/chat/completions", body))
+            response = await stack.enter_async_context(self._connected().stream("/chat/completions", body))
+        self._responses.add(response)
+        stack.callback(self._responses.discard, response)
+        return response
 
     @asynccontextmanager
     async def _answer_by(self, deadline: float, model: str) -> AsyncIterator[None]:
-        """What keeps an answer from beginning, as a ProviderError."""
+        """Translate what keeps an answer from beginning into a ProviderError."""
         try:
             async with asyncio.timeout_at(deadline):
                 yield
         except TimeoutError as error:
             raise self._no_first_token() from error
         except Refused as error:
-            where = self._endpoint.where(model)
-            raise refusal(where, error.status, error.headers, error.body, now_s=time.time()) from error
+            raise error_from_answer(
+                self._endpoint, model, error.status, error.headers, error.body, now_s=time.time()
+            ) from error
         except Unreachable as error:
-            raise self._unreachable(error) from error
+            raise ProviderUnreachable(
+                f"no answer from {self._endpoint.host}: is it running, and is llm.base_url right? ({str(error)[:200]})"
+            ) from error
 
     async def _read(self, pieces: AsyncGenerator[bytes, None], deadline: float, reply: ReplyReader) -> bytes | None:
         """The next bytes, None at the end; waits no longer than the deadline. A reply that is finished cannot break off."""
@@ -196,30 +201,18 @@ class OpenAICompatible:
                 return None
             raise self._cut_off() from error
 
-    def _split(self, reader: EventReader, data: bytes) -> list[bytes]:
-        try:
-            return reader.feed(data)
-        except StreamError as error:
-            raise self._no_stream(error) from error
-
     def _events(self, piece: bytes, reply: ReplyReader) -> list[ModelEvent]:
-        try:
-            chunk = parse_chunk(piece)
-            if (error := chunk.failure) is not None:
-                raise error_event(self._endpoint.where(self._discovery.known_model), error)
-            return reply.feed(chunk)
-        except StreamError as error:
-            raise self._no_stream(error) from error
+        chunk = parse_chunk(piece)
+        if (error := chunk.failure) is not None:
+            raise error_from_event(self._endpoint, self._discovery.known_model, error)
+        return reply.feed(chunk)
 
-    def _end(self, reader: EventReader, reply: ReplyReader) -> list[ModelEvent]:
-        if not reader.is_done and not reply.is_finished:
-            if reply.has_begun:
-                raise self._cut_off()
-            raise ProviderProtocol(f"{self._endpoint.host} answered without a reply: check llm.base_url")
+    @contextmanager
+    def _stream_errors(self) -> Iterator[None]:
         try:
-            return reply.finish()
+            yield
         except StreamError as error:
-            raise self._no_stream(error) from error
+            raise ProviderProtocol(f"{self._endpoint.host} sent {error}") from error
 
     def _reader_of(self, response: aiohttp.ClientResponse) -> EventReader:
         kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -237,21 +230,11 @@ class OpenAICompatible:
             self._client = OpenAIClient(self._endpoint, max_connections=_MAX_CONNECTIONS)
         return self._client
 
-    # what went wrong, in words that name the cure
-
     def _no_first_token(self) -> ProviderTimeout:
         return ProviderTimeout(
             f"{self._endpoint.host} said nothing for {self._endpoint.first_token_timeout_s:g} s "
             "(llm.first_token_timeout_s)"
         )
-
-    def _unreachable(self, error: Unreachable) -> ProviderUnreachable:
-        return ProviderUnreachable(
-            f"no answer from {self._endpoint.host}: is it running, and is llm.base_url right? ({str(error)[:200]})"
-        )
-
-    def _no_stream(self, error: StreamError) -> ProviderProtocol:
-        return ProviderProtocol(f"{self._endpoint.host} sent {error}")
 
     def _cut_off(self) -> ProviderUnreachable:
         return ProviderUnreachable(f"{self._endpoint.host} broke the connection off in mid-reply")

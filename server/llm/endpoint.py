@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import Any, Literal
 
 from server.config import LlmSettings
-from server.llm.refusals import Where
 from server.openai_client import OpenAIEndpoint, base_url_from
 
 
@@ -30,9 +29,6 @@ class ModelEndpoint(OpenAIEndpoint):
     def location(self) -> Literal["local", "cloud"]:
         """Local: this machine or a private network, so that what is said stays in the house."""
         return "local" if _is_private(self.hostname) else "cloud"
-
-    def where(self, model: str | None = None) -> Where:
-        return Where(host=self.host, model=model or self.model or "", key_source=self.key_source, key=self.api_key)
 
 
 def endpoint_of(config: LlmSettings, environ: Mapping[str, str]) -> ModelEndpoint:

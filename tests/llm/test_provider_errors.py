@@ -17,17 +17,18 @@ from server.errors import (
     ProviderUnreachable,
     RoleRefused,
 )
-from server.llm.refusals import MAX_RETRY_AFTER_MS, Where, error_event, refusal, retry_after_ms
+from server.llm.endpoint import ModelEndpoint
+from server.llm.provider_errors import MAX_RETRY_AFTER_MS, error_from_answer, error_from_event, retry_after_ms
 from tests.support.openai_faults import CONTEXT_OVERFLOWS, ROLE_REFUSALS, bad_key, http_error
 from tests.support.openai_script import HttpError
 
 KEY = "sk-very-secret-1234567890"
-WHERE = Where(host="api.example", model="m1", key_source="OPENAI_API_KEY", key=KEY)
+ENDPOINT = ModelEndpoint(base_url="https://api.example/v1", model="m1", key_source="OPENAI_API_KEY", api_key=KEY)
 
 
-def of(answer: HttpError, where: Where = WHERE) -> ProviderError:
+def of(answer: HttpError, endpoint: ModelEndpoint = ENDPOINT) -> ProviderError:
     body = answer.body if isinstance(answer.body, str) else json.dumps(answer.body)
-    return refusal(where, answer.status, answer.headers, body.encode(), now_s=0.0)
+    return error_from_answer(endpoint, None, answer.status, answer.headers, body.encode(), now_s=0.0)
 
 
 def said(status: int, message: str, **more: Any) -> HttpError:
@@ -181,13 +182,13 @@ def test_retry_after_in_each_of_its_forms(headers: dict[str, str], wait_ms: int 
     ],
 )
 def test_an_error_inside_a_stream_counts_like_a_status(error: Any, kind: type[ProviderError]) -> None:
-    assert type(error_event(WHERE, error)) is kind
+    assert type(error_from_event(ENDPOINT, None, error)) is kind
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"7", b'[{"error":{"message":"x"}}]', b"\xff\xfe", b'{"error":null}'])
 def test_no_body_is_too_odd(body: bytes) -> None:
-    assert isinstance(refusal(WHERE, 400, {}, body, now_s=0.0), ProviderProtocol)
+    assert isinstance(error_from_answer(ENDPOINT, None, 400, {}, body, now_s=0.0), ProviderProtocol)
 
 
 def test_half_a_character_in_an_error_can_be_sent_on() -> None:
-    str(error_event(WHERE, {"message": "broken \ud83d", "code": 500})).encode()
+    str(error_from_event(ENDPOINT, None, {"message": "broken \ud83d", "code": 500})).encode()

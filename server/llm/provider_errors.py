@@ -1,14 +1,13 @@
-"""What an endpoint's error answer means: status, headers and body → the error to raise. No I/O.
+"""Errors of an endpoint: status, headers and body of its answer → the ProviderError to raise. No I/O.
 
 The patterns are the words of OpenAI, vLLM, llama.cpp, LM Studio, Mistral,
-Anthropic's and Google's compatible endpoints. What none of them fits is a
-ProviderProtocol that repeats what the endpoint said, without its secrets.
+Anthropic's and Google's compatible endpoints. An answer that none of them fits is
+a ProviderProtocol that quotes the endpoint, without its secrets.
 """
 
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Any
 
@@ -24,9 +23,10 @@ from server.errors import (
     ProviderUnreachable,
     RoleRefused,
 )
+from server.llm.endpoint import ModelEndpoint
 from server.openai_client import error_details, error_message
 
-MAX_SAID_CHARS = 300
+MAX_QUOTED_CHARS = 300
 MAX_RETRY_AFTER_MS = 3_600_000
 
 _NOT_FOR_THE_CONTENT = (401, 402, 403, 408, 429, 504)
@@ -68,70 +68,64 @@ _QUOTA = re.compile(r"insufficient_quota|exceeded your current quota|insufficien
 _KEY = re.compile(r"\b(?:sk|pk|key|gsk|xai|hf)[-_][A-Za-z0-9*_\-]{3,}|Bearer +\S+")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Where:
-    """Who was asked, for the text of an error; `key` only so that it can be struck out."""
-
-    host: str
-    model: str = ""
-    key_source: str | None = None
-    key: str | None = None
-
-
-def refusal(where: Where, status: int, headers: Mapping[str, str], body: bytes, *, now_s: float) -> ProviderError:
-    """The error for an answer that is not a success. `now_s`: Unix time, for a Retry-After that is a date."""
+def error_from_answer(
+    endpoint: ModelEndpoint, model: str | None, status: int, headers: Mapping[str, str], body: bytes, *, now_s: float
+) -> ProviderError:
+    """Return the error for an answer that is not a success. `now_s`: Unix time, for a Retry-After that is a date."""
+    host, model = endpoint.host, model or endpoint.model or ""
     details = error_details(body)
-    said = said_by(where, error_message(body))
+    said = quote(endpoint, error_message(body))
     text = f"{json.dumps(details, ensure_ascii=False)[:4000]} {said}"
     wait_ms = retry_after_ms(headers, now_s=now_s)
     if status not in _NOT_FOR_THE_CONTENT and _IMAGES.search(text):
-        return ImageRefused(f"{where.model or 'the model'} at {where.host} sees no pictures: {said}")
+        return ImageRefused(f"{model or 'the model'} at {host} sees no pictures: {said}")
     match status:
         case 401 | 403:
-            key = f"the key from {where.key_source}" if where.key_source else "a call without a key"
-            return ProviderAuth(f"{where.host} refused {key} (HTTP {status}): check llm.api_key or OPENAI_API_KEY")
+            key = f"the key from {endpoint.key_source}" if endpoint.key_source else "a call without a key"
+            return ProviderAuth(f"{host} refused {key} (HTTP {status}): check llm.api_key or OPENAI_API_KEY")
         case 402:
-            return ProviderAuth(f"{where.host} asks for payment: {said}")
+            return ProviderAuth(f"{host} asks for payment: {said}")
         case 404 | 405 if not _MODEL.search(text):
             return ProviderProtocol(
-                f"{where.host} has no chat completions there (HTTP {status}): check llm.base_url; it mostly ends in /v1"
+                f"{host} has no chat completions there (HTTP {status}): check llm.base_url; it mostly ends in /v1"
             )
         case 429:
-            return _rate_limited(where, text, said, wait_ms)
+            return _rate_limited(host, text, said, wait_ms)
         case 408 | 504:
-            return ProviderTimeout(f"{where.host} gave up waiting (HTTP {status}): {said}", retry_after_ms=wait_ms)
+            return ProviderTimeout(f"{host} gave up waiting (HTTP {status}): {said}", retry_after_ms=wait_ms)
     if status == 413 or _CONTEXT.search(text):
         return ContextTooLong(
-            f"the prompt is too long for {where.model or 'the model'} at {where.host}: {said}",
+            f"the prompt is too long for {model or 'the model'} at {host}: {said}",
             limit_tokens=limit_tokens(details, text),
         )
     if _ROLES.search(text):
-        return RoleRefused(f"{where.host} refused the roles of the messages: {said} (see llm.late_system)")
+        return RoleRefused(f"{host} refused the roles of the messages: {said} (see llm.late_system)")
     if _MODEL.search(text):
-        return ModelMissing(f"{where.host} has no model {where.model!r}: set llm.model or OPENAI_MODEL ({said})")
+        return ModelMissing(f"{host} has no model {model!r}: set llm.model or OPENAI_MODEL ({said})")
     if status >= 500:
-        return ProviderUnreachable(f"{where.host} failed (HTTP {status}): {said}", retry_after_ms=wait_ms)
-    return ProviderProtocol(f"{where.host} refused the request (HTTP {status}): {said}")
+        return ProviderUnreachable(f"{host} failed (HTTP {status}): {said}", retry_after_ms=wait_ms)
+    return ProviderProtocol(f"{host} refused the request (HTTP {status}): {said}")
 
 
-def error_event(where: Where, error: Any) -> ProviderError:
-    """The error for an `error` in the stream, after HTTP 200. Its `code`, where it is a status, counts as one."""
+def error_from_event(endpoint: ModelEndpoint, model: str | None, error: Any) -> ProviderError:
+    """Return the error for an `error` in the stream, after HTTP 200. Its `code`, where it is a status, counts as one."""
     details = error if isinstance(error, dict) else {"message": str(error)}
     status = details.get("code") if isinstance(details.get("code"), int) else details.get("status")
     body = json.dumps({"error": details}).encode()
-    return refusal(where, status if isinstance(status, int) and status >= 400 else 500, {}, body, now_s=0.0)
+    status = status if isinstance(status, int) and status >= 400 else 500
+    return error_from_answer(endpoint, model, status, {}, body, now_s=0.0)
 
 
-def said_by(where: Where, message: str) -> str:
-    """What an endpoint said, in one line that is short and shows no key."""
-    if where.key and len(where.key) >= 4:
-        message = message.replace(where.key, "…")
+def quote(endpoint: ModelEndpoint, message: str) -> str:
+    """Return the endpoint's message in one line that is short and shows no key."""
+    if endpoint.api_key and len(endpoint.api_key) >= 4:
+        message = message.replace(endpoint.api_key, "…")
     line = " ".join(_KEY.sub("…", message).split()).encode(errors="replace").decode()  # JSON may hold half characters
-    return line if len(line) <= MAX_SAID_CHARS else line[: MAX_SAID_CHARS - 1] + "…"
+    return line if len(line) <= MAX_QUOTED_CHARS else line[: MAX_QUOTED_CHARS - 1] + "…"
 
 
 def retry_after_ms(headers: Mapping[str, str], *, now_s: float) -> int | None:
-    """From `retry-after-ms` or `Retry-After` (seconds or a date); None where neither makes sense."""
+    """Read `retry-after-ms` or `Retry-After` (seconds or a date); None where neither makes sense."""
     lower = {name.lower(): value.strip() for name, value in headers.items()}
     try:
         if value := lower.get("retry-after-ms"):
@@ -148,17 +142,17 @@ def retry_after_ms(headers: Mapping[str, str], *, now_s: float) -> int | None:
 
 
 def limit_tokens(details: Mapping[str, Any], text: str) -> int | None:
-    """The context's size, where an error tells it."""
+    """Return the context's size, where an error names it."""
     if isinstance(size := details.get("n_ctx"), int) and size > 0:  # llama.cpp
         return size
     found = next((match for pattern in _LIMITS if (match := pattern.search(text))), None)
     return int(found[1]) if found else None
 
 
-def _rate_limited(where: Where, text: str, said: str, wait_ms: int | None) -> ProviderError:
+def _rate_limited(host: str, text: str, said: str, wait_ms: int | None) -> ProviderError:
     if _QUOTA.search(text):
-        used_up = ProviderRateLimited(f"the quota at {where.host} is used up: {said}")
+        used_up = ProviderRateLimited(f"the quota at {host} is used up: {said}")
         used_up.is_retryable = False  # waiting does not fill it
         return used_up
     when = f"; try again in {wait_ms / 1000:g} s" if wait_ms else ""
-    return ProviderRateLimited(f"{where.host} is rate-limiting: {said}{when}", retry_after_ms=wait_ms)
+    return ProviderRateLimited(f"{host} is rate-limiting: {said}{when}", retry_after_ms=wait_ms)
