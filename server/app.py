@@ -11,7 +11,9 @@ from typing import Final
 from server import config
 from server.accounts.accounts import Accounts
 from server.agent.agent_client import AgentClient, TurnOptions
+from server.approval.broker import ApprovalBroker
 from server.approval.remembered import Redact, StoredApprovals
+from server.approval.replica_broker import ReplicaBroker
 from server.config_file import data_dir_of
 from server.errors import ConfigError
 from server.gateway.auth import Authenticator
@@ -34,10 +36,8 @@ from server.policy.document import document_of_config
 from server.policy.document_store import PolicyStore
 from server.policy.engine import PolicyEngine
 from server.runtime import Signals
-from server.session.approval_desk import ApprovalDesk
 from server.session.chat_handler import ChatHandler, TurnLimits
 from server.session.session import Services
-from server.session.shared_desk import SharedDesk
 from server.session.turn_gate import TurnGate
 from server.speech.service import SpeechService
 from server.storage.storage import Storage
@@ -125,7 +125,7 @@ class App:
         self._layers = HookLayers(
             settings.hooks, processes=self.hooks, policies=self._policy_engine.for_turn, media=self.media
         )
-        self._desk = _build_desk(settings, self.storage, self._policy_engine.scanner.redact)
+        self._broker = _build_broker(settings, self.storage, self._policy_engine.scanner.redact)
         self._agent = AgentClient(model, executor, config=settings.agent, llm=settings.llm)
         accounts = Accounts(settings.security, signer.derived_keys("session cookies"))
         authenticator = Authenticator(settings.listen, settings.security, settings.proxies, accounts)
@@ -175,8 +175,8 @@ class App:
             self.begin(self._mcp.start(), "mcp start")
             self.begin(self._metrics.watch_loop(), "event loop watch")
             self.begin(self._layers.run(), "events of builtin hooks")
-            if isinstance(self._desk, SharedDesk):
-                self.begin(self._desk.run(), "questions of other replicas")
+            if isinstance(self._broker, ReplicaBroker):
+                self.begin(self._broker.run(), "questions of other replicas")
             self.begin(self.media.sweep_regularly(), "media sweep")
             yield
         finally:
@@ -245,7 +245,7 @@ class App:
             model=lambda: self._model.info,
             speech=self._speech,
             open_notices=lambda: [_mcp_notice("mcp_server_lost", message) for message in self._mcp.lost],
-            desk=self._desk,
+            broker=self._broker,
         )
 
     def _build_http(self, authenticator: Authenticator, accounts: Accounts) -> HttpServer:
@@ -353,11 +353,11 @@ def _build_media(settings: config.Config, data_dir: Path, signer: Signer) -> Med
     )
 
 
-def _build_desk(settings: config.Config, storage: Storage, redact: Redact) -> ApprovalDesk:
+def _build_broker(settings: config.Config, storage: Storage, redact: Redact) -> ApprovalBroker:
     """One process alone writes no questions into its database."""
     approval, remembered = settings.hooks.approval, StoredApprovals(storage.approvals, redact)
     is_shared = settings.storage.url is not None if approval.replicas == "auto" else approval.replicas
-    return SharedDesk(approval, remembered, storage.questions) if is_shared else ApprovalDesk(approval, remembered)
+    return ReplicaBroker(approval, remembered, storage.questions) if is_shared else ApprovalBroker(approval, remembered)
 
 
 def _mcp_notice(code: str, message: str) -> wire.Notice:

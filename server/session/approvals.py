@@ -11,10 +11,10 @@ from msgspec import UNSET
 
 from server.accounts.principal import Principal
 from server.approval.asking import MAX_REASON_CHARS, Answer, AnsweredBy, Question, may_be_spoken, said_text, shown_text
+from server.approval.broker import ApprovalBroker, OpenQuestion
 from server.approval.edits import MaskLeftOver, edited_arguments
 from server.approval.remembered import call_key
 from server.errors import FrameError
-from server.session.approval_desk import ApprovalDesk, OpenQuestion
 from server.session.results import SpokenSentence
 from server.session.turn_timer import TurnTimer
 from server.session.turn_writer import TurnWriter
@@ -37,7 +37,7 @@ class Approvals:
 
     def __init__(
         self,
-        desk: ApprovalDesk,
+        broker: ApprovalBroker,
         principal: Principal,
         session_id: str,
         *,
@@ -45,7 +45,7 @@ class Approvals:
         expect_voice: Callable[[str | None], None],
         can_hear: Callable[[], bool],
     ) -> None:
-        self.desk = desk
+        self.broker = broker
         self.is_gone = False
         # strangers behind one address are not one user: each connection stands for itself
         self.user = f"{principal.user_id} {session_id}" if principal.is_anonymous else principal.user_id
@@ -56,23 +56,23 @@ class Approvals:
         self._remembered: OrderedDict[tuple[str | None, str], None] = OrderedDict()  # (conversation, call)
 
     def join(self) -> None:
-        self.desk.join(self.user, self)
+        self.broker.join(self.user, self)
 
     def leave(self) -> None:
         self.is_gone = True
-        self.desk.leave(self.user, self)
+        self.broker.leave(self.user, self)
 
     def asker(self, turn: TurnWriter, facts: TurnFacts, timer: TurnTimer) -> "TurnAsker":
         return TurnAsker(self, turn, facts, timer)
 
     def by_voice(self, question: Question) -> bool:
-        return may_be_spoken(question.permission, by_voice=self.desk.settings.by_voice) and self._can_hear()
+        return may_be_spoken(question.permission, by_voice=self.broker.settings.by_voice) and self._can_hear()
 
     # --- the client answers
 
     def answer(self, frame: wire.Approval) -> bool:
         """False: nothing waits for it. Raises FrameError for arguments that cannot be taken; the question stays open."""
-        opened = self.desk.find(self.user, frame.id)
+        opened = self.broker.find(self.user, frame.id)
         if opened is None:
             return False
         edited = None
@@ -81,14 +81,14 @@ class Approvals:
             opened.remember = frame.remember
         reason = (frame.reason or "").strip()[:MAX_REASON_CHARS] or None
         answer = Answer(approved=frame.approved, by="user", reason=reason, arguments=edited)
-        self.desk.settle(opened, answer, client=self)
+        self.broker.settle(opened, answer, client=self)
         return True
 
     def answer_by_voice(self, id_: str, *, approved: bool) -> None:
         """Nothing happens when it was answered otherwise meanwhile."""
-        opened = self.desk.find(self.user, id_)
+        opened = self.broker.find(self.user, id_)
         if opened is not None:
-            self.desk.settle(opened, Answer(approved=approved, by="voice"), client=self)
+            self.broker.settle(opened, Answer(approved=approved, by="voice"), client=self)
 
     # --- the client is shown
 
@@ -136,7 +136,7 @@ class Approvals:
             return False
         try:
             async with asyncio.timeout(STORE_S):
-                return await self.desk.remembered.find(facts.user_id, question.tool, arguments)
+                return await self.broker.remembered.find(facts.user_id, question.tool, arguments)
         except Exception:  # the boundary to the store: the human is asked instead
             logger.exception("approvals remembered for good cannot be read; the user is asked")
             return False
@@ -152,7 +152,7 @@ class Approvals:
         if is_for_good:
             try:
                 async with asyncio.timeout(STORE_S):
-                    store = self.desk.remembered
+                    store = self.broker.remembered
                     await store.remember(facts.user_id, question.tool, arguments, origin=question.origin)
                 return True
             except Exception:  # the boundary to the store: the answer counts all the same
@@ -192,7 +192,7 @@ class TurnAsker:
 
     async def _ask(self, question: Question) -> Answer:
         approvals = self._approvals
-        limit_s = approvals.desk.settings.timeout_s if question.timeout_s is None else question.timeout_s
+        limit_s = approvals.broker.settings.timeout_s if question.timeout_s is None else question.timeout_s
         opened = self._opened = OpenQuestion(
             id=secrets.token_hex(8),
             user=approvals.user,
@@ -203,7 +203,7 @@ class TurnAsker:
             until_s=asyncio.get_running_loop().time() + limit_s,
             by_voice=approvals.by_voice(question),
         )
-        if not approvals.desk.open(opened):
+        if not approvals.broker.open(opened):
             text = "too many of your tool calls wait for an answer; this one was refused unasked"
             approvals.warn(self._turn, "approvals_full", text)
             return Answer(approved=False, by="cancelled", reason="too many questions are open")
@@ -211,11 +211,11 @@ class TurnAsker:
         self._turn.is_asking = True
         try:
             await asyncio.wait([opened.answered], timeout=limit_s)
-            approvals.desk.settle(opened, Answer(approved=False, by="timeout"))  # unless it is answered
+            approvals.broker.settle(opened, Answer(approved=False, by="timeout"))  # unless it is answered
         finally:
             self._turn.is_asking = False
             withdraw()
-            approvals.desk.settle(opened, self._unasked())  # cancelled while it waited
+            approvals.broker.settle(opened, self._unasked())  # cancelled while it waited
         answer = opened.answered.result()
         if opened.remember != "no" and not await approvals.keep(opened, answer, self._facts) and not self._turn.is_over:
             text = "your answer counts, but it could not be kept for good: it holds for this conversation"
@@ -232,7 +232,7 @@ class TurnAsker:
     def _end(self) -> None:
         """The turn ends: its open question is closed before `turn_end`."""
         if self._opened is not None:
-            self._approvals.desk.settle(self._opened, self._unasked())
+            self._approvals.broker.settle(self._opened, self._unasked())
 
     def _unasked(self) -> Answer:
         return Answer(approved=False, by="disconnect" if self._approvals.is_gone else "cancelled")

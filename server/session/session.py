@@ -11,11 +11,11 @@ from msgspec import UNSET
 
 from server import __version__, config
 from server.accounts.principal import Principal
+from server.approval.broker import ApprovalBroker
 from server.errors import FrameError
 from server.llm.types import ModelInfo
 from server.metrics import Metrics
 from server.session import greeting
-from server.session.approval_desk import ApprovalDesk
 from server.session.approvals import Approvals
 from server.session.chat_handler import ChatHandler, TurnRequest
 from server.session.frames_out import FramesOut
@@ -47,7 +47,7 @@ class Services:
     security: config.SecuritySettings
     model: Callable[[], ModelInfo]
     speech: SpeechService
-    desk: ApprovalDesk = field(default_factory=ApprovalDesk)
+    broker: ApprovalBroker = field(default_factory=ApprovalBroker)
     open_notices: Callable[[], Sequence[wire.Notice]] = tuple
     """What was told before a client came, and still holds."""
     now_s: Callable[[], float] = time.perf_counter
@@ -90,7 +90,7 @@ class Session:
             now_s=services.now_s,
         )
         self._approvals = Approvals(
-            services.desk,
+            services.broker,
             principal,
             self.id,
             send=self._out.send,

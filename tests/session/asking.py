@@ -10,9 +10,9 @@ from server import config
 from server.agent.agent_client import TurnOptions
 from server.agent.chunks import LLMChunk
 from server.approval.asking import Answer, AskHuman, Question
+from server.approval.broker import ApprovalBroker
 from server.approval.remembered import RememberedApprovals
 from server.llm.types import Message
-from server.session.approval_desk import ApprovalDesk
 from server.session.chat_handler import ChatHandler, TurnRequest
 from server.session.outbox import Outbox
 from server.session.turn_writer import TurnWriter
@@ -93,18 +93,18 @@ class AskingAgent(FakeAgent):
 
 
 class Client(Desk):
-    """A client whose agent asks. Those that share `desk` and `principal` are one user's."""
+    """A client whose agent asks. Those that share `broker` and `principal` are one user's."""
 
     def __init__(
         self,
         *plans: list[AskStep],
-        desk: ApprovalDesk | None = None,
+        broker: ApprovalBroker | None = None,
         approval: config.ApprovalSettings | None = None,
         remembered: RememberedApprovals | None = None,
         **options: Any,
     ) -> None:
         self.agent = AskingAgent(plans=[*plans])
-        self.approvals = desk or ApprovalDesk(approval, remembered)
+        self.approvals = broker or ApprovalBroker(approval, remembered)
         super().__init__(self.agent, approvals=self.approvals, handler=AskingHandler, **options)
 
     async def asked(self, count: int = 1) -> Frame:

@@ -10,9 +10,9 @@ from server import config
 from server.accounts.principal import Principal
 from server.agent.agent_client import TurnOptions
 from server.agent.chunks import LLMChunk, NoticeGiven, ToolStarted, TraceEvent
+from server.approval.broker import ApprovalBroker
 from server.llm.types import Message, ModelInfo, Usage
 from server.metrics import Metrics
-from server.session.approval_desk import ApprovalDesk
 from server.session.chat_handler import ChatHandler, TurnLimits
 from server.session.outbox import Kind, Outbox
 from server.session.session import Services, Session
@@ -125,7 +125,7 @@ class Desk:
         gate: TurnGate | None = None,
         model_ready: asyncio.Event | None = None,
         speech: SpeechService | None = None,
-        approvals: ApprovalDesk | None = None,
+        approvals: ApprovalBroker | None = None,
         handler: type[ChatHandler] = ChatHandler,
     ) -> None:
         self.limits = limits or config.LimitsSettings()
@@ -150,7 +150,7 @@ class Desk:
             security=security or config.SecuritySettings(),
             model=lambda: ModelInfo(name="fake", host="nowhere", location="local"),
             speech=speech or SpeechService(NoRecognizer(), NoSynthesizer(), None),
-            desk=approvals or ApprovalDesk(),
+            broker=approvals or ApprovalBroker(),
         )
         self.socket = RecordingSocket()
         self.outbox = Outbox(self.socket)

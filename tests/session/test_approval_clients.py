@@ -2,17 +2,17 @@
 
 from server.accounts.principal import Principal
 from server.approval.asking import Answer
-from server.session.approval_desk import MAX_OPEN, ApprovalDesk
+from server.approval.broker import MAX_OPEN, ApprovalBroker
 from tests.session.asking import DONE, AskStep, Client, question
 from tests.session.fakes import kinds
 
 
 async def test_another_client_of_the_user_may_answer_and_the_first_answer_wins() -> None:
-    desk = ApprovalDesk()
+    broker = ApprovalBroker()
     async with (
-        Client([question(), DONE], desk=desk) as asking,
-        Client(desk=desk) as phone,
-        Client(desk=desk) as third,
+        Client([question(), DONE], broker=broker) as asking,
+        Client(broker=broker) as phone,
+        Client(broker=broker) as third,
     ):
         for each in (asking, phone, third):
             each.session.greet()
@@ -37,8 +37,8 @@ async def test_another_client_of_the_user_may_answer_and_the_first_answer_wins()
 
 
 async def test_a_client_that_comes_later_is_shown_what_is_open_after_its_ready() -> None:
-    desk = ApprovalDesk()
-    async with Client([question(), DONE], desk=desk) as asking, Client(desk=desk) as late:
+    broker = ApprovalBroker()
+    async with Client([question(), DONE], broker=broker) as asking, Client(broker=broker) as late:
         asking.chat()
         request = await asking.asked()
         late.session.greet()
@@ -51,8 +51,8 @@ async def test_a_client_that_comes_later_is_shown_what_is_open_after_its_ready()
 
 
 async def test_a_client_that_has_left_is_shown_no_more() -> None:
-    desk = ApprovalDesk()
-    async with Client([question(), DONE], desk=desk) as asking, Client(desk=desk) as other:
+    broker = ApprovalBroker()
+    async with Client([question(), DONE], broker=broker) as asking, Client(broker=broker) as other:
         other.session.greet()
         asking.chat()
         request = await other.asked()
@@ -66,11 +66,11 @@ async def test_a_client_that_has_left_is_shown_no_more() -> None:
 
 
 async def test_another_user_neither_sees_nor_answers_the_question() -> None:
-    desk = ApprovalDesk()
+    broker = ApprovalBroker()
     ann, bob = (Principal("10.0.0.1", is_local=False, user_id=name) for name in ("ann", "bob"))
     async with (
-        Client([question(), DONE], desk=desk, principal=ann) as asking,
-        Client(desk=desk, principal=bob) as other,
+        Client([question(), DONE], broker=broker, principal=ann) as asking,
+        Client(broker=broker, principal=bob) as other,
     ):
         other.session.greet()
         asking.chat()
@@ -86,12 +86,12 @@ async def test_another_user_neither_sees_nor_answers_the_question() -> None:
 
 
 async def test_strangers_behind_one_address_are_not_one_user() -> None:
-    desk = ApprovalDesk()
+    broker = ApprovalBroker()
     stranger = Principal("10.0.0.1", is_local=False, user_id="anonymous@10.0.0.1")
     plans: list[AskStep] = [question(), DONE]
     async with (
-        Client(plans, desk=desk, principal=stranger) as asking,
-        Client(plans, desk=desk, principal=stranger) as other,
+        Client(plans, broker=broker, principal=stranger) as asking,
+        Client(plans, broker=broker, principal=stranger) as other,
     ):
         other.session.greet()
         asking.chat()
@@ -104,13 +104,13 @@ async def test_strangers_behind_one_address_are_not_one_user() -> None:
 
     assert kinds(other.frames)[:4] == ["ready", "notice", "turn_start", "approval_request"]
     assert [frame["code"] for frame in asking.of("notice")] == ["approval_not_kept"]
-    assert not await desk.remembered.find(stranger.user_id, "read_file", {"path": "a"})
+    assert not await broker.remembered.find(stranger.user_id, "read_file", {"path": "a"})
 
 
 async def test_a_user_has_a_bounded_number_of_open_questions() -> None:
-    desk = ApprovalDesk()
-    async with Client([question(), DONE], desk=desk) as last:
-        asking = [Client([question()], desk=desk) for _ in range(MAX_OPEN)]
+    broker = ApprovalBroker()
+    async with Client([question(), DONE], broker=broker) as last:
+        asking = [Client([question()], broker=broker) for _ in range(MAX_OPEN)]
         for each in asking:
             await each.__aenter__()
             each.chat()
@@ -123,4 +123,4 @@ async def test_a_user_has_a_bounded_number_of_open_questions() -> None:
     assert last.of("approval_request") == []
     assert [f["code"] for f in last.of("notice")] == ["approvals_full"]
     assert [(a.approved, a.outcome) for a in last.agent.answers] == [(False, "cancelled")]
-    assert desk._open == {}
+    assert broker._open == {}

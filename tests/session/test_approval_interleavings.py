@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from server import config
 from server.accounts.principal import Principal
 from server.agent.chunks import LLMChunk
-from server.session.approval_desk import ApprovalDesk
+from server.approval.broker import ApprovalBroker
 from tests.session.asking import AskStep, Client, question
 from tests.session.fakes import Frame
 from tests.session.speech_fakes import FakeRecognizer, FakeSynthesizer, hear, speech
@@ -109,13 +109,13 @@ def test_every_request_is_resolved_once_and_before_its_turn_ends(
 async def play(
     plans: list[list[AskStep]], words: list[str], actions: list[Action], *, is_spoken: bool, by_voice: bool
 ) -> Room:
-    desk = ApprovalDesk(config.ApprovalSettings(by_voice=by_voice, timeout_s=20))
+    broker = ApprovalBroker(config.ApprovalSettings(by_voice=by_voice, timeout_s=20))
     heard = speech(FakeRecognizer(*words), FakeSynthesizer())
     stranger = Principal("10.0.0.9", is_local=False, user_id="eve")
     async with (
-        Client(*plans, desk=desk, speech=heard) as asking,
-        Client(desk=desk) as other,
-        Client(desk=desk, principal=stranger) as eve,
+        Client(*plans, broker=broker, speech=heard) as asking,
+        Client(broker=broker) as other,
+        Client(broker=broker, principal=stranger) as eve,
     ):
         asking.send("configure", voice=is_spoken)
         asking.session.greet()

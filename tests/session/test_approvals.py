@@ -7,7 +7,7 @@ import pytest
 from server import config
 from server.accounts.principal import Principal
 from server.approval.asking import Answer
-from server.session.approval_desk import ApprovalDesk
+from server.approval.broker import ApprovalBroker
 from server.session.turn_timer import TurnTimer
 from tests.session.asking import DONE, Client, in_virtual_time, question
 from tests.session.fakes import Pause, kinds
@@ -168,8 +168,8 @@ async def test_the_asking_of_a_cancelled_task_is_closed_as_cancelled() -> None:
 
 
 async def test_a_lost_connection_is_a_no_for_every_client_that_was_asked() -> None:
-    desk = ApprovalDesk()
-    async with Client([question()], desk=desk) as asking, Client(desk=desk) as other:
+    broker = ApprovalBroker()
+    async with Client([question()], broker=broker) as asking, Client(broker=broker) as other:
         other.session.greet()
         asking.chat()
         request = await asking.asked()
@@ -178,7 +178,7 @@ async def test_a_lost_connection_is_a_no_for_every_client_that_was_asked() -> No
         resolved = await other.until("approval_resolved")
 
     assert (resolved["id"], resolved["approved"], resolved["by"]) == (request["id"], False, "disconnect")
-    assert desk.find("local", request["id"]) is None
+    assert broker.find("local", request["id"]) is None
 
 
 async def test_who_asks_for_a_turn_that_is_over_gets_a_no_and_nobody_is_shown_anything() -> None:

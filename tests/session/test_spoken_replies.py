@@ -86,7 +86,7 @@ async def test_a_yes_is_understood_at_the_first_pause_and_not_waited_for_longer(
 
 
 async def test_the_other_clients_are_told_and_their_microphones_do_not_count() -> None:
-    async with Talk([question(), DONE]) as talk, Talk([DONE], desk=talk.approvals) as other:
+    async with Talk([question(), DONE]) as talk, Talk([DONE], broker=talk.approvals) as other:
         other.session.greet()
         await talk.ask()
         request = await other.asked()

@@ -1,4 +1,4 @@
-"""server/session/shared_desk.py: replicas on one database, and the user's clients at each."""
+"""server/approval/replica_broker.py: replicas on one database, and the user's clients at each."""
 
 import asyncio
 import secrets
@@ -14,10 +14,10 @@ import sqlalchemy as sa
 from server import config
 from server.accounts.principal import LOCAL_USER
 from server.approval.asking import Answer, AnsweredBy, Remember
+from server.approval.broker import OpenQuestion
 from server.approval.remembered import ApprovalsInMemory
+from server.approval.replica_broker import ReplicaBroker
 from server.approval.shared_questions import Answered, to_text
-from server.session.approval_desk import OpenQuestion
-from server.session.shared_desk import SharedDesk
 from server.storage.database import Database
 from server.storage.questions import MAX_BODY_CHARS, QuestionTable
 from server.storage.schema import askers, questions
@@ -62,13 +62,13 @@ class Reader:
 
 @dataclass
 class Replica:
-    desk: SharedDesk
+    broker: ReplicaBroker
     database: Database
     running: asyncio.Task[None]
 
     def client(self, user: str = "ann") -> Reader:
         reader = Reader()
-        self.desk.join(user, reader)
+        self.broker.join(user, reader)
         return reader
 
     def ask(self, asker: Reader, user: str = "ann", *, limit_s: float = 300, **what: Any) -> OpenQuestion:
@@ -82,7 +82,7 @@ class Replica:
             until_s=asyncio.get_running_loop().time() + limit_s,
             by_voice=False,
         )
-        assert self.desk.open(opened)
+        assert self.broker.open(opened)
         return opened
 
     async def stop(self) -> None:
@@ -114,18 +114,18 @@ class Meeting:
         return opened, await self.other.is_shown(len(self.other.shown) + 1)
 
     def answer_here(self, opened: OpenQuestion, answer: Answer) -> None:
-        self.here.desk.settle(opened, answer, client=self.asker)
+        self.here.broker.settle(opened, answer, client=self.asker)
 
     def answer_there(self, seen: OpenQuestion, answer: Answer) -> None:
-        self.there.desk.settle(seen, answer, client=self.other)
+        self.there.broker.settle(seen, answer, client=self.other)
 
 
 @asynccontextmanager
 async def replica(folder: Path) -> AsyncIterator[Replica]:
     database = Database(config.StorageSettings(), folder)
     await database.start()
-    desk = SharedDesk(config.ApprovalSettings(), ApprovalsInMemory(), QuestionTable(database))
-    opened = Replica(desk, database, asyncio.create_task(desk.run()))
+    broker = ReplicaBroker(config.ApprovalSettings(), ApprovalsInMemory(), QuestionTable(database))
+    opened = Replica(broker, database, asyncio.create_task(broker.run()))
     yield opened
     await opened.stop()
     await database.aclose()
@@ -163,7 +163,7 @@ async def test_a_client_at_another_replica_is_shown_the_question_and_its_answer_
     assert (seen.id, seen.question.tool, seen.message) == (opened.id, "read_file", "May I?")
     assert (seen.question.arguments, seen.question.permission) == ({"key": "***", "n": 1}, "WRITE")
     assert 290 < seen.until_s - asyncio.get_running_loop().time() <= 300
-    assert met.there.desk.find("ann", opened.id) is seen
+    assert met.there.broker.find("ann", opened.id) is seen
     seen.remember = "always"
     met.answer_there(seen, Answer(approved=True, by="user", arguments={"key": "***", "n": 2}))
 
@@ -222,7 +222,7 @@ async def test_an_answer_that_was_first_elsewhere_counts_before_one_given_here(m
 
     wish(opened, "always")
     met.answer_here(opened, YES)
-    late = met.here.desk.find("ann", opened.id)
+    late = met.here.broker.find("ann", opened.id)
 
     assert late is None, "an answer is being judged: later ones come too late"
     answer = await asyncio.wait_for(opened.answered, LIMIT_S)
@@ -236,7 +236,7 @@ async def test_an_answer_that_came_too_late_leaves_nothing_to_be_remembered(met:
 
     wish(opened, "always")
     met.answer_here(opened, YES)
-    met.here.desk.settle(opened, Answer(approved=False, by="cancelled"))
+    met.here.broker.settle(opened, Answer(approved=False, by="cancelled"))
 
     assert (opened.answered.result().by, opened.remember) == ("cancelled", "no")
     assert await met.other.is_told_the_end() == (opened.id, False, "cancelled")
@@ -247,9 +247,9 @@ async def test_silence_and_a_lost_asker_close_it_everywhere(met: Meeting) -> Non
     ends: tuple[AnsweredBy, ...] = ("timeout", "disconnect", "cancelled")
     for number, by in enumerate(ends, 1):
         opened, _ = await met.ask()
-        met.here.desk.settle(opened, Answer(approved=False, by=by))
+        met.here.broker.settle(opened, Answer(approved=False, by=by))
         assert await met.other.is_told_the_end(number) == (opened.id, False, by)
-        assert met.there.desk.find("ann", opened.id) is None
+        assert met.there.broker.find("ann", opened.id) is None
 
 
 async def test_a_client_that_connects_while_it_is_open_is_shown_it(here_and_there: tuple[Replica, Replica]) -> None:
@@ -280,7 +280,7 @@ async def test_nobody_else_is_shown_it(here_and_there: tuple[Replica, Replica]) 
     await tell_all(here, there)
 
     assert stranger.shown == []
-    assert there.desk.find("bob", other.shown[0].id) is None
+    assert there.broker.find("bob", other.shown[0].id) is None
 
 
 @pytest.mark.parametrize("user", [LOCAL_USER, "anonymous@10.0.0.1 s1"])

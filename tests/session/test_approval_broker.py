@@ -1,9 +1,9 @@
-"""server/session/approval_desk.py: who is shown what, and the first answer wins."""
+"""server/approval/broker.py: who is shown what, and the first answer wins."""
 
 from collections.abc import Callable
 
 from server.approval.asking import Answer, AnsweredBy
-from server.session.approval_desk import ApprovalDesk, OpenQuestion
+from server.approval.broker import ApprovalBroker, OpenQuestion
 from tests.session.asking import question
 
 YES = Answer(approved=True, by="user")
@@ -39,51 +39,51 @@ def ask(asker: Reader, id_: str = "q1") -> OpenQuestion:
 
 
 async def test_a_client_that_joins_twice_is_shown_a_question_once() -> None:
-    desk, asker, other = ApprovalDesk(), Reader(), Reader()
+    broker, asker, other = ApprovalBroker(), Reader(), Reader()
     for _ in range(2):
-        desk.join("ann", other)
-    desk.open(opened := ask(asker))
-    desk.join("ann", other)
-    desk.settle(opened, YES, client=other)
-    desk.leave("ann", other)
-    desk.leave("ann", other)
+        broker.join("ann", other)
+    broker.open(opened := ask(asker))
+    broker.join("ann", other)
+    broker.settle(opened, YES, client=other)
+    broker.leave("ann", other)
+    broker.leave("ann", other)
 
     assert other.told == ["q1", "q1 True user"]
     assert asker.told == ["q1", "q1 True other_client"]
-    assert desk._clients == {}
+    assert broker._clients == {}
 
 
 async def test_a_question_that_ends_while_it_is_shown_is_shown_to_nobody_else() -> None:
-    desk, other = ApprovalDesk(), Reader()
-    slow = Reader(lambda opened: desk.settle(opened, Answer(approved=False, by="disconnect")))
-    desk.join("ann", slow)
-    desk.join("ann", other)
+    broker, other = ApprovalBroker(), Reader()
+    slow = Reader(lambda opened: broker.settle(opened, Answer(approved=False, by="disconnect")))
+    broker.join("ann", slow)
+    broker.join("ann", other)
 
-    assert desk.open(opened := ask(slow))
+    assert broker.open(opened := ask(slow))
     assert opened.answered.result().by == "disconnect"
     assert slow.told == ["q1", "q1 False disconnect"]
     assert other.told == []
 
 
 async def test_the_first_of_two_answers_counts() -> None:
-    desk, asker = ApprovalDesk(), Reader()
-    desk.open(opened := ask(asker))
-    desk.settle(opened, YES, client=asker)
-    desk.settle(opened, Answer(approved=False, by="timeout"))
+    broker, asker = ApprovalBroker(), Reader()
+    broker.open(opened := ask(asker))
+    broker.settle(opened, YES, client=asker)
+    broker.settle(opened, Answer(approved=False, by="timeout"))
 
     assert opened.answered.result() == YES
     assert asker.told == ["q1", "q1 True user"]
-    assert desk.find("ann", "q1") is None
+    assert broker.find("ann", "q1") is None
 
 
 async def test_whoever_has_left_is_told_the_end_of_its_own_question_only() -> None:
-    desk, asker, other = ApprovalDesk(), Reader(), Reader()
-    desk.join("ann", asker)
-    desk.join("ann", other)
-    desk.open(opened := ask(asker))
-    desk.leave("ann", asker)
-    desk.leave("ann", other)
-    desk.settle(opened, Answer(approved=False, by="disconnect"))
+    broker, asker, other = ApprovalBroker(), Reader(), Reader()
+    broker.join("ann", asker)
+    broker.join("ann", other)
+    broker.open(opened := ask(asker))
+    broker.leave("ann", asker)
+    broker.leave("ann", other)
+    broker.settle(opened, Answer(approved=False, by="disconnect"))
 
     assert asker.told == ["q1", "q1 False disconnect"]
     assert other.told == ["q1"]

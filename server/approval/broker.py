@@ -1,4 +1,4 @@
-"""The questions to humans that are open in this process: any client of the user may answer, the first answer wins."""
+"""Open questions to humans in this process: any client of the user may answer, and the first answer wins."""
 
 import asyncio
 from dataclasses import dataclass, field, replace
@@ -13,7 +13,7 @@ MAX_OPEN: Final = 32
 
 
 class AskedClient(Protocol):
-    """A connection, as the desk sees it. Both methods return at once and raise nothing."""
+    """A connection, as the broker sees it. Both methods return at once and raise nothing."""
 
     def show(self, opened: "OpenQuestion") -> None: ...
 
@@ -24,7 +24,7 @@ class AskedClient(Protocol):
 
 @dataclass(eq=False, kw_only=True)
 class OpenQuestion:
-    """From `ApprovalDesk.open` until `settle`."""
+    """From `ApprovalBroker.open` until `settle`."""
 
     id: str
     user: str
@@ -41,7 +41,7 @@ class OpenQuestion:
     shown_to: list[AskedClient] = field(default_factory=list)
 
 
-class ApprovalDesk:
+class ApprovalBroker:
     """One for all sessions. `user` is whose clients may answer each other's questions.
 
     Bounded: MAX_OPEN questions of a user, and none outlives the turn that asks it.

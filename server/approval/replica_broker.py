@@ -1,4 +1,4 @@
-"""The desk whose questions the user's clients at other replicas are shown, too, and may answer.
+"""Approval broker whose questions are also shown to, and answered by, the user's clients at other replicas.
 
 What is decided here: when a question is told to the others, whose answer counts,
 and when what they have asked is over. The table decides who was first.
@@ -15,11 +15,11 @@ from typing import Final
 from server import config
 from server.accounts.principal import ANONYMOUS_PREFIX, LOCAL_USER
 from server.approval.asking import Answer, AnsweredBy, Remember
+from server.approval.broker import ApprovalBroker, AskedClient, OpenQuestion
 from server.approval.edits import MaskLeftOver, edited_arguments
 from server.approval.remembered import RememberedApprovals
 from server.approval.shared_questions import Answered, Asked, Ended, from_text, to_text
 from server.errors import StorageError
-from server.session.approval_desk import ApprovalDesk, AskedClient, OpenQuestion
 from server.storage.questions import LEASE_S, MAX_BODY_CHARS, QuestionTable, SharedQuestion
 
 logger = logging.getLogger(__name__)
@@ -57,8 +57,8 @@ class _Claim:
 Job = Callable[[], Awaitable[None]]
 
 
-class SharedDesk(ApprovalDesk):
-    """`run` does what needs the table; without it, or while the database is away, this is the desk of one process.
+class ReplicaBroker(ApprovalBroker):
+    """`run` does what needs the table; without it, or while the database is away, this is the broker of one process.
 
     Only users who have logged in are asked elsewhere: `local` is another person on each machine.
     """
