@@ -42,7 +42,7 @@ class McpServers:
         wanted = {name: server for name, server in self._settings.mcp.items() if server.enabled}
         if not wanted:
             return
-        module = await asyncio.to_thread(importlib.import_module, "server.tools.mcp.server")
+        module = await asyncio.to_thread(importlib.import_module, "server.tools.mcp.connection")
         for name, server in wanted.items():
             connection = module.McpConnection(
                 name,

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from server.config import McpServerSettings
 from server.llm.types import ToolSpec
-from server.tools.mcp.catalog import (
+from server.tools.mcp.conversion import (
     MAX_DESCRIPTION_CHARS,
     MAX_NAME_CHARS,
     MAX_SCHEMA_BYTES,
     MAX_TOOLS,
-    Catalog,
     Listed,
+    ToolCatalog,
     plain_schema,
     take_tools,
     told_schema,
@@ -47,7 +47,7 @@ SCHEMAS = st.recursive(
 )
 
 
-def take(*tools: Listed, **settings: Any) -> Catalog:
+def take(*tools: Listed, **settings: Any) -> ToolCatalog:
     return take_tools("srv", McpServerSettings(command="x", **settings), tools)
 
 

@@ -6,7 +6,7 @@ import pytest
 from mcp import types
 
 from server.tool_calls import ToolAnswer
-from server.tools.mcp.results import MAX_FILES, read_result
+from server.tools.mcp.conversion import MAX_FILES, read_result
 
 
 def read(*blocks: dict[str, Any], **fields: Any) -> ToolAnswer:

@@ -24,7 +24,7 @@ _HEARD: Final = frozenset(
 """Progress and log messages are for clients that show them."""
 
 
-class Intake:
+class MessageFilter:
     """Of a flood of requests or notifications 50 are admitted, then 10 a second."""
 
     def __init__(self, *, sees_sent: bool) -> None:

@@ -19,10 +19,8 @@ from server.config import McpServerSettings
 from server.errors import ToolError
 from server.subprocesses.supervisor import BackoffPolicy, Supervisor
 from server.tool_calls import ToolAnswer
-from server.tools.mcp.catalog import MAX_TOOLS, Listed, Taken, take_tools
-from server.tools.mcp.child import CannotStart, run_child
-from server.tools.mcp.http import open_http
-from server.tools.mcp.results import read_result
+from server.tools.mcp.conversion import MAX_TOOLS, Listed, Taken, read_result, take_tools
+from server.tools.mcp.transports import CannotStart, open_http, run_child
 from server.tools.registry import Tool
 
 logger = logging.getLogger(__name__)

@@ -1,7 +1,8 @@
-"""The stdio transport: an MCP server in a child process, one message a line.
+"""The transports to MCP servers, with limits to what a server may send.
 
-Instead of the SDK's own: this one bounds a line, reads on after garbage, keeps
-the server's log out of ours by a budget, and ends all that came of the child.
+Over stdio, in place of the SDK's own: a line is bounded, garbage is skipped, a
+budget limits what is logged, and all processes of the server are ended. Over
+HTTP the SDK's, with limits around it.
 """
 
 import asyncio
@@ -9,11 +10,14 @@ import logging
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import anyio
+import httpx2
 import msgspec
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp.client import Transport
+from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
 from mcp.types import jsonrpc
 
@@ -22,9 +26,11 @@ from server.subprocesses.child_process import ChildProcess, child_environment
 from server.subprocesses.lines import MAX_PARTS, Lines, Overlong, is_overfull
 from server.subprocesses.process_tree import OrphanReaper
 from server.token_bucket import TokenBucket
-from server.tools.mcp.intake import Intake, shorten
+from server.tools.mcp.message_filter import MessageFilter, shorten
 
 logger = logging.getLogger(__name__)
+
+Incoming = SessionMessage | Exception
 
 MAX_LINE_BYTES: Final = 16 << 20
 
@@ -32,8 +38,6 @@ _CUT_BYTES: Final = 65_536
 _LAST_WORDS_S: Final = 0.25
 _MAX_NOISE: Final = 64
 _REST_S: Final = 0.01
-
-Incoming = SessionMessage | Exception
 
 
 class CannotStart(Exception):
@@ -58,10 +62,10 @@ async def run_child(
         to_session.close()
         on_end()
 
-    intake = Intake(sees_sent=True)
+    message_filter = MessageFilter(sees_sent=True)
     duties = [
-        asyncio.create_task(_read(name, pipes.reader, to_session, intake, over), name=f"mcp {name} output"),
-        asyncio.create_task(_write(pipes.writer, from_session, intake), name=f"mcp {name} input"),
+        asyncio.create_task(_read(name, pipes.reader, to_session, message_filter, over), name=f"mcp {name} output"),
+        asyncio.create_task(_write(pipes.writer, from_session, message_filter), name=f"mcp {name} input"),
         asyncio.create_task(_watch(child, over), name=f"mcp {name} exit"),
         asyncio.create_task(OrphanReaper().watch(lambda: [child.tree]), name=f"mcp {name} process tree"),
     ]
@@ -127,7 +131,7 @@ async def _read(
     name: str,
     stdout: asyncio.StreamReader,
     to_session: MemoryObjectSendStream[Incoming],
-    intake: Intake,
+    message_filter: MessageFilter,
     over: Callable[[], None],
 ) -> None:
     loop = asyncio.get_running_loop()
@@ -139,7 +143,7 @@ async def _read(
             lines.feed(cut)
             while (line := lines.next()) is not None:
                 message = _parse(line, garbage)
-                if message is not None and intake.admits(message, loop.time()):
+                if message is not None and message_filter.admits(message, loop.time()):
                     shorten(message)
                     await to_session.send(SessionMessage(message))
                 else:
@@ -179,15 +183,15 @@ class _Garbage:
 
 
 async def _write(
-    stdin: asyncio.StreamWriter, from_session: MemoryObjectReceiveStream[SessionMessage], intake: Intake
+    stdin: asyncio.StreamWriter, from_session: MemoryObjectReceiveStream[SessionMessage], message_filter: MessageFilter
 ) -> None:
     with suppress(anyio.ClosedResourceError, ConnectionError):
         async for message in from_session:
-            intake.note_sending(message.message)
+            message_filter.note_sending(message.message)
             data = message.message.model_dump_json(by_alias=True, exclude_unset=True)
             stdin.write(data.encode(errors="replace") + b"\n")
             await stdin.drain()  # to a child that does not read, calls end by their time limits
-            intake.note_sent(message.message)
+            message_filter.note_sent(message.message)
 
 
 async def _watch(child: ChildProcess, over: Callable[[], None]) -> None:
@@ -203,3 +207,78 @@ async def _end(child: ChildProcess, pipes: _Pipes, duties: list[asyncio.Task[Non
         duty.cancel()
     await asyncio.gather(*duties, return_exceptions=True)
     pipes.close()
+
+
+MAX_ANSWER_BYTES: Final = 8 << 20
+"""Of one message: an answer in JSON, or one event."""
+
+_CONNECT_S: Final = 5.0
+_WRITE_S: Final = 10.0
+
+
+@asynccontextmanager
+async def open_http(settings: McpServerSettings, *, read_s: float) -> AsyncIterator[Transport]:
+    """A transport for `Client`. `read_s`: how long the server may say nothing in an answer it has begun."""
+    assert settings.url is not None
+    async with httpx2.AsyncClient(
+        headers=settings.headers,
+        timeout=httpx2.Timeout(connect=_CONNECT_S, write=_WRITE_S, pool=_CONNECT_S, read=read_s),
+        transport=_Limited(httpx2.AsyncHTTPTransport()),
+    ) as client:
+        yield _filtered(streamable_http_client(settings.url, http_client=client, max_sse_event_size=MAX_ANSWER_BYTES))
+
+
+@asynccontextmanager
+async def _filtered(inner: Transport) -> AsyncIterator[tuple[MemoryObjectReceiveStream[Incoming], Any]]:
+    """The streams of a transport, without what the filter drops."""
+    message_filter = MessageFilter(sees_sent=False)
+    loop = asyncio.get_running_loop()
+    async with inner as (incoming, outgoing), anyio.create_task_group() as tasks:
+        passed_on, admitted = anyio.create_memory_object_stream[Incoming](0)
+
+        async def pump() -> None:
+            async with passed_on:
+                async for message in incoming:
+                    if not isinstance(message, Exception):
+                        if not message_filter.admits(message.message, loop.time()):
+                            continue
+                        shorten(message.message)
+                    await passed_on.send(message)
+
+        tasks.start_soon(pump)
+        async with admitted:
+            yield admitted, outgoing
+            tasks.cancel_scope.cancel()
+
+
+class _Limited(httpx2.AsyncBaseTransport):
+    """Breaks off an answer in JSON that is too long. The SDK limits single events, which go on for ever in sum."""
+
+    def __init__(self, inner: httpx2.AsyncBaseTransport) -> None:
+        self._inner = inner
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        response = await self._inner.handle_async_request(request)
+        if not response.headers.get("content-type", "").lower().startswith("text/event-stream"):
+            assert isinstance(response.stream, httpx2.AsyncByteStream)
+            response.stream = _Counted(response.stream)
+        return response
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+
+class _Counted(httpx2.AsyncByteStream):
+    def __init__(self, inner: httpx2.AsyncByteStream) -> None:
+        self._inner = inner
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        total = 0
+        async for piece in self._inner:
+            total += len(piece)
+            if total > MAX_ANSWER_BYTES:
+                raise httpx2.StreamError(f"an answer of more than {MAX_ANSWER_BYTES >> 20} MiB")
+            yield piece
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()

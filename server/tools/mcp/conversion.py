@@ -1,4 +1,4 @@
-"""The tools that an MCP server lists → ours. Pure.
+"""Tools and results of MCP servers, converted to ours. Pure.
 
 A server is code that we did not write: names, descriptions and schemas may hold
 anything, and what cannot be taken is left out, one by one, with the reason.
@@ -12,10 +12,11 @@ from fnmatch import fnmatchcase
 from typing import Any, Final
 
 import msgspec
+from mcp import types
 
 from server.config import McpServerSettings
 from server.llm.types import ToolSpec
-from server.tool_calls import Permission
+from server.tool_calls import Permission, ToolAnswer
 
 MAX_TOOLS: Final = 128
 MAX_NAME_CHARS: Final = 64
@@ -61,13 +62,13 @@ class Taken:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Catalog:
+class ToolCatalog:
     tools: tuple[Taken, ...] = ()
     left_out: tuple[str, ...] = ()
     """Why what is missing is missing, in words for the log; at most one for a tool."""
 
 
-def take_tools(server: str, settings: McpServerSettings, listed: Iterable[Listed]) -> Catalog:
+def take_tools(server: str, settings: McpServerSettings, listed: Iterable[Listed]) -> ToolCatalog:
     """In the order listed. Of two tools with one name the first is taken."""
     taken: dict[str, Taken] = {}
     left_out: list[str] = []
@@ -84,7 +85,7 @@ def take_tools(server: str, settings: McpServerSettings, listed: Iterable[Listed
         else:
             name = _name(server, tool.name, taken)
             taken[name] = _take(name, tool, settings)
-    return Catalog(tools=tuple(taken.values()), left_out=tuple(left_out))
+    return ToolCatalog(tools=tuple(taken.values()), left_out=tuple(left_out))
 
 
 def _is_wanted(name: str, settings: McpServerSettings) -> bool:
@@ -208,3 +209,57 @@ def _leads_elsewhere(key: str, schema: Mapping[str, Any]) -> bool:
     return key == "additionalProperties" and not schema.keys().isdisjoint(
         ("patternProperties", "$ref", "allOf", "anyOf", "oneOf")
     )
+
+
+MAX_FILES: Final = 8
+
+
+def read_result(result: types.CallToolResult) -> ToolAnswer:
+    """Texts in their order; pictures, sound and other files become media, named in the text where they stood.
+
+    Structured content is read where there is no text: servers give the same twice.
+    """
+    texts: list[str] = []
+    files: list[str] = []
+    for block in result.content:
+        text, file = _read_block(block)
+        if file is not None and len(files) >= MAX_FILES:
+            text, file = "[a further file, left out]", None
+        if text:
+            texts.append(text)
+        if file is not None:
+            files.append(file)
+    if result.structured_content is not None and not any(isinstance(b, types.TextContent) for b in result.content):
+        texts.append(_as_json(result.structured_content))
+    return ToolAnswer(for_llm="\n".join(texts), is_error=result.is_error, media=tuple(files))
+
+
+def _read_block(block: types.ContentBlock) -> tuple[str, str | None]:
+    """Its text, and its file as a `data:` URL."""
+    match block:
+        case types.TextContent():
+            return block.text, None
+        case types.ImageContent():
+            return "[image]", f"data:{_kind(block.mime_type)};base64,{block.data}"
+        case types.AudioContent():
+            return "[sound]", f"data:{_kind(block.mime_type)};base64,{block.data}"
+        case types.ResourceLink():
+            title = block.title or block.name
+            return f"{title}: {block.uri}" + (f" ({block.description})" if block.description else ""), None
+        case types.EmbeddedResource():
+            return _read_resource(block.resource)
+
+
+def _read_resource(resource: types.TextResourceContents | types.BlobResourceContents) -> tuple[str, str | None]:
+    if isinstance(resource, types.TextResourceContents):
+        return resource.text, None
+    return f"[file {resource.uri}]", f"data:{_kind(resource.mime_type or '')};base64,{resource.blob}"
+
+
+def _kind(mime_type: str) -> str:
+    """What a data: URL may hold there; what the file is, its bytes will tell."""
+    return mime_type if mime_type.isascii() and not set(mime_type) & set(";,\r\n") else ""
+
+
+def _as_json(value: Any) -> str:
+    return msgspec.json.encode(value).decode()
