@@ -144,7 +144,7 @@ class Connection:
         self._loop = asyncio.get_running_loop()
         self._socket = AiohttpSocket(ws, transport, close_s=outbox_limits.close_s)
         self._metrics = services.metrics
-        self.outbox = Outbox(self._socket, outbox_limits, on_slow=self._give_up)
+        self.outbox = Outbox(self._socket, services.metrics, outbox_limits, on_slow=self._give_up)
         self.session = Session(
             services,
             self.outbox,

@@ -1,4 +1,4 @@
-"""What waits to be sent to one client: bounded, in one order."""
+"""Frames that wait to be sent to one client: counted, encoded, bounded, in one order."""
 
 import asyncio
 import logging
@@ -6,13 +6,18 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
-from typing import Protocol
+from typing import Final, Protocol
+
+from msgspec import UNSET
 
 from server.errors import ServerError
+from server.metrics import Metrics
+from server.wire import codec
+from server.wire import frames as wire
 
 logger = logging.getLogger(__name__)
 
-_BATCH = 32  # messages written before the event loop may do something else
+_BATCH: Final = 32  # messages written before the event loop may do something else
 
 
 class Kind(Enum):
@@ -59,15 +64,21 @@ class Closed(ServerError):
 class Outbox:
     """One FIFO for immediate and queued frames alike, emptied by one task (`run`).
 
-    `put` never waits and never fails: after `finish` or the end of the
-    connection it drops what it is given. A client that reads too slowly is
+    Sending never waits and never fails: after `finish` or the end of the
+    connection what is sent is dropped. A client that reads too slowly is
     closed with 4408.
     """
 
     def __init__(
-        self, socket: Socket, limits: OutboxLimits | None = None, *, on_slow: Callable[[], None] | None = None
+        self,
+        socket: Socket,
+        metrics: Metrics,
+        limits: OutboxLimits | None = None,
+        *,
+        on_slow: Callable[[], None] | None = None,
     ) -> None:
         self._socket = socket
+        self._metrics = metrics
         self._limits = limits or OutboxLimits()
         self._on_slow = on_slow
         self._waiting: deque[tuple[Kind, bytes]] = deque()
@@ -84,7 +95,34 @@ class Outbox:
     def is_closing(self) -> bool:
         return self._close is not None
 
+    def send(self, frame: wire.ServerFrame) -> None:
+        if isinstance(frame, wire.Error):
+            self._metrics.errors.labels(frame.code).inc()
+        self._metrics.count_out(frame.__struct_config__.tag)  # type: ignore[arg-type]  # our tags are str
+        self.put(Kind.TEXT, codec.encode(frame))
+
+    def send_sound(self, pcm: bytes) -> None:
+        self._metrics.count_out("binary")
+        self.put(Kind.BINARY, pcm)
+
+    def notify(self, code: str, message: str) -> None:
+        self.send(wire.Notice(code=code, level="info", message=message))
+
+    def refuse(
+        self, code: wire.ErrorCode, message: str, *, path: str | None = None, retry_after_ms: int | None = None
+    ) -> None:
+        """Send an error that belongs to no turn: the connection goes on."""
+        self.send(
+            wire.Error(
+                code=code,
+                message=message,
+                path=UNSET if path is None else path,
+                retry_after_ms=UNSET if retry_after_ms is None else retry_after_ms,
+            )
+        )
+
     def put(self, kind: Kind, data: bytes) -> None:
+        """Queue one message as it is."""
         if self._close is not None:
             return
         if self._is_past(2 * self._limits.full_frames, 2 * self._limits.full_bytes):

@@ -18,7 +18,6 @@ from server.metrics import Metrics
 from server.session import greeting
 from server.session.approvals import Approvals
 from server.session.chat_handler import ChatHandler, TurnRequest
-from server.session.frames_out import FramesOut
 from server.session.outbox import Outbox
 from server.session.playback import PlaybackClock
 from server.session.settings import ClientSettings
@@ -72,7 +71,7 @@ class Session:
     ) -> None:
         self.id = secrets.token_hex(8)
         self._services = services
-        self._out = FramesOut(outbox, services.metrics)
+        self._outbox = outbox
         self._principal = principal
         self._settings = ClientSettings()
         self._told_deaf = False
@@ -80,11 +79,11 @@ class Session:
         self._is_announced_cut = False
         self._speech_input = SpeechInput(
             services.speech,
-            send=self._out.send,
+            send=self._outbox.send,
             on_started=self.interrupt,  # the client cuts what it plays, also of a turn that has ended here
             on_words=self._hear_words,
             on_history=self._answer_words,
-            on_failed=lambda message: self._out.refuse("speech_unavailable", message),
+            on_failed=lambda message: self._outbox.refuse("speech_unavailable", message),
             on_prefill=self._prefill,
             on_reply=lambda id_, is_yes: self._approvals.answer_by_voice(id_, approved=is_yes),
             now_s=services.now_s,
@@ -93,14 +92,13 @@ class Session:
             services.broker,
             principal,
             self.id,
-            send=self._out.send,
+            send=self._outbox.send,
             expect_voice=self._speech_input.expect_reply,
             can_hear=self._listens,
         )
         self._turns = Turns(
             services.handler,
             services.gate,
-            out=self._out,
             outbox=outbox,
             sign=services.sign,
             metrics=services.metrics,
@@ -117,7 +115,7 @@ class Session:
 
     def greet(self) -> None:
         snapshot = self._services.skills()
-        self._out.send(
+        self._outbox.send(
             wire.Ready(
                 protocol=wire.PROTOCOL,
                 session_id=self.id,
@@ -132,20 +130,20 @@ class Session:
         if snapshot.diagnostics:
             self.send_skills(snapshot)
         for notice in self._services.open_notices():
-            self._out.send(notice)
+            self._outbox.send(notice)
         self._approvals.join()
 
     def send_skills(self, snapshot: SkillsSnapshot) -> None:
-        self._out.send(greeting.skills_frame(snapshot, self._settings.skills))
+        self._outbox.send(greeting.skills_frame(snapshot, self._settings.skills))
 
     def send_speech(self, status: wire.SpeechStatus) -> None:
-        self._out.send(wire.Speech(**msgspec.structs.asdict(status)))
+        self._outbox.send(wire.Speech(**msgspec.structs.asdict(status)))
 
     def send_model(self) -> None:
-        self._out.send(wire.Model(**msgspec.structs.asdict(greeting.model_item(self._services.model()))))
+        self._outbox.send(wire.Model(**msgspec.structs.asdict(greeting.model_item(self._services.model()))))
 
     def send_notice(self, notice: wire.Notice) -> None:
-        self._out.send(notice)
+        self._outbox.send(notice)
 
     def receive_text(self, data: bytes) -> None:
         received_s = self._services.now_s()
@@ -167,19 +165,19 @@ class Session:
         limit = self._services.limits.max_binary_bytes
         if len(data) > limit:
             text = f"{len(data)} bytes of sound in one message, at most {limit} are taken"
-            self._out.refuse("message_too_large", text, path="$")
+            self._outbox.refuse("message_too_large", text, path="$")
         elif len(data) % 2:
-            self._out.refuse("audio_misaligned", "sound is 16-bit samples: send whole ones", path="$")
+            self._outbox.refuse("audio_misaligned", "sound is 16-bit samples: send whole ones", path="$")
         elif (reason := self._services.speech.unavailable_reason) is None:
             self._told_deaf = False
             self._speech_input.feed(data, self._turns.sound)
         elif not self._told_deaf:
             self._told_deaf = True
-            self._out.refuse("speech_unavailable", reason)
+            self._outbox.refuse("speech_unavailable", reason)
 
     def refuse(self, error: FrameError) -> None:
         """Answer a frame that is wrong; the connection goes on."""
-        self._out.refuse(code_of(error), str(error), path=error.path)
+        self._outbox.refuse(code_of(error), str(error), path=error.path)
 
     def interrupt(self) -> None:
         """End the running turn; its work unwinds behind its `turn_end`. Of one that is over, cut the sound still to be played."""
@@ -201,7 +199,7 @@ class Session:
             case wire.Chat():
                 self._chat(frame, received_s)
             case wire.Ping():
-                self._out.send(wire.Pong(t=frame.t))
+                self._outbox.send(wire.Pong(t=frame.t))
             case wire.Interrupt():
                 self._is_announced_cut |= self._announced is not None and frame.turn_id in (None, self._announced)
                 self._turns.interrupt(frame.turn_id)
@@ -216,7 +214,7 @@ class Session:
             case wire.Approval():
                 if not self._approvals.answer(frame):
                     text = "nothing waits for this approval; it may have been answered already"
-                    self._out.notify("approval_unknown", text)
+                    self._outbox.notify("approval_unknown", text)
             case _:
                 assert_never(frame)
 
@@ -227,7 +225,7 @@ class Session:
         if frame.language is not UNSET:
             self._speech_input.speak_language(frame.language)
         if frame.trace is True and not self._settings.trace:
-            self._out.notify("trace_not_allowed", "the trace is for local requests and operators; see security.trace")
+            self._outbox.notify("trace_not_allowed", "the trace is for local requests and operators; see security.trace")
 
     def _may_trace(self) -> bool:
         allowed = self._services.security.trace
@@ -322,10 +320,10 @@ class Session:
     def _push_to_talk(self, frame: wire.SpeechStart | wire.SpeechEnd | wire.SpeechCancel) -> None:
         if self._settings.turn_detection != "push_to_talk":
             text = 'configure `turn_detection: "push_to_talk"` first; here the server listens'
-            self._out.notify("not_push_to_talk", text)
+            self._outbox.notify("not_push_to_talk", text)
         elif isinstance(frame, wire.SpeechStart) and (reason := self._services.speech.unavailable_reason) is not None:
             self._turns.interrupt()
-            self._out.refuse("speech_unavailable", reason)
+            self._outbox.refuse("speech_unavailable", reason)
         else:  # a key that went down comes up, whatever became of the engines meanwhile
             match frame:
                 case wire.SpeechStart():
@@ -365,7 +363,7 @@ class Session:
         )
         if history is None:
             text = "the client sent no history for what was said: the reply knows these words only"
-            self._out.send(wire.Notice(code="history_missing", level="warning", message=text, turn_id=turn_id))
+            self._outbox.send(wire.Notice(code="history_missing", level="warning", message=text, turn_id=turn_id))
         if self._speech_input.is_speaking or is_cut:
             self._turns.interrupt()  # the user has begun to speak again, or said stop, while the history was waited for
 

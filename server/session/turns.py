@@ -14,7 +14,6 @@ from server.errors import TurnError
 from server.metrics import Metrics
 from server.session.accounting import account
 from server.session.chat_handler import ChatHandler, TurnRequest
-from server.session.frames_out import FramesOut
 from server.session.outbox import Outbox
 from server.session.playback import PlaybackClock
 from server.session.turn_gate import TurnGate
@@ -45,7 +44,6 @@ class Turns:
         handler: ChatHandler,
         gate: TurnGate,
         *,
-        out: FramesOut,
         outbox: Outbox,
         sign: Sign,
         metrics: Metrics,
@@ -56,7 +54,6 @@ class Turns:
     ) -> None:
         self._handler = handler
         self._gate = gate
-        self._out = out
         self._outbox = outbox
         self._sign = sign
         self._metrics = metrics
@@ -91,7 +88,7 @@ class Turns:
         try:
             self._gate.enter(self._limit_key)
         except TurnError as error:
-            self._out.refuse(code_of(error), str(error), retry_after_ms=error.retry_after_ms)
+            self._outbox.refuse(code_of(error), str(error), retry_after_ms=error.retry_after_ms)
             self.interrupt()  # the client has cut it off already
             return False
         return True
@@ -156,8 +153,8 @@ class Turns:
     ) -> TurnWriter:
         return TurnWriter(
             turn_id,
-            self._out.send,
-            send_sound=self._out.send_sound,
+            self._outbox.send,
+            send_sound=self._outbox.send_sound,
             sign=self._sign,
             received_s=received_s,
             recognized_s=recognized_s,

@@ -153,7 +153,7 @@ class Desk:
             broker=approvals or ApprovalBroker(),
         )
         self.socket = RecordingSocket()
-        self.outbox = Outbox(self.socket)
+        self.outbox = Outbox(self.socket, self.metrics)
         self.session = Session(
             self.services,
             self.outbox,

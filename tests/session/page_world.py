@@ -166,7 +166,7 @@ class Line:
 
     def __init__(self, desk: Desk) -> None:
         self.socket = WireSocket()
-        self.outbox = Outbox(self.socket)
+        self.outbox = Outbox(self.socket, desk.metrics)
         services = replace(desk.services, now_s=asyncio.get_running_loop().time)
         self.session = Session(services, self.outbox, principal=Principal("127.0.0.1", is_local=True))
         self.writer = asyncio.create_task(self.outbox.run(), name="writer")

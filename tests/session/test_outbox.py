@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from server.metrics import Metrics
 from server.session.outbox import Closed, Kind, Outbox, OutboxLimits
 
 SMALL = OutboxLimits(high_frames=4, high_bytes=100, full_frames=8, full_bytes=200, stall_s=0.02)
@@ -54,7 +55,7 @@ async def running(outbox: Outbox) -> AsyncIterator[asyncio.Task[None]]:
 
 async def test_everything_leaves_in_the_order_it_was_put() -> None:
     socket = FakeSocket()
-    outbox = Outbox(socket)
+    outbox = Outbox(socket, Metrics())
     messages = [(kind, bytes([n])) for n in range(50) for kind in (Kind.TEXT, Kind.BINARY)]
 
     async with running(outbox) as task:
@@ -69,7 +70,7 @@ async def test_everything_leaves_in_the_order_it_was_put() -> None:
 
 async def test_what_is_due_with_a_message_goes_before_it_is_written() -> None:
     socket = FakeSocket()
-    outbox = Outbox(socket)
+    outbox = Outbox(socket, Metrics())
 
     async def begin() -> bool:
         return bool(socket.sent)
@@ -84,7 +85,7 @@ async def test_what_is_due_with_a_message_goes_before_it_is_written() -> None:
 
 async def test_nothing_is_taken_after_finish() -> None:
     socket = FakeSocket()
-    outbox = Outbox(socket)
+    outbox = Outbox(socket, Metrics())
 
     outbox.put(Kind.TEXT, b"before")
     outbox.finish(1001, "")
@@ -97,7 +98,7 @@ async def test_nothing_is_taken_after_finish() -> None:
 async def test_a_producer_waits_above_the_high_mark_and_goes_on_when_the_client_reads() -> None:
     socket = FakeSocket()
     socket.reads.clear()
-    outbox = Outbox(socket, PATIENT)
+    outbox = Outbox(socket, Metrics(), PATIENT)
     for _ in range(4):
         outbox.put(Kind.TEXT, b"x")
     producer = asyncio.create_task(outbox.room(), name="producer")
@@ -113,7 +114,7 @@ async def test_a_producer_waits_above_the_high_mark_and_goes_on_when_the_client_
 
 async def test_bytes_count_as_well_as_messages() -> None:
     socket = FakeSocket()
-    outbox = Outbox(socket, PATIENT)
+    outbox = Outbox(socket, Metrics(), PATIENT)
     outbox.put(Kind.TEXT, b"x" * 150)
 
     await outbox.room(is_urgent=True)
@@ -129,7 +130,7 @@ async def test_a_client_that_takes_nothing_is_closed_with_4408() -> None:
     socket = FakeSocket()
     socket.reads.clear()
     slow = asyncio.Event()
-    outbox = Outbox(socket, SMALL, on_slow=slow.set)
+    outbox = Outbox(socket, Metrics(), SMALL, on_slow=slow.set)
     producer = asyncio.create_task(fill(outbox), name="producer")
 
     await outbox.run()
@@ -150,7 +151,7 @@ async def test_a_client_that_reads_slowly_is_kept() -> None:
     socket = FakeSocket()
     socket.reads.clear()
     socket.unsent = 1000
-    outbox = Outbox(socket, SMALL)
+    outbox = Outbox(socket, Metrics(), SMALL)
 
     async with running(outbox):
         for _ in range(6):
@@ -161,7 +162,7 @@ async def test_a_client_that_reads_slowly_is_kept() -> None:
 
 async def test_twice_the_full_mark_closes_at_once() -> None:
     socket = FakeSocket()
-    outbox = Outbox(socket, PATIENT)
+    outbox = Outbox(socket, Metrics(), PATIENT)
 
     for _ in range(17):
         outbox.put(Kind.TEXT, b"x")
@@ -174,7 +175,7 @@ async def test_twice_the_full_mark_closes_at_once() -> None:
 
 async def test_one_message_larger_than_the_box_passes() -> None:
     socket = FakeSocket()
-    outbox = Outbox(socket, PATIENT)
+    outbox = Outbox(socket, Metrics(), PATIENT)
     outbox.put(Kind.TEXT, b"x" * 1000)
     outbox.finish(1000, "")
 
@@ -186,7 +187,7 @@ async def test_one_message_larger_than_the_box_passes() -> None:
 async def test_finish_waits_for_a_stuck_client_no_longer_than_stall_s() -> None:
     socket = FakeSocket()
     socket.reads.clear()
-    outbox = Outbox(socket, SMALL)
+    outbox = Outbox(socket, Metrics(), SMALL)
 
     async with running(outbox) as task:
         outbox.put(Kind.TEXT, b"x")
@@ -200,7 +201,7 @@ async def test_finish_waits_for_a_stuck_client_no_longer_than_stall_s() -> None:
 async def test_a_lost_connection_ends_the_writer_and_frees_who_waits() -> None:
     socket = FakeSocket()
     socket.reads.clear()
-    outbox = Outbox(socket, PATIENT)
+    outbox = Outbox(socket, Metrics(), PATIENT)
     producer = asyncio.create_task(fill(outbox), name="producer")
 
     async with running(outbox) as task:
@@ -214,7 +215,7 @@ async def test_a_lost_connection_ends_the_writer_and_frees_who_waits() -> None:
 
 
 async def test_a_cancelled_producer_leaves_no_waiter_behind() -> None:
-    outbox = Outbox(FakeSocket(), PATIENT)
+    outbox = Outbox(FakeSocket(), Metrics(), PATIENT)
     for _ in range(4):
         outbox.put(Kind.TEXT, b"x")
     producer = asyncio.create_task(outbox.room(), name="producer")

@@ -293,7 +293,7 @@ async def test_a_turn_whose_start_finds_the_client_too_slow_never_runs() -> None
     def give_up() -> None:
         session.interrupt()
 
-    outbox = Outbox(desk.socket, OutboxLimits(full_frames=1), on_slow=give_up)
+    outbox = Outbox(desk.socket, desk.metrics, OutboxLimits(full_frames=1), on_slow=give_up)
     session = Session(desk.services, outbox, principal=Principal("127.0.0.1", is_local=True))
     for _ in range(2):  # nobody empties it
         session.receive_text(b'{"type":"ping"}')

@@ -62,7 +62,7 @@ async def server(agent: FakeAgent, recognizer: FakeRecognizer | None = None) -> 
     services = Desk(agent, speech=speech(recognizer), handler=AskingHandler).services
 
     async def talk(socket: ServerConnection) -> None:
-        outbox = Outbox(Wire(socket))
+        outbox = Outbox(Wire(socket), services.metrics)
         session = Session(services, outbox, principal=Principal("127.0.0.1", is_local=True))
         writer = asyncio.create_task(outbox.run(), name="writer")
         session.greet()
