@@ -36,9 +36,9 @@ from server.policy.document import document_of_config
 from server.policy.document_store import PolicyStore
 from server.policy.engine import PolicyEngine
 from server.runtime import Signals
-from server.session.chat_handler import ChatHandler, TurnLimits
-from server.session.session import Services
-from server.session.turn_gate import TurnGate
+from server.session.chat_handler import ChatHandler
+from server.session.settings import Services
+from server.session.turn_limits import TurnGate, TurnLimits
 from server.speech.service import SpeechService
 from server.storage.storage import Storage
 from server.subprocesses.child_process import kill_all
@@ -320,7 +320,7 @@ class App:
 
     def _note_mcp(self, code: str, message: str) -> None:
         notice = _mcp_notice(code, message)
-        self._broadcaster.publish(message, lambda session: session.send_notice(notice))
+        self._broadcaster.publish(message, lambda session: session.send(notice))
 
     def _note_speech(self) -> None:
         self._show_speech()

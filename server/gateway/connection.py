@@ -13,7 +13,8 @@ from server import log
 from server.accounts.principal import Principal
 from server.errors import FrameError
 from server.session.outbox import Closed, Kind, Outbox, OutboxLimits
-from server.session.session import Services, Session
+from server.session.session import Session
+from server.session.settings import Services
 from server.token_bucket import TokenBucket
 
 logger = logging.getLogger(__name__)

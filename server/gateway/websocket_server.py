@@ -15,7 +15,8 @@ from server.accounts.principal import Principal
 from server.gateway.auth import Authenticator
 from server.gateway.connection import Connection, ServerWebSocket
 from server.session.outbox import OutboxLimits
-from server.session.session import Services, Session
+from server.session.session import Session
+from server.session.settings import Services
 from server.wire.frames import PROTOCOL
 
 logger = logging.getLogger(__name__)

@@ -15,8 +15,8 @@ from server.approval.broker import ApprovalBroker, OpenQuestion
 from server.approval.edits import MaskLeftOver, edited_arguments
 from server.approval.remembered import call_key
 from server.errors import FrameError
-from server.session.results import SpokenSentence
-from server.session.turn_timer import TurnTimer
+from server.session.sentence_assembler import SpokenSentence
+from server.session.turn_limits import TurnTimer
 from server.session.turn_writer import TurnWriter
 from server.tool_calls import TurnFacts
 from server.wire import frames as wire
@@ -224,10 +224,10 @@ class TurnAsker:
 
     def _ask_aloud(self, opened: OpenQuestion) -> Callable[[], None]:
         """Returns what takes it back."""
-        if self._turn.aloud is None or opened.answered.done():
+        if self._turn.speak is None or opened.answered.done():
             return _nothing
         spoken = said_text(opened.question, self._facts.language, by_voice=opened.by_voice)
-        return self._turn.aloud(SpokenSentence("", spoken, approval=opened.id))
+        return self._turn.speak(SpokenSentence("", spoken, approval=opened.id))
 
     def _end(self) -> None:
         """The turn ends: its open question is closed before `turn_end`."""

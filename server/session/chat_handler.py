@@ -5,7 +5,7 @@ import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, aclosing, nullcontext
 from dataclasses import dataclass, field
-from typing import Final, Protocol
+from typing import Final, Literal, Protocol
 
 from server import config
 from server.agent.agent_client import TurnOptions
@@ -15,11 +15,11 @@ from server.approval.asking import AskHuman
 from server.errors import ProviderError, TurnError
 from server.hooks.layers import HookLayers, TurnLayers
 from server.llm.types import Message
-from server.session.filler import Filler
 from server.session.outbox import Closed, Outbox
-from server.session.results import SentenceAssembler, TTSResult, in_pieces
+from server.session.playback import PlaybackClock
+from server.session.sentence_assembler import SentenceAssembler, SpokenSentence, TTSResult, in_pieces
 from server.session.speech_output import SpeechOutput, Voice
-from server.session.turn_timer import TurnTimer
+from server.session.turn_limits import TurnLimits, TurnTimer
 from server.session.turn_writer import TurnWriter, code_of
 from server.tool_calls import TurnAborted, TurnFacts
 from server.wire import frames as wire
@@ -27,13 +27,14 @@ from skills_engine import HookInfo, SkillsSnapshot
 
 logger = logging.getLogger(__name__)
 
-TOLD_AT_ONCE: Final = 16
+SAID_AT_ONCE: Final = 16
 """Sentences, or what stands between them, that one text may bring before others run: each is some 0.1 ms of work."""
+_INTERNAL: Final = "something went wrong here; the log has it under turn {}"
 _SHORT_WAIT_S: Final = 0.01  # not worth moving the deadline for
 
 
 class Agent(Protocol):
-    """What a turn needs of the agent; AgentClient is the real one."""
+    """The agent, as a turn needs it; AgentClient is the real one."""
 
     @property
     def catalog_budget_tokens(self) -> int: ...
@@ -54,6 +55,8 @@ class Agent(Protocol):
 class TurnRequest:
     """A turn as it was asked for, with the version of the skills that it keeps to its end."""
 
+    id: str
+    trigger: Literal["chat", "voice"]
     messages: list[wire.Message]
     snapshot: SkillsSnapshot
     skills: list[str]
@@ -61,19 +64,18 @@ class TurnRequest:
     language: str | None
     trace: bool
     policy: SystemPolicy
-    voice: Voice | None = None
+    facts: TurnFacts
+    """Whose turn it is; hooks and policy are told."""
+    voice: Voice | None
     """None: the reply is text only."""
-    facts: TurnFacts | None = None
-    """Whose turn it is; what is asked of hooks and policy goes with it."""
+    playback: PlaybackClock
+    received_s: float
+    """When the client's `chat` came, or the user stopped speaking."""
+    recognized_s: float | None = None
+    """When the words of a spoken turn were known."""
     ask: AskHuman | None = None
     """Asks whoever sits in front of this client."""
     timer: TurnTimer = field(default_factory=TurnTimer)
-
-
-@dataclass(frozen=True, kw_only=True)
-class TurnLimits:
-    max_turn_s: float
-    max_hook_frames: int
 
 
 class ChatHandler:
@@ -96,36 +98,39 @@ class ChatHandler:
         self._layers = layers
         self._filler = filler or config.FillerSettings()
 
-    async def run(self, turn: TurnWriter, request: TurnRequest, outbox: Outbox) -> None:
+    async def run(self, writer: TurnWriter, request: TurnRequest, outbox: Outbox) -> None:
         """Answer, and end the turn in every case but cancellation: then its owner has ended it.
 
         Cancelling closes the model's stream and stops tools and synthesis before
         this returns. While the client reads too slowly, the agent waits.
         """
-        output = SpeechOutput(turn, request.voice, room=outbox.room)
+        assembler = SentenceAssembler(is_spoken=request.voice is not None, language=request.language)
+        output = SpeechOutput(writer, request.voice, room=outbox.room)
         try:
             async with output.running():
-                failure = await self._answer(turn, request, outbox, output)
+                failure = await self._answer(writer, request, assembler, output, outbox)
+                for result in assembler.flush():  # what was shown is also said, even when the reply broke off
+                    await output.say(result)
                 await output.finish()
         except Closed:
-            turn.end("interrupted")  # nobody is there to read it, but it is accounted for
+            writer.end("interrupted")  # nobody is there to read it, but it is accounted for
         except TurnAborted as aborted:
             logger.info("turn aborted: %s", aborted.reason)
-            turn.abort(aborted.reason, rollback=aborted.rollback)
+            writer.abort(aborted.reason, rollback=aborted.rollback)
         except Exception:  # the boundary of a turn
             logger.exception("turn failed")
-            turn.fail("internal", f"something went wrong here; the log has it under turn {turn.id}")
+            writer.fail("internal", _INTERNAL.format(writer.id))
         else:
             if failure is None:
-                turn.end("completed")
+                writer.end("completed")
             else:
-                turn.fail(failure.code, failure.message, retry_after_ms=failure.retry_after_ms)
+                writer.fail(code_of(failure), str(failure), retry_after_ms=failure.retry_after_ms)
 
     def prefill(self, request: TurnRequest, words: str) -> None:
-        """The user still speaks: let the model read the history, and the words as far as they are known.
+        """Let the model read the history while the user still speaks, and the words as far as they are known.
 
-        Returns at once; nothing comes of it that anybody could see but a quicker
-        turn. What `run` would refuse is left to it.
+        Returns at once; a quicker turn is all that anybody could see of it. What
+        `run` would refuse is left to it.
         """
         if not self._agent.does_prefill:
             return
@@ -137,63 +142,61 @@ class ChatHandler:
         self._agent.prefill(admitted.messages, words, request.enable_tools, options=options)
 
     async def _answer(
-        self, turn: TurnWriter, request: TurnRequest, outbox: Outbox, output: SpeechOutput
-    ) -> "_Failure | None":
-        """Let the agent speak; what was shown is also said, even when the reply broke off."""
-        assembler = SentenceAssembler(is_spoken=request.voice is not None, language=request.language)
-        failure = await self._listen_to_agent(turn, request, outbox, output, assembler)
-        for result in assembler.flush():
-            await output.say(result)
-        return failure
+        self,
+        writer: TurnWriter,
+        request: TurnRequest,
+        assembler: SentenceAssembler,
+        output: SpeechOutput,
+        outbox: Outbox,
+    ) -> ProviderError | TurnError | None:
+        """Let the agent speak; returns why the reply broke off, or None.
 
-    async def _listen_to_agent(
-        self, turn: TurnWriter, request: TurnRequest, outbox: Outbox, output: SpeechOutput, assembler: SentenceAssembler
-    ) -> "_Failure | None":
-        """`max_turn_s` is the agent's time: while the voice says what is written, it stands still."""
+        `max_turn_s` is the agent's time: while the voice says what is written, it stands still.
+        """
         timer = request.timer
-        filler = Filler(self._filler, turn)
+        filler = Filler(self._filler, writer)
         try:
             async with (
                 timer.running(self._limits.max_turn_s),
-                aclosing(self._stream(turn, request)) as chunks,
+                aclosing(self._stream(writer, request)) as chunks,
             ):
                 async for chunk in chunks:
-                    turn.note(chunk)
-                    filler.note(chunk)
+                    writer.count(chunk)
+                    filler.observe(chunk)
                     for piece in in_pieces(chunk):
-                        await self._tell(assembler.feed(piece), output, timer)
+                        await self._say_all(assembler.feed(piece), output, timer)
                         await outbox.room()
                         if piece is not chunk:
                             await asyncio.sleep(0)  # nothing of the above need have waited
         except (ProviderError, TurnError) as error:
             logger.warning("turn failed: %s: %s", error.code, error)
-            return _Failure(code_of(error), str(error), error.retry_after_ms)
+            return error
         except (Closed, TurnAborted):
             raise
         except Exception as error:  # the boundary of a turn
             if isinstance(error, TimeoutError) and timer.has_expired:
                 text = f"the turn ran longer than {self._limits.max_turn_s:g} s and was ended"
-                return _Failure("provider_timeout", text)
+                return TurnError("provider_timeout", text)
             logger.exception("turn failed")
-            return _Failure("internal", f"something went wrong here; the log has it under turn {turn.id}")
+            return TurnError("internal", _INTERNAL.format(writer.id))
         finally:
             filler.close()
         return None
 
-    async def _tell(self, results: Iterable[TTSResult], output: SpeechOutput, timer: TurnTimer) -> None:
+    async def _say_all(self, results: Iterable[TTSResult], output: SpeechOutput, timer: TurnTimer) -> None:
         loop = asyncio.get_running_loop()
         began_s = loop.time()
         for number, result in enumerate(results, 1):
             await output.say(result)
-            if number % TOLD_AT_ONCE == 0:
+            if number % SAID_AT_ONCE == 0:
                 await asyncio.sleep(0)  # `say` need not have waited
         if (waited_s := loop.time() - began_s) > _SHORT_WAIT_S:
             timer.give_back(waited_s)
 
-    async def _stream(self, turn: TurnWriter, request: TurnRequest) -> AsyncGenerator[LLMChunk, None]:
+    async def _stream(self, writer: TurnWriter, request: TurnRequest) -> AsyncGenerator[LLMChunk, None]:
         admitted = admit(request.messages, policy=request.policy, verify=self._verify)
         for notice in admitted.notices:
-            turn.say(TTSResult(notice=notice))
+            writer.write(TTSResult(notice=notice))
         await self._model_ready()
         hooks = request.snapshot.hooks(request.skills)
         with self._pinned(request) as layers:
@@ -204,10 +207,8 @@ class ChatHandler:
                     yield chunk
 
     def _pinned(self, request: TurnRequest) -> AbstractContextManager[TurnLayers | None]:
-        """Hooks and policy as they are now: a reload counts from the next turn."""
-        if self._layers is None or request.facts is None:
-            return nullcontext()
-        return self._layers.for_turn(request.facts, request.ask)
+        """Pin hooks and policy as they are now: a reload counts from the next turn."""
+        return nullcontext() if self._layers is None else self._layers.for_turn(request.facts, request.ask)
 
     def _options(self, request: TurnRequest, layers: TurnLayers | None = None) -> TurnOptions:
         catalog = request.snapshot.catalog(request.skills, budget_tokens=self._agent.catalog_budget_tokens)
@@ -220,10 +221,43 @@ class ChatHandler:
         )
 
 
-@dataclass(frozen=True)
-class _Failure:
-    """Why a turn ends with `error`, after what it had to say."""
+class Filler:
+    """Word that is said when hooks or tools hold up the first one (`agent.filler`); heard, not written, in no history.
 
-    code: wire.ErrorCode
-    message: str
-    retry_after_ms: int | None = None
+    `observe` every chunk of a turn, then `close`. At most once a turn, and only where there is a voice.
+    """
+
+    def __init__(self, settings: config.FillerSettings, writer: TurnWriter) -> None:
+        self._settings = settings
+        self._writer = writer
+        self._timer: asyncio.TimerHandle | None = None
+        self._withdraw: Callable[[], None] | None = None
+        self._is_needed = settings.text is not None
+
+    def observe(self, chunk: LLMChunk) -> None:
+        if not self._is_needed:
+            return
+        if chunk.text is not None:
+            self.close()
+        elif chunk.model_request:
+            self._stop()  # now it is the model that takes its time
+        elif (chunk.held or chunk.tool_call is not None) and self._timer is None:
+            loop = asyncio.get_running_loop()
+            self._timer = loop.call_later(self._settings.after_ms / 1000, self._say)
+
+    def close(self) -> None:
+        """Withdraw what is not being said yet: the first word is there, or none will come."""
+        self._is_needed = False
+        self._stop()
+        if self._withdraw is not None:
+            self._withdraw()
+
+    def _stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _say(self) -> None:
+        speak, text = self._writer.speak, self._settings.text
+        if speak is not None and text and self._withdraw is None and not self._writer.is_asking:
+            self._withdraw = speak(SpokenSentence("", text))

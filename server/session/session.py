@@ -1,9 +1,7 @@
 """One client: its frames in, at most one turn alive, frames out."""
 
 import secrets
-import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from typing import Literal, assert_never
 
 import msgspec
@@ -11,46 +9,21 @@ from msgspec import UNSET
 
 from server import __version__, config
 from server.accounts.principal import Principal
-from server.approval.broker import ApprovalBroker
+from server.agent.messages import SystemPolicy
 from server.errors import FrameError
-from server.llm.types import ModelInfo
-from server.metrics import Metrics
-from server.session import greeting
 from server.session.approvals import Approvals
-from server.session.chat_handler import ChatHandler, TurnRequest
+from server.session.chat_handler import TurnRequest
 from server.session.outbox import Outbox
 from server.session.playback import PlaybackClock
-from server.session.settings import ClientSettings
-from server.session.speech_input import SpeechInput, Words
+from server.session.settings import ClientSettings, Services
+from server.session.speech_input import SpeechInput, SpokenWords
 from server.session.speech_output import Voice
-from server.session.turn_gate import TurnGate
-from server.session.turn_given import enabled_skills, facts_of, system_policy
-from server.session.turn_writer import Sign, code_of
+from server.session.turn_writer import code_of
 from server.session.turns import Turns
-from server.speech.service import SpeechService
+from server.tool_calls import TurnFacts
 from server.wire import codec
 from server.wire import frames as wire
-from skills_engine import SkillsSnapshot
-
-
-@dataclass(frozen=True, kw_only=True)
-class Services:
-    """What all sessions of the process share."""
-
-    handler: ChatHandler
-    skills: Callable[[], SkillsSnapshot]
-    sign: Sign
-    gate: TurnGate
-    metrics: Metrics
-    limits: config.LimitsSettings
-    security: config.SecuritySettings
-    model: Callable[[], ModelInfo]
-    speech: SpeechService
-    broker: ApprovalBroker = field(default_factory=ApprovalBroker)
-    open_notices: Callable[[], Sequence[wire.Notice]] = tuple
-    """What was told before a client came, and still holds."""
-    now_s: Callable[[], float] = time.perf_counter
-    """What turns and playback are timed by."""
+from skills_engine import Skill, SkillsSnapshot
 
 
 class Session:
@@ -74,38 +47,25 @@ class Session:
         self._outbox = outbox
         self._principal = principal
         self._settings = ClientSettings()
-        self._told_deaf = False
+        self._has_refused_sound = False  # and nothing has changed since
         self._announced: str | None = None  # the turn that a transcript has named and that waits for its history
         self._is_announced_cut = False
-        self._speech_input = SpeechInput(
-            services.speech,
-            send=self._outbox.send,
-            on_started=self.interrupt,  # the client cuts what it plays, also of a turn that has ended here
-            on_words=self._hear_words,
-            on_history=self._answer_words,
-            on_failed=lambda message: self._outbox.refuse("speech_unavailable", message),
-            on_prefill=self._prefill,
-            on_reply=lambda id_, is_yes: self._approvals.answer_by_voice(id_, approved=is_yes),
-            now_s=services.now_s,
-        )
+        self._speech_input = SpeechInput(services.speech, self, now_s=services.now_s)
         self._approvals = Approvals(
             services.broker,
             principal,
             self.id,
-            send=self._outbox.send,
+            send=self.send,
             expect_voice=self._speech_input.expect_reply,
-            can_hear=self._listens,
+            can_hear=self._can_hear,
         )
         self._turns = Turns(
-            services.handler,
-            services.gate,
-            outbox=outbox,
-            sign=services.sign,
-            metrics=services.metrics,
+            services,
+            outbox,
+            self._approvals,
             limit_key=principal.limit_key,
-            on_running=lambda is_running: self._speech_input.turn(is_running=is_running),
-            on_over=on_turn_over or _nothing,
-            now_s=services.now_s,
+            on_running=lambda is_running: self._speech_input.set_turn(is_running=is_running),
+            on_over=on_turn_over,
         )
 
     @property
@@ -114,36 +74,50 @@ class Session:
         return self._turns.is_idle
 
     def greet(self) -> None:
-        snapshot = self._services.skills()
-        self._outbox.send(
+        services, snapshot = self._services, self._services.skills()
+        self.send(
             wire.Ready(
                 protocol=wire.PROTOCOL,
                 session_id=self.id,
                 server=f"parley/{__version__}",
-                skills=greeting.skill_items(snapshot, None),
-                model=greeting.model_item(self._services.model()),
-                speech=self._services.speech.status,
-                limits=greeting.limit_items(self._services.limits),
-                user=greeting.user_item(self._principal),
+                skills=_skill_items(snapshot, None),
+                model=self._model_item(),
+                speech=services.speech.status,
+                limits=msgspec.convert(services.limits, wire.LimitItems, from_attributes=True),
+                user=wire.UserItem(
+                    name=self._principal.user_id,
+                    is_operator=self._principal.is_operator,
+                    is_logged_in=self._principal.is_logged_in,
+                ),
             )
         )
         if snapshot.diagnostics:
             self.send_skills(snapshot)
-        for notice in self._services.open_notices():
-            self._outbox.send(notice)
+        for notice in services.open_notices():
+            self.send(notice)
         self._approvals.join()
 
+    def send(self, frame: wire.ServerFrame) -> None:
+        self._outbox.send(frame)
+
     def send_skills(self, snapshot: SkillsSnapshot) -> None:
-        self._outbox.send(greeting.skills_frame(snapshot, self._settings.skills))
+        diagnostics = [
+            wire.DiagnosticItem(
+                severity=found.severity,
+                skill=found.skill or None,
+                file=found.file or None,
+                path=found.path or None,
+                message=found.message,
+            )
+            for found in snapshot.diagnostics
+        ]
+        self.send(wire.Skills(skills=_skill_items(snapshot, self._settings.skills), diagnostics=diagnostics))
 
     def send_speech(self, status: wire.SpeechStatus) -> None:
-        self._outbox.send(wire.Speech(**msgspec.structs.asdict(status)))
+        self.send(wire.Speech(**msgspec.structs.asdict(status)))
 
     def send_model(self) -> None:
-        self._outbox.send(wire.Model(**msgspec.structs.asdict(greeting.model_item(self._services.model()))))
-
-    def send_notice(self, notice: wire.Notice) -> None:
-        self._outbox.send(notice)
+        self.send(wire.Model(**msgspec.structs.asdict(self._model_item())))
 
     def receive_text(self, data: bytes) -> None:
         received_s = self._services.now_s()
@@ -160,7 +134,7 @@ class Session:
             self.refuse(error)
 
     def receive_binary(self, data: bytes) -> None:
-        """Microphone sound. While there is no ear for it, that is said once and the sound is dropped."""
+        """Take microphone sound. While recognition is unavailable, that is said once and the sound is dropped."""
         self._services.metrics.count_in("binary")
         limit = self._services.limits.max_binary_bytes
         if len(data) > limit:
@@ -169,11 +143,11 @@ class Session:
         elif len(data) % 2:
             self._outbox.refuse("audio_misaligned", "sound is 16-bit samples: send whole ones", path="$")
         elif (reason := self._services.speech.unavailable_reason) is None:
-            self._told_deaf = False
-            self._speech_input.feed(data, self._turns.sound)
-        elif not self._told_deaf:
-            self._told_deaf = True
-            self._outbox.refuse("speech_unavailable", reason)
+            self._has_refused_sound = False
+            self._speech_input.feed(data, self._turns.playback)
+        elif not self._has_refused_sound:
+            self._has_refused_sound = True
+            self.refuse_speech(reason)
 
     def refuse(self, error: FrameError) -> None:
         """Answer a frame that is wrong; the connection goes on."""
@@ -199,7 +173,7 @@ class Session:
             case wire.Chat():
                 self._chat(frame, received_s)
             case wire.Ping():
-                self._outbox.send(wire.Pong(t=frame.t))
+                self.send(wire.Pong(t=frame.t))
             case wire.Interrupt():
                 self._is_announced_cut |= self._announced is not None and frame.turn_id in (None, self._announced)
                 self._turns.interrupt(frame.turn_id)
@@ -210,7 +184,7 @@ class Session:
             case wire.History():
                 self._speech_input.history(frame.utterance, frame.messages)
             case wire.Playback():
-                self._note_playback(frame)
+                self._report_playback(frame)
             case wire.Approval():
                 if not self._approvals.answer(frame):
                     text = "nothing waits for this approval; it may have been answered already"
@@ -219,101 +193,119 @@ class Session:
                 assert_never(frame)
 
     def _configure(self, frame: wire.Configure) -> None:
-        self._settings.apply(frame, may_trace=self._may_trace())
+        self._settings = self._settings.with_configure(frame, may_trace=self._may_trace())
         if frame.turn_detection is not UNSET or frame.input is not UNSET:
             self._speech_input.configure(sample_rate=self._settings.sample_rate, mode=self._settings.turn_detection)
         if frame.language is not UNSET:
-            self._speech_input.speak_language(frame.language)
+            self._speech_input.set_language(frame.language)
         if frame.trace is True and not self._settings.trace:
-            self._outbox.notify("trace_not_allowed", "the trace is for local requests and operators; see security.trace")
+            self._outbox.notify(
+                "trace_not_allowed", "the trace is for local requests and operators; see security.trace"
+            )
 
     def _may_trace(self) -> bool:
         allowed = self._services.security.trace
         return self._principal.is_local or self._principal.is_operator if allowed == "auto" else allowed
 
-    # turns
+    # --- turns
 
     def _chat(self, frame: wire.Chat, received_s: float) -> None:
         turn_id = secrets.token_hex(8) if frame.id is UNSET else frame.id
         if self._turns.is_used(turn_id):
             raise FrameError("turn_id_reused", "this connection has had a turn of this id; make a new one", path="$.id")
         self._speech_input.discard()
-        self._end_announced()
-        if self._turns.enter_gate():
-            self._turns.remember(turn_id)
-            settings = self._settings
-            self._start_turn(
-                turn_id,
-                "chat",
-                frame.messages,
-                skills=settings.skills if frame.skills is UNSET else frame.skills,
-                enable_tools=settings.enable_tools if frame.enable_tools is UNSET else frame.enable_tools,
-                voice=settings.voice if frame.voice is UNSET else frame.voice,
-                received_s=received_s,
-            )
+        self._end_announced_turn()
+        settings = self._settings.with_chat(frame)
+        self._turns.begin(self._request(turn_id, "chat", frame.messages, settings, received_s=received_s))
 
-    def _voice(self, clock: PlaybackClock) -> Voice:
-        return Voice(
-            synthesizer=self._services.speech.synthesizer,
-            language=self._settings.language,
-            max_ahead_ms=self._settings.max_ahead_ms,
-            clock=clock,
-            now_s=self._services.now_s,
-        )
-
-    def _start_turn(
+    def _request(
         self,
         turn_id: str,
         trigger: Literal["chat", "voice"],
         messages: list[wire.Message],
+        settings: ClientSettings,
         *,
-        skills: list[str] | None,
-        enable_tools: bool,
-        voice: bool,
         received_s: float,
         recognized_s: float | None = None,
-    ) -> None:
-        clock = self._turns.expect_sound(turn_id, began_s=received_s)
-        request = self._request(messages, skills=skills, enable_tools=enable_tools, clock=clock if voice else None)
-        self._turns.start(
-            turn_id,
-            trigger,
-            request,
-            facts_of(turn_id, messages, self._settings, self._principal, session_id=self.id),
-            asker=self._approvals.asker,
+    ) -> TurnRequest:
+        services, principal, snapshot = self._services, self._principal, self._services.skills()
+        playback = PlaybackClock(turn_id, began_s=received_s)
+        voice = Voice(
+            synthesizer=services.speech.synthesizer,
+            language=settings.language,
+            max_ahead_ms=settings.max_ahead_ms,
+            clock=playback,
+            now_s=services.now_s,
+        )
+        return TurnRequest(
+            id=turn_id,
+            trigger=trigger,
+            messages=messages,
+            snapshot=snapshot,
+            skills=_enabled_skills(settings.skills, snapshot),
+            enable_tools=settings.enable_tools,
+            language=settings.language,
+            trace=settings.trace,
+            policy=_system_policy(services.security, principal),
+            facts=TurnFacts(
+                session_id=self.id,
+                turn_id=turn_id,
+                user_id=principal.user_id,
+                conversation=settings.conversation,
+                user_message=_text_of(messages[-1]) if messages else "",
+                language=settings.language,
+                address=principal.address,
+            ),
+            voice=voice if settings.voice else None,
+            playback=playback,
             received_s=received_s,
             recognized_s=recognized_s,
         )
 
-    def _request(
-        self,
-        messages: list[wire.Message],
-        *,
-        skills: list[str] | None,
-        enable_tools: bool,
-        clock: PlaybackClock | None = None,
-    ) -> TurnRequest:
-        """clock: of its sound; None: it has none."""
-        snapshot = self._services.skills()
-        return TurnRequest(
-            messages=messages,
-            snapshot=snapshot,
-            skills=enabled_skills(skills, snapshot),
-            enable_tools=enable_tools,
-            language=self._settings.language,
-            trace=self._settings.trace,
-            policy=system_policy(self._services.security, self._principal),
-            voice=None if clock is None else self._voice(clock),
-        )
+    # --- speech: what SpeechInput needs of its owner (SpeechOwner), and what it is given
 
-    def _prefill(self, history: list[wire.Message], words: str) -> None:
-        settings = self._settings
-        request = self._request(history, skills=settings.skills, enable_tools=settings.enable_tools)
+    def announce_turn(self) -> str:
+        turn_id = secrets.token_hex(8)
+        self._turns.remember(turn_id)
+        self._announced, self._is_announced_cut = turn_id, False
+        return turn_id
+
+    def begin_announced_turn(self, turn_id: str, words: SpokenWords, history: list[wire.Message] | None) -> None:
+        is_cut, self._announced, self._is_announced_cut = self._is_announced_cut, None, False
+        messages = [*(history or ()), wire.Message(role="user", content=words.text)]
+        request = self._request(
+            turn_id,
+            "voice",
+            messages,
+            self._settings,
+            received_s=words.stopped_s,
+            recognized_s=words.recognized_s,
+        )
+        if not self._turns.begin(request):
+            return
+        if history is None:
+            text = "the client sent no history for what was said: the reply knows these words only"
+            self.send(wire.Notice(code="history_missing", level="warning", message=text, turn_id=turn_id))
+        if self._speech_input.is_speaking or is_cut:
+            self._turns.interrupt()  # the user has begun to speak again, or said stop, while the history was waited for
+
+    def prefill(self, history: list[wire.Message], words: str) -> None:
+        request = self._request("", "voice", history, self._settings, received_s=self._services.now_s())
         self._services.handler.prefill(request, words)
 
-    # speech
+    def refuse_speech(self, message: str) -> None:
+        self._outbox.refuse("speech_unavailable", message)
 
-    def _listens(self) -> bool:
+    def answer_by_voice(self, question: str, *, approved: bool) -> None:
+        self._approvals.answer_by_voice(question, approved=approved)
+
+    def _end_announced_turn(self) -> None:
+        """A `chat` came instead of the history: the client may wait for the turn that its transcript named."""
+        turn_id, self._announced = self._announced, None
+        if turn_id is not None:
+            self._turns.end_unstarted(turn_id)
+
+    def _can_hear(self) -> bool:
         """A voice is heard without a key, which would be a cut."""
         return self._settings.turn_detection == "server_vad" and self._services.speech.unavailable_reason is None
 
@@ -323,7 +315,7 @@ class Session:
             self._outbox.notify("not_push_to_talk", text)
         elif isinstance(frame, wire.SpeechStart) and (reason := self._services.speech.unavailable_reason) is not None:
             self._turns.interrupt()
-            self._outbox.refuse("speech_unavailable", reason)
+            self.refuse_speech(reason)
         else:  # a key that went down comes up, whatever became of the engines meanwhile
             match frame:
                 case wire.SpeechStart():
@@ -333,49 +325,60 @@ class Session:
                 case wire.SpeechCancel():
                     self._speech_input.key_cancel()
 
-    def _hear_words(self, _words: Words) -> str:
-        turn_id = secrets.token_hex(8)
-        self._turns.remember(turn_id)
-        self._announced, self._is_announced_cut = turn_id, False
-        return turn_id
-
-    def _end_announced(self) -> None:
-        """A `chat` came instead of the history: the client may wait for the turn that its transcript named."""
-        turn_id, self._announced = self._announced, None
-        if turn_id is not None:
-            self._turns.end_unstarted(turn_id)
-
-    def _answer_words(self, turn_id: str, words: Words, history: list[wire.Message] | None) -> None:
-        """Start the turn that a transcript has announced."""
-        is_cut, self._announced, self._is_announced_cut = self._is_announced_cut, None, False
-        if not self._turns.enter_gate():
-            return
-        settings = self._settings
-        self._start_turn(
-            turn_id,
-            "voice",
-            [*(history or ()), wire.Message(role="user", content=words.text)],
-            skills=settings.skills,
-            enable_tools=settings.enable_tools,
-            voice=settings.voice,
-            received_s=words.stopped_s,
-            recognized_s=words.recognized_s,
-        )
-        if history is None:
-            text = "the client sent no history for what was said: the reply knows these words only"
-            self._outbox.send(wire.Notice(code="history_missing", level="warning", message=text, turn_id=turn_id))
-        if self._speech_input.is_speaking or is_cut:
-            self._turns.interrupt()  # the user has begun to speak again, or said stop, while the history was waited for
-
-    def _note_playback(self, frame: wire.Playback) -> None:
-        clock = self._turns.sound
-        if clock.turn_id != frame.turn_id:
+    def _report_playback(self, frame: wire.Playback) -> None:
+        playback = self._turns.playback
+        if playback.turn_id != frame.turn_id:
             return  # of a turn that was cut
-        is_first = clock.first_audible_s is None
-        clock.report(frame.index, frame.ms, frame.state, self._services.now_s())
-        if is_first and clock.first_audible_s is not None:
-            self._services.metrics.first_audible.observe(clock.first_audible_s - clock.began_s)
+        is_first = playback.first_audible_s is None
+        playback.report(frame.index, frame.ms, frame.state, self._services.now_s())
+        if is_first and playback.first_audible_s is not None:
+            self._services.metrics.first_audible.observe(playback.first_audible_s - playback.began_s)
+
+    def _model_item(self) -> wire.ModelItem:
+        return msgspec.convert(self._services.model(), wire.ModelItem, from_attributes=True)
 
 
-def _nothing() -> None:
-    pass
+def _skill_items(snapshot: SkillsSnapshot, selected: list[str] | None) -> list[wire.SkillItem]:
+    """Every skill of the operator; `enabled` tells what the client's own selection leaves on."""
+    return [
+        wire.SkillItem(
+            name=skill.name,
+            description=skill.description,
+            enabled=selected is None or skill.name in selected,
+            hooks=_hook_items(skill),
+        )
+        for skill in snapshot.skills
+    ]
+
+
+def _hook_items(skill: Skill) -> list[wire.HookItem]:
+    return [
+        wire.HookItem(
+            name=hook.name,
+            timing=hook.timing,
+            role=hook.role,
+            persistent=hook.persistent,
+            tool_filter=None if hook.tool_filter is None else sorted(hook.tool_filter),
+        )
+        for hook in skill.hooks
+    ]
+
+
+def _enabled_skills(selected: list[str] | None, snapshot: SkillsSnapshot) -> list[str]:
+    """A client's selection can only narrow the operator's; None: all of them."""
+    known = [skill.name for skill in snapshot.skills]
+    return known if selected is None else [name for name in dict.fromkeys(selected) if name in set(known)]
+
+
+def _system_policy(security: config.SecuritySettings, principal: Principal) -> SystemPolicy:
+    policy = security.client_system_messages
+    if policy == "auto":
+        return "allow" if principal.is_local else "demote"
+    return policy
+
+
+def _text_of(message: wire.Message) -> str:
+    """The message's words, without pictures."""
+    if isinstance(message.content, list):
+        return "\n".join(part.text for part in message.content if isinstance(part, wire.TextPart))
+    return message.content or ""

@@ -1,15 +1,49 @@
-"""What `configure` has set for the rest of a connection. Pure."""
+"""What a session works with: the services that all share, and what its client has configured."""
 
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from msgspec import UNSET
 
+from server import config
+from server.approval.broker import ApprovalBroker
+from server.llm.types import ModelInfo
+from server.metrics import Metrics
+from server.session.chat_handler import ChatHandler
+from server.session.turn_limits import TurnGate
+from server.session.turn_writer import Sign
 from server.speech.listener import TurnDetection
+from server.speech.service import SpeechService
 from server.wire import frames as wire
+from skills_engine import SkillsSnapshot
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, kw_only=True)
+class Services:
+    """Services that all sessions of the process share."""
+
+    handler: ChatHandler
+    skills: Callable[[], SkillsSnapshot]
+    sign: Sign
+    gate: TurnGate
+    metrics: Metrics
+    limits: config.LimitsSettings
+    security: config.SecuritySettings
+    model: Callable[[], ModelInfo]
+    speech: SpeechService
+    broker: ApprovalBroker = field(default_factory=ApprovalBroker)
+    open_notices: Callable[[], Sequence[wire.Notice]] = tuple
+    """Notices from before a client came that still hold."""
+    now_s: Callable[[], float] = time.perf_counter
+    """The clock of turns and playback."""
+
+
+@dataclass(frozen=True, slots=True)
 class ClientSettings:
+    """Settings of one connection: what `configure` has set, else the defaults."""
+
     voice: bool = True
     turn_detection: TurnDetection = "server_vad"
     sample_rate: int = 16_000
@@ -20,23 +54,22 @@ class ClientSettings:
     conversation: str | None = None
     trace: bool = False
 
-    def apply(self, frame: wire.Configure, *, may_trace: bool) -> None:
+    def with_configure(self, frame: wire.Configure, *, may_trace: bool) -> "ClientSettings":
         """Fields left out keep their value; a trace that is not allowed stays off."""
-        if frame.voice is not UNSET:
-            self.voice = frame.voice
-        if frame.turn_detection is not UNSET:
-            self.turn_detection = frame.turn_detection
+        names = ("voice", "turn_detection", "skills", "enable_tools", "language", "conversation")
+        changed = _given(frame, names)
         if frame.input is not UNSET:
-            self.sample_rate = frame.input.sample_rate
+            changed["sample_rate"] = frame.input.sample_rate
         if frame.output is not UNSET:
-            self.max_ahead_ms = frame.output.max_ahead_ms
-        if frame.skills is not UNSET:
-            self.skills = frame.skills
-        if frame.enable_tools is not UNSET:
-            self.enable_tools = frame.enable_tools
-        if frame.language is not UNSET:
-            self.language = frame.language
-        if frame.conversation is not UNSET:
-            self.conversation = frame.conversation
+            changed["max_ahead_ms"] = frame.output.max_ahead_ms
         if frame.trace is not UNSET:
-            self.trace = frame.trace and may_trace
+            changed["trace"] = frame.trace and may_trace
+        return replace(self, **changed)
+
+    def with_chat(self, frame: wire.Chat) -> "ClientSettings":
+        """The settings of the frame's turn, which may choose for itself."""
+        return replace(self, **_given(frame, ("voice", "skills", "enable_tools")))
+
+
+def _given(frame: wire.Configure | wire.Chat, names: Sequence[str]) -> dict[str, Any]:
+    return {name: value for name in names if (value := getattr(frame, name)) is not UNSET}

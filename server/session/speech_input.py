@@ -1,16 +1,15 @@
-"""The ears of one session: from what the listener notices to words that start a turn."""
+"""Speech of one session's user: from what the listener notices to words that start a turn."""
 
 import asyncio
 import logging
 import time
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-from typing import Any, Final, TypeVar, assert_never
+from typing import Any, Final, Protocol, TypeVar, assert_never
 
 from server.approval.yes_no import yes_or_no
 from server.errors import SpeechError
 from server.session.playback import PlaybackClock
-from server.session.spoken_replies import SpokenReplies
 from server.speech.listener import (
     Detected,
     Discarded,
@@ -36,7 +35,7 @@ HISTORY_WAIT_S: Final = 0.5
 
 
 @dataclass(frozen=True, kw_only=True)
-class Words:
+class SpokenWords:
     """An utterance that was understood."""
 
     utterance: str
@@ -46,59 +45,74 @@ class Words:
     recognized_s: float
 
 
-@dataclass(kw_only=True)
-class _Ending:
-    """An utterance that is over and not yet answered."""
+class SpeechOwner(Protocol):
+    """The session, as its speech input sees it. All methods return at once."""
 
-    utterance: str
-    stopped_s: float
-    task: asyncio.Task[None] | None = None
-    has_transcript: bool = False
+    def send(self, frame: wire.ServerFrame) -> None: ...
+
+    def interrupt(self) -> None:
+        """End the running turn before this returns: somebody speaks."""
+
+    def announce_turn(self) -> str:
+        """Return the id of the turn that a transcript will start."""
+
+    def begin_announced_turn(self, turn_id: str, words: SpokenWords, history: list[wire.Message] | None) -> None:
+        """Start that turn; history None: the client sent none in time."""
+
+    def prefill(self, history: list[wire.Message], words: str) -> None:
+        """Prepare for a turn that will probably begin so, while the user still speaks.
+
+        `words`: those recognised at a pause, "" before.
+        """
+
+    def refuse_speech(self, message: str) -> None:
+        """Report that recognition has failed."""
+
+    def answer_by_voice(self, question: str, *, approved: bool) -> None:
+        """Answer the question of that id: yes, or no for anything else that was said."""
+
+
+@dataclass(eq=False, kw_only=True)
+class _Utterance:
+    """An utterance from its detection until it is answered, rejected or discarded."""
+
+    id: str
+    question: str | None = None  # it may answer this one; until that is known the client is told of its detection only
+    started_ms: float | None = None
+    stopped_ms: float | None = None
+    stopped_s: float = 0.0
+    history: asyncio.Future[list[wire.Message]] | None = None  # awaited since `speech_started`
+    answering: asyncio.Task[None] | None = None  # set when it has ended
+    has_transcript: bool = False  # sent, or none is due
 
 
 class SpeechInput:
     """Listens, recognises, and waits for the history that belongs to an utterance.
 
-    on_started: somebody speaks; the running turn ends before this returns.
-    on_words: gives the id of the turn that the words will start.
-    on_history: that turn may start; None: the client sent no history in time.
-    on_prefill: the likely beginning of that turn, while the user speaks: history, and the words
-        once a pause has let them be recognised ("" before).
-    on_reply: a spoken yes or no (False also for anything else) to the question of that id.
+    An utterance that is detected while a question is open may answer that one
+    and no other: it is held back until its words are known. A yes, a no and a
+    sound without words are then rejected, as far as the client can see. Anything
+    else is a no to the question and then speech as ever, which ends the turn,
+    and with it all that was held behind it.
+
     All methods belong to the event loop and return at once; `aclose` waits.
     """
 
     def __init__(
-        self,
-        speech: SpeechService,
-        *,
-        send: Callable[[wire.ServerFrame], None],
-        on_started: Callable[[], None],
-        on_words: Callable[[Words], str],
-        on_history: Callable[[str, Words, list[wire.Message] | None], None],
-        on_failed: Callable[[str], None],
-        on_prefill: Callable[[list[wire.Message], str], None],
-        on_reply: Callable[[str, bool], None],
-        now_s: Callable[[], float] = time.perf_counter,
+        self, speech: SpeechService, owner: SpeechOwner, *, now_s: Callable[[], float] = time.perf_counter
     ) -> None:
         self._speech = speech
+        self._owner = owner
         self._now_s = now_s
-        self._send = send
-        self._on_started = on_started
-        self._on_words = on_words
-        self._on_history = on_history
-        self._on_failed = on_failed
-        self._on_prefill = on_prefill
-        self._replies = SpokenReplies(send=send, begin=self._begin_utterance, on_reply=on_reply)
         self._listener: Listener | None = None  # made with the first sound: most connections never speak
         self._sample_rate = 16_000
         self._mode: TurnDetection = "server_vad"
         self._language: str | None = None
-        self._early: asyncio.Task[str] | None = None  # recognition that runs on the chance that this was the end
+        self._question: str | None = None  # a spoken yes or no answers it
+        self._early: asyncio.Task[str] | None = None  # recognition of a pause, in case it is the end
         self._tasks: set[asyncio.Task[Any]] = set()
-        self._endings: list[_Ending] = []  # in order of speech
+        self._utterances: dict[str, _Utterance] = {}  # in order of speech
         self._speaking: str | None = None  # the utterance under way, once it has started
-        self._histories: dict[str, asyncio.Future[list[wire.Message]]] = {}
         self._carried = ""  # words of an utterance after which the user spoke on before it was answered
         self._is_playing = False
         self._is_turn_running = False
@@ -106,7 +120,7 @@ class SpeechInput:
     # --- what the client sends
 
     def feed(self, pcm: bytes, clock: PlaybackClock) -> None:
-        """A frame of the microphone; `clock` knows whether the assistant is to be heard in it."""
+        """Take a frame of the microphone; `clock` knows whether the assistant can be heard in it."""
         listener = self._listen()
         is_playing = clock.is_speaking(self._now_s())
         if is_playing is not self._is_playing:
@@ -120,7 +134,7 @@ class SpeechInput:
         if self._listener is not None:
             self._listener.configure(sample_rate=sample_rate, turn_detection=mode)
 
-    def speak_language(self, language: str | None) -> None:
+    def set_language(self, language: str | None) -> None:
         self._language = language
 
     def key_down(self) -> None:
@@ -135,28 +149,31 @@ class SpeechInput:
             self._listener.key_cancel()
 
     def history(self, utterance: str, messages: list[wire.Message]) -> None:
-        """Kept for that utterance only; one of no utterance under way is ignored."""
-        waiting = self._histories.get(utterance)
-        if waiting is not None and not waiting.done():
-            waiting.set_result(messages)
-            self._offer_prefill(utterance, "")
+        """Keep it for that utterance only; one for no utterance under way is ignored."""
+        found = self._utterances.get(utterance)
+        if found is not None and found.history is not None and not found.history.done():
+            found.history.set_result(messages)
+            self._prefill(found, "")
 
     def discard(self) -> None:
         """Drop what is being said and what was said but not answered: a `chat` came instead."""
         if self._listener is not None:
             self._listener.discard()
-        for ending in list(self._endings):
-            self._drop(ending)
+        for utterance in self._ended():
+            assert utterance.answering is not None, "it has ended"
+            utterance.answering.cancel()
+            if not utterance.has_transcript:
+                self._send_nothing(utterance)
         self._carried = ""
 
-    def turn(self, *, is_running: bool) -> None:
+    def set_turn(self, *, is_running: bool) -> None:
         self._is_turn_running = is_running
-        self._tell_turn()
+        self._update_listener()
 
     def expect_reply(self, question: str | None) -> None:
         """Id of the question that the next utterance answers; None: speech is speech again."""
-        self._replies.question = question
-        self._tell_turn()
+        self._question = question
+        self._update_listener()
 
     @property
     def is_speaking(self) -> bool:
@@ -178,163 +195,194 @@ class SpeechInput:
             assert self._speech.detector is not None, "the session asks whether anything can be heard"
             self._listener = Listener(
                 self._speech.detector,
-                self._notice,
+                self._handle,
                 sample_rate=self._sample_rate,
                 turn_detection=self._mode,
                 config=self._speech.turn_taking,
             )
-            self._tell_turn()
+            self._update_listener()
         return self._listener
 
-    def _tell_turn(self) -> None:
+    def _update_listener(self) -> None:
         """While a reply is expected no turn is to be interrupted: a short word is enough."""
         if self._listener is not None:
-            self._listener.turn(is_running=self._is_turn_running and self._replies.question is None)
+            self._listener.turn(is_running=self._is_turn_running and self._question is None)
 
-    def _notice(self, event: ListenerEvent) -> None:
+    def _handle(self, event: ListenerEvent) -> None:
         match event:
-            case Detected(utterance, audio_ms):
-                self._replies.detected(utterance)
-                self._send(wire.SpeechDetected(utterance=utterance, audio_ms=round(audio_ms)))
-            case Rejected(utterance):
-                if not self._replies.reject(utterance):
-                    self._send(wire.SpeechRejected(utterance=utterance))
-            case Started(utterance, audio_ms):
-                self._speaking = utterance
-                self._replies.started(utterance, audio_ms)
-            case Paused(utterance, audio):
-                self._early = self._begin(self._recognize_early(utterance, audio), f"early recognition {utterance}")
+            case Detected(id_, audio_ms):
+                self._utterances[id_] = _Utterance(id=id_, question=self._question)
+                self._owner.send(wire.SpeechDetected(utterance=id_, audio_ms=round(audio_ms)))
+            case Rejected(id_):
+                self._utterances.pop(id_, None)
+                self._owner.send(wire.SpeechRejected(utterance=id_))
+            case Started(id_, audio_ms):
+                self._speaking = id_
+                utterance = self._utterances.setdefault(id_, _Utterance(id=id_))
+                utterance.started_ms = audio_ms
+                if utterance.question is None:
+                    self._begin_speech(utterance)
+            case Paused(id_, audio):
+                self._early = self._start(self._recognize_early(self._utterances[id_], audio), f"early {id_}")
             case Resumed():
                 self._stop_early()
             case Stopped():
-                self._end_utterance(event)
-            case Discarded(utterance):
+                self._end_speech(event)
+            case Discarded(id_):
                 self._stop_early()
-                self._forget(utterance)
+                self._speaking = None
                 self._carried = ""  # thrown away with what went on from them
-                self._tell_nothing(utterance)
+                self._send_nothing(self._utterances.pop(id_))
             case _:
                 assert_never(event)
 
-    def _begin_utterance(self, utterance: str, audio_ms: float) -> None:
-        self._histories[utterance] = asyncio.get_running_loop().create_future()
-        self._on_started()
-        self._send(wire.SpeechStarted(utterance=utterance, audio_ms=round(audio_ms)))
+    def _begin_speech(self, utterance: _Utterance) -> None:
+        utterance.history = asyncio.get_running_loop().create_future()
+        self._owner.interrupt()  # the client cuts what it plays, also of a turn that has ended here
+        self._owner.send(wire.SpeechStarted(utterance=utterance.id, audio_ms=round(utterance.started_ms or 0)))
 
-    def _end_utterance(self, event: Stopped) -> None:
+    def _end_speech(self, event: Stopped) -> None:
         self._speaking = None
-        early, self._early = self._early, None
-        if early is None or not event.is_paused_audio or _has_failed(early):
-            if early is not None:
-                early.cancel()
-            early = self._begin(self._recognize(event.utterance, event.audio), f"recognition {event.utterance}")
-        self._replies.stopped(event.utterance, event.audio_ms)  # after it was begun: telling takes time, too
-        ending = _Ending(utterance=event.utterance, stopped_s=self._now_s() - event.silence_ms / 1000)
-        before = self._endings[-1].task if self._endings else None
-        self._endings.append(ending)
-        ending.task = self._begin(self._answer(ending, early, before), f"utterance {event.utterance}")
-        ending.task.add_done_callback(lambda _: self._settle(ending, early))
+        utterance = self._utterances[event.utterance]
+        recognition, self._early = self._early, None
+        if recognition is None or not event.is_paused_audio or _has_failed(recognition):
+            if recognition is not None:
+                recognition.cancel()
+            recognition = self._start(self._recognize(utterance, event.audio), f"recognition {utterance.id}")
+        utterance.stopped_s = self._now_s() - event.silence_ms / 1000
+        utterance.stopped_ms = event.audio_ms
+        if utterance.question is None:
+            self._send_stopped(utterance)  # after recognition has begun: sending takes time, too
+        ended = self._ended()
+        before = ended[-1].answering if ended else None
+        utterance.answering = self._start(self._answer(utterance, recognition, before), f"utterance {utterance.id}")
+        utterance.answering.add_done_callback(lambda _: self._settle(utterance, recognition))
 
-    def _settle(self, ending: _Ending, recognition: asyncio.Task[str]) -> None:
+    def _settle(self, utterance: _Utterance, recognition: asyncio.Task[str]) -> None:
         """Also when it was dropped before it began."""
         recognition.cancel()
-        self._forget(ending.utterance)
-        self._endings.remove(ending)
+        self._utterances.pop(utterance.id, None)
 
-    async def _recognize_early(self, utterance: str, audio: bytes) -> str:
+    def _ended(self) -> list[_Utterance]:
+        """Utterances that are over and not yet answered."""
+        return [utterance for utterance in self._utterances.values() if utterance.answering is not None]
+
+    # --- from sound to words
+
+    async def _recognize_early(self, utterance: _Utterance, audio: bytes) -> str:
         text = await self._recognize(utterance, audio)
-        if self._listener is not None and self._speaking == utterance:
-            is_reply = utterance in self._replies and yes_or_no(text, self._language) is not None
+        if self._listener is not None and self._speaking == utterance.id:
+            is_reply = utterance.question is not None and yes_or_no(text, self._language) is not None
             self._listener.hint(is_reply or sounds_complete(text))
             if text:
-                self._offer_prefill(utterance, text)
+                self._prefill(utterance, text)
         return text
 
-    def _offer_prefill(self, utterance: str, text: str) -> None:
-        history = self._histories.get(utterance)
+    def _prefill(self, utterance: _Utterance, text: str) -> None:
+        history = utterance.history
         if history is not None and history.done() and not history.cancelled():
-            self._on_prefill(history.result(), f"{self._carried} {text}".strip() if text else "")
+            self._owner.prefill(history.result(), f"{self._carried} {text}".strip() if text else "")
 
-    async def _recognize(self, utterance: str, audio: bytes) -> str:
-        def tell_partial(text: str) -> None:
-            if utterance not in self._replies:
-                self._send(wire.Transcript(utterance=utterance, text=text, final=False))
+    async def _recognize(self, utterance: _Utterance, audio: bytes) -> str:
+        def send_partial(text: str) -> None:
+            if utterance.question is None:
+                self._owner.send(wire.Transcript(utterance=utterance.id, text=text, final=False))
 
-        return await self._speech.recognizer.recognize(audio, language=self._language, on_partial=tell_partial)
+        return await self._speech.recognizer.recognize(audio, language=self._language, on_partial=send_partial)
 
-    async def _answer(self, ending: _Ending, recognition: asyncio.Task[str], before: asyncio.Task[None] | None) -> None:
-        text = await self._text_of(ending, recognition)
+    async def _answer(
+        self, utterance: _Utterance, recognition: asyncio.Task[str], before: asyncio.Task[None] | None
+    ) -> None:
+        text = await self._text_of(utterance, recognition)
         if before is not None:
             await asyncio.wait([before])
-        if self._replies.take(ending.utterance, text, self._language):
-            ending.has_transcript = True  # none is due
+        if self._is_reply(utterance, text):
+            utterance.has_transcript = True  # none is due
             return
         text = f"{self._carried} {text}".strip()
         self._carried = ""
         if self._speaking is not None or not text:
             # the user speaks on: these words go before those that follow
             self._carried = text
-            self._say_nothing(ending)
+            self._send_nothing(utterance)
             return
-        await self._start_turn(ending, text)
+        await self._start_turn(utterance, text)
 
-    async def _text_of(self, ending: _Ending, recognition: asyncio.Task[str]) -> str:
+    async def _text_of(self, utterance: _Utterance, recognition: asyncio.Task[str]) -> str:
         try:
             return await recognition
         except SpeechError as error:
-            logger.warning("utterance %s was not recognised: %s", ending.utterance, error)
-            self._on_failed(str(error))
+            logger.warning("utterance %s was not recognised: %s", utterance.id, error)
+            self._owner.refuse_speech(str(error))
         except Exception:  # the boundary of a turn: the client waits for its transcript
-            logger.exception("utterance %s was not recognised", ending.utterance)
-            self._on_failed("speech recognition failed; the server's log says why")
+            logger.exception("utterance %s was not recognised", utterance.id)
+            self._owner.refuse_speech("speech recognition failed; the server's log says why")
         return ""
 
-    async def _start_turn(self, ending: _Ending, text: str) -> None:
-        words = Words(
-            utterance=ending.utterance,
-            text=text,
-            stopped_s=ending.stopped_s,
-            recognized_s=self._now_s(),
+    def _is_reply(self, utterance: _Utterance, text: str) -> bool:
+        """Answer the question that was open when it was detected. False: it is speech, which starts a turn."""
+        question = utterance.question
+        if question is None:
+            return False
+        is_yes = yes_or_no(text, self._language)
+        if is_yes is None and text:
+            self._owner.answer_by_voice(question, approved=False)
+            self._release_held()
+            return False
+        self._send_nothing(utterance)
+        if is_yes is not None:
+            self._owner.answer_by_voice(question, approved=is_yes)
+        return True
+
+    async def _start_turn(self, utterance: _Utterance, text: str) -> None:
+        assert utterance.history is not None, "it has begun, as far as the client is told"
+        words = SpokenWords(
+            utterance=utterance.id, text=text, stopped_s=utterance.stopped_s, recognized_s=self._now_s()
         )
-        turn_id = self._on_words(words)
-        ending.has_transcript = True
-        self._send(wire.Transcript(utterance=ending.utterance, text=text, final=True, turn_id=turn_id))
+        turn_id = self._owner.announce_turn()
+        utterance.has_transcript = True
+        self._owner.send(wire.Transcript(utterance=utterance.id, text=text, final=True, turn_id=turn_id))
         messages: list[wire.Message] | None = None
         try:
             async with asyncio.timeout(HISTORY_WAIT_S):
-                messages = await self._histories[ending.utterance]
+                messages = await utterance.history
         except TimeoutError:
-            logger.debug("no history came for %s", ending.utterance)
-        self._on_history(turn_id, words, messages)
+            logger.debug("no history came for %s", utterance.id)
+        self._owner.begin_announced_turn(turn_id, words, messages)
 
-    # --- ends
+    # --- what the client is told
 
-    def _drop(self, ending: _Ending) -> None:
-        if ending.task is not None:
-            ending.task.cancel()
-        if not ending.has_transcript:
-            self._say_nothing(ending)
+    def _send_stopped(self, utterance: _Utterance) -> None:
+        self._owner.send(wire.SpeechStopped(utterance=utterance.id, audio_ms=round(utterance.stopped_ms or 0)))
 
-    def _say_nothing(self, ending: _Ending) -> None:
-        ending.has_transcript = True
-        self._tell_nothing(ending.utterance)
-
-    def _tell_nothing(self, utterance: str) -> None:
+    def _send_nothing(self, utterance: _Utterance) -> None:
         """It came to nothing: before `speech_started` it is rejected, after it its transcript is empty."""
-        if not self._replies.reject(utterance):
-            self._send(wire.Transcript(utterance=utterance, text="", final=True))
+        utterance.has_transcript = True
+        if utterance.question is None:
+            self._owner.send(wire.Transcript(utterance=utterance.id, text="", final=True))
+        else:
+            utterance.question = None
+            self._owner.send(wire.SpeechRejected(utterance=utterance.id))
 
-    def _forget(self, utterance: str) -> None:
-        self._histories.pop(utterance, None)
-        if self._speaking == utterance:
-            self._speaking = None
+    def _release_held(self) -> None:
+        """Send what the client would have been told of everything that was held back."""
+        held = [utterance for utterance in self._utterances.values() if utterance.question is not None]
+        for utterance in held:
+            utterance.question = None
+        for utterance in held:
+            if utterance.started_ms is not None:
+                self._begin_speech(utterance)
+            if utterance.stopped_ms is not None:
+                self._send_stopped(utterance)
+
+    # --- tasks
 
     def _stop_early(self) -> None:
         early, self._early = self._early, None
         if early is not None:
             early.cancel()
 
-    def _begin(self, work: Coroutine[None, None, T], name: str) -> asyncio.Task[T]:
+    def _start(self, work: Coroutine[None, None, T], name: str) -> asyncio.Task[T]:
         task = asyncio.create_task(work, name=name)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -348,6 +396,6 @@ def _has_failed(task: asyncio.Task[Any]) -> bool:
 
 
 def _retrieve(task: asyncio.Task[Any]) -> None:
-    """An early recognition that failed after nobody wanted it any more is no news."""
+    """Fetch the exception of a recognition that nobody awaits any more, which asyncio would log."""
     if not task.cancelled():
         task.exception()

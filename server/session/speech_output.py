@@ -15,7 +15,7 @@ from typing import Final
 from server.agent.chunks import NoticeGiven
 from server.errors import SpeechError, SpeechTimeout
 from server.session.playback import PlaybackClock
-from server.session.results import SpokenSentence, TTSResult
+from server.session.sentence_assembler import SpokenSentence, TTSResult
 from server.session.turn_writer import TurnWriter
 from server.speech.tts import SoundChunk, Synthesizer
 from server.wire import frames as wire
@@ -85,14 +85,14 @@ class SpeechOutput:
 
     def __init__(
         self,
-        turn: TurnWriter,
+        writer: TurnWriter,
         voice: Voice | None,
         *,
         room: Callable[[], Awaitable[None]],
         patience_s: float = PATIENCE_S,
         slack_s: float = SLACK_S,
     ) -> None:
-        self._turn = turn
+        self._writer = writer
         self._slack_s = slack_s
         self._patience_s = patience_s
         self._is_hurried = False  # the client is not waited for any more
@@ -110,9 +110,9 @@ class SpeechOutput:
         if self._voice is None:
             yield
             return
-        self._turn.hooks_left = self._hooks_left
-        self._turn.aloud = self._ask_aloud
-        emitter = asyncio.create_task(self._emit(self._voice), name=f"output {self._turn.id}")
+        self._writer.unsent_hooks = self._unsent_hooks
+        self._writer.speak = self._speak
+        emitter = asyncio.create_task(self._emit(self._voice), name=f"output {self._writer.id}")
         try:
             yield
             await emitter
@@ -126,9 +126,9 @@ class SpeechOutput:
         """In order. Waits while MAX_QUEUED things are still to be said. Raises what keeps them from being sent."""
         self._check()
         if self._voice is None or all(getattr(result, name) is None for name in _QUEUED):
-            self._turn.say(result)
+            self._writer.write(result)
         elif result.sentence is not None and _words(result.sentence) and not self._is_mute:
-            self._turn.note_sentence()
+            self._writer.mark_sentence()
             await self._queue.put(self._begin(_Job(result.sentence), self._voice))
         else:
             await self._queue.put(result)
@@ -138,7 +138,7 @@ class SpeechOutput:
         if self._voice is not None:
             await self._queue.put(None)
 
-    def _ask_aloud(self, question: SpokenSentence) -> Callable[[], None]:
+    def _speak(self, question: SpokenSentence) -> Callable[[], None]:
         """In its place among what is said; not at all while MAX_QUEUED things wait before it."""
         assert self._voice is not None, "a turn without a voice is not told of it"
         job = _Job(question)
@@ -147,7 +147,7 @@ class SpeechOutput:
             self._queue.put_nowait(job)
         return job.withdraw
 
-    def _hooks_left(self) -> list[TTSResult]:
+    def _unsent_hooks(self) -> list[TTSResult]:
         """The turn ends here: of what is queued only the hooks still leave."""
         left = []
         while not self._queue.empty():
@@ -157,7 +157,7 @@ class SpeechOutput:
         return left
 
     def _begin(self, job: _Job, voice: Voice) -> _Job:
-        job.task = asyncio.create_task(self._synthesize(job, voice), name=f"synthesis {self._turn.id}")
+        job.task = asyncio.create_task(self._synthesize(job, voice), name=f"synthesis {self._writer.id}")
         self._jobs.add(job.task)
         job.task.add_done_callback(self._jobs.discard)
         return job
@@ -218,7 +218,7 @@ class SpeechOutput:
     def _show(self, result: TTSResult, voice: Voice) -> None:
         if result.sentence is not None:
             voice.clock.begin_sentence()
-        self._turn.say(result)
+        self._writer.write(result)
 
     async def _send(self, job: _Job, voice: Voice) -> None:
         if self._is_mute and job.chunks.empty():
@@ -230,23 +230,23 @@ class SpeechOutput:
             return
         rate = None if first is None else first.sample_rate
         audio = None if rate is None else wire.AudioFormat(format="pcm16", sample_rate=rate)
-        self._turn.open_sentence(job.sentence, audio)
+        self._writer.open_sentence(job.sentence, audio)
         voice.clock.begin_sentence()
         if first is not None:
             async with aclosing(_rest(first, job)) as chunks:
                 async for chunk in chunks:
-                    voice.clock.sent(self._turn.sound(chunk.pcm, chunk.words), voice.now_s())
+                    voice.clock.sent(self._writer.write_sound(chunk.pcm, chunk.words), voice.now_s())
                     await self._room()
                     await self._keep_pace(voice)
                     if job.withdrawn.is_set():
                         break
-        self._turn.close_sentence()
+        self._writer.close_sentence()
         self._is_mute = isinstance(job.failure, SpeechTimeout)
         if job.failure is not None and not self._told_failure:
             self._told_failure = True
             logger.warning("a sentence was not spoken: %s", job.failure)
             notice = NoticeGiven("speech_failed", "warning", f"the reply goes on as text: {job.failure}")
-            self._turn.say(TTSResult(notice=notice))
+            self._writer.write(TTSResult(notice=notice))
 
     async def _keep_pace(self, voice: Voice) -> None:
         """Wait while the client has more sound than it asked for; its `playback` frames tell when it has not."""

@@ -3,7 +3,7 @@
 import logging
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Final, Literal, assert_never, get_args
 
 from msgspec import UNSET, UnsetType
@@ -11,8 +11,7 @@ from msgspec import UNSET, UnsetType
 from server.agent.chunks import LLMChunk
 from server.errors import ServerError
 from server.llm.types import Usage
-from server.media.store import MediaItem
-from server.session.results import SpokenSentence, TTSResult
+from server.session.sentence_assembler import SpokenSentence, TTSResult
 from server.tool_calls import ToolOutcome
 from server.wire import frames as wire
 
@@ -30,10 +29,10 @@ class _OpenSentence:
     index: int
     sample_rate: int
     lead_chars: int  # white space before what is said
+    words: list[tuple[int, float]] | None  # None: not known of all of it
     duration_ms: float = 0.0
-    words: list[tuple[int, float]] | None = field(default_factory=list)  # None: not known of all of it
 
-    def note(self, words: Sequence[tuple[int, float]] | None) -> None:
+    def add_words(self, words: Sequence[tuple[int, float]] | None) -> None:
         if words is None:
             self.words = None
         elif self.words is not None:
@@ -42,10 +41,10 @@ class _OpenSentence:
 
 
 class TurnWriter:
-    """Numbers, pairs and times what a turn says.
+    """Writes the frames of a turn: numbers, pairs and times them.
 
-    After `end` nothing leaves any more, whatever still unwinds. `end` answers
-    for what is open: every `sentence` has its `sentence_end`, every `tool_call`
+    After `end` nothing leaves any more, whatever still unwinds. `end` closes
+    what is open: every `sentence` has its `sentence_end`, every `tool_call`
     its `tool_result`. All methods return at once; `clock` counts in seconds.
     """
 
@@ -64,7 +63,7 @@ class TurnWriter:
     ) -> None:
         self.id = turn_id
         self.metrics: wire.Metrics | None = None
-        """Set when the turn has ended."""
+        """The figures of `turn_end`, set when the turn has ended."""
         self.reason: wire.TurnEndReason | None = None
         self.hook_count = 0
         self.tools: list[str] = []
@@ -73,12 +72,12 @@ class TurnWriter:
         self._send = send
         self._send_sound = send_sound
         self._sign = sign
-        self.hooks_left: Callable[[], list[TTSResult]] = list
-        """Set by who holds hooks back: those that a cut must not lose, as the model has read them (L1-29)."""
-        self.aloud: Callable[[SpokenSentence], Callable[[], None]] | None = None
-        """Set by who has a voice: says a question in its place; what it returns takes the question back."""
-        self.on_ending: Callable[[], None] = _nothing
-        """Set by who asks a human for this turn: called once, before anything else of `end`."""
+        self.unsent_hooks: Callable[[], list[TTSResult]] = list
+        """Set by the speech output, which queues hooks: a cut must not lose them, as the model has read them (L1-29)."""
+        self.speak: Callable[[SpokenSentence], Callable[[], None]] | None = None
+        """Set by a speech output with a voice: says a question in its place; the result takes the question back."""
+        self.on_ending: Callable[[], None] | None = None
+        """Set by the approvals of the turn: called once, before anything else of `end`."""
         self.is_asking = False
         """A human is asked, and knows what the turn waits for."""
         self._is_ending = False
@@ -100,8 +99,8 @@ class TurnWriter:
     def start(self, trigger: Literal["chat", "voice"], skills: list[str]) -> None:
         self._send(wire.TurnStart(turn_id=self.id, trigger=trigger, skills=skills))
 
-    def note(self, chunk: LLMChunk) -> None:
-        """Keep account of a chunk of the agent: usage, times."""
+    def count(self, chunk: LLMChunk) -> None:
+        """Keep usage and times of the agent's chunks; nothing is written."""
         if chunk.text is not None:
             self._mark("first_token")
         elif chunk.model_request:
@@ -109,7 +108,7 @@ class TurnWriter:
         elif chunk.usage is not None:
             self._usage = _sum(self._usage, chunk.usage)
 
-    def say(self, result: TTSResult) -> None:
+    def write(self, result: TTSResult) -> None:
         if self.is_over:
             return
         kind, value = result.kind, result.value
@@ -120,15 +119,18 @@ class TurnWriter:
                 self.open_sentence(value, None)
                 self.close_sentence()
             case "hook":
-                self._say_hook(value)
+                self._write_hook(value)
             case "tool_call":
                 self._open_tools[value.id] = value.name
                 self.tools.append(value.name)
                 self._send(wire.ToolCall(turn_id=self.id, id=value.id, name=value.name, arguments=value.arguments))
             case "tool_result":
-                self._say_result(value)
+                self._write_tool_result(value)
             case "media":
-                self._say_media(value)
+                frame = wire.Media(
+                    turn_id=self.id, url=value.url, content_type=value.content_type, name=value.name, size=value.size
+                )
+                self._send(frame)
             case "notice":
                 self._send(wire.Notice(code=value.code, level=value.level, message=value.message, turn_id=self.id))
             case "reasoning":
@@ -140,21 +142,21 @@ class TurnWriter:
             case _:
                 assert_never(kind)
 
-    def note_sentence(self) -> None:
-        """A sentence is complete; it may have to wait for its sound."""
+    def mark_sentence(self) -> None:
+        """Note the time of a complete sentence; it may have to wait for its sound."""
         self._mark("first_sentence")
 
     def open_sentence(self, sentence: SpokenSentence, audio: wire.AudioFormat | None) -> None:
-        """`sentence`; its sound may follow, then `close_sentence`, before anything else that is queued."""
+        """Write `sentence`; its sound may follow, then `close_sentence`, before anything else that is queued."""
         if self.is_over:
             return
-        self.note_sentence()
-        text = sentence.text
+        self.mark_sentence()
         self._sentence = _OpenSentence(
-            self._next_index, audio.sample_rate if audio is not None else 0, len(text) - len(text.lstrip())
+            index=self._next_index,
+            sample_rate=0 if audio is None else audio.sample_rate,
+            lead_chars=len(sentence.text) - len(sentence.text.lstrip()),
+            words=[] if sentence.spoken is None else None,  # offsets into another text are of no use
         )
-        if sentence.spoken is not None:
-            self._sentence.words = None  # they are those of another text
         self._next_index += 1
         self._send(
             wire.Sentence(
@@ -167,32 +169,31 @@ class TurnWriter:
             )
         )
 
-    def sound(self, pcm: bytes, words: Sequence[tuple[int, float]] | None = None) -> float:
-        """A piece of the open sentence's sound, whole samples; returns its length in ms, 0 once the turn is over.
+    def write_sound(self, pcm: bytes, words: Sequence[tuple[int, float]] | None = None) -> float:
+        """Write a piece of the open sentence's sound, whole samples; returns its length in ms, 0 once the turn is over.
 
-        words: (offset in what is said, ms from the beginning of the piece) of those that begin in it or after it; None: not known.
+        words: (offset in what is said, ms from the beginning of the piece) of the words that begin in it or after it;
+        None: not known.
         """
         if self.is_over or self._sentence is None:
             return 0.0
         self._mark("first_audio")
         self._send_sound(pcm)
-        self._sentence.note(words)
+        self._sentence.add_words(words)
         ms = len(pcm) / 2 * 1000 / self._sentence.sample_rate
         self._sentence.duration_ms += ms
         return ms
 
     def close_sentence(self) -> None:
-        """`sentence_end` of the open sentence; nothing if there is none."""
+        """Write `sentence_end` of the open sentence; nothing if there is none."""
         sentence, self._sentence = self._sentence, None
         if sentence is not None:
-            duration_ms = round(sentence.duration_ms, 3)
-            words = [(offset, ms) for offset, ms in sentence.words or () if ms < duration_ms]  # what was sent of it
-            self._send(
-                wire.SentenceEnd(turn_id=self.id, index=sentence.index, duration_ms=duration_ms, words=words or UNSET)
-            )
+            ms = round(sentence.duration_ms, 3)
+            words = [(offset, begin_ms) for offset, begin_ms in sentence.words or () if begin_ms < ms]  # those sent
+            self._send(wire.SentenceEnd(turn_id=self.id, index=sentence.index, duration_ms=ms, words=words or UNSET))
 
     def fail(self, code: wire.ErrorCode, message: str, *, retry_after_ms: int | None = None) -> None:
-        """`error`, then `turn_end` with the reason `error`."""
+        """Write `error`, then `turn_end` with the reason `error`."""
         if self.is_over:
             return
         self._send(
@@ -206,32 +207,29 @@ class TurnWriter:
         self.end("error", message=message)
 
     def abort(self, reason: str, *, rollback: bool) -> None:
-        """A hook ended the turn; with `rollback` the client takes it out of its history."""
+        """End the turn for a hook; with `rollback` the client takes it out of its history."""
         self.end("aborted", message=reason, rollback=rollback)
 
     def end(self, reason: wire.TurnEndReason, *, message: str | UnsetType = UNSET, rollback: bool = False) -> None:
-        """`turn_end`, and the answers to what is still open before it. The first call counts."""
+        """Close what is open, then write `turn_end`. The first call counts."""
         if self.is_over or self._is_ending:
             return
         self._is_ending = True  # what is sent below may find the client too slow, which ends its turn
-        self.on_ending()
+        if self.on_ending is not None:
+            self.on_ending()
         self.close_sentence()
-        for hook in self.hooks_left():
-            self.say(hook)
+        for hook in self.unsent_hooks():
+            self.write(hook)
         content = ABORTED_TOOL if reason == "aborted" else INTERRUPTED_TOOL
         for call_id, name in list(self._open_tools.items()):
-            self._say_result(ToolOutcome(id=call_id, name=name, content=content, is_error=True))
+            self._write_tool_result(ToolOutcome(id=call_id, name=name, content=content, is_error=True))
         self.reason = reason
         self.metrics = wire.Metrics(total=self._elapsed_ms(), **self._marks)
         self._send(
             wire.TurnEnd(
                 turn_id=self.id,
                 reason=reason,
-                usage=wire.UsageItem(
-                    input_tokens=self._usage.input_tokens,
-                    output_tokens=self._usage.output_tokens,
-                    cached_tokens=self._usage.cached_tokens,
-                ),
+                usage=wire.UsageItem(**asdict(self._usage)),
                 metrics=self.metrics,
                 message=message,
                 rollback=True if rollback else UNSET,
@@ -240,22 +238,12 @@ class TurnWriter:
         if self._on_end is not None:
             self._on_end(self)
 
-    def _say_hook(self, hook: dict[str, str]) -> None:
+    def _write_hook(self, hook: dict[str, str]) -> None:
         self.hook_count += 1
         sig = self._sign(hook["skill"], hook["name"], hook["role"], hook["content"])
-        self._send(
-            wire.Hook(
-                turn_id=self.id,
-                name=hook["name"],
-                role=hook["role"],
-                content=hook["content"],
-                skill=hook["skill"],
-                timing=hook["timing"],
-                sig=sig,
-            )
-        )
+        self._send(wire.Hook(turn_id=self.id, sig=sig, **hook))
 
-    def _say_result(self, outcome: ToolOutcome) -> None:
+    def _write_tool_result(self, outcome: ToolOutcome) -> None:
         if self._open_tools.pop(outcome.id, None) is None:
             logger.error("turn %s: a result without its call was held back: %s", self.id, outcome.name)
             return
@@ -272,22 +260,12 @@ class TurnWriter:
             )
         )
 
-    def _say_media(self, item: MediaItem) -> None:
-        frame = wire.Media(
-            turn_id=self.id, url=item.url, content_type=item.content_type, name=item.name, size=item.size
-        )
-        self._send(frame)
-
     def _mark(self, name: str) -> None:
         if name not in self._marks:
             self._marks[name] = self._elapsed_ms()
 
     def _elapsed_ms(self) -> float:
         return _ms(self._clock() - self._received_s)
-
-
-def _nothing() -> None:
-    pass
 
 
 def _ms(seconds: float) -> float:

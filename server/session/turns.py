@@ -2,24 +2,20 @@
 
 import asyncio
 import logging
-import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Final, Literal
+from typing import Final
 
 from server import log
-from server.approval.asking import AskHuman
 from server.errors import TurnError
 from server.metrics import Metrics
-from server.session.accounting import account
-from server.session.chat_handler import ChatHandler, TurnRequest
+from server.session.approvals import Approvals
+from server.session.chat_handler import TurnRequest
 from server.session.outbox import Outbox
 from server.session.playback import PlaybackClock
-from server.session.turn_gate import TurnGate
-from server.session.turn_timer import TurnTimer
-from server.session.turn_writer import Sign, TurnWriter, code_of
-from server.tool_calls import TurnFacts
+from server.session.settings import Services
+from server.session.turn_writer import TurnWriter, code_of
 
 logger = logging.getLogger(__name__)
 
@@ -28,111 +24,84 @@ MAX_UNWINDING: Final = 4
 """Cancelled turns of one client that may still unwind before its next one begins."""
 UNWIND_S: Final = 5.0
 
-Trigger = Literal["chat", "voice"]
-Asker = Callable[[TurnWriter, TurnFacts, TurnTimer], AskHuman]
-
 
 class Turns:
-    """A turn: `enter_gate`, `expect_sound`, `start`. All but `aclose` return at once.
+    """Starts turns and ends them; each runs in a task of its own. All methods but `aclose` return at once.
 
-    on_running: whether one runs now. on_over: one has ended, after its `turn_end` was put into the outbox.
-    `limit_key`: under which limits for one user they count (None: under none).
+    on_running: whether a turn runs now. on_over: a turn has ended, and its `turn_end` is in the outbox.
+    `limit_key`: the user for whom the turns count (None: nobody).
     """
 
     def __init__(
         self,
-        handler: ChatHandler,
-        gate: TurnGate,
-        *,
+        services: Services,
         outbox: Outbox,
-        sign: Sign,
-        metrics: Metrics,
+        approvals: Approvals,
+        *,
         limit_key: str | None,
         on_running: Callable[[bool], None],
-        on_over: Callable[[], None],
-        now_s: Callable[[], float] = time.perf_counter,
+        on_over: Callable[[], None] | None,
     ) -> None:
-        self._handler = handler
-        self._gate = gate
+        self._services = services
         self._outbox = outbox
-        self._sign = sign
-        self._metrics = metrics
+        self._approvals = approvals
         self._limit_key = limit_key
         self._on_running = on_running
         self._on_over = on_over
-        self._now_s = now_s
         self._task: asyncio.Task[None] | None = None  # of `running`
         self._unwinding: set[asyncio.Task[None]] = set()
         self._used_ids: OrderedDict[str, None] = OrderedDict()  # the last MAX_REMEMBERED_IDS
         self.running: TurnWriter | None = None
-        self.sound = PlaybackClock()
-        """Of the latest turn that may have some."""
+        self.playback = PlaybackClock()
+        """Playback of the latest turn, until that is cut."""
 
     @property
     def is_idle(self) -> bool:
         """No turn runs, and the sound of the last one has been played."""
-        return self.running is None and not self.sound.is_speaking(self._now_s())
+        return self.running is None and not self.playback.is_speaking(self._services.now_s())
 
     def is_used(self, turn_id: str) -> bool:
         return turn_id in self._used_ids
 
     def remember(self, turn_id: str) -> None:
+        """Take the id: no turn that comes may have it again."""
         self._used_ids[turn_id] = None
         if len(self._used_ids) > MAX_REMEMBERED_IDS:
             self._used_ids.popitem(last=False)
 
-    def enter_gate(self) -> bool:
-        """Take a place among the running turns, after the turn that runs here has given its own back. False: the client was told why not."""
-        if not self._gate.is_draining:
-            self.interrupt()  # before the gate: its place may be the one that is needed
-        try:
-            self._gate.enter(self._limit_key)
-        except TurnError as error:
-            self._outbox.refuse(code_of(error), str(error), retry_after_ms=error.retry_after_ms)
-            self.interrupt()  # the client has cut it off already
+    def begin(self, request: TurnRequest) -> bool:
+        """Start the turn, in place of the one that runs. False: too many run, and the client was told so."""
+        if not self._enter_gate():
             return False
-        return True
-
-    def expect_sound(self, turn_id: str, *, began_s: float) -> PlaybackClock:
-        """The clock of a turn that is about to start."""
-        self.sound = PlaybackClock(turn_id, began_s=began_s)
-        return self.sound
-
-    def start(
-        self,
-        turn_id: str,
-        trigger: Trigger,
-        request: TurnRequest,
-        facts: TurnFacts,
-        *,
-        asker: Asker,
-        received_s: float,
-        recognized_s: float | None = None,
-    ) -> None:
-        turn = self._made(turn_id, received_s, recognized_s, shows_trace=request.trace, on_end=self._turn_over)
-        request = replace(request, facts=facts, ask=asker(turn, facts, request.timer))
-        self.running = turn
+        self.remember(request.id)
+        self.playback = request.playback
+        writer = self._writer(
+            request.id, request.received_s, request.recognized_s, shows_trace=request.trace, on_end=self._finish
+        )
+        request = replace(request, ask=self._approvals.asker(writer, request.facts, request.timer))
+        self.running = writer
         self._on_running(True)
         # first: an outbox that is full gives the client up with `turn_start`, and the turn's task ends with it
-        self._task = asyncio.create_task(self._run(turn, request), name=f"turn {turn_id}")
-        turn.start(trigger, request.skills)
+        self._task = asyncio.create_task(self._run(writer, request), name=f"turn {request.id}")
+        writer.start(request.trigger, request.skills)
+        return True
 
     def interrupt(self, turn_id: str | None = None) -> None:
         """End the running turn (None: whichever it is); its work unwinds behind its `turn_end`.
 
         Of a turn that is over, the sound still to be played is cut.
         """
-        turn = self.running
-        if turn is not None and turn_id in (None, turn.id):
-            turn.end("interrupted")
-        if turn_id in (None, self.sound.turn_id):
-            self.sound = PlaybackClock()  # the client has cut it
+        writer = self.running
+        if writer is not None and turn_id in (None, writer.id):
+            writer.end("interrupted")
+        if turn_id in (None, self.playback.turn_id):
+            self.playback = PlaybackClock()  # the client has cut it
 
     def end_unstarted(self, turn_id: str) -> None:
-        """The client waits for a spoken turn that will not come."""
-        turn = self._made(turn_id, self._now_s())
-        turn.start("voice", [])
-        turn.end("interrupted")
+        """Start and end a spoken turn that will not come: the client waits for it."""
+        writer = self._writer(turn_id, self._services.now_s())
+        writer.start("voice", [])
+        writer.end("interrupted")
 
     async def aclose(self) -> None:
         """After `interrupt`: wait until everything that the turns started has unwound."""
@@ -142,7 +111,19 @@ class Turns:
         for task in stuck:
             logger.error("%s does not end after it was cancelled", task.get_name())
 
-    def _made(
+    def _enter_gate(self) -> bool:
+        gate = self._services.gate
+        if not gate.is_draining:
+            self.interrupt()  # before the gate: its place may be the one that is needed
+        try:
+            gate.enter(self._limit_key)
+        except TurnError as error:
+            self._outbox.refuse(code_of(error), str(error), retry_after_ms=error.retry_after_ms)
+            self.interrupt()  # the client has cut it off already
+            return False
+        return True
+
+    def _writer(
         self,
         turn_id: str,
         received_s: float,
@@ -155,31 +136,52 @@ class Turns:
             turn_id,
             self._outbox.send,
             send_sound=self._outbox.send_sound,
-            sign=self._sign,
+            sign=self._services.sign,
             received_s=received_s,
             recognized_s=recognized_s,
             shows_trace=shows_trace,
             on_end=on_end,
-            clock=self._now_s,
+            clock=self._services.now_s,
         )
 
-    async def _run(self, turn: TurnWriter, request: TurnRequest) -> None:
-        log.turn_id.set(turn.id)
+    async def _run(self, writer: TurnWriter, request: TurnRequest) -> None:
+        log.turn_id.set(writer.id)
         try:
             if len(self._unwinding) > MAX_UNWINDING:
                 await asyncio.wait(self._unwinding, timeout=UNWIND_S)
-            await self._handler.run(turn, request, self._outbox)
+            await self._services.handler.run(writer, request, self._outbox)
         finally:
-            turn.end("interrupted")  # no-op unless somebody else cancelled the task
+            writer.end("interrupted")  # no-op unless somebody else cancelled the task
 
-    def _turn_over(self, turn: TurnWriter) -> None:
-        """`turn` has said its last; what it started is cancelled if it still runs."""
+    def _finish(self, writer: TurnWriter) -> None:
+        """`turn_end` is sent: cancel what the turn started if it still runs."""
         task, self._task, self.running = self._task, None, None
         self._on_running(False)
         if task is not None and task is not asyncio.current_task():
             task.cancel()
             self._unwinding.add(task)
             task.add_done_callback(self._unwinding.discard)
-        self._gate.leave(self._limit_key)
-        account(turn, self._metrics)
-        self._on_over()
+        self._services.gate.leave(self._limit_key)
+        _account(writer, self._services.metrics)
+        if self._on_over is not None:
+            self._on_over()
+
+
+def _account(writer: TurnWriter, metrics: Metrics) -> None:
+    """Leave in metrics and log what the turn was."""
+    times = writer.metrics
+    assert times is not None, "the turn has ended"
+    metrics.turns.labels(writer.reason).inc()
+    metrics.hook_frames.inc(writer.hook_count)
+    metrics.turn_total.observe(times.total / 1000)
+    for name in ("first_token", "first_sentence", "first_audio", "transcript"):
+        if (ms := getattr(times, name)) is not None:
+            getattr(metrics, name).observe(ms / 1000)
+    logger.info(
+        "turn %s %s in %.0f ms; first text after %s ms; tools: %s",
+        writer.id,
+        writer.reason,
+        times.total,
+        "–" if times.first_token is None else f"{times.first_token:.0f}",
+        ", ".join(writer.tools) or "none",
+    )

@@ -13,10 +13,11 @@ from server.agent.chunks import LLMChunk, NoticeGiven, ToolStarted, TraceEvent
 from server.approval.broker import ApprovalBroker
 from server.llm.types import Message, ModelInfo, Usage
 from server.metrics import Metrics
-from server.session.chat_handler import ChatHandler, TurnLimits
+from server.session.chat_handler import ChatHandler
 from server.session.outbox import Kind, Outbox
-from server.session.session import Services, Session
-from server.session.turn_gate import TurnGate
+from server.session.session import Session
+from server.session.settings import Services
+from server.session.turn_limits import TurnGate, TurnLimits
 from server.speech.service import SpeechService
 from server.speech.stt import NoRecognizer
 from server.speech.tts import NoSynthesizer

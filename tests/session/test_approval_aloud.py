@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 from server import config
 from server.agent.chunks import LLMChunk
-from server.session.filler import Filler
-from server.session.results import SpokenSentence
+from server.session.chat_handler import Filler
+from server.session.sentence_assembler import SpokenSentence
 from tests.session.asking import DONE, AskStep, Client, in_virtual_time, question
 from tests.session.fakes import Pause, call
 from tests.session.speech_fakes import CHUNK, FakeSynthesizer, speech
@@ -26,9 +26,9 @@ def test_while_a_human_is_asked_nothing_is_said_to_fill_the_silence() -> None:
                 said.append(sentence.spoken)
                 return said.clear
 
-            turn.aloud = note
+            turn.speak = note
             filler = Filler(config.FillerSettings(after_ms=700, text="One moment."), turn)
-            filler.note(call("1"))
+            filler.observe(call("1"))
             pause.resume.set()
             await client.asked()
             await asyncio.sleep(1)

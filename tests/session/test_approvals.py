@@ -8,7 +8,7 @@ from server import config
 from server.accounts.principal import Principal
 from server.approval.asking import Answer
 from server.approval.broker import ApprovalBroker
-from server.session.turn_timer import TurnTimer
+from server.session.turn_limits import TurnTimer
 from tests.session.asking import DONE, Client, in_virtual_time, question
 from tests.session.fakes import Pause, kinds
 

@@ -9,7 +9,7 @@ import pytest
 from server import config
 from server.agent.chunks import LLMChunk
 from server.errors import ProviderRateLimited, ProviderUnreachable
-from server.session.chat_handler import TOLD_AT_ONCE
+from server.session.chat_handler import SAID_AT_ONCE
 from tests.session.fakes import Desk, FakeAgent, Pause, call, hook, kinds, notice, result, say, used
 
 
@@ -79,7 +79,7 @@ async def test_a_huge_piece_of_a_reply_lets_others_run_while_it_is_told(text: st
 
     for type_, key in (("text", "delta"), ("sentence", "text")):
         assert "".join(frame[key] for frame in desk.frames if frame["type"] == type_) == text
-    assert max(after - before for before, after in pairwise(rounds)) <= 2 * TOLD_AT_ONCE
+    assert max(after - before for before, after in pairwise(rounds)) <= 2 * SAID_AT_ONCE
     assert desk.frames[-1]["reason"] == "completed"
 
 

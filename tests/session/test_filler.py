@@ -6,9 +6,8 @@ from typing import Any
 
 from server import config
 from server.agent.chunks import LLMChunk
-from server.session.chat_handler import ChatHandler
-from server.session.filler import Filler
-from server.session.results import SpokenSentence
+from server.session.chat_handler import ChatHandler, Filler
+from server.session.sentence_assembler import SpokenSentence
 from tests.session.fakes import Desk, FakeAgent, Pause, Step, call, result
 from tests.session.speech_fakes import speech
 from tests.session.test_speech_output import Stage
@@ -22,7 +21,7 @@ class Mouth:
         self.taken_back = 0
         self.has_said = asyncio.Event()
         turn = Stage().turn
-        turn.aloud = self._say if has_voice else None
+        turn.speak = self._say if has_voice else None
         self.filler = Filler(settings, turn)
 
     def _say(self, sentence: SpokenSentence) -> Callable[[], None]:
@@ -37,7 +36,7 @@ class Mouth:
 async def test_a_tool_that_holds_up_the_first_word_is_filled_and_nothing_is_written() -> None:
     mouth = Mouth()
 
-    mouth.filler.note(call("c1"))
+    mouth.filler.observe(call("c1"))
     await mouth.has_said.wait()
 
     assert mouth.said == [SpokenSentence("", "One moment.")]
@@ -46,11 +45,11 @@ async def test_a_tool_that_holds_up_the_first_word_is_filled_and_nothing_is_writ
 async def test_a_hook_is_filled_as_well_and_only_once_a_turn() -> None:
     mouth = Mouth()
 
-    mouth.filler.note(LLMChunk(held=True))
+    mouth.filler.observe(LLMChunk(held=True))
     await mouth.has_said.wait()
-    mouth.filler.note(LLMChunk(model_request=True))
+    mouth.filler.observe(LLMChunk(model_request=True))
     mouth.has_said.clear()
-    mouth.filler.note(LLMChunk(held=True))
+    mouth.filler.observe(LLMChunk(held=True))
     await _a_little()
 
     assert len(mouth.said) == 1
@@ -58,10 +57,10 @@ async def test_a_hook_is_filled_as_well_and_only_once_a_turn() -> None:
 
 async def test_the_first_word_takes_back_what_is_not_said_yet() -> None:
     mouth = Mouth()
-    mouth.filler.note(call("c1"))
+    mouth.filler.observe(call("c1"))
     await mouth.has_said.wait()
 
-    mouth.filler.note(LLMChunk(text="Noon."))
+    mouth.filler.observe(LLMChunk(text="Noon."))
 
     assert mouth.taken_back == 1
 
@@ -69,12 +68,12 @@ async def test_the_first_word_takes_back_what_is_not_said_yet() -> None:
 async def test_after_the_first_word_and_while_the_model_thinks_nothing_is_filled() -> None:
     spoken, thinking, quiet, mute = Mouth(), Mouth(), Mouth(config.FillerSettings(after_ms=1)), Mouth(has_voice=False)
 
-    spoken.filler.note(LLMChunk(text="Noon."))
-    spoken.filler.note(call("c1"))
-    thinking.filler.note(LLMChunk(held=True))
-    thinking.filler.note(LLMChunk(model_request=True))
-    quiet.filler.note(call("c1"))
-    mute.filler.note(call("c1"))
+    spoken.filler.observe(LLMChunk(text="Noon."))
+    spoken.filler.observe(call("c1"))
+    thinking.filler.observe(LLMChunk(held=True))
+    thinking.filler.observe(LLMChunk(model_request=True))
+    quiet.filler.observe(call("c1"))
+    mute.filler.observe(call("c1"))
     await _a_little()
 
     assert [mouth.said for mouth in (spoken, thinking, quiet, mute)] == [[], [], [], []]
@@ -82,7 +81,7 @@ async def test_after_the_first_word_and_while_the_model_thinks_nothing_is_filled
 
 async def test_the_end_of_the_turn_stops_the_clock() -> None:
     mouth = Mouth()
-    mouth.filler.note(call("c1"))
+    mouth.filler.observe(call("c1"))
 
     mouth.filler.close()
     await _a_little()

@@ -1,4 +1,4 @@
-"""What a voice turn will begin with is told to the agent while the user still speaks."""
+"""Prefill: the agent learns what a spoken turn will begin with while the user still speaks."""
 
 from server import config
 from tests.session.fakes import FakeAgent, say

@@ -11,7 +11,7 @@ from server.agent.chunks import LLMChunk
 from server.metrics import Metrics
 from server.session.outbox import Outbox, OutboxLimits
 from server.session.session import Session
-from server.session.turn_gate import TurnGate
+from server.session.turn_limits import TurnGate
 from server.session.turns import MAX_REMEMBERED_IDS
 from skills_engine import Diagnostic, HookInfo, Skill, SkillsSnapshot
 from tests.session.fakes import Desk, FakeAgent, Frame, Pause, call, kinds, say

@@ -12,7 +12,7 @@ from server.agent.chunks import LLMChunk, NoticeGiven
 from server.errors import SpeechTimeout
 from server.session.outbox import Closed
 from server.session.playback import PlaybackClock
-from server.session.results import SpokenSentence, TTSResult
+from server.session.sentence_assembler import SpokenSentence, TTSResult
 from server.session.speech_output import MAX_QUEUED, MAX_SYNTHESES, SpeechOutput, Voice
 from server.session.turn_writer import TurnWriter
 from server.speech.tts import SoundChunk
@@ -448,8 +448,8 @@ async def test_a_question_is_said_in_its_place_and_is_no_part_of_the_reply() -> 
     stage = Stage()
     async with stage.output.running():
         await stage.output.say(sentence("One."))
-        assert stage.turn.aloud is not None
-        stage.turn.aloud(QUESTION)
+        assert stage.turn.speak is not None
+        stage.turn.speak(QUESTION)
         await stage.output.say(sentence("Two."))
         await stage.output.finish()
 
@@ -469,8 +469,8 @@ async def test_a_question_that_is_answered_before_its_place_comes_is_not_said() 
     async with stage.output.running():
         await stage.output.say(sentence("One."))
         await pause.reached.wait()
-        assert stage.turn.aloud is not None
-        withdraw = stage.turn.aloud(QUESTION)
+        assert stage.turn.speak is not None
+        withdraw = stage.turn.speak(QUESTION)
         withdraw()
         pause.resume.set()
         for number in range(2 * MAX_SYNTHESES):
@@ -487,8 +487,8 @@ async def test_a_question_that_is_answered_while_it_is_said_breaks_off() -> None
     pause = Pause()
     stage = Stage(FakeSynthesizer({"May I?": [CHUNK, pause, CHUNK, CHUNK, CHUNK]}))
     async with stage.output.running():
-        assert stage.turn.aloud is not None
-        withdraw = stage.turn.aloud(QUESTION)
+        assert stage.turn.speak is not None
+        withdraw = stage.turn.speak(QUESTION)
         await pause.reached.wait()
         await stage.until(1)
         withdraw()
@@ -502,10 +502,10 @@ async def test_a_question_that_is_answered_while_it_is_said_breaks_off() -> None
 async def test_a_question_that_is_answered_before_its_sound_comes_holds_nothing_up() -> None:
     stage = Stage(FakeSynthesizer({"May I?": [Pause()]}))
     async with stage.output.running():
-        assert stage.turn.aloud is not None
+        assert stage.turn.speak is not None
         for _ in range(2 * MAX_SYNTHESES):
-            stage.turn.aloud(QUESTION)()
-        withdraw = stage.turn.aloud(QUESTION)
+            stage.turn.speak(QUESTION)()
+        withdraw = stage.turn.speak(QUESTION)
         await tasks()
         withdraw()
         for number in range(2 * MAX_SYNTHESES):
@@ -525,8 +525,8 @@ async def test_a_question_is_left_unsaid_when_too_much_waits_before_it() -> None
         await pause.reached.wait()
         for _ in range(MAX_QUEUED):
             await stage.output.say(of(hook()))
-        assert stage.turn.aloud is not None
-        stage.turn.aloud(QUESTION)()
+        assert stage.turn.speak is not None
+        stage.turn.speak(QUESTION)()
         pause.resume.set()
         await stage.output.finish()
 
@@ -534,4 +534,4 @@ async def test_a_question_is_left_unsaid_when_too_much_waits_before_it() -> None
 
 
 def test_without_a_voice_nothing_is_asked_aloud() -> None:
-    assert Stage(has_voice=False).turn.aloud is None
+    assert Stage(has_voice=False).turn.speak is None

@@ -1,4 +1,4 @@
-"""server/session/spoken_replies.py: yes, no and anything else said to a question, over a session with a microphone."""
+"""server/session/speech_input.py: yes, no and anything else said to a question, over a session with a microphone."""
 
 from typing import Any
 

@@ -4,7 +4,7 @@ import msgspec
 
 from server.agent.chunks import LLMChunk
 from server.errors import ProviderTimeout, ServerError
-from server.session.results import SpokenSentence, TTSResult
+from server.session.sentence_assembler import SpokenSentence, TTSResult
 from server.session.turn_writer import TurnWriter, code_of
 from server.wire import frames as wire
 from tests.session.fakes import Frame, call, hook, kinds, result, trace, used
@@ -34,7 +34,7 @@ class Said:
         return [msgspec.json.decode(msgspec.json.encode(frame)) for frame in self._sent]
 
     def say_chunk(self, chunk: LLMChunk) -> None:
-        self.turn.say(
+        self.turn.write(
             TTSResult(hook=chunk.hook, tool_call=chunk.tool_call, tool_result=chunk.tool_result, trace=chunk.trace)
         )
 
@@ -42,8 +42,8 @@ class Said:
 def test_sentences_are_numbered_and_each_has_its_end() -> None:
     said = Said()
 
-    said.turn.say(TTSResult(sentence=SpokenSentence("One.")))
-    said.turn.say(TTSResult(sentence=SpokenSentence("\n", "")))
+    said.turn.write(TTSResult(sentence=SpokenSentence("One.")))
+    said.turn.write(TTSResult(sentence=SpokenSentence("\n", "")))
 
     assert [(f["type"], f["index"]) for f in said.frames] == [
         ("sentence", 0),
@@ -113,8 +113,8 @@ def test_nothing_follows_the_end() -> None:
     said.say_chunk(result("1"))
     said.say_chunk(hook())
     said.say_chunk(trace())
-    said.turn.say(TTSResult(text="late"))
-    said.turn.say(TTSResult(sentence=SpokenSentence("Late.")))
+    said.turn.write(TTSResult(text="late"))
+    said.turn.write(TTSResult(sentence=SpokenSentence("Late.")))
     said.turn.fail("internal", "late")
     said.turn.end("completed")
 
@@ -144,7 +144,7 @@ def test_trace_and_reasoning_stay_inside_unless_asked_for() -> None:
 
     for said in (silent, open_):
         said.say_chunk(trace())
-        said.turn.say(TTSResult(reasoning="hm"))
+        said.turn.write(TTSResult(reasoning="hm"))
 
     assert silent.frames == []
     assert open_.frames == [
@@ -162,13 +162,13 @@ def test_times_count_from_the_chat_and_only_the_first_of_each() -> None:
         (0.3, LLMChunk(text="A")),
     ):
         said.now_s = 100.0 + seconds
-        said.turn.note(chunk)
+        said.turn.count(chunk)
     said.now_s = 100.4
-    said.turn.say(TTSResult(sentence=SpokenSentence("A.")))
+    said.turn.write(TTSResult(sentence=SpokenSentence("A.")))
     said.now_s = 100.5
-    said.turn.note(LLMChunk(model_request=True))
-    said.turn.note(LLMChunk(text="B"))
-    said.turn.say(TTSResult(sentence=SpokenSentence("B.")))
+    said.turn.count(LLMChunk(model_request=True))
+    said.turn.count(LLMChunk(text="B"))
+    said.turn.write(TTSResult(sentence=SpokenSentence("B.")))
     said.turn.end("completed")
 
     assert said.frames[-1]["metrics"] == {
@@ -184,8 +184,8 @@ def test_times_count_from_the_chat_and_only_the_first_of_each() -> None:
 def test_usage_is_the_sum_of_all_model_calls() -> None:
     said = Said()
 
-    said.turn.note(used(3))
-    said.turn.note(used(4))
+    said.turn.count(used(3))
+    said.turn.count(used(4))
     said.turn.end("completed")
 
     assert said.frames[-1]["usage"] == {"input_tokens": 7, "output_tokens": 7, "cached_tokens": 7}
@@ -201,7 +201,7 @@ def test_a_code_that_the_protocol_does_not_know_is_internal() -> None:
 def test_who_asks_a_human_is_told_of_the_end_before_anything_of_it_is_sent() -> None:
     said = Said()
     said.turn.on_ending = lambda: said.ended.append(f"asked, {len(said.frames)} sent")
-    said.turn.say(TTSResult(tool_call=call("1").tool_call))
+    said.turn.write(TTSResult(tool_call=call("1").tool_call))
 
     said.turn.end("interrupted")
     said.turn.end("completed")
@@ -228,7 +228,7 @@ def words_of(sentence: SpokenSentence, *pieces: tuple[int, list[tuple[int, float
     said = Said()
     said.turn.open_sentence(sentence, AUDIO)
     for ms, words in pieces:
-        said.turn.sound(bytes(2 * ms), words)
+        said.turn.write_sound(bytes(2 * ms), words)
     said.turn.close_sentence()
     return said.frames[-1].get("words")
 

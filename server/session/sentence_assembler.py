@@ -1,4 +1,4 @@
-"""LLMChunk → TTSResult: what the agent yields, as it is said and shown. Pure."""
+"""LLMChunk → TTSResult: the agent's chunks as they are said and shown. Pure."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,8 +13,8 @@ from server.speech.speakable import SpokenText
 from server.speech.voice_tags import VoiceTags
 from server.tool_calls import ToolOutcome
 
-MAX_TOLD_CHARS: Final = 256
-"""Of a text at once: the most hostile take 2 ms to be made sentences of."""
+MAX_PIECE_CHARS: Final = 256
+"""Longest text that is split at once: the most hostile take 2 ms to be made sentences of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,26 +52,26 @@ class TTSResult(msgspec.Struct, frozen=True, kw_only=True):  # cheaper to build 
 
     @property
     def kind(self) -> ResultKind:
-        """The name of the field that is set, for a `match` that has to handle each."""
+        """Name of the field that is set, for a `match` that has to handle each."""
         return next(kind for kind in _KINDS if getattr(self, kind) is not None)
 
     @property
     def value(self) -> Any:
-        """What stands in the field that `kind` names."""
+        """Value of the field that `kind` names."""
         return getattr(self, self.kind)
 
 
 def in_pieces(chunk: LLMChunk) -> Iterator[LLMChunk]:
-    """A long text as many short ones, each of which is soon told."""
-    if chunk.text is None or len(chunk.text) <= MAX_TOLD_CHARS:
+    """Cut a long text into short ones, each of which is soon split into sentences."""
+    if chunk.text is None or len(chunk.text) <= MAX_PIECE_CHARS:
         yield chunk
         return
-    for at in range(0, len(chunk.text), MAX_TOLD_CHARS):
-        yield LLMChunk(text=chunk.text[at : at + MAX_TOLD_CHARS])
+    for at in range(0, len(chunk.text), MAX_PIECE_CHARS):
+        yield LLMChunk(text=chunk.text[at : at + MAX_PIECE_CHARS])
 
 
 class SentenceAssembler:
-    """Keeps the order of what is said: a sentence still open leaves before a hook or a tool call.
+    """Makes sentences of the agent's text, and keeps the order: an open sentence leaves before a hook or a tool call.
 
     With `is_spoken` the first sentence of the turn may be a clause, to be heard early. `language` (BCP 47): the turn's.
     """
@@ -86,35 +86,22 @@ class SentenceAssembler:
         match kind:
             case "text":
                 yield from self._show(self._tags.feed(chunk.text or ""))
-            case "hook":
+            case "hook" | "tool_call" | "tool_result" | "media":
                 yield from self.flush()
-                yield TTSResult(hook=chunk.hook)
-            case "tool_call":
-                yield from self.flush()
-                yield TTSResult(tool_call=chunk.tool_call)
-            case "tool_result":
-                yield from self.flush()
-                yield TTSResult(tool_result=chunk.tool_result)
-            case "media":
-                yield from self.flush()
-                yield TTSResult(media=chunk.media)
+                yield TTSResult(**{kind: getattr(chunk, kind)})
             case "reply_end":
                 yield from self.flush()
                 self._tags.begin_reply()
                 self._spoken.begin_reply()
-            case "notice":
-                yield TTSResult(notice=chunk.notice)
-            case "reasoning":
-                yield TTSResult(reasoning=chunk.reasoning)
-            case "trace":
-                yield TTSResult(trace=chunk.trace)
+            case "notice" | "reasoning" | "trace":
+                yield TTSResult(**{kind: getattr(chunk, kind)})
             case "usage" | "model_request" | "held":
                 pass  # neither said nor shown
             case _:
                 assert_never(kind)
 
     def flush(self) -> Iterator[TTSResult]:
-        """The sentence still open, if there is one."""
+        """Yield the sentence still open, if there is one."""
         yield from self._show(self._tags.flush())
         rest = self._splitter.flush()
         if rest is not None:

@@ -1,7 +1,7 @@
-"""server/session/results.py"""
+"""server/session/sentence_assembler.py"""
 
 from server.agent.chunks import LLMChunk
-from server.session.results import SentenceAssembler, SpokenSentence, TTSResult
+from server.session.sentence_assembler import SentenceAssembler, SpokenSentence, TTSResult
 from tests.session.fakes import call, hook, notice, result, trace, used
 
 
