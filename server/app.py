@@ -17,7 +17,7 @@ from server.approval.replica_broker import ReplicaBroker
 from server.config_file import data_dir_of
 from server.errors import ConfigError
 from server.gateway.auth import Authenticator
-from server.gateway.files import MediaRoute
+from server.gateway.file_routes import MediaRoute
 from server.gateway.http import HttpServer
 from server.gateway.login import LoginRoutes
 from server.gateway.probes import Probes, Readiness, show_storage, show_voice_detection

@@ -51,7 +51,7 @@ class Authenticator:
         _require_way_in(listen, security, has_login=not accounts.is_empty)
 
     def refusal(self, request: web.Request) -> str | None:
-        """Why the request is refused with 403 whoever made it, or None.
+        """Return why the request is refused with 403 whoever made it, or None.
 
         An unknown `Host` may be a foreign page whose name was rebound to our
         address; a foreign `Origin` is a page of somebody else.
@@ -87,7 +87,7 @@ class Authenticator:
         return principal
 
     def principal(self, request: web.Request) -> Principal:
-        """Whom `admit` found; before it, whoever is not logged in."""
+        """Return whom `admit` found; before it, an anonymous or local user."""
         return request.get(_PRINCIPAL) or self._unknown(request)
 
     def is_secure(self, request: web.Request) -> bool:

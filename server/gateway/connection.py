@@ -23,9 +23,9 @@ PING_EVERY_S: Final = 20.0
 SILENCE_S: Final = 20.0
 """Silence after a ping that closes the connection."""
 LAST_TURN_S: Final = 30.0
-"""How long a turn may go on whose login is over."""
+"""Time for which a turn may go on after its login has ended."""
 MAX_EXCESS_S: Final = 5.0
-"""How long a client may send faster than the rate before its connection is closed."""
+"""Time for which a client may send too fast before its connection is closed."""
 _CALM_S: Final = 1.0  # without a dropped frame: the excess is over
 _LINGER_S: Final = 1.0
 _STEP_S: Final = 0.05

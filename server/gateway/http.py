@@ -15,7 +15,7 @@ from aiohttp.typedefs import Handler, Middleware
 from server import config
 from server.errors import AuthError, ConfigError
 from server.gateway.auth import Authenticator
-from server.gateway.files import MediaRoute, StaticFiles
+from server.gateway.file_routes import MediaRoute, StaticFiles
 from server.gateway.login import LOGIN_PAGE, NEEDED_TO_LOG_IN, LoginRoutes
 from server.gateway.probes import PROBE_PATHS, Probes
 from server.gateway.responses import answer_failures, prepare_response, refuse, refuse_credential, refuse_page
@@ -25,7 +25,7 @@ from server.metrics import Metrics
 
 _BACKLOG: Final = 1024
 KEEPALIVE_S: Final = 75.0
-"""How long a connection may wait for its next request; also for the first, and until its headers are complete."""
+"""Time that a connection may wait for its next request; also for the first, and until its headers are complete."""
 SLOWEST_BODY_S: Final = 30.0
 """Time limit from a request's headers to the end of its body."""
 _SHUTDOWN_S: Final = 1.0

@@ -25,7 +25,7 @@ MAX_WAITING: Final = 64
 """Changes that wait to be sent to all clients."""
 RETRY_AFTER_S: Final = 5
 IDLE_SPREAD_S: Final = 5.0
-"""Over how long idle connections are closed while draining, so that the next server is not stormed."""
+"""Time over which idle connections are closed while draining, so that the next server is not stormed."""
 _MAX_STEP_S: Final = 0.1
 _BEAT_S: Final = 1.0
 _BATCH: Final = 32  # connections served before the event loop may do something else
@@ -57,7 +57,7 @@ class WebSocketServer:
 
     @property
     def connections(self) -> frozenset[Connection]:
-        """Those that are open now."""
+        """Connections that are open now."""
         return frozenset(self._connections)
 
     async def all_gone(self) -> None:

@@ -28,7 +28,7 @@ from skills_engine import HookInfo, SkillsSnapshot
 logger = logging.getLogger(__name__)
 
 SAID_AT_ONCE: Final = 16
-"""Sentences, or what stands between them, that one text may bring before others run: each is some 0.1 ms of work."""
+"""Sentences, or what stands between them, said before others run: each is some 0.1 ms of work."""
 _INTERNAL: Final = "something went wrong here; the log has it under turn {}"
 _SHORT_WAIT_S: Final = 0.01  # not worth moving the deadline for
 
@@ -65,7 +65,7 @@ class TurnRequest:
     trace: bool
     policy: SystemPolicy
     facts: TurnFacts
-    """Whose turn it is; hooks and policy are told."""
+    """The turn as hooks and policy know it: its user, session and conversation."""
     voice: Voice | None
     """None: the reply is text only."""
     playback: PlaybackClock

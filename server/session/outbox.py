@@ -35,7 +35,7 @@ class Socket(Protocol):
         ...
 
     def unsent_bytes(self) -> int:
-        """What the transport holds because the client does not read."""
+        """Bytes that the transport holds because the client does not read."""
         ...
 
     async def close(self, code: int, reason: str) -> None:
@@ -54,7 +54,7 @@ class OutboxLimits:
     full_bytes: int = 4 << 20
     stall_s: float = 10.0
     close_s: float = 5.0
-    """How long the client may take to answer our close frame."""
+    """Time for the client to answer our close frame."""
 
 
 class Closed(ServerError):

@@ -1,4 +1,4 @@
-"""What the listener has heard of a turn: told by `playback` frames, else guessed by the clock. Pure."""
+"""Playback of a turn's sound: how much was heard, as `playback` frames say, else by the clock. Pure."""
 
 from typing import Final, Literal
 

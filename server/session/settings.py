@@ -1,4 +1,4 @@
-"""What a session works with: the services that all share, and what its client has configured."""
+"""Services that all sessions share, and the settings of one client."""
 
 import time
 from collections.abc import Callable, Sequence

@@ -31,7 +31,7 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 HISTORY_WAIT_S: Final = 0.5
-"""How long after the transcript a turn waits for the client's `history`."""
+"""Time that a turn waits for the client's `history`, from the transcript on."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -391,7 +391,7 @@ class SpeechInput:
 
 
 def _has_failed(task: asyncio.Task[Any]) -> bool:
-    """What failed at the pause may succeed at the end: the words are not to be lost for it."""
+    """Whether recognition failed at the pause: it may succeed at the end, and no words shall be lost."""
     return task.done() and not task.cancelled() and task.exception() is not None
 
 

@@ -40,7 +40,7 @@ _QUEUED: Final = ("sentence", "hook", "tool_call", "tool_result", "media")
 
 @dataclass(frozen=True, kw_only=True)
 class Voice:
-    """How a turn is spoken."""
+    """The voice of one turn."""
 
     synthesizer: Synthesizer
     language: str | None
@@ -270,5 +270,5 @@ async def _rest(first: SoundChunk, job: _Job) -> AsyncGenerator[SoundChunk, None
 
 
 def _words(sentence: SpokenSentence) -> str:
-    """What is said of it."""
+    """Return what is said of it."""
     return sentence.text.strip() if sentence.spoken is None else sentence.spoken.strip()

@@ -1,4 +1,4 @@
-"""server/gateway/files.py: the page"""
+"""server/gateway/file_routes.py: the page"""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -8,7 +8,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from server.gateway.files import StaticFiles
+from server.gateway.file_routes import StaticFiles
 
 Page = TestClient[web.Request, web.Application]
 

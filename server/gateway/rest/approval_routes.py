@@ -3,7 +3,7 @@
 from typing import Final
 
 from server.gateway.rest.bodies import ApprovalList, Done
-from server.gateway.rest.operation import Answer, Call, Operation, Refusal
+from server.gateway.rest.operation import ApiAnswer, ApiCall, Operation, Refusal
 from server.storage.approvals import ApprovalTable
 from server.storage.audit_log import AuditLog
 
@@ -36,12 +36,12 @@ class ApprovalRoutes:
             ),
         )
 
-    async def _show(self, call: Call) -> Answer:
-        return Answer(ApprovalList(approvals=await self._table.list(call.principal.user_id)))
+    async def _show(self, call: ApiCall) -> ApiAnswer:
+        return ApiAnswer(ApprovalList(approvals=await self._table.list(call.principal.user_id)))
 
-    async def _revoke(self, call: Call) -> Answer:
+    async def _revoke(self, call: ApiCall) -> ApiAnswer:
         approval_id = call.request.match_info["id"]
         if not await self._table.remove(call.principal.user_id, approval_id):
             raise Refusal(404, "approval_unknown", "you have approved nothing under this id; it may be revoked already")
         self._audit.append(call.entry("approval", "revoked", details={"approval": approval_id[:64]}))
-        return Answer(Done())
+        return ApiAnswer(Done())

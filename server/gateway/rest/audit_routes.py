@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from server.errors import StorageError
 from server.gateway.rest.bodies import AuditExportQuery, AuditPageQuery, AuditQuery, AuditVerification
-from server.gateway.rest.operation import Answer, Call, Operation, Refusal, log_in_first
+from server.gateway.rest.operation import ApiAnswer, ApiCall, Operation, Refusal, log_in_first
 from server.storage.audit_entry import AuditRecord
 from server.storage.audit_query import AuditFilter, AuditPage, BadCursor, entry_of, read_all, read_page
 from server.storage.audit_verify import verify
@@ -85,15 +85,15 @@ class AuditRoutes:
             ),
         )
 
-    async def _show(self, call: Call) -> Answer:
+    async def _show(self, call: ApiCall) -> ApiAnswer:
         query: AuditPageQuery = call.query
         try:
             page = await read_page(self._database, _filter(call, query), limit=query.limit, cursor=query.cursor)
         except BadCursor as error:
             raise Refusal(400, "query_invalid", str(error), path="cursor") from None
-        return Answer(page)
+        return ApiAnswer(page)
 
-    async def _export(self, call: Call) -> web.StreamResponse:
+    async def _export(self, call: ApiCall) -> web.StreamResponse:
         """Refuses at once what cannot begin; what breaks later breaks the connection, so that nobody takes it for all."""
         wanted = _filter(call, call.query)
         with self._place(call.principal.user_id):
@@ -131,7 +131,7 @@ class AuditRoutes:
         finally:
             self._exports -= Counter((user_id,))  # forgets who has none
 
-    async def _verify(self, _call: Call) -> Answer:
+    async def _verify(self, _call: ApiCall) -> ApiAnswer:
         if self._is_verifying:
             raise Refusal(429, "verification_busy", "the log is being verified; try again later", Retry_After="10")
         self._is_verifying = True
@@ -139,7 +139,7 @@ class AuditRoutes:
             found = await verify(self._database, keep_days=self._keep_days)
         finally:
             self._is_verifying = False
-        return Answer(AuditVerification(is_whole=not found.problems, problems=found.problems, days=found.days))
+        return ApiAnswer(AuditVerification(is_whole=not found.problems, problems=found.problems, days=found.days))
 
     async def _send(self, response: web.StreamResponse, data: bytes) -> None:
         """Raises TimeoutError for a reader that does not read."""
@@ -152,7 +152,7 @@ def _busy(message: str) -> Refusal:
     return Refusal(429, "exports_busy", message, Retry_After="10")
 
 
-def _filter(call: Call, query: AuditQuery) -> AuditFilter:
+def _filter(call: ApiCall, query: AuditQuery) -> AuditFilter:
     user = query.user
     if call.principal.is_anonymous and not call.principal.is_operator:
         raise log_in_first()

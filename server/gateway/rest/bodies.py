@@ -1,4 +1,4 @@
-"""What the API answers and takes, beside the types of policy, audit log and health that it hands on."""
+"""Bodies and queries of the API, beside the types of policy, audit log and health that it hands on."""
 
 from typing import Annotated, Any, Literal
 
@@ -49,7 +49,7 @@ class HandlerInfo(Struct, frozen=True, kw_only=True):
     name: str
     description: str
     stages: list[PolicyStageName]
-    """Where it can stand."""
+    """Stages whose documents may name it."""
     settings: list[str] | None
     """The keys of its `config`; null: it reads them itself."""
 

@@ -44,11 +44,11 @@ def log_in_first() -> Refusal:
 
 
 class NoQuery(Struct, frozen=True, forbid_unknown_fields=True):
-    """Of an operation that takes no parameters."""
+    """Query of an operation that takes no parameters."""
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ApiCall:
     request: web.Request
     principal: Principal
     query: Any
@@ -68,7 +68,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ApiAnswer:
     """A 200."""
 
     body: Struct
@@ -80,7 +80,7 @@ class Operation:
     method: Method
     path: str
     summary: str
-    handle: Callable[[Call], Awaitable[Answer | web.StreamResponse]]
+    handle: Callable[[ApiCall], Awaitable[ApiAnswer | web.StreamResponse]]
     answer: type[Struct] | None
     """The body of a 200; None: a stream, in one of `content_types`."""
     content_types: tuple[str, ...] = ("application/json",)
@@ -96,7 +96,7 @@ class Operation:
 
 
 def handler_of(operation: Operation, authenticator: Authenticator) -> Handler:
-    """What aiohttp calls: everything that may go wrong becomes an answer of the API's one shape."""
+    """Make the handler that aiohttp calls: every failure becomes an answer of the API's one shape."""
 
     async def handle(request: web.Request) -> web.StreamResponse:
         try:
@@ -104,7 +104,7 @@ def handler_of(operation: Operation, authenticator: Authenticator) -> Handler:
             if operation.operators_only and not principal.is_operator:
                 raise Refusal(403, "operators_only", "this is for operators")
             await _check_body(operation, request)
-            answer = await operation.handle(Call(request, principal, read_query(request, operation.query)))
+            answer = await operation.handle(ApiCall(request, principal, read_query(request, operation.query)))
         except Refusal as error:
             return refuse(error.status, error.code, str(error), path=error.path, **error.headers)
         except PolicyError as error:
@@ -113,7 +113,7 @@ def handler_of(operation: Operation, authenticator: Authenticator) -> Handler:
             logger.warning("%s %s: %s", operation.method, operation.path, error)
             cure = "the operator's log says why; what was stored before stays in force"
             return refuse(503, error.code, f"the database does not serve now; {cure}", Retry_After=str(_RETRY_S))
-        if isinstance(answer, Answer):
+        if isinstance(answer, ApiAnswer):
             headers = {"Cache-Control": "no-store", **answer.headers}
             return web.Response(body=encode(answer.body), content_type="application/json", headers=headers)
         return answer

@@ -5,7 +5,7 @@ from typing import Final
 
 from server.errors import PolicyError
 from server.gateway.rest.bodies import AvailableHandlers, HandlerInfo, PolicySaved, ScopeQuery, WrappedPolicy
-from server.gateway.rest.operation import Answer, Call, Operation, Refusal, log_in_first
+from server.gateway.rest.operation import ApiAnswer, ApiCall, Operation, Refusal, log_in_first
 from server.policy.document import (
     HandlerSpec,
     PolicyBody,
@@ -63,7 +63,7 @@ class PolicyRoutes:
             ),
         )
 
-    async def _show(self, call: Call) -> Answer:
+    async def _show(self, call: ApiCall) -> ApiAnswer:
         user, query = call.principal.user_id, call.query
         match query.scope:
             case None:
@@ -73,9 +73,9 @@ class PolicyRoutes:
             case _:
                 _require_operator(call)
                 document = self._store.operator().document
-        return Answer(document, {"ETag": _quoted(self._tag(query.scope, user))})
+        return ApiAnswer(document, {"ETag": _quoted(self._tag(query.scope, user))})
 
-    async def _save(self, call: Call) -> Answer:
+    async def _save(self, call: ApiCall) -> ApiAnswer:
         scope: Scope = call.query.scope or "user"
         user = call.principal.user_id
         if scope == "operator":
@@ -108,10 +108,10 @@ class PolicyRoutes:
                 ETag=_quoted(self._tag(call.query.scope, user)),
             )
         self._audit.append(_entry(call, scope, saved.version, own))
-        return Answer(PolicySaved(version=saved.version), {"ETag": _quoted(self._tag(call.query.scope, user))})
+        return ApiAnswer(PolicySaved(version=saved.version), {"ETag": _quoted(self._tag(call.query.scope, user))})
 
-    async def _list(self, _call: Call) -> Answer:
-        return Answer(AvailableHandlers(builtin=_infos(BUILTIN_SPECS), custom=_infos(self._engine.custom_specs)))
+    async def _list(self, _call: ApiCall) -> ApiAnswer:
+        return ApiAnswer(AvailableHandlers(builtin=_infos(BUILTIN_SPECS), custom=_infos(self._engine.custom_specs)))
 
     def _tag(self, scope: Scope | None, user: str) -> str:
         match scope:
@@ -127,12 +127,12 @@ class PolicyRoutes:
         return "*" in given or _quoted(self._tag(scope, user)) in given
 
 
-def _require_operator(call: Call) -> None:
+def _require_operator(call: ApiCall) -> None:
     if not call.principal.is_operator:
         raise Refusal(403, "operators_only", "the operator's document is for operators; leave `scope` out for your own")
 
 
-def _entry(call: Call, scope: Scope, version: int, document: PolicyDocument) -> AuditEntry:
+def _entry(call: ApiCall, scope: Scope, version: int, document: PolicyDocument) -> AuditEntry:
     stages = {
         name: [handler.type for handler in stage.handlers] if stage.enabled else "off"
         for name, stage in document.stages()

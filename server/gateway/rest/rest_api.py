@@ -11,7 +11,7 @@ from server.gateway.rest.approval_routes import ApprovalRoutes
 from server.gateway.rest.audit_routes import AuditRoutes
 from server.gateway.rest.bodies import HookProcesses, OpenApi
 from server.gateway.rest.openapi import build_document
-from server.gateway.rest.operation import Answer, Call, Operation, handler_of
+from server.gateway.rest.operation import ApiAnswer, ApiCall, Operation, handler_of
 from server.gateway.rest.policy_routes import PolicyRoutes
 from server.hooks.interception.members import BuiltinHealth
 from server.hooks.process.health import HookHealth
@@ -60,11 +60,11 @@ class RestApi:
             router.add_route(operation.method, operation.path, handler_of(operation, self._authenticator))
         self._rest = router.add_route("*", "/api/{rest:.*}", self._refuse_unknown).resource
 
-    async def _show_processes(self, _call: Call) -> Answer:
-        return Answer(HookProcesses(processes=list(self._processes()), builtins=list(self._builtins())))
+    async def _show_processes(self, _call: ApiCall) -> ApiAnswer:
+        return ApiAnswer(HookProcesses(processes=list(self._processes()), builtins=list(self._builtins())))
 
-    async def _show_document(self, _call: Call) -> Answer:
-        return Answer(self._document)
+    async def _show_document(self, _call: ApiCall) -> ApiAnswer:
+        return ApiAnswer(self._document)
 
     async def _refuse_unknown(self, request: web.Request) -> web.Response:
         """aiohttp comes here with a wrong method too."""
