@@ -1,4 +1,4 @@
-"""From sound to words: the protocol and its providers."""
+"""Recognition, from sound to words: the protocol and its providers."""
 
 import asyncio
 import io
@@ -14,10 +14,16 @@ from server.config import SpeechProviderSettings
 from server.errors import SpeechUnavailable
 from server.openai_client import Refused, Unreachable
 from server.speech.audio import SPEECH_RATE
+from server.speech.providers import (
+    EndpointProvider,
+    NoProvider,
+    SpeechEndpoint,
+    SpeechProvider,
+    WorkerProvider,
+    speech_endpoint,
+)
 from server.speech.speakable import CONTROLS
-from server.speech.speech_endpoint import EndpointEngine, SpeechEndpoint, speech_endpoint
 from server.speech.worker import Worker, command_of
-from server.wire.frames import SpeechPart
 
 OnChange = Callable[[], None]
 OnPartial = Callable[[str], None]
@@ -34,78 +40,43 @@ class _Transcription(msgspec.Struct):
     text: str
 
 
-class Recognizer(Protocol):
-    """`start` returns without waiting for what loads; `status` says when it is there. `aclose` ends what runs."""
-
-    @property
-    def status(self) -> SpeechPart: ...
-
-    @property
-    def languages(self) -> list[str]:
-        """BCP 47; [] = not known, the provider decides."""
-
-    async def start(self) -> None: ...
-
-    async def aclose(self) -> None: ...
+class Recognizer(SpeechProvider, Protocol):
+    """A provider that turns sound into words."""
 
     async def recognize(self, audio: bytes, *, language: str | None = None, on_partial: OnPartial | None = None) -> str:
-        """One utterance, PCM16 at 16 kHz; "" where there are no words.
+        """Return the words of one utterance, PCM16 at 16 kHz; "" where there are none.
 
-        `on_partial` gets the words so far where the provider can tell them, before
+        `on_partial` gets the words so far where the provider knows them, before
         this returns. Cancelling gives up the request. Raises SpeechError.
         """
 
 
-class NoRecognizer:
-    """`provider: none`."""
+class NoRecognizer(NoProvider):
+    """`speech.stt.provider: none`."""
 
-    languages: list[str] = []  # noqa: RUF012  a constant that Recognizer shows as a list
-
-    @property
-    def status(self) -> SpeechPart:
-        return SpeechPart(state="missing", reason="switched off (speech.stt.provider: none)")
-
-    async def start(self) -> None:
-        pass
-
-    async def aclose(self) -> None:
-        pass
+    status = SpeechPart(state="missing", reason="switched off (speech.stt.provider: none)")
 
     async def recognize(self, audio: bytes, *, language: str | None = None, on_partial: OnPartial | None = None) -> str:
         raise SpeechUnavailable("speech recognition is switched off (speech.stt.provider)")
 
 
-class EmbeddedRecognizer:
+class EmbeddedRecognizer(WorkerProvider):
     """Moonshine in a process of its own. English; no partial words."""
-
-    def __init__(self, worker: Worker) -> None:
-        self._worker = worker
-
-    @property
-    def status(self) -> SpeechPart:
-        return self._worker.status
 
     @property
     def languages(self) -> list[str]:
-        return list(self._worker.facts.get("languages", ["en"]))
-
-    async def start(self) -> None:
-        self._worker.start()
-
-    async def aclose(self) -> None:
-        await self._worker.aclose()
+        return super().languages or ["en"]
 
     async def recognize(self, audio: bytes, *, language: str | None = None, on_partial: OnPartial | None = None) -> str:
         text = ""
-        async with aclosing(
-            self._worker.request({"op": "recognize"}, audio, timeout_s=RECOGNITION_TIMEOUT_S)
-        ) as answer:
+        answer = self._worker.request({"op": "recognize"}, audio, timeout_s=RECOGNITION_TIMEOUT_S)
+        async with aclosing(answer):
             async for header, _ in answer:
                 text = header["text"]
         return normalized(text)
 
 
-class OpenAIRecognizer(EndpointEngine):
+class OpenAIRecognizer(EndpointProvider):
     """Any OpenAI-compatible `/audio/transcriptions`. OpenAI's own newer models stream partial words."""
 
     def __init__(self, endpoint: SpeechEndpoint, *, timeout_s: float = RECOGNITION_TIMEOUT_S) -> None:
@@ -155,7 +126,7 @@ class OpenAIRecognizer(EndpointEngine):
 def recognizer_of(
     config: SpeechProviderSettings, environ: Mapping[str, str], *, on_change: OnChange | None = None
 ) -> Recognizer:
-    """What `speech.stt` asks for; nothing is started. `on_change`: `status` or `languages` changed."""
+    """Return the recogniser that `speech.stt` names, not started. `on_change`: `status` or `languages` changed."""
     match config.provider:
         case "none":
             return NoRecognizer()
@@ -166,7 +137,7 @@ def recognizer_of(
 
 
 def normalized(text: str) -> str:
-    """Words as they are written today, on one line, no control characters among them; "" for what names a noise only."""
+    """Return words as they are written today, on one line, without control characters; "" for what names a noise only."""
     text = text[:MAX_HEARD_CHARS]
     text = _SOUNDS.sub(" ", CONTROLS.sub(" ", text))
     text = _OLD_SPELLING.sub(r"\1\2", text)
@@ -175,7 +146,7 @@ def normalized(text: str) -> str:
 
 
 def wav_of(pcm: bytes, sample_rate: int = SPEECH_RATE) -> bytes:
-    """PCM16 mono with the header that upload endpoints want."""
+    """Return PCM16 mono with the header that upload endpoints want."""
     file = io.BytesIO()
     with wave.open(file, "wb") as sound:
         sound.setnchannels(1)

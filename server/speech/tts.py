@@ -1,4 +1,4 @@
-"""From words to sound: the protocol and its providers."""
+"""Synthesis, from words to sound: the protocol and its providers."""
 
 import asyncio
 import re
@@ -11,9 +11,15 @@ from server.config import SpeechProviderSettings
 from server.errors import SpeechTimeout, SpeechUnavailable
 from server.openai_client import Refused, Unreachable, pieces_of
 from server.speech.pcm_reader import MAX_RATE, MIN_RATE, RAW_RATE, PcmReader
-from server.speech.speech_endpoint import EndpointEngine, SpeechEndpoint, speech_endpoint
+from server.speech.providers import (
+    EndpointProvider,
+    NoProvider,
+    SpeechEndpoint,
+    SpeechProvider,
+    WorkerProvider,
+    speech_endpoint,
+)
 from server.speech.worker import Worker, command_of
-from server.wire.frames import SpeechPart
 
 OnChange = Callable[[], None]
 
@@ -29,7 +35,7 @@ _SOUND_TYPES: Final = frozenset(
     "application/octet-stream binary/octet-stream audio/pcm audio/x-pcm audio/l16 audio/x-l16 audio/raw audio/x-raw "
     "audio/wav audio/x-wav audio/wave audio/x-pn-wav audio/vnd.wave".split()
 )
-"""As what servers send PCM or WAV; many name no type at all."""
+"""The content types with which servers send PCM or WAV; many name none at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,99 +51,60 @@ class SoundChunk:
     words: Sequence[tuple[int, float]] | None = None
 
 
-class Synthesizer(Protocol):
-    """`start` returns without waiting for what loads; `status` says when it is there. `aclose` ends what runs."""
-
-    @property
-    def status(self) -> SpeechPart: ...
-
-    @property
-    def languages(self) -> list[str]:
-        """BCP 47; [] = not known, the provider decides."""
+class Synthesizer(SpeechProvider, Protocol):
+    """A provider that turns words into sound."""
 
     @property
     def sample_rate(self) -> int | None:
-        """Of the sound, as far as it is known; the chunks have the last word."""
-
-    async def start(self) -> None: ...
-
-    async def aclose(self) -> None: ...
+        """The sound's, as far as it is known; the chunks have the last word."""
 
     def synthesize(self, text: str, *, language: str | None = None) -> AsyncGenerator[SoundChunk, None]:
-        """The sound of one sentence as it comes, at most MAX_CHUNK_BYTES a chunk; nothing if there is nothing to say.
+        """Yield the sound of one sentence as it comes, at most MAX_CHUNK_BYTES a chunk; nothing if there is nothing to say.
 
         Closing the generator or cancelling its task gives up the synthesis: no sound
         comes after that. Raises SpeechError, also in mid-sentence.
         """
 
 
-class NoSynthesizer:
-    """`provider: none`."""
+class NoSynthesizer(NoProvider):
+    """`speech.tts.provider: none`."""
 
-    languages: list[str] = []  # noqa: RUF012  a constant that Synthesizer shows as a list
+    status = SpeechPart(state="missing", reason="switched off (speech.tts.provider: none)")
     sample_rate: int | None = None
-
-    @property
-    def status(self) -> SpeechPart:
-        return SpeechPart(state="missing", reason="switched off (speech.tts.provider: none)")
-
-    async def start(self) -> None:
-        pass
-
-    async def aclose(self) -> None:
-        pass
 
     async def synthesize(self, text: str, *, language: str | None = None) -> AsyncGenerator[SoundChunk, None]:
         raise SpeechUnavailable("speech synthesis is switched off (speech.tts.provider)")
         yield  # type: ignore[unreachable]  # it makes this a generator
 
 
-class EmbeddedSynthesizer:
+class EmbeddedSynthesizer(WorkerProvider):
     """Piper and espeak-ng in a process of their own."""
 
     def __init__(self, worker: Worker, *, timeout_s: float = FIRST_SOUND_TIMEOUT_S) -> None:
-        self._worker = worker
+        super().__init__(worker)
         self._timeout_s = timeout_s
-
-    @property
-    def status(self) -> SpeechPart:
-        return self._worker.status
-
-    @property
-    def languages(self) -> list[str]:
-        return list(self._worker.facts.get("languages", []))
 
     @property
     def sample_rate(self) -> int | None:
         rate = self._worker.facts.get("sample_rate")
         return rate if isinstance(rate, int) else None
 
-    async def start(self) -> None:
-        self._worker.start()
-
-    async def aclose(self) -> None:
-        await self._worker.aclose()
-
     async def synthesize(self, text: str, *, language: str | None = None) -> AsyncGenerator[SoundChunk, None]:
         _check(text)
         request = {"op": "synthesize", "text": text, "language": language}
         async with aclosing(self._worker.request(request, timeout_s=self._timeout_s)) as answer:
             async for header, pcm in answer:
-                words = header.get("words")
-                for at in range(0, len(pcm), MAX_CHUNK_BYTES):
-                    yield SoundChunk(pcm[at : at + MAX_CHUNK_BYTES], header["sample_rate"], words)
-                    words = words and ()  # all of them are told
+                for chunk in _chunks(pcm, header["sample_rate"], header.get("words")):
+                    yield chunk
 
 
-class OpenAISynthesizer(EndpointEngine):
+class OpenAISynthesizer(EndpointProvider):
     """Any OpenAI-compatible `/audio/speech`, streamed as PCM; a WAV that comes instead is understood."""
+
+    sample_rate: int | None = RAW_RATE
 
     def __init__(self, endpoint: SpeechEndpoint, *, timeout_s: float = FIRST_SOUND_TIMEOUT_S) -> None:
         super().__init__(endpoint, timeout_s=timeout_s)
-
-    @property
-    def sample_rate(self) -> int | None:
-        return RAW_RATE
 
     async def synthesize(self, text: str, *, language: str | None = None) -> AsyncGenerator[SoundChunk, None]:
         _check(text)
@@ -172,15 +139,15 @@ class OpenAISynthesizer(EndpointEngine):
         return reader, await stack.enter_async_context(aclosing(pieces_of(response)))
 
     def _reader_of(self, content_type: str) -> PcmReader:
-        """Raises SpeechUnavailable for what is no sound that could be played."""
+        """Return a reader for that content type. Raises SpeechUnavailable for what cannot be played."""
         kind, *parameters = (part.strip().lower() for part in content_type.split(";"))
-        told = {name: value.strip('"') for name, _, value in (part.partition("=") for part in parameters)}
-        if (kind and kind not in _SOUND_TYPES) or told.get("channels", "1") != "1":
+        given = {name: value.strip('"') for name, _, value in (part.partition("=") for part in parameters)}
+        if (kind and kind not in _SOUND_TYPES) or given.get("channels", "1") != "1":
             raise SpeechUnavailable(
                 f"{self._endpoint.host} sent {content_type[:_MAX_TYPE_CHARS]} where PCM was asked for: check that "
                 "speech.tts.base_url is an OpenAI-compatible speech server that answers in mono PCM or WAV"
             )
-        rate = told.get("rate", "")
+        rate = given.get("rate", "")
         is_rate = re.fullmatch("[0-9]{4,6}", rate) and MIN_RATE <= int(rate) <= MAX_RATE
         return PcmReader(int(rate) if is_rate else RAW_RATE)
 
@@ -197,7 +164,7 @@ class OpenAISynthesizer(EndpointEngine):
 def synthesizer_of(
     config: SpeechProviderSettings, environ: Mapping[str, str], *, on_change: OnChange | None = None
 ) -> Synthesizer:
-    """What `speech.tts` asks for; nothing is started. `on_change`: `status` or `languages` changed."""
+    """Return the synthesiser that `speech.tts` names, not started. `on_change`: `status` or `languages` changed."""
     match config.provider:
         case "none":
             return NoSynthesizer()
@@ -208,10 +175,14 @@ def synthesizer_of(
             return EmbeddedSynthesizer(Worker("the voice", command_of("tts", *voice), on_change=on_change))
 
 
-def _chunks(pcm: bytes, sample_rate: int | None) -> Iterator[SoundChunk]:
+def _chunks(
+    pcm: bytes, sample_rate: int | None, words: Sequence[tuple[int, float]] | None = None
+) -> Iterator[SoundChunk]:
+    """Cut sound into messages; the words stand with the first one."""
     for at in range(0, len(pcm), MAX_CHUNK_BYTES):
         assert sample_rate is not None, "sound has one"
-        yield SoundChunk(pcm[at : at + MAX_CHUNK_BYTES], sample_rate)
+        yield SoundChunk(pcm[at : at + MAX_CHUNK_BYTES], sample_rate, words)
+        words = words and ()
 
 
 def _check(text: str) -> None:

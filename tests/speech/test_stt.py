@@ -11,7 +11,7 @@ import pytest
 from server.config import SpeechProviderSettings
 from server.errors import ConfigError, SpeechBusy, SpeechError, SpeechTimeout, SpeechUnavailable
 from server.openai_client import Unreachable
-from server.speech.speech_endpoint import speech_endpoint
+from server.speech.providers import speech_endpoint
 from server.speech.stt import MAX_HEARD_CHARS, EmbeddedRecognizer, OpenAIRecognizer, normalized, recognizer_of, wav_of
 from server.speech.worker import Worker
 from tests.support.speech_server import SpeechServer, speech_server

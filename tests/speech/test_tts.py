@@ -8,7 +8,7 @@ import pytest
 
 from server.config import SpeechProviderSettings
 from server.errors import SpeechError, SpeechTimeout, SpeechUnavailable
-from server.speech.speech_endpoint import speech_endpoint
+from server.speech.providers import speech_endpoint
 from server.speech.tts import (
     MAX_CHUNK_BYTES,
     MAX_TEXT_CHARS,

@@ -1,17 +1,66 @@
-"""An OpenAI-compatible server for speech: its address, its client, and what its errors mean."""
+"""Providers of speech: the part that recognition and synthesis share, for none, a worker and an endpoint."""
 
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
 from server.config import SpeechProviderSettings
 from server.errors import SpeechBusy, SpeechError, SpeechTimeout, SpeechUnavailable
 from server.openai_client import OpenAIClient, OpenAIEndpoint, Refused, base_url_from, error_message
+from server.speech.worker import Worker
 from server.wire.frames import SpeechPart
 
 _MAX_QUOTED_CHARS: Final = 200
 _MAX_CONNECTIONS: Final = 200
+
+
+class SpeechProvider(Protocol):
+    """A recogniser or a synthesiser. `start` returns without waiting for what loads; `aclose` ends what runs."""
+
+    @property
+    def status(self) -> SpeechPart:
+        """Whether it is ready, loading or missing, and why."""
+
+    @property
+    def languages(self) -> list[str]:
+        """BCP 47; [] = not known, the provider decides."""
+
+    async def start(self) -> None: ...
+
+    async def aclose(self) -> None: ...
+
+
+class NoProvider:
+    """`provider: none`."""
+
+    status: SpeechPart
+    languages: list[str] = []  # noqa: RUF012  a constant that the protocol shows as a list
+
+    async def start(self) -> None: ...
+
+    async def aclose(self) -> None: ...
+
+
+class WorkerProvider:
+    """An engine in a process of its own."""
+
+    def __init__(self, worker: Worker) -> None:
+        self._worker = worker
+
+    @property
+    def status(self) -> SpeechPart:
+        return self._worker.status
+
+    @property
+    def languages(self) -> list[str]:
+        return list(self._worker.facts.get("languages", []))
+
+    async def start(self) -> None:
+        self._worker.start()
+
+    async def aclose(self) -> None:
+        await self._worker.aclose()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,20 +106,16 @@ class SpeechEndpoint(OpenAIEndpoint):
         return " ".join(text.split())[:_MAX_QUOTED_CHARS]
 
 
-class EndpointEngine:
-    """The part that a recogniser and a synthesiser behind an endpoint share: ready at once, connected when needed."""
+class EndpointProvider:
+    """An OpenAI-compatible server: ready at once, connected when needed."""
+
+    languages: list[str] = []  # noqa: RUF012  a constant that the protocol shows as a list
 
     def __init__(self, endpoint: SpeechEndpoint, *, timeout_s: float) -> None:
         self._endpoint = endpoint
         self._timeout_s = timeout_s
         self._client: OpenAIClient | None = None
-        self._status = SpeechPart(state="ready", name=f"{endpoint.model} at {endpoint.host}")
-
-    languages: list[str] = []  # noqa: RUF012  a constant that the protocols show as a list
-
-    @property
-    def status(self) -> SpeechPart:
-        return self._status  # asked for with every frame of sound
+        self.status = SpeechPart(state="ready", name=f"{endpoint.model} at {endpoint.host}")
 
     async def start(self) -> None:
         client = await asyncio.to_thread(self._new_client)  # its imports take 0.8 s
