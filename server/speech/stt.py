@@ -24,6 +24,7 @@ from server.speech.providers import (
 )
 from server.speech.speakable import CONTROLS
 from server.speech.worker import Worker, command_of
+from server.wire.frames import SpeechPart
 
 OnChange = Callable[[], None]
 OnPartial = Callable[[str], None]

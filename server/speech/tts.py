@@ -20,6 +20,7 @@ from server.speech.providers import (
     speech_endpoint,
 )
 from server.speech.worker import Worker, command_of
+from server.wire.frames import SpeechPart
 
 OnChange = Callable[[], None]
 
