@@ -1,4 +1,4 @@
-"""What a speech server sends → samples: PCM16 as it is, a WAV unpacked, and everything else refused. Pure."""
+"""Bytes of a speech server → samples: PCM16 as it is, a WAV unpacked, and everything else refused. Pure."""
 
 import codecs
 import sys
@@ -27,13 +27,8 @@ _MAGIC: Final[Mapping[bytes, str]] = {
     b"RIFX": "a big-endian WAV",
     b"RF64": "an RF64 WAV",
 }
-_HEAD_BYTES: Final = 8  # to where a magic or the head of a frame ends
+_HEAD_BYTES: Final = 8  # the longest magic ends here
 _TEXT_BYTES: Final = 64  # of sound hold bytes that no text has
-_MP3_KBITS: Final = {  # ISO 11172-3 2.4.2.3 and ISO 13818-3, by the index in the header, layer III
-    1: (0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 0),
-    2: (0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160, 0),
-}
-_MP3_RATES: Final = {3: (44_100, 48_000, 32_000), 2: (22_050, 24_000, 16_000), 0: (11_025, 12_000, 8_000)}
 _UNKNOWN_SIZES: Final = (0, 0xFFFF_FFFF)  # what streams write, who cannot know
 _WAVE_FORMAT_PCM: Final = 1
 _WAVE_FORMAT_EXTENSIBLE: Final = 0xFFFE  # the format proper is the head of its GUID, at byte 24
@@ -43,8 +38,8 @@ _MAX_FORMAT_BYTES: Final = 256
 class PcmReader:
     """Bytes as the network cuts them → whole samples. `sample_rate` is known from the first of them on.
 
-    What is no WAV and shows no other format at its head is PCM16, little-endian, mono, `raw_rate` a second. A head is
-    withheld until it tells: 8 bytes of sound, up to 64 of text, two frames of MP3 or AAC.
+    Anything that is not a WAV and shows no other format at its head is PCM16, little-endian, mono, `raw_rate` a second. A head is
+    withheld until it is known: 8 bytes of sound, up to 64 of text.
     """
 
     def __init__(self, raw_rate: int = RAW_RATE) -> None:
@@ -56,12 +51,12 @@ class PcmReader:
         self._is_sound = False  # it is its `data` chunk
 
     def feed(self, data: bytes) -> bytes:
-        """The samples that are now whole. Raises SpeechUnavailable for what is no PCM16 mono."""
+        """Return the samples that are now whole. Raises SpeechUnavailable for anything but PCM16 mono."""
         self._rest += data
         return self._read(is_end=False)
 
     def finish(self) -> bytes:
-        """Nothing follows: what was withheld. Raises as `feed`."""
+        """Return what was withheld: nothing follows. Raises as `feed`."""
         return self._read(is_end=True)
 
     def _read(self, *, is_end: bool) -> bytes:
@@ -138,7 +133,7 @@ class PcmReader:
 
 
 def _begins_wav(head: bytearray, *, is_end: bool) -> bool | None:
-    """False: sound as it is. None: more must come to tell. Raises for another format."""
+    """Return False for sound as it is, None if more must come to know. Raises for another format."""
     if len(head) < _HEAD_BYTES and not is_end:
         return None
     if head.startswith(b"RIFF"):
@@ -152,7 +147,9 @@ def _begins_wav(head: bytearray, *, is_end: bool) -> bool | None:
         if len(head) < _TEXT_BYTES and not is_end:
             return None
         raise _refusal("text (JSON, HTML or an error)", _CURE_OF_TEXT)
-    return None if _has_frames(head, is_end=is_end) is None else False
+    if name := _mpeg_format(head):
+        raise _refusal(name)
+    return False
 
 
 def _is_text(head: bytearray) -> bool:
@@ -163,36 +160,18 @@ def _is_text(head: bytearray) -> bool:
     return all(character.isprintable() or character in "\t\r\n" for character in text)
 
 
-def _has_frames(head: bytearray, *, is_end: bool) -> bool | None:
-    """False: no MP3 or AAC. None: the second frame must come to tell. Raises for two frames, or an only one.
+def _mpeg_format(head: bytearray) -> str | None:
+    """Return the format whose frame begins here (MP3: ISO 11172-3 and 13818-3, AAC: ADTS of 13818-7); None: there is none.
 
-    A sample may look like the head of a frame, but not a second one just where the first frame ends.
+    Such a frame may also be a first sample of PCM, at -30 dB. The sample after it would then be near to it, which
+    the fourth byte of a frame never is. For servers that ignore `response_format`: played, MP3 is loud noise.
     """
-    size = _frame_bytes(head)
-    if size is None:
-        return False
-    if len(head) < size + _HEAD_BYTES:
-        if not is_end:
-            return None
-    elif _frame_bytes(head[size:]) is None:
-        return False
-    raise _refusal("AAC" if head[1] & 0b110 == 0 else "MP3")
-
-
-def _frame_bytes(head: bytearray) -> int | None:
-    """Of the frame of MP3 or ADTS that begins here; None: none does."""
-    if len(head) < _HEAD_BYTES or head[0] != 0xFF or head[1] & 0xE0 != 0xE0:
+    if len(head) < 4 or head[0] != 0xFF or head[3] & 0xF0 == 0xF0:
         return None
-    version, layer = head[1] >> 3 & 3, head[1] >> 1 & 3
-    if layer == 0:  # ADTS, ISO 13818-7 6.2
-        size = (head[3] & 3) << 11 | head[4] << 3 | head[5] >> 5
-        return size if head[1] & 0xF0 == 0xF0 and head[2] >> 2 & 15 < 13 and size > 7 else None
-    rate_index = head[2] >> 2 & 3
-    kbits = _MP3_KBITS[1 if version == 3 else 2][head[2] >> 4]
-    if layer != 1 or version == 1 or rate_index == 3 or not kbits:
-        return None
-    octets = 144 if version == 3 else 72  # 1152 or 576 samples, 8 bits a byte
-    return octets * kbits * 1000 // _MP3_RATES[version][rate_index] + (head[2] >> 1 & 1)
+    if head[1] & 0xF6 == 0xF0:
+        return "AAC" if head[2] >> 2 & 15 < 13 else None
+    is_layer_3 = head[1] & 0xE6 == 0xE2 and head[1] & 0x18 != 0x08
+    return "MP3" if is_layer_3 and 0 < head[2] >> 4 < 15 and head[2] & 0x0C != 0x0C else None
 
 
 def _refusal(what: str, cure: str = _CURE) -> SpeechUnavailable:

@@ -112,8 +112,9 @@ def test_what_is_no_pcm16_mono_is_named_and_never_played(sent: bytes, says: str,
     "head",
     [
         b"\xff\xff\xff\xff",  # nearly silence
-        b"\xff\xfb\x90\x64" + bytes(2000),  # one sample like a frame of MP3, and no second one
-        b"\xff\xf1\x50\x80\x20\x1f" + bytes(2000),
+        b"\xff\xfb\x90\xfb" + bytes(2000),  # one sample like a frame of MP3, and one near to it
+        b"\xff\xf1\x50\xf2\x20\x1f" + bytes(2000),
+        b"\xff\xfb\xf0\x64" + bytes(2000),  # no bit rate
         b"{\0<\0[\0",
         b"ID\0\0",
     ],
