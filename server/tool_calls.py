@@ -59,6 +59,8 @@ class ToolInvocation:
     id: str = ""
     permission: Permission = "EXTERNAL"
     """Of the tool that will run."""
+    destructive: bool | None = None
+    """What a trusted server says: whether its tool may destroy or overwrite; None: it says nothing."""
     answer: ToolAnswer | None = None
     """What a hook before this one has proposed as its result, without responding."""
     shown: Any = None

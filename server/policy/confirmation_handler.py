@@ -2,7 +2,8 @@
 
 import asyncio
 import json
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import msgspec
 from msgspec import Meta
@@ -32,6 +33,8 @@ class ConfirmationSettings(config.Section, frozen=True, kw_only=True):
     """Tools that are never asked about; wins over the rest."""
     patterns: Globs = msgspec.field(default_factory=list)
     """Further signs of danger, looked for in the arguments' JSON: words, or `re:` and a regular expression."""
+    unknown: Literal["allow", "ask"] = "allow"
+    """What becomes of a call that the rules know nothing about."""
     timeout_s: config.Seconds | None = None
     """How long the human has; None: `hooks.approval.timeout_s`."""
 
@@ -43,21 +46,24 @@ class ConfirmationSettings(config.Section, frozen=True, kw_only=True):
 class DangerJudge:
     """Ratings of calls. Its rules are imported at the first use, which takes a while: see `load`."""
 
-    def __init__(self) -> None:
+    def __init__(self, table: Path | None = None) -> None:
+        """`table`: the operator's own rules, laid over the built-in ones."""
+        self._table = table
         self.is_loaded = False
 
     def load(self) -> None:
-        """Load the rules now, where waiting does no harm. Idempotent."""
+        """Load the rules now, where waiting does no harm. Idempotent. Raises ConfigError for a wrong line of a table."""
         from server.policy.danger import danger_table, judge  # noqa: F401  # judge: so that a call need not import it
 
-        danger_table.load_table()
+        danger_table.load_table(self._table)
         self.is_loaded = True
 
-    def rate(self, tool: str, permission: Permission, arguments: Any) -> "Verdict":
-        """Rate a call by the rules."""
+    def rate(self, tool: str, permission: Permission, arguments: Any, *, destructive: bool | None) -> "Verdict":
+        """Rate a call by the rules. `destructive`: what a trusted server says of its tool."""
+        from server.policy.danger.danger_table import load_table
         from server.policy.danger.judge import judge_call
 
-        return judge_call(tool, permission, arguments)
+        return judge_call(tool, permission, arguments, destructive=destructive, table=load_table(self._table))
 
 
 class DangerousConfirmation:
@@ -65,6 +71,7 @@ class DangerousConfirmation:
 
     def __init__(self, settings: ConfirmationSettings, judge: DangerJudge) -> None:
         self._judge = judge
+        self._levels = ("dangerous", "unknown") if settings.unknown == "ask" else ("dangerous",)
         self._timeout_s = settings.timeout_s
         self._always = [matcher(glob) for glob in settings.always]
         self._never = [matcher(glob, in_doubt=False) for glob in settings.never]
@@ -73,7 +80,7 @@ class DangerousConfirmation:
 
     async def pre_execute(self, ctx: HookContext) -> HookResult:
         verdict = await self._danger(ctx, ctx.arguments)
-        if verdict.level != "dangerous":
+        if verdict.level not in self._levels:
             return ALLOW
         if ctx.ask is None:
             return HookResult(action=HookAction.DENY, message=_NOBODY)
@@ -115,16 +122,16 @@ class DangerousConfirmation:
             return SAFE
         text = _written(arguments)
         if len(text) <= _INLINE_CHARS and not self._is_slow:
-            return self._rate(ctx.tool_name, permission, arguments, text)
-        return await asyncio.to_thread(self._rate, ctx.tool_name, permission, arguments, text)
+            return self._rate(ctx, permission, arguments, text)
+        return await asyncio.to_thread(self._rate, ctx, permission, arguments, text)
 
-    def _rate(self, tool: str, permission: Permission, arguments: Any, text: str) -> "Verdict":
+    def _rate(self, ctx: HookContext, permission: Permission, arguments: Any, text: str) -> "Verdict":
         from server.policy.danger.danger_table import dangerous
 
         for pattern, fits in self._patterns:
             if fits(text):
                 return dangerous(f"fits the pattern {pattern}")
-        return self._judge.rate(tool, permission, arguments)
+        return self._judge.rate(ctx.tool_name, permission, arguments, destructive=ctx.metadata.get("destructive"))
 
 
 def _sign(pattern: str) -> Matcher:

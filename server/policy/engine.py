@@ -58,7 +58,7 @@ class PolicyEngine:
     def __init__(self, documents: PolicyDocuments, sink: AuditSink, settings: config.HooksSettings) -> None:
         """Load the custom handlers. Raises ConfigError."""
         self.scanner = SecretScanner()
-        self.judge = DangerJudge()
+        self.judge = DangerJudge(settings.danger_table)
         self._documents = documents
         builtin = frozenset(spec.name for spec in BUILTIN_SPECS)
         self._parts = HandlerParts(
@@ -269,6 +269,7 @@ class TurnPolicy:
     async def _context(self, call: ToolInvocation, phase: HookType, outcome: ToolOutcome | None = None) -> HookContext:
         metadata: dict[str, Any] = {
             "permission": call.permission,
+            "destructive": call.destructive,
             "call_id": call.id,
             "turn_id": self._facts.turn_id,
             "language": self._facts.language,

@@ -22,6 +22,8 @@ class Tool:
     spec: ToolSpec
     run: Run
     permission: Permission = "EXTERNAL"
+    destructive: bool | None = None
+    """What a trusted server says of it (MCP's destructiveHint)."""
     timeout_s: float | None = None
     """None: `tools.timeout_s`."""
     schema: Mapping[str, Any] | None = None

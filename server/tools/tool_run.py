@@ -18,7 +18,7 @@ from server.hooks.layers import TurnHooks
 from server.llm.types import ToolCall
 from server.media.references import MediaError
 from server.media.store import MediaItem
-from server.tool_calls import MAX_EDITS, Ending, Permission, ToolAnswer, ToolInvocation, ToolOutcome
+from server.tool_calls import MAX_EDITS, Ending, ToolAnswer, ToolInvocation, ToolOutcome
 from server.tools.registry import Tool, ToolRegistry
 
 logger = logging.getLogger(__name__)
@@ -314,8 +314,14 @@ class ToolRun:
     # shared by the stages
 
     def _invocation(self) -> ToolInvocation:
-        permission: Permission = "EXTERNAL" if self._tool is None else self._tool.permission
-        return ToolInvocation(id=self.call.id, name=self._name, arguments=self._arguments, permission=permission)
+        tool = self._tool
+        return ToolInvocation(
+            id=self.call.id,
+            name=self._name,
+            arguments=self._arguments,
+            permission="EXTERNAL" if tool is None else tool.permission,
+            destructive=None if tool is None else tool.destructive,
+        )
 
     async def _conceal_text(self, text: str) -> str:
         shown = text if self._hooks is None else await self._hooks.conceal(text)

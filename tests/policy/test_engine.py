@@ -161,6 +161,59 @@ async def test_the_lists_of_tools_and_patterns_of_ones_own_count() -> None:
     assert len(asked.questions) == 3
 
 
+@pytest.mark.parametrize(("unknown", "questions"), [("allow", 0), ("ask", 1)])
+async def test_a_call_that_nothing_is_known_of_is_asked_about_where_configured(unknown: str, questions: int) -> None:
+    asked = human()
+    entry = {"type": "dangerous_confirmation", "config": {"unknown": unknown}}
+    policy = policy_of({"pre_tool_use": [entry]}, ask=asked)
+
+    for given in (call("frobnicate_widget", color="red"), LS, call("read_file", "READ", path="a")):
+        assert await policy.before(given) is given
+    assert [(question.tool, "nothing is known" in question.message) for question in asked.questions] == [
+        ("frobnicate_widget", True)
+    ] * questions
+
+
+@pytest.mark.parametrize(
+    ("given", "destructive", "is_asked"),
+    [
+        (call("paint_widget", color="red"), True, True),
+        (call("paint_widget", color="red"), None, False),
+        (call("delete_widget", id="7"), None, True),
+        (call("delete_widget", id="7"), False, False),
+        (RM, False, True),
+        (call("query", sql="DROP TABLE users"), False, True),
+    ],
+)
+async def test_a_trusted_servers_word_spares_the_tools_name_but_no_command(
+    given: ToolInvocation, destructive: bool | None, is_asked: bool
+) -> None:
+    asked = human()
+    policy = policy_of({"pre_tool_use": [{"type": "dangerous_confirmation"}]}, ask=asked)
+
+    await policy.before(replace(given, destructive=destructive))
+
+    assert bool(asked.questions) is is_asked
+
+
+async def test_the_operators_own_danger_table_goes_over_the_built_in_one(tmp_path: Path) -> None:
+    table, asked = tmp_path / "danger.toml", human()
+    table.write_text('[tool_verbs.dangerous]\n"starts the machine" = "ignite"\n')
+    policy = policy_of({"pre_tool_use": [{"type": "dangerous_confirmation"}]}, ask=asked, danger_table=table)
+
+    await policy.before(call("ignite_engine"))
+
+    assert "starts the machine" in asked.questions[0].message
+
+
+def test_a_wrong_line_of_the_operators_danger_table_is_told_before_anything_starts(tmp_path: Path) -> None:
+    table = tmp_path / "danger.toml"
+    table.write_text("[nonsense]\n")
+
+    with pytest.raises(ConfigError, match=r"danger\.toml"):
+        book_of(SEED, Sink(), danger_table=table).check_config(document_of(SEED))
+
+
 async def test_edited_arguments_pass_the_others_again_and_the_same_question_is_not_asked_twice() -> None:
     edit = Answer(approved=True, by="user", arguments={"command": "rm -rf prod"})
     asked = human(edit)

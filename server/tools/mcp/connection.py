@@ -187,6 +187,7 @@ class McpConnection:
             spec=taken.spec,
             run=partial(self._run_tool, taken.remote_name),
             permission=taken.permission,
+            destructive=taken.destructive,
             timeout_s=self._timeout_s,
             schema=taken.checked,
         )
@@ -293,6 +294,7 @@ def _read_tool(tool: types.Tool) -> Listed:
         description=tool.description or tool.title or "",
         schema=tool.input_schema,
         is_read_only=bool(hints and hints.read_only_hint),
+        destructive=hints.destructive_hint if hints else None,
     )
 
 

@@ -47,7 +47,9 @@ class Listed:
     description: str = ""
     schema: Mapping[str, Any] = field(default_factory=dict)
     is_read_only: bool = False
-    """Says the server."""
+    """The server's readOnlyHint."""
+    destructive: bool | None = None
+    """The server's destructiveHint; None: it says nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +60,7 @@ class Taken:
     checked: Mapping[str, Any]
     """What of its schema is checked here; the rest is checked by the server."""
     permission: Permission
+    destructive: bool | None
     remote_name: str
 
 
@@ -126,6 +129,7 @@ def _take(name: str, tool: Listed, settings: McpServerSettings) -> Taken:
         spec=ToolSpec(name=name, description=description, parameters=parameters),
         checked=plain_schema({**tool.schema, "type": "object"}),
         permission=_permission(tool, settings),
+        destructive=tool.destructive if settings.trust_hints else None,
         remote_name=tool.name,
     )
 

@@ -152,6 +152,15 @@ def test_a_hint_counts_only_where_it_is_given() -> None:
     assert taken.permission == "EXTERNAL"
 
 
+@pytest.mark.parametrize(("trust", "hint", "expected"), [(True, True, True), (True, False, False), (False, True, None)])
+def test_a_destructive_hint_counts_only_from_a_trusted_server(
+    *, trust: bool, hint: bool, expected: bool | None
+) -> None:
+    [taken] = take(Listed(name="look", destructive=hint), trust_hints=trust).tools
+
+    assert taken.destructive is expected
+
+
 def test_a_model_is_told_what_every_provider_takes() -> None:
     schema = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
