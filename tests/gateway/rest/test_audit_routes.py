@@ -20,7 +20,7 @@ from server.accounts.principal import Principal
 from server.approval.remembered import StoredApprovals
 from server.gateway.rest.audit_routes import MAX_EXPORTS_PER_USER, AuditRoutes
 from server.gateway.rest.bodies import AuditExportQuery
-from server.gateway.rest.operation import Call
+from server.gateway.rest.operation import ApiCall
 from server.policy.redaction.redact import redact
 from server.storage.audit_entry import AuditEntry
 from server.storage.schema import audit
@@ -255,7 +255,7 @@ async def impatient_export(server: Parley, *, send_buffer: int = 1 << 20) -> Asy
         assert request.transport is not None
         request.transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, send_buffer)
         try:
-            answer = await export.handle(Call(request, principal, AuditExportQuery()))
+            answer = await export.handle(ApiCall(request, principal, AuditExportQuery()))
         finally:
             over.set()
         assert isinstance(answer, web.StreamResponse)
