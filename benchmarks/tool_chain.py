@@ -5,9 +5,9 @@ from typing import Any
 
 from benchmarks.figures import Figure, figure
 from server import config
-from server.hooks.interception.members import BuiltinMember
-from server.hooks.interception.stages import Moment, ToolRan
+from server.hooks.builtin_hooks import BuiltinHook
 from server.hooks.layers import HookLayers, TurnHooks, TurnLayers
+from server.hooks.stages import StageContext, ToolRan
 from server.llm.types import ToolCall, ToolSpec
 from server.tool_calls import ToolInvocation, TurnFacts
 from server.tools.executor import ToolExecutor
@@ -22,18 +22,18 @@ _CALL = ToolCall("c1", "echo", '{"text": "hello"}')
 class _Idle:
     """A hook in this process that is asked at both stages and changes nothing."""
 
-    async def before_tool(self, call: ToolInvocation, at: Moment) -> None: ...
+    async def before_tool(self, call: ToolInvocation, at: StageContext) -> None: ...
 
-    async def after_tool(self, ran: ToolRan, at: Moment) -> None: ...
+    async def after_tool(self, ran: ToolRan, at: StageContext) -> None: ...
 
 
 async def measure(*, is_quick: bool) -> list[Figure]:
     rounds = 2000 if is_quick else 20_000
     with HookLayers(config.HooksSettings()).for_turn(_FACTS) as layers:
         assert layers is None, "nothing is configured"
-    idle = BuiltinMember("idle", _Idle(), config.HookDefaults())
+    idle = BuiltinHook("idle", _Idle(), config.HookDefaults())
     empty = TurnHooks(TurnLayers(facts=_FACTS))  # as turns have it where there is but a store of media
-    hooked = TurnHooks(TurnLayers(facts=_FACTS, members=[idle]))
+    hooked = TurnHooks(TurnLayers(facts=_FACTS, hooks=[idle]))
     return [
         figure("chain per tool call, no hooks", "µs", await _chain(empty, rounds), goal_p50=GOAL_US),
         figure("chain per tool call, one in-process hook at two stages", "µs", await _chain(hooked, rounds)),

@@ -11,15 +11,15 @@ from pathlib import Path
 
 import msgspec
 
-from hook_tools.replay import Replayed, replay
+from hook_tools.replay import RecordingUnusable, Replayed, read_recording, replay
 from hook_tools.report import Printer, as_json
 from hook_tools.trial import Plan, Trial, why_not_started
 from server import config
 from server.config_file import load_config
 from server.errors import ConfigError
-from server.hooks.channel import STAGES
-from server.hooks.process import settings as process_settings
-from server.hooks.process.recording import Recording, RecordingUnusable, read_recording
+from server.hooks.process.process_settings import enabled_hooks
+from server.hooks.process.recording import Recording
+from server.hooks.stages import STAGES
 
 OK, PROBLEMS, USAGE, PIPE_CLOSED = 0, 1, 2, 128 + signal.SIGPIPE
 
@@ -139,7 +139,7 @@ def _plan(options: argparse.Namespace, command: list[str], environ: Mapping[str,
     if not hook.command:
         raise ConfigError("command is required: put it behind --, as in: test -- python3 my_hook.py")
     name = options.name or "hook"
-    process_settings.enabled(config.HooksSettings(processes={name: hook}))
+    enabled_hooks(config.HooksSettings(processes={name: hook}))
     return Plan(name=name, hook=hook, defaults=defaults, is_chosen=is_chosen, wait_s=options.wait_s)
 
 

@@ -5,19 +5,9 @@ from typing import Any, Final, NamedTuple
 
 from hook_tools.line_faults import Fault
 from hook_tools.scenes import Scene
-from server.hooks.interception.fields import ReplyUnusable
-from server.hooks.interception.replies import read_reply
-from server.hooks.interception.stages import (
-    Abort,
-    Decision,
-    Deny,
-    LlmAnswer,
-    LlmCall,
-    Respond,
-    StageValue,
-    ToolRan,
-    Verdict,
-)
+from server.hooks.replies import read_reply
+from server.hooks.reply_objects import ReplyUnusable
+from server.hooks.stages import Abort, ApproverVerdict, Decision, Deny, LlmAnswer, LlmCall, Respond, StageValue, ToolRan
 from server.llm.types import ToolSpec
 from server.tool_calls import ToolInvocation
 
@@ -101,7 +91,7 @@ def describe(before: StageValue, result: StageValue | Decision | None) -> str:
             return f"denies{_because(reason)}"
         case Respond(answer=answer):
             return f"responds: {_short(answer.for_llm)}"
-        case Verdict(approved=approved, reason=reason):
+        case ApproverVerdict(approved=approved, reason=reason):
             return f"{'approves' if approved else 'refuses'}{_because(reason)}"
     return "changes " + (", ".join(_changes(before, result)) or "nothing")
 

@@ -7,7 +7,7 @@ from collections import deque
 from typing import Final
 
 from hook_tools.line_faults import Fault, fault, shown
-from server.hooks.process.tap import Tap
+from server.hooks.process.hook_process import TrafficListener
 from server.subprocesses.lines import Line, Overlong
 
 _ID: Final = re.compile(rb'\{"jsonrpc":"2\.0","id":(\d+),')
@@ -18,7 +18,7 @@ _MAX_FAULTS: Final = 20  # between two looks
 class Listener:
     """A tap; `other` hears the same."""
 
-    def __init__(self, other: Tap | None = None) -> None:
+    def __init__(self, other: TrafficListener | None = None) -> None:
         self._other = other
         self._open = set[int]()
         self._given_up = set[int]()  # calls whose time was up, until they are answered all the same

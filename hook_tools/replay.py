@@ -1,19 +1,95 @@
-"""Asks a hook again what a recording holds, and compares its replies with those of then."""
+"""Reads a recording, asks a hook the same again, and compares its replies with those of then."""
 
 import asyncio
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final
 
 from server import config
-from server.hooks.channel import HookCallFailed
-from server.hooks.process.life import Limits, ProcessLife
-from server.hooks.process.recording import Exchange, RecordedLife
+from server.hooks.process.hook_process import HookLimits, HookProcess
+from server.hooks.stages import HookCallFailed
 
 _MAX_DIFFERENCES: Final = 20  # of one reply
 _SHOWN_CHARACTERS: Final = 80
+
+
+class RecordingUnusable(Exception):
+    """The file is no recording; the message names the line."""
+
+
+@dataclass(kw_only=True, slots=True)
+class Exchange:
+    """Something that was sent, and what came back."""
+
+    method: str
+    params: dict[str, Any]
+    id: int | None = None
+    """None: a notification."""
+    reply: dict[str, Any] | None = None
+    """With `result` or `error`; None: there was none."""
+    ms: float | None = None
+
+
+@dataclass(kw_only=True, slots=True)
+class RecordedLife:
+    hook: str
+    command: list[str] = field(default_factory=list)
+    exchanges: list[Exchange] = field(default_factory=list)
+
+
+def read_recording(path: Path) -> list[RecordedLife]:
+    """Raises RecordingUnusable and OSError. What is no JSON-RPC in it is passed over."""
+    lives: list[RecordedLife] = []
+    open_calls: dict[int, tuple[Exchange, float]] = {}
+    with path.open(encoding="utf-8") as file:
+        for number, text in enumerate(file, 1):
+            match _entry(text, f"{path}, line {number}"):
+                case {"hook": str(hook), "command": list(command)}:
+                    lives.append(RecordedLife(hook=hook, command=command))
+                    open_calls = {}
+                case {"direction": "out", "line": str(line), "ms": int() | float() as ms} if lives:
+                    if (exchange := _exchange(line)) is not None:
+                        lives[-1].exchanges.append(exchange)
+                        if exchange.id is not None:
+                            open_calls[exchange.id] = exchange, ms
+                case {"direction": "in", "line": str(line), "ms": int() | float() as ms} if lives:
+                    reply = _message(line)
+                    exchange, began_ms = open_calls.pop(reply.get("id", 0), (None, 0.0))
+                    if exchange is not None:
+                        exchange.reply, exchange.ms = reply, ms - began_ms
+                case {"direction": "err"} if lives:
+                    pass
+                case _:
+                    raise RecordingUnusable(f"{path}, line {number}: no line of a recording")
+    if not lives:
+        raise RecordingUnusable(f"{path}: an empty recording")
+    return lives
+
+
+def _entry(text: str, where: str) -> dict[str, Any]:
+    entry = _message(text)
+    if not entry:
+        raise RecordingUnusable(f"{where}: no JSON object")
+    return entry
+
+
+def _exchange(line: str) -> Exchange | None:
+    match _message(line):
+        case {"method": str(method), "params": dict(params)} as message:
+            return Exchange(method=method, params=params, id=message.get("id"))
+    return None
+
+
+def _message(line: str) -> dict[str, Any]:
+    """`{}` for what is no JSON object."""
+    try:
+        message = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    return message if isinstance(message, dict) else {}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -37,7 +113,7 @@ async def replay(
 ) -> None:
     """One life after the other, one call after the other; `show` is told of each. Raises OSError if it cannot start."""
     for life in lives:
-        child = await ProcessLife.begin(life.hook, hook, environ, Limits())
+        child = await HookProcess.begin(life.hook, hook, environ, HookLimits())
         ending = asyncio.create_task(child.ended(), name="end of the replayed hook")
         try:
             await _replay(life, child, wait_s, show)
@@ -47,7 +123,7 @@ async def replay(
             await child.end()
 
 
-async def _replay(life: RecordedLife, child: ProcessLife, wait_s: float, show: Callable[[Replayed], None]) -> None:
+async def _replay(life: RecordedLife, child: HookProcess, wait_s: float, show: Callable[[Replayed], None]) -> None:
     for number, exchange in enumerate(life.exchanges, 1):
         if exchange.id is None:
             child.notify(exchange.method, exchange.params)

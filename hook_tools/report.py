@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any, Final, TextIO
 
 from hook_tools.trial import Plan, Step, Trial
-from server.hooks.process.settings import modes
+from server.hooks.process.process_settings import hello_modes
 
 _COLOURS: Final = {"ok": "32", "hint": "33", "PROBLEM": "31;1"}
 _WIDTH: Final = 46
@@ -21,7 +21,7 @@ class Printer:
 
     def begin(self, plan: Plan) -> None:
         command = " ".join(" ".join(plan.hook.command).split())
-        self._print(f"{plan.name}: {command}  (modes: {', '.join(modes(plan.hook))})")
+        self._print(f"{plan.name}: {command}  (modes: {', '.join(hello_modes(plan.hook))})")
 
     def announce(self, step: Step) -> None:
         if self._is_terminal:

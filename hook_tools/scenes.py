@@ -4,11 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from server.hooks.channel import Stage
-from server.hooks.interception.events import EventMethod, HookEvent, notification
-from server.hooks.interception.shapes import TRACE_PATHS
-from server.hooks.interception.shapes import params as shape
-from server.hooks.interception.stages import LlmAnswer, LlmCall, Moment, StageValue, ToolRan
+from server.hooks.hook_params import TRACE_PATHS, EventMethod, event_params
+from server.hooks.hook_params import stage_params as shape
+from server.hooks.stages import HookEvent, LlmAnswer, LlmCall, Stage, StageContext, StageValue, ToolRan
 from server.llm.types import Message, ToolCall, ToolSpec, Usage
 from server.tool_calls import ToolAnswer, ToolInvocation, TurnFacts
 
@@ -23,7 +21,7 @@ _FACTS: Final = TurnFacts(
     user_message="What is the weather in Zürich?",
     language="en",
 )
-_AT: Final = Moment(facts=_FACTS, iteration=1)
+_AT: Final = StageContext(facts=_FACTS, iteration=1)
 _SYSTEM: Final[Message] = {"role": "system", "content": "You are a helpful assistant."}
 _QUESTION: Final[Message] = {"role": "user", "content": _FACTS.user_message}
 _UNICODE: Final = 'naïve 北京 🌦️ \u2028 \u202eאבג \\ " \t'
@@ -215,7 +213,7 @@ _PAYLOADS: Final[Mapping[str, Mapping[str, Any]]] = {
 def events(kinds: frozenset[str], method: EventMethod) -> list[tuple[str, dict[str, Any]]]:
     """(kind, params) of the notifications that a hook with these kinds would get."""
     return [
-        (kind, notification(HookEvent(kind=kind, payload=payload, at=_AT, trace_path=_trace_path(kind)), method))
+        (kind, event_params(HookEvent(kind=kind, payload=payload, at=_AT, trace_path=_trace_path(kind)), method))
         for kind, payload in _PAYLOADS.items()
         if kind in kinds
     ]

@@ -15,17 +15,15 @@ from hook_tools.line_faults import Fault
 from hook_tools.listener import Listener
 from hook_tools.scenes import ORDER, Scene, call_of, events, scenes
 from server import config
-from server.hooks.channel import HookCallFailed, Stage
-from server.hooks.interception.event_kinds import observed
-from server.hooks.interception.members import limit_s
-from server.hooks.process import settings as process_settings
-from server.hooks.process.life import Limits, ProcessLife
+from server.hooks.hook_events import observed_kinds
+from server.hooks.process.hook_process import HookLimits, HookProcess, TrafficListener
 from server.hooks.process.process_hook import PROTOCOL_VERSION
-from server.hooks.process.tap import Tap
+from server.hooks.process.process_settings import hello_modes, sent_stages
+from server.hooks.stages import HookCallFailed, Stage, limit_s
 from server.llm.types import ToolSpec
 from server.tool_calls import ToolInvocation
 
-_LIMITS: Final = Limits()
+_LIMITS: Final = HookLimits()
 _AT_ONCE: Final = 8
 _PATIENCE_S: Final = 2.0  # after that, a late reply is taken for one that was not flushed
 _QUIET_S: Final = 0.1  # after events: whoever answers them does so by then
@@ -73,7 +71,7 @@ class Trial:
         *,
         show: Callable[[Step], None],
         announce: Callable[[Step], None] | None = None,
-        tap: Tap | None = None,
+        tap: TrafficListener | None = None,
     ) -> None:
         """`announce` is called with each step when it begins, `show` when it is over; `tap` hears all that we hear."""
         self._plan = plan
@@ -105,7 +103,9 @@ class Trial:
     async def run(self) -> None:
         """Leaves no process behind, also when cancelled."""
         try:
-            life = await ProcessLife.begin(self._plan.name, self._plan.hook, self._environ, _LIMITS, tap=self._listener)
+            life = await HookProcess.begin(
+                self._plan.name, self._plan.hook, self._environ, _LIMITS, listener=self._listener
+            )
         except (OSError, ValueError) as error:
             fault = Fault("problem", why_not_started(error, self._plan.hook.command))
             self._end(Step(title="start", outcome="cannot be started", faults=[fault]))
@@ -120,16 +120,16 @@ class Trial:
             await asyncio.gather(ending, return_exceptions=True)
             await life.end()
 
-    async def _play(self, life: ProcessLife) -> None:
+    async def _play(self, life: HookProcess) -> None:
         """Until it is gone, or turns out to be no hook."""
         if not await self._hello(life) or not await self._tell_events(life):
             return
         for stage in ORDER:
-            if stage in process_settings.stages(self._plan.hook) and not await self._play_stage(life, stage):
+            if stage in sent_stages(self._plan.hook) and not await self._play_stage(life, stage):
                 return
         await self._ask_at_once(life)
 
-    async def _play_stage(self, life: ProcessLife, stage: Stage) -> bool:
+    async def _play_stage(self, life: HookProcess, stage: Stage) -> bool:
         """False: it is gone."""
         own = [call_of(tool) for tool in self._added.values()] if stage == "before_tool" else []
         for scene in [*scenes(stage), *own]:
@@ -142,9 +142,9 @@ class Trial:
                 break
         return True
 
-    async def _hello(self, life: ProcessLife) -> bool:
+    async def _hello(self, life: HookProcess) -> bool:
         step = self._begin("hook.hello")
-        modes = process_settings.modes(self._plan.hook)
+        modes = hello_modes(self._plan.hook)
         began = time.perf_counter()
         try:
             hello = {"name": self._plan.name, "version": PROTOCOL_VERSION, "modes": modes}
@@ -158,9 +158,9 @@ class Trial:
         went_well = not step.faults
         return await self._is_alive(life, step) and went_well
 
-    async def _tell_events(self, life: ProcessLife) -> bool:
+    async def _tell_events(self, life: HookProcess) -> bool:
         hook = self._plan.hook
-        told = events(observed(hook.observe), hook.event_method)
+        told = events(observed_kinds(hook.observe), hook.event_method)
         if not told:
             return True
         step = self._begin(f"{len(told)} events as {hook.event_method}", "are taken without an answer")
@@ -169,7 +169,7 @@ class Trial:
         await asyncio.sleep(_QUIET_S)
         return await self._is_alive(life, step)
 
-    async def _ask(self, life: ProcessLife, scene: Scene, step: Step) -> bool:
+    async def _ask(self, life: HookProcess, scene: Scene, step: Step) -> bool:
         """False: there is no sense in asking this stage again."""
         method, limit = f"hook.{scene.stage}", self._plan.limit_s(scene.stage)
         began = time.perf_counter()
@@ -207,9 +207,9 @@ class Trial:
             return Fault("problem", f"answered {method} with an error or garbage: {error}")
         return Fault("hint", f"refuses {method} ({error}); leave it out of “intercept”")
 
-    async def _ask_at_once(self, life: ProcessLife) -> None:
+    async def _ask_at_once(self, life: HookProcess) -> None:
         """Several turns may wait for one hook: their replies are told apart by id alone."""
-        asked = process_settings.stages(self._plan.hook) - self._silent
+        asked = sent_stages(self._plan.hook) - self._silent
         chosen = [scene for stage in ORDER if stage in asked for scene in scenes(stage)][:_AT_ONCE]
         if not chosen:
             return
@@ -225,7 +225,7 @@ class Trial:
             step.faults.append(Fault("problem", f"{len(failed)} of {len(chosen)} calls had no reply: {failed[0]}"))
         await self._is_alive(life, step)
 
-    async def _end_of_input(self, life: ProcessLife, ending: asyncio.Task[str]) -> None:
+    async def _end_of_input(self, life: HookProcess, ending: asyncio.Task[str]) -> None:
         step = self._begin("end of input", "ends")
         with suppress(TimeoutError):
             async with asyncio.timeout(_PATIENCE_S):
@@ -250,7 +250,7 @@ class Trial:
             )
         self._end(step)
 
-    async def _is_alive(self, life: ProcessLife, step: Step) -> bool:
+    async def _is_alive(self, life: HookProcess, step: Step) -> bool:
         """Shows the step, and with it the last words of a hook that is gone."""
         is_there = life.is_there
         if not is_there:

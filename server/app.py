@@ -24,8 +24,8 @@ from server.gateway.probes import Probes, Readiness, show_storage, show_voice_de
 from server.gateway.rest.rest_api import RestApi
 from server.gateway.websocket_server import Broadcaster, WebSocketServer
 from server.hooks.layers import HookLayers
+from server.hooks.process.hook_process import HookLimits
 from server.hooks.process.host import HookHost
-from server.hooks.process.process_hook import Terms
 from server.llm.embedded import EmbeddedModel, create_model, unused_model_warning
 from server.llm.types import LanguageModel, ModelInfo
 from server.media.references import MediaError
@@ -91,7 +91,7 @@ class App:
         model: LanguageModel,
         signer: Signer,
         skills: SkillsLibrary,
-        hook_terms: Terms | None = None,
+        hook_limits: HookLimits | None = None,
     ) -> None:
         """Wires; nothing starts here. Raises ConfigError."""
         self._settings = settings
@@ -108,7 +108,7 @@ class App:
         self._show_speech()
         if self._speech.detector is not None:
             show_voice_detection(self._metrics, self._speech.detector)
-        self.hooks = HookHost(settings.hooks, environ, terms=hook_terms, on_change=self._show_hooks)
+        self.hooks = HookHost(settings.hooks, environ, limits=hook_limits, on_change=self._show_hooks)
         self.storage = Storage(settings.storage, data_dir)
         self._lasting = AsyncExitStack()
         self.policies = PolicyStore(self.storage.documents, document_of_config(settings.hooks))
@@ -134,7 +134,7 @@ class App:
 
     @classmethod
     async def build(
-        cls, settings: config.Config, environ: Mapping[str, str], *, hook_terms: Terms | None = None
+        cls, settings: config.Config, environ: Mapping[str, str], *, hook_limits: HookLimits | None = None
     ) -> "App":
         """Read what is needed from disk. Raises ConfigError."""
         data_dir = data_dir_of(settings, environ)
@@ -149,7 +149,7 @@ class App:
         if warning := unused_model_warning(settings.llm, environ):
             logger.warning("%s", warning)
         app = cls(
-            settings, environ, data_dir=data_dir, model=model, signer=signer, skills=skills, hook_terms=hook_terms
+            settings, environ, data_dir=data_dir, model=model, signer=signer, skills=skills, hook_limits=hook_limits
         )
         try:
             await app.media.start()

@@ -29,8 +29,8 @@ from server.agent.prompt_fit import (
 from server.agent.runtime_events import RuntimeEvents
 from server.agent.trace import Tracer
 from server.errors import ContextTooLong, ImageRefused, ProviderError, RoleRefused, ServerError
-from server.hooks.interception.stages import LlmCall
 from server.hooks.layers import TurnHooks
+from server.hooks.stages import LlmCall
 from server.llm.types import (
     Finished,
     LanguageModel,

@@ -5,8 +5,8 @@ from typing import Final
 
 from server.agent.chunks import LLMChunk, NoticeGiven, emit
 from server.agent.reply_parser import ModelReply
-from server.hooks.interception.stages import LlmAnswer
 from server.hooks.layers import TurnHooks
+from server.hooks.stages import LlmAnswer
 from server.speech.sentences import SentenceSplitter
 
 REPLY_SEPARATOR: Final = "\n\n"

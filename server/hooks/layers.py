@@ -1,22 +1,22 @@
-"""What stands around one turn: its hooks, its policy, the human who can be asked, the store of media."""
+"""The layers around one turn: its hooks, its policy, the human who can be asked, the store of media."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from server import config
 from server.approval.asking import AskHuman
-from server.hooks.channel import HookChannel
-from server.hooks.interception.builtins import BuiltinHooks
-from server.hooks.interception.events import Events
-from server.hooks.interception.members import BuiltinHealth, Member, ProcessMember
-from server.hooks.interception.pipeline import HookPipeline
+from server.hooks.builtin_hooks import BuiltinHooks
+from server.hooks.health import BuiltinHealth
+from server.hooks.hook_events import HookEvents
+from server.hooks.pipeline import HookPipeline
+from server.hooks.stages import Hook
 from server.media.store import MediaItem
 from server.tool_calls import ToolPolicy, TurnFacts
 
 
-class MediaStore(Protocol):
+class MediaRegistry(Protocol):
     """Keeps what tools and hooks show to the user."""
 
     async def register(self, reference: str, *, user_id: str, session_id: str, name: str | None = None) -> MediaItem:
@@ -29,22 +29,23 @@ class MediaStore(Protocol):
 
 
 class HookSource(Protocol):
-    """The process hooks as they are now."""
+    """The process hooks, as they are now (HookHost)."""
 
-    def lease(self) -> AbstractContextManager[Sequence[HookChannel]]:
-        """For one turn: hooks that a reload replaces live until the last lease on them has ended."""
+    def lease(self) -> AbstractContextManager[Sequence[Hook]]:
+        """Lend them to one turn: hooks that a reload replaces live until the last lease on them has ended."""
         ...
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TurnLayers:
-    """Pinned by a turn when it begins."""
+    """What a turn pins when it begins."""
 
     facts: TurnFacts
-    members: Sequence[Member] = ()
+    hooks: Sequence[Hook] = ()
+    defaults: config.HookDefaults = field(default_factory=config.HookDefaults)
     policy: ToolPolicy | None = None
     ask: AskHuman | None = None
-    media: MediaStore | None = None
+    media: MediaRegistry | None = None
     stream_gate: config.StreamGate | None = None
     respond_policy: config.RespondPolicy = "injected"
 
@@ -59,11 +60,12 @@ class TurnHooks:
         self.layers = layers
         self.facts = layers.facts
         self.policy = layers.policy
-        self.events = Events(layers.members, layers.facts)
+        self.events = HookEvents(layers.hooks, layers.facts)
         self.pipeline = HookPipeline(
-            layers.members,
+            layers.hooks,
             layers.facts,
             events=self.events,
+            defaults=layers.defaults,
             ask=layers.ask,
             is_traced=is_traced,
             conceal=None if layers.policy is None else layers.policy.conceal,
@@ -76,7 +78,7 @@ class TurnHooks:
         return self.layers.stream_gate or "full"
 
     async def conceal(self, arguments: Any) -> Any:
-        """As wire, trace, log and observers may show them."""
+        """Return them as wire, trace, log and observers may show them."""
         return arguments if self.policy is None else await self.policy.conceal(arguments)
 
 
@@ -93,7 +95,7 @@ class HookLayers:
         *,
         processes: HookSource | None = None,
         policies: Policies | None = None,
-        media: MediaStore | None = None,
+        media: MediaRegistry | None = None,
     ) -> None:
         """Raises ConfigError for a builtin that is not there or does not understand its `config`."""
         self._settings = settings
@@ -107,31 +109,28 @@ class HookLayers:
         await self._builtins.run()
 
     def builtin_health(self) -> list[BuiltinHealth]:
-        """How the builtins fare now."""
-        return self._builtins.health()
+        """Return how the builtins fare now."""
+        return [hook.health() for hook in self._builtins.hooks]
 
     def reload(self, settings: config.HooksSettings) -> None:
-        """From the next turn on. The builtins stay as they were built."""
+        """Use these settings from the next turn on. The builtins stay as they were built."""
         self._settings = settings
 
     @contextmanager
     def for_turn(self, facts: TurnFacts, ask: AskHuman | None = None) -> Iterator[TurnLayers | None]:
-        """None where nothing is configured: then the turn runs as if there were no layers."""
+        """Lend a turn its layers; None where nothing is configured: it runs as if there were none."""
         settings = self._settings
         lease: AbstractContextManager[Any] = nullcontext(()) if self._processes is None else self._processes.lease()
-        with lease as channels:
-            is_on = settings.enabled
-            members: list[Member] = [
-                *self._builtins.members,
-                *(ProcessMember(channel, settings.defaults) for channel in channels),
-            ]
-            policy = self._policies(facts, ask) if self._policies is not None and is_on else None
-            if not (is_on and members) and policy is None and self._media is None:
+        with lease as processes:
+            hooks: Sequence[Hook] = (*self._builtins.hooks, *processes) if settings.enabled else ()
+            policy = self._policies(facts, ask) if self._policies is not None and settings.enabled else None
+            if not hooks and policy is None and self._media is None:
                 yield None
                 return
             yield TurnLayers(
                 facts=facts,
-                members=members if is_on else (),
+                hooks=hooks,
+                defaults=settings.defaults,
                 policy=policy,
                 ask=ask,
                 media=self._media,

@@ -11,10 +11,9 @@ import msgspec
 
 from server import config
 from server.errors import ToolError, is_cancelled
-from server.hooks.interception.members import Member
-from server.hooks.interception.pipeline import Answered, Denied, Edited
-from server.hooks.interception.stages import ToolRan
 from server.hooks.layers import TurnHooks
+from server.hooks.pipeline import AnsweredByHook, DeniedByHook, EditedArguments
+from server.hooks.stages import Hook, ToolRan
 from server.llm.types import ToolCall
 from server.media.references import MediaError
 from server.media.store import MediaItem
@@ -72,7 +71,7 @@ class ToolRun:
         self._parsed: Any = None  # the model's arguments
         self._arguments: Any = None  # as they are now
         self._tool: Tool | None = None
-        self._answered: Answered | None = None  # by a hook, in the tool's place
+        self._answered: AnsweredByHook | None = None  # by a hook, in the tool's place
 
     # before the run
 
@@ -99,9 +98,9 @@ class ToolRun:
             return None  # the next stage refuses it
         self._tool = self._registry.get(self._name)  # the model's; a hook may name another
         match await self._hooks.pipeline.before_tool(self._invocation()):
-            case Denied(text=text):
+            case DeniedByHook(text=text):
                 return self.refusal(text, "denied")
-            case Answered() as answered:
+            case AnsweredByHook() as answered:
                 self._answered = answered  # to the call as the model made it, whatever earlier hooks made of it
             case ToolInvocation(name=name, arguments=arguments):
                 self._name, self._arguments = name, arguments
@@ -143,7 +142,7 @@ class ToolRun:
 
     async def _authorize(self, hooks: TurnHooks) -> ToolOutcome | None:
         """Ask the policy, then the approvers. One who changes the arguments has all of it run once more."""
-        editor: Member | None = None
+        editor: Hook | None = None
         for _ in range(MAX_EDITS + 1):
             if (refusal := await self._pass_policy()) is not None:
                 return refusal
@@ -154,9 +153,9 @@ class ToolRun:
             match await hooks.pipeline.approve_tool(asked, editor=editor):
                 case None:
                     return None
-                case Denied(text=text):
+                case DeniedByHook(text=text):
                     return self.refusal(text, "denied")
-                case Edited(editor=editor, call=edited):
+                case EditedArguments(editor=editor, call=edited):
                     self._arguments = edited.arguments
             if (refusal := self._check_schema()) is not None:
                 return refusal

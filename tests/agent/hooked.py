@@ -4,12 +4,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from server.agent.agent_client import TurnOptions
-from tests.hooks.fakes import FakeChannel, layers_of
+from tests.hooks.fakes import FakeHook, layers_of
 
 PLANNED = "<need_tool>Let me look."
 
 
-def with_hooks(*hooks: FakeChannel, trace: bool = False, **more: Any) -> TurnOptions:
+def with_hooks(*hooks: FakeHook, trace: bool = False, **more: Any) -> TurnOptions:
     return TurnOptions(layers=layers_of(*hooks, **more), trace=trace)
 
 

@@ -16,23 +16,23 @@ from server.llm.types import Message, ModelRequest, ReasoningDelta, ToolCall
 from server.tool_calls import ToolOutcome, TurnAborted
 from tests.agent.hooked import PLANNED, with_hooks
 from tests.agent.scene import QUESTION, agent_for, play, tool
-from tests.hooks.fakes import FACTS, FakeChannel, hook, layers_of, members_of
+from tests.hooks.fakes import FACTS, FakeHook, hook, layers_of
 from tests.support.scripted_model import ScriptedModel, call, say
 
 
-def observed(*kinds: str) -> tuple[FakeChannel, TurnHooks]:
+def observed(*kinds: str) -> tuple[FakeHook, TurnHooks]:
     """A turn's hooks, observers of these kinds, and what they are told."""
-    channel = FakeChannel("observer", settings=config.ProcessHookSettings(observe=list(kinds)))
+    channel = FakeHook("observer", settings=config.ProcessHookSettings(observe=list(kinds)))
     return channel, layers_of(channel).begin(is_traced=False)
 
 
 class Observer:
     """A turn's options with one observer of these kinds, and what it was told."""
 
-    def __init__(self, *kinds: str, others: tuple[FakeChannel, ...] = (), **more: Any) -> None:
-        self._channel = FakeChannel("observer", settings=config.ProcessHookSettings(observe=list(kinds)))
+    def __init__(self, *kinds: str, others: tuple[FakeHook, ...] = (), **more: Any) -> None:
+        self._channel = FakeHook("observer", settings=config.ProcessHookSettings(observe=list(kinds)))
         facts = replace(FACTS, user_message="")  # as of a client that leaves it to the conversation
-        self.options = TurnOptions(layers=TurnLayers(facts=facts, members=members_of([self._channel, *others]), **more))
+        self.options = TurnOptions(layers=TurnLayers(facts=facts, hooks=[self._channel, *others], **more))
 
     @property
     def heard(self) -> list[tuple[str, dict[str, Any]]]:
@@ -169,7 +169,7 @@ async def test_it_is_said_when_the_next_thing_waits_for_hooks(gate: config.Strea
 
 
 async def test_observers_hear_of_a_turn_in_the_reference_s_order() -> None:
-    watching = FakeChannel(settings=config.ProcessHookSettings(observe=["*"]))
+    watching = FakeHook(settings=config.ProcessHookSettings(observe=["*"]))
     model = ScriptedModel([say(PLANNED), call("alpha"), say("Done.")])
 
     await play(agent_for(model), options=with_hooks(watching))
@@ -194,7 +194,7 @@ async def test_observers_hear_of_a_turn_in_the_reference_s_order() -> None:
 
 
 async def test_observers_hear_of_retries_errors_and_how_a_turn_ended() -> None:
-    watching = FakeChannel(settings=config.ProcessHookSettings(observe=["llm_retry", "error", "turn_end"]))
+    watching = FakeHook(settings=config.ProcessHookSettings(observe=["llm_retry", "error", "turn_end"]))
     model = ScriptedModel([[ProviderUnreachable("gone", retry_after_ms=1)]] * 3)
 
     with pytest.raises(ProviderUnreachable):
@@ -206,7 +206,7 @@ async def test_observers_hear_of_retries_errors_and_how_a_turn_ended() -> None:
 
 
 async def test_observers_hear_of_a_defect_of_ours_as_an_error_without_its_words() -> None:
-    watching = FakeChannel(settings=config.ProcessHookSettings(observe=["error", "turn_end"]))
+    watching = FakeHook(settings=config.ProcessHookSettings(observe=["error", "turn_end"]))
 
     with pytest.raises(ValueError, match="private"):
         await play(agent_for(ScriptedModel([[ValueError("private")]])), options=with_hooks(watching))

@@ -12,7 +12,7 @@ from server.media.store import MediaItem
 from server.tool_calls import ToolInvocation, ToolOutcome
 from tests.agent.hooked import with_hooks
 from tests.agent.scene import agent_for, listed, notices, play, tool, traces
-from tests.hooks.fakes import FakeChannel, hook
+from tests.hooks.fakes import FakeHook, hook
 from tests.support.scripted_model import ScriptedModel, Step, call, say
 
 
@@ -35,7 +35,7 @@ def drawing(*files: str, is_handled: bool = False) -> Mapping[str, Any]:
     return {"action": "respond", "result": result}
 
 
-def with_media(*hooks: FakeChannel) -> TurnOptions:
+def with_media(*hooks: FakeHook) -> TurnOptions:
     return with_hooks(*hooks, media=FakeStore())
 
 

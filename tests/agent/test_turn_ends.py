@@ -8,11 +8,11 @@ import pytest
 
 from server import config
 from server.agent.chunks import LLMChunk
-from server.hooks.channel import STAGES, Stage
+from server.hooks.stages import STAGES, Stage
 from server.tool_calls import TurnAborted
 from tests.agent.hooked import with_hooks
 from tests.agent.scene import QUESTION, agent_for, notices, play, texts
-from tests.hooks.fakes import FakeChannel, at, guard_at, hook
+from tests.hooks.fakes import FakeHook, at, guard_at, hook
 from tests.support.scripted_model import ScriptedModel, call, say
 
 
@@ -71,7 +71,7 @@ async def test_one_call_that_is_not_handled_lets_the_model_go_on() -> None:
 async def test_closing_the_turn_while_a_hook_is_asked_leaves_nothing_behind(stage: Stage) -> None:
     asked = asyncio.Event()
 
-    class Silent(FakeChannel):
+    class Silent(FakeHook):
         async def request(self, method: str, params: Mapping[str, Any], *, limit_s: float) -> Mapping[str, Any]:
             asked.set()
             await asyncio.Event().wait()

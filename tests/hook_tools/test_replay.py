@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from hook_tools.replay import Replayed, compare, replay
+from hook_tools.replay import Exchange, RecordedLife, Replayed, compare, read_recording, replay
 from hook_tools.trial import Plan, Trial
 from server import config
-from server.hooks.process.recording import Exchange, RecordedLife, Recording, read_recording
+from server.hooks.process.recording import Recording
 from tests.hooks.serving import CHILDREN
 
 

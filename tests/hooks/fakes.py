@@ -1,17 +1,17 @@
 """A process hook without a process, and what a pipeline over it needs."""
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from server import config
 from server.approval.asking import Answer, Question
-from server.hooks.channel import HookCallFailed, Stage
-from server.hooks.interception.events import Events
-from server.hooks.interception.members import Member, ProcessMember
-from server.hooks.interception.pipeline import HookPipeline
+from server.hooks.hook_events import HookEvents
 from server.hooks.layers import TurnLayers
+from server.hooks.pipeline import HookPipeline
+from server.hooks.process.process_hook import ProcessHook
+from server.hooks.stages import Hook, HookCallFailed, Stage
 from server.tool_calls import TurnFacts
 
 FACTS = TurnFacts(session_id="s1", turn_id="t1", user_id="ann", conversation="c1", user_message="What time is it?")
@@ -31,16 +31,20 @@ def down() -> HookCallFailed:
     return HookCallFailed("down", "not running")
 
 
-@dataclass
-class FakeChannel:
+class FakeHook(ProcessHook):
     """Answers by method; keeps what it was sent. A stage without an answer gets `{}`."""
 
-    name: str = "hook"
-    answers: Mapping[str, Reply] = field(default_factory=dict)
-    settings: config.ProcessHookSettings = field(default_factory=config.ProcessHookSettings)
-    asked: list[tuple[str, dict[str, Any], float]] = field(default_factory=list)
-    told: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
+    def __init__(
+        self,
+        name: str = "hook",
+        answers: Mapping[str, Reply] | None = None,
+        settings: config.ProcessHookSettings | None = None,
+    ) -> None:
+        super().__init__(name, settings or config.ProcessHookSettings(), {})
+        self.answers = answers or {}
+        self.asked: list[tuple[str, dict[str, Any], float]] = []
+        self.told: list[tuple[str, dict[str, Any]]] = []
+        self.warnings: list[str] = []
 
     async def request(self, method: str, params: Mapping[str, Any], *, limit_s: float) -> Mapping[str, Any]:
         self.asked.append((method, copy.deepcopy(dict(params)), limit_s))
@@ -60,45 +64,36 @@ class FakeChannel:
         return [params for method, params, _ in self.asked if method == f"hook.{stage}"][number]
 
 
-def hook(name: str = "hook", *, priority: int = 0, **answers: Reply) -> FakeChannel:
+def hook(name: str = "hook", *, priority: int = 0, **answers: Reply) -> FakeHook:
     """Asked at the stages that it has an answer for."""
     return guarded(name, "open", priority, answers)
 
 
-def guard(name: str = "guard", *, priority: int = 0, **answers: Reply) -> FakeChannel:
+def guard(name: str = "guard", *, priority: int = 0, **answers: Reply) -> FakeHook:
     """The same, and closed: where it fails, the call is denied."""
     return guarded(name, "closed", priority, answers)
 
 
-def at(stage: str, reply: Reply, name: str = "hook") -> FakeChannel:
+def at(stage: str, reply: Reply, name: str = "hook") -> FakeHook:
     """A hook of one stage."""
     return guarded(name, "open", 0, {stage: reply})
 
 
-def guard_at(stage: str, reply: Reply) -> FakeChannel:
+def guard_at(stage: str, reply: Reply) -> FakeHook:
     return guarded("guard", "closed", 0, {stage: reply})
 
 
-def guarded(name: str, on_error: Any, priority: int, answers: Mapping[str, Reply]) -> FakeChannel:
+def guarded(name: str, on_error: Any, priority: int, answers: Mapping[str, Reply]) -> FakeHook:
     settings = config.ProcessHookSettings(enabled=True, priority=priority, intercept=list(answers), on_error=on_error)
-    return FakeChannel(name, answers, settings)
+    return FakeHook(name, answers, settings)
 
 
-def member(channel: FakeChannel) -> ProcessMember:
-    return ProcessMember(channel, config.HookDefaults())
+def pipeline_of(*hooks: Hook, **more: Any) -> HookPipeline:
+    return HookPipeline(hooks, FACTS, events=HookEvents(hooks, FACTS), **more)
 
 
-def pipeline_of(*hooks: FakeChannel | Member, **more: Any) -> HookPipeline:
-    members = members_of(hooks)
-    return HookPipeline(members, FACTS, events=Events(members, FACTS), **more)
-
-
-def layers_of(*hooks: FakeChannel | Member, **more: Any) -> TurnLayers:
-    return TurnLayers(facts=FACTS, members=members_of(hooks), **more)
-
-
-def members_of(hooks: Sequence[FakeChannel | Member]) -> list[Member]:
-    return [member(hook) if isinstance(hook, FakeChannel) else hook for hook in hooks]
+def layers_of(*hooks: Hook, **more: Any) -> TurnLayers:
+    return TurnLayers(facts=FACTS, hooks=hooks, **more)
 
 
 @dataclass

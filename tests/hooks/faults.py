@@ -12,9 +12,9 @@ from typing import Final
 import psutil
 
 from server.config import HooksSettings
+from server.hooks.process.hook_process import HookLimits
 from server.hooks.process.host import HookHost
-from server.hooks.process.life import Limits
-from server.hooks.process.process_hook import ProcessHook, Terms
+from server.hooks.process.process_hook import ProcessHook
 from server.subprocesses.supervisor import BackoffPolicy
 from tests.hooks.stage import leftovers, settings
 from tests.support.waiting import until
@@ -33,8 +33,9 @@ FAULTS: Final = {
 }
 """Fault → how a call in which it happens ends."""
 
-TERMS: Final = Terms(
-    limits=Limits(eof_s=0.2, end_s=0.4),
+LIMITS: Final = HookLimits(
+    eof_s=0.2,
+    end_s=0.4,
     backoff=BackoffPolicy(first_wait_s=0.01, longest_wait_s=0.5, max_quick=1_000_000),
 )
 

@@ -11,16 +11,18 @@ import psutil
 
 from server.config import HooksSettings, ProcessHookSettings
 from server.hooks.process import process_hook
+from server.hooks.process.hook_process import HookLimits
 from server.hooks.process.host import HookHost
-from server.hooks.process.life import Limits
-from server.hooks.process.process_hook import Terms
 from server.subprocesses.supervisor import BackoffPolicy
 from tests.support.waiting import LIMIT_S
 
 CHILDREN = Path(__file__).parent / "children"
 ENVIRON = {"PATH": "/usr/local/bin:/usr/bin:/bin"}
-TERMS = Terms(
-    limits=Limits(hello_s=10, canary_s=10, eof_s=0.3, end_s=0.6),
+LIMITS = HookLimits(
+    hello_s=10,
+    canary_s=10,
+    eof_s=0.3,
+    end_s=0.6,
     backoff=BackoffPolicy(first_wait_s=0.01, longest_wait_s=0.02, max_quick=1000),
 )
 
@@ -34,10 +36,10 @@ class Stage:
     """One hook, and a way to wait for its states."""
 
     def __init__(
-        self, hook: ProcessHookSettings, *, terms: Terms = TERMS, environ: dict[str, str] | None = None
+        self, hook: ProcessHookSettings, *, limits: HookLimits = LIMITS, environ: dict[str, str] | None = None
     ) -> None:
         self._changed = asyncio.Event()
-        self.hook = process_hook.ProcessHook("x", hook, environ or ENVIRON, terms=terms, on_change=self._changed.set)
+        self.hook = process_hook.ProcessHook("x", hook, environ or ENVIRON, limits=limits, on_change=self._changed.set)
 
     async def until(self, is_so: Callable[[process_hook.ProcessHook], bool]) -> None:
         async with asyncio.timeout(LIMIT_S):
@@ -51,10 +53,10 @@ class Stage:
 
 @asynccontextmanager
 async def on_stage(
-    hook: ProcessHookSettings, *, terms: Terms = TERMS, environ: dict[str, str] | None = None
+    hook: ProcessHookSettings, *, limits: HookLimits = LIMITS, environ: dict[str, str] | None = None
 ) -> AsyncIterator[Stage]:
     """The hook, up; or down, where it cannot be otherwise."""
-    stage = Stage(hook, terms=terms, environ=environ)
+    stage = Stage(hook, limits=limits, environ=environ)
     stage.hook.start()
     try:
         await stage.hook.settled()
@@ -64,9 +66,9 @@ async def on_stage(
 
 
 @asynccontextmanager
-async def hosting(*, terms: Terms = TERMS, **hooks: ProcessHookSettings) -> AsyncIterator[HookHost]:
+async def hosting(*, limits: HookLimits = LIMITS, **hooks: ProcessHookSettings) -> AsyncIterator[HookHost]:
     """A host of these hooks, settled."""
-    host = HookHost(HooksSettings(processes=hooks), ENVIRON, terms=terms)
+    host = HookHost(HooksSettings(processes=hooks), ENVIRON, limits=limits)
     host.start()
     try:
         await host.settled()

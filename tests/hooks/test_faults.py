@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from server.hooks.channel import HookCallFailed
 from server.hooks.process.host import HookHost
-from tests.hooks.faults import FAULTS, TERMS, faulty, hooks_of, nothing_left, soak
+from server.hooks.stages import HookCallFailed
+from tests.hooks.faults import FAULTS, LIMITS, faulty, hooks_of, nothing_left, soak
 from tests.hooks.stage import ENVIRON
 from tests.support.client import client
 from tests.support.openai_script import calls, text
@@ -46,7 +46,7 @@ async def ask(host: HookHost, fault: str) -> str:
 async def test_calls_with_every_fault_leave_no_process_descriptor_or_task() -> None:
     hooks = partial(hooks_of, "before_tool")
     async with nothing_left():
-        host = HookHost(hooks(), ENVIRON, terms=TERMS)
+        host = HookHost(hooks(), ENVIRON, limits=LIMITS)
         host.start()
         try:
             await soak(host, hooks, TURNS, one_call)
@@ -73,7 +73,7 @@ async def test_turns_go_on_as_the_policy_says_and_leave_nothing(stage: str, tmp_
     async with (
         nothing_left(),
         OpenAIServer() as model,
-        parley(tmp_path, model.url, {"hooks": hooks(), **PLAIN}, hook_terms=TERMS) as server,
+        parley(tmp_path, model.url, {"hooks": hooks(), **PLAIN}, hook_limits=LIMITS) as server,
         client(server.ws_url) as me,
     ):
         await soak(server.app.hooks, hooks, TURNS // 2, one_turn)

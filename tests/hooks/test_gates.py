@@ -21,7 +21,7 @@ from server.tools.registry import ToolRegistry
 from tests.agent.scene import tool
 from tests.hooks.fakes import FACTS
 from tests.hooks.serving import Scene, said, scripted, serving
-from tests.hooks.stage import ENVIRON, TERMS
+from tests.hooks.stage import ENVIRON, LIMITS
 from tests.support.openai_script import calls, text
 
 CALL = calls(("current_time", {"timezone": "Asia/Tokyo"}))
@@ -39,7 +39,7 @@ WAYS: dict[str, str | dict[str, Any]] = {
     "it means no in other words": {"decision": "deny"},
     "it gives the wrong type": {"approved": "true", "action": 5},
 }
-QUICK = replace(TERMS, limits=replace(TERMS.limits, canary_s=0.3, hello_s=2))
+QUICK = replace(LIMITS, canary_s=0.3, hello_s=2)
 GATES = {"approver": ("approve_tool", "open"), "guard": ("before_tool", "closed")}
 
 
@@ -60,7 +60,7 @@ async def try_tool(scene: Scene) -> str:
 async def hosting(**processes: dict[str, Any]) -> AsyncIterator[ToolExecutor]:
     """The tools of a turn over these hooks, without a server around them."""
     settings = msgspec.convert({"processes": processes}, config.HooksSettings)
-    host = HookHost(settings, ENVIRON, terms=QUICK)
+    host = HookHost(settings, ENVIRON, limits=QUICK)
     host.start()
     try:
         await host.settled()

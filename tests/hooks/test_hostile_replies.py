@@ -7,14 +7,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from server.agent.messages import find_violation
-from server.hooks.channel import STAGES, Stage
-from server.hooks.interception.fields import ReplyUnusable
-from server.hooks.interception.replies import read_reply
-from server.hooks.interception.shapes import params
-from server.hooks.interception.stages import LlmAnswer, LlmCall, Moment, ToolRan, Verdict
+from server.hooks.hook_params import stage_params
+from server.hooks.replies import read_reply
+from server.hooks.reply_objects import ReplyUnusable
+from server.hooks.stages import STAGES, ApproverVerdict, LlmAnswer, LlmCall, Stage, StageContext, ToolRan
 from server.tool_calls import ToolInvocation
 from tests.hooks.fakes import FACTS, hook, pipeline_of
-from tests.hooks.interception.test_replies import VALUES
+from tests.hooks.test_replies import VALUES
 
 KEYS = (
     "action reason request response call result approved allow decision args model messages tools options role content "
@@ -44,8 +43,10 @@ def test_a_reply_is_read_or_unusable(stage: Stage, reply: dict[str, Any]) -> Non
         return
 
     if isinstance(reading.result, LlmCall | LlmAnswer | ToolInvocation | ToolRan):
-        msgspec.json.encode(params(stage, reading.result, Moment(facts=FACTS)))  # the next hook can be asked
-    if isinstance(reading.result, Verdict):
+        msgspec.json.encode(
+            stage_params(stage, reading.result, StageContext(facts=FACTS))
+        )  # the next hook can be asked
+    if isinstance(reading.result, ApproverVerdict):
         assert reading.result.approved is (reply.get("approved") is True)
 
 

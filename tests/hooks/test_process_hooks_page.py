@@ -12,9 +12,9 @@ import pytest
 from hook_tools.__main__ import OK, main
 from hook_tools.judging import judge
 from hook_tools.scenes import ORDER, events, scenes
-from server.hooks.channel import STAGES, Stage
-from server.hooks.interception.event_kinds import ALIAS_OF, observed
-from server.hooks.interception.events import EventMethod
+from server.hooks.hook_events import ALIAS_OF, observed_kinds
+from server.hooks.hook_params import EventMethod
+from server.hooks.stages import STAGES, Stage
 
 ROOT = Path(__file__).parent.parent.parent
 PAGE = (ROOT / "docs" / "process-hooks.md").read_text("utf-8")
@@ -55,7 +55,7 @@ def test_what_a_method_is_sent_and_may_answer_is_so(stage: Stage) -> None:
 @pytest.mark.parametrize(("number", "method"), [(0, "hook.runtime_event"), (1, "hook.event")])
 def test_events_look_as_shown(number: int, method: EventMethod) -> None:
     shown = blocks("## Events")[number]
-    [(_, sent)] = events(observed(["tool_exec_start"]), method)
+    [(_, sent)] = events(observed_kinds(["tool_exec_start"]), method)
 
     assert shown == {
         key: shown[key] if key in ("id", "time", "Time") else sent[key] for key in sent if key != "Context"
@@ -64,7 +64,7 @@ def test_events_look_as_shown(number: int, method: EventMethod) -> None:
 
 def test_every_kind_that_is_sent_stands_in_the_table_with_its_fields() -> None:
     rows = dict(re.findall(r"(?m)^\| `(agent\.[\w.]+)` \| (.*) \|$", PAGE))
-    sent = {kind: params["payload"] for kind, params in events(observed(["*"]), "hook.runtime_event")}
+    sent = {kind: params["payload"] for kind, params in events(observed_kinds(["*"]), "hook.runtime_event")}
     emitted = set(re.findall(r'emit\(\s*"([\w.]+)"', "".join(p.read_text("utf-8") for p in ROOT.glob("server/*/*.py"))))
 
     assert rows.keys() == sent.keys() == emitted

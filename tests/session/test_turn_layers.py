@@ -6,13 +6,13 @@ import pytest
 
 from server import config
 from server.agent.chunks import LLMChunk
-from server.hooks.channel import HookChannel
 from server.hooks.layers import HookLayers
+from server.hooks.stages import Hook
 from server.media.store import MediaItem
 from server.session.chat_handler import ChatHandler
 from server.session.turn_writer import ABORTED_TOOL
 from server.tool_calls import ToolOutcome, TurnAborted
-from tests.hooks.fakes import FakeChannel, hook
+from tests.hooks.fakes import FakeHook, hook
 from tests.session.fakes import Desk, FakeAgent, call, kinds, say
 
 PICTURE = MediaItem(ref="media://1", url="/media/1?s=x", content_type="image/png", name="a.png", size=3)
@@ -74,14 +74,14 @@ async def test_a_file_is_shown_in_its_place() -> None:
 class Leases:
     """Lends its hooks, and counts who still has them."""
 
-    def __init__(self, *channels: FakeChannel) -> None:
+    def __init__(self, *channels: FakeHook) -> None:
         self.channels = channels
         self.lent = 0
 
     def lease(self) -> "Leases":
         return self
 
-    def __enter__(self) -> list[HookChannel]:
+    def __enter__(self) -> list[Hook]:
         self.lent += 1
         return list(self.channels)
 
@@ -109,7 +109,7 @@ async def test_a_turn_has_its_hooks_for_as_long_as_it_lasts() -> None:
 
     given = agent.asked[0].options.layers
     assert given is not None
-    assert [member.name for member in given.members] == ["hook"]
+    assert [hook.name for hook in given.hooks] == ["hook"]
     assert (given.facts.turn_id, given.facts.user_message, given.stream_gate) == ("t1", "hi", "sentence")
     assert given.ask is not None
     assert leases.lent == 0
@@ -119,7 +119,7 @@ async def test_a_turn_has_its_hooks_for_as_long_as_it_lasts() -> None:
     ("settings", "channels"),
     [(config.HooksSettings(), []), (config.HooksSettings(enabled=False), [hook(before_tool={})])],
 )
-async def test_where_nothing_is_configured_a_turn_has_no_layers(settings: config.HooksSettings, channels: list[FakeChannel]) -> None:  # fmt: skip
+async def test_where_nothing_is_configured_a_turn_has_no_layers(settings: config.HooksSettings, channels: list[FakeHook]) -> None:  # fmt: skip
     agent = FakeAgent([say("Hi.")])
     layers = HookLayers(settings, processes=Leases(*channels))
     async with Desk(agent, handler=handler_over(layers)) as desk:

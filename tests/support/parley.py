@@ -10,7 +10,7 @@ import msgspec
 
 from server import config
 from server.app import App
-from server.hooks.process.process_hook import Terms
+from server.hooks.process.hook_process import HookLimits
 
 PRESET: dict[str, Any] = {
     "listen": {"port": 0},
@@ -32,7 +32,7 @@ class Parley:
 
 @asynccontextmanager
 async def parley(
-    folder: Path, model_url: str, settings: dict[str, Any] | None = None, *, hook_terms: Terms | None = None
+    folder: Path, model_url: str, settings: dict[str, Any] | None = None, *, hook_limits: HookLimits | None = None
 ) -> AsyncIterator[Parley]:
     """`settings` are sections as in parley.yaml; data and skills stand in `folder`."""
     skills = folder / "skills"
@@ -47,6 +47,6 @@ async def parley(
         tree[section] = {**tree.get(section, {}), **values} if isinstance(values, dict) else values
     lines: list[str] = []
     configured = msgspec.convert(tree, config.Config, dec_hook=lambda kind, value: kind(value))
-    app = await App.build(configured, {}, hook_terms=hook_terms)
+    app = await App.build(configured, {}, hook_limits=hook_limits)
     async with app.running(lines.append):
         yield Parley(lines[0].removeprefix("listening on "), app, lines)

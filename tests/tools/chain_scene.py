@@ -11,7 +11,7 @@ from server.llm.types import ToolCall, ToolSpec
 from server.tool_calls import Permission, ToolInvocation, ToolOutcome
 from server.tools.executor import ToolExecutor
 from server.tools.registry import Run, Tool, ToolRegistry
-from tests.hooks.fakes import FakeChannel
+from tests.hooks.fakes import FakeHook
 
 SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"], "additionalProperties": False}
 
@@ -59,9 +59,9 @@ class FakePolicy:
         return json.loads(text.replace("secret", "…")) if "secret" in text else value
 
 
-def observer(*kinds: str) -> FakeChannel:
-    return FakeChannel(settings=config.ProcessHookSettings(observe=list(kinds)))
+def observer(*kinds: str) -> FakeHook:
+    return FakeHook(settings=config.ProcessHookSettings(observe=list(kinds)))
 
 
-def events(channel: FakeChannel) -> list[tuple[str, Any]]:
+def events(channel: FakeHook) -> list[tuple[str, Any]]:
     return [(params["kind"], params["payload"]) for _, params in channel.told]

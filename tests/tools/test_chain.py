@@ -8,8 +8,8 @@ import pytest
 
 from server import config
 from server.errors import ToolError
-from server.hooks.interception.members import BuiltinMember
-from server.hooks.interception.stages import Moment
+from server.hooks.builtin_hooks import BuiltinHook
+from server.hooks.stages import StageContext
 from server.llm.types import ToolCall, ToolSpec
 from server.tool_calls import Permission, ToolInvocation, ToolOutcome
 from server.tools.registry import Tool
@@ -112,10 +112,10 @@ async def test_a_hook_in_this_process_knows_what_the_call_may_touch() -> None:
     seen: list[Permission] = []
 
     class Looking:
-        async def before_tool(self, ask: ToolInvocation, at: Moment) -> None:
+        async def before_tool(self, ask: ToolInvocation, at: StageContext) -> None:
             seen.append(ask.permission)
 
-    looking = BuiltinMember("looking", Looking(), config.HookDefaults())
+    looking = BuiltinHook("looking", Looking(), config.HookDefaults())
     executor = executor_for(layers_of(looking), tool("count", permission="READ"))
     await batch(executor, call(), call(name="nobody's", call_id="c2"))
 

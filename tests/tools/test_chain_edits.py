@@ -4,8 +4,8 @@ from dataclasses import replace
 from typing import Any
 
 from server import config
-from server.hooks.interception.members import BuiltinMember
-from server.hooks.interception.stages import Moment, Verdict
+from server.hooks.builtin_hooks import BuiltinHook
+from server.hooks.stages import ApproverVerdict, StageContext
 from server.tool_calls import ToolInvocation, ToolOutcome
 from tests.hooks.fakes import hook, layers_of
 from tests.tools.chain_scene import FakePolicy, call, executor_for
@@ -17,13 +17,13 @@ class Editor:
     def __init__(self, *numbers: Any) -> None:
         self._numbers = list(numbers)
 
-    async def approve_tool(self, ask: ToolInvocation, at: Moment) -> Verdict:
+    async def approve_tool(self, ask: ToolInvocation, at: StageContext) -> ApproverVerdict:
         arguments = {"n": self._numbers.pop(0)} if self._numbers else None
-        return Verdict(approved=True, arguments=arguments)
+        return ApproverVerdict(approved=True, arguments=arguments)
 
 
-def editor(name: str, *numbers: Any) -> BuiltinMember:
-    return BuiltinMember(name, Editor(*numbers), config.HookDefaults())
+def editor(name: str, *numbers: Any) -> BuiltinHook:
+    return BuiltinHook(name, Editor(*numbers), config.HookDefaults())
 
 
 async def test_edited_arguments_pass_schema_policy_and_the_other_approvers_again() -> None:

@@ -5,15 +5,15 @@ from typing import Any
 import pytest
 
 from server import config
-from server.hooks.interception.stages import LlmCall
 from server.hooks.layers import TurnHooks
+from server.hooks.stages import LlmCall
 from server.llm.types import ToolCall
 from server.media.references import MediaError
 from server.media.store import MediaItem
 from server.tool_calls import ToolAnswer, ToolOutcome
 from server.tools.executor import ToolExecutor
 from server.tools.registry import ToolRegistry
-from tests.hooks.fakes import FakeChannel, Reply, hook, layers_of
+from tests.hooks.fakes import FakeHook, Reply, hook, layers_of
 from tests.tools.chain_scene import SCHEMA, FakePolicy, call, events, executor_for, observer, tool
 
 RESPOND = {"action": "respond", "result": {"for_llm": "42", "for_user": "forty-two"}}
@@ -32,7 +32,7 @@ def injecting(name: str = "mine") -> Reply:
 
 
 async def respond(
-    *hooks: FakeChannel, made: ToolCall, injected: str | None = None, **more: Any
+    *hooks: FakeHook, made: ToolCall, injected: str | None = None, **more: Any
 ) -> tuple[ToolOutcome, FakePolicy]:
     policy = FakePolicy(more.pop("judge", lambda call: call))
     turn = TurnHooks(layers_of(*hooks, policy=policy, **more))
@@ -138,7 +138,7 @@ class FakeStore:
         raise MediaError("not asked for here")
 
 
-def showing(*media: str, is_handled: bool = False) -> FakeChannel:
+def showing(*media: str, is_handled: bool = False) -> FakeHook:
     result = {"for_llm": "Drawn.", "media": list(media), "response_handled": is_handled}
     return hook(before_tool={"action": "respond", "result": result})
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from server import config
-from server.hooks.interception.members import BuiltinMember
-from server.hooks.interception.stages import Abort, Moment, ToolRan, Verdict
+from server.hooks.builtin_hooks import BuiltinHook
+from server.hooks.stages import Abort, ApproverVerdict, StageContext, ToolRan
 from server.tool_calls import ToolInvocation, TurnAborted
 from tests.hooks.fakes import down, guarded, hook, layers_of
 from tests.tools.chain_scene import FakePolicy, batch, call, executor_for, tool
@@ -52,18 +52,18 @@ class Waiting:
     def __init__(self) -> None:
         self.asked = asyncio.Event()
 
-    async def approve_tool(self, ask: ToolInvocation, at: Moment) -> Verdict:
+    async def approve_tool(self, ask: ToolInvocation, at: StageContext) -> ApproverVerdict:
         if ask.arguments["n"] == 2:
             self.asked.set()
             await asyncio.Event().wait()
-        return Verdict(approved=True)
+        return ApproverVerdict(approved=True)
 
 
 async def test_an_abort_does_not_wait_for_the_gates_of_the_next_call_and_none_runs_after_it() -> None:
     waiting, ran = Waiting(), list[int]()
 
     class Aborter:
-        async def after_tool(self, result: ToolRan, at: Moment) -> Abort:
+        async def after_tool(self, result: ToolRan, at: StageContext) -> Abort:
             await waiting.asked.wait()
             return Abort(reason="stop")
 
@@ -71,7 +71,7 @@ async def test_an_abort_does_not_wait_for_the_gates_of_the_next_call_and_none_ru
         ran.append(arguments["n"])
         return ""
 
-    members = [BuiltinMember(type(each).__name__, each, config.HookDefaults()) for each in (waiting, Aborter())]
+    members = [BuiltinHook(type(each).__name__, each, config.HookDefaults()) for each in (waiting, Aborter())]
     executor = executor_for(layers_of(*members), tool("count", run))
 
     with pytest.raises(TurnAborted, match="stop"):
@@ -83,7 +83,7 @@ async def test_an_abort_does_not_wait_for_the_gates_of_the_next_call_and_none_ru
 
 async def test_a_batch_that_is_cancelled_while_a_later_call_is_judged_leaves_nothing() -> None:
     waiting = Waiting()
-    executor = executor_for(layers_of(BuiltinMember("waiting", waiting, config.HookDefaults())))
+    executor = executor_for(layers_of(BuiltinHook("waiting", waiting, config.HookDefaults())))
     running = asyncio.create_task(batch(executor, call(1), call(2, "c2")))
     await waiting.asked.wait()
 
@@ -98,13 +98,13 @@ async def test_a_cancelled_batch_abandons_hooks_and_tells_policy() -> None:
     asked = asyncio.Event()
 
     class Silent:
-        async def approve_tool(self, ask: ToolInvocation, at: Moment) -> Verdict:
+        async def approve_tool(self, ask: ToolInvocation, at: StageContext) -> ApproverVerdict:
             asked.set()
             await asyncio.Event().wait()
             raise AssertionError
 
     policy = FakePolicy()
-    silent = BuiltinMember("silent", Silent(), config.HookDefaults())
+    silent = BuiltinHook("silent", Silent(), config.HookDefaults())
     running = asyncio.create_task(batch(executor_for(layers_of(silent, policy=policy)), call()))
     await asked.wait()
 

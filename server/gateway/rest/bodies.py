@@ -4,8 +4,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
-from server.hooks.interception.members import BuiltinHealth
-from server.hooks.process.health import HookHealth
+from server.hooks.health import BuiltinHealth, HookHealth
 from server.policy.document import PolicyBody, PolicyStageName
 from server.storage.approvals import RememberedApproval
 from server.storage.audit_chain import Day

@@ -13,8 +13,7 @@ from server.gateway.rest.bodies import HookProcesses, OpenApi
 from server.gateway.rest.openapi import build_document
 from server.gateway.rest.operation import ApiAnswer, ApiCall, Operation, handler_of
 from server.gateway.rest.policy_routes import PolicyRoutes
-from server.hooks.interception.members import BuiltinHealth
-from server.hooks.process.health import HookHealth
+from server.hooks.health import BuiltinHealth, HookHealth
 from server.policy.document_store import PolicyStore
 from server.policy.engine import PolicyEngine
 from server.storage.storage import Storage

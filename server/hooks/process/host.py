@@ -10,9 +10,10 @@ from typing import Final
 from msgspec import Struct
 
 from server import config
-from server.hooks.process import settings as process_settings
-from server.hooks.process.health import HookHealth
-from server.hooks.process.process_hook import ProcessHook, Terms
+from server.hooks.health import HookHealth
+from server.hooks.process.hook_process import HookLimits
+from server.hooks.process.process_hook import ProcessHook
+from server.hooks.process.process_settings import enabled_hooks
 from server.subprocesses.process_tree import OrphanReaper, ProcessTree
 from server.subprocesses.supervisor import log_defect
 
@@ -43,16 +44,16 @@ class HookHost:
         settings: config.HooksSettings,
         environ: Mapping[str, str],
         *,
-        terms: Terms | None = None,
+        limits: HookLimits | None = None,
         on_change: Callable[[], None] | None = None,
     ) -> None:
         """Raises ConfigError for an enabled hook that is configured wrongly. Nothing starts here."""
         self._environ = environ
-        self._terms = terms or Terms()
+        self._limits = limits
         self._on_change = on_change
         self._hooks: Sequence[ProcessHook] = ()
         self._begun = set[ProcessHook]()  # and not ended: besides `_hooks` those that a reload brings or has replaced
-        self._wanted = process_settings.enabled(settings)
+        self._wanted = enabled_hooks(settings)
         self._leases = Counter[ProcessHook]()
         self._retired = dict[ProcessHook, asyncio.Task[None] | None]()  # with the task that ends it, once it is free
         self._reloading = asyncio.Lock()
@@ -100,7 +101,7 @@ class HookHost:
         The new ones count when they are up, or have failed to be; turns under
         way finish with the old ones. Raises ConfigError, and nothing has changed.
         """
-        wanted = process_settings.enabled(settings)
+        wanted = enabled_hooks(settings)
         async with self._reloading:
             before = {hook.name: hook for hook in self._hooks}
             kept = {name: hook for name, hook in before.items() if wanted.get(name) == hook.settings}
@@ -149,7 +150,7 @@ class HookHost:
         hooks = []
         for name, settings in wanted.items():
             if (hook := kept.get(name)) is None:
-                hook = ProcessHook(name, settings, self._environ, terms=self._terms, on_change=self._on_change)
+                hook = ProcessHook(name, settings, self._environ, limits=self._limits, on_change=self._on_change)
                 hook.start()
                 self._begun.add(hook)
             hooks.append(hook)

@@ -15,7 +15,7 @@ import msgspec
 
 from server.subprocesses.lines import MAX_LINE_BYTES, MAX_PARTS, Line, Overlong, is_overfull
 
-Ignored = Literal["blank", "stray", "garbled", "overlong", "no_id", "request", "unknown_id", "duplicate", "late"]
+IgnoredLine = Literal["blank", "stray", "garbled", "overlong", "no_id", "request", "unknown_id", "duplicate", "late"]
 """Why a line counts for nothing: white space; not a JSON object; one that is no JSON-RPC reply; longer than the limit;
 without an id, or 0 (what answers a notification); a call of the hook to us; an id that was never given; a second
 reply; the reply to a call that was given up."""
@@ -38,15 +38,15 @@ class CallTooLarge(ValueError):
     """Its line would be longer than MAX_LINE_BYTES."""
 
 
-class Reply(NamedTuple):
-    """What became of call `id`: `error` says why it failed; None = `result` counts."""
+class RpcReply(NamedTuple):
+    """The end of call `id`: `error` says why it failed; None = `result` counts."""
 
     id: int
     result: Any
     error: str | None
 
 
-class Calls:
+class RpcCalls:
     """The calls of one life of a process: ids 1, 2, 3 …, replies in any order.
 
     Whoever opens a call sees to it that it is closed: by its reply, or by `abandon`.
@@ -57,7 +57,7 @@ class Calls:
         self._open = set[int]()
         self._abandoned = dict[int, None]()  # in the order of giving up
         self.ignored = Counter[str]()
-        """How many lines counted for nothing, by Ignored."""
+        """How many lines counted for nothing, by IgnoredLine."""
 
     @property
     def open_count(self) -> int:
@@ -78,7 +78,7 @@ class Calls:
             if len(self._abandoned) > _MAX_ABANDONED:
                 del self._abandoned[next(iter(self._abandoned))]
 
-    def read(self, line: Line) -> Reply | None:
+    def read(self, line: Line) -> RpcReply | None:
         """The reply that the line is; None: it is none, and is counted in `ignored`."""
         if isinstance(line, Overlong):
             return self._spoilt("overlong", line.head, f"a line of more than {MAX_LINE_BYTES >> 20} MiB")
@@ -92,7 +92,7 @@ class Calls:
             return self._ignore("stray")
         return self._match(message)
 
-    def _match(self, message: dict[str, Any]) -> Reply | None:
+    def _match(self, message: dict[str, Any]) -> RpcReply | None:
         if not message.keys() <= _KEYS:
             message = _fold(message)
         call_id = message.get("id")
@@ -107,27 +107,27 @@ class Calls:
         self._open.remove(call_id)
         if problem := _problem(message):
             self._ignore("garbled")
-            return Reply(call_id, None, f"its reply was {problem}")
+            return RpcReply(call_id, None, f"its reply was {problem}")
         error = message.get("error")
         if error is None:
-            return Reply(call_id, message.get("result"), None)
-        return Reply(call_id, None, str(_fold(error).get("message") or ""))
+            return RpcReply(call_id, message.get("result"), None)
+        return RpcReply(call_id, None, str(_fold(error).get("message") or ""))
 
-    def _spoilt(self, why: Ignored, line: bytes | bytearray, problem: str) -> Reply | None:
+    def _spoilt(self, why: IgnoredLine, line: bytes | bytearray, problem: str) -> RpcReply | None:
         """A line that cannot be read costs its call, where it can be known which."""
         self._ignore(why)
         head = _HEAD.match(line)
         if head is None or (call_id := int(head[1])) not in self._open:
             return None
         self._open.remove(call_id)
-        return Reply(call_id, None, f"its reply was {problem}")
+        return RpcReply(call_id, None, f"its reply was {problem}")
 
-    def _ignore(self, why: Ignored) -> Reply | None:
+    def _ignore(self, why: IgnoredLine) -> RpcReply | None:
         """Always None: no reply."""
         self.ignored[why] += 1
         return None
 
-    def _why_unwanted(self, call_id: int) -> Ignored:
+    def _why_unwanted(self, call_id: int) -> IgnoredLine:
         if call_id in self._abandoned:
             del self._abandoned[call_id]
             return "late"
@@ -135,7 +135,7 @@ class Calls:
 
 
 def notification(method: str, params: Mapping[str, Any]) -> bytearray:
-    """A line without an id: nothing answers it. Raises as `Calls.open`."""
+    """A line without an id: nothing answers it. Raises as `RpcCalls.open`."""
     return _line(b'{"jsonrpc":"2.0","method":"%s","params":' % method.encode(), params)
 
 
@@ -155,7 +155,7 @@ def _line(head: bytes, params: Mapping[str, Any]) -> bytearray:
     return line
 
 
-def _no_object(line: bytes | bytearray) -> Ignored | None:
+def _no_object(line: bytes | bytearray) -> IgnoredLine | None:
     """Looked at before anything is parsed: a flood of debug output must cost next to nothing."""
     start = line[:_FIRST_BYTES].lstrip()
     if not start and not line.strip():

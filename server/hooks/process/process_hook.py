@@ -1,22 +1,37 @@
-"""A process hook: kept alive, asked, told, and judged by how it fares."""
+"""A process hook: kept alive, asked, sent events, and judged by how it fares."""
 
 import asyncio
 import logging
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 from server import config
-from server.hooks.channel import HookCallFailed, Stage
-from server.hooks.process import canary
-from server.hooks.process import settings as process_settings
-from server.hooks.process.health import HookHealth, State
-from server.hooks.process.life import Limits, ProcessLife
+from server.hooks.health import HookHealth, HookState, HookStats
+from server.hooks.hook_events import observed_kinds
+from server.hooks.hook_params import event_params, stage_params
+from server.hooks.process.hook_process import HookLimits, HookProcess, TrafficListener
+from server.hooks.process.process_settings import gate_stages, hello_modes, sent_stages
 from server.hooks.process.recording import Recording
-from server.hooks.process.tap import Tap
-from server.hooks.tally import Tally
-from server.subprocesses.supervisor import BackoffPolicy, Supervisor
+from server.hooks.replies import read_reply
+from server.hooks.reply_objects import ReplyUnusable
+from server.hooks.stages import (
+    Abort,
+    ApproverVerdict,
+    Decision,
+    Deny,
+    HookCallFailed,
+    HookEvent,
+    Ignored,
+    LlmAnswer,
+    LlmCall,
+    Stage,
+    StageContext,
+    StageValue,
+    ToolRan,
+)
+from server.subprocesses.supervisor import Supervisor
+from server.tool_calls import ToolAnswer, ToolInvocation, TurnFacts
 
 logger = logging.getLogger(__name__)
 
@@ -33,20 +48,24 @@ _ODD_LINES: Final = {
     "late": "it answered a call after its time limit",
 }
 
+CANARY: Final = "parley_canary"
+"""The name of the tool (of the model, for the stages of model calls) that a test call is about. There is none."""
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Terms:
-    """What every hook is measured by."""
-
-    limits: Limits = field(default_factory=Limits)
-    backoff: BackoffPolicy = field(default_factory=BackoffPolicy)
+_TEST_CONTEXT: Final = StageContext(facts=TurnFacts(session_id=CANARY, turn_id=CANARY, conversation=CANARY))
+_TEST_VALUES: Final[Mapping[Stage, StageValue]] = {
+    "before_llm": LlmCall(model=CANARY, messages=[{"role": "user", "content": CANARY}]),
+    "after_llm": LlmAnswer(model=CANARY, content=CANARY),
+    "before_tool": ToolInvocation(name=CANARY, arguments={}),
+    "after_tool": ToolRan(name=CANARY, arguments={}, answer=ToolAnswer(for_llm=CANARY, is_silent=True)),
+    "approve_tool": ToolInvocation(name=CANARY, arguments={}),
+}
 
 
 class ProcessHook:
-    """A HookChannel. `start`, then calls from any task; `aclose` ends the process and all that came of it.
+    """A hook in a child process. `start`, then calls from any task; `aclose` ends the process and all that came of it.
 
     A process that ends is started again, after a wait that grows from one
-    short life to the next; calls meanwhile fail at once, as `down`.
+    failure to the next; calls meanwhile fail at once, as `down`.
     """
 
     def __init__(
@@ -55,42 +74,31 @@ class ProcessHook:
         settings: config.ProcessHookSettings,
         environ: Mapping[str, str],
         *,
-        terms: Terms | None = None,
+        limits: HookLimits | None = None,
         on_change: Callable[[], None] | None = None,
     ) -> None:
         """`on_change` is called in the event loop when `health` has a new state."""
-        self._name = name
-        self._settings = settings
+        self.name = name
+        self.settings = settings
+        self.order = (1, settings.priority, name.encode())
+        self.stages = sent_stages(settings)
+        self.kinds = observed_kinds(settings.observe)
+        self.is_guard = settings.on_error == "closed"
+        self.timeout_ms = settings.timeout_ms
+        self.state: HookState = "starting"
+        self.process: HookProcess | None = None
+        """What is there now: also before it has answered hook.hello, and while it is being ended."""
+        self.is_retired = False
+        """Replaced by a reload: it serves the turns that began with it, but is not started again."""
         self._environ = environ
-        self._terms = terms or Terms()
+        self._limits = limits or HookLimits()
         self._on_change = on_change
-        self._tally = Tally()
-        self._state: State = "starting"
-        self._process: ProcessLife | None = None  # until nothing of it is left
-        self._life: ProcessLife | None = None  # the same, while the state is `up`: its hello is answered
+        self._stats = HookStats()
+        self._up: HookProcess | None = None  # the process, while the state is `up`: its hello is answered
         self._settled = asyncio.Event()
         self._armed: bool | None = None
         self._armed_reason = ""
-        self._supervisor = Supervisor(f"process hook {name}", self._live, self._terms.backoff, on_wait=self._note_wait)
-        self.is_retired = False
-        """Replaced by a reload: it serves the turns that began with it, but is not started again."""
-
-    @property
-    def name(self) -> str:
-        return self._name
-
-    @property
-    def settings(self) -> config.ProcessHookSettings:
-        return self._settings
-
-    @property
-    def state(self) -> State:
-        return self._state
-
-    @property
-    def process(self) -> ProcessLife | None:
-        """What is there now: also before it has answered hook.hello, and while it is being ended."""
-        return self._process
+        self._supervisor = Supervisor(f"process hook {name}", self._live, self._limits.backoff, on_wait=self._note_wait)
 
     def start(self) -> None:
         """Returns at once; `settled` tells when it is up, or down. Needs a running loop."""
@@ -101,7 +109,7 @@ class ProcessHook:
         return self._settled.is_set()
 
     async def settled(self) -> None:
-        """Wait until its first start has succeeded or failed, its canary calls included, or it was closed."""
+        """Wait until its first start has succeeded or failed, its test calls included, or it was closed."""
         await self._settled.wait()
 
     async def aclose(self) -> None:
@@ -110,59 +118,92 @@ class ProcessHook:
         self._settled.set()  # it will not be up any more: a turn may wait for that since before a reload
         self._become("closed")
 
+    # --- calls
+
+    async def ask(
+        self, stage: Stage, value: StageValue, at: StageContext, limit_s: float
+    ) -> StageValue | Decision | Ignored | None:
+        method = f"hook.{stage}"
+        reply = await self.request(method, stage_params(stage, value, at), limit_s=limit_s)
+        try:
+            parsed = read_reply(stage, reply, value)
+        except ReplyUnusable as error:
+            text = f'decode process hook "{self.name}" {method} result: {error}'
+            self.warn(text)
+            raise HookCallFailed("failed", text) from error
+        for warning in parsed.warnings:
+            self.warn(warning)
+        if parsed.is_doubtful and self.is_guard and not isinstance(parsed.result, Deny | Abort | ApproverVerdict):
+            raise HookCallFailed("failed", f'process hook "{self.name}" gave a reply that was not understood')
+        if parsed.is_doubtful and parsed.result is None:
+            return Ignored(why="; ".join(parsed.warnings))
+        return parsed.result
+
     async def request(self, method: str, params: Mapping[str, Any], *, limit_s: float) -> Mapping[str, Any]:
-        tally = self._tally
-        tally.calls += 1
-        if self._life is None:
-            tally.failures += 1  # why it is not there stays the last error
+        """Return the `result` of one call (`{}` where it is missing or null); replies may come in any order.
+
+        Raises HookCallFailed. Cancelling abandons the call at once; a late reply is dropped.
+        """
+        self._stats.calls += 1
+        if self._up is None:
+            self._stats.failures += 1  # why it is not there stays the last error
             raise HookCallFailed("down", self._why_not_there())
         began = time.perf_counter()
         try:
-            result = await self._life.request(method, params, limit_s)
-            if result is not None and not isinstance(result, dict):
-                what = f"expected an object, got {type(result).__name__}"
-                raise HookCallFailed("failed", f'decode process hook "{self._name}" {method} result: {what}')
+            result = _checked(self.name, method, await self._up.request(method, params, limit_s))
         except HookCallFailed as error:
-            tally.failed(str(error))
+            self._stats.add_failure(str(error))
             raise
-        tally.answered((time.perf_counter() - began) * 1000)
-        return result or {}
+        self._stats.add_answer((time.perf_counter() - began) * 1000)
+        return result
+
+    def send_event(self, event: HookEvent) -> None:
+        method = self.settings.event_method
+        self.notify(method, event_params(event, method))
 
     def notify(self, method: str, params: Mapping[str, Any]) -> None:
-        if self._life is None or not self._life.notify(method, params):
-            self._tally.dropped_events += 1
+        """Queue a notification; never waits. Beyond the queue's limit the newest is dropped and counted."""
+        if self._up is None or not self._up.notify(method, params):
+            self._stats.dropped_events += 1
 
     def warn(self, text: str) -> None:
-        if self._tally.warn(text):
-            logger.warning('process hook "%s": %s', self._name, text)
+        if self._stats.add_warning(text):
+            logger.warning('process hook "%s": %s', self.name, text)
 
     def health(self) -> HookHealth:
-        life, tally = self._life, self._tally
-        retry_in_s = self._supervisor.retry_in_s
+        up, stats, retry_in_s = self._up, self._stats, self._supervisor.retry_in_s
         return HookHealth(
-            name=self._name,
-            state=self._state,
-            modes=process_settings.modes(self._settings),
-            pid=None if life is None else life.pid,
-            last_error=tally.last_error,
+            name=self.name,
+            state=self.state,
+            modes=hello_modes(self.settings),
+            pid=None if up is None else up.pid,
+            last_error=stats.last_error,
             restarts=self._supervisor.restarts,
             retry_in_s=None if retry_in_s is None else round(retry_in_s, 1),
-            gates=list(process_settings.gates(self._settings)),
+            gates=list(gate_stages(self.settings)),
             armed=self._armed,
             armed_reason=self._armed_reason,
-            calls=tally.calls,
-            failures=tally.failures,
-            p50_ms=tally.took_ms(0.5),
-            p99_ms=tally.took_ms(0.99),
-            dropped_events=tally.dropped_events,
-            ignored=tally.all_ignored({} if life is None else life.calls.ignored),
-            warnings=dict(tally.warnings),
+            calls=stats.calls,
+            failures=stats.failures,
+            p50_ms=stats.percentile_ms(0.5),
+            p99_ms=stats.percentile_ms(0.99),
+            dropped_events=stats.dropped_events,
+            ignored=stats.all_ignored({} if up is None else up.calls.ignored),
+            warnings=dict(stats.warnings),
         )
 
-    # --- from life to life
+    def _why_not_there(self) -> str:
+        match self.state:
+            case "closed":
+                return f'process hook "{self.name}" is closed'
+            case "starting":
+                return f'process hook "{self.name}" is still starting'
+        return f'process hook "{self.name}" is down: {self._stats.last_error}'
+
+    # --- from process to process
 
     async def _live(self) -> float | None:
-        """Run one life, unless a reload has replaced the hook; for the supervisor."""
+        """Run one process, unless a reload has replaced the hook; for the supervisor."""
         if self.is_retired:
             return None
         self._become("starting")
@@ -179,116 +220,130 @@ class ProcessHook:
         self._be_down(f"is started again in {wait_s:g} s{why}")
 
     def _be_down(self, what_next: str) -> None:
-        self._state = "down"
+        self.state = "down"
         self._settled.set()
-        self._tell()
-        logger.warning('process hook "%s" is down: %s; it %s', self._name, self._tally.last_error, what_next)
+        self._report_state()
+        logger.warning('process hook "%s" is down: %s; it %s', self.name, self._stats.last_error, what_next)
 
     async def _live_once(self) -> float:
-        """How long it lived, its hello answered; the reason of its end is noted."""
+        """Return how long it lived, its hello answered; the reason of its end is noted."""
         recording = self._begin_recording()
         try:
-            return await self._live_recorded(recording)
+            return await self._run_process(recording)
         finally:
             if recording is not None:
                 await asyncio.to_thread(recording.close)
 
     def _begin_recording(self) -> Recording | None:
         """A recording that cannot be is no reason to do without the hook."""
-        if (path := self._settings.record) is None:
+        if (path := self.settings.record) is None:
             return None
         try:
-            recording = Recording(path, self._name, self._settings.command)
+            recording = Recording(path, self.name, self.settings.command)
         except OSError as error:
             self.warn(f"its traffic is not recorded: {error}")
             return None
         self.warn(f"{path} records all that it is sent, what users say included")
         return recording
 
-    async def _live_recorded(self, tap: Tap | None) -> float:
+    async def _run_process(self, listener: TrafficListener | None) -> float:
         try:
-            life = await ProcessLife.begin(self._name, self._settings, self._environ, self._terms.limits, tap=tap)
+            process = await HookProcess.begin(
+                self.name,
+                self.settings,
+                self._environ,
+                self._limits,
+                listener=listener,
+                on_odd_line=self._note_odd_line,
+            )
         except (OSError, ValueError) as error:  # ValueError: a NUL in an argument
-            self._tally.note(f'start process hook "{self._name}": {error}')
+            self._stats.set_error(f'start process hook "{self.name}": {error}')
             return 0.0
-        life.on_odd_line = self._note_odd_line
-        self._process = life
+        self.process = process
+        ending = asyncio.create_task(process.ended(), name=f"end of process hook {self.name}")
         try:
-            ending = asyncio.create_task(life.ended(), name=f"end of process hook {self._name}")
             try:
-                return await self._serve(life, ending)
+                return await self._serve(process, ending)
             finally:
                 ending.cancel()
                 await asyncio.gather(ending, return_exceptions=True)
         finally:
-            self._life = None
+            self._up = None
             self._armed, self._armed_reason = None, ""
-            await life.end()
-            self._process = None
-            self._tally.ignored.update(life.calls.ignored)
+            await process.end()
+            self.process = None
+            self._stats.ignored.update(process.calls.ignored)
 
-    async def _serve(self, life: ProcessLife, ending: asyncio.Task[str]) -> float:
+    async def _serve(self, process: HookProcess, ending: asyncio.Task[str]) -> float:
         try:
-            await self._say_hello(life)
+            hello = {"name": self.name, "version": PROTOCOL_VERSION, "modes": hello_modes(self.settings)}
+            _checked(self.name, "hook.hello", await process.request("hook.hello", hello, self._limits.hello_s))
         except HookCallFailed as error:
-            self._tally.note(f'start process hook "{self._name}": {error}')
+            self._stats.set_error(f'start process hook "{self.name}": {error}')
             return 0.0
-        self._life = life
+        self._up = process
         self._become("up")
-        logger.info('process hook "%s" is up (pid %d)', self._name, life.pid)
-        await self._call_canaries()
+        logger.info('process hook "%s" is up (pid %d)', self.name, process.pid)
+        await self._test_gates(process)
         self._settled.set()
-        self._tell()
-        self._tally.note(f'process hook "{self._name}" ended: {await ending}')
-        self._life = None
+        self._report_state()
+        self._stats.set_error(f'process hook "{self.name}" ended: {await ending}')
+        self._up = None
         self._become("down")  # now, not when the last of what it started is gone
-        return life.lived_s
+        return process.lived_s
 
-    async def _say_hello(self, life: ProcessLife) -> None:
-        modes = process_settings.modes(self._settings)
-        hello = {"name": self._name, "version": PROTOCOL_VERSION, "modes": modes}
-        result = await life.request("hook.hello", hello, self._terms.limits.hello_s)
-        if result is not None and not isinstance(result, dict):
-            what = f"expected an object, got {type(result).__name__}"
-            raise HookCallFailed("failed", f'decode process hook "{self._name}" hook.hello result: {what}')
+    async def _test_gates(self, process: HookProcess) -> None:
+        """Make a harmless call for each stage at which it is a gate, until one goes wrong; `canary_s` for all.
 
-    async def _call_canaries(self) -> None:
-        """A call for each stage at which it is a gate, one after the other, until one goes wrong; `canary_s` for all."""
-        if not (stages := process_settings.gates(self._settings)):
+        So a gate shows, before it is needed, that it answers as a gate has to.
+        """
+        if not (stages := gate_stages(self.settings)):
             return
-        by = asyncio.get_running_loop().time() + self._terms.limits.canary_s
+        loop = asyncio.get_running_loop()
+        by = loop.time() + self._limits.canary_s
         problem = None
         for stage in stages:
-            if problem := await self._call_canary(stage, by - asyncio.get_running_loop().time()):
+            params = stage_params(stage, _TEST_VALUES[stage], _TEST_CONTEXT)
+            try:
+                result = await self.request(f"hook.{stage}", params, limit_s=max(0.0, by - loop.time()))
+            except HookCallFailed as error:
+                problem = str(error)
+            else:
+                problem = gate_problem(stage, result)
+            if problem is not None:
                 break
         self._armed, self._armed_reason = problem is None, problem or ""
-        if problem and self._life is not None and self._life.is_there:
+        if problem and process.is_there:
             self.warn(f"the gate is not armed: {problem}")
-
-    async def _call_canary(self, stage: Stage, limit_s: float) -> str | None:
-        try:
-            result = await self.request(f"hook.{stage}", canary.params(stage), limit_s=max(0.0, limit_s))
-        except HookCallFailed as error:
-            return str(error)
-        return canary.problem(stage, result)
 
     def _note_odd_line(self, reason: str) -> None:
         if text := _ODD_LINES.get(reason):  # a blank line is no harm
             self.warn(text)
 
-    def _why_not_there(self) -> str:
-        match self._state:
-            case "closed":
-                return f'process hook "{self._name}" is closed'
-            case "starting":
-                return f'process hook "{self._name}" is still starting'
-        return f'process hook "{self._name}" is down: {self._tally.last_error}'
+    def _become(self, state: HookState) -> None:
+        if self.state != state:
+            self.state = state
+            self._report_state()
 
-    def _become(self, state: State) -> None:
-        if self._state != state:
-            self._state = state
-            self._tell()
-
-    def _tell(self) -> None:
+    def _report_state(self) -> None:
         if self._on_change is not None:
             self._on_change()
+
+
+def gate_problem(stage: Stage, result: Mapping[str, Any]) -> str | None:
+    """Return what is wrong with the reply to a test call, or None if a gate may answer so, whatever it decides."""
+    try:
+        parsed = read_reply(stage, result, _TEST_VALUES[stage])
+    except ReplyUnusable as error:
+        return f"{stage}: {error}"
+    return "; ".join(parsed.warnings) or f"{stage}: it was not understood" if parsed.is_doubtful else None
+
+
+def _checked(name: str, method: str, result: Any) -> Mapping[str, Any]:
+    """Raises HookCallFailed for what is neither an object nor null."""
+    if result is None:
+        return {}
+    if not isinstance(result, dict):
+        what = f"expected an object, got {type(result).__name__}"
+        raise HookCallFailed("failed", f'decode process hook "{name}" {method} result: {what}')
+    return result

@@ -1,4 +1,4 @@
-"""A hook's traffic as JSON Lines: written by a server or a trial, read by a replay.
+"""Writes a hook's traffic as JSON Lines, in a server or a trial; hook_tools/replay.py reads it.
 
 Each life of the hook begins with {"hook": …, "command": […], "began": …}. Then
 come {"ms": …, "direction": "out" | "in" | "err", "line": "…"}: sent to the
@@ -12,7 +12,6 @@ import queue
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -29,7 +28,7 @@ Direction = Literal["out", "in", "err"]
 
 
 class Recording:
-    """A tap that writes down all of one life, in a thread of its own; `close` waits until it is written.
+    """Writes down all lines of one process, in a thread of its own; `close` waits until it is written.
 
     What the disk does not take in time, or would make the file longer than
     `max_bytes`, is left out, which the log says once. The hook never notices.
@@ -93,79 +92,3 @@ class Recording:
                     logger.warning("the recording %s ends: %s", self._path, error.strerror)
                     self._left_bytes = -1
                     return
-
-
-class RecordingUnusable(Exception):
-    """The file is no recording; the message names the line."""
-
-
-@dataclass(kw_only=True, slots=True)
-class Exchange:
-    """Something that was sent, and what came back."""
-
-    method: str
-    params: dict[str, Any]
-    id: int | None = None
-    """None: a notification."""
-    reply: dict[str, Any] | None = None
-    """With `result` or `error`; None: there was none."""
-    ms: float | None = None
-
-
-@dataclass(kw_only=True, slots=True)
-class RecordedLife:
-    hook: str
-    command: list[str] = field(default_factory=list)
-    exchanges: list[Exchange] = field(default_factory=list)
-
-
-def read_recording(path: Path) -> list[RecordedLife]:
-    """Raises RecordingUnusable and OSError. What is no JSON-RPC in it is passed over."""
-    lives: list[RecordedLife] = []
-    open_calls: dict[int, tuple[Exchange, float]] = {}
-    with path.open(encoding="utf-8") as file:
-        for number, text in enumerate(file, 1):
-            match _entry(text, f"{path}, line {number}"):
-                case {"hook": str(hook), "command": list(command)}:
-                    lives.append(RecordedLife(hook=hook, command=command))
-                    open_calls = {}
-                case {"direction": "out", "line": str(line), "ms": int() | float() as ms} if lives:
-                    if (exchange := _exchange(line)) is not None:
-                        lives[-1].exchanges.append(exchange)
-                        if exchange.id is not None:
-                            open_calls[exchange.id] = exchange, ms
-                case {"direction": "in", "line": str(line), "ms": int() | float() as ms} if lives:
-                    reply = _message(line)
-                    exchange, began_ms = open_calls.pop(reply.get("id", 0), (None, 0.0))
-                    if exchange is not None:
-                        exchange.reply, exchange.ms = reply, ms - began_ms
-                case {"direction": "err"} if lives:
-                    pass
-                case _:
-                    raise RecordingUnusable(f"{path}, line {number}: no line of a recording")
-    if not lives:
-        raise RecordingUnusable(f"{path}: an empty recording")
-    return lives
-
-
-def _entry(text: str, where: str) -> dict[str, Any]:
-    entry = _message(text)
-    if not entry:
-        raise RecordingUnusable(f"{where}: no JSON object")
-    return entry
-
-
-def _exchange(line: str) -> Exchange | None:
-    match _message(line):
-        case {"method": str(method), "params": dict(params)} as message:
-            return Exchange(method=method, params=params, id=message.get("id"))
-    return None
-
-
-def _message(line: str) -> dict[str, Any]:
-    """`{}` for what is no JSON object."""
-    try:
-        message = json.loads(line)
-    except (ValueError, RecursionError):
-        return {}
-    return message if isinstance(message, dict) else {}

@@ -9,15 +9,14 @@ import pytest
 
 from server.config import HooksSettings, ProcessHookSettings
 from server.errors import ConfigError
-from server.hooks.channel import HookCallFailed
 from server.hooks.process.host import HookHost, Reloaded
-from server.hooks.process.process_hook import Terms
+from server.hooks.stages import HookCallFailed
 from server.subprocesses.child_process import kill_all
 from server.subprocesses.supervisor import BackoffPolicy
-from tests.hooks.stage import ENVIRON, TERMS, hosting, leftovers, settings
+from tests.hooks.stage import ENVIRON, LIMITS, hosting, leftovers, settings
 from tests.support.waiting import LIMIT_S, is_alive, until
 
-ONE_LIFE = Terms(limits=TERMS.limits, backoff=BackoffPolicy(first_wait_s=600, longest_wait_s=600))
+ONE_LIFE = replace(LIMITS, backoff=BackoffPolicy(first_wait_s=600, longest_wait_s=600))
 
 
 def names(host: HookHost) -> list[str]:
@@ -36,7 +35,7 @@ def test_a_wrong_entry_keeps_the_host_from_being_built() -> None:
 
 async def test_hooks_are_listed_in_the_order_of_asking_and_one_that_fails_keeps_nobody_out() -> None:
     broken = settings("", command=["/no/such/command"], intercept=["approve_tool"])
-    async with hosting(terms=ONE_LIFE, b=settings("echo"), a=settings("echo", priority=5), c=broken) as host:
+    async with hosting(limits=ONE_LIFE, b=settings("echo"), a=settings("echo", priority=5), c=broken) as host:
         assert names(host) == ["b", "c", "a"]
         assert [health.state for health in host.health()] == ["up", "down", "up"]
         with pytest.raises(HookCallFailed) as caught:
@@ -99,7 +98,7 @@ async def test_a_reload_with_a_mistake_changes_nothing() -> None:
 
 
 async def test_an_approver_that_cannot_start_takes_the_place_of_the_old_one_and_is_down() -> None:
-    async with hosting(terms=ONE_LIFE, x=settings("echo", intercept=["approve_tool"])) as host:
+    async with hosting(limits=ONE_LIFE, x=settings("echo", intercept=["approve_tool"])) as host:
         broken = settings("", command=["/no/such/command"], intercept=["approve_tool"])
         await host.reload(HooksSettings(processes={"x": broken}))
 
@@ -144,7 +143,7 @@ async def test_a_reload_that_is_given_up_leaves_nothing_of_the_new_hooks() -> No
 
 
 async def test_who_waits_for_a_hook_that_a_reload_takes_away_waits_no_longer() -> None:
-    host = HookHost(HooksSettings(processes={"x": settings("", command=["sleep", "600"])}), ENVIRON, terms=TERMS)
+    host = HookHost(HooksSettings(processes={"x": settings("", command=["sleep", "600"])}), ENVIRON, limits=LIMITS)
     host.start()
     waiting = asyncio.create_task(host.settled())
     await until(lambda: bool(leftovers()))
@@ -185,8 +184,8 @@ async def test_a_hook_killed_with_its_grandchildren_around_leaves_none_of_them()
 async def test_killing_reaches_hooks_that_have_not_answered_yet() -> None:
     """At the start, and those that a reload brings."""
     mute = settings("", command=[sys.executable, "-c", "import time; time.sleep(600)"])
-    patient = Terms(limits=replace(TERMS.limits, hello_s=600), backoff=ONE_LIFE.backoff)
-    host = HookHost(HooksSettings(processes={"x": mute}), ENVIRON, terms=patient)
+    patient = replace(ONE_LIFE, hello_s=600)
+    host = HookHost(HooksSettings(processes={"x": mute}), ENVIRON, limits=patient)
     host.start()
     reloading = asyncio.create_task(host.reload(HooksSettings(processes={"x": mute, "y": mute})))
     try:
@@ -207,7 +206,7 @@ async def test_killing_reaches_hooks_that_have_not_answered_yet() -> None:
 async def test_a_change_of_state_is_told() -> None:
     told = []
     host = HookHost(
-        HooksSettings(processes={"x": settings("echo")}), ENVIRON, terms=TERMS, on_change=lambda: told.append(1)
+        HooksSettings(processes={"x": settings("echo")}), ENVIRON, limits=LIMITS, on_change=lambda: told.append(1)
     )
     host.start()
     await host.settled()
@@ -220,7 +219,7 @@ async def test_a_change_of_state_is_told() -> None:
 async def test_starting_and_ending_are_logged_in_a_line_each(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     hook = ProcessHookSettings(enabled=True, command=["/no/such/command"], intercept=["before_tool"])
-    async with hosting(terms=ONE_LIFE, good=settings("echo"), bad=hook):
+    async with hosting(limits=ONE_LIFE, good=settings("echo"), bad=hook):
         pass
 
     assert any(message.startswith('process hook "good" is up') for message in caplog.messages)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.hooks.process.jsonrpc import Calls, CallTooLarge, Reply, notification
+from server.hooks.process.jsonrpc import CallTooLarge, RpcCalls, RpcReply, notification
 from server.subprocesses.lines import MAX_LINE_BYTES, Lines, Overlong
 
 
@@ -22,9 +22,9 @@ def lines_of(lines: Lines, *cuts: bytes) -> Iterator[bytes | Overlong]:
             yield line if isinstance(line, Overlong) else bytes(line)
 
 
-def opened(count: int = 3) -> Calls:
+def opened(count: int = 3) -> RpcCalls:
     """With the calls 1 … count under way."""
-    calls = Calls()
+    calls = RpcCalls()
     for _ in range(count):
         calls.open("hook.before_tool", {})
     return calls
@@ -34,7 +34,7 @@ def opened(count: int = 3) -> Calls:
 
 
 def test_a_call_is_one_compact_line_and_ids_count_from_1() -> None:
-    calls = Calls()
+    calls = RpcCalls()
 
     call_id, line = calls.open("hook.hello", {"name": "é", "version": 1})
 
@@ -50,7 +50,7 @@ def test_a_notification_has_no_id() -> None:
 
 
 def test_a_line_break_in_a_text_does_not_break_the_line() -> None:
-    _, line = Calls().open("x", {"text": "a\nb\r\n"})
+    _, line = RpcCalls().open("x", {"text": "a\nb\r\n"})
 
     assert line.count(b"\n") == 1
 
@@ -64,13 +64,13 @@ def test_the_separators_at_which_some_readers_end_a_line_go_out_escaped() -> Non
 
 
 def test_large_numbers_go_out_whole_and_half_a_surrogate_pair_goes_out_escaped() -> None:
-    _, line = Calls().open("x", {"n": 2**80, "text": "\ud800"})
+    _, line = RpcCalls().open("x", {"n": 2**80, "text": "\ud800"})
 
     assert json.loads(line)["params"] == {"n": 2**80, "text": "\ud800"}
 
 
 def test_what_is_no_json_opens_no_call() -> None:
-    calls = Calls()
+    calls = RpcCalls()
     loop: list[Any] = []
     loop.append(loop)
 
@@ -135,35 +135,38 @@ def test_no_cuts_lose_a_line_or_hold_more_than_the_limit(cuts: list[bytes], limi
 def test_replies_come_in_any_order() -> None:
     calls = opened(2)
 
-    assert calls.read(b'{"jsonrpc":"2.0","id":2,"result":{"b":2}}') == Reply(2, {"b": 2}, None)
-    assert calls.read(b'{"jsonrpc":"2.0","id":1,"result":{"a":1}}') == Reply(1, {"a": 1}, None)
+    assert calls.read(b'{"jsonrpc":"2.0","id":2,"result":{"b":2}}') == RpcReply(2, {"b": 2}, None)
+    assert calls.read(b'{"jsonrpc":"2.0","id":1,"result":{"a":1}}') == RpcReply(1, {"a": 1}, None)
     assert calls.open_count == 0
 
 
 @pytest.mark.parametrize(
     ("line", "reply"),
     [
-        ('{"id":1}', Reply(1, None, None)),  # neither: all defaults
-        ('{"id":1,"result":null}', Reply(1, None, None)),
-        ('{"id":1,"result":true}', Reply(1, True, None)),  # what a result may be, the caller knows
-        ('{"id":1,"result":{},"error":null}', Reply(1, {}, None)),
-        ('{"id":1,"result":{},"error":{"code":-32601,"message":"no such method"}}', Reply(1, None, "no such method")),
-        ('{"id":1,"error":{}}', Reply(1, None, "")),
-        ('{"ID":1,"Result":{"Action":"x"}}', Reply(1, {"Action": "x"}, None)),
-        ('{"id":1,"Error":{"Message":"no"}}', Reply(1, None, "no")),
-        ('{"Result":{"a":1},"id":1,"result":{"b":1}}', Reply(1, {"b": 1}, None)),
-        ('{"id":1,"result":{"a":1},"result":{"b":1}}', Reply(1, {"b": 1}, None)),
-        ('{"jsonrpc":"1.9","id":1,"result":{}}', Reply(1, {}, None)),
-        ('{"id":1,"method":"hook.before_tool","result":{}}', Reply(1, {}, None)),
-        ('\t {"id":1, "result": {} } ', Reply(1, {}, None)),
+        ('{"id":1}', RpcReply(1, None, None)),  # neither: all defaults
+        ('{"id":1,"result":null}', RpcReply(1, None, None)),
+        ('{"id":1,"result":true}', RpcReply(1, True, None)),  # what a result may be, the caller knows
+        ('{"id":1,"result":{},"error":null}', RpcReply(1, {}, None)),
+        (
+            '{"id":1,"result":{},"error":{"code":-32601,"message":"no such method"}}',
+            RpcReply(1, None, "no such method"),
+        ),
+        ('{"id":1,"error":{}}', RpcReply(1, None, "")),
+        ('{"ID":1,"Result":{"Action":"x"}}', RpcReply(1, {"Action": "x"}, None)),
+        ('{"id":1,"Error":{"Message":"no"}}', RpcReply(1, None, "no")),
+        ('{"Result":{"a":1},"id":1,"result":{"b":1}}', RpcReply(1, {"b": 1}, None)),
+        ('{"id":1,"result":{"a":1},"result":{"b":1}}', RpcReply(1, {"b": 1}, None)),
+        ('{"jsonrpc":"1.9","id":1,"result":{}}', RpcReply(1, {}, None)),
+        ('{"id":1,"method":"hook.before_tool","result":{}}', RpcReply(1, {}, None)),
+        ('\t {"id":1, "result": {} } ', RpcReply(1, {}, None)),
         (
             '{"id":1,"result":{"n":123456789012345678901234567890}}',
-            Reply(1, {"n": 123456789012345678901234567890}, None),
+            RpcReply(1, {"n": 123456789012345678901234567890}, None),
         ),
-        ('{"id":1,"result":{"t":"\\ud83d\\ude00 \\ud800"}}', Reply(1, {"t": "😀 ?"}, None)),
+        ('{"id":1,"result":{"t":"\\ud83d\\ude00 \\ud800"}}', RpcReply(1, {"t": "😀 ?"}, None)),
     ],
 )
-def test_what_is_read_as_a_reply(line: str, reply: Reply) -> None:
+def test_what_is_read_as_a_reply(line: str, reply: RpcReply) -> None:
     calls = opened()
 
     assert calls.read(line.encode()) == reply
@@ -190,7 +193,7 @@ def test_a_long_line_that_would_take_long_to_read_costs_its_call(result: bytes, 
 
 
 def test_bytes_that_are_no_utf8_become_replacement_characters() -> None:
-    assert opened().read(b'{"id":1,"result":{"t":"\xff"}}') == Reply(1, {"t": "\N{REPLACEMENT CHARACTER}"}, None)
+    assert opened().read(b'{"id":1,"result":{"t":"\xff"}}') == RpcReply(1, {"t": "\N{REPLACEMENT CHARACTER}"}, None)
 
 
 @pytest.mark.parametrize(
@@ -223,7 +226,7 @@ def test_what_is_none_is_dropped_and_counted(line: bytes, why: str) -> None:
 
     assert reply is None or reply.error is not None
     assert dict(calls.ignored) == {why: 1}
-    assert calls.read(b'{"id":2,"result":{}}') == Reply(2, {}, None)
+    assert calls.read(b'{"id":2,"result":{}}') == RpcReply(2, {}, None)
 
 
 @pytest.mark.parametrize(
@@ -304,7 +307,7 @@ def test_valid_replies_between_garbage_in_any_cuts_are_all_found(data: st.DataOb
     replies = [calls.read(line) for line in lines_of(lines, *cuts)]
 
     found = [reply for reply in replies if reply is not None and reply.error is None]
-    assert sorted(found) == [Reply(n, {"n": n}, None) for n in range(1, 6)]
+    assert sorted(found) == [RpcReply(n, {"n": n}, None) for n in range(1, 6)]
 
 
 _json = st.recursive(

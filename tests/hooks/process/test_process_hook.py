@@ -9,18 +9,17 @@ from typing import Any
 import psutil
 import pytest
 
-from server.hooks.channel import HookCallFailed
-from server.hooks.process.life import Limits
-from server.hooks.process.process_hook import Terms
-from server.hooks.process.recording import read_recording
+from hook_tools.replay import read_recording
+from server.hooks.process.hook_process import HookLimits
+from server.hooks.stages import HookCallFailed
 from server.subprocesses.supervisor import BackoffPolicy
-from tests.hooks.stage import ENVIRON, TERMS, Stage, leftovers, on_stage, settings
+from tests.hooks.stage import ENVIRON, LIMITS, Stage, leftovers, on_stage, settings
 from tests.support.waiting import is_alive
 
-ONE_LIFE = Terms(limits=TERMS.limits, backoff=BackoffPolicy(first_wait_s=600, longest_wait_s=600))
+ONE_LIFE = replace(LIMITS, backoff=BackoffPolicy(first_wait_s=600, longest_wait_s=600))
 """A hook that ends stays down."""
 
-IMPATIENT = Terms(limits=Limits(hello_s=0.05, canary_s=0.05, eof_s=0.2, end_s=0.4), backoff=ONE_LIFE.backoff)
+IMPATIENT = HookLimits(hello_s=0.05, canary_s=0.05, eof_s=0.2, end_s=0.4, backoff=ONE_LIFE.backoff)
 
 
 def scripted(**script: str) -> dict[str, Any]:
@@ -82,7 +81,7 @@ async def test_any_object_or_none_accepts_the_handshake(hello: str) -> None:
     ],
 )
 async def test_a_failed_handshake_leaves_the_hook_down_and_says_why(hello: str, why: str) -> None:
-    async with on_stage(settings("scripted", f"hook.hello={hello}"), terms=ONE_LIFE) as stage:
+    async with on_stage(settings("scripted", f"hook.hello={hello}"), limits=ONE_LIFE) as stage:
         assert stage.hook.state == "down"
         assert stage.hook.health().last_error == f'start process hook "x": {why}'
         error = await fails(stage)
@@ -92,21 +91,21 @@ async def test_a_failed_handshake_leaves_the_hook_down_and_says_why(hello: str, 
 
 
 async def test_a_hook_that_never_answers_hello_is_given_up() -> None:
-    async with on_stage(settings("scripted", "hook.hello=silence"), terms=IMPATIENT) as stage:
+    async with on_stage(settings("scripted", "hook.hello=silence"), limits=IMPATIENT) as stage:
         assert stage.hook.health().last_error.endswith('process hook "x" hook.hello failed: no reply within 50 ms')
 
     assert leftovers() == []
 
 
 async def test_a_command_that_is_not_there_leaves_the_hook_down() -> None:
-    async with on_stage(settings("", command=["/no/such/command"]), terms=ONE_LIFE) as stage:
+    async with on_stage(settings("", command=["/no/such/command"]), limits=ONE_LIFE) as stage:
         error = stage.hook.health().last_error
 
     assert error.startswith('start process hook "x": [Errno 2] No such file or directory')
 
 
 async def test_a_folder_that_is_not_there_is_named() -> None:
-    async with on_stage(settings("", dir=Path("/no/such/folder")), terms=ONE_LIFE) as stage:
+    async with on_stage(settings("", dir=Path("/no/such/folder")), limits=ONE_LIFE) as stage:
         error = stage.hook.health().last_error
 
     assert error == "start process hook \"x\": [Errno 2] No such file or directory: '/no/such/folder'"
@@ -206,7 +205,7 @@ async def test_all_calls_under_way_fail_when_the_process_dies() -> None:
 
 async def test_the_last_words_on_stderr_say_why_it_died(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level("INFO"):
-        async with on_stage(settings("faulty"), terms=ONE_LIFE) as stage:
+        async with on_stage(settings("faulty"), limits=ONE_LIFE) as stage:
             await fails(stage, fault="exit")
             await stage.until(lambda hook: hook.state == "down")
 
@@ -220,7 +219,7 @@ async def test_a_reply_written_just_before_the_exit_counts() -> None:
         "    sys.stdout.write(json.dumps({'id': m['id'], 'result': {'last': True}}) + '\\n'); sys.stdout.flush()\n"
         "    if m['id'] == 2: sys.exit(0)"
     )
-    async with on_stage(settings("", command=[sys.executable, "-c", script]), terms=ONE_LIFE) as stage:
+    async with on_stage(settings("", command=[sys.executable, "-c", script]), limits=ONE_LIFE) as stage:
         assert await stage.call() == {"last": True}
 
 
@@ -265,7 +264,7 @@ async def test_events_for_a_hook_that_does_not_read_are_dropped_and_counted() ->
 
 
 async def test_events_for_a_hook_that_is_down_are_counted_as_dropped() -> None:
-    async with on_stage(settings("", command=["/no/such/command"]), terms=ONE_LIFE) as stage:
+    async with on_stage(settings("", command=["/no/such/command"]), limits=ONE_LIFE) as stage:
         stage.hook.notify("hook.runtime_event", {})
 
         assert stage.hook.health().dropped_events == 1
@@ -343,7 +342,7 @@ async def test_a_hook_that_dies_is_started_again(fault: str) -> None:
 
 
 async def test_calls_between_two_lives_fail_at_once() -> None:
-    async with on_stage(settings("faulty"), terms=ONE_LIFE) as stage:
+    async with on_stage(settings("faulty"), limits=ONE_LIFE) as stage:
         await fails(stage, fault="kill -9")
         await stage.until(lambda hook: hook.health().retry_in_s is not None)
         await fails(stage, limit_s=600)
@@ -367,8 +366,8 @@ async def test_ids_begin_at_1_again_after_a_restart() -> None:
 
 
 async def test_a_hook_that_dies_at_every_start_is_tried_again_until_the_breaker_opens() -> None:
-    terms = Terms(backoff=BackoffPolicy(first_wait_s=0.001, longest_wait_s=0.001, max_quick=3, open_s=600))
-    async with on_stage(settings("scripted", "hook.hello=exit 1"), terms=terms) as stage:
+    limits = HookLimits(backoff=BackoffPolicy(first_wait_s=0.001, longest_wait_s=0.001, max_quick=3, open_s=600))
+    async with on_stage(settings("scripted", "hook.hello=exit 1"), limits=limits) as stage:
         await stage.until(lambda hook: (hook.health().retry_in_s or 0) > 500)
 
         assert stage.hook.health().restarts == 3
@@ -396,8 +395,8 @@ async def test_one_that_ignores_the_end_of_its_input_is_terminated_then_killed(d
         "m = json.loads(sys.stdin.readline()); print(json.dumps({'id': m['id'], 'result': {}}), flush=True)\n"
         "while True: time.sleep(0.01)"
     )
-    terms = replace(TERMS, limits=replace(TERMS.limits, end_s=2 if deaf_to else 20))
-    async with on_stage(settings("", command=[sys.executable, "-c", script]), terms=terms) as stage:
+    limits = replace(LIMITS, end_s=2 if deaf_to else 20)
+    async with on_stage(settings("", command=[sys.executable, "-c", script]), limits=limits) as stage:
         assert stage.hook.state == "up"
 
     assert (tmp_path / "said").read_text() == "TERM"
@@ -438,9 +437,9 @@ async def test_closing_a_hook_that_is_just_starting_leaves_no_process() -> None:
     ],
 )
 async def test_an_approver_is_armed_if_it_answers_its_canary_call_as_one(reply: str, reason: str | None) -> None:
-    terms = Terms(limits=Limits(canary_s=0.05 if reply == "silence" else 10), backoff=ONE_LIFE.backoff)
+    limits = HookLimits(canary_s=0.05 if reply == "silence" else 10, backoff=ONE_LIFE.backoff)
     hook = settings("scripted", f"hook.approve_tool={reply}", intercept=["approve_tool"])
-    async with on_stage(hook, terms=terms) as stage:
+    async with on_stage(hook, limits=limits) as stage:
         health = stage.hook.health()
 
     if reply.startswith("exit"):

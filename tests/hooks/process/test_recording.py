@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from server.hooks.process.recording import Exchange, Recording, RecordingUnusable, read_recording
+from hook_tools.replay import Exchange, RecordingUnusable, read_recording
+from server.hooks.process.recording import Recording
 from server.subprocesses.lines import Overlong
 
 

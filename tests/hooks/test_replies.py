@@ -5,20 +5,21 @@ from typing import Any
 
 import pytest
 
-from server.hooks.channel import STAGES, Stage
-from server.hooks.interception.fields import ReplyUnusable
-from server.hooks.interception.replies import Reading, read_reply
-from server.hooks.interception.shapes import params
-from server.hooks.interception.stages import (
+from server.hooks.hook_params import stage_params
+from server.hooks.replies import ParsedReply, read_reply
+from server.hooks.reply_objects import ReplyUnusable
+from server.hooks.stages import (
+    STAGES,
     Abort,
+    ApproverVerdict,
     Deny,
     LlmAnswer,
     LlmCall,
-    Moment,
     Respond,
+    Stage,
+    StageContext,
     StageValue,
     ToolRan,
-    Verdict,
 )
 from server.llm.types import Message, ToolCall, ToolSpec
 from server.tool_calls import ToolAnswer, ToolInvocation
@@ -62,7 +63,7 @@ CHANGES: dict[Stage, tuple[dict[str, Any], StageValue]] = {
 }  # fmt: skip
 
 
-def read(stage: Stage, reply: dict[str, Any]) -> Reading:
+def read(stage: Stage, reply: dict[str, Any]) -> ParsedReply:
     return read_reply(stage, reply, VALUES[stage])
 
 
@@ -152,7 +153,7 @@ def test_a_result_may_come_inside_the_call_and_travels_on_with_any_action() -> N
 def test_only_an_approved_that_is_true_approves(reply: dict[str, Any], approved: bool, doubt: bool) -> None:
     reading = read("approve_tool", reply)
 
-    assert isinstance(reading.result, Verdict)
+    assert isinstance(reading.result, ApproverVerdict)
     assert reading.result.approved is approved
     assert reading.is_doubtful is doubt
     assert bool(reading.warnings) is doubt
@@ -176,7 +177,7 @@ def test_a_foreign_dialect_is_named_with_the_cure_and_changes_nothing(stage: Sta
 
     assert any(hint in warning for warning in reading.warnings)
     assert reading.is_doubtful
-    assert reading.result in (None, Deny(reason=""), Verdict(approved=False))
+    assert reading.result in (None, Deny(reason=""), ApproverVerdict(approved=False))
 
 
 def test_a_misspelt_key_is_told_its_right_name() -> None:
@@ -279,7 +280,7 @@ def test_what_a_request_leaves_out_stays() -> None:
 @pytest.mark.parametrize("stage", INTERCEPTORS)
 def test_a_hook_that_sends_back_what_it_was_sent_changes_nothing(stage: Stage) -> None:
     key = {"before_llm": "request", "after_llm": "response", "before_tool": "call", "after_tool": "result"}[stage]
-    sent = params(stage, VALUES[stage], Moment(facts=FACTS))
+    sent = stage_params(stage, VALUES[stage], StageContext(facts=FACTS))
 
     reading = read(stage, {"action": "modify", key: sent})
 

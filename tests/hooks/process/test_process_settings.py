@@ -6,7 +6,7 @@ import pytest
 
 from server.config import HooksSettings, ProcessHookSettings
 from server.errors import ConfigError
-from server.hooks.process.settings import enabled, gates, modes, stages
+from server.hooks.process.process_settings import enabled_hooks, gate_stages, hello_modes, sent_stages
 
 COMMAND = ["python3", "hook.py"]
 
@@ -29,7 +29,7 @@ def hook(**settings: Any) -> ProcessHookSettings:
 )
 def test_a_wrong_entry_is_named_in_the_words_of_the_reference(settings: dict[str, Any], problem: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        enabled(HooksSettings(processes={"guard": hook(**settings)}))
+        enabled_hooks(HooksSettings(processes={"guard": hook(**settings)}))
 
     assert str(caught.value).startswith(f'configure process hook "guard": {problem}')
 
@@ -47,7 +47,7 @@ def test_a_wrong_entry_is_named_in_the_words_of_the_reference(settings: dict[str
 )
 def test_a_wrong_entry_is_told_what_could_stand_there(settings: dict[str, Any], choices: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        enabled(HooksSettings(processes={"guard": hook(**settings)}))
+        enabled_hooks(HooksSettings(processes={"guard": hook(**settings)}))
 
     assert choices in str(caught.value)
 
@@ -55,18 +55,18 @@ def test_a_wrong_entry_is_told_what_could_stand_there(settings: dict[str, Any], 
 def test_what_is_not_enabled_is_not_looked_at() -> None:
     wrong = hook(transport="http")
 
-    assert enabled(HooksSettings(processes={"x": hook(enabled=False, transport="http")})) == {}
-    assert enabled(HooksSettings(enabled=False, processes={"x": wrong})) == {}
+    assert enabled_hooks(HooksSettings(processes={"x": hook(enabled=False, transport="http")})) == {}
+    assert enabled_hooks(HooksSettings(enabled=False, processes={"x": wrong})) == {}
 
 
 def test_an_empty_transport_is_stdio() -> None:
-    assert list(enabled(HooksSettings(processes={"x": hook(transport="")}))) == ["x"]
+    assert list(enabled_hooks(HooksSettings(processes={"x": hook(transport="")}))) == ["x"]
 
 
 def test_lower_priority_is_asked_first_then_names_count_byte_by_byte() -> None:
     hooks = {"b": hook(), "é": hook(), "a": hook(priority=1), "z": hook(priority=-1), "B": hook()}
 
-    assert list(enabled(HooksSettings(processes=hooks))) == ["z", "B", "b", "é", "a"]
+    assert list(enabled_hooks(HooksSettings(processes=hooks))) == ["z", "B", "b", "é", "a"]
 
 
 @pytest.mark.parametrize(
@@ -80,12 +80,12 @@ def test_lower_priority_is_asked_first_then_names_count_byte_by_byte() -> None:
     ],
 )
 def test_modes_follow_from_what_is_configured(settings: dict[str, Any], expected: str) -> None:
-    assert modes(hook(**settings)) == expected.split()
+    assert hello_modes(hook(**settings)) == expected.split()
 
 
 def test_only_configured_stages_are_sent_unless_pairs_are_asked_for() -> None:
-    assert stages(hook(intercept=["before_tool", ""])) == {"before_tool"}
-    assert stages(hook(intercept=["after_llm", "approve_tool"], pair_stages=True)) == {
+    assert sent_stages(hook(intercept=["before_tool", ""])) == {"before_tool"}
+    assert sent_stages(hook(intercept=["after_llm", "approve_tool"], pair_stages=True)) == {
         "before_llm",
         "after_llm",
         "approve_tool",
@@ -93,6 +93,9 @@ def test_only_configured_stages_are_sent_unless_pairs_are_asked_for() -> None:
 
 
 def test_approvers_are_gates_and_so_is_all_of_a_closed_hook() -> None:
-    assert gates(hook(intercept=["approve_tool", "before_tool"])) == ["approve_tool"]
-    assert gates(hook(intercept=["approve_tool", "before_tool"], on_error="closed")) == ["before_tool", "approve_tool"]
-    assert gates(hook(intercept=["before_tool"])) == []
+    assert gate_stages(hook(intercept=["approve_tool", "before_tool"])) == ["approve_tool"]
+    assert gate_stages(hook(intercept=["approve_tool", "before_tool"], on_error="closed")) == [
+        "before_tool",
+        "approve_tool",
+    ]
+    assert gate_stages(hook(intercept=["before_tool"])) == []

@@ -1,15 +1,16 @@
-"""What a hook changed, as the inspector shows it: the keys that differ, before and after. Pure."""
+"""What hooks did, as the inspector shows it: keys that differ, before and after; failures and their effects."""
 
 import json
-from collections.abc import Mapping
-from dataclasses import fields
-from typing import Any, Final
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, Final, Literal
 
 import msgspec
 
-from server.hooks.interception.shapes import shape_calls, shape_message, shape_tool
-from server.hooks.interception.stages import (
+from server.hooks.hook_params import calls_json, message_json, tool_json
+from server.hooks.stages import (
     Abort,
+    ApproverVerdict,
     Decision,
     Deny,
     Ignored,
@@ -17,7 +18,7 @@ from server.hooks.interception.stages import (
     LlmCall,
     Respond,
     StageValue,
-    Verdict,
+    ToolRan,
 )
 
 MAX_VALUE_CHARS: Final = 2000
@@ -28,10 +29,37 @@ Changes = dict[str, Any]
 """Key → {before, after}; for messages a list of {index, before, after}, for tools {added, removed, changed}."""
 
 
-def action_of(result: StageValue | Decision | Ignored | None) -> str:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HookReport:
+    """What a hook did, for the inspector."""
+
+    event: Literal["hook_changed", "hook_failed"]
+    data: dict[str, Any]
+
+
+async def report_change(
+    value: StageValue,
+    result: StageValue | Decision | Ignored,
+    discarded: Mapping[str, str],
+    conceal: Callable[[Any], Awaitable[Any]],
+) -> HookReport | None:
+    """Report what a hook's answer changes, or would have; a plain approval is not worth a line."""
+    if isinstance(result, ApproverVerdict) and result.approved and result.arguments is None:
+        return None
+    data = {"action": _action(result), "changes": trimmed(await conceal(_readable_changes(value, result)))}
+    if discarded:
+        data["discarded"] = trimmed(await conceal(dict(discarded)))
+    return HookReport(event="hook_changed", data=data)
+
+
+def report_failure(kind: str, message: str, fallback: StageValue | Decision | None) -> HookReport:
+    """Report a call that failed, and what stands in its place."""
+    effect = "skipped" if fallback is None else "withheld" if isinstance(fallback, ToolRan) else _action(fallback)
+    return HookReport(event="hook_failed", data={"kind": kind, "message": cut(message), "effect": effect})
+
+
+def _action(result: StageValue | Decision | Ignored) -> str:
     match result:
-        case None:
-            return "continue"
         case Ignored():
             return "ignored"
         case Respond():
@@ -40,33 +68,40 @@ def action_of(result: StageValue | Decision | Ignored | None) -> str:
             return "deny_tool"
         case Abort():
             return "hard_abort" if result.is_hard else "abort_turn"
-        case Verdict():
+        case ApproverVerdict():
             return "approve" if result.approved else "deny"
-        case _:
-            return "modify"
+    return "modify"
+
+
+def _readable_changes(value: StageValue, result: StageValue | Decision | Ignored) -> Changes:
+    try:
+        return changes(value, result)
+    except (AttributeError, KeyError, TypeError):
+        if isinstance(result, LlmCall) and isinstance(value, LlmCall):  # messages that are none cannot be shown
+            return changes(value, replace(result, messages=value.messages))
+        raise
 
 
 def changes(before: StageValue, result: StageValue | Decision | Ignored | None) -> Changes:
-    """In full; secrets have to be taken out before it is `trimmed`, for half a secret is not known as one."""
+    """Return them in full; secrets have to be taken out before it is `trimmed`, for half a secret is not known as one."""
     match result:
         case None | Ignored():
             return {}
-        case Deny() | Abort() | Verdict():
+        case Deny() | Abort() | ApproverVerdict():
             return {"reason": {"after": result.reason}} if result.reason else {}
         case Respond():
             return {"result": {"after": result.answer.for_llm}}
         case LlmCall() if isinstance(before, LlmCall):
             return _call_changes(before, result)
         case LlmAnswer() if isinstance(before, LlmAnswer):
-            was, now = _plain(before), _plain(result)
-            was["tool_calls"], now["tool_calls"] = shape_calls(before.tool_calls), shape_calls(result.tool_calls)
+            was, now = _as_json(before), _as_json(result)
+            was["tool_calls"], now["tool_calls"] = calls_json(before.tool_calls), calls_json(result.tool_calls)
             return _differing(was, now)
-        case _:
-            return _differing(_plain(before), _plain(result))
+    return _differing(_as_json(before), _as_json(result))
 
 
 def trimmed(found: Changes) -> Changes:
-    """Each value, and each list of them, cut to what a person looks at."""
+    """Cut each value, and each list of them, to what a person looks at."""
     return {key: _trimmed(value) for key, value in found.items()}
 
 
@@ -79,7 +114,7 @@ def _trimmed(value: Any) -> Any:
 
 
 def cut(value: Any) -> Any:
-    """The value itself where it is small; else its beginning, as text."""
+    """Return the value itself where it is small; else its beginning, as text."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return value if len(text) <= MAX_VALUE_CHARS else f"{text[:MAX_VALUE_CHARS]}… ({len(text)} characters)"
 
@@ -93,29 +128,28 @@ def _call_changes(before: LlmCall, after: LlmCall) -> Changes:
     was, now = ({tool.name: tool for tool in call.tools} for call in (before, after))
     if was != now:
         found["tools"] = {
-            "added": [shape_tool(now[name]) for name in now if name not in was],
+            "added": [tool_json(now[name]) for name in now if name not in was],
             "removed": [name for name in was if name not in now],
-            "changed": [shape_tool(now[name]) for name in now if name in was and now[name] != was[name]],
+            "changed": [tool_json(now[name]) for name in now if name in was and now[name] != was[name]],
         }
     return found
 
 
 def _message_changes(before: LlmCall, after: LlmCall) -> list[dict[str, Any]]:
-    """By place in the new list; one that is gone by its place in the old."""
+    """Return them by place in the new list; one that is gone by its place in the old."""
     kept = {id(message) for message in after.messages}
     known = {id(message) for message in before.messages}
     found: dict[int, dict[str, Any]] = {}
     for index, message in enumerate(after.messages):
         if id(message) not in known:
-            found[index] = {"index": index, "after": shape_message(message)}
+            found[index] = {"index": index, "after": message_json(message)}
     for index, message in enumerate(before.messages):
         if id(message) not in kept:
-            found.setdefault(index, {"index": index})["before"] = shape_message(message)
+            found.setdefault(index, {"index": index})["before"] = message_json(message)
     return list(found.values())
 
 
-def _plain(value: Any) -> dict[str, Any]:
-    """As JSON."""
+def _as_json(value: Any) -> dict[str, Any]:
     found: dict[str, Any] = msgspec.to_builtins({field.name: getattr(value, field.name) for field in fields(value)})
     return found
 

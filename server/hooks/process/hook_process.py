@@ -1,19 +1,19 @@
-"""One process of a hook, from its spawn to the end of everything that came of it."""
+"""One process of a hook: its calls and notifications, from its start to the end of everything that came of it."""
 
 import asyncio
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, Final, Literal
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, Protocol
 
 from server.config import ProcessHookSettings
-from server.hooks.channel import HookCallFailed
-from server.hooks.process.jsonrpc import Calls, Reply, notification
-from server.hooks.process.tap import Tap
+from server.hooks.process.jsonrpc import RpcCalls, RpcReply, notification
+from server.hooks.stages import HookCallFailed
 from server.subprocesses.child_process import END_S, EOF_S, ChildProcess, child_environment
 from server.subprocesses.lines import Line, Lines
 from server.subprocesses.pipes import BacklogFull, PipeReader, PipeWriter
 from server.subprocesses.process_tree import ProcessTree
+from server.subprocesses.supervisor import BackoffPolicy
 
 MAX_OPEN_CALLS: Final = 256
 MAX_WAITING_EVENTS: Final = 256
@@ -25,57 +25,95 @@ Kind = Literal["failed", "timed_out", "down"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Limits:
-    """How long what a process owes us may take."""
+class HookLimits:
+    """How long what a hook's process owes us may take, and how it is started again."""
 
     hello_s: float = 5.0
     canary_s: float = 5.0
+    """All test calls of a gate together."""
     last_words_s: float = 0.1
     """What was written just before the exit may still be on its way, unless a child of the hook holds the pipe."""
     eof_s: float = EOF_S
     """From the end of its input to SIGTERM."""
     end_s: float = END_S
     """From the end of its input to SIGKILL."""
+    backoff: BackoffPolicy = field(default_factory=BackoffPolicy)
 
 
-class ProcessLife:
+class TrafficListener(Protocol):
+    """Gets every line of a hook process: a recording, or a trial of the hook.
+
+    Called in the event loop, in order; returns at once and never raises. Lines may not be changed.
+    """
+
+    def sent(self, line: bytes | bytearray) -> None:
+        """A line to the hook, with its end."""
+        ...
+
+    def heard(self, line: Line) -> None:
+        """A line on its standard output, before it is read for what it says."""
+        ...
+
+    def complained(self, line: Line) -> None:
+        """A line on its standard error."""
+        ...
+
+
+class HookProcess:
     """`begin`, then `request` and `notify` from any task, until `ended`; `end` must be awaited, whatever happened."""
 
-    def __init__(self, name: str, child: ChildProcess, limits: Limits, tap: Tap | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        child: ChildProcess,
+        limits: HookLimits,
+        *,
+        listener: TrafficListener | None,
+        on_odd_line: Callable[[str], None] | None,
+    ) -> None:
         """Takes the child over; `begin` is the way in."""
         self._name = name
         self._child = child
         self._limits = limits
-        self._tap = tap
+        self._listener = listener
+        self._on_odd_line = on_odd_line
         self._loop = asyncio.get_running_loop()
-        self.began = self._loop.time()
-        self.calls = Calls()
-        self.is_closing = False
-        self.on_odd_line: Callable[[str], None] | None = None
-        """Called with the reason when a line is ignored for a reason that is new in this life."""
+        self._began = self._loop.time()
         self._reasons = 0
-        self._waiting = dict[int, tuple[str, asyncio.Future[Reply | HookCallFailed]]]()  # with the method
+        self._waiting = dict[int, tuple[str, asyncio.Future[RpcReply | HookCallFailed]]]()  # with the method
         self._events = deque[int]()  # keys of notifications that may still wait in the pipe; negative, unlike calls'
         self._last_event = 0
-        self._spoke_last = asyncio.Event()
+        self._output_ended = asyncio.Event()
         self._in = PipeWriter(child.stdin)
-        self._out = PipeReader(child.stdout, Lines(), self._take_line, self._spoke_last.set)
+        self._out = PipeReader(child.stdout, Lines(), self._take_line, self._output_ended.set)
+        self.calls = RpcCalls()
+        self.is_closing = False
 
     @classmethod
     async def begin(
-        cls, name: str, hook: ProcessHookSettings, environ: Mapping[str, str], limits: Limits, *, tap: Tap | None = None
-    ) -> "ProcessLife":
-        """Spawn it. Raises as `ChildProcess.begin`."""
+        cls,
+        name: str,
+        hook: ProcessHookSettings,
+        environ: Mapping[str, str],
+        limits: HookLimits,
+        *,
+        listener: TrafficListener | None = None,
+        on_odd_line: Callable[[str], None] | None = None,
+    ) -> "HookProcess":
+        """Start it. Raises as `ChildProcess.begin`.
+
+        `on_odd_line` is called with the reason when a line is ignored for a reason that is new in this process.
+        """
         child = await ChildProcess.begin(
             hook.command,
             label=f'process hook "{name}"',
             folder=hook.dir,
             environment=child_environment(environ, hook.env, inherits_all=hook.inherit_env),
-            on_error_line=None if tap is None else tap.complained,
+            on_error_line=None if listener is None else listener.complained,
             eof_s=limits.eof_s,
             end_s=limits.end_s,
         )
-        return cls(name, child, limits, tap)
+        return cls(name, child, limits, listener=listener, on_odd_line=on_odd_line)
 
     @property
     def pid(self) -> int:
@@ -92,14 +130,14 @@ class ProcessLife:
 
     @property
     def lived_s(self) -> float:
-        return self._loop.time() - self.began
+        return self._loop.time() - self._began
 
     # --- calls
 
     async def request(self, method: str, params: Mapping[str, Any], limit_s: float) -> Any:
-        """The result of one call. Raises HookCallFailed; cancelled, the call is given up."""
+        """Return the result of one call. Raises HookCallFailed; cancelled, the call is given up."""
         call_id = self._send(method, params)
-        answer: asyncio.Future[Reply | HookCallFailed] = self._loop.create_future()
+        answer: asyncio.Future[RpcReply | HookCallFailed] = self._loop.create_future()
         self._waiting[call_id] = method, answer
         timer = self._loop.call_later(limit_s, self._time_out, call_id, limit_s)
         try:
@@ -107,7 +145,8 @@ class ProcessLife:
         finally:
             timer.cancel()
             if self._waiting.pop(call_id, None) is not None:
-                self._give_up(call_id)
+                self.calls.abandon(call_id)
+                self._in.withdraw(call_id)
         if isinstance(reply, HookCallFailed):
             raise reply
         if reply.error is not None:
@@ -115,7 +154,7 @@ class ProcessLife:
         return reply.result
 
     def notify(self, method: str, params: Mapping[str, Any]) -> bool:
-        """Send it, or put it behind what waits. False: dropped, for the child does not read (or is gone)."""
+        """Send it, or queue it behind what waits. False: dropped, for the child does not read (or is gone)."""
         while self._events and not self._in.is_waiting(self._events[0]):
             self._events.popleft()
         is_full = len(self._events) >= MAX_WAITING_EVENTS or self._in.backlog_bytes > _MAX_EVENT_BACKLOG_BYTES
@@ -127,8 +166,8 @@ class ProcessLife:
             self._in.send(self._last_event, line)
         except (OSError, BacklogFull, TypeError, ValueError):
             return False
-        if self._tap is not None:
-            self._tap.sent(line)
+        if self._listener is not None:
+            self._listener.sent(line)
         if self._in.is_waiting(self._last_event):
             self._events.append(self._last_event)
         return True
@@ -152,8 +191,8 @@ class ProcessLife:
         except OSError as error:
             self.calls.abandon(call_id)
             raise self._failure("down", method, "it has closed its input") from error
-        if self._tap is not None:
-            self._tap.sent(line)
+        if self._listener is not None:
+            self._listener.sent(line)
         return call_id
 
     def _time_out(self, call_id: int, limit_s: float) -> None:
@@ -166,21 +205,17 @@ class ProcessLife:
         if answer is not None and not answer.done():
             answer.set_result(self._failure(kind, method, why))
 
-    def _give_up(self, call_id: int) -> None:
-        self.calls.abandon(call_id)
-        self._in.withdraw(call_id)
-
     def _failure(self, kind: Kind, method: str, why: str) -> HookCallFailed:
         return HookCallFailed(kind, f'process hook "{self._name}" {method} failed: {why}')
 
     def _take_line(self, line: Line) -> bool:
-        if self._tap is not None:
-            self._tap.heard(line)
+        if self._listener is not None:
+            self._listener.heard(line)
         reply = self.calls.read(line)
         if len(self.calls.ignored) != self._reasons:
             self._reasons = len(self.calls.ignored)
-            if self.on_odd_line is not None:
-                self.on_odd_line(next(reversed(self.calls.ignored)))
+            if self._on_odd_line is not None:
+                self._on_odd_line(next(reversed(self.calls.ignored)))
         if reply is None:
             return False
         _, answer = self._waiting.pop(reply.id, ("", None))
@@ -192,21 +227,21 @@ class ProcessLife:
 
     async def ended(self) -> str:
         """Wait until it has exited or closed its output; the text says which. What was pending has failed then."""
-        speechless = asyncio.create_task(self._spoke_last.wait(), name=f"output of process hook {self._name}")
-        signs: list[asyncio.Future[Any]] = [self._child.exited, speechless]
+        silent = asyncio.create_task(self._output_ended.wait(), name=f"output of process hook {self._name}")
+        signs: list[asyncio.Future[Any]] = [self._child.exited, silent]
         try:
             await asyncio.wait(signs, return_when=asyncio.FIRST_COMPLETED)
             await asyncio.wait(signs, timeout=self._limits.last_words_s)
         finally:
-            speechless.cancel()
-            await asyncio.gather(speechless, return_exceptions=True)
+            silent.cancel()
+            await asyncio.gather(silent, return_exceptions=True)
         last = self._child.last_error_line
         why = f"{self._exit_text()}: {last}" if last else self._exit_text()
         self._fail_all(why)
         return why
 
     def close_input(self) -> None:
-        """It sees the end of its input, and is given all the time it wants; further calls fail as `down`."""
+        """Let it see the end of its input, with all the time it wants; further calls fail as `down`."""
         self.is_closing = True
         self._in.close()
 

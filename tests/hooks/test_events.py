@@ -1,17 +1,17 @@
 """What observers are told, and who is told what."""
 
 from server import config
-from server.hooks.interception.events import Events
-from tests.hooks.fakes import FACTS, FakeChannel, member
+from server.hooks.hook_events import HookEvents
+from tests.hooks.fakes import FACTS, FakeHook
 
 
-def observer(*observe: str, method: str = "hook.runtime_event") -> FakeChannel:
+def observer(*observe: str, method: str = "hook.runtime_event") -> FakeHook:
     settings = config.ProcessHookSettings(observe=list(observe), event_method=method)  # type: ignore[arg-type]  # one of two
-    return FakeChannel(settings=settings)
+    return FakeHook(settings=settings)
 
 
-def events_of(*channels: FakeChannel) -> Events:
-    return Events([member(channel) for channel in channels], FACTS)
+def events_of(*hooks: FakeHook) -> HookEvents:
+    return HookEvents(hooks, FACTS)
 
 
 def test_an_event_goes_to_those_who_observe_its_kind_under_any_of_its_names() -> None:

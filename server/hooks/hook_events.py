@@ -1,7 +1,10 @@
-"""The names of runtime events: as they stand on the wire, and their older aliases."""
+"""Runtime events for observers, named as on the reference host."""
 
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from server.hooks.stages import Hook, HookEvent, Severity, StageContext
+from server.tool_calls import TurnFacts
 
 LEGACY: Final = {
     "turn_start": "agent.turn.start",
@@ -28,7 +31,7 @@ LEGACY: Final = {
 
 ALIAS_OF: Final = {kind: alias for alias, kind in LEGACY.items()}
 
-_OF_OTHER_PARTS: Final = (
+_OUTSIDE_TURNS: Final = (
     "channel.lifecycle.initialized",
     "channel.lifecycle.started",
     "channel.lifecycle.start_failed",
@@ -57,28 +60,51 @@ _OF_OTHER_PARTS: Final = (
     "mcp.tool.call.end",
 )
 
-KINDS: Final = frozenset((*LEGACY.values(), *_OF_OTHER_PARTS))
-"""Every kind that a configuration may name; which of them are ever sent here, docs/process-hooks.md says."""
-
-_EVERYTHING: Final = frozenset(("", "*", "all"))
+KINDS: Final = frozenset((*LEGACY.values(), *_OUTSIDE_TURNS))
+"""Every kind that a configuration may name; docs/process-hooks.md says which are ever sent here."""
 
 
 class UnknownEvent(ValueError):
-    """`observe` names an event that there is not."""
+    """An event in `observe` that there is not; the text is its name."""
 
 
-def observed(names: Iterable[str]) -> frozenset[str]:
-    """The kinds that `observe` asks for, aliases resolved; KINDS for `*`, `all` or an empty name.
+def observed_kinds(names: Iterable[str]) -> frozenset[str]:
+    """Return the kinds that `observe` asks for, aliases resolved; all for `*`, `all` or an empty name.
 
-    Read from left to right: what stands behind a `*` is not looked at. Raises
-    UnknownEvent, whose text is the name.
+    Read from left to right: what stands behind a `*` is not looked at. Raises UnknownEvent.
     """
     kinds = set[str]()
     for name in names:
-        if name in _EVERYTHING:
+        if name in ("", "*", "all"):
             return KINDS
         kind = LEGACY.get(name, name)
         if kind not in KINDS:
             raise UnknownEvent(name)
         kinds.add(kind)
     return frozenset(kinds)
+
+
+class HookEvents:
+    """Sends the events of one turn to the hooks that observe them; without any of them, nothing is built."""
+
+    def __init__(self, hooks: Sequence[Hook], facts: TurnFacts) -> None:
+        self._observers = tuple(hook for hook in hooks if hook.kinds)
+        self._facts = facts
+        self.iteration = 0
+        """The round of the agent loop, kept up to date by the code that counts it."""
+
+    def wants(self, kind: str) -> bool:
+        """Whether anybody observes this kind: asked before a payload is built."""
+        return any(kind in hook.kinds for hook in self._observers)
+
+    def emit(
+        self, kind: str, payload: Mapping[str, Any], *, trace_path: str = "turn", severity: Severity = "info"
+    ) -> None:
+        """Send an event to those that observe its kind."""
+        if not self.wants(kind):
+            return
+        at = StageContext(facts=self._facts, iteration=self.iteration)
+        event = HookEvent(kind=kind, payload=payload, at=at, trace_path=trace_path, severity=severity)
+        for hook in self._observers:
+            if kind in hook.kinds:
+                hook.send_event(event)

@@ -5,14 +5,13 @@ from typing import Any
 
 import pytest
 
-from server.hooks.channel import STAGES, Stage
-from server.hooks.interception.shapes import TRACE_PATHS, params
-from server.hooks.interception.stages import LlmAnswer, LlmCall, Moment, StageValue, ToolRan
+from server.hooks.hook_params import TRACE_PATHS, stage_params
+from server.hooks.stages import STAGES, LlmAnswer, LlmCall, Stage, StageContext, StageValue, ToolRan
 from server.llm.types import ToolCall, ToolSpec, Usage
 from server.tool_calls import ToolAnswer, ToolInvocation
 from tests.hooks.fakes import FACTS
 
-AT = Moment(facts=FACTS, iteration=2)
+AT = StageContext(facts=FACTS, iteration=2)
 VALUES: dict[Stage, StageValue] = {
     "before_llm": LlmCall(
         model="m",
@@ -31,7 +30,7 @@ VALUES: dict[Stage, StageValue] = {
 
 @pytest.mark.parametrize("stage", STAGES)
 def test_every_stage_says_whose_turn_it_is_at_the_top_in_meta_and_in_context(stage: Stage) -> None:
-    sent = params(stage, VALUES[stage], AT)
+    sent = stage_params(stage, VALUES[stage], AT)
 
     assert sent["meta"] == {
         "AgentID": "parley",
@@ -49,7 +48,7 @@ def test_every_stage_says_whose_turn_it_is_at_the_top_in_meta_and_in_context(sta
 
 
 def body(stage: Stage) -> dict[str, Any]:
-    sent = params(stage, VALUES[stage], AT)
+    sent = stage_params(stage, VALUES[stage], AT)
     return {key: value for key, value in sent.items() if key not in ("meta", "channel", "chat_id", "context")}
 
 
@@ -86,8 +85,8 @@ def test_a_call_has_arguments_even_if_they_are_none_and_great_numbers_stay_exact
 def test_a_proposed_result_travels_to_later_hooks_but_not_to_approvers() -> None:
     proposed = ToolInvocation(name="echo", arguments={}, answer=ToolAnswer(for_llm="42"))
 
-    assert params("before_tool", proposed, AT)["hook_result"]["for_llm"] == "42"
-    assert "hook_result" not in params("approve_tool", proposed, AT)
+    assert stage_params("before_tool", proposed, AT)["hook_result"]["for_llm"] == "42"
+    assert "hook_result" not in stage_params("approve_tool", proposed, AT)
 
 
 def test_a_result_is_sent_with_every_field_and_its_time_in_whole_nanoseconds() -> None:
@@ -115,7 +114,7 @@ def test_a_message_s_pictures_stand_beside_its_text() -> None:
     ]
     call = LlmCall(model="m", messages=[{"role": "user", "content": parts}])
 
-    assert params("before_llm", call, AT)["messages"] == [
+    assert stage_params("before_llm", call, AT)["messages"] == [
         {"role": "user", "content": "Look:", "media": ["data:image/png;base64,AA"]}
     ]
 
@@ -124,6 +123,6 @@ def test_tool_messages_keep_what_pairs_them() -> None:
     asked = {"role": "assistant", "content": None, "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "echo", "arguments": "{}"}}]}  # fmt: skip
     answered = {"role": "tool", "content": "hi", "tool_call_id": "c1", "name": "echo"}
 
-    sent = params("before_llm", LlmCall(model="m", messages=[asked, answered]), AT)["messages"]
+    sent = stage_params("before_llm", LlmCall(model="m", messages=[asked, answered]), AT)["messages"]
 
     assert sent == [{**asked, "content": ""}, answered]

@@ -7,23 +7,19 @@ import pytest
 
 from server import config
 from server.agent.messages import find_violation
-from server.hooks.channel import HookCallFailed
-from server.hooks.interception.events import Events
-from server.hooks.interception.members import BuiltinMember
-from server.hooks.interception.pipeline import Answered, Denied, Edited, HookPipeline
-from server.hooks.interception.stages import LlmAnswer, LlmCall, Moment, ToolRan, Verdict
+from server.hooks.builtin_hooks import BuiltinHook
+from server.hooks.pipeline import AnsweredByHook, DeniedByHook, EditedArguments, HookPipeline
+from server.hooks.stages import ApproverVerdict, HookCallFailed, LlmAnswer, LlmCall, StageContext, ToolRan
 from server.llm.types import ToolSpec
 from server.tool_calls import ToolAnswer, ToolInvocation, TurnAborted
 from tests.hooks.fakes import (
-    FACTS,
-    FakeChannel,
+    FakeHook,
     at,
     down,
     failed,
     guard,
     guard_at,
     hook,
-    member,
     pipeline_of,
     timed_out,
 )
@@ -61,18 +57,18 @@ class Marker:
     def __init__(self, name: str) -> None:
         self.name = name
 
-    async def after_llm(self, answer: LlmAnswer, at: Moment) -> LlmAnswer:
+    async def after_llm(self, answer: LlmAnswer, at: StageContext) -> LlmAnswer:
         return LlmAnswer(model=answer.model, content=f"{answer.content} {self.name}")
 
 
-def marker(name: str, priority: int = 0) -> FakeChannel:
+def marker(name: str, priority: int = 0) -> FakeHook:
     return hook(
         name, priority=priority, after_llm=lambda sent: {"response": {"content": f"{sent['response']['content']} {name}"}}
     )  # fmt: skip
 
 
-def builtin(name: str, own: object, priority: int = 0) -> BuiltinMember:
-    return BuiltinMember(name, own, config.HookDefaults(), priority=priority)
+def builtin(name: str, own: object, priority: int = 0) -> BuiltinHook:
+    return BuiltinHook(name, own, config.HookDefaults(), priority=priority)
 
 
 async def test_in_process_before_process_then_priority_then_name_byte_by_byte() -> None:
@@ -113,7 +109,7 @@ async def test_a_hook_is_asked_only_at_its_own_stages() -> None:
 
 
 async def test_with_pair_stages_one_stage_turns_on_both_as_on_the_reference_host() -> None:
-    paired = FakeChannel(
+    paired = FakeHook(
         "paired",
         {"after_tool": {"result": {"for_llm": "bye"}}},
         config.ProcessHookSettings(intercept=["before_tool"], pair_stages=True),
@@ -128,9 +124,9 @@ async def test_with_pair_stages_one_stage_turns_on_both_as_on_the_reference_host
 @pytest.mark.parametrize(
     ("reply", "result"),
     [
-        ({"action": "respond", "result": {"for_llm": "42"}}, Answered(hook="b", answer=ToolAnswer(for_llm="42"))),
-        ({"action": "deny_tool"}, Denied(hook="b", text="Tool execution denied by hook")),
-        ({"action": "deny_tool", "reason": "no"}, Denied(hook="b", text="Tool execution denied by hook: no")),
+        ({"action": "respond", "result": {"for_llm": "42"}}, AnsweredByHook(hook="b", answer=ToolAnswer(for_llm="42"))),
+        ({"action": "deny_tool"}, DeniedByHook(hook="b", text="Tool execution denied by hook")),
+        ({"action": "deny_tool", "reason": "no"}, DeniedByHook(hook="b", text="Tool execution denied by hook: no")),
     ],
 )
 async def test_the_first_decision_ends_the_chain(reply: dict[str, Any], result: object) -> None:
@@ -229,7 +225,7 @@ async def test_an_approver_that_does_not_approve_denies_whatever_its_setting(fai
 
     result = await pipeline_of(hook("a", approve_tool=failure), last).approve_tool(ASK)
 
-    assert result == Denied(hook="a", text=denied)
+    assert result == DeniedByHook(hook="a", text=denied)
     assert last.asked == []
 
 
@@ -251,7 +247,7 @@ async def test_an_approver_that_does_not_approve_denies_whatever_its_setting(fai
 async def test_a_guard_that_fails_or_is_not_understood_denies_the_call(failure: Any) -> None:
     result = await pipeline_of(guard(before_tool=failure)).before_tool(ASK)
 
-    assert isinstance(result, Denied)
+    assert isinstance(result, DeniedByHook)
     assert result.text.startswith('Tool execution denied by hook: hook "guard" ')
 
 
@@ -260,7 +256,7 @@ async def test_a_guard_that_denies_is_heard_whatever_else_it_says() -> None:
 
     result = await pipeline_of(guard(before_tool=reply)).before_tool(ASK)
 
-    assert result == Denied(hook="guard", text="Tool execution denied by hook: never")
+    assert result == DeniedByHook(hook="guard", text="Tool execution denied by hook: never")
 
 
 @pytest.mark.parametrize("failure", [*FAILURES, {"action": "redact"}, {"result": {"text": "x"}}], ids=str)
@@ -291,8 +287,8 @@ async def test_with_no_approver_a_call_is_approved() -> None:
 
 
 class Editor:
-    async def approve_tool(self, call: ToolInvocation, at: Moment) -> Verdict:
-        return Verdict(approved=True, arguments={"text": "edited"})
+    async def approve_tool(self, call: ToolInvocation, at: StageContext) -> ApproverVerdict:
+        return ApproverVerdict(approved=True, arguments={"text": "edited"})
 
 
 async def test_edited_arguments_come_back_and_the_editor_is_not_asked_again() -> None:
@@ -301,7 +297,7 @@ async def test_edited_arguments_come_back_and_the_editor_is_not_asked_again() ->
 
     edited = await pipeline.approve_tool(ASK)
 
-    assert edited == Edited(editor=editor, call=ToolInvocation(name="echo", arguments={"text": "edited"}))
+    assert edited == EditedArguments(editor=editor, call=ToolInvocation(name="echo", arguments={"text": "edited"}))
     assert await pipeline.approve_tool(edited.call, editor=editor) is None
 
 
@@ -310,7 +306,7 @@ async def test_another_hook_with_the_editor_s_name_is_asked_all_the_same() -> No
 
     result = await pipeline_of(editor, namesake).approve_tool(ASK, editor=editor)
 
-    assert isinstance(result, Denied)
+    assert isinstance(result, DeniedByHook)
 
 
 # --- limits in time
@@ -321,7 +317,7 @@ async def test_another_hook_with_the_editor_s_name_is_asked_all_the_same() -> No
 )  # fmt: skip
 async def test_each_hook_has_its_own_full_limit(stage: str, timeout_ms: int | None, limit_s: float) -> None:
     answers = {"before_tool": {}, "approve_tool": {"approved": True}}
-    limited = FakeChannel("a", answers, config.ProcessHookSettings(intercept=[stage], timeout_ms=timeout_ms))
+    limited = FakeHook("a", answers, config.ProcessHookSettings(intercept=[stage], timeout_ms=timeout_ms))
 
     await ask_at(pipeline_of(limited), stage)
 
@@ -351,7 +347,7 @@ def offering(*names: str) -> dict[str, Any]:
 )
 async def test_what_is_no_message_at_all_is_put_back_too(given: Any) -> None:
     class Careless:
-        async def before_llm(self, call: LlmCall, at: Moment) -> LlmCall:
+        async def before_llm(self, call: LlmCall, at: StageContext) -> LlmCall:
             return replace(call, messages=[*call.messages, given])
 
     pipeline = pipeline_of(builtin("careless", Careless()), is_traced=True)
@@ -434,8 +430,7 @@ async def test_secrets_are_taken_out_of_what_is_reported() -> None:
     async def conceal(value: Any) -> Any:
         return dict.fromkeys(value, "…")
 
-    members = [member(hook(before_tool={"call": {"arguments": {"key": "sk-1"}}}))]
-    pipeline = HookPipeline(members, FACTS, events=Events(members, FACTS), is_traced=True, conceal=conceal)
+    pipeline = pipeline_of(hook(before_tool={"call": {"arguments": {"key": "sk-1"}}}), is_traced=True, conceal=conceal)
     await pipeline.before_tool(ASK)
 
     [report] = pipeline.take_reports()
@@ -457,18 +452,18 @@ async def test_a_failure_is_logged_with_what_came_of_it(caplog: pytest.LogCaptur
 
 
 class Quoting:
-    async def before_tool(self, call: ToolInvocation, at: Moment) -> None:
+    async def before_tool(self, call: ToolInvocation, at: StageContext) -> None:
         raise ValueError(f"cannot open {call.arguments}")
 
 
-class Unaskable(BuiltinMember):
-    async def ask(self, stage: Any, value: Any, at: Moment) -> Any:
+class Unaskable(BuiltinHook):
+    async def ask(self, stage: Any, value: Any, at: StageContext, limit_s: float) -> Any:
         raise ValueError(f"cannot open {value.arguments}")
 
 
-@pytest.mark.parametrize("kind", [BuiltinMember, Unaskable])
+@pytest.mark.parametrize("kind", [BuiltinHook, Unaskable])
 async def test_the_log_tells_where_a_hook_failed_without_the_secrets_it_quotes(
-    kind: type[BuiltinMember], caplog: pytest.LogCaptureFixture
+    kind: type[BuiltinHook], caplog: pytest.LogCaptureFixture
 ) -> None:
     pipeline = pipeline_of(kind("own", Quoting(), config.HookDefaults()), conceal=without_hunter2, is_traced=True)
 

@@ -10,27 +10,28 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any, Final
 
-from server.hooks.channel import Stage
-from server.hooks.interception.fields import Notes, read_fields
-from server.hooks.interception.rewrites import (
+from server.hooks.reply_objects import (
     RESULT,
+    ReplyNotes,
     is_answer,
     is_result,
     read_answer,
+    read_fields,
     read_messages,
     read_result,
     read_tools,
 )
-from server.hooks.interception.stages import (
+from server.hooks.stages import (
     Abort,
+    ApproverVerdict,
     Decision,
     Deny,
     LlmAnswer,
     LlmCall,
     Respond,
+    Stage,
     StageValue,
     ToolRan,
-    Verdict,
 )
 from server.tool_calls import ToolAnswer, ToolInvocation
 
@@ -51,7 +52,7 @@ _RAN: Final = {**_AROUND, "tool": str, "arguments": dict, "result": dict, "durat
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reading:
+class ParsedReply:
     """What a reply means; `result` None = as it was."""
 
     result: StageValue | Decision | None
@@ -61,13 +62,13 @@ class Reading:
     """It may have meant something else, say a denial in another host's words: a guard that must hold denies."""
 
 
-def read_reply(stage: Stage, reply: Mapping[str, Any], value: StageValue) -> Reading:
+def read_reply(stage: Stage, reply: Mapping[str, Any], value: StageValue) -> ParsedReply:
     """Raises ReplyUnusable where a known field has the wrong type."""
-    notes = Notes(stage)
+    notes = ReplyNotes(stage)
     fields = read_fields(reply, _ENVELOPES[stage], notes)
     action = fields.get("action", "")
     result = _verdict(fields, notes) if stage == "approve_tool" else _act(stage, action, fields, value, notes)
-    return Reading(
+    return ParsedReply(
         result=None if result is value or (_is_small(value) and result == value) else result,
         action=action or "continue",
         warnings=notes.warnings,
@@ -80,14 +81,14 @@ def _is_small(value: StageValue) -> bool:
     return not isinstance(value, LlmCall)
 
 
-def _verdict(fields: dict[str, Any], notes: Notes) -> Verdict:
+def _verdict(fields: dict[str, Any], notes: ReplyNotes) -> ApproverVerdict:
     if "approved" not in fields:
         notes.doubt('"approved" is missing, which means no: answer {"approved": true} or {"approved": false}')
-    return Verdict(approved=fields.get("approved", False), reason=fields.get("reason", ""))
+    return ApproverVerdict(approved=fields.get("approved", False), reason=fields.get("reason", ""))
 
 
 def _act(
-    stage: Stage, action: str, fields: dict[str, Any], value: StageValue, notes: Notes
+    stage: Stage, action: str, fields: dict[str, Any], value: StageValue, notes: ReplyNotes
 ) -> StageValue | Decision | None:
     match action:
         case "" | "continue" | "modify":
@@ -112,7 +113,7 @@ def _wanted(stage: Stage) -> str:
     return f'{{"action": "modify", "{key}": {{…}}}}'
 
 
-def _apply(fields: dict[str, Any], value: StageValue, notes: Notes) -> StageValue:
+def _apply(fields: dict[str, Any], value: StageValue, notes: ReplyNotes) -> StageValue:
     match value:
         case LlmCall():
             return _request(fields["request"], value, notes) if "request" in fields else value
@@ -126,7 +127,7 @@ def _apply(fields: dict[str, Any], value: StageValue, notes: Notes) -> StageValu
             return value if inner is None else replace(value, answer=read_result(inner, value.answer, notes))
 
 
-def _request(given: dict[str, Any], value: LlmCall, notes: Notes) -> LlmCall:
+def _request(given: dict[str, Any], value: LlmCall, notes: ReplyNotes) -> LlmCall:
     found = read_fields(given, _REQUEST, notes, "request")
     changed = value
     if model := found.get("model"):
@@ -152,7 +153,7 @@ def _unwrap(
     key: str,
     around: Mapping[str, type],
     is_inner: Callable[[dict[str, Any]], bool],
-    notes: Notes,
+    notes: ReplyNotes,
 ) -> dict[str, Any] | None:
     """The object itself, whether the hook sent the whole of what it was sent or that object alone."""
     if (outer := fields.get(key)) is None:
@@ -168,7 +169,7 @@ def _unwrap(
     return None
 
 
-def _call(fields: dict[str, Any], value: ToolInvocation, notes: Notes) -> ToolInvocation:
+def _call(fields: dict[str, Any], value: ToolInvocation, notes: ReplyNotes) -> ToolInvocation:
     found = read_fields(fields.get("call", {}), _CALL, notes, "call")
     result = fields.get("result", found.get("hook_result"))
     answer = value.answer if result is None else read_result(result, ToolAnswer(), notes)
@@ -179,7 +180,7 @@ def _call(fields: dict[str, Any], value: ToolInvocation, notes: Notes) -> ToolIn
     return replace(value, name=name, arguments=arguments, answer=answer)
 
 
-def _respond(fields: dict[str, Any], value: ToolInvocation, notes: Notes) -> Respond | None:
+def _respond(fields: dict[str, Any], value: ToolInvocation, notes: ReplyNotes) -> Respond | None:
     answer = _call(fields, value, notes).answer
     if answer is None:
         notes.doubt('"respond" came without a "result"; the tool runs as if nothing had been said')

@@ -9,44 +9,41 @@ import pytest
 
 from server import config
 from server.approval.asking import Answer, Question
-from server.hooks.channel import HookCallFailed
-from server.hooks.interception.event_kinds import KINDS
-from server.hooks.interception.events import Events, HookEvent
-from server.hooks.interception.members import MAX_QUEUED_EVENTS, BuiltinMember
-from server.hooks.interception.stages import LlmAnswer, LlmCall, Moment, ToolRan, Verdict
+from server.hooks.builtin_hooks import MAX_QUEUED_EVENTS, BuiltinHook
+from server.hooks.hook_events import KINDS, HookEvents
+from server.hooks.stages import ApproverVerdict, HookCallFailed, HookEvent, LlmAnswer, LlmCall, StageContext, ToolRan
 from server.tool_calls import ToolInvocation
 from tests.hooks.fakes import FACTS, FakeHuman
 
-AT = Moment(facts=FACTS)
-QUICK = config.HookDefaults(interceptor_timeout_ms=20, approval_timeout_ms=20, observer_timeout_ms=20)
+AT = StageContext(facts=FACTS)
+QUICK = config.HookDefaults(observer_timeout_ms=20)
+LONG_S, SHORT_S = 60.0, 0.02
 ASK = ToolInvocation(name="echo", arguments={"list": [1]})
 
 
-def member(
-    hook: object, defaults: config.HookDefaults | None = None, *, kinds: frozenset[str] = KINDS
-) -> BuiltinMember:
-    return BuiltinMember("own", hook, defaults or config.HookDefaults(), kinds=kinds)
+def builtin(hook: object, defaults: config.HookDefaults | None = None, *, kinds: frozenset[str] = KINDS) -> BuiltinHook:
+    return BuiltinHook("own", hook, defaults or config.HookDefaults(), kinds=kinds)
 
 
 class Spoiler:
-    async def before_tool(self, call: ToolInvocation, at: Moment) -> None:
+    async def before_tool(self, call: ToolInvocation, at: StageContext) -> None:
         call.arguments["list"].append(2)
 
 
 async def test_a_hook_that_writes_into_what_it_was_given_changes_nothing() -> None:
-    assert await member(Spoiler()).ask("before_tool", ASK, AT) is None
+    assert await builtin(Spoiler()).ask("before_tool", ASK, AT, LONG_S) is None
     assert ASK.arguments == {"list": [1]}
 
 
 def test_a_hook_is_asked_at_the_stages_whose_methods_it_has() -> None:
-    assert member(Spoiler()).stages == {"before_tool"}
-    assert member(Spoiler()).kinds == frozenset()
+    assert builtin(Spoiler()).stages == {"before_tool"}
+    assert builtin(Spoiler()).kinds == frozenset()
 
 
 class Inserter:
     """Edits the list it was given in place, and gives it back."""
 
-    async def before_llm(self, call: LlmCall, at: Moment) -> LlmCall:
+    async def before_llm(self, call: LlmCall, at: StageContext) -> LlmCall:
         call.messages.insert(1, {"role": "user", "content": "new"})
         call.messages[2]["content"] = "changed"
         return call
@@ -55,7 +52,7 @@ class Inserter:
 async def test_messages_that_a_hook_left_alone_are_the_turn_s_own_again() -> None:
     messages: list[dict[str, Any]] = [{"role": "system", "content": "a"}, {"role": "user", "content": "b"}]
 
-    result = await member(Inserter()).ask("before_llm", LlmCall(model="m", messages=messages), AT)
+    result = await builtin(Inserter()).ask("before_llm", LlmCall(model="m", messages=messages), AT, LONG_S)
 
     assert isinstance(result, LlmCall)
     assert result.messages[0] is messages[0]
@@ -64,22 +61,22 @@ async def test_messages_that_a_hook_left_alone_are_the_turn_s_own_again() -> Non
 
 
 class Broken:
-    async def before_tool(self, call: ToolInvocation, at: Moment) -> None:
+    async def before_tool(self, call: ToolInvocation, at: StageContext) -> None:
         raise ValueError("secret detail")
 
-    async def after_tool(self, ran: ToolRan, at: Moment) -> Any:
+    async def after_tool(self, ran: ToolRan, at: StageContext) -> Any:
         return "something else"
 
-    async def after_llm(self, answer: LlmAnswer, at: Moment) -> None:
+    async def after_llm(self, answer: LlmAnswer, at: StageContext) -> None:
         await asyncio.Event().wait()
 
-    async def before_llm(self, call: LlmCall, at: Moment) -> None:
+    async def before_llm(self, call: LlmCall, at: StageContext) -> None:
         raise asyncio.CancelledError  # of something that it waited for and that another has cancelled
 
 
 async def test_what_a_hook_raises_stays_inside() -> None:
     with pytest.raises(HookCallFailed, match="ValueError") as caught:
-        await member(Broken()).ask("before_tool", ASK, AT)
+        await builtin(Broken()).ask("before_tool", ASK, AT, LONG_S)
 
     assert caught.value.kind == "failed"
     assert "secret detail" not in str(caught.value)
@@ -87,23 +84,23 @@ async def test_what_a_hook_raises_stays_inside() -> None:
 
 async def test_a_cancellation_of_the_hook_s_own_does_not_end_the_turn() -> None:
     with pytest.raises(HookCallFailed, match="CancelledError"):
-        await member(Broken()).ask("before_llm", LlmCall(model="m", messages=[]), AT)
+        await builtin(Broken()).ask("before_llm", LlmCall(model="m", messages=[]), AT, LONG_S)
 
 
 async def test_what_no_hook_may_give_counts_as_failed() -> None:
     with pytest.raises(HookCallFailed, match="gave str at after_tool"):
-        await member(Broken()).ask("after_tool", ASK, AT)
+        await builtin(Broken()).ask("after_tool", ASK, AT, LONG_S)
 
 
 async def test_a_hook_that_takes_too_long_is_left() -> None:
     with pytest.raises(HookCallFailed) as caught:
-        await member(Broken(), QUICK).ask("after_llm", LlmAnswer(model="m", content=""), AT)
+        await builtin(Broken()).ask("after_llm", LlmAnswer(model="m", content=""), AT, SHORT_S)
 
     assert caught.value.kind == "timed_out"
 
 
 async def test_cancelling_a_hook_is_no_failure_of_it() -> None:
-    asking = asyncio.create_task(member(Broken()).ask("after_llm", LlmAnswer(model="m", content=""), AT))
+    asking = asyncio.create_task(builtin(Broken()).ask("after_llm", LlmAnswer(model="m", content=""), AT, LONG_S))
     await asyncio.sleep(0)
 
     asking.cancel()
@@ -113,10 +110,10 @@ async def test_cancelling_a_hook_is_no_failure_of_it() -> None:
 
 
 class Polite:
-    async def approve_tool(self, call: ToolInvocation, at: Moment) -> Verdict:
+    async def approve_tool(self, call: ToolInvocation, at: StageContext) -> ApproverVerdict:
         assert at.ask is not None
         answer = await at.ask.ask(Question(tool=call.name, arguments={}, message="", origin="polite"))
-        return Verdict(approved=answer.approved)
+        return ApproverVerdict(approved=answer.approved)
 
 
 class SlowHuman(FakeHuman):
@@ -135,7 +132,7 @@ class SlowHuman(FakeHuman):
 async def test_the_time_that_a_human_takes_is_not_the_hook_s() -> None:
     at = replace(AT, ask=SlowHuman([Answer(approved=True, by="user")]))
 
-    assert await member(Polite(), QUICK).ask("approve_tool", ASK, at) == Verdict(approved=True)
+    assert await builtin(Polite()).ask("approve_tool", ASK, at, SHORT_S) == ApproverVerdict(approved=True)
 
 
 # --- events
@@ -159,8 +156,8 @@ class Watcher:
 
 async def test_an_observer_gets_its_events_in_order_whatever_it_makes_of_one() -> None:
     watcher = Watcher()
-    own = member(watcher, QUICK)
-    events = Events([own], FACTS)
+    own = builtin(watcher, QUICK)
+    events = HookEvents([own], FACTS)
     running = asyncio.create_task(own.run())
 
     for name in ("raise", "leak", "hang", "last"):
@@ -174,8 +171,8 @@ async def test_an_observer_gets_its_events_in_order_whatever_it_makes_of_one() -
 
 
 async def test_beyond_its_queue_the_newest_events_are_dropped_and_counted() -> None:
-    own = member(Watcher())
-    events = Events([own], FACTS)
+    own = builtin(Watcher())
+    events = HookEvents([own], FACTS)
 
     for _ in range(MAX_QUEUED_EVENTS + 3):
         events.emit("agent.error", {"n": "x"})
@@ -187,18 +184,18 @@ async def test_beyond_its_queue_the_newest_events_are_dropped_and_counted() -> N
 
 
 class Moody(Polite):
-    async def before_tool(self, call: ToolInvocation, at: Moment) -> None:
+    async def before_tool(self, call: ToolInvocation, at: StageContext) -> None:
         if call.name == "bad":
             raise ValueError
 
 
 async def test_its_health_counts_calls_and_names_the_last_failure() -> None:
-    own = member(Moody())
+    own = builtin(Moody())
     assert own.health().p99_ms is None
 
-    await own.ask("before_tool", ASK, AT)
+    await own.ask("before_tool", ASK, AT, LONG_S)
     with pytest.raises(HookCallFailed):
-        await own.ask("before_tool", replace(ASK, name="bad"), AT)
+        await own.ask("before_tool", replace(ASK, name="bad"), AT, LONG_S)
 
     health = own.health()
     assert (health.name, health.stages) == ("own", ["before_tool", "approve_tool"])
@@ -208,10 +205,10 @@ async def test_its_health_counts_calls_and_names_the_last_failure() -> None:
 
 
 async def test_its_durations_are_without_the_time_that_a_human_takes() -> None:
-    own, human = member(Moody()), SlowHuman([Answer(approved=True, by="user")])
+    own, human = builtin(Moody()), SlowHuman([Answer(approved=True, by="user")])
     began_s = time.perf_counter()
 
-    await own.ask("approve_tool", ASK, replace(AT, ask=human))
+    await own.ask("approve_tool", ASK, replace(AT, ask=human), LONG_S)
 
     all_ms, took_ms = (time.perf_counter() - began_s) * 1000, own.health().p99_ms
     assert took_ms is not None

@@ -1,8 +1,9 @@
-"""What hooks send back for messages, tools, calls and results, merged over what they were sent. Pure.
+"""Reads the objects in hooks' replies, merged over what the hooks were sent. Pure.
 
-A field that the hook leaves out keeps its value. A message or tool that comes
-back as it was sent is the very object it was, so that a turn can tell its own
-messages from those of a hook.
+Known keys count in any case; all that is not understood is noted. A field that
+the hook leaves out keeps its value. A message or tool that comes back as it was
+sent is the very object it was, so that a turn can tell its own messages from
+those of a hook.
 """
 
 import json
@@ -10,15 +11,34 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from difflib import get_close_matches
 from functools import cached_property
 from typing import Any, Final
 
-from server.hooks.interception.fields import Notes, ReplyUnusable, objects, read_fields, strings
-from server.hooks.interception.shapes import shape_message, shape_tool
-from server.hooks.interception.stages import LlmAnswer
+from server.hooks.hook_params import message_json, tool_json
+from server.hooks.stages import LlmAnswer
 from server.llm.types import Message, ToolCall, ToolSpec
 from server.tool_calls import ToolAnswer
 
+# What people write because other hosts, or pages about them, say so.
+_FOREIGN: Final = {
+    "allow": 'nothing is allowed or forbidden by "allow": approve_tool wants {"approved": true}, '
+    'before_tool {"action": "deny_tool"}',
+    "allowed": 'write {"approved": true} to approve_tool, {"action": "deny_tool"} to before_tool',
+    "decision": 'the action stands at the top: {"action": "…"}',
+    "args": 'changed arguments stand in "call": {"call": {"arguments": {…}}}',
+    "message": 'an explanation is called "reason"',
+    "hook_result": 'the result stands at the top: {"action": "respond", "result": {…}}',
+}
+_JSON_NAMES: Final[Mapping[type, str]] = {
+    str: "a string",
+    bool: "true or false",
+    dict: "an object",
+    list: "an array",
+    int: "a number",
+    float: "a number",
+    type(None): "null",
+}
 _MESSAGE: Final = {
     "role": str,
     "content": object,
@@ -54,18 +74,95 @@ RESULT: Final = {
 _TOOL_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
-def read_messages(items: list[Any], before: Sequence[Message], notes: Notes) -> list[Message]:
+class ReplyUnusable(Exception):
+    """A known field of the wrong type: the whole reply counts as failed."""
+
+
+class ReplyNotes:
+    """What the hook's author should know about one reply."""
+
+    def __init__(self, stage: str) -> None:
+        self.stage = stage
+        self.warnings: list[str] = []
+        self.is_doubtful = False
+        """Whether the reply may have meant something else than what was read."""
+
+    def warn(self, text: str) -> None:
+        self.warnings.append(f"{self.stage}: {text}")
+
+    def doubt(self, text: str) -> None:
+        self.is_doubtful = True
+        self.warn(text)
+
+    def unknown(self, key: str, where: str, known: Mapping[str, Any]) -> None:
+        """A key that means nothing here; in doubt where it may be another host's, or one of ours misspelt."""
+        if hint := _FOREIGN.get(key.lower()):
+            self.doubt(f'"{key}" is not known{where}: {hint}')
+        elif similar := get_close_matches(key.lower(), list(known), 1):
+            self.doubt(f'"{_short(key)}" is not known{where}; did you mean "{similar[0]}"?')
+        else:
+            self.warn(f'"{_short(key)}" is not known{where}')
+
+
+def read_fields(
+    value: Mapping[str, Any], known: Mapping[str, type], notes: ReplyNotes, where: str = "", *, is_strict: bool = True
+) -> dict[str, Any]:
+    """The known fields by their own names; null counts as absent, and of a key given twice the last counts.
+
+    Raises ReplyUnusable for a wrong type. With `is_strict` unknown keys are noted;
+    an object of which nothing is known is in doubt.
+    """
+    found: dict[str, Any] = {}
+    if is_strict and value and not any(key in known or key.lower() in known for key in value):
+        notes.is_doubtful = True
+    for key, item in value.items():
+        name = key if key in known else key.lower()
+        if name not in known:
+            if is_strict:
+                notes.unknown(key, f' in "{where}"' if where else "", known)
+            continue
+        if item is None:
+            continue
+        if type(item) is not known[name] and known[name] is not object:
+            at = f"{where}.{name}" if where else name
+            raise ReplyUnusable(
+                f'"{at}" has to be {_JSON_NAMES[known[name]]}, got {_JSON_NAMES.get(type(item), "something else")}'
+            )
+        found[name] = item
+    return found
+
+
+def strings(items: list[Any], where: str) -> tuple[str, ...]:
+    if not all(isinstance(item, str) for item in items):
+        raise ReplyUnusable(f'"{where}" has to hold strings')
+    return tuple(items)
+
+
+def objects(items: list[Any], where: str) -> list[dict[str, Any]]:
+    if not all(isinstance(item, dict) for item in items):
+        raise ReplyUnusable(f'"{where}" has to hold objects')
+    return items
+
+
+def _short(key: str) -> str:
+    return key if len(key) <= 40 else f"{key[:39]}…"
+
+
+# --- messages, tools, calls, results
+
+
+def read_messages(items: list[Any], before: Sequence[Message], notes: ReplyNotes) -> list[Message]:
     """The list as the hook wants it; not yet known to be legal."""
-    own = _Own(before)
+    own = _OwnMessages(before)
     return [own.take(item) or _message(item, own, notes) for item in objects(items, "request.messages")]
 
 
-class _Own:
+class _OwnMessages:
     """The turn's messages, to be known again when they come back unchanged; each is given out once."""
 
     def __init__(self, messages: Sequence[Message]) -> None:
         self._messages = messages
-        self._shaped = [shape_message(message) for message in messages]
+        self._shaped = [message_json(message) for message in messages]
         self._next = 0  # the one that comes if nothing was put in or left out
         self._places: defaultdict[tuple[Any, Any], list[int]] | None = None  # of all, built once something was
 
@@ -102,7 +199,7 @@ def _key(message: dict[str, Any]) -> tuple[Any, Any]:
     return (role, content) if isinstance(role, str) and isinstance(content, str) else ("", "")
 
 
-def _message(item: dict[str, Any], own: _Own, notes: Notes) -> Message:
+def _message(item: dict[str, Any], own: _OwnMessages, notes: ReplyNotes) -> Message:
     found = read_fields(item, _MESSAGE, notes, "request.messages", is_strict=False)
     message: Message = {"role": found.get("role", ""), "content": _content(found)}
     if found.get("tool_calls") and (calls := read_calls(found["tool_calls"], own.calls, notes)):
@@ -135,7 +232,7 @@ def _is_part(part: Any) -> bool:
     return False
 
 
-def read_calls(items: list[Any], known: Mapping[str, ToolCall], notes: Notes) -> tuple[ToolCall, ...]:
+def read_calls(items: list[Any], known: Mapping[str, ToolCall], notes: ReplyNotes) -> tuple[ToolCall, ...]:
     """What is left out of a call that was there before, by its id, stays. A call without a name is left out and noted."""
     calls = []
     for item in objects(items, "tool_calls"):
@@ -157,7 +254,7 @@ def _arguments(function: dict[str, Any], was: ToolCall) -> str:
     return arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
 
 
-def read_tools(items: list[Any], before: Sequence[ToolSpec], notes: Notes) -> list[ToolSpec]:
+def read_tools(items: list[Any], before: Sequence[ToolSpec], notes: ReplyNotes) -> list[ToolSpec]:
     """The first of one name stands; a name that no model takes is left out and noted."""
     known = {tool.name: tool for tool in before}
     tools: dict[str, ToolSpec] = {}
@@ -170,7 +267,7 @@ def read_tools(items: list[Any], before: Sequence[ToolSpec], notes: Notes) -> li
             notes.warn(f"a tool has no name that models take: {name[:80]!r}; use letters, digits, _ and -, at most 64")
         elif name not in tools:
             was = known.get(name)
-            tools[name] = was if was is not None and shape_tool(was) == item else _tool(name, found, was)
+            tools[name] = was if was is not None and tool_json(was) == item else _tool(name, found, was)
     return list(tools.values())
 
 
@@ -186,7 +283,7 @@ def is_answer(value: dict[str, Any]) -> bool:
     return any(key.lower() in ("content", "tool_calls", "finish_reason", "reasoning_content") for key in value)
 
 
-def read_answer(value: dict[str, Any], before: LlmAnswer, notes: Notes) -> LlmAnswer:
+def read_answer(value: dict[str, Any], before: LlmAnswer, notes: ReplyNotes) -> LlmAnswer:
     found = read_fields(value, _ANSWER, notes, "response.response")
     calls = found.get("tool_calls")
     known = {call.id: call for call in before.tool_calls}
@@ -203,7 +300,7 @@ def is_result(value: dict[str, Any]) -> bool:
     return any(key.lower() in ("for_llm", "for_user", "is_error", "silent", "media") for key in value)
 
 
-def read_result(value: dict[str, Any], before: ToolAnswer, notes: Notes) -> ToolAnswer:
+def read_result(value: dict[str, Any], before: ToolAnswer, notes: ReplyNotes) -> ToolAnswer:
     found = read_fields(value, RESULT, notes, "result")
     return ToolAnswer(
         for_llm=found.get("for_llm", before.for_llm),

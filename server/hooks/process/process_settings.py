@@ -1,20 +1,20 @@
-"""What the settings of a process hook come to: stages, modes, events."""
+"""Checks the settings of process hooks, and derives stages, modes and gates from them."""
 
 from difflib import get_close_matches
 from typing import Final
 
 from server.config import HooksSettings, ProcessHookSettings
 from server.errors import ConfigError
-from server.hooks.channel import STAGES, Stage
-from server.hooks.interception.event_kinds import ALIAS_OF, KINDS, LEGACY, UnknownEvent, observed
+from server.hooks.hook_events import ALIAS_OF, KINDS, LEGACY, UnknownEvent, observed_kinds
+from server.hooks.stages import STAGES, Stage
 
 _PAIRS: Final = (("before_llm", "after_llm"), ("before_tool", "after_tool"))
 
 
-def enabled(settings: HooksSettings) -> dict[str, ProcessHookSettings]:
-    """The hooks that shall run, in the order of asking: `priority`, then name. Raises ConfigError for a wrong one.
+def enabled_hooks(settings: HooksSettings) -> dict[str, ProcessHookSettings]:
+    """Return the hooks that shall run, in the order of asking: `priority`, then name.
 
-    The others are not looked at.
+    Raises ConfigError for a wrong one. Those that are off are not looked at.
     """
     if not settings.enabled:
         return {}
@@ -24,19 +24,19 @@ def enabled(settings: HooksSettings) -> dict[str, ProcessHookSettings]:
     return dict(sorted(chosen.items(), key=lambda item: (item[1].priority, item[0].encode())))
 
 
-def stages(hook: ProcessHookSettings) -> frozenset[Stage]:
-    """Those that are sent to the hook; with `pair_stages` also the other one of a pair."""
+def sent_stages(hook: ProcessHookSettings) -> frozenset[Stage]:
+    """Return the stages that are sent to the hook; with `pair_stages` also the other one of a pair."""
     wanted = set(hook.intercept)
     if hook.pair_stages:
         wanted.update(stage for pair in _PAIRS if not wanted.isdisjoint(pair) for stage in pair)
     return frozenset(stage for stage in STAGES if stage in wanted)
 
 
-def modes(hook: ProcessHookSettings) -> list[str]:
-    """What hook.hello tells of it, in this order."""
+def hello_modes(hook: ProcessHookSettings) -> list[str]:
+    """Return what hook.hello says of it, in this order."""
     wanted = set(hook.intercept)
     there = {
-        "observe": bool(observed(hook.observe)),
+        "observe": bool(observed_kinds(hook.observe)),
         "llm": not wanted.isdisjoint(_PAIRS[0]),
         "tool": not wanted.isdisjoint(_PAIRS[1]),
         "approve": "approve_tool" in wanted,
@@ -44,10 +44,10 @@ def modes(hook: ProcessHookSettings) -> list[str]:
     return [mode for mode, is_there in there.items() if is_there]
 
 
-def gates(hook: ProcessHookSettings) -> list[Stage]:
-    """The stages at which this hook can keep something from happening even by failing."""
+def gate_stages(hook: ProcessHookSettings) -> list[Stage]:
+    """Return the stages at which it is a gate: it can keep something from happening even by failing."""
     closed = hook.on_error == "closed"
-    return [stage for stage in STAGES if stage in stages(hook) and (closed or stage == "approve_tool")]
+    return [stage for stage in STAGES if stage in sent_stages(hook) and (closed or stage == "approve_tool")]
 
 
 def _check(name: str, hook: ProcessHookSettings) -> None:
@@ -56,13 +56,13 @@ def _check(name: str, hook: ProcessHookSettings) -> None:
 
 
 def _problem(hook: ProcessHookSettings) -> str | None:
-    """In the words of the reference, and behind them what could stand there."""
+    """Return what is wrong in the words of the reference, and behind them what could stand there."""
     if hook.transport not in ("", "stdio"):
         return f'unsupported transport "{hook.transport}"; there is stdio'
     if not hook.command or not hook.command[0]:
         return 'command is required, as a list: ["python3", "my_hook.py"]'
     try:
-        kinds = observed(hook.observe)
+        kinds = observed_kinds(hook.observe)
     except UnknownEvent as error:
         return f'unsupported observe event "{error}"{_events(str(error))}'
     wanted = [stage for stage in hook.intercept if stage]

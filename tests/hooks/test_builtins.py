@@ -5,9 +5,8 @@ import pytest
 from server import config
 from server.approval.asking import Answer
 from server.errors import ConfigError
-from server.hooks.interception.ask_human import AskHumanApprover
-from server.hooks.interception.builtins import BuiltinHooks
-from server.hooks.interception.stages import Moment, Verdict
+from server.hooks.builtin_hooks import AskHumanApprover, BuiltinHooks
+from server.hooks.stages import ApproverVerdict, StageContext
 from server.tool_calls import ToolInvocation
 from tests.hooks.fakes import FACTS, FakeHuman
 
@@ -24,13 +23,13 @@ def test_a_builtin_that_is_not_there_is_named() -> None:
 def test_one_that_is_off_is_not_looked_at() -> None:
     settings = config.HooksSettings(builtins={"nope": config.BuiltinHookSettings()})
 
-    assert BuiltinHooks(settings).members == ()
+    assert BuiltinHooks(settings).hooks == ()
 
 
 def test_none_is_built_where_hooks_are_off() -> None:
     settings = config.HooksSettings(enabled=False, builtins={"nope": config.BuiltinHookSettings(enabled=True)})
 
-    assert BuiltinHooks(settings).members == ()
+    assert BuiltinHooks(settings).hooks == ()
 
 
 def test_settings_that_it_does_not_understand_are_named_with_their_place() -> None:
@@ -39,14 +38,14 @@ def test_settings_that_it_does_not_understand_are_named_with_their_place() -> No
 
 
 def test_its_place_in_the_order_is_configured() -> None:
-    [member] = BuiltinHooks(hooks(priority=7)).members
+    [hook] = BuiltinHooks(hooks(priority=7)).hooks
 
-    assert member.order == (0, 7, b"ask_human")
-    assert member.stages == {"approve_tool"}
+    assert hook.order == (0, 7, b"ask_human")
+    assert hook.stages == {"approve_tool"}
 
 
-async def approve(human: FakeHuman | None, call: ToolInvocation, **settings: object) -> Verdict:
-    at = Moment(facts=FACTS, ask=human)
+async def approve(human: FakeHuman | None, call: ToolInvocation, **settings: object) -> ApproverVerdict:
+    at = StageContext(facts=FACTS, ask=human)
     return await AskHumanApprover.from_config(settings or None).approve_tool(call, at)
 
 
@@ -83,7 +82,7 @@ async def test_the_question_shows_what_may_be_seen_and_is_keyed_by_what_would_ru
     [question] = human.questions
     assert (question.message, question.timeout_s, question.origin) == ("Really send?", 9.0, "ask_human")
     assert (question.arguments, question.real_arguments) == ({"key": "…"}, {"key": "sk-1"})
-    assert verdict == Verdict(approved=True, arguments={"key": "edited"})
+    assert verdict == ApproverVerdict(approved=True, arguments={"key": "edited"})
 
 
 async def test_each_way_of_not_approving_has_its_own_words() -> None:

@@ -1,19 +1,11 @@
-"""server/hooks/process/canary.py: whether a gate answers as a gate has to."""
+"""Test calls: whether a gate answers as a gate has to."""
 
 from typing import Any
 
 import pytest
 
-from server.hooks.channel import STAGES, Stage
-from server.hooks.process import canary
-
-
-@pytest.mark.parametrize("stage", STAGES)
-def test_a_canary_call_is_like_any_other_and_about_something_that_there_is_not(stage: Stage) -> None:
-    params = canary.params(stage)
-
-    assert params["meta"]["TurnID"] == "parley_canary"
-    assert params.get("tool", params.get("model")) == "parley_canary"
+from server.hooks.process.process_hook import gate_problem
+from server.hooks.stages import Stage
 
 
 @pytest.mark.parametrize(
@@ -28,7 +20,7 @@ def test_a_canary_call_is_like_any_other_and_about_something_that_there_is_not(s
     ],
 )
 def test_whatever_it_decides_a_gate_is_armed(stage: Stage, reply: dict[str, Any]) -> None:
-    assert canary.problem(stage, reply) is None
+    assert gate_problem(stage, reply) is None
 
 
 @pytest.mark.parametrize(
@@ -43,4 +35,4 @@ def test_whatever_it_decides_a_gate_is_armed(stage: Stage, reply: dict[str, Any]
     ],
 )
 def test_a_reply_in_another_dialect_leaves_the_gate_unarmed(stage: Stage, reply: dict[str, Any], why: str) -> None:
-    assert why in (canary.problem(stage, reply) or "")
+    assert why in (gate_problem(stage, reply) or "")

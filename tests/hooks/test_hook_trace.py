@@ -4,8 +4,8 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from server.hooks.interception.changes import MAX_ITEMS, MAX_VALUE_CHARS, changes, trimmed
-from server.hooks.interception.stages import Abort, Deny, LlmAnswer, LlmCall, Respond, ToolRan, Verdict
+from server.hooks.hook_trace import MAX_ITEMS, MAX_VALUE_CHARS, changes, trimmed
+from server.hooks.stages import Abort, ApproverVerdict, Deny, LlmAnswer, LlmCall, Respond, ToolRan
 from server.llm.types import ToolCall, ToolSpec
 from server.tool_calls import ToolAnswer, ToolInvocation
 
@@ -52,7 +52,7 @@ def test_calls_results_and_decisions_are_told() -> None:
     assert changes(ran, replace(ran, answer=ToolAnswer(for_llm="b")))["answer"]["after"]["for_llm"] == "b"
     ask = ToolInvocation(name="echo", arguments={})
     assert changes(ask, Respond(answer=ToolAnswer(for_llm="42"))) == {"result": {"after": "42"}}
-    for decision in (Deny(reason="no"), Abort(reason="no"), Verdict(approved=False, reason="no")):
+    for decision in (Deny(reason="no"), Abort(reason="no"), ApproverVerdict(approved=False, reason="no")):
         assert changes(ask, decision) == {"reason": {"after": "no"}}
 
 

@@ -1,0 +1,266 @@
+"""Hooks in this process, which `hooks.builtins.<name>` switches on, and the one that there is: `ask_human`."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import fields, replace
+from fnmatch import fnmatchcase
+from typing import Any, Final
+
+import msgspec
+
+from server import config
+from server.approval.asking import PausingAsk, Question, text_for_model
+from server.errors import ConfigError, is_cancelled
+from server.hooks.health import BuiltinHealth, HookStats
+from server.hooks.hook_events import KINDS
+from server.hooks.stages import (
+    STAGES,
+    Abort,
+    ApproverVerdict,
+    Decision,
+    Deny,
+    HookCallFailed,
+    HookEvent,
+    LlmAnswer,
+    LlmCall,
+    Respond,
+    Stage,
+    StageContext,
+    StageValue,
+    ToolRan,
+)
+from server.llm.types import Message, ToolSpec
+from server.tool_calls import Permission, ToolInvocation
+
+logger = logging.getLogger(__name__)
+
+MAX_QUEUED_EVENTS: Final = 256
+_RETURNED: Final[Mapping[Stage, tuple[type, ...]]] = {
+    "before_llm": (LlmCall, Abort),
+    "after_llm": (LlmAnswer, Abort),
+    "before_tool": (ToolInvocation, Respond, Deny, Abort),
+    "after_tool": (ToolRan, Abort),
+    "approve_tool": (ApproverVerdict,),
+}
+
+
+class BuiltinHook:
+    """A hook in this process, around any object with methods named after stages, or `on_event`.
+
+    A stage's method takes its value and a StageContext, and returns None for "as
+    it was", a changed value (`dataclasses.replace`) or a decision; approve_tool
+    returns an ApproverVerdict. `on_event` takes a HookEvent. What a method raises
+    stays inside. `run` delivers events; the owner of the hook owns that task.
+    """
+
+    timeout_ms = None
+
+    def __init__(
+        self,
+        name: str,
+        implementation: object,
+        defaults: config.HookDefaults,
+        *,
+        priority: int = 0,
+        kinds: frozenset[str] = frozenset(),
+    ) -> None:
+        self._implementation = implementation
+        self._observer_timeout_s = defaults.observer_timeout_ms / 1000
+        self._events: asyncio.Queue[HookEvent] = asyncio.Queue(MAX_QUEUED_EVENTS)
+        self._stats = HookStats()
+        self.name = name
+        self.order = (0, priority, name.encode())
+        self.stages = frozenset(stage for stage in STAGES if callable(getattr(implementation, stage, None)))
+        self.kinds = kinds if callable(getattr(implementation, "on_event", None)) else frozenset()
+        self.is_guard = bool(getattr(implementation, "is_guard", False))
+
+    def health(self) -> BuiltinHealth:
+        stats = self._stats
+        return BuiltinHealth(
+            name=self.name,
+            stages=[stage for stage in STAGES if stage in self.stages],
+            last_error=stats.last_error,
+            calls=stats.calls,
+            failures=stats.failures,
+            p50_ms=stats.percentile_ms(0.5),
+            p99_ms=stats.percentile_ms(0.99),
+            dropped_events=stats.dropped_events,
+            warnings=dict(stats.warnings),
+        )
+
+    async def ask(
+        self, stage: Stage, value: StageValue, at: StageContext, limit_s: float
+    ) -> StageValue | Decision | None:
+        """Ask it about a copy. The time that a human takes does not count against the limit."""
+        self._stats.calls += 1
+        began_s = time.perf_counter()
+        limit = asyncio.timeout(limit_s)
+        human = None if at.ask is None else PausingAsk(at.ask, limit)
+        try:
+            result = await self._call(stage, value, replace(at, ask=human), limit)
+        except HookCallFailed as error:
+            self._stats.add_failure(str(error))
+            raise
+        waited_s = 0.0 if human is None else human.waited_s
+        self._stats.add_answer((time.perf_counter() - began_s - waited_s) * 1000)
+        return result
+
+    async def _call(
+        self, stage: Stage, value: StageValue, at: StageContext, limit: asyncio.Timeout
+    ) -> StageValue | Decision | None:
+        own = replace(value, **{field.name: _copied(getattr(value, field.name)) for field in fields(value)})
+        copies = list(own.messages) if isinstance(own, LlmCall) else []  # as it was given: the hook may edit in place
+        try:
+            async with limit:
+                result: StageValue | Decision | None = await getattr(self._implementation, stage)(own, at)
+        except (Exception, asyncio.CancelledError) as error:  # the boundary to a hook
+            if isinstance(error, asyncio.CancelledError) and is_cancelled():
+                raise
+            if limit.expired():
+                raise HookCallFailed("timed_out", f'hook "{self.name}" {stage} timed out') from error
+            text = f'hook "{self.name}" {stage} failed: {type(error).__name__}'
+            raise HookCallFailed("failed", text, raised=error) from error
+        if result is not None and not isinstance(result, _RETURNED[stage]):
+            text = f'hook "{self.name}" gave {type(result).__name__} at {stage}'
+            self.warn(text)
+            raise HookCallFailed("failed", text)
+        if isinstance(result, LlmCall) and isinstance(value, LlmCall):
+            return replace(result, messages=_originals_of(result.messages, copies, value.messages))
+        return result
+
+    def send_event(self, event: HookEvent) -> None:
+        """Queue it; beyond the queue's limit the newest are dropped and counted."""
+        try:
+            self._events.put_nowait(event)
+        except asyncio.QueueFull:
+            self._stats.dropped_events += 1
+            self.warn("its queue of events is full; the newest are dropped")
+
+    def warn(self, text: str) -> None:
+        if self._stats.add_warning(text):
+            logger.warning("hook %s: %s", self.name, text)
+
+    async def run(self) -> None:
+        """Deliver events, one at a time, until cancelled."""
+        while True:
+            event = await self._events.get()
+            try:
+                async with asyncio.timeout(self._observer_timeout_s):
+                    await self._implementation.on_event(event)  # type: ignore[attr-defined]  # `kinds` is empty without it
+            except (Exception, asyncio.CancelledError) as error:  # the boundary to a hook: its next event comes anyway
+                if isinstance(error, asyncio.CancelledError) and is_cancelled():
+                    raise
+                self._stats.set_error(f"on_event failed: {type(error).__name__}")
+                self.warn(self._stats.last_error)
+
+
+def _copied(value: Any) -> Any:
+    """Copy JSON; what cannot be changed in place is shared. Five times as fast as copy.deepcopy."""
+    if isinstance(value, dict):
+        return {key: _copied(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_copied(item) for item in value]
+    if isinstance(value, ToolSpec):
+        return replace(value, parameters=_copied(dict(value.parameters)))
+    return value
+
+
+def _originals_of(given: list[Message], copies: list[Message], originals: list[Message]) -> list[Message]:
+    """Put the turn's own objects in place of copies that the hook left alone."""
+    original_of = {id(own): original for own, original in zip(copies, originals, strict=True)}
+    messages = []
+    for message in given:
+        original = original_of.get(id(message))
+        messages.append(original if original is not None and original == message else message)
+    return messages
+
+
+# --- ask_human
+
+
+class AskHumanSettings(config.Section, frozen=True, kw_only=True):
+    """Says which calls are asked about: the tool fits one of `tools`, or its permission class is in `permissions`."""
+
+    tools: tuple[str, ...] = ()
+    """Names with `*` and `?`; upper and lower case count."""
+    permissions: tuple[Permission, ...] = ("WRITE", "EXTERNAL")
+    message: str = ""
+    """The question, where it is to be another than ours; `{tool}` is the tool's name."""
+    timeout_s: config.Seconds | None = None
+    """None: `hooks.approval.timeout_s`."""
+
+
+class AskHumanApprover:
+    """Asks the person in front of the client before certain tools run."""
+
+    def __init__(self, settings: AskHumanSettings) -> None:
+        self._settings = settings
+
+    @classmethod
+    def from_config(cls, given: Any) -> "AskHumanApprover":
+        """Raises msgspec.ValidationError."""
+        return cls(msgspec.convert({} if given is None else given, AskHumanSettings))
+
+    async def approve_tool(self, call: ToolInvocation, at: StageContext) -> ApproverVerdict:
+        wanted = self._settings
+        if call.permission not in wanted.permissions and not any(fnmatchcase(call.name, glob) for glob in wanted.tools):
+            return ApproverVerdict(approved=True)
+        if at.ask is None:
+            return ApproverVerdict(approved=False, reason="nobody is there who could be asked")
+        answer = await at.ask.ask(
+            Question(
+                tool=call.name,
+                arguments=call.arguments if call.shown is None else call.shown,
+                message=wanted.message.replace("{tool}", call.name),
+                origin="ask_human",
+                permission=call.permission,
+                timeout_s=wanted.timeout_s,
+                real_arguments=call.arguments,
+            )
+        )
+        reason = "" if answer.approved else text_for_model(answer)
+        return ApproverVerdict(approved=answer.approved, reason=reason, arguments=answer.arguments)
+
+
+# --- the configuration's builtins
+
+Factory = Callable[[Any], object]
+"""Makes the hook from the `config` of its entry (None: not given). Raises ConfigError or msgspec.ValidationError."""
+
+BUILTINS: Final[Mapping[str, Factory]] = {"ask_human": AskHumanApprover.from_config}
+
+
+class BuiltinHooks:
+    """The builtins that are switched on, built once; `run` delivers their events."""
+
+    def __init__(self, settings: config.HooksSettings, factories: Mapping[str, Factory] = BUILTINS) -> None:
+        """Raises ConfigError. Entries that are off are not looked at."""
+        self.hooks: tuple[BuiltinHook, ...] = ()
+        if settings.enabled:
+            self.hooks = tuple(
+                _build(name, entry, settings.defaults, factories)
+                for name, entry in sorted(settings.builtins.items())
+                if entry.enabled
+            )
+
+    async def run(self) -> None:
+        """Deliver events, until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            for hook in self.hooks:
+                if hook.kinds:
+                    tasks.create_task(hook.run(), name=f"events of hook {hook.name}")
+
+
+def _build(
+    name: str, entry: config.BuiltinHookSettings, defaults: config.HookDefaults, factories: Mapping[str, Factory]
+) -> BuiltinHook:
+    if (factory := factories.get(name)) is None:
+        known = ", ".join(sorted(factories))
+        raise ConfigError(f'hooks.builtins.{name}: builtin hook "{name}" is not registered; there are: {known}')
+    try:
+        implementation = factory(entry.config)
+    except (ConfigError, msgspec.ValidationError) as error:
+        raise ConfigError(f'hooks.builtins.{name}.config: build builtin hook "{name}": {error}') from error
+    return BuiltinHook(name, implementation, defaults, priority=entry.priority, kinds=KINDS)

@@ -1,0 +1,105 @@
+"""How hooks fare: counted while they work, and as their operator reads it over REST."""
+
+from collections import Counter, deque
+from collections.abc import Mapping
+from typing import Final, Literal
+
+from msgspec import Struct
+
+from server.hooks.stages import Stage
+
+HookState = Literal["starting", "up", "down", "closed"]
+"""starting: begun, hook.hello not yet answered. down: not there, and tried again later. closed: ended by us."""
+
+_KEPT_CALLS: Final = 512
+_MAX_WARNINGS: Final = 64
+_MAX_TEXT: Final = 500
+
+
+class HookHealth(Struct, frozen=True, kw_only=True):
+    """A process hook at one moment."""
+
+    name: str
+    state: HookState
+    modes: list[str]
+    pid: int | None
+    last_error: str
+    """Why the last start, process or call failed; stays when the hook is up again."""
+    restarts: int
+    retry_in_s: float | None
+    """While it is down: until it is tried again."""
+    gates: list[str]
+    """The stages at which it is a gate: what it does not let pass, also because it is down, is denied."""
+    armed: bool | None
+    """Whether it answered its test call as a gate has to. None: it is no gate, or not yet asked."""
+    armed_reason: str
+    calls: int
+    failures: int
+    p50_ms: float | None
+    p99_ms: float | None
+    dropped_events: int
+    ignored: dict[str, int]
+    """Lines of its output that counted for nothing, by reason (server/hooks/process/jsonrpc.py)."""
+    warnings: dict[str, int]
+    """What its author should know, and how often it happened."""
+
+
+class BuiltinHealth(Struct, frozen=True, kw_only=True):
+    """A hook in this process at one moment."""
+
+    name: str
+    stages: list[Stage]
+    last_error: str
+    calls: int
+    failures: int
+    p50_ms: float | None
+    """Of the calls it answered, without the time that humans took."""
+    p99_ms: float | None
+    dropped_events: int
+    warnings: dict[str, int]
+    """What its author should know, and how often it happened."""
+
+
+class HookStats:
+    """Counts since the hook was begun, across restarts. Bounded: the last 512 durations, 64 different warnings."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self.failures = 0
+        self.dropped_events = 0
+        self.ignored = Counter[str]()
+        self.warnings = dict[str, int]()
+        self.last_error = ""
+        self._durations_ms = deque[float](maxlen=_KEPT_CALLS)
+
+    def add_answer(self, took_ms: float) -> None:
+        """Count a call that was answered."""
+        self._durations_ms.append(took_ms)
+
+    def add_failure(self, why: str) -> None:
+        """Count a call that failed."""
+        self.failures += 1
+        self.set_error(why)
+
+    def set_error(self, why: str) -> None:
+        """Keep the reason, without counting a failed call."""
+        self.last_error = why[:_MAX_TEXT]
+
+    def add_warning(self, text: str) -> bool:
+        """Count a warning. True: this text is new. Beyond 64 texts the rest is one."""
+        text = text[:_MAX_TEXT]
+        if text not in self.warnings and len(self.warnings) >= _MAX_WARNINGS:
+            text = "further warnings"
+        self.warnings[text] = self.warnings.get(text, 0) + 1
+        return self.warnings[text] == 1
+
+    def percentile_ms(self, share: float) -> float | None:
+        """Return the duration that this share of the latest calls did not exceed."""
+        if not self._durations_ms:
+            return None
+        ordered = sorted(self._durations_ms)
+        return round(ordered[min(len(ordered) - 1, int(len(ordered) * share))], 3)
+
+    def all_ignored(self, now: Mapping[str, int]) -> dict[str, int]:
+        """Return the ignored lines of earlier processes and of the present one, by reason."""
+        return dict(self.ignored + Counter(now))

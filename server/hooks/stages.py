@@ -1,0 +1,202 @@
+"""The five stages at which hooks take part in a turn: what they are given, what they return, what a hook is.
+
+A hook gets copies of its own; what it returns is taken over as a whole.
+"""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any, Final, Literal, Protocol
+
+from server import config
+from server.approval.asking import AskHuman
+from server.llm.types import Message, ToolCall, ToolSpec, Usage
+from server.tool_calls import ToolAnswer, ToolInvocation, TurnFacts
+
+Stage = Literal["before_llm", "after_llm", "before_tool", "after_tool", "approve_tool"]
+STAGES: Final[tuple[Stage, ...]] = ("before_llm", "after_llm", "before_tool", "after_tool", "approve_tool")
+Severity = Literal["info", "warn", "error"]
+
+_event_numbers: Final = count(1)  # of this process
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StageContext:
+    """When a hook is asked, and in whose turn."""
+
+    facts: TurnFacts
+    iteration: int = 0
+    """The round of the agent loop, from 1; 0 before it."""
+    ask: AskHuman | None = None
+    """None: nobody can be asked."""
+
+
+# --- values: one hook hands them to the next
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LlmCall:
+    """A model call as it is about to be made; a change serves this call only."""
+
+    model: str
+    messages: list[Message]
+    tools: list[ToolSpec] = field(default_factory=list)
+    """In the planning call: what the model could have later. A tool added here is the hook's to answer."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Fields of the request, such as `temperature`."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LlmAnswer:
+    """The answer of a model."""
+
+    model: str
+    content: str
+    """What the user reads of it: reasoning and tags are gone."""
+    tool_calls: tuple[ToolCall, ...] = ()
+    reasoning: str = ""
+    finish_reason: str = "stop"
+    usage: Usage | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ToolRan:
+    """A tool call that has run."""
+
+    name: str
+    arguments: dict[str, Any]
+    answer: ToolAnswer
+    duration_ms: float = 0.0
+
+
+# --- decisions: they end the chain
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Respond:
+    """A result in the tool's place, at before_tool; the tool does not run."""
+
+    answer: ToolAnswer
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Deny:
+    """A refusal at before_tool: the tool does not run, and the model reads why."""
+
+    reason: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Abort:
+    """The end of the turn; with `is_hard` the client takes it out of its history."""
+
+    reason: str = ""
+    is_hard: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ApproverVerdict:
+    """The answer at approve_tool: whether the call may run."""
+
+    approved: bool
+    reason: str = ""
+    arguments: dict[str, Any] | None = None
+    """Edited by a human; they pass schema, policy and the other approvers again."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ignored:
+    """A reply that was not understood, and changes nothing."""
+
+    why: str
+
+
+StageValue = LlmCall | LlmAnswer | ToolInvocation | ToolRan
+Decision = Respond | Deny | Abort | ApproverVerdict
+
+
+# --- hooks
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HookEvent:
+    """Something that has happened in a turn. All observers share it, so nothing in it may be changed."""
+
+    kind: str
+    """Dotted, as in `agent.tool.exec_start`."""
+    payload: Mapping[str, Any]
+    """With the reference host's field names; durations are whole nanoseconds."""
+    at: StageContext
+    trace_path: str = "turn"
+    severity: Severity = "info"
+    number: int = field(default_factory=lambda: next(_event_numbers))
+    time_ns: int = field(default_factory=time.time_ns)
+
+
+class HookCallFailed(Exception):
+    """A call that gave no usable reply. The message names the hook and what happened.
+
+    failed: an error reply, or one that is no JSON object. timed_out: no reply
+    within the limit. down: the process is not there, or died before it answered.
+    """
+
+    def __init__(
+        self, kind: Literal["failed", "timed_out", "down"], message: str, *, raised: BaseException | None = None
+    ) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.raised = raised
+        """By a hook's code in this process. Its text may quote the call: for the log, with secrets concealed."""
+
+
+class Hook(Protocol):
+    """A hook as the pipeline asks it, in this process or in another."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def order(self) -> tuple[int, int, bytes]:
+        """In-process before process; lower priority first; then the name, byte by byte."""
+        ...
+
+    @property
+    def stages(self) -> frozenset[Stage]:
+        """The stages at which it is asked."""
+        ...
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """The kinds of events that it is sent."""
+        ...
+
+    @property
+    def is_guard(self) -> bool:
+        """Whether a failure of it denies the call (`on_error: closed`)."""
+        ...
+
+    @property
+    def timeout_ms(self) -> int | None:
+        """The limit of its calls; None: `hooks.defaults`."""
+        ...
+
+    async def ask(
+        self, stage: Stage, value: StageValue, at: StageContext, limit_s: float
+    ) -> StageValue | Decision | Ignored | None:
+        """Return what it makes of the value; None: as it was. Raises HookCallFailed. Cancelling abandons the call."""
+        ...
+
+    def send_event(self, event: HookEvent) -> None:
+        """Queue an event; never waits."""
+        ...
+
+    def warn(self, text: str) -> None:
+        """Report what the hook's author should know: logged once per text, counted in its health."""
+        ...
+
+
+def limit_s(stage: Stage, defaults: config.HookDefaults, timeout_ms: int | None = None) -> float:
+    """Return how long a call at this stage may take."""
+    default_ms = defaults.approval_timeout_ms if stage == "approve_tool" else defaults.interceptor_timeout_ms
+    return (timeout_ms or default_ms) / 1000
