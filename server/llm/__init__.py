@@ -1,1 +1,1 @@
-"""One model call, whoever answers it."""
+"""Model calls: any OpenAI-compatible endpoint, or the embedded model."""

@@ -14,8 +14,8 @@ from server.metrics import Metrics
 from server.session.chat_handler import ChatHandler
 from server.session.turn_limits import TurnGate
 from server.session.turn_writer import Sign
-from server.speech.listener import TurnDetection
 from server.speech.service import SpeechService
+from server.speech.utterances import TurnDetection
 from server.wire import frames as wire
 from skills_engine import SkillsSnapshot
 

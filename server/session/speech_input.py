@@ -1,4 +1,4 @@
-"""Speech of one session's user: from what the listener notices to words that start a turn."""
+"""Speech of one session's user: from what the detector notices to words that start a turn."""
 
 import asyncio
 import logging
@@ -10,20 +10,20 @@ from typing import Any, Final, Protocol, TypeVar, assert_never
 from server.approval.yes_no import yes_or_no
 from server.errors import SpeechError
 from server.session.playback import PlaybackClock
-from server.speech.listener import (
+from server.speech.service import SpeechService
+from server.speech.turn_taking import sounds_complete
+from server.speech.utterances import (
     Detected,
     Discarded,
-    Listener,
-    ListenerEvent,
     Paused,
     Rejected,
     Resumed,
     Started,
     Stopped,
     TurnDetection,
+    UtteranceDetector,
+    UtteranceEvent,
 )
-from server.speech.service import SpeechService
-from server.speech.turn_taking import sounds_complete
 from server.wire import frames as wire
 
 logger = logging.getLogger(__name__)
@@ -104,7 +104,7 @@ class SpeechInput:
         self._speech = speech
         self._owner = owner
         self._now_s = now_s
-        self._listener: Listener | None = None  # made with the first sound: most connections never speak
+        self._detector: UtteranceDetector | None = None  # made with the first sound: most connections never speak
         self._sample_rate = 16_000
         self._mode: TurnDetection = "server_vad"
         self._language: str | None = None
@@ -121,18 +121,18 @@ class SpeechInput:
 
     def feed(self, pcm: bytes, clock: PlaybackClock) -> None:
         """Take a frame of the microphone; `clock` knows whether the assistant can be heard in it."""
-        listener = self._listen()
+        detector = self._listen()
         is_playing = clock.is_speaking(self._now_s())
         if is_playing is not self._is_playing:
             self._is_playing = is_playing
-            listener.playback(is_speaking=is_playing)
-        listener.feed(pcm)
+            detector.playback(is_speaking=is_playing)
+        detector.feed(pcm)
 
     def configure(self, *, sample_rate: int, mode: TurnDetection) -> None:
         """Discards the utterance under way."""
         self._sample_rate, self._mode = sample_rate, mode
-        if self._listener is not None:
-            self._listener.configure(sample_rate=sample_rate, turn_detection=mode)
+        if self._detector is not None:
+            self._detector.configure(sample_rate=sample_rate, turn_detection=mode)
 
     def set_language(self, language: str | None) -> None:
         self._language = language
@@ -141,12 +141,12 @@ class SpeechInput:
         self._listen().key_down()
 
     def key_up(self) -> None:
-        if self._listener is not None:
-            self._listener.key_up()
+        if self._detector is not None:
+            self._detector.key_up()
 
     def key_cancel(self) -> None:
-        if self._listener is not None:
-            self._listener.key_cancel()
+        if self._detector is not None:
+            self._detector.key_cancel()
 
     def history(self, utterance: str, messages: list[wire.Message]) -> None:
         """Keep it for that utterance only; one for no utterance under way is ignored."""
@@ -157,8 +157,8 @@ class SpeechInput:
 
     def discard(self) -> None:
         """Drop what is being said and what was said but not answered: a `chat` came instead."""
-        if self._listener is not None:
-            self._listener.discard()
+        if self._detector is not None:
+            self._detector.discard()
         for utterance in self._ended():
             assert utterance.answering is not None, "it has ended"
             utterance.answering.cancel()
@@ -182,18 +182,18 @@ class SpeechInput:
 
     async def aclose(self) -> None:
         """Nothing is sent after this begins."""
-        if self._listener is not None:
-            self._listener.close()
+        if self._detector is not None:
+            self._detector.close()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    # --- what the listener notices
+    # --- what the detector notices
 
-    def _listen(self) -> Listener:
-        if self._listener is None:
+    def _listen(self) -> UtteranceDetector:
+        if self._detector is None:
             assert self._speech.detector is not None, "the session asks whether anything can be heard"
-            self._listener = Listener(
+            self._detector = UtteranceDetector(
                 self._speech.detector,
                 self._handle,
                 sample_rate=self._sample_rate,
@@ -201,14 +201,14 @@ class SpeechInput:
                 config=self._speech.turn_taking,
             )
             self._update_listener()
-        return self._listener
+        return self._detector
 
     def _update_listener(self) -> None:
         """While a reply is expected no turn is to be interrupted: a short word is enough."""
-        if self._listener is not None:
-            self._listener.turn(is_running=self._is_turn_running and self._question is None)
+        if self._detector is not None:
+            self._detector.turn(is_running=self._is_turn_running and self._question is None)
 
-    def _handle(self, event: ListenerEvent) -> None:
+    def _handle(self, event: UtteranceEvent) -> None:
         match event:
             case Detected(id_, audio_ms):
                 self._utterances[id_] = _Utterance(id=id_, question=self._question)
@@ -271,9 +271,9 @@ class SpeechInput:
 
     async def _recognize_early(self, utterance: _Utterance, audio: bytes) -> str:
         text = await self._recognize(utterance, audio)
-        if self._listener is not None and self._speaking == utterance.id:
+        if self._detector is not None and self._speaking == utterance.id:
             is_reply = utterance.question is not None and yes_or_no(text, self._language) is not None
-            self._listener.hint(is_reply or sounds_complete(text))
+            self._detector.hint(is_reply or sounds_complete(text))
             if text:
                 self._prefill(utterance, text)
         return text

@@ -1,1 +1,1 @@
-"""Ears and mouth: what the reply sounds like, sentence by sentence."""
+"""Speech: microphone sound → utterances → words, and replies → sentences → sound."""

@@ -147,8 +147,8 @@ def _begins_wav(head: bytearray, *, is_end: bool) -> bool | None:
         if len(head) < _TEXT_BYTES and not is_end:
             return None
         raise _refusal("text (JSON, HTML or an error)", _CURE_OF_TEXT)
-    if name := _mpeg_format(head):
-        raise _refusal(name)
+    if mpeg := _mpeg_format(head):
+        raise _refusal(mpeg)
     return False
 
 

@@ -1,4 +1,4 @@
-"""Ears, mouth and voice detection as one thing to start, stop and ask after."""
+"""Recognition, synthesis and voice detection as one service to start, stop and ask for its status."""
 
 import asyncio
 import logging
@@ -18,7 +18,7 @@ logger = logging.getLogger(__name__)
 
 
 class SpeechService:
-    """`on_change` is called in the event loop when `status` has changed."""
+    """The speech of one server, shared by its sessions."""
 
     def __init__(
         self,
@@ -30,14 +30,17 @@ class SpeechService:
         self.recognizer = recognizer
         self.synthesizer = synthesizer
         self.detector = detector
-        """None where nothing is recognised anyway."""
+        """None if nothing is recognised anyway."""
         self.turn_taking = turn_taking or TurnTakingConfig()
 
     @classmethod
     def build(
         cls, settings: config.SpeechSettings, environ: Mapping[str, str], *, on_change: Callable[[], None]
     ) -> "SpeechService":
-        """Nothing is started. Raises ConfigError."""
+        """Return the service that the configuration describes, not started. Raises ConfigError.
+
+        `on_change` is called in the event loop when `status` has changed.
+        """
         return cls(
             recognizer_of(settings.stt, environ, on_change=on_change),
             synthesizer_of(settings.tts, environ, on_change=on_change),
@@ -67,7 +70,7 @@ class SpeechService:
         return None
 
     async def start(self) -> None:
-        """Begin to load; `status` says when each part is there, or why it is not."""
+        """Begin to load; `status` says when each part is ready, or why it is missing."""
         await asyncio.gather(self.recognizer.start(), self.synthesizer.start(), self._start_detector())
 
     async def aclose(self) -> None:

@@ -317,4 +317,4 @@ def _deliver(judged: list[tuple[VadStream, Judged]]) -> None:
             stream._on_judged(result)
         except Exception:  # the boundary to a session: its failure must not deafen the others
             stream.close()
-            logger.exception("a listener failed; its stream is closed")
+            logger.exception("a session failed to handle voice detection; its stream is closed")

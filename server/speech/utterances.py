@@ -1,4 +1,4 @@
-"""One microphone: frames of PCM16 in, utterances out.
+"""Endpointing for one microphone: frames of PCM16 in, utterances out.
 
 Joins resampler, voice detection and turn-taking. Everything happens in the
 event loop; events are handed to `on_event` in order.
@@ -37,7 +37,7 @@ _MISSING_SPEAKING_S: Final = 1.2  # and in mid-utterance, where it is more likel
 
 @dataclass(frozen=True, slots=True)
 class Detected:
-    """Perhaps speech. Rejected or Started follows within 600 ms, or Discarded."""
+    """Possible speech. Rejected or Started follows within 600 ms, or Discarded."""
 
     utterance: str
     audio_ms: float
@@ -45,14 +45,14 @@ class Detected:
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """It was none, or it was discarded before it was sure."""
+    """The end of what was not speech, or was discarded before that was sure."""
 
     utterance: str
 
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """It is speech (push-to-talk: the key is down; no Detected came before). Stopped or Discarded follows."""
+    """Speech (push-to-talk: the key is down; no Detected came before). Stopped or Discarded follows."""
 
     utterance: str
     audio_ms: float
@@ -60,7 +60,7 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class Paused:
-    """Perhaps the end: `audio` (PCM16, 16 kHz) may be recognised already. Resumed, Stopped or Discarded follows."""
+    """A possible end: `audio` (PCM16, 16 kHz) may be recognised already. Resumed, Stopped or Discarded follows."""
 
     utterance: str
     audio: bytes = field(repr=False)
@@ -68,41 +68,41 @@ class Paused:
 
 @dataclass(frozen=True, slots=True)
 class Resumed:
-    """It was not the end: what was recognised since Paused is of no use."""
+    """Speech that goes on: what was recognised since Paused is of no use."""
 
     utterance: str
 
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """The utterance is over. `is_paused_audio`: `audio` is that of the last Paused, byte for byte."""
+    """The end of the utterance. `is_paused_audio`: `audio` is that of the last Paused, byte for byte."""
 
     utterance: str
     audio: bytes = field(repr=False)
     audio_ms: float
-    """Where the voice ended."""
+    """The end of the voice."""
     silence_ms: float
-    """How long ago that was, in sound, when this was decided."""
+    """The silence since then, in sound, when this was decided."""
     is_paused_audio: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Discarded:
-    """Thrown away after Started: by a `chat`, a `configure`, a cancelled key."""
+    """The end of an utterance thrown away after Started: by a `chat`, a `configure`, a cancelled key."""
 
     utterance: str
 
 
-ListenerEvent = Detected | Rejected | Started | Paused | Resumed | Stopped | Discarded
+UtteranceEvent = Detected | Rejected | Started | Paused | Resumed | Stopped | Discarded
 
 
-class Listener:
-    """Call everything from the event loop. `close` when the connection is gone; no event comes after it."""
+class UtteranceDetector:
+    """The utterances of one microphone. Call everything from the event loop; no event comes after `close`."""
 
     def __init__(
         self,
         detector: VoiceDetector,
-        on_event: Callable[[ListenerEvent], None],
+        on_event: Callable[[UtteranceEvent], None],
         *,
         sample_rate: int = SPEECH_RATE,
         turn_detection: TurnDetection = "server_vad",
@@ -127,7 +127,7 @@ class Listener:
 
     @property
     def utterance(self) -> str | None:
-        """The one under way."""
+        """The name of the utterance under way."""
         return self._name if self._turns.is_open or self._key_ms is not None else None
 
     @property
@@ -136,13 +136,13 @@ class Listener:
         return len(self._ends_ms)
 
     def configure(self, *, sample_rate: int, turn_detection: TurnDetection) -> None:
-        """From now on; discards the utterance under way."""
+        """Take frames of this kind from now on; discards the utterance under way."""
         self.discard()
         self._reopen()
         self._set_input(sample_rate, turn_detection)
 
     def feed(self, pcm: bytes | bytearray | memoryview) -> None:
-        """The next frame, whole samples. What follows from it comes as events, in server_vad mode a moment later."""
+        """Take the next frame, whole samples. The events that follow from it come a moment later in server_vad mode."""
         self._rest += pcm if self._resampler is None else _resampled(pcm, self._resampler)
         self._audio_ms += len(pcm) * 500 / self._sample_rate
         whole = len(self._rest) - len(self._rest) % _WINDOW_BYTES
@@ -166,14 +166,14 @@ class Listener:
         self._forget()
         self._turns.discard()
 
-    # --- what the ears are told
+    # --- what the session knows
 
     def playback(self, *, is_speaking: bool) -> None:
-        """Whether the client says that the assistant is to be heard: the echo gate."""
+        """Take whether the client says that the assistant is to be heard: the echo gate."""
         self._turns.playback(is_speaking=is_speaking)
 
     def turn(self, *, is_running: bool) -> None:
-        """While a turn runs, a cough or "mm-hmm" does not end it."""
+        """Take whether a turn runs: a cough or "mm-hmm" does not end it."""
         self._turns.turn(is_running=is_running)
 
     def hint(self, is_complete: bool | None) -> None:
@@ -183,7 +183,7 @@ class Listener:
     # --- push-to-talk
 
     def key_down(self) -> None:
-        """Started at once. Ignored while the key is down and in server_vad mode."""
+        """Start at once. Ignored while the key is down and in server_vad mode."""
         if self._turn_detection != "push_to_talk" or self._key_ms is not None:
             return
         self._key_ms = self._audio_ms
@@ -191,7 +191,7 @@ class Listener:
         self._on_event(Started(self._name, self._audio_ms))
 
     def key_up(self) -> None:
-        """Stopped at once; Discarded if the key was hardly down. Ignored while it is up."""
+        """Stop at once; discard if the key was hardly down. Ignored while it is up."""
         if self._key_ms is None:
             return
         pressed_ms = self._audio_ms - self._key_ms
@@ -285,7 +285,7 @@ class Listener:
         self._on_event(Stopped(self._name, audio, audio_ms, silence_ms, is_paused_audio))
 
     def _keep_as_pre_roll(self) -> None:
-        """A voice that was rejected may go on: its sound belongs to what comes next."""
+        """Keep the end of a rejected voice, which may go on: its sound belongs to what comes next."""
         assert self._pre_roll.maxlen is not None
         tail = bytes(self._audio[-self._pre_roll.maxlen * _WINDOW_BYTES :])
         self._pre_roll.extend(tail[at : at + _WINDOW_BYTES] for at in range(0, len(tail), _WINDOW_BYTES))
@@ -302,7 +302,7 @@ class Listener:
         self._watch = asyncio.get_running_loop().call_later(_WATCH_S, self._look_for_sound)
 
     def _look_for_sound(self) -> None:
-        """A muted or stalled microphone must not leave an utterance open: sound that does not come is silence."""
+        """Count missing sound as silence: a muted or stalled microphone must not leave an utterance open."""
         self._watch_for_sound()
         missing_s = asyncio.get_running_loop().time() - self._judged_s
         limit_s = _MISSING_MAYBE_S if self._turns.phase is Phase.MAYBE else _MISSING_SPEAKING_S

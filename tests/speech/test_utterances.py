@@ -8,19 +8,19 @@ import pytest
 from numpy.typing import NDArray
 
 from server.speech.audio import WINDOW, Samples, samples_to_pcm16
-from server.speech.listener import (
+from server.speech.turn_taking import TurnTakingConfig
+from server.speech.utterances import (
     Detected,
     Discarded,
-    Listener,
-    ListenerEvent,
     Paused,
     Rejected,
     Resumed,
     Started,
     Stopped,
     TurnDetection,
+    UtteranceDetector,
+    UtteranceEvent,
 )
-from server.speech.turn_taking import TurnTakingConfig
 from server.speech.vad import SileroModel, VoiceDetector
 
 pytestmark = pytest.mark.virtual_time  # sound that does not come is silence: a busy machine must not be that slow
@@ -40,14 +40,14 @@ class LoudIsVoice(SileroModel):
 
 
 class Room:
-    """A listener, what it said, and a microphone that is spoken into in seconds."""
+    """A detector, what it said, and a microphone that is spoken into in seconds."""
 
     def __init__(self, detector: VoiceDetector, *, rate: int = RATE, mode: TurnDetection = "server_vad") -> None:
-        self.events: list[ListenerEvent] = []
+        self.events: list[UtteranceEvent] = []
         self.rate = rate
         self.detector = detector
-        self.on_event: Callable[[ListenerEvent], None] = lambda event: None
-        self.listener = Listener(
+        self.on_event: Callable[[UtteranceEvent], None] = lambda event: None
+        self.utterances = UtteranceDetector(
             detector,
             self._take,
             sample_rate=rate,
@@ -56,22 +56,22 @@ class Room:
         )
         self._random = np.random.default_rng(3)
 
-    def _take(self, event: ListenerEvent) -> None:
+    def _take(self, event: UtteranceEvent) -> None:
         self.events.append(event)
         self.on_event(event)
 
-    async def hear(self, seconds: float, level: float) -> list[ListenerEvent]:
+    async def hear(self, seconds: float, level: float) -> list[UtteranceEvent]:
         """The events that came of it, when all of it has been judged."""
         before = len(self.events)
         sound = self._random.normal(0, level, round(seconds * self.rate)).astype(np.float32)
         frame = self.rate // 50
         for at in range(0, sound.size, frame):
-            self.listener.feed(samples_to_pcm16(sound[at : at + frame]))
+            self.utterances.feed(samples_to_pcm16(sound[at : at + frame]))
             await self.judged()
         return self.events[before:]
 
     async def judged(self) -> None:
-        while self.listener.waiting:
+        while self.utterances.waiting:
             await asyncio.sleep(0)
 
     def kinds(self) -> list[type]:
@@ -130,7 +130,7 @@ async def test_what_is_resumed_is_one_utterance_with_all_its_sound(detector: Voi
 
 async def test_words_that_sound_complete_end_it_sooner(detector: VoiceDetector) -> None:
     room = Room(detector)
-    room.on_event = lambda event: room.listener.hint(True) if isinstance(event, Paused) else None
+    room.on_event = lambda event: room.utterances.hint(True) if isinstance(event, Paused) else None
 
     await room.hear(1.0, VOICE)
     await room.hear(0.42, HUSH)
@@ -169,22 +169,22 @@ async def test_discarding_ends_an_utterance_by_its_state(detector: VoiceDetector
     room = Room(detector)
 
     await room.hear(0.1, VOICE)
-    room.listener.discard()
+    room.utterances.discard()
     await room.hear(0.5, HUSH)
     await room.hear(0.5, VOICE)
-    room.listener.discard()
-    room.listener.discard()
+    room.utterances.discard()
+    room.utterances.discard()
     await room.hear(1.0, HUSH)
 
     assert room.kinds() == [Detected, Rejected, Detected, Started, Discarded]
-    assert room.listener.utterance is None
+    assert room.utterances.utterance is None
 
 
 async def test_a_new_rate_discards_the_utterance_and_is_heard_at_once(detector: VoiceDetector) -> None:
     room = Room(detector)
     await room.hear(0.5, VOICE)
 
-    room.listener.configure(sample_rate=48_000, turn_detection="server_vad")
+    room.utterances.configure(sample_rate=48_000, turn_detection="server_vad")
     room.rate = 48_000
     await room.hear(0.5, HUSH)
     await room.hear(0.5, VOICE)
@@ -199,10 +199,10 @@ async def test_a_pressed_key_is_an_utterance_with_pre_roll_and_nothing_else_is(d
     room = Room(detector, mode="push_to_talk")
 
     await room.hear(1.0, VOICE)
-    room.listener.key_down()
+    room.utterances.key_down()
     await room.hear(1.0, VOICE)
     await room.hear(1.0, HUSH)
-    room.listener.key_up()
+    room.utterances.key_up()
     await room.hear(1.0, VOICE)
 
     started, stopped = room.events
@@ -217,23 +217,23 @@ async def test_a_pressed_key_is_an_utterance_with_pre_roll_and_nothing_else_is(d
 async def test_a_slip_of_the_finger_and_a_cancelled_key_are_discarded(detector: VoiceDetector) -> None:
     room = Room(detector, mode="push_to_talk")
 
-    room.listener.key_down()
+    room.utterances.key_down()
     await room.hear(0.1, VOICE)
-    room.listener.key_up()
-    room.listener.key_down()
+    room.utterances.key_up()
+    room.utterances.key_down()
     await room.hear(1.0, VOICE)
-    room.listener.key_cancel()
-    room.listener.key_up()
+    room.utterances.key_cancel()
+    room.utterances.key_up()
 
     assert room.kinds() == [Started, Discarded, Started, Discarded]
 
 
 async def test_a_key_that_is_held_down_for_ever_is_cut_at_the_limit(detector: VoiceDetector) -> None:
     room = Room(detector, mode="push_to_talk")
-    room.listener.key_down()
+    room.utterances.key_down()
 
     await room.hear(4.0, VOICE)
-    room.listener.key_up()
+    room.utterances.key_up()
 
     assert room.kinds() == [Started, Stopped]
 
@@ -241,8 +241,8 @@ async def test_a_key_that_is_held_down_for_ever_is_cut_at_the_limit(detector: Vo
 async def test_keys_mean_nothing_while_the_server_listens(detector: VoiceDetector) -> None:
     room = Room(detector)
 
-    room.listener.key_down()
-    room.listener.key_up()
+    room.utterances.key_down()
+    room.utterances.key_up()
 
     assert room.events == []
 
@@ -272,10 +272,10 @@ async def test_a_microphone_that_is_muted_in_mid_sentence_ends_the_utterance(det
 async def test_nothing_is_said_after_closing(detector: VoiceDetector) -> None:
     room = Room(detector)
     await room.hear(0.5, VOICE)
-    room.listener.close()
+    room.utterances.close()
     count = len(room.events)
 
-    room.listener.feed(samples_to_pcm16(np.full(RATE, VOICE, np.float32)))
+    room.utterances.feed(samples_to_pcm16(np.full(RATE, VOICE, np.float32)))
     await asyncio.sleep(0)
 
     assert len(room.events) == count
@@ -289,7 +289,7 @@ async def test_a_second_of_sound_at_once_is_heard_like_a_second_in_frames(detect
     stopped = asyncio.Event()
     room.on_event = lambda event: stopped.set() if isinstance(event, Stopped) else None
 
-    room.listener.feed(samples_to_pcm16(np.concatenate((sound, silence))))
+    room.utterances.feed(samples_to_pcm16(np.concatenate((sound, silence))))
     await room.judged()
     await stopped.wait()
 
