@@ -15,7 +15,7 @@ from server.policy.hook_types import ALLOW, HookAction, HookContext, HookResult
 from server.tool_calls import Permission
 
 if TYPE_CHECKING:
-    from server.policy.danger.danger_table import Verdict
+    from server.policy.danger.danger_table import DangerVerdict
 
 _INLINE_CHARS: Final = 2000
 """Arguments up to this length are rated in the event loop, in well under a millisecond; longer ones in a thread."""
@@ -58,7 +58,7 @@ class DangerJudge:
         danger_table.load_table(self._table)
         self.is_loaded = True
 
-    def rate(self, tool: str, permission: Permission, arguments: Any, *, destructive: bool | None) -> "Verdict":
+    def rate(self, tool: str, permission: Permission, arguments: Any, *, destructive: bool | None) -> "DangerVerdict":
         """Rate a call by the rules. `destructive`: what a trusted server says of its tool."""
         from server.policy.danger.danger_table import load_table
         from server.policy.danger.judge import judge_call
@@ -101,7 +101,7 @@ class DangerousConfirmation:
             return HookResult(action=HookAction.MODIFY, modified_args=answer.arguments, approval=answer.by)
         return HookResult(action=HookAction.ALLOW, approval=answer.by)
 
-    async def _shown_reason(self, ctx: HookContext, verdict: "Verdict") -> str:
+    async def _shown_reason(self, ctx: HookContext, verdict: "DangerVerdict") -> str:
         """Return the reason as it may be shown, and say so where redaction has hidden what it speaks of."""
         if ctx.shown_arguments == ctx.arguments:
             return verdict.reason
@@ -110,7 +110,7 @@ class DangerousConfirmation:
             return shown.reason
         return f"{verdict.phrase}; what does so is hidden below, as it stands where a secret does"
 
-    async def _danger(self, ctx: HookContext, arguments: Any) -> "Verdict":
+    async def _danger(self, ctx: HookContext, arguments: Any) -> "DangerVerdict":
         from server.policy.danger.danger_table import SAFE, dangerous
 
         if any(fits(ctx.tool_name) for fits in self._never):
@@ -125,7 +125,7 @@ class DangerousConfirmation:
             return self._rate(ctx, permission, arguments, text)
         return await asyncio.to_thread(self._rate, ctx, permission, arguments, text)
 
-    def _rate(self, ctx: HookContext, permission: Permission, arguments: Any, text: str) -> "Verdict":
+    def _rate(self, ctx: HookContext, permission: Permission, arguments: Any, text: str) -> "DangerVerdict":
         from server.policy.danger.danger_table import dangerous
 
         for pattern, fits in self._patterns:

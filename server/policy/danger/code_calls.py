@@ -3,105 +3,114 @@
 import ast
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import Final, Protocol
 
-from server.policy.danger.danger_table import DangerTable, Verdict, dangerous, worst
+from server.policy.danger.danger_table import DangerTable, DangerVerdict, dangerous, worst
 from server.policy.danger.sql_statements import judge_sql, looks_like_sql
 
 _MAX_CHARS: Final = 65_536
+_BEHIND_CHARS: Final = 200
+"""Signs behind a call's name in which its arguments are looked for."""
 _MAGIC: Final = re.compile(r"^[ \t]*(?:!|%%?(?:bash|sh|system|sx)\b|%(?=rm\b))(.*)$", re.MULTILINE)
 """Lines of a notebook that a shell runs."""
 _STRING: Final = re.compile(r"\"(?:[^\"\\\n]|\\.)*+\"|'(?:[^'\\\n]|\\.)*+'|`(?:[^`\\]|\\.)*+`|//[^\n]*|(?<!\S)#[^\n]*")
-_CALL: Final = re.compile(r"[A-Za-z_$][\w$]*+(?:(?:\.|::|->)[A-Za-z_$][\w$]*+){0,9}!?(?=\s*[(\"'\[{$<@~/]|\s+\w)")
-_FOLDER: Final = re.compile(r"\s*(?:,|=>|:|\(|\[)?\s*")
-_TOO_LONG: Final = dangerous("is more code than can be looked at")
+_CALL: Final = re.compile(r"[A-Za-z_$][\w$]*+(?:(?:\.|::|->)[A-Za-z_$][\w$]*+)*+!?(?=\s?[(\"'\[{$<@~/]|\s\w)")
+_SLOT: Final = re.compile(r"\"(\d+)\"")
 _HIDDEN: Final = dangerous("runs code that cannot be seen before it runs")
 
 
-class Runner(Protocol):
+class LineJudge(Protocol):
     """Judge of what code hands to the operating system."""
 
-    def line(self, text: str) -> Verdict: ...
+    def line(self, text: str) -> DangerVerdict: ...
 
-    def argv(self, words: Sequence[str]) -> Verdict: ...
+    def argv(self, words: Sequence[str]) -> DangerVerdict: ...
 
 
-def judge_code(code: str, language: str, table: DangerTable, runner: Runner) -> Verdict:
+@dataclass(frozen=True, slots=True)
+class _CodeCall:
+    """Call in a program, as far as it can be read."""
+
+    name: str
+    texts: Sequence[str]
+    """Texts among its arguments, or of the list that is the first of them."""
+    is_unseen: bool = False
+    """Whether what stands first is put together while the program runs."""
+    is_bare: bool = False
+    path: str = ""
+    """The file that is opened for writing."""
+
+
+def judge_code(code: str, language: str, table: DangerTable, runner: LineJudge) -> DangerVerdict:
     """Rate a program by the calls it makes, and by the command lines and SQL it hands on."""
     if len(code) > _MAX_CHARS:
-        return _TOO_LONG
-    lines = [runner.line(match[1]) for match in _MAGIC.finditer(code)] if language.startswith(("py", "ipy")) else []
-    if language.startswith(("py", "ipy", "jupyter", "notebook")):
-        try:
-            tree = ast.parse(_MAGIC.sub("", code) if lines else code)
-            return worst([*lines, *_PythonCode(tree, table, runner).verdicts()])
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            pass
-    return worst([*lines, *_by_text(code, table, runner)])
+        return dangerous("is more code than can be looked at")
+    lines: list[DangerVerdict] = []
+    calls = _calls_by_name(code)
+    if language in table.words("pythons"):
+        lines = [runner.line(match[1]) for match in _MAGIC.finditer(code)]
+        with suppress(SyntaxError, ValueError, RecursionError, MemoryError):  # else read as any other language
+            calls = _python_calls(ast.parse(_MAGIC.sub("", code)))
+    try:
+        return worst([*lines, *(verdict for call in calls for verdict in _judge(call, table, runner))])
+    except RecursionError:
+        return dangerous("is code nested too deeply to be looked at")
 
 
-class _PythonCode:
-    def __init__(self, tree: ast.AST, table: DangerTable, runner: Runner) -> None:
-        self._table = table
-        self._runner = runner
-        self._nodes = list(ast.walk(tree))
-        self._names: dict[str, str] = {}  # what an imported name stands for
-        for node in self._nodes:
-            if isinstance(node, ast.Import):
-                self._names.update((alias.asname or "", alias.name) for alias in node.names)
-            elif isinstance(node, ast.ImportFrom):
-                self._names.update((alias.asname or alias.name, f"{node.module}.{alias.name}") for alias in node.names)
-
-    def verdicts(self) -> Iterator[Verdict]:
-        for node in self._nodes:
-            if isinstance(node, ast.Call):
-                yield from self._judge(node)
-
-    def _judge(self, call: ast.Call) -> Iterator[Verdict]:
-        dotted = self._dotted(call.func)
-        method = dotted.rpartition(".")[2]
-        texts = [text for argument in call.args if (text := _text(argument)) is not None]
-        if dotted in self._table.words("python_runs"):
-            yield self._command(call, texts)
-            return
-        if dotted in ("eval", "exec", "compile", "__import__"):
-            if dotted in ("eval", "exec") and texts:
-                yield judge_code(texts[0], "python", self._table, self._runner)
-            elif dotted == "exec" or (call.args and isinstance(call.args[0], ast.Call)):
-                yield _HIDDEN
-            return
-        if dotted == "getattr" and len(call.args) > 1 and not isinstance(call.args[1], ast.Constant | ast.Name):
+def _judge(call: _CodeCall, table: DangerTable, runner: LineJudge) -> Iterator[DangerVerdict]:
+    method = call.name.rpartition(".")[2]
+    phrase = table.calls.get(call.name) or (table.calls.get(f".{method}") if "." in call.name else "")
+    if phrase and not (call.is_bare and method in table.words("with_arguments")):
+        yield dangerous(phrase, call.name).about(f"{call.name}(…)")
+    if call.texts and method in table.words("sql_methods") and looks_like_sql(call.texts[0], table):
+        yield judge_sql(call.texts[0], table)
+    elif call.name in table.words("runs") or f".{method}" in table.words("runs"):
+        if call.texts:
+            yield runner.line(call.texts[0]) if len(call.texts) == 1 else runner.argv(call.texts)
+        elif call.is_unseen:
             yield _HIDDEN
-        reason = self._table.calls.get(dotted) or (self._table.calls.get(f".{method}") if "." in dotted else "")
-        if reason and not (method in self._table.words("with_arguments") and not call.args):
-            yield dangerous(reason, dotted).about(f"{dotted}(…)")
-        if method in self._table.words("sql_methods") and texts and looks_like_sql(texts[0], self._table):
-            yield judge_sql(texts[0], self._table)
-        if _writes(dotted, call) and (path := _path(call, texts)) and self._table.paths["protected"](path):
-            yield dangerous("writes where the system or the login is set up").about(path)
+    elif call.name in ("eval", "exec", "Function"):
+        yield judge_code(call.texts[0], "python", table, runner) if call.texts else _HIDDEN
+    if call.path and table.paths["protected"](call.path):
+        yield dangerous("writes where the system or the login is set up").about(call.path)
 
-    def _command(self, call: ast.Call, texts: list[str]) -> Verdict:
-        first = call.args[0] if call.args else None
-        if isinstance(first, ast.List | ast.Tuple):
-            return self._runner.argv([_text(item) or "…" for item in first.elts] or ["true"])
-        if texts:
-            return self._runner.line(texts[0]) if len(texts) == 1 else self._runner.argv(texts)
-        return _HIDDEN if isinstance(first, ast.Call) else dangerous("runs a command that cannot be seen")
 
-    def _dotted(self, node: ast.AST) -> str:
-        """Return `os.remove`, also where it was imported as `r` or is reached by `__import__('os').remove`."""
-        parts: list[str] = []
-        while isinstance(node, ast.Attribute):
-            parts.append(node.attr)
-            node = node.value
-        if isinstance(node, ast.Name):
-            parts.append(self._names.get(node.id, node.id))
-        elif isinstance(node, ast.Call):
-            name = _text(node.args[0]) if node.args and isinstance(node.func, ast.Name) else None
-            parts.append(name if name and name.isidentifier() else "…")
-        else:
-            parts.append("…")
-        return ".".join(reversed(parts))
+def _python_calls(tree: ast.AST) -> Iterator[_CodeCall]:
+    nodes = list(ast.walk(tree))
+    names: dict[str, str] = {}  # what an imported name stands for
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            names.update((alias.asname or "", alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            names.update((alias.asname or alias.name, f"{node.module}.{alias.name}") for alias in node.names)
+    for node in nodes:
+        if isinstance(node, ast.Call):
+            first = node.args[0] if node.args else None
+            items = first.elts if isinstance(first, ast.List | ast.Tuple) else node.args
+            texts = [_text(item) for item in items]
+            yield _CodeCall(
+                name=_dotted(node.func, names),
+                texts=[text or "…" for text in texts] if texts and texts[0] is not None else [],
+                is_unseen=first is not None,
+                is_bare=not node.args and not node.keywords,
+                path=_written(node),
+            )
+
+
+def _dotted(node: ast.AST, names: dict[str, str]) -> str:
+    """Return `os.remove`, also where it was imported as `r` or is reached by `__import__('os').remove`."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    if isinstance(node, ast.Name):
+        parts.append(names.get(node.id, node.id))
+    else:
+        module = _text(node.args[0]) if isinstance(node, ast.Call) and node.args else None
+        parts.append(module if module and module.isidentifier() else "…")
+    return ".".join(reversed(parts))
 
 
 def _text(node: ast.AST) -> str | None:
@@ -111,30 +120,25 @@ def _text(node: ast.AST) -> str | None:
             return text
         case ast.JoinedStr(values=values):
             return "".join(_text(value) or "…" for value in values)
-        case ast.BinOp(left=left, op=ast.Add() | ast.Mod()) if (start := _text(left)) is not None:
-            return start + (_text(node.right) or "…" if isinstance(node.op, ast.Add) else "")
+        case ast.BinOp(left=left, right=right, op=ast.Add()) if (start := _text(left)) is not None:
+            return start + (_text(right) or "…")
         case ast.Call(func=ast.Attribute(value=value, attr="split" | "format" | "strip")):
             return _text(value)
     return None
 
 
-def _writes(dotted: str, call: ast.Call) -> bool:
-    method = dotted.rpartition(".")[2]
-    if method in ("write_text", "write_bytes"):
-        return True
+def _written(call: ast.Call) -> str:
+    """Return the path of `open(path, "w")` and `Path(path).write_text(…)`."""
+    owner = call.func.value if isinstance(call.func, ast.Attribute) else call
+    method = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
     modes = [*call.args[1:2], *(keyword.value for keyword in call.keywords if keyword.arg == "mode")]
-    return method == "open" and any(sign in (_text(mode) or "") for mode in modes for sign in "wax+")
+    opens = method == "open" and any(sign in (_text(mode) or "") for mode in modes for sign in "wax+")
+    path = call if opens else owner if method in ("write_text", "write_bytes") else None
+    return (_text(path.args[0]) or "") if isinstance(path, ast.Call) and path.args else ""
 
 
-def _path(call: ast.Call, texts: list[str]) -> str:
-    if isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Call):
-        call = call.func.value
-        texts = [text for argument in call.args if (text := _text(argument)) is not None]
-    return texts[0] if texts else ""
-
-
-def _by_text(code: str, table: DangerTable, runner: Runner) -> Iterator[Verdict]:
-    """Judge the names that are called, outside of strings and comments, and the strings that are run."""
+def _calls_by_name(code: str) -> Iterator[_CodeCall]:
+    """Yield the names that are called, outside of strings and comments, with the strings behind them."""
     strings: list[str] = []
 
     def keep(match: re.Match[str]) -> str:
@@ -143,26 +147,6 @@ def _by_text(code: str, table: DangerTable, runner: Runner) -> Iterator[Verdict]
 
     plain = _STRING.sub(keep, code)
     for match in _CALL.finditer(plain):
-        name = match[0].replace("::", ".").replace("->", ".")
-        method = name.rpartition(".")[2]
-        reason = table.calls.get(name) or table.calls.get(f".{method}" if "." in name else name)
-        if reason:
-            yield dangerous(reason, name).about(f"{match[0]}(…)")
-        if method in table.words("runs") or method in table.words("sql_methods"):
-            texts = _strings_behind(plain, match.end(), strings)
-            if texts and looks_like_sql(texts[0], table):
-                yield judge_sql(texts[0], table)
-            elif texts and method in table.words("runs"):
-                yield runner.line(texts[0]) if len(texts) == 1 else runner.argv(texts)
-            elif method in ("eval", "exec") and plain[match.end() : match.end() + 2].strip("( ")[:1].isalpha():
-                yield _HIDDEN
-
-
-_SLOT: Final = re.compile(r"\"(\d+)\"")
-_BEHIND_CHARS: Final = 200
-
-
-def _strings_behind(plain: str, at: int, strings: list[str]) -> list[str]:
-    """Return the strings among a call's arguments."""
-    behind = plain[at : at + _BEHIND_CHARS].partition(";")[0].partition("\n")[0].partition(")")[0]
-    return [strings[int(slot[1])].replace('\\"', '"') for slot in _SLOT.finditer(behind)]
+        behind = re.split(r"[;\n)]", plain[match.end() : match.end() + _BEHIND_CHARS], maxsplit=1)[0]
+        texts = [strings[int(slot[1])].replace('\\"', '"') for slot in _SLOT.finditer(behind)]
+        yield _CodeCall(match[0].replace("::", ".").replace("->", ".").removesuffix("!"), texts)

@@ -6,319 +6,256 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import Final
 
-from server.policy.danger import code_calls, windows_lines
-from server.policy.danger.danger_table import SAFE, DangerTable, Verdict, Wrapper, dangerous, unknown, worst
+from server.policy.danger import windows_lines
+from server.policy.danger.code_calls import judge_code
+from server.policy.danger.danger_table import SAFE, DangerTable, DangerVerdict, Wrapper, dangerous, worst
 from server.policy.danger.shell_lexer import MAX_CHARS, MAX_COMMANDS, SUBSTITUTED, Command, Redirect, parse, unescape
-from server.policy.danger.sql_statements import judge_sql
+from server.policy.danger.sql_statements import judge_sql, looks_like_sql
 
-MAX_DEPTH: Final = 6
+_MAX_DEPTH: Final = 6
 """Scripts within scripts; deeper ones are asked about."""
 _MAX_WRAPPERS: Final = 12
+_MAX_FRONT: Final = 32
+"""Words in front among which the subcommand is looked for that runs another program, such as exec."""
 _ASSIGNMENT: Final = re.compile(r"([A-Za-z_]\w{0,80})\+?=")
 _FUNCTION: Final = re.compile(r"([\w:.]{1,40})\s?\(\)\s?\{([^}]{0,400})")
-_TOO_DEEP: Final = dangerous("nests commands too deeply to be looked at")
-_TOO_LONG: Final = dangerous("is longer than can be looked at")
+_ENDS: Final = (";", "+")
+"""Behind these the words are find's own again."""
+_SQL_FLAG: Final = re.compile(r"^(?:-e|--\w+=)(?=.)")
+_TOO_MUCH: Final = dangerous("is too long or nested too deeply to be looked at")
 _UNSEEN: Final = dangerous("runs commands that cannot be seen before they run")
+_PROTECTED: Final = dangerous("writes where the system or the login is set up")
+_NOTHING: Final[Sequence[list[str]]] = (
+    [],
+    [":"],
+    ["true"],
+    ["cat", "/dev/null"],
+    ["echo"],
+    ["echo", ""],
+    ["echo", "-n"],
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """One program about to run: its arguments, its redirections, and the commands that feed it through a pipe."""
+
+    name: str
+    rest: list[str]
+    command: Command
+    pipe: Sequence[Command] = ()
+
+    def fed(self) -> Iterator[str | None]:
+        """Yield the scripts that it reads from its input; None stands for one that cannot be seen."""
+        for redirect in self.command.redirects:
+            if redirect.sign[:1] == "<":
+                yield redirect.target if redirect.sign in ("<<", "<<<") else None
+        if not self.pipe or not self.pipe[-1].words:
+            return
+        name, *rest = self.pipe[-1].words
+        heredoc = next((one.target for one in self.pipe[-1].redirects if one.sign in ("<<", "<<<")), None)
+        if name in ("echo", "printf") and len(self.pipe) == 1:
+            yield unescape(" ".join(word for word in rest if word[:1] != "-"))
+        else:
+            yield heredoc if name == "cat" else None
 
 
 @dataclass(frozen=True, slots=True)
 class CommandJudge:
-    """Judges what a shell or an operating system is given to run."""
+    """Judges what a shell or an operating system is given to run, at a depth of scripts within scripts."""
 
     table: DangerTable
+    depth: int = 0
 
-    def line(self, text: str, depth: int = 0) -> Verdict:
+    def line(self, text: str) -> DangerVerdict:
         """Judge a command line or a script of a POSIX shell."""
-        if depth > MAX_DEPTH:
-            return _TOO_DEEP
-        if len(text) > MAX_CHARS:
-            return _TOO_LONG
+        if len(text) > MAX_CHARS or self.depth > _MAX_DEPTH:
+            return _TOO_MUCH
         if "()" in text and any(f"{m[1]}|" in "".join(m[2].split()) for m in _FUNCTION.finditer(text)):
             return dangerous("starts itself without end (a fork bomb)")
         commands = parse(text)
-        if len(commands) >= MAX_COMMANDS:
-            return _TOO_LONG
-        return worst(self._commands(commands, depth))
+        return worst(self._commands(commands)) if len(commands) < MAX_COMMANDS else _TOO_MUCH
 
-    def argv(self, words: Sequence[str], depth: int = 0) -> Verdict:
-        """Judge a program and its arguments, as they would be given to the operating system."""
-        if len(words) == 1:
-            return self.line(words[0], depth)
-        return self._words(list(words), Command(words=list(words)), (), depth)
+    def argv(self, words: Sequence[str]) -> DangerVerdict:
+        """Judge a program and its arguments, as an operating system is given them."""
+        if self.depth > _MAX_DEPTH:
+            return _TOO_MUCH
+        return self.line(words[0]) if len(words) == 1 else self._simple(Command(words=list(words)))
 
-    def code(self, text: str, language: str = "python", depth: int = 0) -> Verdict:
-        """Judge a program of a scripting language."""
-        if depth > MAX_DEPTH:
-            return _TOO_DEEP
-        return code_calls.judge_code(text, language, self.table, _Runner(self, depth + 1))
+    def code(self, text: str, language: str) -> DangerVerdict:
+        """Judge a program of a scripting language, or of a shell."""
+        if language in self.table.words("shells"):
+            return self.line(text)
+        return _TOO_MUCH if self.depth > _MAX_DEPTH else judge_code(text, language, self.table, self.deeper)
 
-    def windows(self, text: str, depth: int = 0) -> Verdict:
+    def windows(self, text: str) -> DangerVerdict:
         """Judge a command line of cmd.exe or PowerShell."""
-        return worst(self._windows(text, depth))
-
-    def _windows(self, text: str, depth: int) -> Iterator[Verdict]:
-        if len(text) > MAX_CHARS or depth > MAX_DEPTH:
-            yield _TOO_LONG
-            return
         small = text.lower()
+        if len(text) > MAX_CHARS or self.depth > _MAX_DEPTH:
+            return _TOO_MUCH
         if any(sign in small for sign in self.table.words("windows_signs")):
-            yield _UNSEEN.about(text)
+            return _UNSEEN.about(text)
+        return worst(self._windows(text))
+
+    @property
+    def deeper(self) -> "CommandJudge":
+        return CommandJudge(self.table, self.depth + 1)
+
+    def _windows(self, text: str) -> Iterator[DangerVerdict]:
         for words in windows_lines.commands(text):
             name = windows_lines.program(words[0])
-            if name in ("cmd", "powershell", "pwsh", "start", "call"):
-                yield from self._windows(windows_lines.inner(words[1:]), depth + 1)
+            if name in self.table.words("windows_shells"):
+                yield self.deeper.windows(windows_lines.inner(words[1:]))
+            elif name[0] == "%" == name[-1] and len(name) > 1:
+                yield _UNSEEN.about(name)
             else:
                 yield self.table.judge_windows(name, words[1:]).about(" ".join(words))
 
-    def _commands(self, commands: list[Command], depth: int) -> Iterator[Verdict]:
+    def _commands(self, commands: list[Command]) -> Iterator[DangerVerdict]:
         pipe: list[Command] = []
         fetched: set[str] = set()
         for command in commands:
-            if not command.reads_pipe:
-                pipe = []
-            while len(command.words) > 1 and command.words[0] in self.table.words("keywords"):
-                del command.words[0]
-            for script in command.inner:
-                yield self.line(script, depth + 1)
-            for redirect in command.redirects:
-                yield self._redirect(redirect, command)
-            started = [word.removeprefix("./") for word in command.words[:3]]
-            if fetched and not fetched.isdisjoint(started[: 3 if base_name(started[0]) in self._starters else 1]):
-                yield dangerous("runs what it has just downloaded")
-            if command.words and base_name(command.words[0]) in self.table.words("downloaders"):
-                fetched |= _fetched(command)
-            yield self._words(command.words, command, pipe, depth)
+            words = command.words
+            pipe = pipe if command.reads_pipe else []
+            while len(words) > 1 and words[0] in self.table.words("keywords"):
+                del words[0]
+            yield from (self.deeper.line(script) for script in command.inner if script)
+            yield from (self._redirect(redirect, command) for redirect in command.redirects)
+            if words:
+                starts = [word.removeprefix("./") for word in words[:3]]
+                if not fetched.isdisjoint(starts if base_name(words[0]) in self.table.interpreters else starts[:1]):
+                    yield dangerous("runs what it has just downloaded").about(" ".join(words))
+                if base_name(words[0]) in self.table.words("downloaders"):
+                    fetched |= _fetched(command)
+                yield self._simple(command, pipe)
             pipe.append(command)
 
-    @property
-    def _starters(self) -> frozenset[str]:
-        return self.table.words("shells") | self.table.interpreters.keys() | {"source", ".", "sudo"}
-
-    def _redirect(self, redirect: Redirect, command: Command) -> Verdict:
+    def _redirect(self, redirect: Redirect, command: Command) -> DangerVerdict:
         target = redirect.target
-        if ">" not in redirect.sign or not target:
+        if ">" not in redirect.sign or self.table.paths["scratch"](target):
             return SAFE
         if self.table.paths["protected"](target):
-            return dangerous("writes where the system or the login is set up").about(f"{redirect.sign} {target}")
-        is_empty = command.words in ([], [":"], ["true"], ["cat", "/dev/null"], ["echo"], ["echo", ""], ["echo", "-n"])
-        if is_empty and redirect.sign == ">" and not self.table.paths["scratch"](target):
-            return dangerous("empties a file").about(f"> {target}")
-        return SAFE
+            return _PROTECTED.about(f"{redirect.sign} {target}")
+        is_emptied = redirect.sign == ">" and command.words in _NOTHING
+        return dangerous("empties a file").about(f"> {target}") if is_emptied else SAFE
 
-    def _words(self, words: list[str], command: Command, pipe: Sequence[Command], depth: int) -> Verdict:
-        """Judge one simple command; `pipe` holds those that feed it."""
-        if depth > MAX_DEPTH:
-            return _TOO_DEEP
-        assigned = list(takewhile(bool, map(_ASSIGNMENT.match, words)))
-        if any(match and match[1] in self.table.words("environment") for match in assigned):
+    def _simple(self, command: Command, pipe: Sequence[Command] = ()) -> DangerVerdict:
+        words = command.words
+        assigned = [match[1] for match in takewhile(bool, map(_ASSIGNMENT.match, words)) if match]
+        if not self.table.words("environment").isdisjoint(assigned):
             return dangerous("changes which programs run").about(words[0])
         words = words[len(assigned) :]
-        return worst(self._program(words, command, pipe, depth)).about(" ".join(words)) if words else SAFE
+        return worst(self._program(words, command, pipe)).about(" ".join(words)) if words else SAFE
 
-    def _program(self, words: list[str], command: Command, pipe: Sequence[Command], depth: int) -> Iterator[Verdict]:
-        name, rest = base_name(words[0]), words[1:]
+    def _program(self, words: list[str], command: Command, pipe: Sequence[Command]) -> Iterator[DangerVerdict]:
+        """Go through wrappers to the program that they run, and judge both."""
         for _ in range(_MAX_WRAPPERS):
-            wrapper = self.table.wrappers.get(name)
-            if wrapper is None or (name == "command" and rest[:1] in (["-v"], ["-V"])):
-                break
-            own, inner, lines = _unwrap(wrapper, rest)
+            name, rest = base_name(words[0]), words[1:]
+            key = next(
+                (key for word in ("", *rest[:_MAX_FRONT]) if (key := f"{name} {word}".strip()) in self.table.wrappers),
+                "",
+            )
+            if not key or (name == "command" and rest[:1] in (["-v"], ["-V"])):
+                yield from self._step(_Step(name, rest, command, pipe))
+                return
+            wrapper = self.table.wrappers[key]
+            own, words, lines = _unwrap(wrapper, rest, key.partition(" ")[2])
+            yield from map(self.deeper.line, lines)
+            yield self._sent(name, command, pipe)
+            if " -" in key and any(map(words.__contains__, _ENDS)):  # `find -exec ls {} ; -exec rm {} ;`
+                end = next(at for at, word in enumerate(words) if word in _ENDS)
+                yield self.deeper.argv([name, *words[end + 1 :], ""])
+                words = words[:end]
             if name in self.table.programs:
-                yield self.table.judge_program(name, own)
-            for line in lines:
-                yield self.line(line, depth + 1)
-            if not inner:
+                yield self.table.judge_program(name, rest if name in self.table.words("takes_all") else own)
+            if wrapper.is_line and words:
+                yield self.deeper.line(" ".join(words))
+            if wrapper.is_line or not words:
                 return
-            if wrapper.is_line:
-                yield self.line(" ".join(inner), depth + 1)
-                return
-            name, rest = base_name(inner[0]), inner[1:]
-        else:
-            yield _TOO_DEEP
-        if name[:1] in "$`(" or SUBSTITUTED in name or (name in ("source", ".") and rest[:1] == ["(…)"]):
+        yield _TOO_MUCH
+
+    def _step(self, step: _Step) -> Iterator[DangerVerdict]:
+        name, rest = step.name, step.rest
+        if name[:1] in "$`(":
             yield _UNSEEN
-        elif rest and rest[0] in ("--version", "--help", "-h", "-V", "help"):
+        elif rest[:1] in (["--version"], ["--help"], ["help"]) or rest in (["-h"], ["-V"]):
             return
-        elif name in self.table.words("shells"):
-            yield from self._shell(rest, command, pipe, depth)
         elif name in self.table.interpreters:
-            yield from self._interpreter(name, rest, command, pipe, depth)
-        elif name in ("cmd", "powershell", "pwsh"):
-            yield self.windows(windows_lines.inner(rest), depth + 1)
-        else:
-            yield from self._plain(name, rest, command, pipe, depth)
+            yield from self._interpreter(step)
+        elif name in self.table.words("windows_shells"):
+            yield self.deeper.windows(windows_lines.inner(rest))
+        elif self.table.words("harmless_flags").isdisjoint(rest):
+            if name in self.table.words("sql_clients"):
+                texts = (_SQL_FLAG.sub("", word) for word in rest)
+                yield from (judge_sql(text, self.table) for text in texts if looks_like_sql(text, self.table))
+                yield from (_UNSEEN if text is None else judge_sql(text, self.table) for text in step.fed())
+            yield self._sent(name, step.command, step.pipe)
+            yield self.table.judge_program(name, rest)
 
-    def _plain(
-        self, name: str, rest: list[str], command: Command, pipe: Sequence[Command], depth: int
-    ) -> Iterator[Verdict]:
-        if not self.table.words("harmless_flags").isdisjoint(rest):
-            return
-        if name in self.table.words("containers") and (found := _in_container(rest, self.table)) is not None:
-            rest, inner = found
-            if inner:
-                yield self._words(inner, Command(words=inner), (), depth + 1)
-        elif name in ("find", "fd", "fdfind"):
-            for inner in _found(rest):
-                yield self._words(inner, Command(words=inner), (), depth + 1)
-        elif name in ("trap", "alias"):
-            line = rest[0] if name == "trap" and len(rest) > 1 else " ".join(rest).partition("=")[2]
-            yield self.line(line, depth + 1)
-        elif name in self.table.words("sql_clients"):
-            for statement in self._statements(rest):
-                yield judge_sql(statement, self.table)
-            for text in _fed(command, pipe):
-                yield _UNSEEN if text is None else judge_sql(text, self.table)
-        elif name in self.table.words("senders") and any(map(self._is_private, [command, *pipe])):
-            yield dangerous("sends away what is private")
-        yield self.table.judge_program(name, rest)
-
-    def _is_private(self, command: Command) -> bool:
-        """Tell whether a command reads what should not leave the machine."""
-        scripts = (inner for script in command.inner for inner in parse(script))
-        return any(
-            not self.table.words("private_readers").isdisjoint(one.words[:1])
-            or any(map(self.table.paths["private"], one.words))
-            for one in (command, *scripts)
-        )
-
-    def _statements(self, rest: list[str]) -> Iterator[str]:
+    def _interpreter(self, step: _Step) -> Iterator[DangerVerdict]:
+        """Judge the script that a shell or an interpreter is given: as a word, by its name, or on its input."""
+        name, rest = step.name, step.rest
         for at, word in enumerate(rest):
-            flag, sign, value = word.partition("=")
-            if flag in self.table.words("sql_flags"):
-                yield value if sign else "".join(rest[at + 1 : at + 2])
-            elif " " in word and word[0] != "-":
-                yield word
-            elif word[:2] == "-e":
-                yield word[2:]
-
-    def _shell(self, rest: list[str], command: Command, pipe: Sequence[Command], depth: int) -> Iterator[Verdict]:
-        for at, word in enumerate(rest):
-            if word[:1] == "-" and word[:2] != "--" and word[-1] == "c" and at + 1 < len(rest):
-                script = rest[at + 1]
-                yield _UNSEEN if script.strip().startswith(SUBSTITUTED) else self.line(script, depth + 1)
+            following = "".join(rest[at + 1 : at + 2])
+            if word in self.table.interpreters[name]:
+                yield _UNSEEN if following.startswith(SUBSTITUTED) else self.deeper.code(following, name)
+                return
+            if word == "-m":
+                yield self.deeper.argv([*rest[at + 1 :], ""])
                 return
             if word[:1] not in ("-", "+"):
-                yield _UNSEEN if word.startswith(("http", "(", "/dev/")) else unknown(f"the script {word}")
+                is_known = base_name(word) in self.table.programs
+                script = base_name(word) if is_known else f"./{base_name(word)}"
+                is_foreign = word.startswith(("http", SUBSTITUTED, "/dev/"))
+                yield _UNSEEN if is_foreign else self.table.judge_program(script, rest[at + 1 :])
                 return
-        for text in _fed(command, pipe):
-            yield _UNSEEN if text is None else self.line(text, depth + 1)
-        if not pipe and not command.redirects:
-            yield unknown("what an open shell is told")
+        yield from (_UNSEEN if text is None else self.deeper.code(text, name) for text in step.fed())
 
-    def _interpreter(
-        self, name: str, rest: list[str], command: Command, pipe: Sequence[Command], depth: int
-    ) -> Iterator[Verdict]:
-        flags = self.table.interpreters[name]
-        for at, word in enumerate(rest):
-            following = rest[at + 1] if at + 1 < len(rest) else ""
-            if word in flags:
-                yield _UNSEEN if following.startswith(SUBSTITUTED) else self.code(following, name, depth + 1)
-                return
-            if word == "-m" and name.startswith("python"):
-                yield self._words(rest[at + 1 :], command, (), depth + 1)
-                return
-            if word[:1] != "-" or word == "-":
-                break
-        script = next(iter(word for word in rest if word[:1] != "-"), "")
-        if base_name(script) in self.table.programs:
-            yield self.table.judge_program(base_name(script), rest[rest.index(script) + 1 :])
-        elif script:
-            yield unknown(f"the script {script}")
-        for text in _fed(command, pipe) if not script else ():
-            yield _UNSEEN if text is None else self.code(text, name, depth + 1)
-
-
-@dataclass(frozen=True, slots=True)
-class _Runner:
-    """Judges, for code, the command lines and statements that it runs."""
-
-    judge: CommandJudge
-    depth: int
-
-    def line(self, text: str) -> Verdict:
-        return self.judge.line(text, self.depth)
-
-    def argv(self, words: Sequence[str]) -> Verdict:
-        return self.judge.argv(words, self.depth)
+    def _sent(self, name: str, command: Command, pipe: Sequence[Command]) -> DangerVerdict:
+        """Judge whether a program that sends is given what should not leave the machine."""
+        if name not in self.table.words("senders"):
+            return SAFE
+        scripts = [inner for script in command.inner for inner in parse(script)]
+        is_private = self.table.paths["private"]
+        for one in (command, *pipe, *scripts):
+            if any(map(is_private, one.words)) or not self.table.words("private_readers").isdisjoint(one.words[:1]):
+                return dangerous("sends away what is private")
+        return SAFE
 
 
 def base_name(word: str) -> str:
-    """Return a program without its folder and `.exe`."""
-    name = word.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1] if "/" in word or "\\" in word else word
+    """Return a program without its folder and `.exe`; a script of the current folder keeps its `./`."""
+    name = word if word[:2] == "./" and "/" not in word[2:] else word.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1]
     return name[:-4] if name.lower().endswith(".exe") else name
 
 
-def _unwrap(wrapper: Wrapper, rest: list[str]) -> tuple[list[str], list[str], list[str]]:
+def _unwrap(wrapper: Wrapper, rest: list[str], subcommand: str) -> tuple[list[str], list[str], list[str]]:
     """Part what a wrapper is told from the command it runs: its own words, that command, command lines in flags."""
     lines: list[str] = []
-    at, own_words = 0, wrapper.own_words
+    at, own_words = rest.index(subcommand) + 1 if subcommand else 0, wrapper.own_words
     while at < len(rest):
         word = rest[at]
-        if word == "--":
-            at += 1
-            break
-        if word in wrapper.line_flags and at + 1 < len(rest):
-            lines.append(rest[at + 1])
+        if word in wrapper.line_flags:
+            lines += rest[at + 1 : at + 2]
             at += 2
+        elif word == "--" or _ASSIGNMENT.match(word):
+            at += 1
         elif word[:1] == "-" and len(word) > 1:
             at += 2 if word in wrapper.value_flags else 1
-        elif _ASSIGNMENT.match(word):
-            at += 1
         elif own_words:
             own_words -= 1
             at += 1
         else:
             break
-    at += own_words if at and rest[at - 1] == "--" else 0
     return rest[:at], rest[at:], lines
 
 
-def _in_container(rest: list[str], table: DangerTable) -> tuple[list[str], list[str]] | None:
-    """Part `docker run -v a:b image rm -rf x` into the engine's own words and the command inside; None: neither."""
-    start = next((at for at, word in enumerate(rest[:8]) if word in ("exec", "run")), None)
-    if start is None:
-        return None
-    if "--" in rest:
-        at = rest.index("--")
-        return rest[:at], rest[at + 1 :]
-    at = start + 1
-    while at < len(rest) and rest[at][:1] == "-":
-        at += 2 if rest[at] in table.words("container_flags") else 1
-    return rest[: at + 1], rest[at + 1 :]
-
-
-def _found(rest: list[str]) -> Iterator[list[str]]:
-    """Commands that `find -exec` and `fd -x` run."""
-    at = 0
-    while at < len(rest):
-        if rest[at] in ("-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"):
-            inner = list(takewhile(lambda word: word not in (";", "+"), rest[at + 1 :]))
-            yield inner
-            at += len(inner)
-        at += 1
-
-
-def _fed(command: Command, pipe: Sequence[Command]) -> Iterator[str | None]:
-    """Scripts that a program reads from its input; None stands for one that cannot be seen."""
-    for redirect in command.redirects:
-        if redirect.sign in ("<<", "<<<"):
-            yield redirect.target
-        elif redirect.sign[:1] == "<":
-            yield None
-    if pipe:
-        name = base_name(pipe[-1].words[0]) if pipe[-1].words else ""
-        heredocs = [redirect.target for redirect in pipe[-1].redirects if redirect.sign in ("<<", "<<<")]
-        if name in ("echo", "printf") and len(pipe) == 1 and pipe[0].words[1:]:
-            yield unescape(" ".join(word for word in pipe[-1].words[1:] if word[:1] != "-"))
-        else:
-            yield heredocs[0] if heredocs and name == "cat" else None
-
-
 def _fetched(command: Command) -> set[str]:
-    """Names of the files that a downloader writes."""
-    names = {redirect.target.removeprefix("./") for redirect in command.redirects if ">" in redirect.sign}
+    """Return the names of the files that a downloader writes."""
+    names = {redirect.target for redirect in command.redirects if ">" in redirect.sign}
     for word, following in zip(command.words, [*command.words[1:], ""], strict=True):
-        if word in ("-o", "-O", "--output", "--output-document") and following:
-            names.add(following.removeprefix("./"))
+        if word in ("-o", "-O", "--output", "--output-document"):
+            names.add(following)
         elif "://" in word:
             names.add(word.rsplit("/", 1)[-1])
-    return names - {""}
+    return {name.removeprefix("./") for name in names} - {""}

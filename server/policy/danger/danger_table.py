@@ -1,4 +1,4 @@
-"""The danger table: what its lines may say, how the operator's lines go over ours, and verdicts."""
+"""The danger table: what its lines may say, how an operator's lines go over ours, and how programs are rated by it."""
 
 import re
 import tomllib
@@ -11,19 +11,18 @@ from typing import Final, Literal
 import msgspec
 
 from server.errors import ConfigError
-from server.policy.danger.argument_rules import Arguments, Pattern, Test, compile_pattern, one_of
+from server.policy.danger.argument_rules import Pattern, Test, compile_pattern, one_of, part_arguments
 
 Level = Literal["safe", "unknown", "dangerous"]
 BUILT_IN: Final = Path(__file__).parent.parent / "tables" / "danger.toml"
 _SHOWN_CHARS: Final = 80
-_ORDER: Final = ("safe", "unknown", "dangerous")
 _VERB_WORDS: Final = 5
 """Words in front among which a program's verb is looked for."""
 _NAME_BREAK: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[\W_]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class DangerVerdict:
     """Level of danger of a call, and why."""
 
     level: Level
@@ -38,40 +37,37 @@ class Verdict:
     def reason(self) -> str:
         return f"{self.phrase} ({self.what})" if self.what else self.phrase
 
-    def about(self, what: str) -> "Verdict":
+    def about(self, what: str) -> "DangerVerdict":
         """Add the part of the call that is meant, unless there is one: "deletes files (rm -rf /srv)"."""
         if not self.phrase or self.what:
             return self
         shown = what if len(what) <= _SHOWN_CHARS else what[: _SHOWN_CHARS - 1] + "…"
-        return Verdict(self.level, self.phrase, " ".join(shown.split()), self.rule)
+        return DangerVerdict(self.level, self.phrase, " ".join(shown.split()), self.rule)
 
 
-SAFE: Final = Verdict("safe")
+SAFE: Final = DangerVerdict("safe")
 
 
-def dangerous(reason: str, rule: str = "") -> Verdict:
-    return Verdict("dangerous", reason, rule=rule or reason)
+def dangerous(phrase: str, rule: str = "") -> DangerVerdict:
+    return DangerVerdict("dangerous", phrase, rule=rule or phrase)
 
 
-def unknown(what: str) -> Verdict:
-    return Verdict("unknown", "nothing is known of what this does", what[:_SHOWN_CHARS], "unknown")
+def unknown(what: str) -> DangerVerdict:
+    return DangerVerdict("unknown", "nothing is known of what this does", what[:_SHOWN_CHARS], "unknown")
 
 
-def worst(verdicts: Iterable[Verdict]) -> Verdict:
-    """Return the first dangerous verdict, else the first unknown one, else safe. Stops reading at the first."""
+def worst(verdicts: Iterable[DangerVerdict]) -> DangerVerdict:
+    """Return the first dangerous verdict, else the first unknown one, else SAFE. Stops reading at the first."""
     found = SAFE
     for verdict in verdicts:
         if verdict.level == "dangerous":
             return verdict
-        if _ORDER.index(verdict.level) > _ORDER.index(found.level):
+        if found.level == "safe":
             found = verdict
     return found
 
 
-# --- the file
-
-
-class _Section(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+class _Section(msgspec.Struct, forbid_unknown_fields=True):
     """Part of the file; unknown keys are errors."""
 
 
@@ -94,6 +90,7 @@ class _File(_Section):
     safe_programs: dict[str, str] = {}
     dangerous_programs: dict[str, str] = {}
     programs: dict[str, _ProgramLine] = {}
+    windows: dict[str, _ProgramLine] = {}
     wrappers: dict[str, str] = {}
     interpreters: dict[str, str] = {}
     lists: dict[str, str] = {}
@@ -103,9 +100,6 @@ class _File(_Section):
     sql: _Words = msgspec.field(default_factory=_Words)
     calls: _Words = msgspec.field(default_factory=_Words)
     values: dict[str, dict[str, str]] = {}
-
-
-# --- what is in force
 
 
 @dataclass(slots=True)
@@ -118,8 +112,8 @@ class Program:
     ignore_case: bool = False
     has_verbs: bool = False
     """Whether a verb among its first words decides where no pattern does."""
-    otherwise: Level | None = None
-    reason: str = ""
+    otherwise: Level = "safe"
+    phrase: str = "changes something that cannot simply be taken back"
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,18 +133,23 @@ class DangerTable:
 
     def __init__(self) -> None:
         self.programs: dict[str, Program] = {}
+        self.windows: dict[str, Program] = {}
         self.wrappers: dict[str, Wrapper] = {}
         self.interpreters: dict[str, frozenset[str]] = {}
-        self.lists: dict[str, frozenset[str]] = {}
         self.paths: dict[str, Test] = {}
-        # word → why it is dangerous; "" says that it is safe
+        # word → what it does that is dangerous; "" says that it is safe
         self.verbs: dict[str, str] = {}
         self.tool_verbs: dict[str, str] = {}
         self.sql: dict[str, str] = {}
         self.calls: dict[str, str] = {}
+        # phrase → name of an argument → values that make a call dangerous
         self.values: dict[str, dict[str, str]] = {}
-        """Reason → names of arguments (`|` between them) → values that make a call dangerous."""
+        self._lists: dict[str, frozenset[str]] = {}
         self._globs: dict[str, list[str]] = {}
+
+    def words(self, name: str) -> frozenset[str]:
+        """Return a list of [lists]."""
+        return self._lists[name]
 
     def add(self, path: Path) -> None:
         """Lay a file over what is there. Raises ConfigError, naming file, key and cure."""
@@ -158,61 +157,44 @@ class DangerTable:
             read = msgspec.convert(tomllib.loads(path.read_text("utf-8")), _File)
         except OSError as error:
             raise ConfigError(f"{path}: cannot be read ({error.strerror}); name a file that is there") from error
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise ConfigError(f"{path}: not valid TOML: {error}") from error
-        except msgspec.ValidationError as error:
-            raise ConfigError(f"{path}: {error}; see docs/policy.md for what a table may hold") from None
-        self._add_words(read)
-        self._add_programs(path, read)
-
-    def _add_words(self, read: _File) -> None:
+        except ValueError as error:  # not TOML, not UTF-8, or not of this form
+            raise ConfigError(f"{path}: {error}; docs/policy.md says what a table may hold") from error
         for name, globs in read.paths.items():
             self._globs[name] = [*globs, *self._globs.get(name, ())]
             self.paths[name] = one_of(self._globs[name])
         for name, words in read.lists.items():
-            self.lists[name] = self.lists.get(name, frozenset()) | frozenset(words.split())
+            self._lists[name] = self._lists.get(name, frozenset()) | frozenset(words.split())
         for names, flags in read.interpreters.items():
             self.interpreters |= dict.fromkeys(names.split(), frozenset(flags.split()))
         for names, line in read.wrappers.items():
-            self.wrappers |= dict.fromkeys(names.split(), _wrapper(line))
-        for known, section in (
-            (self.verbs, read.verbs),
-            (self.tool_verbs, read.tool_verbs),
-            (self.sql, read.sql),
-            (self.calls, read.calls),
-        ):
-            known |= dict.fromkeys(section.safe.split(), "")
-            for reason, words in section.dangerous.items():
-                known |= dict.fromkeys(words.split(), reason)
-        for reason, values in read.values.items():
-            self.values.setdefault(reason, {}).update(values)
+            self.wrappers |= dict.fromkeys(names.split("|") if "|" in names else names.split(), _wrapper(line))
+        for section in ("verbs", "tool_verbs", "sql", "calls"):
+            known, words = getattr(self, section), getattr(read, section)
+            known |= dict.fromkeys(words.safe.split(), "")
+            for phrase, line in words.dangerous.items():
+                known |= dict.fromkeys(line.split(), phrase)
+        for phrase, values in read.values.items():
+            self.values.setdefault(phrase, {}).update(values)
+        self._add_programs(path, read)
 
     def _add_programs(self, path: Path, read: _File) -> None:
         for names in read.safe_programs.values():
-            for name in names.split():
-                self._program(name).otherwise = "safe"
-        for reason, names in read.dangerous_programs.items():
-            for name in names.split():
-                program = self._program(name)
-                program.otherwise, program.reason = "dangerous", reason
-        for key, line in read.programs.items():
-            where = f"{path}: programs.{key}"
-            safe = [self._pattern(f"{where}.safe", text) for text in line.safe]
-            rules = [
-                (self._pattern(f"{where}.dangerous", text), reason or "is on the list of dangerous calls")
-                for text, reason in line.dangerous.items()
-            ]
-            for name in line.names.split() or [key]:
-                program = self._program(name)
-                program.safe = [*safe, *program.safe]
-                program.dangerous = [*rules, *program.dangerous]
-                program.value_flags |= frozenset(line.value_flags.split())
-                program.ignore_case |= line.ignore_case
-                program.has_verbs |= line.verbs
-                program.otherwise = line.otherwise or program.otherwise
-
-    def _program(self, name: str) -> Program:
-        return self.programs.setdefault(name, Program())
+            self.programs |= {name: Program() for name in names.split()}
+        for phrase, names in read.dangerous_programs.items():
+            self.programs |= {name: Program(otherwise="dangerous", phrase=phrase) for name in names.split()}
+        for section, programs in (("programs", self.programs), ("windows", self.windows)):
+            for key, line in getattr(read, section).items():
+                where = f"{path}: {section}.{key}"
+                safe = [self._pattern(where, text) for text in line.safe]
+                rules = [(self._pattern(where, text), phrase) for text, phrase in line.dangerous.items()]
+                for name in line.names.split() or [key]:
+                    program = programs.setdefault(name, Program())
+                    program.safe = [*safe, *program.safe]
+                    program.dangerous = [*rules, *program.dangerous]
+                    program.value_flags |= frozenset(line.value_flags.split())
+                    program.ignore_case |= line.ignore_case
+                    program.has_verbs |= line.verbs
+                    program.otherwise = line.otherwise or program.otherwise
 
     def _pattern(self, where: str, text: str) -> Pattern:
         try:
@@ -220,63 +202,54 @@ class DangerTable:
         except ValueError as error:
             raise ConfigError(f"{where}: {error}") from error
 
-    def judge_program(self, name: str, words: list[str]) -> Verdict:
+    def judge_program(self, name: str, words: list[str]) -> DangerVerdict:
         """Rate one program with its arguments by the table alone."""
-        program = self.programs.get(name)
+        program = self.programs.get(name.removeprefix("./"))
         if program is None:
-            return self.judge_verbs(words) or unknown(name)
+            return self._by_verb([name, *words] if name[:2] == "./" else words) or unknown(name)
+        return self._by_rules(name, program, words)
+
+    def judge_windows(self, name: str, words: list[str]) -> DangerVerdict:
+        """Rate a program of cmd.exe or a command of PowerShell; its name is in small letters."""
+        words = [word.lower() for word in words]
+        if name in self.windows:
+            return self._by_rules(name, self.windows[name], words)
+        if "-" not in name:
+            return self.judge_program(name, words) if name[:1].isalpha() else SAFE
+        phrase = "" if "-whatif" in words else self.verbs.get(name.partition("-")[0])
+        return unknown(name) if phrase is None else dangerous(phrase, name) if phrase else SAFE
+
+    def _by_rules(self, name: str, program: Program, words: list[str]) -> DangerVerdict:
         if program.ignore_case:
             words = [word.lower() for word in words]
-        given = Arguments.of(words, value_flags=program.value_flags)
+        given = part_arguments(words, program.value_flags)
         if any(pattern.fits(given) for pattern in program.safe):
             return SAFE
-        for pattern, reason in program.dangerous:
+        for pattern, phrase in program.dangerous:
             if pattern.fits(given):
-                return dangerous(reason, f"{name} {pattern.text}")
-        if program.has_verbs and (verdict := self.judge_verbs(given.plain)):
+                return dangerous(phrase, f"{name} {pattern.text}")
+        if program.has_verbs and (verdict := self._by_verb(given.plain)):
             return verdict
-        match program.otherwise:
-            case "safe":
-                return SAFE
-            case "dangerous":
-                return dangerous(program.reason or "changes something that cannot simply be taken back", name)
-        return unknown(name)
+        if program.otherwise == "dangerous":
+            return dangerous(program.phrase, name)
+        return SAFE if program.otherwise == "safe" else unknown(name)
 
-    def judge_windows(self, name: str, words: list[str]) -> Verdict:
-        """Rate a program of cmd.exe, or a command of PowerShell."""
-        words = [word.lower() for word in words]
-        if f"windows:{name}" in self.programs:
-            return self.judge_program(f"windows:{name}", words)
-        if name[:1] == "%" == name[-1] and len(name) > 1:
-            return dangerous("runs what a variable holds")
-        if name[:1] in "$'[%/" or name.isdigit() or "-whatif" in words:
-            return SAFE
-        if "-" in name:
-            reason = self.verbs.get(name.partition("-")[0])
-            return unknown(name) if reason is None else dangerous(reason, name) if reason else SAFE
-        return self.judge_program(name, words)
-
-    def judge_verbs(self, words: Iterable[str]) -> Verdict | None:
+    def _by_verb(self, words: Iterable[str]) -> DangerVerdict | None:
         """Rate a program by the first verb among its first words; None where there is none."""
-        plain = [word for word in words if word[:1] != "-"][:_VERB_WORDS]
-        for word in _verb_words(plain):
-            reason = self.verbs.get(word)
-            if reason is not None:
-                return dangerous(reason, f"verb {word}") if reason else SAFE
-        flag = next((word for word in words if word in self.lists["dangerous_flags"]), None)
+        for word in _verb_words([word for word in words if word[:1] != "-"][:_VERB_WORDS]):
+            if (phrase := self.verbs.get(word)) is not None:
+                return dangerous(phrase, f"verb {word}") if phrase else SAFE
+        flag = next((word for word in words if word in self._lists["dangerous_flags"]), None)
         return None if flag is None else dangerous("deletes, forces or overwrites something", flag)
-
-    def words(self, name: str) -> frozenset[str]:
-        """Return a list of words, empty where no file names it."""
-        return self.lists.get(name, frozenset())
 
 
 def _verb_words(words: Iterable[str]) -> Iterator[str]:
-    """Words and their parts (`apps:destroy`, `delete-stack`, `DeleteInstance`); file names and addresses have none."""
+    """Yield words and their parts (`apps:destroy`, `delete-stack`); files and addresses, other than scripts, have none."""
     for word in words:
-        if word.isidentifier() or word.replace("-", "").replace(":", "").replace("_", "").isalnum():
-            yield word.lower()
-            yield from name_words(word)
+        name = word.removeprefix("./").removesuffix(".sh")
+        if re.fullmatch(r"[\w:-]+", name):
+            yield name.lower()
+            yield from name_words(name)
 
 
 def name_words(name: str) -> list[str]:
@@ -287,7 +260,7 @@ def name_words(name: str) -> list[str]:
 def _wrapper(line: str) -> Wrapper:
     parts = line.split()
     return Wrapper(
-        value_flags=frozenset(part for part in parts if part[0] == "-" and not part.endswith("=line")),
+        value_flags=frozenset(part for part in parts if part[0] == "-"),
         line_flags=frozenset(part.removesuffix("=line") for part in parts if part.endswith("=line")),
         own_words=sum(int(part[1:]) for part in parts if part[0] == "+"),
         is_line="line" in parts,

@@ -11,7 +11,26 @@ from typing import Final
 MAX_CHARS: Final = 65_536
 MAX_COMMANDS: Final = 2000
 SUBSTITUTED: Final = "$(…)"
-"""Stands in a word in the place of what another command prints."""
+"""Stands in a word in the place of what another command prints or reads."""
+
+_TOKEN: Final = re.compile(
+    r"(?P<blank>[ \t\r]+|\\\n)"
+    r"|(?P<comment>#[^\n]*)"
+    r"|(?P<single>'[^']*'?)"
+    r"|(?P<ansi>\$'(?:[^'\\]|\\.)*+'?)"
+    r"|(?P<double>\$?\")"
+    r"|(?P<backticks>`[^`]*`?)"
+    r"|(?P<script>[$<>]\()"
+    r"|(?P<variable>\$\{[^}]*\}?)"
+    r"|(?P<escape>\\.)"
+    r"|(?P<redirect>&>>?|[<>]{1,3}[&|]?-?)"
+    r"|(?P<operator>&&|\|\||;;|\|&|[;&|\n()])"
+    r"|(?P<letters>[^\\'\"`$<> \t\r\n;&|()#]+|.)",
+    re.DOTALL,
+)
+_QUOTED: Final = re.compile(r"[^\\`$\"]+|\\.|.", re.DOTALL)
+_BRACKET: Final = re.compile(r"[^\\'\"()]+|\\.|'[^']*'?|\"(?:[^\"\\]|\\.)*+\"?|.", re.DOTALL)
+_ESCAPE: Final = re.compile(r"\\(?:x([0-9a-fA-F]{1,2})|0?([0-7]{1,3})|(n))")
 
 
 @dataclass(slots=True)
@@ -20,7 +39,7 @@ class Redirect:
 
     sign: str
     """`>`, `>>`, `<`, `<<`, `<<<`, …"""
-    target: str
+    target: str = ""
 
 
 @dataclass(slots=True)
@@ -34,233 +53,140 @@ class Command:
     reads_pipe: bool = False
 
 
+def parse(text: str) -> list[Command]:
+    """Take a command line apart; beyond MAX_CHARS or MAX_COMMANDS nothing is read, so callers compare with them."""
+    return _Lexer(text[:MAX_CHARS]).run()
+
+
+def unescape(text: str) -> str:
+    """Read the escapes of `$'…'` and printf: `\\x72`, `\\162`, `\\n`."""
+    return _ESCAPE.sub(lambda m: "\n" if m[3] else chr(int(m[1], 16) if m[1] else int(m[2], 8)), text)
+
+
 class _Lexer:
     def __init__(self, text: str) -> None:
-        self.text = text[:MAX_CHARS]
-        self.at = 0
-        self.out: list[Command] = []
-        self.command = Command()
-        self.word: list[str] | None = None
-        self.word_is_quoted = False
-        self.pending: str | None = None  # a redirection that waits for its target
-        self.heredocs: list[tuple[str, Redirect]] = []
+        self._text = text
+        self._at = 0
+        self._commands: list[Command] = []
+        self._command = Command()
+        self._word: list[str] | None = None
+        self._pending: Redirect | None = None  # waits for its target
+        self._heredocs: list[Redirect] = []  # wait for the end of the line
 
     def run(self) -> list[Command]:
-        text, length = self.text, len(self.text)
-        while self.at < length and len(self.out) < MAX_COMMANDS:
-            sign = text[self.at]
-            if sign not in _SIGNS:
-                self._letters()
-            elif sign == "\\":
-                self._escape()
-            elif sign == "'":
-                self._take(self._until("'"))
-            elif sign == '"':
-                self._double()
-            elif sign == "`":
-                self.command.inner.append(self._until("`"))
-                self._take(SUBSTITUTED)
-            elif sign == "$":
-                self._dollar()
-            elif sign in "<>" and text[self.at + 1 : self.at + 2] == "(":
-                self.at += 1
-                self.command.inner.append(self._parenthesis())
-                self._take("(…)")
-            elif sign in "<>":
-                self._redirect()
-            elif sign == "#" and self.word is None:
-                self._skip_comment()
-            elif sign in " \t\r":
-                self._end_word()
-                self.at += 1
-            elif sign in ";&|\n()":
-                self._operator(sign)
-            else:
-                self._letters()
+        while (token := _TOKEN.match(self._text, self._at)) and len(self._commands) < MAX_COMMANDS:
+            self._at = token.end()
+            self._read(token.lastgroup or "", token[0])
         self._end_command()
-        return self.out
+        return self._commands
 
-    def _letters(self) -> None:
-        letters = _LETTERS.match(self.text, self.at)
-        piece = letters[0] if letters else self.text[self.at]
-        self.at += len(piece)
-        self._take(piece, is_quoted=False)
+    def _read(self, kind: str, piece: str) -> None:
+        match kind:
+            case "blank":
+                self._end_word()
+            case "comment" if self._word is None:
+                pass
+            case "single":
+                self._take(piece.strip("'"))
+            case "ansi":
+                self._take(unescape(piece[2:].removesuffix("'")))
+            case "double":
+                self._take(self._double())
+            case "backticks":
+                self._command.inner.append(piece.strip("`"))
+                self._take(SUBSTITUTED)
+            case "script":
+                self._take(self._substitution())
+            case "escape":
+                self._take(piece[1:])
+            case "redirect":
+                self._redirect(piece)
+            case "operator":
+                self._operator(piece)
+            case _:
+                self._take(piece)
 
-    def _take(self, piece: str, *, is_quoted: bool = True) -> None:
-        if self.word is None:
-            self.word = []
-            self.word_is_quoted = False
-        self.word.append(piece)
-        self.word_is_quoted |= is_quoted
+    def _take(self, piece: str) -> None:
+        if self._word is None:
+            self._word = []
+        self._word.append(piece)
 
-    def _escape(self) -> None:
-        letter = self.text[self.at + 1 : self.at + 2]
-        self.at += 2
-        if letter != "\n":
-            self._take(letter)
-
-    def _until(self, quote: str) -> str:
-        end = self.text.find(quote, self.at + 1)
-        end = len(self.text) if end < 0 else end
-        piece = self.text[self.at + 1 : end]
-        self.at = end + 1
-        return piece
-
-    def _double(self) -> None:
-        self.at += 1
-        piece: list[str] = []
-        while self.at < len(self.text) and (sign := self.text[self.at]) != '"':
-            if sign == "\\" and self.text[self.at + 1 : self.at + 2] in ('"', "\\", "$", "`", "\n"):
-                piece.append(self.text[self.at + 1])
-                self.at += 2
-            elif sign == "`":
-                self.command.inner.append(self._until("`"))
-            elif sign == "$" and self.text[self.at + 1 : self.at + 2] == "(":
-                self.at += 1
-                self.command.inner.append(self._parenthesis())
-                piece.append(SUBSTITUTED)
+    def _double(self) -> str:
+        """Read to the closing quote; scripts inside are kept for themselves."""
+        pieces: list[str] = []
+        while piece := _QUOTED.match(self._text, self._at):
+            self._at = piece.end()
+            if piece[0] == '"':
+                break
+            if piece[0] == "`":
+                end = self._text.find("`", self._at)
+                end = len(self._text) if end < 0 else end
+                self._command.inner.append(self._text[self._at : end])
+                self._at = end + 1
+            elif piece[0] == "$" and self._text[self._at : self._at + 1] == "(":
+                self._at += 1
+                pieces.append(self._substitution())
             else:
-                piece.append(sign)
-                self.at += 1
-        self.at += 1
-        self._take("".join(piece))
+                pieces.append(piece[0][1:] if piece[0][0] == "\\" and piece[0][1:] in '"\\$`\n' else piece[0])
+        return "".join(pieces)
 
-    def _dollar(self) -> None:
-        following = self.text[self.at + 1 : self.at + 2]
-        if following == "'":
-            self.at += 1
-            self._take(unescape(self._until_unescaped()))
-        elif following == '"':
-            self.at += 1
-        elif following == "(":
-            self.at += 1
-            is_sum = self.text[self.at : self.at + 2] == "(("
-            inner = self._parenthesis()
-            if not is_sum:
-                self.command.inner.append(inner)
-            self._take(SUBSTITUTED, is_quoted=False)
-        elif following == "{":
-            end = self.text.find("}", self.at)
-            end = len(self.text) - 1 if end < 0 else end
-            self._take(self.text[self.at : end + 1], is_quoted=False)
-            self.at = end + 1
-        else:
-            self._take("$", is_quoted=False)
-            self.at += 1
+    def _substitution(self) -> str:
+        """Read to the partner of the bracket that was opened; quotes inside hide brackets."""
+        start, depth = self._at, 1
+        while depth and (piece := _BRACKET.match(self._text, self._at)):
+            self._at = piece.end()
+            depth += (piece[0] == "(") - (piece[0] == ")")
+        script = self._text[start : self._at - (depth == 0)]
+        if script[:1] != "(":  # `$((1+2))` is a sum
+            self._command.inner.append(script)
+        return SUBSTITUTED
 
-    def _until_unescaped(self) -> str:
-        start = self.at = self.at + 1
-        while self.at < len(self.text) and self.text[self.at] != "'":
-            self.at += 2 if self.text[self.at] == "\\" else 1
-        piece = self.text[start : self.at]
-        self.at += 1
-        return piece
-
-    def _parenthesis(self) -> str:
-        """From `(` to its partner; quotes inside hide parentheses."""
-        start = self.at + 1
-        depth = 0
-        quote = ""
-        while self.at < len(self.text):
-            sign = self.text[self.at]
-            if sign == "\\" and quote != "'":
-                self.at += 2
-                continue
-            if quote:
-                quote = "" if sign == quote else quote
-            elif sign in "'\"":
-                quote = sign
-            elif sign == "(":
-                depth += 1
-            elif sign == ")":
-                depth -= 1
-                if depth == 0:
-                    break
-            self.at += 1
-        piece = self.text[start : self.at]
-        self.at += 1
-        return piece
-
-    def _redirect(self) -> None:
-        if self.word is not None and not self.word_is_quoted and "".join(self.word).isdigit():
-            self.word = None  # the number of a file
+    def _redirect(self, sign: str) -> None:
+        if self._word is not None and "".join(self._word).isdigit():
+            self._word = None  # the number of a file, as in 2>
         self._end_word()
-        start = self.at
-        while self.at < len(self.text) and self.text[self.at] in "<>&|" and self.at - start < 3:
-            self.at += 1
-        sign = self.text[start : self.at]
-        if sign.endswith("&") and self.text[self.at : self.at + 1].strip() and self.text[self.at] in "0123456789-":
-            self.at += 1
-            return
-        if sign == "<<" and self.text[self.at : self.at + 1] == "-":
-            self.at += 1
-        self.pending = sign
-
-    def _skip_comment(self) -> None:
-        end = self.text.find("\n", self.at)
-        self.at = len(self.text) if end < 0 else end
+        following = self._text[self._at : self._at + 1]
+        if sign[-1] == "&" and following.isdigit():
+            self._at += 1  # `2>&1`
+        elif sign not in (">&-", "<&-"):
+            self._pending = Redirect(sign.removesuffix("-"))
 
     def _operator(self, sign: str) -> None:
-        self._end_word()
-        if sign == "&" and self.text[self.at + 1 : self.at + 2] == ">":
-            self.at += 1
-            self._redirect()
-            return
-        piped = sign == "|" and self.text[self.at + 1 : self.at + 2] != "|"
-        self.at += 2 if self.text[self.at : self.at + 2] in ("&&", "||", ";;", "|&") else 1
         self._end_command()
-        self.command.reads_pipe = piped
+        self._command.reads_pipe = sign in ("|", "|&")
         if sign == "\n":
-            for end, redirect in self.heredocs:
-                redirect.target = self._heredoc(end)
-            self.heredocs = []
+            for redirect in self._heredocs:
+                redirect.target = self._heredoc(redirect.target)
+            self._heredocs = []
 
     def _heredoc(self, end: str) -> str:
         lines: list[str] = []
-        while self.at < len(self.text):
-            stop = self.text.find("\n", self.at)
-            stop = len(self.text) if stop < 0 else stop
-            line = self.text[self.at : stop]
-            self.at = stop + 1
+        while self._at < len(self._text):
+            stop = self._text.find("\n", self._at)
+            stop = len(self._text) if stop < 0 else stop
+            line = self._text[self._at : stop]
+            self._at = stop + 1
             if line.strip() == end:
                 break
             lines.append(line)
         return "\n".join(lines)
 
     def _end_word(self) -> None:
-        if self.word is None:
+        if self._word is None:
             return
-        word = "".join(self.word)
-        self.word = None
-        if self.pending is None:
-            self.command.words.append(word)
+        word, self._word = "".join(self._word), None
+        if self._pending is None:
+            self._command.words.append(word)
             return
-        redirect = Redirect(self.pending, word)
-        self.command.redirects.append(redirect)
-        if self.pending == "<<":
-            self.heredocs.append((word, redirect))
-        self.pending = None
+        self._pending.target = word
+        self._command.redirects.append(self._pending)
+        if self._pending.sign == "<<":
+            self._heredocs.append(self._pending)
+        self._pending = None
 
     def _end_command(self) -> None:
         self._end_word()
-        self.pending = None
-        if self.command.words or self.command.redirects or self.command.inner:
-            self.out.append(self.command)
-        self.command = Command()
-
-
-_SIGNS: Final = frozenset("\\'\"`$<> \t\r\n;&|()#")
-_LETTERS: Final = re.compile(r"[^\\'\"`$<> \t\r\n;&|()]+")
-
-
-_ESCAPE: Final = re.compile(r"\\(?:x([0-9a-fA-F]{1,2})|0?([0-7]{1,3})|(n))")
-
-
-def parse(text: str) -> list[Command]:
-    """Take a command line apart; beyond MAX_CHARS or MAX_COMMANDS nothing is read, so callers compare with them."""
-    return _Lexer(text).run()
-
-
-def unescape(text: str) -> str:
-    """Read the escapes of `$'…'` and printf: `\\x72`, `\\162`, `\\n`."""
-    return _ESCAPE.sub(lambda m: "\n" if m[3] else chr(int(m[1], 16) if m[1] else int(m[2], 8)), text)
+        self._pending = None
+        if self._command.words or self._command.redirects or self._command.inner:
+            self._commands.append(self._command)
+        self._command = Command()

@@ -4,7 +4,7 @@ import re
 from itertools import pairwise
 from typing import Final
 
-from server.policy.danger.danger_table import SAFE, DangerTable, Verdict, dangerous, unknown, worst
+from server.policy.danger.danger_table import SAFE, DangerTable, DangerVerdict, dangerous, unknown, worst
 
 _ASIDE: Final = re.compile(
     r"--[^\n]*|/\*(?!!)(?:[^*]|\*(?!/))*+(?:\*/|\Z)|'(?:[^'\\]|''|\\.)*+(?:'|\Z)|\"[^\"]*(?:\"|\Z)|`[^`]*(?:`|\Z)|\[[A-Za-z][\w ]*\]",
@@ -17,7 +17,7 @@ _START: Final = re.compile(r"\s*\(?\s*(?:--[^\n]*\n\s*)?([a-zA-Z]+)\b")
 _ALWAYS_TRUE: Final = (["true"], ["1", "=", "1"], ["1"])
 
 
-def judge_sql(text: str, table: DangerTable) -> Verdict:
+def judge_sql(text: str, table: DangerTable) -> DangerVerdict:
     """Rate SQL by its statements; one that deletes or updates without a WHERE is dangerous."""
     plain = _ASIDE.sub(lambda m: " " if m[0][:2] in ("--", "/*") else " x ", text).lower()
     statements: list[list[str]] = [[]]
@@ -35,7 +35,7 @@ def looks_like_sql(text: str, table: DangerTable) -> bool:
     return start is not None and start[1].lower() in table.words("sql_verbs")
 
 
-def _judge(words: list[str], table: DangerTable) -> Verdict:
+def _judge(words: list[str], table: DangerTable) -> DangerVerdict:
     first = words[0].rstrip("(")
     if first in ("show", "describe", "desc", "help") or (first == "explain" and "analyze" not in words[:3]):
         return SAFE
