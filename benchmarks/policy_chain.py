@@ -8,7 +8,7 @@ from typing import Any
 from benchmarks.figures import Figure, figure
 from server import config
 from server.hooks.layers import TurnHooks, TurnLayers
-from server.llm.types import ToolCall, ToolSpec
+from server.llm.language_model import ToolCall, ToolSpec
 from server.policy.document import PolicyDocument, document_of
 from server.policy.engine import PolicyEngine
 from server.storage.audit_entry import AuditEntry, body_of

@@ -8,7 +8,7 @@ from server import config
 from server.hooks.builtin_hooks import BuiltinHook
 from server.hooks.layers import HookLayers, TurnHooks, TurnLayers
 from server.hooks.stages import StageContext, ToolRan
-from server.llm.types import ToolCall, ToolSpec
+from server.llm.language_model import ToolCall, ToolSpec
 from server.tool_calls import ToolInvocation, TurnFacts
 from server.tools.executor import ToolExecutor
 from server.tools.registry import Tool, ToolRegistry

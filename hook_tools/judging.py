@@ -8,7 +8,7 @@ from hook_tools.scenes import Scene
 from server.hooks.replies import read_reply
 from server.hooks.reply_objects import ReplyUnusable
 from server.hooks.stages import Abort, ApproverVerdict, Decision, Deny, LlmAnswer, LlmCall, Respond, StageValue, ToolRan
-from server.llm.types import ToolSpec
+from server.llm.language_model import ToolSpec
 from server.tool_calls import ToolInvocation
 
 AUDIBLE_MS: Final = 700.0

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from server.llm.types import ToolSpec
+from server.llm.language_model import ToolSpec
 from server.tools.registry import Tool
 from tests.support.client import Client, client
 from tests.support.openai_script import Stream, calls, text

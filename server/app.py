@@ -27,7 +27,7 @@ from server.hooks.layers import HookLayers
 from server.hooks.process.hook_process import HookLimits
 from server.hooks.process.host import HookHost
 from server.llm.embedded import EmbeddedModel, create_model, unused_model_warning
-from server.llm.types import LanguageModel, ModelInfo
+from server.llm.language_model import LanguageModel, ModelInfo
 from server.media.references import MediaError
 from server.media.signed_urls import UrlSigner
 from server.media.store import MediaStore

@@ -16,7 +16,7 @@ from server.agent.trace import Tracer
 from server.config import AgentSettings, LlmSettings
 from server.errors import ServerError
 from server.hooks.layers import TurnLayers
-from server.llm.types import LanguageModel, Message
+from server.llm.language_model import LanguageModel, Message
 from server.tool_calls import TurnAborted
 from server.tools.executor import ToolExecutor
 from skills_engine import HookInfo

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, get_args
 
 import msgspec
 
-from server.llm.types import Usage
+from server.llm.language_model import Usage
 from server.media.store import MediaItem
 from server.tool_calls import ToolOutcome
 

@@ -18,7 +18,7 @@ from server.agent.stream_gate import StreamGate
 from server.agent.tool_use import ToolUse
 from server.agent.trace import Tracer
 from server.hooks.layers import TurnHooks
-from server.llm.types import Finished, Message, ModelRequest, ToolSpec
+from server.llm.language_model import Finished, Message, ModelRequest, ToolSpec
 from skills_engine import HookInfo, HookManager
 
 

@@ -8,7 +8,7 @@ import msgspec
 
 from server.agent.chunks import NoticeGiven
 from server.errors import TurnError
-from server.llm.types import Message
+from server.llm.language_model import Message
 from server.wire import frames as wire
 
 SystemPolicy = Literal["allow", "demote", "reject"]

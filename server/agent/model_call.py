@@ -31,7 +31,7 @@ from server.agent.trace import Tracer
 from server.errors import ContextTooLong, ImageRefused, ProviderError, RoleRefused, ServerError
 from server.hooks.layers import TurnHooks
 from server.hooks.stages import LlmCall
-from server.llm.types import (
+from server.llm.language_model import (
     Finished,
     LanguageModel,
     LateSystem,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from server.agent.messages import Conversation
-from server.llm.types import LateSystem, Message, ToolSpec
+from server.llm.language_model import LateSystem, Message, ToolSpec
 
 _BYTES_PER_TOKEN = 3  # on the safe side: English has 4 to 5, Chinese 3 to 4 in UTF-8
 _TOKENS_PER_MESSAGE = 6

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from server.agent.chunks import LLMChunk, NoticeGiven
-from server.llm.types import Finished, ModelEvent, ReasoningDelta, TextDelta, ToolCall, Usage
+from server.llm.language_model import Finished, ModelEvent, ReasoningDelta, TextDelta, ToolCall, Usage
 
 MAX_HEAD_CHARS = 64
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from server.agent.prompt_fit import count_images
 from server.agent.reply_parser import ModelReply
 from server.hooks.layers import TurnHooks
-from server.llm.types import Message, ModelRequest
+from server.llm.language_model import Message, ModelRequest
 from server.tool_calls import ToolOutcome
 
 Status = Literal["completed", "error", "aborted"]

@@ -14,7 +14,7 @@ from server.agent.reply_parser import ModelReply
 from server.agent.runtime_events import RuntimeEvents
 from server.agent.trace import Tracer
 from server.hooks.layers import TurnHooks
-from server.llm.types import Message, ToolCall
+from server.llm.language_model import Message, ToolCall
 from server.media.references import MediaError
 from server.tool_calls import ToolOutcome
 from server.tools.executor import ToolExecutor

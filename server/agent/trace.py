@@ -13,7 +13,7 @@ from server.agent.chunks import LLMChunk, TraceEvent
 from server.agent.messages import Conversation, Origin
 from server.agent.prompt_fit import Fitted, head_length, sent_role
 from server.hooks.layers import TurnHooks
-from server.llm.types import Finished, LateSystem, Message, ModelRequest, Purpose
+from server.llm.language_model import Finished, LateSystem, Message, ModelRequest, Purpose
 from skills_engine import HookInfo
 
 MAX_FRAME_BYTES = 256 << 10

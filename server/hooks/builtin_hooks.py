@@ -31,7 +31,7 @@ from server.hooks.stages import (
     StageValue,
     ToolRan,
 )
-from server.llm.types import Message, ToolSpec
+from server.llm.language_model import Message, ToolSpec
 from server.tool_calls import Permission, ToolInvocation
 
 logger = logging.getLogger(__name__)

@@ -19,7 +19,7 @@ from server.hooks.stages import (
     StageValue,
     ToolRan,
 )
-from server.llm.types import Message, ToolCall, ToolSpec
+from server.llm.language_model import Message, ToolCall, ToolSpec
 from server.tool_calls import ToolAnswer, ToolInvocation, TurnFacts
 
 EventMethod = Literal["hook.runtime_event", "hook.event"]

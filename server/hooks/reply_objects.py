@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from server.hooks.hook_params import message_json, tool_json
 from server.hooks.stages import LlmAnswer
-from server.llm.types import Message, ToolCall, ToolSpec
+from server.llm.language_model import Message, ToolCall, ToolSpec
 from server.tool_calls import ToolAnswer
 
 # What people write because other hosts, or pages about them, say so.

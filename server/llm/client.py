@@ -16,9 +16,9 @@ import msgspec
 from server.errors import ProviderProtocol, ProviderTimeout, ProviderUnreachable
 from server.llm.discovery import Discovery
 from server.llm.endpoint import ModelEndpoint
+from server.llm.language_model import LateSystem, Message, ModelEvent, ModelInfo, ModelRequest, ToolSpec
 from server.llm.provider_errors import error_from_answer, error_from_event
 from server.llm.stream import EventReader, ReplyReader, StreamError, parse_chunk
-from server.llm.types import LateSystem, Message, ModelEvent, ModelInfo, ModelRequest, ToolSpec
 from server.openai_client import OpenAIClient, Refused, Unreachable, pieces_of
 
 logger = logging.getLogger(__name__)

@@ -13,7 +13,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from server.llm.types import Message
+from server.llm.language_model import Message
 from server.speech.sentences import CLOSERS, STOPS, TERMINALS
 
 _EXCHANGES = (

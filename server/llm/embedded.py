@@ -28,7 +28,7 @@ from server.llm.compact import (
 from server.llm.embedded_child import EmbeddedChild, Worker
 from server.llm.embedded_process import MODEL_NAME, WorkerSettings, default_settings, start_worker
 from server.llm.endpoint import endpoint_of, is_endpoint_named
-from server.llm.types import (
+from server.llm.language_model import (
     Finished,
     LateSystem,
     Message,

@@ -13,7 +13,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from server.llm.types import Finished, ModelEvent, ReasoningDelta, TextDelta, ToolCall, Usage
+from server.llm.language_model import Finished, ModelEvent, ReasoningDelta, TextDelta, ToolCall, Usage
 
 MAX_LINE_BYTES: Final = 4 << 20
 MAX_CALLS: Final = 128

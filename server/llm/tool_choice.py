@@ -15,7 +15,7 @@ from zoneinfo import available_timezones
 
 import jsonschema
 
-from server.llm.types import Message, ToolSpec, schema_validator
+from server.llm.language_model import Message, ToolSpec, schema_validator
 
 logger = logging.getLogger(__name__)
 

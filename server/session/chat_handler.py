@@ -14,7 +14,7 @@ from server.agent.messages import SystemPolicy, Verify, admit
 from server.approval.asking import AskHuman
 from server.errors import ProviderError, TurnError
 from server.hooks.layers import HookLayers, TurnLayers
-from server.llm.types import Message
+from server.llm.language_model import Message
 from server.session.outbox import Closed, Outbox
 from server.session.playback import PlaybackClock
 from server.session.sentence_assembler import SentenceAssembler, SpokenSentence, TTSResult, in_pieces

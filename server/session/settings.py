@@ -9,7 +9,7 @@ from msgspec import UNSET
 
 from server import config
 from server.approval.broker import ApprovalBroker
-from server.llm.types import ModelInfo
+from server.llm.language_model import ModelInfo
 from server.metrics import Metrics
 from server.session.chat_handler import ChatHandler
 from server.session.turn_limits import TurnGate

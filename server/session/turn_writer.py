@@ -10,7 +10,7 @@ from msgspec import UNSET, UnsetType
 
 from server.agent.chunks import LLMChunk
 from server.errors import ServerError
-from server.llm.types import Usage
+from server.llm.language_model import Usage
 from server.session.sentence_assembler import SpokenSentence, TTSResult
 from server.tool_calls import ToolOutcome
 from server.wire import frames as wire

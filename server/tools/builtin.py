@@ -17,7 +17,7 @@ import regex  # beside `re` it knows a time limit and lets other threads run whi
 
 from server import config
 from server.errors import ToolError
-from server.llm.types import ToolSpec
+from server.llm.language_model import ToolSpec
 from server.tools.folders import Folders
 from server.tools.registry import Tool, ToolRegistry
 

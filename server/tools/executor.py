@@ -7,7 +7,7 @@ from typing import Any, Final, TypeVar
 
 from server import config
 from server.hooks.layers import TurnHooks
-from server.llm.types import ToolCall
+from server.llm.language_model import ToolCall
 from server.tool_calls import ToolOutcome
 from server.tools.registry import DynamicToolRegistry, ToolRegistry
 from server.tools.tool_run import ToolRun

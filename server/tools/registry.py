@@ -7,7 +7,7 @@ from typing import Any, Literal
 import jsonschema
 from referencing.exceptions import Unresolvable
 
-from server.llm.types import ToolSpec, schema_validator
+from server.llm.language_model import ToolSpec, schema_validator
 from server.tool_calls import ToolAnswer
 
 Permission = Literal["READ", "WRITE", "EXTERNAL"]

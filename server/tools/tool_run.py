@@ -14,7 +14,7 @@ from server.errors import ToolError, is_cancelled
 from server.hooks.layers import TurnHooks
 from server.hooks.pipeline import AnsweredByHook, DeniedByHook, EditedArguments
 from server.hooks.stages import Hook, ToolRan
-from server.llm.types import ToolCall
+from server.llm.language_model import ToolCall
 from server.media.references import MediaError
 from server.media.store import MediaItem
 from server.tool_calls import MAX_EDITS, Ending, ToolAnswer, ToolInvocation, ToolOutcome

@@ -8,7 +8,7 @@ from typing import Any
 from server.agent.agent_client import AgentClient, TurnOptions
 from server.agent.chunks import LLMChunk, NoticeGiven
 from server.config import AgentSettings, LlmSettings, ToolsSettings
-from server.llm.types import Message, ToolSpec
+from server.llm.language_model import Message, ToolSpec
 from server.tools.executor import ToolExecutor
 from server.tools.registry import Run, Tool, ToolRegistry
 from skills_engine import HookInfo

@@ -9,7 +9,7 @@ import pytest
 from server.agent.agent_client import TurnOptions
 from server.agent.prompt_fit import MAX_IMAGES, limit_images
 from server.errors import ImageRefused, ProviderProtocol
-from server.llm.types import Message
+from server.llm.language_model import Message
 from tests.agent.scene import agent_for, given, notices, play, texts
 from tests.hooks.fakes import hook, layers_of
 from tests.support.client import client

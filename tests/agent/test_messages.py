@@ -19,7 +19,7 @@ from server.agent.messages import (
     tool_message,
 )
 from server.errors import TurnError
-from server.llm.types import Message
+from server.llm.language_model import Message
 from server.wire import frames as wire
 from skills_engine import Signer
 

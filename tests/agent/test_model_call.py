@@ -24,7 +24,7 @@ from server.errors import (
     ProviderUnreachable,
     RoleRefused,
 )
-from server.llm.types import LateSystem, ModelEvent, ModelRequest, ReasoningDelta
+from server.llm.language_model import LateSystem, ModelEvent, ModelRequest, ReasoningDelta
 from tests.agent.scene import QUESTION, SYSTEM, USER, agent_for, given, hook, notices, play, texts, told, traces, until
 from tests.support.scripted_model import ScriptedModel, Step, call, say
 

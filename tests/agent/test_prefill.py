@@ -6,7 +6,7 @@ import pytest
 
 from server.agent.agent_client import TurnOptions
 from server.config import LlmSettings
-from server.llm.types import Finished, LateSystem, TextDelta
+from server.llm.language_model import Finished, LateSystem, TextDelta
 from tests.agent.scene import agent_for, play
 from tests.support.scripted_model import ScriptedModel
 

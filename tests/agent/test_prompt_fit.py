@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from server.agent.messages import Conversation, Origin, find_violation
 from server.agent.prompt_fit import estimate_tokens, estimate_tools, fit, has_image
-from server.llm.types import Message, ToolSpec
+from server.llm.language_model import Message, ToolSpec
 
 
 def message(role: str, content: str, **keys: Any) -> Message:

@@ -2,7 +2,7 @@
 
 from server.agent.chunks import LLMChunk, NoticeGiven
 from server.agent.reply_parser import ModelReply, TagReader
-from server.llm.types import Finished, ModelEvent, ReasoningDelta, TextDelta, ToolCall, Usage
+from server.llm.language_model import Finished, ModelEvent, ReasoningDelta, TextDelta, ToolCall, Usage
 
 
 def read(reply: ModelReply, *events: ModelEvent) -> list[str | LLMChunk]:

@@ -7,7 +7,7 @@ import pytest
 
 from server.config import LlmSettings
 from server.errors import ProviderUnreachable
-from server.llm.types import Message
+from server.llm.language_model import Message
 from tests.agent.hooked import PLANNED, adding, saying, with_hooks
 from tests.agent.scene import QUESTION, agent_for, play, texts
 from tests.hooks.fakes import hook

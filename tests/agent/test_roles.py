@@ -5,7 +5,7 @@ import copy
 import pytest
 
 from server.agent.prompt_fit import adapt, head_length, sent_role
-from server.llm.types import LateSystem, Message
+from server.llm.language_model import LateSystem, Message
 
 PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}}
 

@@ -7,7 +7,7 @@ import pytest
 
 from server.agent.prompts import FULL
 from server.errors import ToolError
-from server.llm.types import Finished, ToolCall
+from server.llm.language_model import Finished, ToolCall
 from tests.agent.scene import SYSTEM, USER, agent_for, hook, play, texts, told, tool
 from tests.support.scripted_model import ScriptedModel, call, say
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from server.agent.agent_client import TurnOptions
-from server.llm.types import Finished, ToolCall
+from server.llm.language_model import Finished, ToolCall
 from server.media.references import MediaError
 from server.media.store import MediaItem
 from server.tool_calls import ToolInvocation, ToolOutcome

@@ -7,7 +7,7 @@ from server.agent.chunks import LLMChunk
 from server.agent.prompts import FULL
 from server.config import LlmSettings
 from server.errors import ProviderUnreachable, RoleRefused
-from server.llm.types import Finished, TextDelta, Usage
+from server.llm.language_model import Finished, TextDelta, Usage
 from skills_engine.hooks_config import TIMINGS
 from tests.agent.scene import QUESTION, agent_for, hook, listed, notices, play, told, traces
 from tests.support.scripted_model import ScriptedModel, call, say

@@ -10,7 +10,7 @@ from server.agent import trace
 from server.agent.agent_client import TurnOptions
 from server.agent.chunks import LLMChunk
 from server.agent.trace import MAX_FRAME_BYTES
-from server.llm.types import Message
+from server.llm.language_model import Message
 from server.wire import codec
 from server.wire.frames import Trace
 from tests.agent.scene import QUESTION, agent_for, hook, listed, play, tool, traces

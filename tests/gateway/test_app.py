@@ -11,7 +11,7 @@ from aiohttp import ClientSession
 from server import config
 from server.app import App, describe
 from server.errors import ConfigError, ProviderUnreachable
-from server.llm.types import ModelInfo
+from server.llm.language_model import ModelInfo
 from skills_engine import Signer, SkillsLibrary
 from tests.support.client import client
 from tests.support.parley import Parley

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hook_tools.judging import judge, judge_own, slowness
 from hook_tools.scenes import ORDER, Scene, call_of, scenes
 from server.hooks.stages import STAGES, Stage
-from server.llm.types import ToolSpec
+from server.llm.language_model import ToolSpec
 
 KEYS = """action reason request response call result approved tool arguments for_llm content messages tools options model
 hook_result tool_calls function name role media allow args decision""".split()

@@ -15,7 +15,7 @@ import pytest
 from server import config
 from server.hooks.layers import HookLayers
 from server.hooks.process.host import HookHost
-from server.llm.types import ToolCall
+from server.llm.language_model import ToolCall
 from server.tools.executor import ToolExecutor
 from server.tools.registry import ToolRegistry
 from tests.agent.scene import tool

@@ -10,7 +10,7 @@ from server.agent.messages import find_violation
 from server.hooks.builtin_hooks import BuiltinHook
 from server.hooks.pipeline import AnsweredByHook, DeniedByHook, EditedArguments, HookPipeline
 from server.hooks.stages import ApproverVerdict, HookCallFailed, LlmAnswer, LlmCall, StageContext, ToolRan
-from server.llm.types import ToolSpec
+from server.llm.language_model import ToolSpec
 from server.tool_calls import ToolAnswer, ToolInvocation, TurnAborted
 from tests.hooks.fakes import (
     FakeHook,

@@ -21,7 +21,7 @@ from server.hooks.stages import (
     StageValue,
     ToolRan,
 )
-from server.llm.types import Message, ToolCall, ToolSpec
+from server.llm.language_model import Message, ToolCall, ToolSpec
 from server.tool_calls import ToolAnswer, ToolInvocation
 from tests.hooks.fakes import FACTS
 

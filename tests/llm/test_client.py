@@ -21,7 +21,7 @@ from server.errors import (
 )
 from server.llm.client import OpenAICompatible
 from server.llm.endpoint import ModelEndpoint
-from server.llm.types import (
+from server.llm.language_model import (
     Finished,
     LanguageModel,
     ModelEvent,

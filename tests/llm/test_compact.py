@@ -4,7 +4,7 @@ import pytest
 
 from server.agent.prompt_fit import adapt
 from server.llm.compact import ANSWER_NOW, DENIED, EXAMPLES, MAX_QUOTED_CHARS, compact_turn, is_looping
-from server.llm.types import LateSystem, Message
+from server.llm.language_model import LateSystem, Message
 
 
 def m(role: str, content: str) -> Message:

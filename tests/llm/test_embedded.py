@@ -12,7 +12,7 @@ from server.config import LlmSettings
 from server.errors import ProviderUnreachable
 from server.llm.embedded import EmbeddedModel
 from server.llm.embedded_process import WorkerSettings
-from server.llm.types import Finished, ModelEvent, ModelRequest, TextDelta, ToolCall, ToolSpec
+from server.llm.language_model import Finished, ModelEvent, ModelRequest, TextDelta, ToolCall, ToolSpec
 from tests.support.openai_script import Answer, Cut, Gate, HttpError, Json, text
 from tests.support.openai_server import OpenAIServer, Request
 

@@ -19,8 +19,8 @@ from server.llm.client import OpenAICompatible
 from server.llm.embedded import EmbeddedModel
 from server.llm.embedded_process import WorkerSettings, default_settings, start_worker
 from server.llm.endpoint import ModelEndpoint
+from server.llm.language_model import Finished, ModelEvent, ModelRequest, TextDelta, ToolCall, ToolSpec
 from server.llm.tool_choice import is_valid
-from server.llm.types import Finished, ModelEvent, ModelRequest, TextDelta, ToolCall, ToolSpec
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -7,7 +7,7 @@ import pytest_asyncio
 
 from server.config import LlmSettings
 from server.llm.embedded import MAX_CACHED_CHOICES, EmbeddedModel
-from server.llm.types import ModelRequest, TextDelta
+from server.llm.language_model import ModelRequest, TextDelta
 from tests.llm.test_embedded import SYSTEM, FakeWorker, Workers, ask, deciding
 from tests.support.openai_script import Gate, Json, text
 from tests.support.openai_server import OpenAIServer, Request

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from server.llm.language_model import Finished, ModelEvent, ReasoningDelta, TextDelta, ToolCall, Usage
 from server.llm.stream import (
     MAX_ARGUMENTS_CHARS,
     MAX_CALLS,
@@ -19,7 +20,6 @@ from server.llm.stream import (
     join_halves,
     parse_chunk,
 )
-from server.llm.types import Finished, ModelEvent, ReasoningDelta, TextDelta, ToolCall, Usage
 
 HALVES = st.text(st.sampled_from("a😀\ud83d\ude00\ud800\udfff"), max_size=12)
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from server.llm import tool_choice
-from server.llm.types import ToolSpec
+from server.llm.language_model import ToolSpec
 
 READ = ToolSpec(
     name="read_file",

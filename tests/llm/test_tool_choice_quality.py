@@ -11,7 +11,7 @@ import pytest
 
 from server.config import LlmSettings, ToolsSettings
 from server.llm.embedded import EmbeddedModel
-from server.llm.types import ModelRequest, TextDelta, ToolCall
+from server.llm.language_model import ModelRequest, TextDelta, ToolCall
 from server.tools import builtin
 from server.tools.registry import ToolRegistry
 

@@ -14,7 +14,7 @@ from server.config import AgentSettings as AgentConfig
 from server.config import LlmSettings as LlmConfig
 from server.config import ToolsSettings as ToolsConfig
 from server.errors import ProviderUnreachable, ToolError
-from server.llm.types import (
+from server.llm.language_model import (
     Finished,
     LateSystem,
     Message,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from server.agent.chunks import LLMChunk
-from server.llm.types import Message, ModelRequest
+from server.llm.language_model import Message, ModelRequest
 from tests.model.rules import Call, Hook, Line, Turn, is_capped
 from tests.model.scenarios import TOOLS, is_ours
 

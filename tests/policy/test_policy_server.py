@@ -11,7 +11,7 @@ import pytest
 from aiohttp import ClientSession
 
 from server import config
-from server.llm.types import ToolSpec
+from server.llm.language_model import ToolSpec
 from server.tool_calls import ToolAnswer
 from server.tools.registry import Tool
 from tests.hooks.serving import Scene, entry, only, said, scripted, serving

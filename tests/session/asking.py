@@ -12,7 +12,7 @@ from server.agent.chunks import LLMChunk
 from server.approval.asking import Answer, AskHuman, Question
 from server.approval.broker import ApprovalBroker
 from server.approval.remembered import RememberedApprovals
-from server.llm.types import Message
+from server.llm.language_model import Message
 from server.session.chat_handler import ChatHandler, TurnRequest
 from server.session.outbox import Outbox
 from server.session.turn_writer import TurnWriter

@@ -11,7 +11,7 @@ from server.accounts.principal import Principal
 from server.agent.agent_client import TurnOptions
 from server.agent.chunks import LLMChunk, NoticeGiven, ToolStarted, TraceEvent
 from server.approval.broker import ApprovalBroker
-from server.llm.types import Message, ModelInfo, Usage
+from server.llm.language_model import Message, ModelInfo, Usage
 from server.metrics import Metrics
 from server.session.chat_handler import ChatHandler
 from server.session.outbox import Kind, Outbox

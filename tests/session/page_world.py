@@ -17,7 +17,7 @@ from server.accounts.principal import Principal
 from server.agent.agent_client import TurnOptions
 from server.agent.chunks import LLMChunk
 from server.errors import ProviderTimeout, SpeechTimeout
-from server.llm.types import Message
+from server.llm.language_model import Message
 from server.session.outbox import Kind, Outbox
 from server.session.session import Session
 from server.speech.audio import WINDOW, WINDOW_MS

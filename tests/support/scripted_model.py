@@ -15,7 +15,7 @@ from collections.abc import AsyncGenerator, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from server.llm.types import (
+from server.llm.language_model import (
     Finished,
     LateSystem,
     Message,

@@ -7,7 +7,7 @@ from typing import Any
 
 from server import config
 from server.hooks.layers import TurnHooks, TurnLayers
-from server.llm.types import ToolCall, ToolSpec
+from server.llm.language_model import ToolCall, ToolSpec
 from server.tool_calls import Permission, ToolInvocation, ToolOutcome
 from server.tools.executor import ToolExecutor
 from server.tools.registry import Run, Tool, ToolRegistry

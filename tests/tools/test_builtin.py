@@ -12,7 +12,7 @@ import jsonschema
 import pytest
 
 from server.config import ToolsSettings as Settings
-from server.llm.types import ToolCall
+from server.llm.language_model import ToolCall
 from server.tool_calls import ToolOutcome
 from server.tools import builtin
 from server.tools.builtin import Deadline, build_registry

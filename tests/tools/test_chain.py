@@ -10,7 +10,7 @@ from server import config
 from server.errors import ToolError
 from server.hooks.builtin_hooks import BuiltinHook
 from server.hooks.stages import StageContext
-from server.llm.types import ToolCall, ToolSpec
+from server.llm.language_model import ToolCall, ToolSpec
 from server.tool_calls import Permission, ToolInvocation, ToolOutcome
 from server.tools.registry import Tool
 from tests.hooks.fakes import Reply, hook, layers_of

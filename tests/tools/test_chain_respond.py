@@ -7,7 +7,7 @@ import pytest
 from server import config
 from server.hooks.layers import TurnHooks
 from server.hooks.stages import LlmCall
-from server.llm.types import ToolCall
+from server.llm.language_model import ToolCall
 from server.media.references import MediaError
 from server.media.store import MediaItem
 from server.tool_calls import ToolAnswer, ToolOutcome

@@ -9,7 +9,7 @@ import pytest
 
 from server.config import ToolsSettings as Settings
 from server.errors import ToolError
-from server.llm.types import ToolCall, ToolSpec
+from server.llm.language_model import ToolCall, ToolSpec
 from server.tool_calls import ToolAnswer, ToolOutcome
 from server.tools.executor import ToolExecutor
 from server.tools.registry import Run, Tool, ToolRegistry

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from server.llm.types import ToolSpec
+from server.llm.language_model import ToolSpec
 from server.tools.registry import DynamicToolRegistry, Tool, ToolRegistry
 
 

@@ -15,7 +15,7 @@ import msgspec
 from mcp import types
 
 from server.config import McpServerSettings
-from server.llm.types import ToolSpec
+from server.llm.language_model import ToolSpec
 from server.tool_calls import Permission, ToolAnswer
 
 MAX_TOOLS: Final = 128

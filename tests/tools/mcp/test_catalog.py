@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from server.config import McpServerSettings
-from server.llm.types import ToolSpec
+from server.llm.language_model import ToolSpec
 from server.tools.mcp.conversion import (
     MAX_DESCRIPTION_CHARS,
     MAX_NAME_CHARS,

@@ -1,6 +1,6 @@
-"""What a model call takes and gives, whoever answers it.
+"""The vocabulary of model calls, whoever answers them: requests, events, tools and the `LanguageModel` protocol.
 
-`LanguageModel` stands here, and not beside the agent that consumes it, because
+It stands here, and not beside the agent that consumes it, because
 the providers below and the agent above share one vocabulary.
 """
 
