@@ -4,7 +4,7 @@ import json
 import os
 from pathlib import Path
 
-from skills_engine.authoring.schema import SCHEMA_FILE
+from skills_engine.authoring.editor_schema import SCHEMA_FILE
 from skills_engine.skills_config import is_spec_name
 
 SKILL_MD = """\

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from skills_engine import load_snapshot
+from skills_engine.authoring.editor_schema import SCHEMA_FILE
 from skills_engine.authoring.lint import lint
 from skills_engine.authoring.scaffold import ScaffoldError, new_skill
-from skills_engine.authoring.schema import SCHEMA_FILE
 
 
 def test_a_new_skill_loads_with_its_hook_and_lint_is_content(tmp_path: Path) -> None:
