@@ -7,7 +7,7 @@ from functools import partial
 from server.agent.chunks import LLMChunk, emit, emitted
 from server.agent.loop import AgentTurn, Injections
 from server.agent.messages import Conversation
-from server.agent.model_call import EndpointMemory, ModelCalls, Rewriter, late_mode
+from server.agent.model_call import EndpointMemory, ModelCalls, late_mode
 from server.agent.prompt_fit import adapt
 from server.agent.prompts import COMPACT, FULL, PromptSet, system_prompt
 from server.agent.runtime_events import RuntimeEvents, Status
@@ -104,17 +104,16 @@ class AgentClient:
         executor = self._executor.pinned(layers)
         tools = executor.registry.specs
         tracer = Tracer(conversation, hooks, layers, is_on=options.trace)
-        rewriter = None
-        if layers is not None and layers.pipeline.has("before_llm"):
-            rewriter = Rewriter(layers, conversation, self._llm, tools)
+        may_add_tools = layers is not None and layers.pipeline.has("before_llm")
         calls = ModelCalls(
             self._model,
             self._llm,
             self._memory,
             conversation=conversation,
             tracer=tracer,
-            rewriter=rewriter,
             events=events,
+            hooks=layers,
+            tools=tools,
         )
         turn = AgentTurn(
             prompts=self.prompts,
@@ -132,7 +131,7 @@ class AgentClient:
         events.turn_start(conversation.question, messages)
         status: Status = "aborted"
         try:
-            await turn.run(planning=self._settings.planning, has_tools=enable_tools and bool(tools or rewriter))
+            await turn.run(planning=self._settings.planning, has_tools=enable_tools and bool(tools or may_add_tools))
             status = "completed"
         except TurnAborted as aborted:
             status = "aborted" if aborted.rollback else "error"
