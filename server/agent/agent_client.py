@@ -1,4 +1,4 @@
-"""`chat_stream`: the agent's one door. What happens behind it stands in turn.py."""
+"""The agent's one door, `chat_stream`; the turn behind it stands in loop.py."""
 
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
@@ -24,16 +24,16 @@ from skills_engine import HookInfo
 
 @dataclass(frozen=True, kw_only=True)
 class TurnOptions:
-    """What a turn has beyond its messages, hooks and tools."""
+    """Options of a turn, beside its messages, hooks and tools."""
 
     catalog: str = ""
     """The skills catalogue that the model reads."""
     language: str | None = None
     trace: bool = False
     max_persistent: int = 64
-    """How many persistent hooks the turn injects at most (L1-30)."""
+    """The most persistent hooks that the turn injects (L1-30)."""
     layers: TurnLayers | None = None
-    """Its process hooks, policy and media; None: it runs as if there were none."""
+    """Process hooks, policy and media; with None the turn runs as if there were none."""
 
 
 class AgentClient:
@@ -54,11 +54,11 @@ class AgentClient:
 
     @property
     def catalog_budget_tokens(self) -> int:
-        """How large a catalogue of skills this model can be given."""
+        """Return how large a catalogue of skills this model can be given."""
         return self.prompts.catalog_budget_tokens
 
     def system_prompt(self, options: TurnOptions) -> str:
-        """The head of every call of a turn; also what a local model is warmed up with."""
+        """Build the head of every call of a turn; a local model is also warmed up with it."""
         return system_prompt(
             self.prompts, override=self._settings.system_prompt, catalog=options.catalog, language=options.language
         )
@@ -121,7 +121,7 @@ class AgentClient:
             injections=Injections(conversation, hooks, max_persistent=options.max_persistent),
             calls=calls,
             tools=tools,
-            tool_use=ToolUse(executor, conversation, hooks=layers, tracer=tracer, events=events),
+            tool_use=ToolUse(executor=executor, conversation=conversation, hooks=layers, tracer=tracer, events=events),
             tracer=tracer,
             events=events,
             hooks=layers,

@@ -1,11 +1,12 @@
 """One turn: the planning round, the agent loop and the five timings (docs/hooks.md, "The turn").
 
-The text below follows the flow chart of the seed line by line: what is
-inserted, what is taken out again, and what the model reads in between.
+The code follows the flow chart there line by line: what is inserted, what the
+model reads, and what is taken out again.
 """
 
 from collections.abc import Iterator, Sequence
 from contextlib import aclosing
+from dataclasses import dataclass
 from itertools import count
 
 from server.agent.chunks import LLMChunk, NoticeGiven, emit
@@ -23,10 +24,12 @@ from skills_engine import HookInfo, HookManager
 
 
 class Injections:
+    """Puts hooks of skills and built-in prompts into a conversation, marks their origin, and takes them out again."""
+
     def __init__(self, conversation: Conversation, hooks: Sequence[HookInfo], *, max_persistent: int) -> None:
         self._conversation = conversation
         self._hooks = HookManager(conversation.messages, list(hooks), max_persistent=max_persistent)
-        self._cap_told = False
+        self._has_told_limit = False
 
     def inject(self, timing: str, **kwargs: str) -> Iterator[LLMChunk]:
         """Insert the hooks of a timing; the persistent ones go to the client at this place (L1-29)."""
@@ -42,8 +45,8 @@ class Injections:
             )
         for fired in persistent:
             yield LLMChunk(hook=fired)
-        if self._hooks.dropped_persistent and not self._cap_told:
-            self._cap_told = True
+        if self._hooks.dropped_persistent and not self._has_told_limit:
+            self._has_told_limit = True
             text = "the limit of persistent hooks for one turn is reached; further ones are not injected"
             yield LLMChunk(notice=NoticeGiven("hook_limit_reached", "warning", text))
 
@@ -59,38 +62,24 @@ class Injections:
         self._hooks.remove_prompt(prompt)
 
 
+@dataclass(kw_only=True, eq=False)
 class AgentTurn:
-    """Built for one turn, of parts that all work on the same conversation."""
+    """One turn at work; its parts share the conversation."""
 
-    def __init__(
-        self,
-        *,
-        prompts: PromptSet,
-        conversation: Conversation,
-        injections: Injections,
-        calls: ModelCalls,
-        tools: Sequence[ToolSpec],
-        tool_use: ToolUse,
-        tracer: Tracer,
-        events: RuntimeEvents,
-        hooks: TurnHooks | None,
-        model_name: str,
-        max_rounds: int,
-    ) -> None:
-        self._prompts = prompts
-        self._conversation = conversation
-        self._injections = injections
-        self._calls = calls
-        self._tools = tools
-        self._tool_use = tool_use
-        self._tracer = tracer
-        self._events = events
-        self._hooks = hooks
-        self._model_name = model_name
-        self._max_rounds = max_rounds
-        self._has_spoken = False
-        self._needs_tools = True  # unless the planning reply says otherwise
-        self._acknowledgement = ""
+    prompts: PromptSet
+    conversation: Conversation
+    injections: Injections
+    calls: ModelCalls
+    tools: Sequence[ToolSpec]
+    tool_use: ToolUse
+    tracer: Tracer
+    events: RuntimeEvents
+    hooks: TurnHooks | None
+    model_name: str
+    max_rounds: int
+    _has_spoken: bool = False
+    _needs_tools: bool = True  # unless the planning reply says otherwise
+    _acknowledgement: str = ""
 
     async def run(self, *, planning: bool, has_tools: bool) -> None:
         await self._start()
@@ -101,72 +90,72 @@ class AgentTurn:
                 await self._plan()
             if self._needs_tools:
                 await self._loop()
-        if not self._has_spoken and not self._tool_use.is_handled:
+        if not self._has_spoken and not self.tool_use.is_handled:
             await emit(
                 LLMChunk(notice=NoticeGiven("reply_empty", "warning", "the model gave an empty reply; try again"))
             )
-        await emit(*self._tracer.end())
+        await emit(*self.tracer.end())
 
     async def _start(self) -> None:
-        if dropped := self._conversation.dropped:
+        if dropped := self.conversation.dropped:
             text = f"{dropped} tool call(s) or result(s) without their counterpart were left out of the history"
             await emit(LLMChunk(notice=NoticeGiven("tool_messages_unpaired", "warning", text)))
-        await emit(*self._injections.inject("after_user_input"))
+        await emit(*self.injections.inject("after_user_input"))
 
     async def _answer_directly(self) -> None:
-        self._events.begin_round(1)
+        self.events.begin_round(1)
         await self._say(ModelRequest(purpose="direct"), ModelReply())
 
     async def _plan(self) -> None:
-        await emit(*self._injections.inject("before_planning"))
-        names = [tool.name for tool in self._tools]
-        prompt = self._injections.inject_prompt("planning_prompt", self._prompts.planning_prompt(names))
+        await emit(*self.injections.inject("before_planning"))
+        names = [tool.name for tool in self.tools]
+        prompt = self.injections.inject_prompt("planning_prompt", self.prompts.planning_prompt(names))
         head = TagReader()
         reply = ModelReply(head)
         request = ModelRequest(purpose="planning", tool_names=names)
-        await self._say(request, reply, planning=PlanningPrompt(message=prompt, naming=self._prompts.planning_prompt))
-        self._injections.remove_prompt(prompt)
-        self._injections.remove("before_planning")
+        await self._say(request, reply, planning=PlanningPrompt(message=prompt, naming=self.prompts.planning_prompt))
+        self.injections.remove_prompt(prompt)
+        self.injections.remove("before_planning")
         self._needs_tools = head.needs_tools
         self._acknowledgement = reply.content
 
     async def _loop(self) -> None:
         for number in count(1):
-            is_last = number > self._max_rounds
+            is_last = number > self.max_rounds
             reply = ModelReply()
             await self._round(number, reply, is_last=is_last)
-            if not reply.calls or is_last or self._tool_use.is_handled:
+            if not reply.calls or is_last or self.tool_use.is_handled:
                 break
-        self._injections.remove("before_first_agent")
-        self._injections.remove("after_tool_call")
+        self.injections.remove("before_first_agent")
+        self.injections.remove("after_tool_call")
 
     async def _round(self, number: int, reply: ModelReply, *, is_last: bool) -> None:
-        self._events.begin_round(number)
+        self.events.begin_round(number)
         if is_last:
-            text = f"the limit of {self._max_rounds} rounds of tool calls is reached; answering with what is known"
+            text = f"the limit of {self.max_rounds} rounds of tool calls is reached; answering with what is known"
             await emit(LLMChunk(notice=NoticeGiven("max_rounds_reached", "warning", text)))
-        self._injections.remove("before_each_agent")
-        await emit(*self._injections.inject("before_each_agent"))
+        self.injections.remove("before_each_agent")
+        await emit(*self.injections.inject("before_each_agent"))
         if number == 1:
-            await emit(*self._injections.inject("before_first_agent"))
+            await emit(*self.injections.inject("before_first_agent"))
         step = self._inject_step_prompt(number, is_last=is_last)
         request = ModelRequest(
-            tools=self._tools,
+            tools=self.tools,
             tool_choice="none" if is_last else "auto",
             purpose="last" if is_last else "round",
-            denied=self._tool_use.denied,
+            denied=self.tool_use.denied,
         )
         await self._say(request, reply, round_number=number)
         if reply.calls and not is_last:
             await self._use_tools(reply)
-        self._injections.remove_prompt(step)
+        self.injections.remove_prompt(step)
 
     async def _use_tools(self, reply: ModelReply) -> None:
         """Run the batch, then let after_tool_call follow (L1-26)."""
-        await self._tool_use.run(reply)
-        self._injections.remove("after_tool_call")
-        for name in self._tool_use.ran:
-            await emit(*self._injections.inject("after_tool_call", tool_name=name))
+        await self.tool_use.run(reply)
+        self.injections.remove("after_tool_call")
+        for name in self.tool_use.ran:
+            await emit(*self.injections.inject("after_tool_call", tool_name=name))
 
     async def _say(
         self,
@@ -177,8 +166,8 @@ class AgentTurn:
         round_number: int | None = None,
     ) -> None:
         """Make one model call and emit what of it is for the user; `reply` collects the rest."""
-        gate = StreamGate(self._hooks, model=self._model_name, has_spoken=self._has_spoken)
-        async with aclosing(self._calls.call(request, round_number=round_number, planning=planning)) as events:
+        gate = StreamGate(self.hooks, model=self.model_name, has_spoken=self._has_spoken)
+        async with aclosing(self.calls.call(request, round_number=round_number, planning=planning)) as events:
             async for event in events:
                 text, aside = reply.read(event)
                 if aside:
@@ -193,14 +182,14 @@ class AgentTurn:
         await emit(*aside)
         await gate.pass_on(text)
         await gate.close(reply)
-        await emit(*self._tracer.hook_reports())
+        await emit(*self.tracer.hook_reports())
         self._has_spoken |= gate.has_shown
-        self._events.llm_response(reply)
+        self.events.llm_response(reply)
 
     def _inject_step_prompt(self, number: int, *, is_last: bool) -> Message:
         if is_last:
-            return self._injections.inject_prompt("agent_loop_prompt", self._prompts.last_step)
+            return self.injections.inject_prompt("agent_loop_prompt", self.prompts.last_step)
         if number == 1:
-            text = self._prompts.first_step_prompt(self._acknowledgement)
-            return self._injections.inject_prompt("first_step_prompt", text)
-        return self._injections.inject_prompt("agent_loop_prompt", self._prompts.agent_loop)
+            text = self.prompts.first_step_prompt(self._acknowledgement)
+            return self.injections.inject_prompt("first_step_prompt", text)
+        return self.injections.inject_prompt("agent_loop_prompt", self.prompts.agent_loop)

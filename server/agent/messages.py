@@ -20,15 +20,15 @@ _MAX_NAME_CHARS = 256
 
 @dataclass(frozen=True, kw_only=True)
 class Origin:
-    """Where a message of a turn comes from; for trimming and for the inspector."""
+    """The source of a message in a turn, for trimming and for the inspector."""
 
     kind: Literal["system", "history", "user", "turn", "prompt", "hook", "process_hook"]
     name: str | None = None
-    """Of a prompt: `planning_prompt`, `first_step_prompt`, `agent_loop_prompt`."""
+    """A prompt's name: `planning_prompt`, `first_step_prompt` or `agent_loop_prompt`."""
     skill: str | None = None
     hook: str | None = None
     timing: str | None = None
-    """None for a hook that came back with the history."""
+    """The hook's timing; None for a hook that came back with the history."""
     persistent: bool = False
     unsigned: bool = False
     """A client says that it is a hook's, and no signature of this server says so."""
@@ -168,7 +168,7 @@ def pair_tools(messages: Sequence[Message]) -> tuple[list[Message], int]:
 
 
 def _pair_batch(assistant: Message, results: Sequence[Message]) -> tuple[list[Message], int]:
-    """Of an id used twice, the first call and the first result are a pair."""
+    """Pair the calls of one message with their results; of an id used twice, the first call and the first result."""
     answers: dict[str, Message] = {}
     for result in results:
         answers.setdefault(result["tool_call_id"], result)
@@ -190,7 +190,7 @@ def _without_calls(message: Message) -> Message:
 
 
 def find_violation(messages: Sequence[Message]) -> str | None:
-    """Why no provider would take this list, or None; checked before every call.
+    """Return why no provider would take this list, or None; checked before every call.
 
     Every call has its result, results stand right behind their call (L1-28),
     and nothing holds a bookkeeping key (L1-16).

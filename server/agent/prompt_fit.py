@@ -26,7 +26,7 @@ class Fitted:
 
 
 def fit(conversation: Conversation, *, budget_tokens: int, messages: Sequence[Message] | None = None) -> Fitted:
-    """What of the conversation is sent. With `fits` false even the rest is estimated too large.
+    """Choose what of the conversation is sent. With `fits` false even the rest is estimated too large.
 
     `messages`: what a hook has made of the conversation for this call; its own count as the turn's.
     """
@@ -45,7 +45,7 @@ def fit(conversation: Conversation, *, budget_tokens: int, messages: Sequence[Me
 
 
 def _old_turns(conversation: Conversation, messages: Sequence[Message]) -> list[list[Message]]:
-    """The turns of the history, oldest first, each from its user message on; their hooks stay."""
+    """Group the history into turns, oldest first, each from its user message on; their hooks stay."""
     turns: list[list[Message]] = []
     is_old = False
     for message in messages:
@@ -62,7 +62,7 @@ def _old_turns(conversation: Conversation, messages: Sequence[Message]) -> list[
 
 
 def _old_copies(conversation: Conversation, messages: Sequence[Message]) -> list[list[Message]]:
-    """All but the newest copy of each persistent hook that came with the history, oldest first."""
+    """Find all but the newest copy of each persistent hook that came with the history, oldest first."""
     copies: list[tuple[tuple[str | None, str | None], Message]] = []
     newest: dict[tuple[str | None, str | None], Message] = {}
     for message in messages:
@@ -76,7 +76,7 @@ def _old_copies(conversation: Conversation, messages: Sequence[Message]) -> list
 
 
 def estimate_tokens(message: Message) -> int:
-    """A cautious guess; no tokenizer is known for most endpoints."""
+    """Guess the size of a message, cautiously: no tokenizer is known for most endpoints."""
     content = message.get("content")
     tokens = _TOKENS_PER_MESSAGE
     if isinstance(content, str):
@@ -89,7 +89,7 @@ def estimate_tokens(message: Message) -> int:
 
 
 def has_image(message: Message) -> bool:
-    """Then `estimate_tokens` may be far off: what a picture costs differs from model to model."""
+    """Return whether `estimate_tokens` may be far off: the cost of a picture differs from model to model."""
     content = message.get("content")
     return isinstance(content, list) and any(part.get("type") != "text" for part in content)
 
@@ -108,7 +108,7 @@ def _text_tokens(text: str) -> int:
 
 
 MAX_IMAGES: Final = 4
-"""Of one call, the newest: each costs a thousand tokens or more, and clients send their history whole."""
+"""The most images of one call, the newest: each costs 1,000 tokens or more, and clients send their whole history."""
 
 UNSEEN: Final = "[image]"
 
@@ -136,7 +136,7 @@ def count_images(message: Message) -> int:
 
 
 def _without(parts: list[dict[str, Any]], hidden: int) -> Any:
-    """The first `hidden` of them replaced: of one message, the last count as the newest."""
+    """Replace the first `hidden` images: of one message, the last count as the newest."""
     kept: list[dict[str, Any]] = []
     for part in parts:
         if hidden and _is_image(part):
@@ -157,7 +157,7 @@ _WRAP = "[Instruction from the system, not the user’s words]\n{content}\n[End 
 
 
 def adapt(messages: Sequence[Message], mode: LateSystem) -> list[Message]:
-    """The list as it is sent; the messages given are never changed.
+    """Return the list as it is sent; the messages given are never changed.
 
     native: as it stands. user: a late `system` message becomes a wrapped `user`
     one, and neighbouring user messages are joined. merge: its text joins the
@@ -176,12 +176,12 @@ def adapt(messages: Sequence[Message], mode: LateSystem) -> list[Message]:
 
 
 def sent_role(message: Message, mode: LateSystem) -> str:
-    """The role under which `adapt` sends the text of a message behind the head."""
+    """Return the role under which `adapt` sends the text of a message behind the head."""
     return "user" if message["role"] == "system" and mode == "user" else str(message["role"])
 
 
 def head_length(messages: Sequence[Message]) -> int:
-    """How many `system` messages stand at the head."""
+    """Count the `system` messages at the head."""
     return next((i for i, m in enumerate(messages) if m["role"] != "system"), len(messages))
 
 
@@ -223,7 +223,7 @@ def _parts(content: Any) -> list[Any]:
 
 
 def _text(content: Any) -> str:
-    """The text of a message's content; pictures have no place in a system message."""
+    """Return the text of a message's content; pictures have no place in a system message."""
     if isinstance(content, str):
         return content
     return "\n".join(part["text"] for part in content or () if part.get("type") == "text")

@@ -15,7 +15,7 @@ _THINK_END = "</think>"
 _HEAD = re.compile(r"\s*(?P<fence>```[^\n`]*\n\s*)?<(?P<tag>need_tool|no_tool)>", re.IGNORECASE)
 _OPENINGS = ("<need_tool>", "<no_tool>")
 _SMALL = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
-"""As `lower` for tags, and no text becomes longer of it (İ would)."""
+"""Table for lower case in tags; unlike `lower`, it makes no text longer (İ would be)."""
 
 
 class ThinkReader:
@@ -47,7 +47,7 @@ class ThinkReader:
         return thought[:certain], ""
 
     def end(self) -> tuple[str, str]:
-        """What was withheld; an unclosed block stays reasoning."""
+        """Return what was withheld; an unclosed block stays reasoning."""
         return (self._held, "") if self._state == "thinking" else ("", self._held)
 
     def _release(self) -> tuple[str, str]:
@@ -56,11 +56,11 @@ class ThinkReader:
 
 
 class TagReader:
-    """Finds `<need_tool>` or `<no_tool>` at the head of the planning reply (docs/hooks.md, "How the model asks for tools").
+    """Finds `<need_tool>` or `<no_tool>` at the head of the planning reply.
 
-    Head := white space, an optional code-fence line, the tag (any case) and,
-    optionally, its closing tag. At most 64 characters are withheld to decide;
-    a tag later on is text. A closing tag, or the closing fence, that ends the
+    The head (docs/hooks.md, "How the model asks for tools") is white space, an
+    optional code-fence line, the tag (any case) and, optionally, its closing tag.
+    At most 64 characters are withheld to decide; a tag later on is text. A closing tag, or the closing fence, that ends the
     reply belongs to the head too and is withheld until the end decides.
     """
 
@@ -75,7 +75,7 @@ class TagReader:
 
     @property
     def needs_tools(self) -> bool:
-        """To be asked after `end`: an empty reply and a bare tag mean yes."""
+        """Return whether tools are needed; valid after `end`. An empty reply and a bare tag mean yes."""
         return self.tag == "need_tool" or not self.has_text
 
     def feed(self, delta: str) -> str:
@@ -105,7 +105,7 @@ class TagReader:
         return self._decided
 
     def _certain(self) -> int:
-        """How many characters of what is held can be shown now."""
+        """Count how many characters of what is held can be shown now."""
         if self.tag is None:
             return len(self._held)
         if not self.has_text:
@@ -120,7 +120,7 @@ class TagReader:
             certain = certain[:-overlap]
 
     def _drop_closing_tag(self) -> None:
-        """Right after the tag: skip white space and the closing tag."""
+        """Skip white space and the closing tag right after the tag."""
         self._held = self._held.lstrip()
         closing = self._trailers[-1]
         if self._held[: len(closing)].translate(_SMALL) == closing:
@@ -147,7 +147,7 @@ def _may_become_head(held: str) -> bool:
 
 
 def _overlap(text: str, tag: str) -> int:
-    """How many characters at the end of `text` are the beginning of `tag`, or all of it."""
+    """Count the characters at the end of `text` that are the beginning of `tag`, or all of it."""
     for length in range(min(len(tag), len(text)), 0, -1):
         if text.endswith(tag[:length]):
             return length
@@ -160,7 +160,7 @@ class ModelReply:
     def __init__(self, head: TagReader | None = None) -> None:
         self.calls: tuple[ToolCall, ...] = ()
         self.content = ""
-        """What later calls of the turn are told that the user has read."""
+        """The text that later calls of the turn see as what the user has read."""
         self.finish_reason = "stop"
         self.usage: Usage | None = None
         self.has_reasoning = False

@@ -1,4 +1,4 @@
-"""What observers are told of a turn, in the reference host's words; without observers nothing is built."""
+"""Runtime events of a turn for observers, in the reference host's words; without observers nothing is built."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -15,7 +15,7 @@ _SEVERITIES: dict[Status, Literal["info", "warn", "error"]] = {"completed": "inf
 
 
 class RuntimeEvents:
-    """The events of one turn that are the agent's; those of tool calls are their chain's."""
+    """Emits the agent's events of one turn; tool calls emit their own."""
 
     def __init__(self, hooks: TurnHooks | None, *, clock_s: Callable[[], float] = time.perf_counter) -> None:
         self._events = None if hooks is None else hooks.events

@@ -1,4 +1,4 @@
-"""Between a reply and the user: how much of it waits for the hooks that may change it (`hooks.stream_gate`)."""
+"""The gate between a reply and the user: how much waits for the hooks that may change it (`hooks.stream_gate`)."""
 
 import asyncio
 from typing import Final
@@ -11,7 +11,7 @@ from server.speech.sentences import SentenceSplitter
 
 REPLY_SEPARATOR: Final = "\n\n"
 PIECE_CHARS: Final = 512
-"""Of a text that was held, or that a hook made long: what follows works on each piece at one go."""
+"""The longest piece of a text that was held, or that a hook made long: each is handled at one go."""
 
 
 class StreamGate:

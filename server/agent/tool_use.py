@@ -1,4 +1,4 @@
-"""A round's batch of tool calls: announced, run, and put into the conversation."""
+"""The batch of tool calls of one round: announced, run, and put into the conversation."""
 
 import asyncio
 import base64
@@ -6,6 +6,7 @@ import json
 import logging
 from collections.abc import Sequence
 from contextlib import aclosing
+from dataclasses import dataclass, field
 from typing import Any
 
 from server.agent.chunks import LLMChunk, ToolStarted, emit
@@ -25,30 +26,22 @@ logger = logging.getLogger(__name__)
 _IMAGE_NOTE = "[Loaded image from tool result above]"
 
 
+@dataclass(kw_only=True, eq=False)
 class ToolUse:
-    """Of one turn."""
+    """Runs the tool calls of one turn, batch by batch, and appends them to the conversation."""
 
-    def __init__(
-        self,
-        executor: ToolExecutor,
-        conversation: Conversation,
-        *,
-        hooks: TurnHooks | None,
-        tracer: Tracer,
-        events: RuntimeEvents,
-    ) -> None:
-        self._executor = executor
-        self._conversation = conversation
-        self._hooks = hooks
-        self._tracer = tracer
-        self._events = events
-        self._call_ids: set[str] = set()
-        self.ran: list[str] = []
-        """The tools that really ran in the last batch, in call order (L1-27)."""
-        self.denied: frozenset[str] = frozenset()
-        """The ids of the turn's calls that a human, the policy or a hook refused."""
-        self.is_handled = False
-        """The user has what was asked for: every call of the last batch says so."""
+    executor: ToolExecutor
+    conversation: Conversation
+    hooks: TurnHooks | None
+    tracer: Tracer
+    events: RuntimeEvents
+    ran: Sequence[str] = ()
+    """The tools that really ran in the last batch, in call order (L1-27)."""
+    denied: frozenset[str] = frozenset()
+    """The ids of the turn's calls that a human, the policy or a hook refused."""
+    is_handled: bool = False
+    """The user has what was asked for: every call of the last batch says so."""
+    _call_ids: set[str] = field(default_factory=set)
 
     async def run(self, reply: ModelReply) -> None:
         """Run the calls, then append call and results, nothing between them (L1-28). Raises TurnAborted."""
@@ -57,30 +50,30 @@ class ToolUse:
         asked = _asking(reply, calls, [arguments.as_json for arguments in parsed])
         shown = [await self._concealed(arguments.value) for arguments in parsed]
         if any(now is not was.value for now, was in zip(shown, parsed, strict=True)):
-            self._tracer.show_instead(asked, _asking(reply, calls, [json.dumps(value) for value in shown]))
+            self.tracer.show_instead(asked, _asking(reply, calls, [json.dumps(value) for value in shown]))
         for call, value in zip(calls, shown, strict=True):
             await emit(LLMChunk(tool_call=ToolStarted(call.id, call.name, value)))
         outcomes: list[ToolOutcome] = []
-        async with aclosing(self._executor.run_batch(calls)) as batch:
+        async with aclosing(self.executor.run_batch(calls)) as batch:
             async for outcome in batch:
                 outcomes.append(outcome)
-                self._events.tool_ran(outcome)
-                await emit(*self._tracer.hook_reports(), LLMChunk(tool_result=outcome))
+                self.events.tool_ran(outcome)
+                await emit(*self.tracer.hook_reports(), LLMChunk(tool_result=outcome))
                 await emit(*(LLMChunk(media=item) for item in outcome.media))
         results = [tool_message(outcome.id, outcome.name, outcome.content) for outcome in outcomes]
         for message in (asked, *results, *await self._pictures(outcomes)):
-            self._conversation.append(message, Origin(kind="turn"))
+            self.conversation.append(message, Origin(kind="turn"))
         self.ran = [outcome.name for outcome in outcomes]
         self.denied |= {outcome.id for outcome in outcomes if outcome.ending == "denied"}
-        self._tracer.tools_ran += self.ran
+        self.tracer.tools_ran += self.ran
         self.is_handled = all(outcome.is_handled for outcome in outcomes)
 
     async def _concealed(self, arguments: Any) -> Any:
-        return arguments if self._hooks is None else await self._hooks.conceal(arguments)
+        return arguments if self.hooks is None else await self.hooks.conceal(arguments)
 
     async def _pictures(self, outcomes: Sequence[ToolOutcome]) -> list[Message]:
-        """What the model is to see of the results: a tool message holds text only."""
-        store = None if self._hooks is None else self._hooks.layers.media
+        """Build the message with the pictures of the results: a tool message holds text only."""
+        store = None if self.hooks is None else self.hooks.layers.media
         if store is None:
             return []
         parts = []
@@ -98,7 +91,7 @@ class ToolUse:
         return [{"role": "user", "content": [{"type": "text", "text": _IMAGE_NOTE}, *parts]}] if parts else []
 
     def _with_own_id(self, call: ToolCall) -> ToolCall:
-        """Providers reuse ids or leave them out; in a turn every call has its own."""
+        """Give the call an id of its own in this turn: providers reuse ids or leave them out."""
         call_id = wanted = call.id or "call"
         number = 1
         while call_id in self._call_ids:

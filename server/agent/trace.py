@@ -1,4 +1,4 @@
-"""What the inspector is told: each model call as it was sent, and which hooks did not fire.
+"""Trace events for the inspector: each model call as it was sent, and which hooks did not fire.
 
 It only watches: before each call it compares the turn's list with what it saw
 before, so the agent's own path holds no bookkeeping for it. Switched off, it
@@ -41,7 +41,7 @@ class Tracer:
         """Names of the tools that ran, for the reasons why hooks did not fire."""
 
     def show_instead(self, message: Message, shown: Message) -> None:
-        """`message` holds what nobody may see; it stands, or is about to stand, in the conversation."""
+        """Show `shown` in place of `message`, which holds secrets and is, or will be, in the conversation."""
         self._shown[id(message)] = shown
 
     def before_call(
@@ -75,7 +75,7 @@ class Tracer:
         )
 
     def hook_reports(self) -> Iterator[LLMChunk]:
-        """What process hooks and in-process hooks did since the last time."""
+        """Report what process hooks and in-process hooks did since the last time."""
         if self._is_on and self._layers is not None:
             for report in self._layers.pipeline.take_reports():
                 # before_llm belongs to the call that is about to be made
@@ -84,7 +84,7 @@ class Tracer:
                 )
 
     def end(self) -> Iterator[LLMChunk]:
-        """What left the list since the last call, and the hooks that never entered it; of a turn that completed."""
+        """Report what left the list since the last call, and the hooks that never entered it; for a completed turn."""
         if not self._is_on:
             return
         yield from self._changes()
@@ -173,7 +173,7 @@ def _event(event: str, data: dict[str, Any]) -> LLMChunk:
 
 
 def _batches(items: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
-    """The items, as many together as a frame has room for."""
+    """Group the items, as many together as a frame has room for."""
     batch: list[dict[str, Any]] = []
     size = 0
     for item in items:
@@ -188,7 +188,7 @@ def _batches(items: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
 
 
 def _size_bytes(facts: dict[str, Any]) -> int:
-    """At most what it takes in a frame: here every character outside ASCII is an escape."""
+    """Return the most bytes that it takes in a frame: here every character outside ASCII is an escape."""
     return len(json.dumps(facts))
 
 
@@ -206,5 +206,5 @@ def _origin_facts(origin: Origin) -> dict[str, Any]:
 
 
 def _parts_text(parts: Any) -> str:
-    """Content parts as text; of a picture only that there is one."""
+    """Return content parts as text; a picture only as a placeholder."""
     return "\n".join(part["text"] if part.get("type") == "text" else "[image]" for part in parts or ())

@@ -1,1 +1,1 @@
-"""What the model can do: the tools, and the one chain that every call goes through."""
+"""Tools of the model, and the stages that every call passes."""

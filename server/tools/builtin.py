@@ -79,12 +79,15 @@ _CURRENT_TIME = ToolSpec(
 
 
 async def in_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Run the work in a thread for tools. Cancelling leaves the thread to finish by itself; give the work a Deadline where that takes long."""
+    """Run the work in a thread for tools.
+
+    Cancelling leaves the thread to finish by itself; give the work a Deadline where that takes long.
+    """
     return await asyncio.get_running_loop().run_in_executor(_threads, lambda: work(*args, **kwargs))
 
 
 class Deadline:
-    """How long work in a thread may still take; `end_now` may be called from any thread."""
+    """Time limit of work in a thread; `end_now` may be called from any thread."""
 
     def __init__(self, limit_s: float) -> None:
         self.limit_s = limit_s
@@ -99,7 +102,7 @@ class Deadline:
 
 
 def build_registry(settings: config.ToolsSettings, skills_dir: Path) -> ToolRegistry:
-    """The built-in tools, reading inside `skills_dir` and `tools.roots`. A root that is not there yet may come."""
+    """Build the built-in tools, which read inside `skills_dir` and `tools.roots`. A root that is missing may come."""
     for root in settings.roots:
         if not root.is_dir():
             logger.warning("tools.roots: %s is no folder; nothing is read there until it is", root)
@@ -199,12 +202,12 @@ def _search(folders: Folders, pattern: str, path: str | None, deadline: Deadline
 
 
 def _unrolled(pattern: str) -> int:
-    """How long the pattern is at most with its least repetitions written out, as `regex` compiles it."""
+    """Bound the length of the pattern with its least repetitions written out, as `regex` compiles it."""
     return len(pattern) * math.prod(max(1, int(count)) for count in _LEAST_COUNT.findall(pattern))
 
 
 def _matches(folders: Folders, pattern: "regex.Pattern[str]", path: str | None, deadline: Deadline) -> Iterator[str]:
-    """One `path:line: text` per matching line. Raises TimeoutError at the deadline."""
+    """Yield `path:line: text` per matching line. Raises TimeoutError at the deadline."""
     for shown, file in folders.files(path):
         try:
             text = _text(file, shown)
@@ -226,7 +229,7 @@ def _now(zone: str | None) -> str:
 
 
 def _zone(name: str) -> ZoneInfo:
-    """A zone by its IANA name, or by its city alone, as models and people say it."""
+    """Find a zone by its IANA name, or by its city alone, as models and people say it."""
     if key := _zones_by_name().get(name.strip().replace(" ", "_").lower()):
         return ZoneInfo(key)
     raise ToolError(f"there is no time zone {name}; give an IANA name such as Europe/Berlin")

@@ -18,7 +18,7 @@ T = TypeVar("T")
 MAX_CALLS_PER_BATCH: Final = 32
 MAX_AT_ONCE: Final = 8
 _LAST_WORD_S: Final = 1.0
-"""For policy to note the calls of a turn that was stopped."""
+"""Time for the policy to note the calls of a turn that was stopped."""
 
 
 class ToolExecutor:
@@ -96,7 +96,7 @@ class ToolExecutor:
             await asyncio.gather(preparing, return_exceptions=True)
 
     async def _note_unfinished(self, runs: Sequence[ToolRun], tasks: Sequence[asyncio.Task[ToolOutcome]]) -> None:
-        """The turn stopped under these calls: policy and observers learn that they have no result."""
+        """Report to policy and observers the calls that have no result, because the turn was stopped."""
         if self._hooks is None:
             return
         done = {id(run) for run, task in zip(runs, tasks, strict=False) if _has_outcome(task)}
@@ -115,7 +115,7 @@ async def _execute(run: ToolRun, room: asyncio.Semaphore) -> ToolOutcome:
 
 
 async def _settled(task: asyncio.Task[T], tasks: Sequence[asyncio.Task[Any]]) -> T:
-    """This task's result; or, at once, what any of them raises: a hook may end the turn under them all."""
+    """Return this task's result; or raise, at once, what any of them raises: a hook may end the turn under them all."""
     while not task.done():
         running = [other for other in tasks if not other.done()]
         await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)

@@ -17,7 +17,7 @@ class Folders:
         self._roots = tuple(roots)
 
     def find(self, path: str) -> Path:
-        """The existing file or folder meant by `path`, symbolic links followed.
+        """Return the existing file or folder meant by `path`, symbolic links followed.
 
         The first root that has it counts. Raises ToolError where it leaves
         every root or is not there.
@@ -40,7 +40,7 @@ class Folders:
         raise ToolError(f"{path}: no such file; search_text finds files by their text")
 
     def files(self, start: str | None) -> Iterator[tuple[str, Path]]:
-        """Every regular file below `start` (None: all roots), sorted, as (shown path, path); at most 20,000."""
+        """Yield every regular file below `start` (None: all roots), sorted, as (shown path, path); at most 20,000."""
         count = 0
         for base in [self.find(start)] if start else self._resolved():
             root = self._root_of(base)

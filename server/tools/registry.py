@@ -2,16 +2,13 @@
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import jsonschema
 from referencing.exceptions import Unresolvable
 
 from server.llm.language_model import ToolSpec, schema_validator
-from server.tool_calls import ToolAnswer
-
-Permission = Literal["READ", "WRITE", "EXTERNAL"]
-"""What a call may touch. A tool that nobody declared is EXTERNAL."""
+from server.tool_calls import Permission, ToolAnswer
 
 Run = Callable[[dict[str, Any]], Awaitable[str | ToolAnswer]]
 """Takes arguments that fit the schema, gives the text the model reads, or more than that; raises ToolError."""
@@ -25,9 +22,9 @@ class Tool:
     destructive: bool | None = None
     """What a trusted server says of it (MCP's destructiveHint)."""
     timeout_s: float | None = None
-    """None: `tools.timeout_s`."""
+    """Its own time limit; None: `tools.timeout_s`."""
     schema: Mapping[str, Any] | None = None
-    """What arguments are checked against; None: `spec.parameters`."""
+    """The schema that arguments are checked against; None: `spec.parameters`."""
     _validator: jsonschema.Draft202012Validator = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -40,7 +37,7 @@ class Tool:
         return self.spec.name
 
     def explain_misfit(self, arguments: Any) -> str | None:
-        """What is wrong with the arguments, in a sentence that helps the model to mend them; None: nothing."""
+        """Return what is wrong with the arguments, in a sentence that helps the model to correct them, or None."""
         try:
             error = jsonschema.exceptions.best_match(self._validator.iter_errors(arguments))
         except Unresolvable as missing:

@@ -38,7 +38,7 @@ class Arguments:
 
     @property
     def as_json(self) -> str:
-        """What a message list may hold: many chat templates fail on anything but an object."""
+        """Return the text for a message list: many chat templates fail on anything but an object."""
         return self.text if isinstance(self.value, dict) and self.text.strip() else "{}"
 
 
@@ -133,7 +133,7 @@ class ToolRun:
 
     @property
     def _is_free(self) -> bool:
-        """Whether a hook answers that needs nobody's leave: for a tool that it brought along itself."""
+        """Return whether a hook answers that needs no approval: for a tool that it brought along itself."""
         if self._answered is None or self._hooks is None:
             return False
         if self._hooks.layers.respond_policy == "any":
@@ -244,7 +244,7 @@ class ToolRun:
         return ToolAnswer(for_llm=cut_to(problem, MAX_ERROR_BYTES), is_error=True), "failed"
 
     async def _log_failure(self, name: str, error: BaseException) -> None:
-        """Where there is a policy, without the secrets that an exception may quote."""
+        """Log the exception; where there is a policy, without the secrets that it may quote."""
         if self._policy is None:
             logger.warning("tool %s failed", name, exc_info=error)
             return
@@ -328,7 +328,7 @@ class ToolRun:
 
 
 def cut_to(text: str, max_bytes: int) -> str:
-    """At most `max_bytes` of UTF-8, whole lines where there are any, and how many lines are missing."""
+    """Cut to `max_bytes` of UTF-8, at the end of a line where there is one, and say how many lines are missing."""
     data = text.encode("utf-8", "replace")  # a file name may hold half a surrogate pair, which nothing could send
     if len(data) <= max_bytes:
         return data.decode("utf-8")

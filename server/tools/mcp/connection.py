@@ -26,9 +26,9 @@ from server.tools.registry import Tool
 logger = logging.getLogger(__name__)
 
 START_LIMIT_S: Final = 60.0
-"""From the spawn to the list of tools; a package runner may have to download first."""
+"""Time from the spawn to the list of tools; a package runner may have to download first."""
 MAX_CALLS: Final = 32
-"""At once, of all turns; one more is refused."""
+"""The most calls at once, of all turns; one more is refused."""
 
 _LIST_LIMIT_S: Final = 10.0
 _BEAT_S: Final = 15.0
@@ -81,7 +81,7 @@ class McpConnection:
         self._is_missed = False  # a loss was told, and no return since
 
     async def run(self) -> None:
-        """Until cancelled. What a server does wrong ends its connection, never this."""
+        """Run until cancelled. What a server does wrong ends its connection, never this."""
         await self._supervisor.run()
 
     async def _live_and_report(self) -> float:
@@ -98,7 +98,10 @@ class McpConnection:
         return loop.time() - began_s
 
     async def _live_apart(self) -> None:
-        """In a task of its own: the SDK's cancel scopes take a cancellation that comes while they end for one of theirs."""
+        """Hold the connection in a task of its own.
+
+        The SDK's cancel scopes take a cancellation that comes while they end for one of theirs.
+        """
         living = asyncio.create_task(self._live(), name=f"mcp {self._name} connection")
         try:
             await asyncio.wait([living])
@@ -109,7 +112,7 @@ class McpConnection:
         living.result()
 
     async def _live(self) -> None:
-        """One connection, from its beginning to its end."""
+        """Hold one connection, from its beginning to its end."""
         self._changed.clear()
         self._doubted.clear()
         over = asyncio.Event()
@@ -209,7 +212,7 @@ class McpConnection:
                 logger.warning("MCP server %s does not say what its tools are; they stay as they were", self._name)
 
     async def _listen(self, client: Client) -> None:
-        """Newer servers tell changes only to who has subscribed; where that is not possible, this just waits."""
+        """Subscribe to changes, which newer servers report to subscribers only; where that is not possible, just wait."""
         while True:
             try:
                 async with asyncio.timeout(_LIST_LIMIT_S) as opening, client.listen(tools_list_changed=True) as events:
@@ -224,7 +227,7 @@ class McpConnection:
             self._changed.set()  # what happened meanwhile was told to nobody
 
     async def _beat(self, client: Client) -> None:
-        """Over HTTP nothing tells that a server is gone: ask now and then, and when a call has failed."""
+        """Ask now and then, and when a call has failed, whether a server over HTTP is still there: nothing else tells."""
         while True:
             try:
                 async with asyncio.timeout(self._beat_s):
@@ -237,7 +240,7 @@ class McpConnection:
     # calls
 
     async def _run_tool(self, remote_name: str, arguments: dict[str, Any]) -> ToolAnswer:
-        """One call. Cancelling gives it up at once; the server is told, if it still listens."""
+        """Make one call. Cancelling gives it up at once; the server is told, if it still listens."""
         client = self._client
         if client is None:
             raise ToolError(f"the MCP server {self._name} is not there at the moment; go on without this tool")
@@ -299,7 +302,7 @@ def _read_tool(tool: types.Tool) -> Listed:
 
 
 def _explain(error: BaseException) -> str:
-    """For the log. Of a group, its first cause."""
+    """Say for the log why the connection ended; of a group, its first cause."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     match error:

@@ -58,7 +58,7 @@ class Taken:
 
     spec: ToolSpec
     checked: Mapping[str, Any]
-    """What of its schema is checked here; the rest is checked by the server."""
+    """The part of its schema that is checked here; the server checks the rest."""
     permission: Permission
     destructive: bool | None
     remote_name: str
@@ -68,11 +68,11 @@ class Taken:
 class ToolCatalog:
     tools: tuple[Taken, ...] = ()
     left_out: tuple[str, ...] = ()
-    """Why what is missing is missing, in words for the log; at most one for a tool."""
+    """Reasons for the log why tools were left out; at most one for a tool."""
 
 
 def take_tools(server: str, settings: McpServerSettings, listed: Iterable[Listed]) -> ToolCatalog:
-    """In the order listed. Of two tools with one name the first is taken."""
+    """Take the tools in the order listed. Of two with one name the first is taken."""
     taken: dict[str, Taken] = {}
     left_out: list[str] = []
     seen: set[str] = set()
@@ -124,7 +124,7 @@ def _take(name: str, tool: Listed, settings: McpServerSettings) -> Taken:
     description = _CONTROLS.sub("", tool.description).strip()
     if len(description) > MAX_DESCRIPTION_CHARS:
         description = description[: MAX_DESCRIPTION_CHARS - 1] + "…"
-    parameters = told_schema(tool.schema)
+    parameters = model_schema(tool.schema)
     return Taken(
         spec=ToolSpec(name=name, description=description, parameters=parameters),
         checked=plain_schema({**tool.schema, "type": "object"}),
@@ -141,33 +141,33 @@ def _permission(tool: Listed, settings: McpServerSettings) -> Permission:
     return "READ" if settings.trust_hints and tool.is_read_only else settings.permission
 
 
-def told_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """What the model is told of a schema: all of it but what makes providers refuse the whole call.
+def model_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema for the model: all of it but what makes providers refuse the whole call.
 
     They want an object at the top and no alternatives there; references lead
     nowhere but into the schema; of patterns each knows another dialect.
     """
-    told = {key: value for key, value in _told(schema).items() if key not in _NOT_AT_THE_TOP}
-    return {**told, "type": "object", "properties": told.get("properties", {})}
+    shown = {key: value for key, value in _without_refused(schema).items() if key not in _NOT_AT_THE_TOP}
+    return {**shown, "type": "object", "properties": shown.get("properties", {})}
 
 
-def _told(value: Any) -> Any:
+def _without_refused(value: Any) -> Any:
     if isinstance(value, list):
-        return [_told(inner) for inner in value]
+        return [_without_refused(inner) for inner in value]
     if not isinstance(value, Mapping):
         return value
-    return {str(key): _told(inner) for key, inner in value.items() if not _is_refused(key, inner)}
+    return {str(key): _without_refused(inner) for key, inner in value.items() if not _is_refused(key, inner)}
 
 
 def _is_refused(key: str, value: Any) -> bool:
-    """A property may have the name of a keyword; then its value is a schema, and stays."""
+    """Return whether providers refuse this keyword. A property of that name has a schema as its value, and stays."""
     if key == "$ref":
         return isinstance(value, str) and not value.startswith("#/")
     return key in ("$schema", "$id", "$anchor", "$dynamicRef", "$dynamicAnchor", "pattern") and isinstance(value, str)
 
 
 def plain_schema(schema: Any, depth: int = 0) -> dict[str, Any]:
-    """The part of a foreign schema that can be checked in time that is bounded by schema and arguments.
+    """Return the part of a foreign schema that can be checked in a time bounded by schema and arguments.
 
     Types, names, ranges and choices stay. References, alternatives and patterns
     go: they can loop, explode, or fetch from the network. A keyword that is
@@ -209,7 +209,7 @@ def _is_well_formed(key: str, value: Any) -> bool:
 
 
 def _leads_elsewhere(key: str, schema: Mapping[str, Any]) -> bool:
-    """Whether names that we do not see may be declared in what was left out."""
+    """Return whether names that we do not see may be declared in what was left out."""
     return key == "additionalProperties" and not schema.keys().isdisjoint(
         ("patternProperties", "$ref", "allOf", "anyOf", "oneOf")
     )
@@ -219,7 +219,7 @@ MAX_FILES: Final = 8
 
 
 def read_result(result: types.CallToolResult) -> ToolAnswer:
-    """Texts in their order; pictures, sound and other files become media, named in the text where they stood.
+    """Read texts in their order; pictures, sound and other files become media, named in the text where they stood.
 
     Structured content is read where there is no text: servers give the same twice.
     """
@@ -239,7 +239,7 @@ def read_result(result: types.CallToolResult) -> ToolAnswer:
 
 
 def _read_block(block: types.ContentBlock) -> tuple[str, str | None]:
-    """Its text, and its file as a `data:` URL."""
+    """Return its text, and its file as a `data:` URL."""
     match block:
         case types.TextContent():
             return block.text, None
@@ -261,7 +261,7 @@ def _read_resource(resource: types.TextResourceContents | types.BlobResourceCont
 
 
 def _kind(mime_type: str) -> str:
-    """What a data: URL may hold there; what the file is, its bytes will tell."""
+    """Return the type as a data: URL may hold it; the file is known by its bytes anyway."""
     return mime_type if mime_type.isascii() and not set(mime_type) & set(";,\r\n") else ""
 
 

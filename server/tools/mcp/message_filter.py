@@ -1,4 +1,4 @@
-"""Which messages of an MCP server are passed on. No I/O: time comes in.
+"""The choice of messages of an MCP server that are passed on. No I/O: time comes in.
 
 A server may say as much as it likes, unasked, and each message that is passed
 on costs a task. What is dropped is what nobody waits for.
@@ -16,16 +16,16 @@ MAX_ASKED: Final = 1024
 """Requests of ours that an answer is still taken for; the oldest of them were given up long ago."""
 
 MAX_ENTRIES: Final = 1024
-"""Of each list of an answer (tools, blocks of a result): the SDK looks at each of them with nobody else running."""
+"""The longest list of an answer (tools, blocks of a result): while the SDK looks at one, nothing else runs."""
 
 _HEARD: Final = frozenset(
     ("notifications/tools/list_changed", "notifications/cancelled", "notifications/subscriptions/acknowledged")
 )
-"""Progress and log messages are for clients that show them."""
+"""Notifications that are admitted; progress and log messages are for clients that show them."""
 
 
 class MessageFilter:
-    """Of a flood of requests or notifications 50 are admitted, then 10 a second."""
+    """Admits 50 of a flood of requests or notifications, then 10 a second."""
 
     def __init__(self, *, sees_sent: bool) -> None:
         """`sees_sent`: it is told of all that we send, by the two notes below; else it counts nothing of that."""
@@ -59,7 +59,7 @@ class MessageFilter:
                 del self._asked[next(iter(self._asked))]
 
     def note_sent(self, message: JSONRPCMessage) -> None:
-        """The server has taken it."""
+        """Count an answer of ours that the server has read."""
         if not isinstance(message, JSONRPCRequest | JSONRPCNotification):
             self._open -= 1
 

@@ -19,7 +19,7 @@ Tell = Callable[[str, str], None]
 
 
 class McpServers:
-    """Between `start` and `aclose`, keeps the servers connected and their tools in the registry."""
+    """Keeps the servers connected and their tools in the registry, between `start` and `aclose`."""
 
     def __init__(
         self, settings: config.ToolsSettings, registry: DynamicToolRegistry, environ: Mapping[str, str], *, tell: Tell
@@ -34,7 +34,7 @@ class McpServers:
 
     @property
     def lost(self) -> list[str]:
-        """What was told of each server that is gone now; for who comes later."""
+        """Return the notice of each server that is gone now, for clients that come later."""
         return list(self._lost.values())
 
     async def start(self) -> None:

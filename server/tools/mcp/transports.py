@@ -48,7 +48,7 @@ class CannotStart(Exception):
 async def run_child(
     name: str, settings: McpServerSettings, environ: Mapping[str, str], *, on_end: Callable[[], None]
 ) -> AsyncIterator[tuple[MemoryObjectReceiveStream[Incoming], MemoryObjectSendStream[SessionMessage]]]:
-    """The streams of a new child. They end when it exits or closes its output; `on_end` is called then.
+    """Start a child and yield its streams. They end when it exits or closes its output; `on_end` is called then.
 
     On leaving, nothing of it is left: its input is closed, then come SIGTERM and
     SIGKILL, for its descendants as well. Raises CannotStart.
@@ -108,7 +108,7 @@ class _Pipes:
 
     @classmethod
     async def open(cls, child: ChildProcess) -> "_Pipes":
-        """Ends the child where that fails."""
+        """Open the streams; end the child where that fails."""
         loop = asyncio.get_running_loop()
         reader = asyncio.StreamReader(limit=_CUT_BYTES)
         try:
@@ -121,7 +121,7 @@ class _Pipes:
         return cls(reader, asyncio.StreamWriter(transport, protocol, None, loop), output)
 
     def close(self) -> None:
-        """Even where somebody still holds the other ends, or has not read what was written."""
+        """Close both, even where somebody still holds the other ends, or has not read what was written."""
         if self.writer.transport.get_write_buffer_size():
             self.writer.transport.abort()
         self.output.close()
@@ -155,7 +155,7 @@ async def _read(
 
 
 def _parse(line: bytes | bytearray | Overlong, garbage: "_Garbage") -> jsonrpc.JSONRPCMessage | None:
-    """None for what is no message: it costs the call that it may have answered, and is told in the log."""
+    """Return the message, or None for what is none: it costs the call that it may have answered, and is logged."""
     if isinstance(line, Overlong):
         garbage.note(f"a line of more than {MAX_LINE_BYTES >> 20} MiB", line.head)
         return None
@@ -210,7 +210,7 @@ async def _end(child: ChildProcess, pipes: _Pipes, duties: list[asyncio.Task[Non
 
 
 MAX_ANSWER_BYTES: Final = 8 << 20
-"""Of one message: an answer in JSON, or one event."""
+"""The longest message: an answer in JSON, or one event."""
 
 _CONNECT_S: Final = 5.0
 _WRITE_S: Final = 10.0
@@ -218,7 +218,7 @@ _WRITE_S: Final = 10.0
 
 @asynccontextmanager
 async def open_http(settings: McpServerSettings, *, read_s: float) -> AsyncIterator[Transport]:
-    """A transport for `Client`. `read_s`: how long the server may say nothing in an answer it has begun."""
+    """Yield a transport for `Client`. `read_s` limits the silence in an answer that the server has begun."""
     assert settings.url is not None
     async with httpx2.AsyncClient(
         headers=settings.headers,
@@ -230,7 +230,7 @@ async def open_http(settings: McpServerSettings, *, read_s: float) -> AsyncItera
 
 @asynccontextmanager
 async def _filtered(inner: Transport) -> AsyncIterator[tuple[MemoryObjectReceiveStream[Incoming], Any]]:
-    """The streams of a transport, without what the filter drops."""
+    """Yield the streams of a transport, without what the filter drops."""
     message_filter = MessageFilter(sees_sent=False)
     loop = asyncio.get_running_loop()
     async with inner as (incoming, outgoing), anyio.create_task_group() as tasks:

@@ -17,9 +17,9 @@ from server.tools.mcp.conversion import (
     MAX_TOOLS,
     Listed,
     ToolCatalog,
+    model_schema,
     plain_schema,
     take_tools,
-    told_schema,
 )
 from server.tools.registry import Tool
 
@@ -176,7 +176,7 @@ def test_a_model_is_told_what_every_provider_takes() -> None:
         "required": ["a"],
     }
 
-    assert told_schema(schema) == {
+    assert model_schema(schema) == {
         "type": "object",
         "properties": {
             "a": {"type": "string"},
