@@ -112,14 +112,7 @@ class Outbox:
         self, code: wire.ErrorCode, message: str, *, path: str | None = None, retry_after_ms: int | None = None
     ) -> None:
         """Send an error that belongs to no turn: the connection goes on."""
-        self.send(
-            wire.Error(
-                code=code,
-                message=message,
-                path=UNSET if path is None else path,
-                retry_after_ms=UNSET if retry_after_ms is None else retry_after_ms,
-            )
-        )
+        self.send(wire.Error(code=code, message=message, path=path or UNSET, retry_after_ms=retry_after_ms or UNSET))
 
     def put(self, kind: Kind, data: bytes) -> None:
         """Queue one message as it is."""

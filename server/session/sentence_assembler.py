@@ -28,6 +28,11 @@ class SpokenSentence:
     spoken: str | None = None
     approval: str | None = None
 
+    @property
+    def words(self) -> str:
+        """Words that are said of it."""
+        return (self.text if self.spoken is None else self.spoken).strip()
+
 
 ResultKind = Literal["text", "sentence", "hook", "tool_call", "tool_result", "media", "notice", "reasoning", "trace"]
 _KINDS: Final[tuple[ResultKind, ...]] = get_args(ResultKind)

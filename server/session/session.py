@@ -317,13 +317,7 @@ class Session:
             self._turns.interrupt()
             self.refuse_speech(reason)
         else:  # a key that went down comes up, whatever became of the engines meanwhile
-            match frame:
-                case wire.SpeechStart():
-                    self._speech_input.key_down()
-                case wire.SpeechEnd():
-                    self._speech_input.key_up()
-                case wire.SpeechCancel():
-                    self._speech_input.key_cancel()
+            self._speech_input.push_to_talk(frame)
 
     def _report_playback(self, frame: wire.Playback) -> None:
         playback = self._turns.playback

@@ -36,9 +36,8 @@ HISTORY_WAIT_S: Final = 0.5
 
 @dataclass(frozen=True, kw_only=True)
 class SpokenWords:
-    """An utterance that was understood."""
+    """Words of an utterance."""
 
-    utterance: str
     text: str
     stopped_s: float
     """When the user stopped speaking, by the clock of the session."""
@@ -137,16 +136,14 @@ class SpeechInput:
     def set_language(self, language: str | None) -> None:
         self._language = language
 
-    def key_down(self) -> None:
-        self._listen().key_down()
-
-    def key_up(self) -> None:
-        if self._detector is not None:
-            self._detector.key_up()
-
-    def key_cancel(self) -> None:
-        if self._detector is not None:
-            self._detector.key_cancel()
+    def push_to_talk(self, frame: wire.SpeechStart | wire.SpeechEnd | wire.SpeechCancel) -> None:
+        match frame:
+            case wire.SpeechStart():
+                self._listen().key_down()
+            case wire.SpeechEnd() if self._detector is not None:
+                self._detector.key_up()
+            case wire.SpeechCancel() if self._detector is not None:
+                self._detector.key_cancel()
 
     def history(self, utterance: str, messages: list[wire.Message]) -> None:
         """Keep it for that utterance only; one for no utterance under way is ignored."""
@@ -336,9 +333,7 @@ class SpeechInput:
 
     async def _start_turn(self, utterance: _Utterance, text: str) -> None:
         assert utterance.history is not None, "it has begun, as far as the client is told"
-        words = SpokenWords(
-            utterance=utterance.id, text=text, stopped_s=utterance.stopped_s, recognized_s=self._now_s()
-        )
+        words = SpokenWords(text=text, stopped_s=utterance.stopped_s, recognized_s=self._now_s())
         turn_id = self._owner.announce_turn()
         utterance.has_transcript = True
         self._owner.send(wire.Transcript(utterance=utterance.id, text=text, final=True, turn_id=turn_id))

@@ -1,4 +1,4 @@
-"""Says a turn aloud: sentences are synthesised ahead and leave in spoken order.
+"""Spoken output of a turn: sentences are synthesised ahead and leave in spoken order.
 
 What the client handles in playback order (sentences, hooks, tool frames) passes
 through one queue; what it handles on arrival (text, notices) does not wait.
@@ -7,7 +7,7 @@ through one queue; what it handles on arrival (text, notices) does not wait.
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Final
@@ -23,19 +23,19 @@ from server.wire import frames as wire
 logger = logging.getLogger(__name__)
 
 MAX_SYNTHESES: Final = 4
-"""Sentences of a turn that are being synthesised, or are and wait for their turn to be sent."""
+"""Sentences of a turn that are being synthesised, or wait to be sent."""
 MAX_QUEUED: Final = 64
-"""Then the agent waits; a long reply is not written minutes ahead of the voice."""
+"""Results that wait to be sent; at the limit the agent waits, so that it writes no minutes ahead of the voice."""
 PATIENCE_S: Final = 60.0
-"""A client that hears nothing more for so long gets the rest of the turn at once, that the turn may end."""
+"""Time without progress in playback after which the client gets the rest of the turn at once, so that it ends."""
 SLACK_S: Final = 30.0
-"""A sentence's sound may take so long to come, and _SLOWEST times what it lasts: who trickles does not end either."""
+"""Time that a sentence's sound may take to come, beside _SLOWEST times its length: an engine must not trickle on."""
 _SLOWEST: Final = 4
 _PACE_STEP_S: Final = 0.25
 _SOUND_MS: Final = 10_000
 _SOUND_MS_A_CHAR: Final = 500
 
-_QUEUED: Final = ("sentence", "hook", "tool_call", "tool_result", "media")
+_QUEUED: Final = frozenset(("sentence", "hook", "tool_call", "tool_result", "media"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,23 +50,23 @@ class Voice:
 
 
 @dataclass
-class _Job:
+class _Synthesis:
     """A sentence on its way through synthesis."""
 
     sentence: SpokenSentence
-    chunks: asyncio.Queue[SoundChunk | None] = field(default_factory=asyncio.Queue)  # holds `longest_ms` at most
+    chunks: asyncio.Queue[SoundChunk | None] = field(default_factory=asyncio.Queue)  # holds `max_sound_ms` at most
     task: asyncio.Task[None] | None = None
     failure: SpeechError | None = None
     has_slot: bool = False
     withdrawn: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
-    def longest_ms(self) -> float:
-        """More sound than anybody needs for these words: who sends more does not end by himself."""
-        return _SOUND_MS + _SOUND_MS_A_CHAR * len(_words(self.sentence))
+    def max_sound_ms(self) -> float:
+        """More sound than anybody needs for these words: an engine that sends more would not end by itself."""
+        return _SOUND_MS + _SOUND_MS_A_CHAR * len(self.sentence.words)
 
     def withdraw(self) -> None:
-        """Nobody needs to hear it any more, or the rest of it: who waits for its sound goes on at once."""
+        """Leave out what is not sent of it yet: whoever waits for its sound goes on at once."""
         self.withdrawn.set()
         self.chunks.put_nowait(None)
         self.stop()
@@ -77,7 +77,7 @@ class _Job:
 
 
 class SpeechOutput:
-    """`async with output.running(): await output.say(result) … await output.finish()`.
+    """Says a turn aloud: `async with output.running(): await output.say(result) … await output.finish()`.
 
     Without a voice, or while its engine is not there, sentences leave as text.
     Leaving the context early, or being cancelled, cancels every synthesis.
@@ -98,10 +98,10 @@ class SpeechOutput:
         self._is_hurried = False  # the client is not waited for any more
         self._voice = voice if voice is not None and voice.synthesizer.status.state == "ready" else None
         self._room = room
-        self._queue: asyncio.Queue[TTSResult | _Job | None] = asyncio.Queue(MAX_QUEUED)
+        self._queue: asyncio.Queue[TTSResult | _Synthesis | None] = asyncio.Queue(MAX_QUEUED)
         self._slots = asyncio.Semaphore(MAX_SYNTHESES)
-        self._jobs: set[asyncio.Task[None]] = set()
-        self._told_failure = False
+        self._syntheses: set[asyncio.Task[None]] = set()
+        self._has_reported_failure = False
         self._is_mute = False  # the last sentence waited for its sound in vain: none waits any more
         self._broken: Exception | None = None  # why nothing can be sent any more
 
@@ -118,37 +118,37 @@ class SpeechOutput:
             await emitter
             self._check()
         finally:
-            for task in (emitter, *self._jobs):
+            for task in (emitter, *self._syntheses):
                 task.cancel()
-            await asyncio.gather(emitter, *self._jobs, return_exceptions=True)
+            await asyncio.gather(emitter, *self._syntheses, return_exceptions=True)
 
     async def say(self, result: TTSResult) -> None:
-        """In order. Waits while MAX_QUEUED things are still to be said. Raises what keeps them from being sent."""
+        """Send in order. Waits while MAX_QUEUED things are still to be said. Raises what keeps them from being sent."""
         self._check()
-        if self._voice is None or all(getattr(result, name) is None for name in _QUEUED):
+        if self._voice is None or result.kind not in _QUEUED:
             self._writer.write(result)
-        elif result.sentence is not None and _words(result.sentence) and not self._is_mute:
+        elif result.sentence is not None and result.sentence.words and not self._is_mute:
             self._writer.mark_sentence()
-            await self._queue.put(self._begin(_Job(result.sentence), self._voice))
+            await self._queue.put(self._begin(_Synthesis(result.sentence), self._voice))
         else:
             await self._queue.put(result)
 
     async def finish(self) -> None:
-        """Nothing follows; `running` ends when all of it has left."""
+        """Mark the end: `running` ends when everything has left."""
         if self._voice is not None:
             await self._queue.put(None)
 
     def _speak(self, question: SpokenSentence) -> Callable[[], None]:
-        """In its place among what is said; not at all while MAX_QUEUED things wait before it."""
-        assert self._voice is not None, "a turn without a voice is not told of it"
-        job = _Job(question)
+        """Queue a question; it is not said at all while MAX_QUEUED things wait before it."""
+        assert self._voice is not None, "set on the writer with a voice alone"
+        synthesis = _Synthesis(question)
         if not self._queue.full():
-            self._begin(job, self._voice)
-            self._queue.put_nowait(job)
-        return job.withdraw
+            self._begin(synthesis, self._voice)
+            self._queue.put_nowait(synthesis)
+        return synthesis.withdraw
 
     def _unsent_hooks(self) -> list[TTSResult]:
-        """The turn ends here: of what is queued only the hooks still leave."""
+        """Empty the queue at the end of the turn; only the hooks still leave."""
         left = []
         while not self._queue.empty():
             item = self._queue.get_nowait()
@@ -156,39 +156,38 @@ class SpeechOutput:
                 left.append(item)
         return left
 
-    def _begin(self, job: _Job, voice: Voice) -> _Job:
-        job.task = asyncio.create_task(self._synthesize(job, voice), name=f"synthesis {self._writer.id}")
-        self._jobs.add(job.task)
-        job.task.add_done_callback(self._jobs.discard)
-        return job
+    def _begin(self, synthesis: _Synthesis, voice: Voice) -> _Synthesis:
+        synthesis.task = asyncio.create_task(self._synthesize(synthesis, voice), name=f"synthesis {self._writer.id}")
+        self._syntheses.add(synthesis.task)
+        synthesis.task.add_done_callback(self._syntheses.discard)
+        return synthesis
 
-    async def _synthesize(self, job: _Job, voice: Voice) -> None:
+    async def _synthesize(self, synthesis: _Synthesis, voice: Voice) -> None:
         await self._slots.acquire()  # given back when the sentence has been sent: what waits is bounded, too
-        job.has_slot = True
+        synthesis.has_slot = True
         try:
-            await self._fetch(job, voice)
+            await self._fetch(synthesis, voice)
         except SpeechError as error:
-            job.failure = error
+            synthesis.failure = error
         except Exception:  # the boundary of a turn: the rest of it is still to be said
             logger.exception("synthesis failed")
-            job.failure = SpeechError("speech synthesis failed; the server's log says why")
+            synthesis.failure = SpeechError("speech synthesis failed; the server's log says why")
         finally:
-            job.chunks.put_nowait(None)
+            synthesis.chunks.put_nowait(None)
 
-    async def _fetch(self, job: _Job, voice: Voice) -> None:
-        """The sound into the job's queue. Raises SpeechError for what is too long or too slow."""
+    async def _fetch(self, synthesis: _Synthesis, voice: Voice) -> None:
+        """Put the sound into the queue of chunks. Raises SpeechError for what is too long or too slow."""
         sound_ms, began_s = 0.0, asyncio.get_running_loop().time()
-        words = _words(job.sentence)
         try:
             async with (
                 asyncio.timeout(self._slack_s) as limit,
-                aclosing(voice.synthesizer.synthesize(words, language=voice.language)) as chunks,
+                aclosing(voice.synthesizer.synthesize(synthesis.sentence.words, language=voice.language)) as chunks,
             ):
                 async for chunk in chunks:
                     sound_ms += len(chunk.pcm) / 2 * 1000 / chunk.sample_rate
-                    if sound_ms > job.longest_ms:
+                    if sound_ms > synthesis.max_sound_ms:
                         raise SpeechError("the voice sent far more sound than a sentence needs; the rest is left out")
-                    job.chunks.put_nowait(chunk)
+                    synthesis.chunks.put_nowait(chunk)
                     limit.reschedule(began_s + self._slack_s + _SLOWEST * sound_ms / 1000)
         except TimeoutError as error:
             raise SpeechTimeout("the voice sends its sound far too slowly; the rest is left out") from error
@@ -199,57 +198,50 @@ class SpeechOutput:
 
     async def _emit(self, voice: Voice) -> None:
         try:
-            await self._emit_all(voice)
+            while (item := await self._queue.get()) is not None:
+                if isinstance(item, TTSResult):
+                    self._write(item, voice)
+                else:
+                    await self._send(item, voice)
+                    if item.has_slot:
+                        self._slots.release()
+                await self._room()
         except Exception as error:  # noqa: BLE001  # to be raised by `say`, which must not wait for a queue that nobody empties
             self._broken = error
             while await self._queue.get() is not None:
                 pass
 
-    async def _emit_all(self, voice: Voice) -> None:
-        while (item := await self._queue.get()) is not None:
-            if isinstance(item, TTSResult):
-                self._show(item, voice)
-            else:
-                await self._send(item, voice)
-                if item.has_slot:
-                    self._slots.release()
-            await self._room()
-
-    def _show(self, result: TTSResult, voice: Voice) -> None:
+    def _write(self, result: TTSResult, voice: Voice) -> None:
         if result.sentence is not None:
             voice.clock.begin_sentence()
         self._writer.write(result)
 
-    async def _send(self, job: _Job, voice: Voice) -> None:
-        if self._is_mute and job.chunks.empty():
-            job.stop()
-            self._show(TTSResult(sentence=job.sentence), voice)
+    async def _send(self, synthesis: _Synthesis, voice: Voice) -> None:
+        if self._is_mute and synthesis.chunks.empty():
+            synthesis.stop()
+            self._write(TTSResult(sentence=synthesis.sentence), voice)
             return
-        first = await job.chunks.get()
-        if job.withdrawn.is_set():
+        chunk = await synthesis.chunks.get()
+        if synthesis.withdrawn.is_set():
             return
-        rate = None if first is None else first.sample_rate
-        audio = None if rate is None else wire.AudioFormat(format="pcm16", sample_rate=rate)
-        self._writer.open_sentence(job.sentence, audio)
+        audio = None if chunk is None else wire.AudioFormat(format="pcm16", sample_rate=chunk.sample_rate)
+        self._writer.open_sentence(synthesis.sentence, audio)
         voice.clock.begin_sentence()
-        if first is not None:
-            async with aclosing(_rest(first, job)) as chunks:
-                async for chunk in chunks:
-                    voice.clock.sent(self._writer.write_sound(chunk.pcm, chunk.words), voice.now_s())
-                    await self._room()
-                    await self._keep_pace(voice)
-                    if job.withdrawn.is_set():
-                        break
+        while chunk is not None:
+            voice.clock.sent(self._writer.write_sound(chunk.pcm, chunk.words), voice.now_s())
+            await self._room()
+            await self._keep_pace(voice)
+            chunk = None if synthesis.withdrawn.is_set() else await synthesis.chunks.get()
         self._writer.close_sentence()
-        self._is_mute = isinstance(job.failure, SpeechTimeout)
-        if job.failure is not None and not self._told_failure:
-            self._told_failure = True
-            logger.warning("a sentence was not spoken: %s", job.failure)
-            notice = NoticeGiven("speech_failed", "warning", f"the reply goes on as text: {job.failure}")
+        self._is_mute = isinstance(synthesis.failure, SpeechTimeout)
+        if synthesis.failure is not None and not self._has_reported_failure:
+            self._has_reported_failure = True
+            logger.warning("a sentence was not spoken: %s", synthesis.failure)
+            notice = NoticeGiven("speech_failed", "warning", f"the reply goes on as text: {synthesis.failure}")
             self._writer.write(TTSResult(notice=notice))
 
     async def _keep_pace(self, voice: Voice) -> None:
-        """Wait while the client has more sound than it asked for; its `playback` frames tell when it has not."""
+        """Wait while the client has more sound than it asked for; its `playback` frames tell how much that is."""
         moved_s, heard_ms = voice.now_s(), 0.0
         while not self._is_hurried:
             now_s = voice.now_s()
@@ -260,15 +252,3 @@ class SpeechOutput:
                 moved_s, heard_ms = now_s, voice.clock.heard_ms(now_s)
             self._is_hurried = now_s - moved_s > self._patience_s
             await asyncio.sleep(min(_PACE_STEP_S, too_much_ms / 1000))
-
-
-async def _rest(first: SoundChunk, job: _Job) -> AsyncGenerator[SoundChunk, None]:
-    chunk: SoundChunk | None = first
-    while chunk is not None:
-        yield chunk
-        chunk = await job.chunks.get()
-
-
-def _words(sentence: SpokenSentence) -> str:
-    """Return what is said of it."""
-    return sentence.text.strip() if sentence.spoken is None else sentence.spoken.strip()

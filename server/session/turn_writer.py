@@ -196,14 +196,7 @@ class TurnWriter:
         """Write `error`, then `turn_end` with the reason `error`."""
         if self.is_over:
             return
-        self._send(
-            wire.Error(
-                code=code,
-                message=message,
-                turn_id=self.id,
-                retry_after_ms=UNSET if retry_after_ms is None else retry_after_ms,
-            )
-        )
+        self._send(wire.Error(code=code, message=message, turn_id=self.id, retry_after_ms=retry_after_ms or UNSET))
         self.end("error", message=message)
 
     def abort(self, reason: str, *, rollback: bool) -> None:
