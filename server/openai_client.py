@@ -201,7 +201,7 @@ async def pieces_of(response: aiohttp.ClientResponse) -> AsyncGenerator[bytes, N
 
 @contextmanager
 def _broken_off() -> Iterator[None]:
-    """What keeps an answer from coming, or ends it before its end, as Unreachable."""
+    """Translate whatever keeps an answer from coming, or cuts it short, into Unreachable."""
     try:
         yield
     except (aiohttp.ClientError, OSError) as error:
@@ -226,7 +226,7 @@ def _form(fields: Mapping[str, str], file: tuple[str, bytes, str]) -> tuple[str,
 
 
 def _proxy_of(url: str) -> str | None:
-    """What the environment says. aiohttp itself would ask it, and ~/.netrc, in a thread before each request."""
+    """Read the proxy from the environment. aiohttp itself would ask it, and ~/.netrc, in a thread before each request."""
     parts = urlsplit(url)
     if proxy_bypass(parts.hostname or ""):
         return None
@@ -249,7 +249,7 @@ def error_details(body: bytes) -> dict[str, Any]:
 
 
 def error_message(body: bytes) -> str:
-    """What a refusal's body says, for people; it may hold secrets."""
+    """Return the message in the body of a refusal, for people; it may hold secrets."""
     details = error_details(body)
     for key in ("message", "detail", "error"):
         if value := details.get(key):

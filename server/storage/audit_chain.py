@@ -41,7 +41,7 @@ class Day:
 
 
 def day_hash(replica: str, day: str, previous: str) -> str:
-    """What the day's first entry covers."""
+    """Return the hash that the day's first entry covers."""
     return _hash("day", replica, day, previous)
 
 
@@ -75,7 +75,7 @@ class DayCheck:
         return None
 
     def end(self, entries: int, last_hash: str) -> str | None:
-        """As the day's own row says by now: a day of today grows while it is read."""
+        """Compare with the day's own row as it is now: today's day grows while it is read."""
         if self.count == entries and self._last == last_hash:
             return None
         return f"{self._where}: ends with entry {self.count}, but {entries} were written"

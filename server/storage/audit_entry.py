@@ -112,7 +112,7 @@ def _cut_body(entry: AuditEntry) -> str:
 
 
 def columns_of(body: str) -> dict[str, Any]:
-    """What the log can be filtered by, from the body alone."""
+    """Return the values of the columns that the log is filtered by, from the body alone."""
     tree = json.loads(body)
     columns: dict[str, Any] = {name: storable(tree.get(name, ""), limit) for name, limit in _FILTERED.items()}
     return {"ts_us": tree["ts_us"], **columns}

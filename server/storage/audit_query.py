@@ -19,7 +19,7 @@ Text = Annotated[str, Meta(max_length=256)]
 
 
 class AuditFilter(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What an entry has to fit; what is not given does not count."""
+    """A filter for entries: all given fields must match."""
 
     user: Text | None = None
     session: Text | None = None
@@ -49,7 +49,7 @@ class BadCursor(ValueError):
 async def read_page(
     database: Database, wanted: AuditFilter, *, limit: int, cursor: str | None = None, oldest_first: bool = False
 ) -> AuditPage:
-    """Entries that come meanwhile neither repeat nor hide another. Raises BadCursor, StorageError."""
+    """Read one page. Entries added meanwhile neither repeat nor hide others. Raises BadCursor, StorageError."""
     after = _read_cursor(cursor) if cursor else None
     size = min(limit, MAX_PAGE)
     statement = _select(wanted, after, oldest_first).limit(size + 1)
@@ -98,7 +98,7 @@ def _select(wanted: AuditFilter, after: tuple[int, int] | None, oldest_first: bo
 
 
 def _as_written(text: str) -> str:
-    """As it stands inside a JSON string."""
+    """Return the text as it is written inside a JSON string."""
     return msgspec.json.encode(text.encode("utf-8", "replace").decode()).decode()[1:-1]
 
 

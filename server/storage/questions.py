@@ -55,7 +55,7 @@ class QuestionTable:
         self._now = now
 
     def watch(self) -> AbstractAsyncContextManager[asyncio.Event]:
-        """As `watch_changes`: set when there may be something to read."""
+        """Provide an event, like `watch_changes`, that is set when there may be something to read."""
         return watch_changes(self._database, CHANNEL)
 
     @property
@@ -98,7 +98,7 @@ class QuestionTable:
         return await self._database.write(write)
 
     async def forget_ended(self) -> None:
-        """Those of dead askers at once, the rest after a minute."""
+        """Delete old questions: those of dead askers at once, the rest after a minute."""
 
         def write(connection: sa.Connection) -> None:
             now_us = self._now_us(connection)
