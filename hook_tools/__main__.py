@@ -156,11 +156,12 @@ async def _test(options: argparse.Namespace, plan: Plan, environ: Mapping[str, s
     recording = None
     if options.record is not None:
         recording = Recording(options.record, plan.name, plan.hook.command)
+    on_line = None if recording is None else recording.add
     printer = Printer(sys.stdout, environ)
     if options.json:
-        trial = Trial(plan, environ, show=lambda _: None, tap=recording)
+        trial = Trial(plan, environ, show=lambda _: None, on_line=on_line)
     else:
-        trial = Trial(plan, environ, show=printer.step, announce=printer.announce, tap=recording)
+        trial = Trial(plan, environ, show=printer.step, announce=printer.announce, on_line=on_line)
     try:
         if not options.json:
             printer.begin(plan)

@@ -7,7 +7,7 @@ from collections import deque
 from typing import Final
 
 from hook_tools.line_faults import Fault, fault, shown
-from server.hooks.process.hook_process import TrafficListener
+from server.hooks.process.hook_process import Direction, OnLine
 from server.subprocesses.lines import Line, Overlong
 
 _ID: Final = re.compile(rb'\{"jsonrpc":"2\.0","id":(\d+),')
@@ -16,9 +16,9 @@ _MAX_FAULTS: Final = 20  # between two looks
 
 
 class Listener:
-    """A tap; `other` hears the same."""
+    """Judges the lines of one trial; `other` gets them, too."""
 
-    def __init__(self, other: TrafficListener | None = None) -> None:
+    def __init__(self, other: OnLine | None = None) -> None:
         self._other = other
         self._open = set[int]()
         self._given_up = set[int]()  # calls whose time was up, until they are answered all the same
@@ -49,16 +49,20 @@ class Listener:
         faults, self._faults = self._faults, []
         return faults
 
-    def sent(self, line: bytes | bytearray) -> None:
-        if match := _ID.match(line):
-            self._last_id = int(match[1])
-            self._open.add(self._last_id)
+    def hear(self, direction: Direction, line: Line) -> None:
+        """Take a line of the hook's traffic."""
         if self._other is not None:
-            self._other.sent(line)
+            self._other(direction, line)
+        match direction:
+            case "out" if match := _ID.match(bytes(line) if not isinstance(line, Overlong) else line.head):
+                self._last_id = int(match[1])
+                self._open.add(self._last_id)
+            case "in":
+                self._judge(line)
+            case "err" if text := shown(line, ""):
+                self.complaints.append(text)
 
-    def heard(self, line: Line) -> None:
-        if self._other is not None:
-            self._other.heard(line)
+    def _judge(self, line: Line) -> None:
         found = fault(line, open_ids=self._open, last_id=self._last_id)
         call_id = _id_of(line)
         if call_id in self._given_up:
@@ -71,12 +75,6 @@ class Listener:
             self._has_changed.set()
         if found is not None and len(self._faults) < _MAX_FAULTS:
             self._faults.append(found)
-
-    def complained(self, line: Line) -> None:
-        if self._other is not None:
-            self._other.complained(line)
-        if text := shown(line, ""):
-            self.complaints.append(text)
 
 
 def _id_of(line: Line) -> int | None:

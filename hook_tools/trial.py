@@ -16,7 +16,7 @@ from hook_tools.listener import Listener
 from hook_tools.scenes import ORDER, Scene, call_of, events, scenes
 from server import config
 from server.hooks.hook_events import observed_kinds
-from server.hooks.process.hook_process import HookLimits, HookProcess, TrafficListener
+from server.hooks.process.hook_process import HookLimits, HookProcess, OnLine
 from server.hooks.process.process_hook import PROTOCOL_VERSION
 from server.hooks.process.process_settings import hello_modes, sent_stages
 from server.hooks.stages import HookCallFailed, Stage, limit_s
@@ -71,14 +71,14 @@ class Trial:
         *,
         show: Callable[[Step], None],
         announce: Callable[[Step], None] | None = None,
-        tap: TrafficListener | None = None,
+        on_line: OnLine | None = None,
     ) -> None:
-        """`announce` is called with each step when it begins, `show` when it is over; `tap` hears all that we hear."""
+        """`announce` is called with each step when it begins, `show` when it is over; `on_line` gets every line."""
         self._plan = plan
         self._environ = environ
         self._show = show
         self._announce = announce
-        self._listener = Listener(tap)
+        self._listener = Listener(on_line)
         self._told = set[Fault]()
         self._added = dict[str, ToolSpec]()  # by name: the tools that the hook has brought along
         self._silent = set[Stage]()  # that have failed to reply
@@ -104,7 +104,7 @@ class Trial:
         """Leaves no process behind, also when cancelled."""
         try:
             life = await HookProcess.begin(
-                self._plan.name, self._plan.hook, self._environ, _LIMITS, listener=self._listener
+                self._plan.name, self._plan.hook, self._environ, _LIMITS, on_line=self._listener.hear
             )
         except (OSError, ValueError) as error:
             fault = Fault("problem", why_not_started(error, self._plan.hook.command))

@@ -232,25 +232,14 @@ Factory = Callable[[Any], object]
 BUILTINS: Final[Mapping[str, Factory]] = {"ask_human": AskHumanApprover.from_config}
 
 
-class BuiltinHooks:
-    """The builtins that are switched on, built once; `run` delivers their events."""
-
-    def __init__(self, settings: config.HooksSettings, factories: Mapping[str, Factory] = BUILTINS) -> None:
-        """Raises ConfigError. Entries that are off are not looked at."""
-        self.hooks: tuple[BuiltinHook, ...] = ()
-        if settings.enabled:
-            self.hooks = tuple(
-                _build(name, entry, settings.defaults, factories)
-                for name, entry in sorted(settings.builtins.items())
-                if entry.enabled
-            )
-
-    async def run(self) -> None:
-        """Deliver events, until cancelled."""
-        async with asyncio.TaskGroup() as tasks:
-            for hook in self.hooks:
-                if hook.kinds:
-                    tasks.create_task(hook.run(), name=f"events of hook {hook.name}")
+def build_builtins(
+    settings: config.HooksSettings, factories: Mapping[str, Factory] = BUILTINS
+) -> tuple[BuiltinHook, ...]:
+    """Build the builtins that are switched on. Raises ConfigError. Entries that are off are not looked at."""
+    if not settings.enabled:
+        return ()
+    wanted = [(name, entry) for name, entry in sorted(settings.builtins.items()) if entry.enabled]
+    return tuple(_build(name, entry, settings.defaults, factories) for name, entry in wanted)
 
 
 def _build(

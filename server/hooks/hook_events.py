@@ -6,62 +6,32 @@ from typing import Any, Final
 from server.hooks.stages import Hook, HookEvent, Severity, StageContext
 from server.tool_calls import TurnFacts
 
-LEGACY: Final = {
-    "turn_start": "agent.turn.start",
-    "turn_end": "agent.turn.end",
-    "llm_request": "agent.llm.request",
-    "llm_delta": "agent.llm.delta",
-    "llm_response": "agent.llm.response",
-    "llm_retry": "agent.llm.retry",
-    "context_compress": "agent.context.compress",
-    "session_summarize": "agent.session.summarize",
-    "tool_exec_start": "agent.tool.exec_start",
-    "tool_exec_end": "agent.tool.exec_end",
-    "tool_exec_skipped": "agent.tool.exec_skipped",
-    "steering_injected": "agent.steering.injected",
-    "follow_up_queued": "agent.follow_up.queued",
-    "interrupt_received": "agent.interrupt.received",
-    "subturn_spawn": "agent.subturn.spawn",
-    "subturn_end": "agent.subturn.end",
-    "subturn_result_delivered": "agent.subturn.result_delivered",
-    "subturn_orphan": "agent.subturn.orphan",
-    "error": "agent.error",
-}
-"""Alias → kind, for configurations and hooks written against `hook.event`."""
+_IN_TURNS: Final = """
+    agent.turn.start agent.turn.end agent.error
+    agent.llm.request agent.llm.delta agent.llm.response agent.llm.retry
+    agent.tool.exec_start agent.tool.exec_end agent.tool.exec_skipped
+    agent.context.compress agent.session.summarize
+    agent.steering.injected agent.follow_up.queued agent.interrupt.received
+    agent.subturn.spawn agent.subturn.end agent.subturn.result_delivered agent.subturn.orphan
+""".split()
+_OUTSIDE_TURNS: Final = """
+    channel.lifecycle.initialized channel.lifecycle.started channel.lifecycle.start_failed channel.lifecycle.stopped
+    channel.webhook.registered channel.webhook.unregistered channel.rate_limited
+    channel.message.outbound_queued channel.message.outbound_sent channel.message.outbound_failed
+    bus.publish.failed bus.close.started bus.close.drained bus.close.completed
+    gateway.start gateway.ready gateway.shutdown
+    gateway.reload.started gateway.reload.completed gateway.reload.failed
+    mcp.server.connecting mcp.server.connected mcp.server.failed
+    mcp.tool.discovered mcp.tool.call.start mcp.tool.call.end
+""".split()
 
-ALIAS_OF: Final = {kind: alias for alias, kind in LEGACY.items()}
-
-_OUTSIDE_TURNS: Final = (
-    "channel.lifecycle.initialized",
-    "channel.lifecycle.started",
-    "channel.lifecycle.start_failed",
-    "channel.lifecycle.stopped",
-    "channel.webhook.registered",
-    "channel.webhook.unregistered",
-    "channel.message.outbound_queued",
-    "channel.message.outbound_sent",
-    "channel.message.outbound_failed",
-    "channel.rate_limited",
-    "bus.publish.failed",
-    "bus.close.started",
-    "bus.close.drained",
-    "bus.close.completed",
-    "gateway.start",
-    "gateway.ready",
-    "gateway.shutdown",
-    "gateway.reload.started",
-    "gateway.reload.completed",
-    "gateway.reload.failed",
-    "mcp.server.connecting",
-    "mcp.server.connected",
-    "mcp.server.failed",
-    "mcp.tool.discovered",
-    "mcp.tool.call.start",
-    "mcp.tool.call.end",
-)
-
-KINDS: Final = frozenset((*LEGACY.values(), *_OUTSIDE_TURNS))
+KINDS: Final = frozenset((*_IN_TURNS, *_OUTSIDE_TURNS))
 """Every kind that a configuration may name; docs/process-hooks.md says which are ever sent here."""
+
+ALIAS_OF: Final = {kind: kind.removeprefix("agent.").replace(".", "_") for kind in _IN_TURNS}
+"""Kind → its name in configurations and hooks written against `hook.event`, such as `turn_end`."""
+
+LEGACY: Final = {alias: kind for kind, alias in ALIAS_OF.items()}
 
 
 class UnknownEvent(ValueError):

@@ -1,5 +1,6 @@
 """The layers around one turn: its hooks, its policy, the human who can be asked, the store of media."""
 
+import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
@@ -7,7 +8,7 @@ from typing import Any, Protocol
 
 from server import config
 from server.approval.asking import AskHuman
-from server.hooks.builtin_hooks import BuiltinHooks
+from server.hooks.builtin_hooks import build_builtins
 from server.hooks.health import BuiltinHealth
 from server.hooks.hook_events import HookEvents
 from server.hooks.pipeline import HookPipeline
@@ -99,18 +100,21 @@ class HookLayers:
     ) -> None:
         """Raises ConfigError for a builtin that is not there or does not understand its `config`."""
         self._settings = settings
-        self._builtins = BuiltinHooks(settings)
+        self._builtins = build_builtins(settings)
         self._processes = processes
         self._policies = policies
         self._media = media
 
     async def run(self) -> None:
         """Deliver events to the builtins, until cancelled."""
-        await self._builtins.run()
+        async with asyncio.TaskGroup() as tasks:
+            for hook in self._builtins:
+                if hook.kinds:
+                    tasks.create_task(hook.run(), name=f"events of hook {hook.name}")
 
     def builtin_health(self) -> list[BuiltinHealth]:
         """Return how the builtins fare now."""
-        return [hook.health() for hook in self._builtins.hooks]
+        return [hook.health() for hook in self._builtins]
 
     def reload(self, settings: config.HooksSettings) -> None:
         """Use these settings from the next turn on. The builtins stay as they were built."""
@@ -122,7 +126,7 @@ class HookLayers:
         settings = self._settings
         lease: AbstractContextManager[Any] = nullcontext(()) if self._processes is None else self._processes.lease()
         with lease as processes:
-            hooks: Sequence[Hook] = (*self._builtins.hooks, *processes) if settings.enabled else ()
+            hooks: Sequence[Hook] = (*self._builtins, *processes) if settings.enabled else ()
             policy = self._policies(facts, ask) if self._policies is not None and settings.enabled else None
             if not hooks and policy is None and self._media is None:
                 yield None

@@ -102,9 +102,9 @@ def test_a_long_line_is_cut() -> None:
 @given(st.binary(max_size=200) | JSON.map(lambda value: json.dumps(value).encode()))
 def test_nothing_that_a_hook_prints_upsets_the_listener(line: bytes) -> None:
     listener = Listener()
-    listener.sent(b'{"jsonrpc":"2.0","id":2,"method":"hook.before_tool","params":{}}\n')
+    listener.hear("out", b'{"jsonrpc":"2.0","id":2,"method":"hook.before_tool","params":{}}\n')
     listener.give_up()
-    listener.heard(line)
-    listener.complained(line)
+    listener.hear("in", line)
+    listener.hear("err", line)
 
     assert all(each.text for each in listener.take())

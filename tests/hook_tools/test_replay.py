@@ -47,7 +47,7 @@ def test_a_reply_that_differs_everywhere_is_cut() -> None:
 async def recorded(path: Path, *answers: str) -> list[RecordedLife]:
     hook = hook_with(*answers)
     recording = Recording(path, "scripted", hook.command)
-    await Trial(Plan(name="scripted", hook=hook), os.environ, show=lambda _: None, tap=recording).run()
+    await Trial(Plan(name="scripted", hook=hook), os.environ, show=lambda _: None, on_line=recording.add).run()
     recording.close()
     return read_recording(path)
 

@@ -160,7 +160,7 @@ async def test_a_cancelled_trial_leaves_no_process(tmp_path: Path) -> None:
     number = tmp_path / "pid"
     text = f"import os, time; open({str(number)!r}, 'w').write(str(os.getpid())); time.sleep(600)"
     started = asyncio.Event()
-    trial = Trial(plan(sys.executable, "-c", text), os.environ, show=lambda _: None, tap=_Waker(started))
+    trial = Trial(plan(sys.executable, "-c", text), os.environ, show=lambda _: None, on_line=lambda *_: started.set())
     running = asyncio.create_task(trial.run())
     await started.wait()
     running.cancel()
@@ -169,20 +169,6 @@ async def test_a_cancelled_trial_leaves_no_process(tmp_path: Path) -> None:
     if number.exists():
         with pytest.raises(ProcessLookupError):
             os.kill(int(number.read_text()), 0)
-
-
-class _Waker:
-    """A tap that tells of the first line that is sent."""
-
-    def __init__(self, event: asyncio.Event) -> None:
-        self._event = event
-
-    def sent(self, line: object) -> None:
-        self._event.set()
-
-    def heard(self, line: object) -> None: ...
-
-    def complained(self, line: object) -> None: ...
 
 
 async def test_a_slow_hook_is_not_taken_for_one_that_does_not_flush() -> None:

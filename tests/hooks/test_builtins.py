@@ -5,7 +5,7 @@ import pytest
 from server import config
 from server.approval.asking import Answer
 from server.errors import ConfigError
-from server.hooks.builtin_hooks import AskHumanApprover, BuiltinHooks
+from server.hooks.builtin_hooks import AskHumanApprover, build_builtins
 from server.hooks.stages import ApproverVerdict, StageContext
 from server.tool_calls import ToolInvocation
 from tests.hooks.fakes import FACTS, FakeHuman
@@ -17,28 +17,28 @@ def hooks(name: str = "ask_human", **entry: object) -> config.HooksSettings:
 
 def test_a_builtin_that_is_not_there_is_named() -> None:
     with pytest.raises(ConfigError, match=r'builtin hook "nope" is not registered; there are: ask_human'):
-        BuiltinHooks(hooks("nope"))
+        build_builtins(hooks("nope"))
 
 
 def test_one_that_is_off_is_not_looked_at() -> None:
     settings = config.HooksSettings(builtins={"nope": config.BuiltinHookSettings()})
 
-    assert BuiltinHooks(settings).hooks == ()
+    assert build_builtins(settings) == ()
 
 
 def test_none_is_built_where_hooks_are_off() -> None:
     settings = config.HooksSettings(enabled=False, builtins={"nope": config.BuiltinHookSettings(enabled=True)})
 
-    assert BuiltinHooks(settings).hooks == ()
+    assert build_builtins(settings) == ()
 
 
 def test_settings_that_it_does_not_understand_are_named_with_their_place() -> None:
     with pytest.raises(ConfigError, match=r"hooks\.builtins\.ask_human\.config: .*tool_names"):
-        BuiltinHooks(hooks(config={"tool_names": ["x"]}))
+        build_builtins(hooks(config={"tool_names": ["x"]}))
 
 
 def test_its_place_in_the_order_is_configured() -> None:
-    [hook] = BuiltinHooks(hooks(priority=7)).hooks
+    [hook] = build_builtins(hooks(priority=7))
 
     assert hook.order == (0, 7, b"ask_human")
     assert hook.stages == {"approve_tool"}

@@ -4,7 +4,8 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, Protocol
+from functools import partial
+from typing import Any, Final, Literal
 
 from server.config import ProcessHookSettings
 from server.hooks.process.jsonrpc import RpcCalls, RpcReply, notification
@@ -40,23 +41,11 @@ class HookLimits:
     backoff: BackoffPolicy = field(default_factory=BackoffPolicy)
 
 
-class TrafficListener(Protocol):
-    """Gets every line of a hook process: a recording, or a trial of the hook.
+Direction = Literal["out", "in", "err"]
+"""To the hook, with its end; on its standard output, before it is read for what it says; on its standard error."""
 
-    Called in the event loop, in order; returns at once and never raises. Lines may not be changed.
-    """
-
-    def sent(self, line: bytes | bytearray) -> None:
-        """A line to the hook, with its end."""
-        ...
-
-    def heard(self, line: Line) -> None:
-        """A line on its standard output, before it is read for what it says."""
-        ...
-
-    def complained(self, line: Line) -> None:
-        """A line on its standard error."""
-        ...
+OnLine = Callable[[Direction, Line], None]
+"""Gets every line, in order, in the event loop; returns at once, never raises, and does not change the line."""
 
 
 class HookProcess:
@@ -68,14 +57,14 @@ class HookProcess:
         child: ChildProcess,
         limits: HookLimits,
         *,
-        listener: TrafficListener | None,
+        on_line: OnLine | None,
         on_odd_line: Callable[[str], None] | None,
     ) -> None:
         """Takes the child over; `begin` is the way in."""
         self._name = name
         self._child = child
         self._limits = limits
-        self._listener = listener
+        self._on_line = on_line
         self._on_odd_line = on_odd_line
         self._loop = asyncio.get_running_loop()
         self._began = self._loop.time()
@@ -97,7 +86,7 @@ class HookProcess:
         environ: Mapping[str, str],
         limits: HookLimits,
         *,
-        listener: TrafficListener | None = None,
+        on_line: OnLine | None = None,
         on_odd_line: Callable[[str], None] | None = None,
     ) -> "HookProcess":
         """Start it. Raises as `ChildProcess.begin`.
@@ -109,11 +98,11 @@ class HookProcess:
             label=f'process hook "{name}"',
             folder=hook.dir,
             environment=child_environment(environ, hook.env, inherits_all=hook.inherit_env),
-            on_error_line=None if listener is None else listener.complained,
+            on_error_line=None if on_line is None else partial(on_line, "err"),
             eof_s=limits.eof_s,
             end_s=limits.end_s,
         )
-        return cls(name, child, limits, listener=listener, on_odd_line=on_odd_line)
+        return cls(name, child, limits, on_line=on_line, on_odd_line=on_odd_line)
 
     @property
     def pid(self) -> int:
@@ -166,8 +155,8 @@ class HookProcess:
             self._in.send(self._last_event, line)
         except (OSError, BacklogFull, TypeError, ValueError):
             return False
-        if self._listener is not None:
-            self._listener.sent(line)
+        if self._on_line is not None:
+            self._on_line("out", line)
         if self._in.is_waiting(self._last_event):
             self._events.append(self._last_event)
         return True
@@ -191,8 +180,8 @@ class HookProcess:
         except OSError as error:
             self.calls.abandon(call_id)
             raise self._failure("down", method, "it has closed its input") from error
-        if self._listener is not None:
-            self._listener.sent(line)
+        if self._on_line is not None:
+            self._on_line("out", line)
         return call_id
 
     def _time_out(self, call_id: int, limit_s: float) -> None:
@@ -209,8 +198,8 @@ class HookProcess:
         return HookCallFailed(kind, f'process hook "{self._name}" {method} failed: {why}')
 
     def _take_line(self, line: Line) -> bool:
-        if self._listener is not None:
-            self._listener.heard(line)
+        if self._on_line is not None:
+            self._on_line("in", line)
         reply = self.calls.read(line)
         if len(self.calls.ignored) != self._reasons:
             self._reasons = len(self.calls.ignored)

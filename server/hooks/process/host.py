@@ -1,8 +1,7 @@
-"""The process hooks of this server: all of them started, listed, exchanged, ended."""
+"""The process hooks of this server: started, lent to turns, exchanged by a reload, ended."""
 
 import asyncio
 import logging
-from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Final
@@ -23,7 +22,7 @@ _LAST_LOOK_S: Final = 0.1
 
 
 class Reloaded(Struct, frozen=True, kw_only=True):
-    """What a reload did, by the names of the hooks."""
+    """Names of the hooks that a reload started, restarted, stopped or left alone."""
 
     started: list[str]
     restarted: list[str]
@@ -54,8 +53,7 @@ class HookHost:
         self._hooks: Sequence[ProcessHook] = ()
         self._begun = set[ProcessHook]()  # and not ended: besides `_hooks` those that a reload brings or has replaced
         self._wanted = enabled_hooks(settings)
-        self._leases = Counter[ProcessHook]()
-        self._retired = dict[ProcessHook, asyncio.Task[None] | None]()  # with the task that ends it, once it is free
+        self._ending = dict[ProcessHook, asyncio.Task[None]]()  # those that a reload has replaced, once they are free
         self._reloading = asyncio.Lock()
         self._watch: asyncio.Task[None] | None = None
         self._orphans = OrphanReaper()
@@ -66,7 +64,7 @@ class HookHost:
         self._hooks = self._begin(self._wanted, {})
 
     async def settled(self) -> None:
-        """Wait until each hook's first start has succeeded or failed: its handshake and canary calls at most."""
+        """Wait until each hook's first start has succeeded or failed: its handshake and test calls at most."""
         for hook in self._hooks:
             await hook.settled()
 
@@ -75,24 +73,24 @@ class HookHost:
         return all(hook.is_settled for hook in self._hooks)
 
     def current(self) -> Sequence[ProcessHook]:
-        """All that are configured, in the order of asking, those that are down included."""
+        """Return all that are configured, in the order of asking, those that are down included."""
         return self._hooks
 
     @contextmanager
     def lease(self) -> Iterator[Sequence[ProcessHook]]:
-        """`current` for one turn: those that a reload replaces live until the last lease on them has ended."""
+        """Lend `current` to one turn: hooks that a reload replaces live until the last lease on them has ended."""
         hooks = self._hooks
-        self._leases.update(hooks)
+        for hook in hooks:
+            hook.leases += 1
         try:
             yield hooks
         finally:
-            self._leases.subtract(hooks)
             for hook in hooks:
-                if hook.is_retired:
-                    self._end_if_free(hook)
+                hook.leases -= 1
+                self._end_if_free(hook)
 
     def health(self) -> list[HookHealth]:
-        """Of the current hooks, in the order of asking."""
+        """Return the health of the current hooks, in the order of asking."""
         return [hook.health() for hook in self._hooks]
 
     async def reload(self, settings: config.HooksSettings) -> Reloaded:
@@ -116,8 +114,10 @@ class HookHost:
             if is_taken:
                 self._hooks = hooks
                 for name in before.keys() - kept.keys():
-                    self._retire(before[name])
-        self._tell()
+                    before[name].is_retired = True
+                    self._end_if_free(before[name])
+        if self._on_change is not None:
+            self._on_change()
         return Reloaded(
             started=sorted(wanted.keys() - before.keys()),
             restarted=sorted((wanted.keys() & before.keys()) - kept.keys()),
@@ -128,10 +128,10 @@ class HookHost:
     async def aclose(self) -> None:
         """End all, side by side, leased or not; within the time that the end of one may take."""
         self._is_closed = True
-        ending = [task for task in self._retired.values() if task is not None]
-        leased = [hook for hook, task in self._retired.items() if task is None]
+        ending = dict(self._ending)
+        leased = [hook for hook in self._begun if hook.is_retired and hook not in ending]
         await _all(self._end(hook) for hook in (*self._hooks, *leased))
-        await asyncio.gather(*ending, return_exceptions=True)
+        await asyncio.gather(*ending.values(), return_exceptions=True)
         if self._watch is not None:
             self._watch.cancel()
             await asyncio.gather(self._watch, return_exceptions=True)
@@ -143,7 +143,7 @@ class HookHost:
     def _begin(
         self, wanted: Mapping[str, config.ProcessHookSettings], kept: Mapping[str, ProcessHook]
     ) -> list[ProcessHook]:
-        """The hooks that are wanted, in their order; those that are not `kept` are started."""
+        """Return the hooks that are wanted, in their order; those that are not `kept` are started."""
         if wanted and self._watch is None:
             self._watch = asyncio.create_task(self._orphans.watch(self._trees), name="processes of hooks")
             self._watch.add_done_callback(log_defect)
@@ -156,35 +156,22 @@ class HookHost:
             hooks.append(hook)
         return hooks
 
-    def _retire(self, hook: ProcessHook) -> None:
-        hook.is_retired = True
-        self._retired[hook] = None
-        self._end_if_free(hook)
-
     def _end_if_free(self, hook: ProcessHook) -> None:
-        if self._leases[hook] == 0 and self._retired.get(hook, self) is None and not self._is_closed:
-            task = asyncio.create_task(self._end_retired(hook), name=f"end of process hook {hook.name}")
-            self._retired[hook] = task
-
-    async def _end_retired(self, hook: ProcessHook) -> None:
-        await self._end(hook)
-        self._retired.pop(hook, None)
-        self._leases.pop(hook, None)
+        """End a hook that a reload has replaced, once no turn uses it any more."""
+        if hook.is_retired and hook.leases == 0 and not self._is_closed:
+            self._ending[hook] = asyncio.create_task(self._end(hook), name=f"end of process hook {hook.name}")
 
     async def _end(self, hook: ProcessHook) -> None:
         await hook.aclose()
         self._begun.discard(hook)
+        self._ending.pop(hook, None)
 
     def _trees(self) -> list[ProcessTree]:
         return [life.tree for hook in self._begun if (life := hook.process) is not None]
 
-    def _tell(self) -> None:
-        if self._on_change is not None:
-            self._on_change()
-
 
 async def _all(work: Iterable[Coroutine[None, None, None]]) -> None:
-    """Side by side."""
+    """Await them side by side."""
     async with asyncio.TaskGroup() as group:
         for number, coroutine in enumerate(work):
             group.create_task(coroutine, name=f"process hook {number}")

@@ -10,7 +10,7 @@ from server import config
 from server.hooks.health import HookHealth, HookState, HookStats
 from server.hooks.hook_events import observed_kinds
 from server.hooks.hook_params import event_params, stage_params
-from server.hooks.process.hook_process import HookLimits, HookProcess, TrafficListener
+from server.hooks.process.hook_process import HookLimits, HookProcess, OnLine
 from server.hooks.process.process_settings import gate_stages, hello_modes, sent_stages
 from server.hooks.process.recording import Recording
 from server.hooks.replies import read_reply
@@ -90,6 +90,8 @@ class ProcessHook:
         """What is there now: also before it has answered hook.hello, and while it is being ended."""
         self.is_retired = False
         """Replaced by a reload: it serves the turns that began with it, but is not started again."""
+        self.leases = 0
+        """Turns that use it."""
         self._environ = environ
         self._limits = limits or HookLimits()
         self._on_change = on_change
@@ -229,7 +231,7 @@ class ProcessHook:
         """Return how long it lived, its hello answered; the reason of its end is noted."""
         recording = self._begin_recording()
         try:
-            return await self._run_process(recording)
+            return await self._run_process(None if recording is None else recording.add)
         finally:
             if recording is not None:
                 await asyncio.to_thread(recording.close)
@@ -246,14 +248,14 @@ class ProcessHook:
         self.warn(f"{path} records all that it is sent, what users say included")
         return recording
 
-    async def _run_process(self, listener: TrafficListener | None) -> float:
+    async def _run_process(self, on_line: OnLine | None) -> float:
         try:
             process = await HookProcess.begin(
                 self.name,
                 self.settings,
                 self._environ,
                 self._limits,
-                listener=listener,
+                on_line=on_line,
                 on_odd_line=self._note_odd_line,
             )
         except (OSError, ValueError) as error:  # ValueError: a NUL in an argument

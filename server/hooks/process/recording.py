@@ -14,17 +14,15 @@ import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
+from server.hooks.process.hook_process import Direction
 from server.subprocesses.lines import Line, Overlong
 
 logger = logging.getLogger(__name__)
 
 MAX_FILE_BYTES: Final = 256 << 20
 _MAX_WAITING: Final = 4096  # lines; one more is left out
-_PRIVATE: Final = 0o600
-
-Direction = Literal["out", "in", "err"]
 
 
 class Recording:
@@ -37,7 +35,7 @@ class Recording:
     def __init__(self, path: Path, name: str, command: Sequence[str], *, max_bytes: int = MAX_FILE_BYTES) -> None:
         """Appends to the file; a new one can be read by its owner alone. Raises OSError."""
         self._path = path
-        self._file = os.fdopen(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, _PRIVATE), "wb")
+        self._file = os.fdopen(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "wb")
         self._left_bytes = max_bytes - self._file.tell()
         self._began = time.monotonic()
         self._is_cut = False
@@ -47,22 +45,14 @@ class Recording:
         began = datetime.now(UTC).isoformat(timespec="milliseconds")
         self._put({"hook": name, "command": list(command), "began": began})
 
-    def sent(self, line: bytes | bytearray) -> None:
-        self._note("out", line)
-
-    def heard(self, line: Line) -> None:
-        self._note("in", line)
-
-    def complained(self, line: Line) -> None:
-        self._note("err", line)
-
     def close(self) -> None:
         """Blocks until all is written: for a thread. May be called again."""
         if self._thread.is_alive():
             self._waiting.put(None)
             self._thread.join()
 
-    def _note(self, direction: Direction, line: Line) -> None:
+    def add(self, direction: Direction, line: Line) -> None:
+        """Queue a line; never waits."""
         data = line.head + b"\xe2\x80\xa6" if isinstance(line, Overlong) else bytes(line)
         ms = round((time.monotonic() - self._began) * 1000, 1)
         self._put({"ms": ms, "direction": direction, "line": data.decode("utf-8", "replace").rstrip("\n")})
@@ -70,14 +60,9 @@ class Recording:
     def _put(self, entry: dict[str, Any]) -> None:
         data = json.dumps(entry, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
         self._left_bytes -= len(data)
-        if self._left_bytes >= 0:
-            try:
-                self._waiting.put_nowait(data)
-            except queue.Full:
-                pass
-            else:
-                return
-        if not self._is_cut:
+        if self._left_bytes >= 0 and not self._waiting.full():
+            self._waiting.put_nowait(data)  # only this thread puts
+        elif not self._is_cut:
             self._is_cut = True
             logger.warning("the recording %s is not complete: the file is full, or its disk too slow", self._path)
 

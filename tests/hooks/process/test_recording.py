@@ -19,10 +19,10 @@ def written(path: Path) -> list[dict[str, Any]]:
 def test_what_is_sent_read_and_complained_of_is_written_down_in_order(tmp_path: Path) -> None:
     path = tmp_path / "traffic.jsonl"
     recording = Recording(path, "weather", ["python3", "weather.py"])
-    recording.sent(b'{"id":1}\n')
-    recording.heard(bytearray('{"id":1,"result":{"city":"Zürich"}}'.encode()))
-    recording.complained(b"oh \xff")
-    recording.heard(Overlong(b"xxxx"))
+    recording.add("out", b'{"id":1}\n')
+    recording.add("in", bytearray('{"id":1,"result":{"city":"Zürich"}}'.encode()))
+    recording.add("err", b"oh \xff")
+    recording.add("in", Overlong(b"xxxx"))
     recording.close()
     recording.close()
 
@@ -48,7 +48,7 @@ def test_a_recording_stops_at_its_limit(tmp_path: Path, caplog: pytest.LogCaptur
     path = tmp_path / "traffic.jsonl"
     recording = Recording(path, "x", [], max_bytes=500)
     for _ in range(100):
-        recording.sent(b"x" * 50)
+        recording.add("out", b"x" * 50)
     recording.close()
 
     assert path.stat().st_size <= 500
@@ -59,11 +59,11 @@ def test_lives_are_appended_and_read_back_with_their_replies(tmp_path: Path) -> 
     path = tmp_path / "traffic.jsonl"
     for _ in range(2):
         recording = Recording(path, "weather", ["x"])
-        recording.sent(b'{"jsonrpc":"2.0","id":1,"method":"hook.hello","params":{}}\n')
-        recording.sent(b'{"jsonrpc":"2.0","method":"hook.event","params":{"Kind":"turn_end"}}\n')
-        recording.heard(b"debug")
-        recording.heard(b'{"jsonrpc":"2.0","id":1,"result":{"ok":true}}')
-        recording.complained(b"fine")
+        recording.add("out", b'{"jsonrpc":"2.0","id":1,"method":"hook.hello","params":{}}\n')
+        recording.add("out", b'{"jsonrpc":"2.0","method":"hook.event","params":{"Kind":"turn_end"}}\n')
+        recording.add("in", b"debug")
+        recording.add("in", b'{"jsonrpc":"2.0","id":1,"result":{"ok":true}}')
+        recording.add("err", b"fine")
         recording.close()
 
     lives = read_recording(path)
