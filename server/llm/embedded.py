@@ -25,8 +25,14 @@ from server.llm.compact import (
     is_looping,
     turn_to_prefill,
 )
-from server.llm.embedded_child import EmbeddedChild, Worker
-from server.llm.embedded_process import MODEL_NAME, WorkerSettings, default_settings, start_worker
+from server.llm.embedded_process import (
+    MODEL_NAME,
+    EmbeddedProcess,
+    ModelProcess,
+    ModelProcessSettings,
+    default_settings,
+    start_process,
+)
 from server.llm.endpoint import endpoint_of, is_endpoint_named
 from server.llm.language_model import (
     Finished,
@@ -53,7 +59,7 @@ class EmbeddedModel:
     """SmolLM2-135M-Instruct; see `LanguageModel` for the contract.
 
     The child starts with `start` or the first call, ends with `aclose` and with
-    this process. When it dies, streams under way fail at once and it is started again (`EmbeddedChild`).
+    this process. When it dies, streams under way fail at once and it is started again (`EmbeddedProcess`).
     """
 
     is_compact = True
@@ -63,13 +69,13 @@ class EmbeddedModel:
     def __init__(
         self,
         config: LlmSettings,
-        settings: WorkerSettings | None = None,
+        settings: ModelProcessSettings | None = None,
         *,
-        start: Callable[[WorkerSettings], Awaitable[Worker]] = start_worker,
+        start: Callable[[ModelProcessSettings], Awaitable[ModelProcess]] = start_process,
     ) -> None:
         self._config = config
         self._settings = settings or default_settings()
-        self._child = EmbeddedChild(config, self._settings, start=start, on_started=self._read_prefix)
+        self._process = EmbeddedProcess(config, self._settings, start=start, on_started=self._read_prefix)
         self._prefix: tuple[list[Message], list[str]] | None = None  # what `warm_up` was given
         self._choices: dict[str, str] = {}  # prompt → tool: asked the same again, the model chooses the same
         self._instructions: tuple[str, ...] = ()  # of the last turn, of whichever conversation
@@ -82,10 +88,10 @@ class EmbeddedModel:
         return ModelInfo(name=MODEL_NAME, host="this machine", location="local")
 
     @property
-    def worker_pid(self) -> int | None:
+    def process_pid(self) -> int | None:
         """The child's process id, while it lives."""
-        worker = self._child.worker
-        return worker.pid if worker is not None and worker.is_alive else None
+        process = self._process.process
+        return process.pid if process is not None and process.is_alive else None
 
     async def context_tokens(self) -> int | None:
         return self._settings.slot_tokens - EXAMPLE_TOKENS
@@ -93,7 +99,7 @@ class EmbeddedModel:
     async def start(self) -> None:
         """Load the model. Raises ProviderUnreachable where it is not installed or does not start."""
         await asyncio.to_thread(tool_choice.prepare)
-        await self._child.connected()
+        await self._process.connected()
 
     async def warm_up(self, messages: Sequence[Message], tool_names: Sequence[str]) -> None:
         """Let the model read, ahead of the first turn, the beginning of every turn.
@@ -102,15 +108,15 @@ class EmbeddedModel:
         restart. A failure to read is logged: the first turn is slower then, no more.
         """
         self._prefix = (list(messages), list(tool_names))
-        if (client := self._child.client) is None:
-            await self._child.connected()  # which reads it
+        if (client := self._process.client) is None:
+            await self._process.connected()  # which reads it
         else:
             await self._read_prefix(client)
 
     def prefill(self, messages: Sequence[Message], *, question: str, tool_names: Sequence[str]) -> None:
         """See `LanguageModel`. One at a time, the newest; none during a reply or while the child is not there."""
         self._cancel_prefill()
-        client = self._child.client
+        client = self._process.client
         if self._replies or client is None:
             return
         turn = turn_to_prefill(messages, question, self._instructions)
@@ -121,22 +127,22 @@ class EmbeddedModel:
     async def aclose(self) -> None:
         """End the child for good; streams under way fail."""
         prefill = self._cancel_prefill()
-        await self._child.aclose()
+        await self._process.aclose()
         if prefill is not None:
             await asyncio.gather(prefill, return_exceptions=True)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
-        client = await self._child.connected()
-        worker = self._child.worker
+        client = await self._process.connected()
+        process = self._process.process
         self._replies += 1
         try:
             async with aclosing(self._reply(client, request)) as events:
                 async for event in events:
                     if isinstance(event, Finished):
-                        self._child.has_replied()
+                        self._process.has_replied()
                     yield event
         except ProviderUnreachable as error:
-            if not await self._child.has_died(worker):
+            if not await self._process.has_died(process):
                 raise
             raise ProviderUnreachable("the embedded model's process ended; it is being started again") from error
         finally:

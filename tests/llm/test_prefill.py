@@ -8,7 +8,7 @@ import pytest_asyncio
 from server.config import LlmSettings
 from server.llm.embedded import MAX_CACHED_CHOICES, EmbeddedModel
 from server.llm.language_model import ModelRequest, TextDelta
-from tests.llm.test_embedded import SYSTEM, FakeWorker, Workers, ask, deciding
+from tests.llm.test_embedded import SYSTEM, FakeProcess, Workers, ask, deciding
 from tests.support.openai_script import Gate, Json, text
 from tests.support.openai_server import OpenAIServer, Request
 
@@ -155,7 +155,7 @@ async def test_a_child_that_dies_during_a_prefill_is_started_by_the_turn(
     server: OpenAIServer, workers: Workers, model: EmbeddedModel
 ) -> None:
     model.prefill([SYSTEM], question="Why?", tool_names=[])
-    dead: FakeWorker = workers.started[0]
+    dead: FakeProcess = workers.started[0]
     dead.is_alive = False
     await ask(model, planning("Why?"))
 
