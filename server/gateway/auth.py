@@ -25,8 +25,6 @@ _HOST: Final = re.compile(r"[^\s/]+")
 _ORIGIN: Final = re.compile(r"null|[A-Za-z][A-Za-z0-9+.-]*://[^\s/]+/?")
 _FORWARDED: Final = ("forwarded", "x-real-ip", "via")
 
-Network = ipaddress.IPv4Network | ipaddress.IPv6Network
-
 
 class Authenticator:
     """Judges requests by their headers and their peer; keeps nothing of them."""
@@ -39,7 +37,7 @@ class Authenticator:
         accounts: Accounts,
     ) -> None:
         """Raises ConfigError for a proxy that is no address, for a host or origin that no request could name,
-        and for settings that would let nobody in."""
+        and for settings under which nobody could enter."""
         self._security = security
         self._accounts = accounts
         self._proxies = [_network(proxy) for proxy in proxies]
@@ -74,7 +72,7 @@ class Authenticator:
         A token that is wrong is refused also where none is needed: who shows one
         must not go on as somebody else. A cookie that is over is no cookie, as
         browsers send it unasked. Raises AuthError, and then the principal that is
-        noted may not enter.
+        kept may not enter.
         """
         address = self.address(request)
         try:
@@ -106,7 +104,7 @@ class Authenticator:
         return None if cookie is None else self._accounts.by_session(cookie)
 
     def _unknown(self, request: web.Request) -> Principal:
-        """Whoever made the request, as nobody who has logged in."""
+        """Return the principal of a request without a login."""
         is_local, address = self._is_local(request), self.address(request)
         is_trusted = is_local and self._security.auth in ("auto", "none")
         return Principal(
@@ -119,7 +117,7 @@ class Authenticator:
 
     def _knows_host(self, host: str) -> bool:
         name = _split_host(host.lower())[0]
-        return name in self._hosts or (self._is_wildcard and _is_address(name))
+        return name in self._hosts or (self._is_wildcard and _parsed(name) is not None)
 
     def _knows_origin(self, origin: str, host: str, request: web.Request) -> bool:
         origin = origin.lower()
@@ -148,29 +146,28 @@ class Authenticator:
         )
 
     def _client_address(self, peer: str, request: web.Request) -> str:
-        """The nearest hop that is no trusted proxy: what stands left of it can be made up."""
+        """Return the nearest hop that is no trusted proxy: what stands left of it can be made up."""
         forwarded = ",".join(request.headers.getall("X-Forwarded-For", []))
         hops = [hop.strip() for hop in forwarded.split(",") if hop.strip()]
         address = peer
         while hops and self._is_proxy(address):
             hop = hops.pop()
-            hop = hop if _is_address(hop) else _split_host(hop)[0]  # some proxies add the port
-            if not _is_address(hop):
+            hop = hop if _parsed(hop) else _split_host(hop)[0]  # some proxies add the port
+            if _parsed(hop) is None:
                 break
             address = hop
         return address
 
     def _scheme(self, request: web.Request) -> str | None:
-        """Returns the scheme that the client spoke, as the nearest proxy says; None: no trusted proxy says it."""
+        """Return the scheme that the client spoke, as the nearest trusted proxy says; None: there is none."""
         if not self._is_proxy(request.remote or ""):
             return None
-        told = ",".join(request.headers.getall("X-Forwarded-Proto", []))
-        return told.rpartition(",")[2].strip().lower() or None
+        protocols = ",".join(request.headers.getall("X-Forwarded-Proto", []))
+        return protocols.rpartition(",")[2].strip().lower() or None
 
     def _is_proxy(self, address: str) -> bool:
-        if not self._proxies or not _is_address(address):
-            return False
-        return any(ipaddress.ip_address(address) in network for network in self._proxies)
+        parsed = _parsed(address) if self._proxies else None
+        return parsed is not None and any(parsed in network for network in self._proxies)
 
 
 def is_loopback_host(host: str) -> bool:
@@ -205,7 +202,7 @@ def _require_way_in(listen: config.ListenSettings, security: config.SecuritySett
 
 
 def _split_host(host: str) -> tuple[str, int | None]:
-    """`[::1]:80` → (`::1`, 80). Nonsense gives a name that nobody knows."""
+    """Split `[::1]:80` into `::1` and 80. Nonsense gives a name that is not known."""
     name, separator, port = host.rpartition(":")
     if not separator or host.endswith("]"):
         name, port = host, ""
@@ -216,21 +213,18 @@ def _split_host(host: str) -> tuple[str, int | None]:
     return name.rstrip("."), int(port) if port else None
 
 
-def _is_address(name: str) -> bool:
+def _parsed(address: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     try:
-        ipaddress.ip_address(name)
+        return ipaddress.ip_address(address)
     except ValueError:
-        return False
-    return True
+        return None
 
 
 def _is_loopback(address: str) -> bool:
-    if not _is_address(address):
-        return False
-    parsed = ipaddress.ip_address(address)
+    parsed = _parsed(address)
     if isinstance(parsed, ipaddress.IPv6Address) and parsed.ipv4_mapped is not None:
         return parsed.ipv4_mapped.is_loopback
-    return parsed.is_loopback
+    return parsed is not None and parsed.is_loopback
 
 
 def _require_form(key: str, values: Sequence[str], form: re.Pattern[str], example: str) -> None:
@@ -239,15 +233,15 @@ def _require_form(key: str, values: Sequence[str], form: re.Pattern[str], exampl
             raise ConfigError(f"security.{key}[{index}]: write it as {example}")
 
 
-def _network(proxy: str) -> Network:
+def _network(proxy: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
     try:
         return ipaddress.ip_network(proxy, strict=False)
     except ValueError:
-        raise ConfigError(f"proxies: {proxy!r} is no address; write 10.0.0.7 or 10.0.0.0/8") from None
+        raise ConfigError(f"proxies: {proxy!r} is not an address; write 10.0.0.7 or 10.0.0.0/8") from None
 
 
 def bearer_of(request: web.Request) -> str | None:
-    """The token of `Authorization: Bearer …` or of the subprotocol. Raises AuthError for two that differ."""
+    """Return the token of `Authorization: Bearer …` or of the subprotocol. Raises AuthError for two that differ."""
     given = {*_authorization(request), *_subprotocols(request)}
     if len(given) > 1:
         raise AuthError("the request carries two tokens")
@@ -255,7 +249,7 @@ def bearer_of(request: web.Request) -> str | None:
 
 
 def cookie_of(request: web.Request, *, is_secure: bool) -> str | None:
-    """The session in the cookie of our name; None if there are several: one of them was planted."""
+    """Return the session in the cookie of our name; None if there are several: one of them was planted."""
     name = SECURE_COOKIE if is_secure else COOKIE
     pairs = (pair.partition("=") for line in request.headers.getall("Cookie", []) for pair in line.split(";"))
     values = [value.strip() for key, _, value in pairs if key.strip() == name]
@@ -263,7 +257,7 @@ def cookie_of(request: web.Request, *, is_secure: bool) -> str | None:
 
 
 def give_cookie(response: web.StreamResponse, value: str, *, lasts_s: int, is_secure: bool) -> None:
-    """No script can read it, and no page of another site sends it. An empty value takes it back."""
+    """Set a cookie that no script can read and no page of another site sends. An empty value takes it back."""
     response.set_cookie(
         SECURE_COOKIE if is_secure else COOKIE,
         value,
@@ -276,7 +270,7 @@ def give_cookie(response: web.StreamResponse, value: str, *, lasts_s: int, is_se
 
 
 def _authorization(request: web.Request) -> list[str]:
-    """Other schemes are somebody else's: a proxy may ask for a password of its own."""
+    """Return the bearer tokens; other schemes are ignored, as a proxy may ask for a password of its own."""
     given = (line.partition(" ") for line in request.headers.getall("Authorization", []))
     return [token.strip() for scheme, _, token in given if scheme.lower() == "bearer"]
 

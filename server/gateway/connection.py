@@ -4,8 +4,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
-from enum import Enum, auto
-from typing import Final
+from typing import Final, Literal
 
 from aiohttp import WSCloseCode, WSMsgType, web
 
@@ -31,19 +30,6 @@ _LINGER_S: Final = 1.0
 _STEP_S: Final = 0.05
 _BATCH: Final = 16  # messages read before the event loop may do something else
 
-_OPCODES: Final = {
-    Kind.TEXT: WSMsgType.TEXT,
-    Kind.BINARY: WSMsgType.BINARY,
-    Kind.PING: WSMsgType.PING,
-    Kind.PONG: WSMsgType.PONG,
-}
-
-
-class RateVerdict(Enum):
-    TAKE = auto()
-    DROP = auto()
-    CLOSE = auto()
-
 
 class RateLimiter:
     """Judges each frame by a token bucket that holds one second's worth."""
@@ -55,13 +41,13 @@ class RateLimiter:
         self._over_since_s = now_s  # first drop of the excess under way
         self._last_drop_s = float("-inf")
 
-    def judge(self, now_s: float) -> RateVerdict:
+    def judge(self, now_s: float) -> Literal["take", "drop", "close"]:
         if self._bucket.take(now_s):
-            return RateVerdict.TAKE
+            return "take"
         if now_s - self._last_drop_s > _CALM_S:
             self._over_since_s = now_s
         self._last_drop_s = now_s
-        return RateVerdict.CLOSE if now_s - self._over_since_s >= MAX_EXCESS_S else RateVerdict.DROP
+        return "close" if now_s - self._over_since_s >= MAX_EXCESS_S else "drop"
 
 
 class ServerWebSocket(web.WebSocketResponse):
@@ -83,7 +69,7 @@ class ServerWebSocket(web.WebSocketResponse):
 
 
 class AiohttpSocket:
-    """The outbox's way to the client. `reading_ended` is set by whoever reads the socket."""
+    """A WebSocket as the outbox writes to it. `reading_ended` is set by whoever reads the socket."""
 
     def __init__(self, ws: web.WebSocketResponse, transport: asyncio.Transport, *, close_s: float) -> None:
         self.reading_ended = asyncio.Event()
@@ -92,16 +78,16 @@ class AiohttpSocket:
         self._close_s = close_s
 
     async def send(self, kind: Kind, data: bytes) -> None:
-        await self._ws.send_frame(data, _OPCODES[kind])
+        await self._ws.send_frame(data, WSMsgType(kind))
 
     def unsent_bytes(self) -> int:
         return self._transport.get_write_buffer_size()
 
     async def close(self, code: int, reason: str) -> None:
-        """Say why, and let the client read it and answer, for `close_s` at most."""
+        """Send the close code, and let the client read it and answer, for `close_s` at most."""
         try:
             async with asyncio.timeout(self._close_s):
-                await self._say_close(code, reason)
+                await self._send_close(code, reason)
                 while self._transport.get_write_buffer_size():  # noqa: ASYNC110 - asyncio has no event for it
                     await asyncio.sleep(_STEP_S)
         except (TimeoutError, ConnectionError):
@@ -112,7 +98,7 @@ class AiohttpSocket:
             else:
                 self._transport.close()
 
-    async def _say_close(self, code: int, reason: str) -> None:
+    async def _send_close(self, code: int, reason: str) -> None:
         if self.reading_ended.is_set():
             theirs = self._ws.close_code  # None: not the client has closed, something broke here; 0: it gave none
             answer = code if theirs is None else theirs or WSCloseCode.OK
@@ -126,7 +112,7 @@ class AiohttpSocket:
 class Connection:
     """Owns the socket's reader (`run`), its writer task and the session.
 
-    `on_over` is called when a turn of it has ended.
+    `on_turn_over` is called when one of its turns has ended.
     """
 
     def __init__(
@@ -137,7 +123,7 @@ class Connection:
         services: Services,
         *,
         outbox_limits: OutboxLimits,
-        on_turn_over: Callable[["Connection"], None] | None = None,
+        on_turn_over: Callable[["Connection"], None],
     ) -> None:
         self._ws = ws
         self._transport = transport
@@ -146,12 +132,7 @@ class Connection:
         self._socket = AiohttpSocket(ws, transport, close_s=outbox_limits.close_s)
         self._metrics = services.metrics
         self.outbox = Outbox(self._socket, services.metrics, outbox_limits, on_slow=self._give_up)
-        self.session = Session(
-            services,
-            self.outbox,
-            principal=principal,
-            on_turn_over=None if on_turn_over is None else lambda: on_turn_over(self),
-        )
+        self.session = Session(services, self.outbox, principal=principal, on_turn_over=lambda: on_turn_over(self))
         self.rate = RateLimiter(services.limits.max_frames_per_s, self._loop.time())
         self._heard_s = self._loop.time()  # when the client last sent anything
         self._ping_at_s = self._heard_s + PING_EVERY_S
@@ -159,7 +140,7 @@ class Connection:
         self._pinged_s: float | None = None  # when the ping was sent that nothing has answered yet
 
     async def run(self) -> None:
-        """Talk until either side closes; then everything of this client has ended."""
+        """Serve the client until either side closes; then everything of it has ended."""
         log.session_id.set(self.session.id)
         writer = asyncio.create_task(self.outbox.run(), name=f"writer {self.session.id}")
         where = "local" if self._principal.is_local else "not local"
@@ -181,7 +162,7 @@ class Connection:
         self.outbox.finish(code, reason)
 
     def beat(self, now_s: float) -> None:
-        """Called every second or so: ping, or give the client up, or end what its login no longer covers."""
+        """Ping the client, or give it up, or close it after its login has ended; called every second or so."""
         if now_s >= self._login_ends_s and not self.outbox.is_closing:
             self._end_login(now_s)
         if self._pinged_s is not None and now_s - self._pinged_s >= SILENCE_S:
@@ -193,7 +174,7 @@ class Connection:
             self.outbox.put(Kind.PING, b"")
 
     def _end_login(self, now_s: float) -> None:
-        """A turn that runs may end, for LAST_TURN_S."""
+        """Close the connection; a turn that runs gets LAST_TURN_S to end."""
         if self.session.is_idle or now_s >= self._login_ends_s + LAST_TURN_S:
             logger.info("the login is over; closing")
             self.session.interrupt()
@@ -208,7 +189,7 @@ class Connection:
             if message.type not in (WSMsgType.TEXT, WSMsgType.BINARY, WSMsgType.PING, WSMsgType.PONG):
                 return
             if message.type is not WSMsgType.PONG and not self.outbox.is_closing:
-                self._take(message.type, message.data)
+                self._handle(message.type, message.data)
             count += 1
             if count % _BATCH == 0:
                 await asyncio.sleep(0)
@@ -218,29 +199,29 @@ class Connection:
                 return
 
     def _give_up(self) -> None:
-        """The outbox closes, as the client does not read: nobody hears its turn."""
+        """End the turn of a client that does not read; its outbox closes."""
         logger.info("the client reads too slowly; closing")
         self._metrics.slow_clients.inc()
         self.session.hang_up()
 
-    def _take(self, kind: WSMsgType, data: bytes) -> None:
+    def _handle(self, kind: WSMsgType, data: bytes) -> None:
         match self.rate.judge(self._heard_s):
-            case RateVerdict.CLOSE:
+            case "close":
                 self.session.interrupt()
                 self.close(4429, "too many messages")
-            case RateVerdict.DROP:
+            case "drop":
                 text = "too many messages a second; this one was dropped"
                 self.session.refuse(FrameError("rate_limited", text, path="$"))
-            case RateVerdict.TAKE if kind is WSMsgType.TEXT:
+            case "take" if kind is WSMsgType.TEXT:
                 self.session.receive_text(data)
-            case RateVerdict.TAKE if kind is WSMsgType.BINARY:
+            case "take" if kind is WSMsgType.BINARY:
                 self.session.receive_binary(data)
-            case RateVerdict.TAKE:
+            case "take":
                 self.outbox.put(Kind.PONG, data)
 
 
 def _login_end_s(principal: Principal, now_s: float) -> float:
-    """By the event loop's clock."""
+    """When the login ends, by the event loop's clock."""
     if principal.expires_at_s is None:
         return float("inf")
     return now_s + principal.expires_at_s - time.time()

@@ -8,7 +8,6 @@ import msgspec
 from aiohttp import web
 
 from server.accounts.accounts import Accounts
-from server.accounts.principal import Principal
 from server.errors import AuthError
 from server.gateway.auth import Authenticator, give_cookie
 from server.gateway.responses import refuse, refuse_credential
@@ -19,7 +18,7 @@ LOGIN_PAGE: Final = "/login"
 NEEDED_TO_LOG_IN: Final = frozenset(
     (LOGIN_PAGE, "/api/login", "/api/logout", "/css/tokens.css", "/css/login.css", "/js/login.js", "/favicon.svg")
 )
-"""Served to whoever reaches the port."""
+"""Paths that are served to whoever reaches the port."""
 MAX_BODY_BYTES: Final = 16 << 10
 
 
@@ -28,7 +27,7 @@ class _Login(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class LoginRoutes:
-    """Every login makes a new session, so that nobody can be given one to use: a cookie of before is replaced."""
+    """Routes of login and logout. Every login makes a new session, so that nobody can be made to use a known one."""
 
     def __init__(self, authenticator: Authenticator, accounts: Accounts, frontend: Path) -> None:
         self._authenticator = authenticator
@@ -39,7 +38,7 @@ class LoginRoutes:
         router.add_get(LOGIN_PAGE, self._show)
         router.add_post("/api/login", self._log_in)
         router.add_post("/api/logout", self._log_out)
-        router.add_get("/api/session", self._tell)
+        router.add_get("/api/session", self._show_session)
 
     async def _show(self, _request: web.Request) -> web.StreamResponse:
         if self._accounts.is_empty:  # there is nothing to log in with
@@ -69,16 +68,16 @@ class LoginRoutes:
         return answer
 
     async def _log_out(self, request: web.Request) -> web.Response:
-        """Also of somebody who is not logged in: the cookie is gone afterwards."""
+        """Take the cookie back, also from somebody who is not logged in."""
         if not _is_json(request):
             return _not_json()
         answer = web.Response(status=204, headers={"Cache-Control": "no-store"})
         give_cookie(answer, "", lasts_s=0, is_secure=self._authenticator.is_secure(request))
         return answer
 
-    async def _tell(self, request: web.Request) -> web.Response:
-        """The login page asks: whoever comes by a link from another site has sent no cookie with the first request."""
-        principal: Principal = self._authenticator.principal(request)
+    async def _show_session(self, request: web.Request) -> web.Response:
+        """Tell the login page who it is: a first request by a link from another site has carried no cookie."""
+        principal = self._authenticator.principal(request)
         body = {
             "user": principal.user_id,
             "is_operator": principal.is_operator,
@@ -88,7 +87,7 @@ class LoginRoutes:
 
 
 def _is_json(request: web.Request) -> bool:
-    """A form of another site cannot send it, whatever its Origin says."""
+    """Whether the request has what no form of another site can send, whatever its Origin says."""
     return request.content_type == "application/json"
 
 

@@ -35,6 +35,8 @@ Send = Callable[[Session], None]
 
 
 class WebSocketServer:
+    """Admits clients within the limits, and owns their connections until they are gone."""
+
     def __init__(
         self,
         services: Services,
@@ -53,7 +55,6 @@ class WebSocketServer:
         self._by_user: Counter[str] = Counter()
         self._all_gone = asyncio.Event()
         self._all_gone.set()
-        self._is_draining = False
 
     @property
     def connections(self) -> frozenset[Connection]:
@@ -65,7 +66,7 @@ class WebSocketServer:
         await self._all_gone.wait()
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
-        """The aiohttp handler; Host and Origin are already checked, and who it is found out."""
+        """Serve one client; the auth middleware has checked the request and found out whose it is."""
         principal = self._authenticator.principal(request)
         if cause := self._overload(principal):
             self._services.metrics.refused.labels(cause).inc()
@@ -104,7 +105,7 @@ class WebSocketServer:
         self._connections.add(connection)
         self._services.metrics.connections.set(len(self._connections))
         self._all_gone.clear()
-        if self._is_draining:  # since it was let in
+        if self._services.gate.is_draining:  # since it was let in
             connection.close(1001, "going away")
         try:
             await connection.run()
@@ -115,7 +116,7 @@ class WebSocketServer:
                 self._all_gone.set()
 
     def _overload(self, principal: Principal) -> str | None:
-        if self._is_draining:
+        if self._services.gate.is_draining:
             return "draining"
         if self._admitted >= self._limits.connections:
             return "too many connections"
@@ -142,28 +143,21 @@ class WebSocketServer:
                     del counter[key]
 
     async def for_each_session(self, action: Callable[[Session], None]) -> None:
-        """Call it for each connection that is open now; others get their turn in between."""
-        for number, connection in enumerate(list(self._connections)):
-            action(connection.session)
-            if number % _BATCH == _BATCH - 1:
-                await asyncio.sleep(0)
+        """Call it for each session that is open now; other tasks run in between."""
+        await self._for_each(lambda connection: action(connection.session))
 
     async def beat(self) -> None:
-        """The heartbeat of all connections: one timer, not one each. Runs until cancelled."""
+        """Beat for all connections with one timer, not one each. Runs until cancelled."""
         loop = asyncio.get_running_loop()
         while True:
             await asyncio.sleep(_BEAT_S)
-            for number, connection in enumerate(list(self._connections)):
-                connection.beat(loop.time())
-                if number % _BATCH == _BATCH - 1:
-                    await asyncio.sleep(0)
+            await self._for_each(lambda connection: connection.beat(loop.time()))
 
     async def drain(self, drain_s: float) -> None:
         """Let running turns end, for at most `drain_s`; close the rest with 1001 over 5 s.
 
         New connections and turns are refused from now on. Returns when every connection is gone.
         """
-        self._is_draining = True
         self._services.gate.is_draining = True
         try:
             async with asyncio.timeout(drain_s):
@@ -178,12 +172,17 @@ class WebSocketServer:
 
     async def aclose(self) -> None:
         """Interrupt every turn and close every connection with 1001, now."""
-        self._is_draining = True
         self._services.gate.is_draining = True
         for connection in list(self._connections):
             connection.session.interrupt()
             connection.close(1001, "going away")
         await self.all_gone()
+
+    async def _for_each(self, action: Callable[[Connection], None]) -> None:
+        for number, connection in enumerate(list(self._connections)):
+            action(connection)
+            if number % _BATCH == _BATCH - 1:
+                await asyncio.sleep(0)
 
     async def _close_idle(self) -> None:
         idle = [c for c in self._connections if c.session.is_idle and not c.outbox.is_closing]
@@ -193,12 +192,12 @@ class WebSocketServer:
             await asyncio.sleep(step_s)
 
     def _turn_over(self, connection: Connection) -> None:
-        if self._is_draining and connection.session.is_idle:
+        if self._services.gate.is_draining and connection.session.is_idle:
             connection.close(1001, "going away")
 
 
 class Broadcaster:
-    """`publish` takes changes; `run` sends them, in the order in which they came.
+    """Sends changes to every client: `publish` takes them, `run` sends them in the order in which they came.
 
     Of a topic that changes again before it was sent, clients learn the latest
     state. Beyond MAX_WAITING topics the newest is left out, and logged.

@@ -5,7 +5,7 @@ import logging
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import Enum
+from enum import IntEnum
 from typing import Final, Protocol
 
 from msgspec import UNSET
@@ -20,11 +20,13 @@ logger = logging.getLogger(__name__)
 _BATCH: Final = 32  # messages written before the event loop may do something else
 
 
-class Kind(Enum):
-    TEXT = "text"
-    BINARY = "binary"
-    PING = "ping"
-    PONG = "pong"
+class Kind(IntEnum):
+    """Kinds of WebSocket messages, by their opcodes (RFC 6455, 5.2)."""
+
+    TEXT = 1
+    BINARY = 2
+    PING = 9
+    PONG = 10
 
 
 class Socket(Protocol):

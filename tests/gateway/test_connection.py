@@ -5,6 +5,7 @@ import socket
 import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from typing import Literal
 
 import pytest
 from aiohttp import web
@@ -15,7 +16,7 @@ from server.accounts.accounts import Accounts
 from server.agent.chunks import LLMChunk
 from server.config import Secret
 from server.gateway.auth import Authenticator
-from server.gateway.connection import LAST_TURN_S, PING_EVERY_S, SILENCE_S, Connection, RateLimiter, RateVerdict
+from server.gateway.connection import LAST_TURN_S, PING_EVERY_S, SILENCE_S, Connection, RateLimiter
 from server.gateway.http import auth_middleware
 from server.gateway.websocket_server import WebSocketServer
 from server.session.outbox import OutboxLimits
@@ -145,8 +146,8 @@ async def test_a_clients_goodbye_is_answered_with_its_own_code(bench: Bench, sen
 class Impatient(RateLimiter):
     """Has seen five seconds of it already."""
 
-    def judge(self, now_s: float) -> RateVerdict:
-        return RateVerdict.CLOSE
+    def judge(self, now_s: float) -> Literal["close"]:
+        return "close"
 
 
 async def test_a_client_that_never_slows_down_is_told_4429(bench: Bench) -> None:
