@@ -3,8 +3,8 @@
 import asyncio
 import logging
 import ssl
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Callable, Mapping
+from contextlib import AsyncExitStack
 from functools import partial
 from typing import Any, Final
 
@@ -19,8 +19,8 @@ from server.config import McpServerSettings
 from server.errors import ToolError
 from server.subprocesses.supervisor import BackoffPolicy, Supervisor
 from server.tool_calls import ToolAnswer
-from server.tools.mcp.conversion import MAX_TOOLS, Listed, Taken, read_result, take_tools
-from server.tools.mcp.transports import CannotStart, open_http, run_child
+from server.tools.mcp.conversion import MAX_TOOLS, read_result, take_tools
+from server.tools.mcp.transports import CannotStart, http_transport, stdio_transport
 from server.tools.registry import Tool
 
 logger = logging.getLogger(__name__)
@@ -116,17 +116,15 @@ class McpConnection:
         self._changed.clear()
         self._doubted.clear()
         over = asyncio.Event()
+        client = Client(
+            self._transport(over),
+            client_info=types.Implementation(name="parley", version=__version__),
+            message_handler=self._take_message,
+            cache=None,
+        )
         async with AsyncExitStack() as stack:
             async with asyncio.timeout(START_LIMIT_S):
-                transport = await stack.enter_async_context(self._transport(over))
-                client = await stack.enter_async_context(
-                    Client(
-                        transport,
-                        client_info=types.Implementation(name="parley", version=__version__),
-                        message_handler=self._take_message,
-                        cache=None,
-                    )
-                )
+                await stack.enter_async_context(client)
                 await self._offer(client)
             self._client = client
             try:
@@ -135,13 +133,10 @@ class McpConnection:
                 self._client = None
                 self._put([])
 
-    @asynccontextmanager
-    async def _transport(self, over: asyncio.Event) -> AsyncIterator[Transport]:
+    def _transport(self, over: asyncio.Event) -> Transport:
         if self._settings.url is not None:
-            async with open_http(self._settings, read_s=self._timeout_s + _LIST_LIMIT_S) as transport:
-                yield transport
-        else:
-            yield run_child(self._name, self._settings, self._environ, on_end=over.set)
+            return http_transport(self._settings, read_s=self._timeout_s + _LIST_LIMIT_S)
+        return stdio_transport(self._name, self._settings, self._environ, on_end=over.set)
 
     async def _keep(self, client: Client, over: asyncio.Event) -> None:
         """Follow the list of tools until the connection is over. Raises what ended it."""
@@ -167,33 +162,24 @@ class McpConnection:
     async def _offer(self, client: Client) -> None:
         """Read the list of tools and register them."""
         listed = await self._list(client)
-        catalog = await asyncio.to_thread(take_tools, self._name, self._settings, listed)
-        for problem in catalog.left_out:
+        take = partial(take_tools, call=self._run_tool, timeout_s=self._timeout_s)
+        tools, left_out = await asyncio.to_thread(take, self._name, self._settings, listed)
+        for problem in left_out:
             logger.warning("MCP server %s: left out %s", self._name, problem)
-        self._put([self._tool(taken) for taken in catalog.tools])
-        logger.info("MCP server %s: %d tools", self._name, len(catalog.tools))
+        self._put(tools)
+        logger.info("MCP server %s: %d tools", self._name, len(tools))
 
-    async def _list(self, client: Client) -> list[Listed]:
-        listed: list[Listed] = []
+    async def _list(self, client: Client) -> list[types.Tool]:
+        listed: list[types.Tool] = []
         cursor: str | None = None
         for _ in range(_MAX_PAGES):
             async with asyncio.timeout(_LIST_LIMIT_S):
                 page = await client.list_tools(cursor=cursor)
-            listed += [_read_tool(tool) for tool in page.tools]
+            listed += page.tools
             cursor = page.next_cursor
             if cursor is None or len(listed) > MAX_TOOLS * 8:
                 break
         return listed
-
-    def _tool(self, taken: Taken) -> Tool:
-        return Tool(
-            spec=taken.spec,
-            run=partial(self._run_tool, taken.remote_name),
-            permission=taken.permission,
-            destructive=taken.destructive,
-            timeout_s=self._timeout_s,
-            schema=taken.checked,
-        )
 
     # what keeps the list right
 
@@ -288,17 +274,6 @@ class McpConnection:
             call.cancel()
         if self._calls:
             await asyncio.wait(self._calls, timeout=1.0)
-
-
-def _read_tool(tool: types.Tool) -> Listed:
-    hints = tool.annotations
-    return Listed(
-        name=tool.name,
-        description=tool.description or tool.title or "",
-        schema=tool.input_schema,
-        is_read_only=bool(hints and hints.read_only_hint),
-        destructive=hints.destructive_hint if hints else None,
-    )
 
 
 def _explain(error: BaseException) -> str:

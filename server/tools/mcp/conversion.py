@@ -6,9 +6,9 @@ anything, and what cannot be taken is left out, one by one, with the reason.
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from fnmatch import fnmatchcase
+from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -17,6 +17,7 @@ from mcp import types
 from server.config import McpServerSettings
 from server.llm.language_model import ToolSpec
 from server.tool_calls import Permission, ToolAnswer
+from server.tools.registry import Tool
 
 MAX_TOOLS: Final = 128
 MAX_NAME_CHARS: Final = 64
@@ -39,41 +40,18 @@ _CHECKED: Final = frozenset(
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Listed:
-    """A tool as its server lists it."""
-
-    name: str
-    description: str = ""
-    schema: Mapping[str, Any] = field(default_factory=dict)
-    is_read_only: bool = False
-    """The server's readOnlyHint."""
-    destructive: bool | None = None
-    """The server's destructiveHint; None: it says nothing."""
+RemoteCall = Callable[[str, dict[str, Any]], Awaitable[ToolAnswer]]
+"""Calls a tool by the name that its server knows."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Taken:
-    """A tool that is ours to offer."""
+def take_tools(
+    server: str, settings: McpServerSettings, listed: Iterable[types.Tool], *, call: RemoteCall, timeout_s: float
+) -> tuple[list[Tool], list[str]]:
+    """Take the tools in the order listed; of two with one name, the first.
 
-    spec: ToolSpec
-    checked: Mapping[str, Any]
-    """The part of its schema that is checked here; the server checks the rest."""
-    permission: Permission
-    destructive: bool | None
-    remote_name: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class ToolCatalog:
-    tools: tuple[Taken, ...] = ()
-    left_out: tuple[str, ...] = ()
-    """Reasons for the log why tools were left out; at most one for a tool."""
-
-
-def take_tools(server: str, settings: McpServerSettings, listed: Iterable[Listed]) -> ToolCatalog:
-    """Take the tools in the order listed. Of two with one name the first is taken."""
-    taken: dict[str, Taken] = {}
+    Returns also, for the log, why others were left out; at most one reason for a tool.
+    """
+    taken: dict[str, Tool] = {}
     left_out: list[str] = []
     seen: set[str] = set()
     for tool in listed:
@@ -87,23 +65,31 @@ def take_tools(server: str, settings: McpServerSettings, listed: Iterable[Listed
             break
         else:
             name = _name(server, tool.name, taken)
-            taken[name] = _take(name, tool, settings)
-    return ToolCatalog(tools=tuple(taken.values()), left_out=tuple(left_out))
+            taken[name] = Tool(
+                spec=ToolSpec(name=name, description=_description(tool), parameters=model_schema(tool.input_schema)),
+                run=partial(call, tool.name),
+                permission=_permission(tool, settings),
+                destructive=_hint(tool, "destructive_hint") if settings.trust_hints else None,
+                timeout_s=timeout_s,
+                schema=plain_schema({**tool.input_schema, "type": "object"}),
+            )
+    return list(taken.values()), left_out
 
 
 def _is_wanted(name: str, settings: McpServerSettings) -> bool:
     return settings.tools is None or any(fnmatchcase(name, glob) for glob in settings.tools)
 
 
-def _problem(tool: Listed) -> str | None:
+def _problem(tool: types.Tool) -> str | None:
+    schema = tool.input_schema
     if not tool.name.strip():
         return "it has no name"
-    if tool.schema.get("type", "object") != "object":
+    if schema.get("type", "object") != "object":
         return "its arguments are no object"
-    if not isinstance(tool.schema.get("properties", {}), Mapping):
+    if not isinstance(schema.get("properties", {}), Mapping):
         return "its properties are no object"
     try:
-        size = len(msgspec.json.encode(tool.schema))
+        size = len(msgspec.json.encode(schema))
     except (msgspec.MsgspecError, TypeError, ValueError, RecursionError):
         return "its schema is no JSON"
     if size > MAX_SCHEMA_BYTES:
@@ -111,7 +97,7 @@ def _problem(tool: Listed) -> str | None:
     return None
 
 
-def _name(server: str, remote: str, taken: Mapping[str, Taken]) -> str:
+def _name(server: str, remote: str, taken: Mapping[str, Tool]) -> str:
     """`<server>__<tool>`, of letters, digits, _ and -; where that had to change something, the same every time."""
     name = f"{server}__{_UNFIT.sub('_', remote)}"
     if len(name) > MAX_NAME_CHARS or name in taken:
@@ -120,25 +106,20 @@ def _name(server: str, remote: str, taken: Mapping[str, Taken]) -> str:
     return name
 
 
-def _take(name: str, tool: Listed, settings: McpServerSettings) -> Taken:
-    description = _CONTROLS.sub("", tool.description).strip()
-    if len(description) > MAX_DESCRIPTION_CHARS:
-        description = description[: MAX_DESCRIPTION_CHARS - 1] + "…"
-    parameters = model_schema(tool.schema)
-    return Taken(
-        spec=ToolSpec(name=name, description=description, parameters=parameters),
-        checked=plain_schema({**tool.schema, "type": "object"}),
-        permission=_permission(tool, settings),
-        destructive=tool.destructive if settings.trust_hints else None,
-        remote_name=tool.name,
-    )
+def _description(tool: types.Tool) -> str:
+    text = _CONTROLS.sub("", tool.description or tool.title or "").strip()
+    return text if len(text) <= MAX_DESCRIPTION_CHARS else text[: MAX_DESCRIPTION_CHARS - 1] + "…"
 
 
-def _permission(tool: Listed, settings: McpServerSettings) -> Permission:
+def _permission(tool: types.Tool, settings: McpServerSettings) -> Permission:
     for glob, permission in settings.permissions.items():
         if fnmatchcase(tool.name, glob):
             return permission
-    return "READ" if settings.trust_hints and tool.is_read_only else settings.permission
+    return "READ" if settings.trust_hints and _hint(tool, "read_only_hint") else settings.permission
+
+
+def _hint(tool: types.Tool, name: str) -> bool | None:
+    return getattr(tool.annotations, name, None)
 
 
 def model_schema(schema: Mapping[str, Any]) -> dict[str, Any]:

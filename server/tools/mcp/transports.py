@@ -16,10 +16,9 @@ import anyio
 import httpx2
 import msgspec
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
-from mcp.client import Transport
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
-from mcp.types import jsonrpc
+from mcp.types.jsonrpc import JSONRPCMessage, jsonrpc_message_adapter
 
 from server.config import McpServerSettings
 from server.subprocesses.child_process import ChildProcess, child_environment
@@ -45,7 +44,7 @@ class CannotStart(Exception):
 
 
 @asynccontextmanager
-async def run_child(
+async def stdio_transport(
     name: str, settings: McpServerSettings, environ: Mapping[str, str], *, on_end: Callable[[], None]
 ) -> AsyncIterator[tuple[MemoryObjectReceiveStream[Incoming], MemoryObjectSendStream[SessionMessage]]]:
     """Start a child and yield its streams. They end when it exits or closes its output; `on_end` is called then.
@@ -136,13 +135,18 @@ async def _read(
 ) -> None:
     loop = asyncio.get_running_loop()
     lines = Lines(MAX_LINE_BYTES)
-    garbage = _Garbage(name)
+    complaints = TokenBucket(burst=50, per_s=10)
     noise = 0  # since the last rest
+
+    def complain(what: str, head: bytes) -> None:
+        if complaints.take(loop.time()):
+            logger.warning("MCP server %s printed %s: %r", name, what, head[:80])
+
     with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError, ConnectionError):
         while cut := await stdout.read(_CUT_BYTES):
             lines.feed(cut)
             while (line := lines.next()) is not None:
-                message = _parse(line, garbage)
+                message = _parse(line, complain)
                 if message is not None and message_filter.admits(message, loop.time()):
                     shorten(message)
                     await to_session.send(SessionMessage(message))
@@ -154,32 +158,19 @@ async def _read(
     over()
 
 
-def _parse(line: bytes | bytearray | Overlong, garbage: "_Garbage") -> jsonrpc.JSONRPCMessage | None:
+def _parse(line: bytes | bytearray | Overlong, complain: Callable[[str, bytes], None]) -> JSONRPCMessage | None:
     """Return the message, or None for what is none: it costs the call that it may have answered, and is logged."""
     if isinstance(line, Overlong):
-        garbage.note(f"a line of more than {MAX_LINE_BYTES >> 20} MiB", line.head)
-        return None
-    if not line.strip():
-        return None
-    if is_overfull(line):
-        garbage.note(f"a line of more than {MAX_PARTS} objects and lists", bytes(line[:200]))
-        return None
-    try:
-        # msgspec reads the text: pydantic needs eight times as long, and a thread lets nobody else run meanwhile
-        return jsonrpc.jsonrpc_message_adapter.validate_python(msgspec.json.decode(line), by_name=False)
-    except (ValueError, msgspec.DecodeError, RecursionError):
-        garbage.note("a line that is no JSON-RPC message", bytes(line[:200]))
-        return None
-
-
-class _Garbage:
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self._bucket = TokenBucket(burst=50, per_s=10)
-
-    def note(self, what: str, head: bytes) -> None:
-        if self._bucket.take(asyncio.get_running_loop().time()):
-            logger.warning("MCP server %s printed %s: %r", self._name, what, head[:80])
+        complain(f"a line of more than {MAX_LINE_BYTES >> 20} MiB", line.head)
+    elif is_overfull(line):
+        complain(f"a line of more than {MAX_PARTS} objects and lists", bytes(line[:200]))
+    elif line.strip():
+        try:
+            # msgspec reads the text: pydantic needs eight times as long, and a thread lets nobody else run meanwhile
+            return jsonrpc_message_adapter.validate_python(msgspec.json.decode(line), by_name=False)
+        except (ValueError, msgspec.DecodeError, RecursionError):
+            complain("a line that is no JSON-RPC message", bytes(line[:200]))
+    return None
 
 
 async def _write(
@@ -217,23 +208,27 @@ _WRITE_S: Final = 10.0
 
 
 @asynccontextmanager
-async def open_http(settings: McpServerSettings, *, read_s: float) -> AsyncIterator[Transport]:
-    """Yield a transport for `Client`. `read_s` limits the silence in an answer that the server has begun."""
+async def http_transport(
+    settings: McpServerSettings, *, read_s: float
+) -> AsyncIterator[tuple[MemoryObjectReceiveStream[Incoming], Any]]:
+    """Yield the streams of the SDK's transport, without what the filter drops.
+
+    `read_s` limits the silence in an answer that the server has begun.
+    """
     assert settings.url is not None
-    async with httpx2.AsyncClient(
+    message_filter = MessageFilter(sees_sent=False)
+    loop = asyncio.get_running_loop()
+    http = httpx2.AsyncClient(
         headers=settings.headers,
         timeout=httpx2.Timeout(connect=_CONNECT_S, write=_WRITE_S, pool=_CONNECT_S, read=read_s),
         transport=_Limited(httpx2.AsyncHTTPTransport()),
-    ) as client:
-        yield _filtered(streamable_http_client(settings.url, http_client=client, max_sse_event_size=MAX_ANSWER_BYTES))
-
-
-@asynccontextmanager
-async def _filtered(inner: Transport) -> AsyncIterator[tuple[MemoryObjectReceiveStream[Incoming], Any]]:
-    """Yield the streams of a transport, without what the filter drops."""
-    message_filter = MessageFilter(sees_sent=False)
-    loop = asyncio.get_running_loop()
-    async with inner as (incoming, outgoing), anyio.create_task_group() as tasks:
+    )
+    async with (
+        http,
+        streamable_http_client(settings.url, http_client=http, max_sse_event_size=MAX_ANSWER_BYTES) as streams,
+        anyio.create_task_group() as tasks,
+    ):
+        incoming, outgoing = streams
         passed_on, admitted = anyio.create_memory_object_stream[Incoming](0)
 
         async def pump() -> None:

@@ -7,16 +7,16 @@ import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from mcp import types
 
 from server.config import McpServerSettings
 from server.llm.language_model import ToolSpec
+from server.tool_calls import ToolAnswer
 from server.tools.mcp.conversion import (
     MAX_DESCRIPTION_CHARS,
     MAX_NAME_CHARS,
     MAX_SCHEMA_BYTES,
     MAX_TOOLS,
-    Listed,
-    ToolCatalog,
     model_schema,
     plain_schema,
     take_tools,
@@ -47,21 +47,30 @@ SCHEMAS = st.recursive(
 )
 
 
-def take(*tools: Listed, **settings: Any) -> ToolCatalog:
-    return take_tools("srv", McpServerSettings(command="x", **settings), tools)
+async def answer(_name: str, _arguments: dict[str, Any]) -> ToolAnswer:
+    return ToolAnswer()
+
+
+def listed(name: str, description: str = "", schema: dict[str, Any] | None = None, **hints: Any) -> types.Tool:
+    annotations = types.ToolAnnotations(**hints) if hints else None
+    return types.Tool(name=name, description=description, input_schema=schema or {}, annotations=annotations)
+
+
+def take(*tools: types.Tool, **settings: Any) -> tuple[list[Tool], list[str]]:
+    return take_tools("srv", McpServerSettings(command="x", **settings), tools, call=answer, timeout_s=1.0)
 
 
 def names(*remote: str) -> list[str]:
-    return [taken.spec.name for taken in take(*(Listed(name=name) for name in remote)).tools]
+    return [tool.name for tool in take(*map(listed, remote))[0]]
 
 
 def test_a_tool_is_called_after_its_server_and_itself() -> None:
-    [taken] = take(Listed(name="read-file", description="Reads.", schema={"type": "object"})).tools
+    [taken] = take(listed("read-file", description="Reads.", schema={"type": "object"}))[0]
 
     assert taken.spec == ToolSpec(
         name="srv__read-file", description="Reads.", parameters={"type": "object", "properties": {}}
     )
-    assert (taken.remote_name, taken.permission) == ("read-file", "EXTERNAL")
+    assert taken.permission == "EXTERNAL"
 
 
 def test_names_that_no_provider_takes_are_made_fit_and_stay_apart() -> None:
@@ -78,9 +87,9 @@ def test_a_name_does_not_depend_on_what_stands_beside_it_if_it_is_its_own() -> N
 
 
 def test_of_two_tools_with_one_name_the_first_is_taken() -> None:
-    catalog = take(Listed(name="a", description="1"), Listed(name="a", description="2"))
+    taken, _ = take(listed("a", description="1"), listed("a", description="2"))
 
-    assert [taken.spec.description for taken in catalog.tools] == ["1"]
+    assert [tool.spec.description for tool in taken] == ["1"]
 
 
 @given(st.lists(st.text(), max_size=8))
@@ -92,39 +101,37 @@ def test_every_name_can_be_sent_and_is_one_of_its_kind(remote: list[str]) -> Non
 
 
 def test_only_the_tools_that_are_wanted_are_taken() -> None:
-    catalog = take(Listed(name="read_a"), Listed(name="write_a"), Listed(name="list"), tools=["read_*", "list"])
+    taken, _ = take(listed("read_a"), listed("write_a"), listed("list"), tools=["read_*", "list"])
 
-    assert [taken.remote_name for taken in catalog.tools] == ["read_a", "list"]
-    assert take(Listed(name="a"), tools=[]).tools == ()
+    assert [tool.name for tool in taken] == ["srv__read_a", "srv__list"]
+    assert take(listed("a"), tools=[]) == ([], [])
 
 
 def test_of_too_many_tools_the_rest_is_left_out_and_told() -> None:
-    catalog = take(*(Listed(name=str(number)) for number in range(MAX_TOOLS + 2)))
+    taken, left_out = take(*(listed(str(number)) for number in range(MAX_TOOLS + 2)))
 
-    assert len(catalog.tools) == MAX_TOOLS
-    assert catalog.left_out == ("all but 128 tools; choose with tools.mcp.srv.tools",)
+    assert len(taken) == MAX_TOOLS
+    assert left_out == ["all but 128 tools; choose with tools.mcp.srv.tools"]
 
 
 @pytest.mark.parametrize(
     ("tool", "problem"),
     [
-        (Listed(name=" "), "it has no name"),
-        (Listed(name="a", schema={"type": "string"}), "its arguments are no object"),
-        (Listed(name="a", schema={"properties": []}), "its properties are no object"),
-        (Listed(name="a", schema={"description": "x" * MAX_SCHEMA_BYTES}), "its schema is larger than 32 KiB"),
+        (listed(" "), "it has no name"),
+        (listed("a", schema={"type": "string"}), "its arguments are no object"),
+        (listed("a", schema={"properties": []}), "its properties are no object"),
+        (listed("a", schema={"description": "x" * MAX_SCHEMA_BYTES}), "its schema is larger than 32 KiB"),
     ],
 )
-def test_a_tool_that_cannot_be_taken_costs_itself_only(tool: Listed, problem: str) -> None:
-    catalog = take(tool, Listed(name="fine"))
+def test_a_tool_that_cannot_be_taken_costs_itself_only(tool: types.Tool, problem: str) -> None:
+    taken, left_out = take(tool, listed("fine"))
 
-    assert [taken.remote_name for taken in catalog.tools] == ["fine"]
-    assert catalog.left_out == (f"{tool.name!r}: {problem}",)
+    assert [tool.name for tool in taken] == ["srv__fine"]
+    assert left_out == [f"{tool.name!r}: {problem}"]
 
 
 def test_a_description_is_bounded_and_hides_nothing() -> None:
-    [long, sly] = take(
-        Listed(name="a", description="x" * 9000), Listed(name="b", description="a\u202eb\x1b[2J\u200bc\n\td")
-    ).tools
+    [long, sly] = take(listed("a", description="x" * 9000), listed("b", description="a\u202eb\x1b[2J\u200bc\n\td"))[0]
 
     assert len(long.spec.description) == MAX_DESCRIPTION_CHARS
     assert sly.spec.description == "ab[2Jc\n\td"
@@ -141,13 +148,13 @@ def test_a_description_is_bounded_and_hides_nothing() -> None:
     ],
 )
 def test_the_operator_says_what_a_tool_may_touch(settings: dict[str, Any], permission: str) -> None:
-    [taken] = take(Listed(name="look", is_read_only=True), **settings).tools
+    [taken] = take(listed("look", read_only_hint=True), **settings)[0]
 
     assert taken.permission == permission
 
 
 def test_a_hint_counts_only_where_it_is_given() -> None:
-    [taken] = take(Listed(name="look"), trust_hints=True).tools
+    [taken] = take(listed("look"), trust_hints=True)[0]
 
     assert taken.permission == "EXTERNAL"
 
@@ -156,7 +163,7 @@ def test_a_hint_counts_only_where_it_is_given() -> None:
 def test_a_destructive_hint_counts_only_from_a_trusted_server(
     *, trust: bool, hint: bool, expected: bool | None
 ) -> None:
-    [taken] = take(Listed(name="look", destructive=hint), trust_hints=trust).tools
+    [taken] = take(listed("look", destructive_hint=hint), trust_hints=trust)[0]
 
     assert taken.destructive is expected
 
@@ -226,13 +233,8 @@ def test_checking_never_fails_whatever_the_schema(schema: Any, arguments: Any) -
     list(jsonschema.Draft202012Validator(plain).iter_errors(arguments))
 
 
-async def run(arguments: dict[str, Any]) -> str:
-    return ""
-
-
 def test_a_hostile_schema_cannot_hold_the_server_up() -> None:
-    [taken] = take(Listed(name="a", schema=HOSTILE)).tools
-    tool = Tool(spec=taken.spec, run=run, schema=taken.checked)
+    [tool] = take(listed("a", schema=HOSTILE))[0]
 
     assert tool.explain_misfit({"a": "a" * 40 + "!"}) is not None
     assert tool.explain_misfit({"a": "aa!", "c": 1, "other": 2}) is None
