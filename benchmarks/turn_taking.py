@@ -114,7 +114,7 @@ def _all_edges(clips: Sequence[Clip], config: TurnTakingConfig) -> Iterable[list
             at_s = index * WINDOW / SPEECH_RATE
             turns.playback(is_speaking=clip.playback_s is not None and at_s >= clip.playback_s)
             window = clip.sound[index * WINDOW : (index + 1) * WINDOW]
-            edge = turns.feed(float(probability), level_dbfs(window), brightness(window))
+            edge = turns.feed(float(probability), float(level_dbfs(window)), float(brightness(window)))
             if edge is not None:
                 edges.append((edge, (index + 1) * WINDOW * 1000 / SPEECH_RATE))
         yield edges

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 Samples = NDArray[np.float32]
 
 SPEECH_RATE: Final = 16_000
-"""What VAD and recognition hear."""
+"""Samples a second for VAD and recognition."""
 
 WINDOW: Final = 512
 """Samples that voice detection judges at once."""
@@ -27,39 +27,35 @@ _MAX_MATRIX_PHASES: Final = 2  # so few are quicker one by one than by gathering
 
 
 def pcm16_to_samples(pcm: bytes | bytearray | memoryview) -> Samples:
-    """Little-endian PCM16 of whole samples → float32."""
+    """Convert little-endian PCM16 of whole samples to float32."""
     return np.frombuffer(pcm, dtype="<i2").astype(np.float32) * np.float32(1 / 32768)
 
 
 def samples_to_pcm16(samples: Samples) -> bytes:
-    """What is louder than full scale is clipped."""
+    """Convert to PCM16; anything louder than full scale is clipped."""
     scaled = np.clip(samples * np.float32(32768), -32768, 32767)
     pcm: bytes = np.rint(scaled).astype("<i2").tobytes()
     return pcm
 
 
-def level_dbfs(samples: Samples) -> float:
-    """RMS against full scale; SILENCE_DBFS for digital silence and for nothing."""
-    if not samples.size:
-        return SILENCE_DBFS
-    power = float(np.dot(samples, samples)) / samples.size
-    return max(SILENCE_DBFS, 10 * float(np.log10(power))) if power > 0 else SILENCE_DBFS
+def level_dbfs(samples: Samples) -> Samples:
+    """Return the RMS of each row against full scale; SILENCE_DBFS for digital silence."""
+    power = np.einsum("...i,...i->...", samples, samples) / samples.shape[-1]
+    return np.asarray(np.maximum(10 * np.log10(np.maximum(power, 1e-20)), SILENCE_DBFS))
 
 
-def brightness(samples: Samples) -> float:
-    """The power of the first difference over the power: 0 for a hum, 0.02-0.3 for vowels, 2 for white noise.
+def brightness(samples: Samples) -> Samples:
+    """Return each row's power of the first difference over its power: 0 for a hum, 0.02-0.3 for vowels, 2 for white noise.
 
     It tells a closed mouth ("mm-hmm") from an open one at the price of two dot products.
     """
-    power = float(np.dot(samples, samples))
-    if power <= 1e-9:
-        return 0.0
-    step = np.diff(samples)
-    return float(np.dot(step, step)) / power
+    steps = np.diff(samples)
+    power = np.einsum("...i,...i->...", samples, samples)
+    return np.asarray(np.einsum("...i,...i->...", steps, steps) / np.maximum(power, 1e-9))
 
 
 class Resampler:
-    """Live sound at `rate` → 16 kHz, as it arrives: m samples in give m × 16000 / rate out, rounded up at most by one.
+    """A resampler of live sound at `rate` to 16 kHz, as it arrives: m samples in give m × 16000 / rate out, rounded up at most by one.
 
     A short windowed sinc, so every call yields its sound at once and the delay is 0.8 ms.
     What lies above the lower of the two bands is 20 dB down from 1.3 kHz past the edge:
@@ -105,7 +101,7 @@ class Resampler:
 
 
 def _polyphase_filters(rate: int, phases: int) -> Samples:
-    """One row a phase, each of sum 1, newest sample last."""
+    """Return one row a phase, each of sum 1, newest sample last."""
     taps = max(8, round(_FILTER_S * rate))
     cutoff = min(rate, SPEECH_RATE) / rate * 0.92  # of the input's band
     # Phase p stands p/phases of an input sample later than phase 0, so its filter is moved earlier by as much.

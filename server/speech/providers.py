@@ -8,7 +8,7 @@ from typing import Final, Protocol
 from server.config import SpeechProviderSettings
 from server.errors import SpeechBusy, SpeechError, SpeechTimeout, SpeechUnavailable
 from server.openai_client import OpenAIClient, OpenAIEndpoint, Refused, base_url_from, error_message
-from server.speech.worker import Worker
+from server.speech.worker import SpeechWorker
 from server.wire.frames import SpeechPart
 
 _MAX_QUOTED_CHARS: Final = 200
@@ -45,7 +45,7 @@ class NoProvider:
 class WorkerProvider:
     """An engine in a process of its own."""
 
-    def __init__(self, worker: Worker) -> None:
+    def __init__(self, worker: SpeechWorker) -> None:
         self._worker = worker
 
     @property

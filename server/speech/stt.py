@@ -23,7 +23,7 @@ from server.speech.providers import (
     speech_endpoint,
 )
 from server.speech.speakable import CONTROLS
-from server.speech.worker import Worker, command_of
+from server.speech.worker import SpeechWorker, command_of
 from server.wire.frames import SpeechPart
 
 OnChange = Callable[[], None]
@@ -134,7 +134,7 @@ def recognizer_of(
         case "openai":
             return OpenAIRecognizer(speech_endpoint("speech.stt", config, environ, model="whisper-1"))
         case "embedded":
-            return EmbeddedRecognizer(Worker("speech recognition", command_of("stt"), on_change=on_change))
+            return EmbeddedRecognizer(SpeechWorker("speech recognition", command_of("stt"), on_change=on_change))
 
 
 def normalized(text: str) -> str:

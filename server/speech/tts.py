@@ -19,7 +19,7 @@ from server.speech.providers import (
     WorkerProvider,
     speech_endpoint,
 )
-from server.speech.worker import Worker, command_of
+from server.speech.worker import SpeechWorker, command_of
 from server.wire.frames import SpeechPart
 
 OnChange = Callable[[], None]
@@ -81,7 +81,7 @@ class NoSynthesizer(NoProvider):
 class EmbeddedSynthesizer(WorkerProvider):
     """Piper and espeak-ng in a process of their own."""
 
-    def __init__(self, worker: Worker, *, timeout_s: float = FIRST_SOUND_TIMEOUT_S) -> None:
+    def __init__(self, worker: SpeechWorker, *, timeout_s: float = FIRST_SOUND_TIMEOUT_S) -> None:
         super().__init__(worker)
         self._timeout_s = timeout_s
 
@@ -173,7 +173,7 @@ def synthesizer_of(
             return OpenAISynthesizer(speech_endpoint("speech.tts", config, environ, model="tts-1", voice="alloy"))
         case "embedded":
             voice = ["--voice", config.voice] if config.voice else []
-            return EmbeddedSynthesizer(Worker("the voice", command_of("tts", *voice), on_change=on_change))
+            return EmbeddedSynthesizer(SpeechWorker("the voice", command_of("tts", *voice), on_change=on_change))
 
 
 def _chunks(

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from server.errors import SpeechUnavailable
-from server.speech.audio import SILENCE_DBFS, SPEECH_RATE, WINDOW, Samples, pcm16_to_samples
+from server.speech.audio import SPEECH_RATE, WINDOW, Samples, brightness, level_dbfs, pcm16_to_samples
 from server.wire.frames import SpeechPart
 
 logger = logging.getLogger(__name__)
@@ -238,7 +238,7 @@ class VoiceDetector:
             return []
         rows = pcm16_to_samples(b"".join(stream._context + pcm for stream, pcm in taken))
         rows = rows.reshape(len(taken), CONTEXT + WINDOW)
-        levels, brightnesses = _levels(rows[:, CONTEXT:])
+        levels, brightnesses = level_dbfs(rows[:, CONTEXT:]), brightness(rows[:, CONTEXT:])
         is_loud = levels > FLOOR_DBFS
         probabilities = np.zeros(len(taken), dtype=np.float32)
         loud = np.flatnonzero(is_loud)
@@ -291,15 +291,6 @@ def _next_window(stream: VadStream) -> bytes | None:
         return stream._waiting.popleft()
     except IndexError:
         return None  # closed in this moment
-
-
-def _levels(windows: Samples) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Loudness and brightness of each row, as `audio.level_dbfs` and `audio.brightness` define them."""
-    power = np.einsum("ij,ij->i", windows, windows)
-    steps = np.diff(windows, axis=1)
-    with np.errstate(divide="ignore"):
-        levels = np.maximum(10 * np.log10(power / WINDOW), SILENCE_DBFS)
-    return levels, np.einsum("ij,ij->i", steps, steps) / np.maximum(power, 1e-9)
 
 
 def _remember(stream: VadStream, pcm: bytes, *, is_silent: bool) -> None:

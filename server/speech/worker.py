@@ -1,4 +1,4 @@
-"""A process of our own that recognises or synthesises, seen from the server.
+"""A worker process that recognises or synthesises, seen from the server.
 
 It is started with the server's Python, answers one request after the other,
 and dies with the server. A crash fails the requests in it and starts it again,
@@ -12,7 +12,7 @@ import sys
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 from server.errors import SpeechBusy, SpeechError, SpeechTimeout, SpeechUnavailable
 from server.speech.worker_child import EXIT_LOAD_FAILED, PREFIX, Header, WireError, lengths, pack, parse
@@ -34,12 +34,12 @@ _CLOSE_S: Final = 2.0
 
 
 def command_of(kind: str, *arguments: str) -> list[str]:
-    """What starts the worker of that kind: stt or tts."""
+    """Return the command that starts the worker of that kind: stt or tts."""
     return [sys.executable, "-m", "server.speech.worker_engines", kind, *arguments]
 
 
-class Worker:
-    """`start`, then `request` from any task; `aclose` ends the process and fails what is still waiting."""
+class SpeechWorker:
+    """A worker: `start`, then `request` from any task; `aclose` ends the process and fails what is still waiting."""
 
     def __init__(self, name: str, command: Sequence[str], *, on_change: Callable[[], None] | None = None) -> None:
         """`on_change` is called in the event loop when `status` or `facts` have changed."""
@@ -48,7 +48,7 @@ class Worker:
         self._on_change = on_change
         self.status = SpeechPart(state="loading", name=name)
         self.facts: Header = {}
-        """What the engine told when it was loaded; {} before."""
+        """The facts that the engine sent when it was loaded; {} before."""
         self._is_ready = asyncio.Event()  # or missing: who waits looks at `status`
         self._ready_s: float | None = None  # loop time at which the process that lives or lived last was ready
         self._process: asyncio.subprocess.Process | None = None
@@ -71,7 +71,7 @@ class Worker:
         return len(self._pending)
 
     def start(self) -> None:
-        """Returns at once; `status` tells when it is ready. Needs a running loop."""
+        """Begin to load; `status` says when it is ready. Needs a running loop."""
         self._supervisor.start()
 
     async def aclose(self) -> None:
@@ -80,7 +80,7 @@ class Worker:
         self._fail_all(SpeechUnavailable(f"{self.name} is shut down"))
 
     async def request(self, header: Header, payload: bytes = b"", *, timeout_s: float) -> AsyncGenerator[Part, None]:
-        """The parts of the answer. `timeout_s` is for each of them, waiting for other requests included.
+        """Yield the parts of the answer. `timeout_s` is for each of them, waiting for other requests included.
 
         Closing the generator (or cancelling the task in it) cancels the request: the
         worker stops at its next part, and nothing of it arrives here any more.
@@ -128,7 +128,7 @@ class Worker:
         return part
 
     def _kill_if_stuck(self, silence_s: float) -> None:
-        """It may be slow for others' sake; if it told nobody anything, it hangs."""
+        """Kill the process if it has answered nobody for so long; else it is busy with others."""
         if asyncio.get_running_loop().time() - self._heard_s >= silence_s and self._process is not None:
             logger.warning("%s hangs; it is killed and started again", self.name)
             self._is_ready.clear()  # who comes now waits for the next process
@@ -136,7 +136,7 @@ class Worker:
                 self._process.kill()
 
     def _write(self, message: bytes) -> None:
-        """To a process that has just died this writes nowhere: its end fails the request."""
+        """Write to the process; if it has just died, its end fails the request."""
         if self._process is not None and self._process.stdin is not None and not self._process.stdin.is_closing():
             self._process.stdin.write(message)
 
@@ -200,7 +200,7 @@ class Worker:
                     logger.warning("%s goes without one of its parts: %s", self.name, reason)
                 self._ready_s = asyncio.get_running_loop().time()
                 self._is_ready.set()
-                self._become("ready", None)
+                self._become("ready")
             case "failed":
                 self._become("missing", f"{self.name} cannot be loaded: {header['message']}")
             case "error":
@@ -218,22 +218,16 @@ class Worker:
         for request_id in list(self._pending):
             self._answer(request_id, error)
 
-    def _become(self, state: str, reason: str | None) -> None:
-        name = self.facts.get("name", self.name)
-        match state:
-            case "ready":
-                self.status = SpeechPart(state="ready", name=name)
-            case "loading":
-                self.status = SpeechPart(state="loading", name=name, reason=reason)
-            case _:
-                logger.warning("%s", reason)
-                self.status = SpeechPart(state="missing", name=name, reason=reason)
+    def _become(self, state: Literal["loading", "ready", "missing"], reason: str | None = None) -> None:
+        if state == "missing":
+            logger.warning("%s", reason)
+        self.status = SpeechPart(state=state, name=self.facts.get("name", self.name), reason=reason)
         if self._on_change is not None:
             self._on_change()
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
-    """A closed pipe is the order to end; what does not obey is killed. Leaves no zombie, even when cancelled."""
+    """Close the pipe, which is the order to end, and kill what does not obey. Leaves no zombie, even when cancelled."""
     if process.stdin is not None:
         process.stdin.close()
     try:

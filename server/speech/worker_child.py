@@ -8,11 +8,11 @@ also ends the process when the server is gone, whatever the engine is doing.
 
 import ctypes
 import os
+import queue
 import signal
 import struct
 import sys
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO, Final, Protocol
 
@@ -30,7 +30,7 @@ MAX_PAYLOAD_BYTES: Final = 16 << 20
 
 
 class WireError(Exception):
-    """The other side wrote something that is no message: it is broken, and so is the pipe."""
+    """Bytes that are not a message: the other side is broken, and so is the pipe."""
 
 
 def pack(header: Header, payload: bytes = b"") -> bytes:
@@ -41,7 +41,7 @@ def pack(header: Header, payload: bytes = b"") -> bytes:
 
 
 def lengths(prefix: bytes) -> tuple[int, int]:
-    """Of header and payload."""
+    """Return the lengths of header and payload."""
     head, payload = PREFIX.unpack(prefix)
     if head > MAX_HEADER_BYTES or payload > MAX_PAYLOAD_BYTES:
         raise WireError("a message of the worker is too large")
@@ -57,46 +57,42 @@ def parse(head: bytes) -> Header:
 
 class Engine(Protocol):
     def load(self, progress: Callable[[str], None]) -> Header:
-        """Get ready; the facts that the server wants to know. Any exception means: this engine is missing."""
+        """Get ready and return facts for the server. Any exception means that this engine is missing."""
 
     def run(self, request: Header, payload: bytes) -> Iterator[tuple[Header, bytes]]:
-        """The answers to one request; closed between two of them when it is cancelled."""
+        """Yield the answers to one request; closed between two of them when it is cancelled."""
 
     def idle(self) -> None:
-        """After each request, when its answer is out."""
+        """Tidy up after each request, when its answer is out."""
 
 
 class Inbox:
-    """Requests in order of arrival, from the reading thread to the working one."""
+    """Requests in order of arrival (their ids grow), from the reading thread to the working one."""
 
     def __init__(self) -> None:
-        self._waiting: OrderedDict[int, tuple[Header, bytes]] = OrderedDict()
-        self._changed = threading.Condition()
-        self._current: int | None = None
-        self._is_cancelled = False
+        self._waiting: queue.SimpleQueue[tuple[Header, bytes]] = queue.SimpleQueue()
+        self._cancelled: set[int] = set()
+        self._current = 0
 
     def put(self, request: Header, payload: bytes) -> None:
-        with self._changed:
-            self._waiting[request["id"]] = (request, payload)
-            self._changed.notify()
+        self._waiting.put((request, payload))
 
     def cancel(self, request_id: int) -> None:
-        with self._changed:
-            self._waiting.pop(request_id, None)
-            self._is_cancelled = self._is_cancelled or request_id == self._current
+        if request_id >= self._current:  # else it is answered already
+            self._cancelled.add(request_id)
 
     def take(self) -> tuple[Header, bytes]:
-        """The oldest request; waits for one."""
-        with self._changed:
-            while not self._waiting:
-                self._changed.wait()
-            self._current, request = self._waiting.popitem(last=False)
-            self._is_cancelled = False
-            return request
+        """Return the oldest request that is not cancelled; waits for one."""
+        while True:
+            self._cancelled.discard(self._current)
+            request, payload = self._waiting.get()
+            self._current = request["id"]
+            if not self.is_cancelled():
+                return request, payload
 
     def is_cancelled(self) -> bool:
-        """Whether the request taken last is of no use any more."""
-        return self._is_cancelled
+        """Return whether the request taken last is of no use any more."""
+        return self._current in self._cancelled
 
 
 def run(engine: Engine) -> int:

@@ -15,7 +15,7 @@ from playwright.async_api import Browser, BrowserContext, async_playwright, expe
 
 from server.speech.stt import EmbeddedRecognizer
 from server.speech.tts import EmbeddedSynthesizer
-from server.speech.worker import Worker, command_of
+from server.speech.worker import SpeechWorker, command_of
 from tests.e2e.conftest import EXPECTED_ERRORS, FLAGS, LIMIT_MS, executable
 from tests.e2e.parley_page import ParleyPage
 from tests.e2e.spoken import EAR, Voices, WavMicrophone, beginning, heard, listen, silent
@@ -37,9 +37,9 @@ LONG_REPLY = (
 
 
 @asynccontextmanager
-async def loaded(kind: str) -> AsyncIterator[Worker]:
+async def loaded(kind: str) -> AsyncIterator[SpeechWorker]:
     changed = asyncio.Event()
-    worker = Worker(f"the test's {kind}", command_of(kind), on_change=changed.set)
+    worker = SpeechWorker(f"the test's {kind}", command_of(kind), on_change=changed.set)
     worker.start()
     try:
         while worker.status.state == "loading":

@@ -21,19 +21,19 @@ from server.errors import SpeechUnavailable
 from server.speech.audio import Resampler, level_dbfs, pcm16_to_samples, samples_to_pcm16
 from server.speech.stt import EmbeddedRecognizer
 from server.speech.tts import EmbeddedSynthesizer, Synthesizer, synthesizer_of
-from server.speech.worker import Worker, command_of
+from server.speech.worker import SpeechWorker, command_of
 from tests.support.waiting import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 
 
 @pytest.fixture(scope="module")
-def voice_worker() -> Worker:
-    return Worker("the voice", command_of("tts"))
+def voice_worker() -> SpeechWorker:
+    return SpeechWorker("the voice", command_of("tts"))
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def voice(voice_worker: Worker) -> AsyncIterator[EmbeddedSynthesizer]:
+async def voice(voice_worker: SpeechWorker) -> AsyncIterator[EmbeddedSynthesizer]:
     made = EmbeddedSynthesizer(voice_worker, timeout_s=60)
     await made.start()
     await loaded(voice_worker)
@@ -43,7 +43,7 @@ async def voice(voice_worker: Worker) -> AsyncIterator[EmbeddedSynthesizer]:
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def ears(voice: EmbeddedSynthesizer) -> AsyncIterator[EmbeddedRecognizer]:
-    worker = Worker("speech recognition", command_of("stt"))
+    worker = SpeechWorker("speech recognition", command_of("stt"))
     made = EmbeddedRecognizer(worker)
     await made.start()
     await loaded(worker)
@@ -51,7 +51,7 @@ async def ears(voice: EmbeddedSynthesizer) -> AsyncIterator[EmbeddedRecognizer]:
     await made.aclose()
 
 
-async def loaded(worker: Worker) -> None:
+async def loaded(worker: SpeechWorker) -> None:
     """However long that takes: who asks meanwhile is told to come again."""
     await until(lambda: worker.status.state != "loading")
 
@@ -130,7 +130,7 @@ async def test_marks_without_words_are_no_sound(voice: EmbeddedSynthesizer) -> N
 
 
 async def test_a_voice_that_is_killed_in_mid_sentence_is_an_error_and_speaks_again(
-    voice: EmbeddedSynthesizer, voice_worker: Worker
+    voice: EmbeddedSynthesizer, voice_worker: SpeechWorker
 ) -> None:
     async with aclosing(voice.synthesize("One clause and another one, " * 30)) as chunks:
         await anext(chunks)
@@ -144,7 +144,9 @@ async def test_a_voice_that_is_killed_in_mid_sentence_is_an_error_and_speaks_aga
     assert len(await sound_of(voice, "Here I am again.")) > 16_000
 
 
-async def test_a_cancelled_synthesis_makes_room_for_the_next(voice: EmbeddedSynthesizer, voice_worker: Worker) -> None:
+async def test_a_cancelled_synthesis_makes_room_for_the_next(
+    voice: EmbeddedSynthesizer, voice_worker: SpeechWorker
+) -> None:
     async def say() -> None:
         await sound_of(voice, "One clause and another one, " * 100)
 
@@ -171,7 +173,7 @@ async def test_espeak_speaks_alone_where_it_is_asked_for() -> None:
 async def test_a_voice_that_is_not_there_is_told_and_another_speaks(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    worker = Worker("the voice", command_of("tts", "--voice", str(tmp_path / "gone.onnx")))
+    worker = SpeechWorker("the voice", command_of("tts", "--voice", str(tmp_path / "gone.onnx")))
     worker.start()
     await loaded(worker)
     await worker.aclose()

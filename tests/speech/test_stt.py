@@ -13,7 +13,7 @@ from server.errors import ConfigError, SpeechBusy, SpeechError, SpeechTimeout, S
 from server.openai_client import Unreachable
 from server.speech.providers import speech_endpoint
 from server.speech.stt import MAX_HEARD_CHARS, EmbeddedRecognizer, OpenAIRecognizer, normalized, recognizer_of, wav_of
-from server.speech.worker import Worker
+from server.speech.worker import SpeechWorker
 from tests.support.speech_server import SpeechServer, speech_server
 
 
@@ -45,7 +45,7 @@ def test_words_are_written_as_today_and_noises_are_none(heard: str, text: str) -
 
 
 async def test_the_embedded_recogniser_gives_the_words_of_its_worker() -> None:
-    worker = Worker("the fake", [sys.executable, "-m", "tests.support.fake_speech_engine"])
+    worker = SpeechWorker("the fake", [sys.executable, "-m", "tests.support.fake_speech_engine"])
     made = EmbeddedRecognizer(worker)
     await made.start()
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from server.speech.worker import Worker, command_of
+from server.speech.worker import SpeechWorker, command_of
 from tests.support.waiting import until
 
 
@@ -26,7 +26,7 @@ async def test_ears_and_voice_tell_nobody_about_the_machine(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
-    worker = Worker(kind, command_of(kind))
+    worker = SpeechWorker(kind, command_of(kind))
 
     worker.start()
     await until(lambda: worker.status.state == "ready")

@@ -18,7 +18,7 @@ from server.speech.tts import (
     Synthesizer,
     synthesizer_of,
 )
-from server.speech.worker import Worker
+from server.speech.worker import SpeechWorker
 from tests.support.speech_server import SpeechServer, speech_server
 from tests.support.waiting import until
 
@@ -140,7 +140,7 @@ async def test_a_text_without_end_is_refused() -> None:
 
 
 async def test_the_embedded_synthesiser_cuts_the_sound_of_its_worker_into_messages() -> None:
-    worker = Worker("the fake", [sys.executable, "-m", "tests.support.fake_speech_engine"])
+    worker = SpeechWorker("the fake", [sys.executable, "-m", "tests.support.fake_speech_engine"])
     made = EmbeddedSynthesizer(worker)
     await made.start()
 

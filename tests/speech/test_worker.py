@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from server.errors import SpeechBusy, SpeechTimeout, SpeechUnavailable
-from server.speech.worker import MAX_PENDING, Part, Worker
+from server.speech.worker import MAX_PENDING, Part, SpeechWorker
 from server.speech.worker_child import MAX_PAYLOAD_BYTES, PREFIX, WireError, lengths, pack, parse
 from tests.support.waiting import is_alive, until
 
@@ -20,8 +20,8 @@ FAKE = [sys.executable, "-m", "tests.support.fake_speech_engine"]
 
 
 @asynccontextmanager
-async def worker(*arguments: str) -> AsyncIterator[Worker]:
-    made = Worker("the fake", [*FAKE, *arguments])
+async def worker(*arguments: str) -> AsyncIterator[SpeechWorker]:
+    made = SpeechWorker("the fake", [*FAKE, *arguments])
     made.start()
     try:
         yield made
@@ -29,7 +29,7 @@ async def worker(*arguments: str) -> AsyncIterator[Worker]:
         await made.aclose()
 
 
-async def answer(made: Worker, payload: bytes = b"", *, timeout_s: float = 30, **request: Any) -> list[Part]:
+async def answer(made: SpeechWorker, payload: bytes = b"", *, timeout_s: float = 30, **request: Any) -> list[Part]:
     async with aclosing(made.request(request, payload, timeout_s=timeout_s)) as parts:
         return [part async for part in parts]
 
@@ -166,7 +166,7 @@ async def test_too_many_requests_are_refused() -> None:
 
 async def test_changes_of_status_are_told() -> None:
     told: list[str] = []
-    made = Worker("the fake", FAKE, on_change=lambda: told.append(made.status.state))
+    made = SpeechWorker("the fake", FAKE, on_change=lambda: told.append(made.status.state))
     made.start()
     await answer(made)
     await made.aclose()
@@ -175,7 +175,7 @@ async def test_changes_of_status_are_told() -> None:
 
 
 async def test_closing_ends_the_process_and_fails_what_waits() -> None:
-    made = Worker("the fake", FAKE)
+    made = SpeechWorker("the fake", FAKE)
     made.start()
     await answer(made)
     task = asyncio.create_task(answer(made, parts=1000, do="wait"))
@@ -193,9 +193,9 @@ async def test_closing_ends_the_process_and_fails_what_waits() -> None:
 async def test_a_worker_dies_with_its_server() -> None:
     script = (
         "import asyncio, os, sys\n"
-        "from server.speech.worker import Worker\n"
+        "from server.speech.worker import SpeechWorker\n"
         "async def main():\n"
-        f"    made = Worker('the fake', {FAKE!r})\n"
+        f"    made = SpeechWorker('the fake', {FAKE!r})\n"
         "    made.start()\n"
         "    async for _ in made.request({}, timeout_s=30): pass\n"
         "    print(made.pid, flush=True)\n"
