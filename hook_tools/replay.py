@@ -1,6 +1,5 @@
 """Reads a recording, asks a hook the same again, and compares its replies with those of then."""
 
-import asyncio
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -114,12 +113,9 @@ async def replay(
     """One life after the other, one call after the other; `show` is told of each. Raises OSError if it cannot start."""
     for life in lives:
         child = await HookProcess.begin(life.hook, hook, environ, HookLimits())
-        ending = asyncio.create_task(child.ended(), name="end of the replayed hook")
         try:
             await _replay(life, child, wait_s, show)
         finally:
-            ending.cancel()
-            await asyncio.gather(ending, return_exceptions=True)
             await child.end()
 
 

@@ -110,14 +110,11 @@ class Trial:
             fault = Fault("problem", why_not_started(error, self._plan.hook.command))
             self._end(Step(title="start", outcome="cannot be started", faults=[fault]))
             return
-        ending = asyncio.create_task(life.ended(), name="end of the tried hook")  # fails calls when it is gone
         try:
             await self._play(life)
             if life.is_there:
-                await self._end_of_input(life, ending)
+                await self._end_of_input(life)
         finally:
-            ending.cancel()
-            await asyncio.gather(ending, return_exceptions=True)
             await life.end()
 
     async def _play(self, life: HookProcess) -> None:
@@ -225,7 +222,7 @@ class Trial:
             step.faults.append(Fault("problem", f"{len(failed)} of {len(chosen)} calls had no reply: {failed[0]}"))
         await self._is_alive(life, step)
 
-    async def _end_of_input(self, life: HookProcess, ending: asyncio.Task[str]) -> None:
+    async def _end_of_input(self, life: HookProcess) -> None:
         step = self._begin("end of input", "ends")
         with suppress(TimeoutError):
             async with asyncio.timeout(_PATIENCE_S):
@@ -233,6 +230,7 @@ class Trial:
         self._listener.is_over = True
         life.close_input()
         began = time.perf_counter()
+        ending = life.ended
         await asyncio.wait({ending}, timeout=_LIMITS.eof_s)
         if not ending.done():
             step.outcome = ""
@@ -255,7 +253,7 @@ class Trial:
         is_there = life.is_there
         if not is_there:
             step.outcome = ""
-            step.faults.append(Fault("problem", f"is gone: {self._last_words(await life.ended())}"))
+            step.faults.append(Fault("problem", f"is gone: {self._last_words(await life.ended)}"))
         self._end(step)
         return is_there
 

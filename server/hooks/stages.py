@@ -134,16 +134,15 @@ class HookEvent:
     time_ns: int = field(default_factory=time.time_ns)
 
 
+FailureKind = Literal["failed", "timed_out", "down"]
+"""failed: an error reply, or one that is no JSON object. timed_out: no reply within the limit.
+down: the process is not there, or died before it answered."""
+
+
 class HookCallFailed(Exception):
-    """A call that gave no usable reply. The message names the hook and what happened.
+    """A call that gave no usable reply. The message names the hook and what happened."""
 
-    failed: an error reply, or one that is no JSON object. timed_out: no reply
-    within the limit. down: the process is not there, or died before it answered.
-    """
-
-    def __init__(
-        self, kind: Literal["failed", "timed_out", "down"], message: str, *, raised: BaseException | None = None
-    ) -> None:
+    def __init__(self, kind: FailureKind, message: str, *, raised: BaseException | None = None) -> None:
         super().__init__(message)
         self.kind = kind
         self.raised = raised

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 
 from server.config import ProcessHookSettings
 from server.hooks.process.jsonrpc import RpcCalls, RpcReply, notification
-from server.hooks.stages import HookCallFailed
+from server.hooks.stages import FailureKind, HookCallFailed
 from server.subprocesses.child_process import END_S, EOF_S, ChildProcess, child_environment
 from server.subprocesses.lines import Line, Lines
 from server.subprocesses.pipes import BacklogFull, PipeReader, PipeWriter
@@ -21,8 +21,6 @@ MAX_WAITING_EVENTS: Final = 256
 """Notifications that the child has not read; one more is dropped."""
 
 _MAX_EVENT_BACKLOG_BYTES: Final = 4 << 20  # a part of the pipe's, so that events never crowd out calls
-
-Kind = Literal["failed", "timed_out", "down"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -49,7 +47,7 @@ OnLine = Callable[[Direction, Line], None]
 
 
 class HookProcess:
-    """`begin`, then `request` and `notify` from any task, until `ended`; `end` must be awaited, whatever happened."""
+    """`begin`, then `request` and `notify` from any task, until it has `ended`; `end` must be awaited in any case."""
 
     def __init__(
         self,
@@ -69,14 +67,16 @@ class HookProcess:
         self._loop = asyncio.get_running_loop()
         self._began = self._loop.time()
         self._reasons = 0
-        self._waiting = dict[int, tuple[str, asyncio.Future[RpcReply | HookCallFailed]]]()  # with the method
+        self._answers = dict[int, asyncio.Future[RpcReply | tuple[FailureKind, str]]]()  # a reply, or why there is none
         self._events = deque[int]()  # keys of notifications that may still wait in the pipe; negative, unlike calls'
         self._last_event = 0
-        self._output_ended = asyncio.Event()
+        self._output_ended = self._loop.create_future()
         self._in = PipeWriter(child.stdin)
-        self._out = PipeReader(child.stdout, Lines(), self._take_line, self._output_ended.set)
+        self._out = PipeReader(child.stdout, Lines(), self._take_line, lambda: self._output_ended.set_result(None))
         self.calls = RpcCalls()
         self.is_closing = False
+        self.ended = asyncio.create_task(self._watch(), name=f"end of process hook {name}")
+        """Done when it has exited or closed its output; the text says which. What was pending has failed then."""
 
     @classmethod
     async def begin(
@@ -126,18 +126,18 @@ class HookProcess:
     async def request(self, method: str, params: Mapping[str, Any], limit_s: float) -> Any:
         """Return the result of one call. Raises HookCallFailed; cancelled, the call is given up."""
         call_id = self._send(method, params)
-        answer: asyncio.Future[RpcReply | HookCallFailed] = self._loop.create_future()
-        self._waiting[call_id] = method, answer
-        timer = self._loop.call_later(limit_s, self._time_out, call_id, limit_s)
+        answer = self._answers[call_id] = self._loop.create_future()
+        too_late = f"no reply within {limit_s * 1000:.0f} ms"
+        timer = self._loop.call_later(limit_s, self._fail, call_id, "timed_out", too_late)
         try:
             reply = await answer
         finally:
             timer.cancel()
-            if self._waiting.pop(call_id, None) is not None:
-                self.calls.abandon(call_id)
-                self._in.withdraw(call_id)
-        if isinstance(reply, HookCallFailed):
-            raise reply
+            del self._answers[call_id]
+            self.calls.abandon(call_id)  # unless it has its reply
+            self._in.withdraw(call_id)
+        if not isinstance(reply, RpcReply):
+            raise self._failure(reply[0], method, reply[1])
         if reply.error is not None:
             raise self._failure("failed", method, reply.error)
         return reply.result
@@ -166,7 +166,7 @@ class HookProcess:
             raise HookCallFailed("down", f'process hook "{self._name}" is closed')
         if not self.is_there:
             raise self._failure("down", method, self._exit_text())
-        if len(self._waiting) >= MAX_OPEN_CALLS:
+        if len(self._answers) >= MAX_OPEN_CALLS:
             raise self._failure("timed_out", method, f"{MAX_OPEN_CALLS} calls wait for their replies already")
         try:
             call_id, line = self.calls.open(method, params)
@@ -184,17 +184,15 @@ class HookProcess:
             self._on_line("out", line)
         return call_id
 
-    def _time_out(self, call_id: int, limit_s: float) -> None:
-        self._fail(call_id, "timed_out", f"no reply within {limit_s * 1000:.0f} ms")
-        self._in.withdraw(call_id)
+    def _fail(self, call_id: int, kind: FailureKind, why: str) -> None:
+        if not self._answers[call_id].done():
+            self._answers[call_id].set_result((kind, why))
 
-    def _fail(self, call_id: int, kind: Kind, why: str) -> None:
-        self.calls.abandon(call_id)
-        method, answer = self._waiting.pop(call_id, ("", None))
-        if answer is not None and not answer.done():
-            answer.set_result(self._failure(kind, method, why))
+    def _fail_all(self, why: str) -> None:
+        for call_id in self._answers:
+            self._fail(call_id, "down", why)
 
-    def _failure(self, kind: Kind, method: str, why: str) -> HookCallFailed:
+    def _failure(self, kind: FailureKind, method: str, why: str) -> HookCallFailed:
         return HookCallFailed(kind, f'process hook "{self._name}" {method} failed: {why}')
 
     def _take_line(self, line: Line) -> bool:
@@ -207,23 +205,17 @@ class HookProcess:
                 self._on_odd_line(next(reversed(self.calls.ignored)))
         if reply is None:
             return False
-        _, answer = self._waiting.pop(reply.id, ("", None))
+        answer = self._answers.get(reply.id)
         if answer is not None and not answer.done():
             answer.set_result(reply)
         return True
 
     # --- its end
 
-    async def ended(self) -> str:
-        """Wait until it has exited or closed its output; the text says which. What was pending has failed then."""
-        silent = asyncio.create_task(self._output_ended.wait(), name=f"output of process hook {self._name}")
-        signs: list[asyncio.Future[Any]] = [self._child.exited, silent]
-        try:
-            await asyncio.wait(signs, return_when=asyncio.FIRST_COMPLETED)
-            await asyncio.wait(signs, timeout=self._limits.last_words_s)
-        finally:
-            silent.cancel()
-            await asyncio.gather(silent, return_exceptions=True)
+    async def _watch(self) -> str:
+        signs: list[asyncio.Future[Any]] = [self._child.exited, self._output_ended]
+        await asyncio.wait(signs, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait(signs, timeout=self._limits.last_words_s)
         last = self._child.last_error_line
         why = f"{self._exit_text()}: {last}" if last else self._exit_text()
         self._fail_all(why)
@@ -243,11 +235,9 @@ class HookProcess:
         self.is_closing = True
         self._fail_all("it is closed")
         self._in.close()
+        self.ended.cancel()
         try:
             await self._child.end()
         finally:
             self._out.close()
-
-    def _fail_all(self, why: str) -> None:
-        for call_id in list(self._waiting):
-            self._fail(call_id, "down", why)
+            await asyncio.wait([self.ended])

@@ -34,10 +34,6 @@ _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder()
 
 
-class CallTooLarge(ValueError):
-    """Its line would be longer than MAX_LINE_BYTES."""
-
-
 class RpcReply(NamedTuple):
     """The end of call `id`: `error` says why it failed; None = `result` counts."""
 
@@ -47,10 +43,7 @@ class RpcReply(NamedTuple):
 
 
 class RpcCalls:
-    """The calls of one life of a process: ids 1, 2, 3 …, replies in any order.
-
-    Whoever opens a call sees to it that it is closed: by its reply, or by `abandon`.
-    """
+    """The calls to one process: ids 1, 2, 3 …, replies in any order. A call that gets no reply has to be abandoned."""
 
     def __init__(self) -> None:
         self._last_id = 0
@@ -64,14 +57,14 @@ class RpcCalls:
         return len(self._open)
 
     def open(self, method: str, params: Mapping[str, Any]) -> tuple[int, bytearray]:
-        """The id of a new call, and its line. Raises CallTooLarge; TypeError or ValueError for what is no JSON."""
+        """Return the id of a new call, and its line. Raises TypeError or ValueError for what is no JSON, or too long."""
         line = _line(b'{"jsonrpc":"2.0","id":%d,"method":"%s","params":' % (self._last_id + 1, method.encode()), params)
         self._last_id += 1
         self._open.add(self._last_id)
         return self._last_id, line
 
     def abandon(self, call_id: int) -> None:
-        """Nobody waits for it any more. Of a call that has its reply this is no news."""
+        """Give a call up; where it has its reply, nothing changes."""
         if call_id in self._open:
             self._open.remove(call_id)
             self._abandoned[call_id] = None
@@ -79,7 +72,7 @@ class RpcCalls:
                 del self._abandoned[next(iter(self._abandoned))]
 
     def read(self, line: Line) -> RpcReply | None:
-        """The reply that the line is; None: it is none, and is counted in `ignored`."""
+        """Return the reply that the line holds; None: it is none, and is counted in `ignored`."""
         if isinstance(line, Overlong):
             return self._spoilt("overlong", line.head, f"a line of more than {MAX_LINE_BYTES >> 20} MiB")
         if line[:1] != b"{" and (why := _no_object(line)):
@@ -114,7 +107,7 @@ class RpcCalls:
         return RpcReply(call_id, None, str(_fold(error).get("message") or ""))
 
     def _spoilt(self, why: IgnoredLine, line: bytes | bytearray, problem: str) -> RpcReply | None:
-        """A line that cannot be read costs its call, where it can be known which."""
+        """Fail the call of a line that cannot be read, where it can be known which."""
         self._ignore(why)
         head = _HEAD.match(line)
         if head is None or (call_id := int(head[1])) not in self._open:
@@ -123,7 +116,7 @@ class RpcCalls:
         return RpcReply(call_id, None, f"its reply was {problem}")
 
     def _ignore(self, why: IgnoredLine) -> RpcReply | None:
-        """Always None: no reply."""
+        """Count it. Always None: no reply."""
         self.ignored[why] += 1
         return None
 
@@ -135,7 +128,7 @@ class RpcCalls:
 
 
 def notification(method: str, params: Mapping[str, Any]) -> bytearray:
-    """A line without an id: nothing answers it. Raises as `RpcCalls.open`."""
+    """Return a line without an id: nothing answers it. Raises as `RpcCalls.open`."""
     return _line(b'{"jsonrpc":"2.0","method":"%s","params":' % method.encode(), params)
 
 
@@ -151,12 +144,12 @@ def _line(head: bytes, params: Mapping[str, Any]) -> bytearray:
     if b"\xe2\x80" in line:  # Node's readline ends a line at these two characters
         line = line.replace(b"\xe2\x80\xa8", b"\\u2028").replace(b"\xe2\x80\xa9", b"\\u2029")
     if len(line) > MAX_LINE_BYTES:
-        raise CallTooLarge(f"{len(line)} bytes, at most {MAX_LINE_BYTES} are sent")
+        raise ValueError(f"{len(line)} bytes, at most {MAX_LINE_BYTES} are sent")
     return line
 
 
 def _no_object(line: bytes | bytearray) -> IgnoredLine | None:
-    """Looked at before anything is parsed: a flood of debug output must cost next to nothing."""
+    """Look at a line before it is parsed: a flood of debug output must cost next to nothing."""
     start = line[:_FIRST_BYTES].lstrip()
     if not start and not line.strip():
         return "blank"
@@ -164,7 +157,7 @@ def _no_object(line: bytes | bytearray) -> IgnoredLine | None:
 
 
 def _decode(line: bytes | bytearray) -> Any:
-    """As msgspec does; bytes that are no UTF-8, and halves of surrogate pairs, become replacement characters.
+    """Decode JSON; bytes that are no UTF-8, and halves of surrogate pairs, become replacement characters.
 
     Raises ValueError where that would hold up everybody for too long.
     """
@@ -172,20 +165,15 @@ def _decode(line: bytes | bytearray) -> Any:
         raise ValueError(f"more than {MAX_PARTS} objects and lists")
     try:
         return _decoder.decode(line)
-    except UnicodeDecodeError:
-        if len(line) > _MAX_REPAIRED_BYTES:
+    except (UnicodeDecodeError, msgspec.DecodeError) as error:
+        is_text = not isinstance(error, UnicodeDecodeError)
+        if len(line) > _MAX_REPAIRED_BYTES or (is_text and not _SURROGATE.search(line)):
             raise
-        text = line.decode("utf-8", "replace").encode()
-        return _repair(text) if _SURROGATE.search(text) else _decoder.decode(text)
-    except msgspec.DecodeError:
-        if len(line) > _MAX_REPAIRED_BYTES or not _SURROGATE.search(line):
-            raise
-        return _repair(line)
-
-
-def _repair(line: bytes | bytearray) -> Any:
-    value = json.loads(line, parse_constant=_refuse)
-    return _decoder.decode(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
+    text = line if is_text else line.decode("utf-8", "replace").encode()
+    if _SURROGATE.search(text):
+        value = json.loads(text, parse_constant=_refuse)
+        text = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
+    return _decoder.decode(text)
 
 
 def _refuse(constant: str) -> None:
@@ -193,14 +181,14 @@ def _refuse(constant: str) -> None:
 
 
 def _fold(message: dict[str, Any]) -> dict[str, Any]:
-    """Keys count in any case; one that is written as it should be wins."""
+    """Lower the keys, which count in any case; one that is written as it should be wins."""
     return {key.lower(): value for key, value in message.items()} | {
         key: value for key, value in message.items() if key.islower()
     }
 
 
 def _problem(message: dict[str, Any]) -> str | None:
-    """What keeps an object with an id from being a reply."""
+    """Return what keeps an object with an id from being a reply."""
     error = message.get("error")
     if not isinstance(message.get("jsonrpc") or "", str):
         return "no JSON-RPC: `jsonrpc` has to be a string"

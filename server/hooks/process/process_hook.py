@@ -4,13 +4,14 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Mapping
+from contextlib import AsyncExitStack
 from typing import Any, Final
 
 from server import config
 from server.hooks.health import HookHealth, HookState, HookStats
 from server.hooks.hook_events import observed_kinds
 from server.hooks.hook_params import event_params, stage_params
-from server.hooks.process.hook_process import HookLimits, HookProcess, OnLine
+from server.hooks.process.hook_process import HookLimits, HookProcess
 from server.hooks.process.process_settings import gate_stages, hello_modes, sent_stages
 from server.hooks.process.recording import Recording
 from server.hooks.replies import read_reply
@@ -229,15 +230,29 @@ class ProcessHook:
 
     async def _live_once(self) -> float:
         """Return how long it lived, its hello answered; the reason of its end is noted."""
-        recording = self._begin_recording()
-        try:
-            return await self._run_process(None if recording is None else recording.add)
-        finally:
-            if recording is not None:
-                await asyncio.to_thread(recording.close)
+        async with AsyncExitStack() as stack:
+            on_line = None
+            if (recording := self._begin_recording()) is not None:
+                on_line = recording.add
+                stack.push_async_callback(asyncio.to_thread, recording.close)
+            try:
+                process = await HookProcess.begin(
+                    self.name,
+                    self.settings,
+                    self._environ,
+                    self._limits,
+                    on_line=on_line,
+                    on_odd_line=self._note_odd_line,
+                )
+            except (OSError, ValueError) as error:  # ValueError: a NUL in an argument
+                self._stats.set_error(f'start process hook "{self.name}": {error}')
+                return 0.0
+            self.process = process
+            stack.push_async_callback(self._end, process)
+            return await self._serve(process)
 
     def _begin_recording(self) -> Recording | None:
-        """A recording that cannot be is no reason to do without the hook."""
+        """Return None where none is wanted, or none can be: that is no reason to do without the hook."""
         if (path := self.settings.record) is None:
             return None
         try:
@@ -248,35 +263,7 @@ class ProcessHook:
         self.warn(f"{path} records all that it is sent, what users say included")
         return recording
 
-    async def _run_process(self, on_line: OnLine | None) -> float:
-        try:
-            process = await HookProcess.begin(
-                self.name,
-                self.settings,
-                self._environ,
-                self._limits,
-                on_line=on_line,
-                on_odd_line=self._note_odd_line,
-            )
-        except (OSError, ValueError) as error:  # ValueError: a NUL in an argument
-            self._stats.set_error(f'start process hook "{self.name}": {error}')
-            return 0.0
-        self.process = process
-        ending = asyncio.create_task(process.ended(), name=f"end of process hook {self.name}")
-        try:
-            try:
-                return await self._serve(process, ending)
-            finally:
-                ending.cancel()
-                await asyncio.gather(ending, return_exceptions=True)
-        finally:
-            self._up = None
-            self._armed, self._armed_reason = None, ""
-            await process.end()
-            self.process = None
-            self._stats.ignored.update(process.calls.ignored)
-
-    async def _serve(self, process: HookProcess, ending: asyncio.Task[str]) -> float:
+    async def _serve(self, process: HookProcess) -> float:
         try:
             hello = {"name": self.name, "version": PROTOCOL_VERSION, "modes": hello_modes(self.settings)}
             _checked(self.name, "hook.hello", await process.request("hook.hello", hello, self._limits.hello_s))
@@ -289,10 +276,17 @@ class ProcessHook:
         await self._test_gates(process)
         self._settled.set()
         self._report_state()
-        self._stats.set_error(f'process hook "{self.name}" ended: {await ending}')
+        self._stats.set_error(f'process hook "{self.name}" ended: {await process.ended}')
         self._up = None
         self._become("down")  # now, not when the last of what it started is gone
         return process.lived_s
+
+    async def _end(self, process: HookProcess) -> None:
+        self._up = None
+        self._armed, self._armed_reason = None, ""
+        await process.end()
+        self.process = None
+        self._stats.ignored.update(process.calls.ignored)
 
     async def _test_gates(self, process: HookProcess) -> None:
         """Make a harmless call for each stage at which it is a gate, until one goes wrong; `canary_s` for all.
