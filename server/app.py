@@ -12,7 +12,7 @@ from server import config
 from server.accounts.accounts import Accounts
 from server.agent.agent_client import AgentClient, TurnOptions
 from server.approval.broker import ApprovalBroker
-from server.approval.remembered import Redact, StoredApprovals
+from server.approval.remembered import StoredApprovals
 from server.approval.replica_broker import ReplicaBroker
 from server.config_file import data_dir_of
 from server.errors import ConfigError
@@ -125,7 +125,7 @@ class App:
         self._layers = HookLayers(
             settings.hooks, processes=self.hooks, policies=self._policy_engine.for_turn, media=self.media
         )
-        self._broker = _build_broker(settings, self.storage, self._policy_engine.scanner.redact)
+        self._broker = _build_broker(settings, self.storage, self._policy_engine)
         self._agent = AgentClient(model, executor, config=settings.agent, llm=settings.llm)
         accounts = Accounts(settings.security, signer.derived_keys("session cookies"))
         authenticator = Authenticator(settings.listen, settings.security, settings.proxies, accounts)
@@ -353,11 +353,14 @@ def _build_media(settings: config.Config, data_dir: Path, signer: Signer) -> Med
     )
 
 
-def _build_broker(settings: config.Config, storage: Storage, redact: Redact) -> ApprovalBroker:
-    """One process alone writes no questions into its database."""
-    approval, remembered = settings.hooks.approval, StoredApprovals(storage.approvals, redact)
+def _build_broker(settings: config.Config, storage: Storage, engine: PolicyEngine) -> ApprovalBroker:
+    """Return the broker of one process, which writes no questions into its database, or of several."""
+    approval, command_of = settings.hooks.approval, engine.judge.command_of
+    remembered = StoredApprovals(storage.approvals, engine.scanner.redact)
     is_shared = settings.storage.url is not None if approval.replicas == "auto" else approval.replicas
-    return ReplicaBroker(approval, remembered, storage.questions) if is_shared else ApprovalBroker(approval, remembered)
+    if is_shared:
+        return ReplicaBroker(approval, remembered, storage.questions, command_of)
+    return ApprovalBroker(approval, remembered, command_of)
 
 
 def _mcp_notice(code: str, message: str) -> wire.Notice:

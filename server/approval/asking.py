@@ -17,6 +17,8 @@ _MAX_SAID_CHARS: Final = 200
 Outcome = Literal["approved", "denied", "timeout", "cancelled", "no_client"]
 AnsweredBy = Literal["user", "voice", "other_client", "remembered", "timeout", "disconnect", "cancelled"]
 Remember = Literal["no", "conversation", "always"]
+RememberFor = Literal["arguments", "command", "tool"]
+"""What a remembered yes covers: this tool with these arguments, with any of a command (`git push`), or always."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

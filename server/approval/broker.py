@@ -1,11 +1,12 @@
 """Open questions to humans in this process: any client of the user may answer, and the first answer wins."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 from server import config
-from server.approval.asking import Answer, AnsweredBy, Question, Remember
+from server.approval.asking import Answer, AnsweredBy, Question, Remember, RememberFor
 from server.approval.remembered import ApprovalsInMemory, RememberedApprovals
 
 MAX_OPEN: Final = 32
@@ -37,8 +38,26 @@ class OpenQuestion:
     """When silence becomes a no (event loop's time)."""
     by_voice: bool
     answered: asyncio.Future[Answer] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+    command: str | None = None
+    """Name of the plain command that would run, such as "git push"; None: it is none."""
     remember: Remember = "no"
+    remember_for: RememberFor = "arguments"
     shown_to: list[AskedClient] = field(default_factory=list)
+
+    @property
+    def offered(self) -> tuple[RememberFor, ...]:
+        """What a yes may be remembered for."""
+        return ("arguments", "tool") if self.command is None else ("arguments", "command", "tool")
+
+
+CommandOf = Callable[[str, Any], Awaitable[str | None]]
+"""Returns the name of the plain command that a tool with these arguments would run; None: there is none, or the
+arguments make it worse than its name says."""
+
+
+async def no_command(_tool: str, _arguments: Any) -> str | None:
+    """Stands in where no rules know commands."""
+    return None
 
 
 class ApprovalBroker:
@@ -48,9 +67,13 @@ class ApprovalBroker:
     """
 
     def __init__(
-        self, settings: config.ApprovalSettings | None = None, remembered: RememberedApprovals | None = None
+        self,
+        settings: config.ApprovalSettings | None = None,
+        remembered: RememberedApprovals | None = None,
+        command_of: CommandOf = no_command,
     ) -> None:
         self.settings = settings or config.ApprovalSettings()
+        self.command_of = command_of
         self.remembered = remembered or ApprovalsInMemory()
         self._clients: dict[str, list[AskedClient]] = {}
         self._open: dict[str, dict[str, OpenQuestion]] = {}

@@ -4,9 +4,11 @@ import asyncio
 import hashlib
 import json
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
+from server.approval.asking import RememberFor
 from server.storage.approvals import ApprovalTable
 
 _MAX_REMEMBERED_HERE: Final = 10_000
@@ -19,63 +21,95 @@ Redact = Callable[[Any], tuple[Any, Mapping[str, int]]]
 """Returns a JSON value without its secrets, and how many there were."""
 
 
-class RememberedApprovals(Protocol):
-    """What a user has approved for good. The key is the tool and the canonical arguments: an exact match."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Approved:
+    """A call, a command of a tool or a whole tool that a user need not be asked about again."""
 
-    async def find(self, user_id: str, tool: str, arguments: Any) -> bool:
-        """Whether this very call was approved. An exception counts as no: the human is asked."""
+    tool: str
+    remember_for: RememberFor
+    value: Any = None
+    """The arguments, or the command's name; None for a tool."""
+    origin: str = ""
+    """Which handler or hook had asked."""
+
+    @property
+    def key(self) -> str:
+        """Key of the approval; holds nothing of the arguments, which may be secret."""
+        parts = (
+            [self.tool, self.value] if self.remember_for == "arguments" else [self.remember_for, self.tool, self.value]
+        )
+        return hashlib.sha256(canonical_json(parts).encode()).hexdigest()
+
+
+def keys_for(tool: str, arguments: Any, command: str | None) -> list[str]:
+    """Return the keys of all approvals that cover a call. `command`: its name, where it is a plain command."""
+    covering = [
+        Approved(tool=tool, remember_for="arguments", value=arguments),
+        Approved(tool=tool, remember_for="tool"),
+        *([] if command is None else [Approved(tool=tool, remember_for="command", value=command)]),
+    ]
+    return [approved.key for approved in covering]
+
+
+class RememberedApprovals(Protocol):
+    """Store of what users have approved for good."""
+
+    async def find(self, user_id: str, keys: Collection[str]) -> bool:
+        """Tell whether the user has approved one of `keys`. An exception counts as no: the human is asked."""
         ...
 
-    async def remember(self, user_id: str, tool: str, arguments: Any, *, origin: str) -> None:
-        """Returns when it is kept. `origin`: which handler or hook had asked."""
+    async def remember(self, user_id: str, approved: Approved) -> None:
+        """Keep an approval; it is kept when this returns."""
         ...
 
 
 class ApprovalsInMemory:
-    """Remembers until the process ends; beyond a limit the oldest is asked about again."""
+    """RememberedApprovals until the process ends; beyond a limit the oldest is asked about again."""
 
     def __init__(self, limit: int = _MAX_REMEMBERED_HERE) -> None:
         self._limit = limit
         self._keys: OrderedDict[tuple[str, str], None] = OrderedDict()
 
-    async def find(self, user_id: str, tool: str, arguments: Any) -> bool:
-        return (user_id, call_key(tool, arguments)) in self._keys
+    async def find(self, user_id: str, keys: Collection[str]) -> bool:
+        return any((user_id, key) in self._keys for key in keys)
 
-    async def remember(self, user_id: str, tool: str, arguments: Any, *, origin: str) -> None:  # noqa: ARG002 - protocol
-        self._keys[user_id, call_key(tool, arguments)] = None
+    async def remember(self, user_id: str, approved: Approved) -> None:
+        self._keys[user_id, approved.key] = None
         if len(self._keys) > self._limit:
             self._keys.popitem(last=False)
 
 
-def canonical_json(arguments: Any) -> str:
-    """One text for equal JSON: keys sorted, nothing between tokens, ASCII. 1, 1.0 and true differ."""
-    return json.dumps(arguments, sort_keys=True, separators=(",", ":"))
-
-
-def call_key(tool: str, arguments: Any) -> str:
-    """What "remember this call" is kept under; holds nothing of the arguments, which may be secret."""
-    return hashlib.sha256(canonical_json([tool, arguments]).encode()).hexdigest()
-
-
 class StoredApprovals:
-    """RememberedApprovals in the database."""
+    """RememberedApprovals in the database. Every method raises StorageError."""
 
     def __init__(self, table: ApprovalTable, redact: Redact) -> None:
         self._table = table
         self._redact = redact
 
-    async def find(self, user_id: str, tool: str, arguments: Any) -> bool:
-        """Raises StorageError."""
-        return await self._table.has(user_id, call_key(tool, arguments))
+    async def find(self, user_id: str, keys: Collection[str]) -> bool:
+        return await self._table.has(user_id, keys)
 
-    async def remember(self, user_id: str, tool: str, arguments: Any, *, origin: str) -> None:
-        """Raises StorageError."""
-        shown = await asyncio.to_thread(outline, arguments, self._redact)
-        await self._table.add(user_id, call_key(tool, arguments), tool=tool, shown=shown, origin=origin)
+    async def remember(self, user_id: str, approved: Approved) -> None:
+        shown = approved.value or ""
+        if approved.remember_for == "arguments":
+            shown = await asyncio.to_thread(outline, approved.value, self._redact)
+        await self._table.add(
+            user_id,
+            approved.key,
+            tool=approved.tool,
+            remember_for=approved.remember_for,
+            shown=shown,
+            origin=approved.origin,
+        )
+
+
+def canonical_json(arguments: Any) -> str:
+    """Return one text for equal JSON: keys sorted, nothing between tokens, ASCII. 1, 1.0 and true differ."""
+    return json.dumps(arguments, sort_keys=True, separators=(",", ":"))
 
 
 def outline(arguments: Any, redact: Redact) -> str:
-    """What the user's list shows of a call: enough to know it again, no file, no long text, no key or token.
+    """Return what the user's list shows of a call: enough to know it again, no file, no long text, no key or token.
 
     These are the real arguments, and whoever reads the database reads what is
     written here: secrets go, and of a long word that is neither path nor

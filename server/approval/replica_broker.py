@@ -14,8 +14,8 @@ from typing import Final
 
 from server import config
 from server.accounts.principal import ANONYMOUS_PREFIX, LOCAL_USER
-from server.approval.asking import Answer, AnsweredBy, Remember
-from server.approval.broker import ApprovalBroker, AskedClient, OpenQuestion
+from server.approval.asking import Answer, AnsweredBy, Remember, RememberFor
+from server.approval.broker import ApprovalBroker, AskedClient, CommandOf, OpenQuestion, no_command
 from server.approval.edits import MaskLeftOver, edited_arguments
 from server.approval.remembered import RememberedApprovals
 from server.approval.shared_questions import Answered, Asked, Ended, from_text, to_text
@@ -52,6 +52,7 @@ class _Claim:
     answer: Answer
     client: AskedClient
     remember: Remember
+    remember_for: RememberFor
 
 
 Job = Callable[[], Awaitable[None]]
@@ -64,9 +65,13 @@ class ReplicaBroker(ApprovalBroker):
     """
 
     def __init__(
-        self, settings: config.ApprovalSettings, remembered: RememberedApprovals, table: QuestionTable
+        self,
+        settings: config.ApprovalSettings,
+        remembered: RememberedApprovals,
+        table: QuestionTable,
+        command_of: CommandOf = no_command,
     ) -> None:
-        super().__init__(settings, remembered)
+        super().__init__(settings, remembered, command_of)
         self._table = table
         self._here = secrets.token_hex(8)
         self._asker = secrets.token_hex(8)  # the name that the lease is for; another once it has lapsed
@@ -107,7 +112,13 @@ class ReplicaBroker(ApprovalBroker):
         if client is None or is_alone or is_spoken_no or opened.answered.done():
             self._finish(opened, answer, client)
         elif id_ not in self._claims:
-            claim = _Claim(opened=opened, answer=answer, client=client, remember=opened.remember)
+            claim = _Claim(
+                opened=opened,
+                answer=answer,
+                client=client,
+                remember=opened.remember,
+                remember_for=opened.remember_for,
+            )
             opened.remember = "no"  # until it counts
             self._claims[id_] = claim
             self._jobs.put_nowait(lambda: self._claim(claim))
@@ -131,7 +142,7 @@ class ReplicaBroker(ApprovalBroker):
 
     async def _publish(self, opened: OpenQuestion) -> None:
         try:
-            body = await asyncio.to_thread(to_text, Asked.of(opened.question, opened.message))
+            body = await asyncio.to_thread(to_text, Asked.of(opened.question, opened.message, opened.command))
         except (RecursionError, ValueError, TypeError):
             body = None
         if body is None or len(body) > MAX_BODY_CHARS:
@@ -165,7 +176,7 @@ class ReplicaBroker(ApprovalBroker):
     def _count(self, claim: _Claim) -> None:
         """The answer given here is the one, unless it has been decided meanwhile."""
         if self._claims.get(claim.opened.id) is claim:
-            claim.opened.remember = claim.remember
+            claim.opened.remember, claim.opened.remember_for = claim.remember, claim.remember_for
             self._finish(claim.opened, claim.answer, claim.client)
 
     def _take(self, opened: OpenQuestion, row: SharedQuestion) -> None:
@@ -177,6 +188,7 @@ class ReplicaBroker(ApprovalBroker):
             logger.exception("an answer from another replica cannot be read; the question stays open here")
             return
         opened.remember = given.remember if answer.approved else "no"
+        opened.remember_for = given.remember_for if given.remember_for in opened.offered else "arguments"
         self._finish(opened, answer, None, winner=row.answered_by)
 
     async def _tell_ends(self) -> None:
@@ -213,7 +225,11 @@ class ReplicaBroker(ApprovalBroker):
     async def _claim(self, claim: _Claim) -> None:
         opened, answer = claim.opened, claim.answer
         given = Answered(
-            approved=answer.approved, reason=answer.reason, arguments=answer.arguments, remember=claim.remember
+            approved=answer.approved,
+            reason=answer.reason,
+            arguments=answer.arguments,
+            remember=claim.remember,
+            remember_for=claim.remember_for,
         )
         while self._claims.get(opened.id) is claim:
             try:
@@ -272,6 +288,7 @@ class ReplicaBroker(ApprovalBroker):
             asker=Elsewhere(),
             question=asked.question,
             message=asked.message,
+            command=asked.command,
             until_s=asyncio.get_running_loop().time() + row.left_s,
             by_voice=False,
         )

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Struct
 
-from server.approval.asking import AnsweredBy, Question, Remember
+from server.approval.asking import AnsweredBy, Question, Remember, RememberFor
 from server.approval.remembered import canonical_json
 from server.tool_calls import Permission
 
@@ -22,9 +22,10 @@ class Asked(Struct, frozen=True, kw_only=True):
     message: str
     origin: str
     permission: Permission
+    command: str | None = None
 
     @classmethod
-    def of(cls, question: Question, message: str) -> "Asked":
+    def of(cls, question: Question, message: str, command: str | None) -> "Asked":
         """`message`: as it is shown."""
         return cls(
             tool=question.tool,
@@ -32,6 +33,7 @@ class Asked(Struct, frozen=True, kw_only=True):
             message=message,
             origin=question.origin,
             permission=question.permission,
+            command=command,
         )
 
     @property
@@ -54,6 +56,7 @@ class Answered(Struct, frozen=True, kw_only=True):
     arguments: dict[str, Any] | None
     """Edited, with what was redacted as it was shown."""
     remember: Remember
+    remember_for: RememberFor = "arguments"
 
 
 class Ended(Struct, frozen=True, kw_only=True):

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _INLINE_CHARS: Final = 2000
 """Arguments up to this length are rated in the event loop, in well under a millisecond; longer ones in a thread."""
+_MAX_COMMAND_CHARS: Final = 64
 _NOBODY: Final = "This call needs a human's approval, and nobody can be asked here, so it was not made."
 
 _written: Final = json.JSONEncoder(ensure_ascii=False, default=str).encode
@@ -64,6 +65,25 @@ class DangerJudge:
         from server.policy.danger.judge import judge_call
 
         return judge_call(tool, permission, arguments, destructive=destructive, table=load_table(self._table))
+
+    async def command_of(self, tool: str, arguments: Any) -> str | None:
+        """Return the name of the plain command that a call would run, such as "git push"; None where there is none.
+
+        None also where the arguments make the command worse than its name says: `git push --force`.
+        """
+        if self.is_loaded and len(_written(arguments)) <= _INLINE_CHARS:
+            return self._command_of(tool, arguments)
+        return await asyncio.to_thread(self._command_of, tool, arguments)
+
+    def _command_of(self, tool: str, arguments: Any) -> str | None:
+        from server.policy.danger.danger_table import load_table
+        from server.policy.danger.judge import command_name, is_worse_than_plain
+
+        table = load_table(self._table)
+        name = command_name(tool, arguments, table=table)
+        if name is None or len(name) > _MAX_COMMAND_CHARS or is_worse_than_plain(tool, arguments, table=table):
+            return None
+        return name
 
 
 class DangerousConfirmation:

@@ -13,7 +13,7 @@ from server.accounts.principal import Principal
 from server.approval.asking import MAX_REASON_CHARS, Answer, AnsweredBy, Question, may_be_spoken, said_text, shown_text
 from server.approval.broker import ApprovalBroker, OpenQuestion
 from server.approval.edits import MaskLeftOver, edited_arguments
-from server.approval.remembered import call_key
+from server.approval.remembered import Approved, keys_for
 from server.errors import FrameError
 from server.session.sentence_assembler import SpokenSentence
 from server.session.turn_limits import TurnTimer
@@ -78,7 +78,10 @@ class Approvals:
         edited = None
         if frame.approved:
             edited = _edited(opened.question, frame.arguments)
-            opened.remember = frame.remember
+            if frame.remember != "no" and frame.remember_for not in opened.offered:
+                text = f"this approval can be remembered for {', '.join(opened.offered)}, not for {frame.remember_for}"
+                raise FrameError("frame_invalid", text, path="$.remember_for")
+            opened.remember, opened.remember_for = frame.remember, frame.remember_for
         reason = (frame.reason or "").strip()[:MAX_REASON_CHARS] or None
         answer = Answer(approved=frame.approved, by="user", reason=reason, arguments=edited)
         self.broker.settle(opened, answer, client=self)
@@ -108,6 +111,8 @@ class Approvals:
                 origin=opened.question.origin or UNSET,
                 permission=opened.question.permission,
                 by_voice=is_own and opened.by_voice,
+                remember_for=opened.offered,
+                command_name=UNSET if opened.command is None else opened.command,
             )
         )
 
@@ -127,16 +132,24 @@ class Approvals:
 
     # --- what is remembered
 
-    async def knows(self, question: Question, facts: TurnFacts) -> bool:
-        """Whether the human has approved this very call before. Trouble with the store means no."""
-        arguments = _real(question)
-        if (facts.conversation, call_key(question.tool, arguments)) in self._remembered:
+    async def command_of(self, tool: str, arguments: object) -> str | None:
+        """Return the name of the plain command that would run; None also where the rules cannot be asked."""
+        try:
+            return await self.broker.command_of(tool, arguments)
+        except Exception:  # the boundary to the rules: without them a yes is remembered for less
+            logger.exception("the command of a call cannot be told")
+            return None
+
+    async def knows(self, question: Question, command: str | None, facts: TurnFacts) -> bool:
+        """Tell whether the human has approved this call before. Trouble with the store means no."""
+        keys = keys_for(question.tool, _real(question), command)
+        if any((facts.conversation, key) in self._remembered for key in keys):
             return True
         if not self._keeps:
             return False
         try:
             async with asyncio.timeout(STORE_S):
-                return await self.broker.remembered.find(facts.user_id, question.tool, arguments)
+                return await self.broker.remembered.find(facts.user_id, keys)
         except Exception:  # the boundary to the store: the human is asked instead
             logger.exception("approvals remembered for good cannot be read; the user is asked")
             return False
@@ -146,21 +159,29 @@ class Approvals:
 
         What is kept for good is kept in the store alone, so that revoking it there counts here too.
         """
-        question = opened.question
-        arguments = _real(question) if answer.arguments is None else answer.arguments
+        approved = await self._approved(opened, answer)
         is_for_good = opened.remember == "always" and self._keeps
         if is_for_good:
             try:
                 async with asyncio.timeout(STORE_S):
-                    store = self.broker.remembered
-                    await store.remember(facts.user_id, question.tool, arguments, origin=question.origin)
+                    await self.broker.remembered.remember(facts.user_id, approved)
                 return True
             except Exception:  # the boundary to the store: the answer counts all the same
                 logger.exception("an approval could not be remembered for good")
-        self._remembered[facts.conversation, call_key(question.tool, arguments)] = None
+        self._remembered[facts.conversation, approved.key] = None
         if len(self._remembered) > MAX_REMEMBERED:
             self._remembered.popitem(last=False)
         return opened.remember != "always"
+
+    async def _approved(self, opened: OpenQuestion, answer: Answer) -> Approved:
+        """Return what the yes covers. A command that the human has edited into another one counts as it stands alone."""
+        question, remember_for = opened.question, opened.remember_for
+        arguments = _real(question) if answer.arguments is None else answer.arguments
+        if remember_for == "command" and answer.arguments is not None:
+            is_same = await self.command_of(question.tool, arguments) == opened.command
+            remember_for = "command" if is_same else "arguments"
+        value = {"arguments": arguments, "command": opened.command, "tool": None}[remember_for]
+        return Approved(tool=question.tool, remember_for=remember_for, value=value, origin=question.origin)
 
 
 class TurnAsker:
@@ -182,15 +203,16 @@ class TurnAsker:
     async def ask(self, question: Question) -> Answer:
         with self._timer.paused():
             async with self._line:
-                known = await self._approvals.knows(question, self._facts)
+                command = await self._approvals.command_of(question.tool, _real(question))
+                known = await self._approvals.knows(question, command, self._facts)
                 if self._turn.is_over:
                     return self._unasked()
                 if known:
                     self._approvals.tell_remembered(self._turn, question.tool)
                     return Answer(approved=True, by="remembered")
-                return await self._ask(question)
+                return await self._ask(question, command)
 
-    async def _ask(self, question: Question) -> Answer:
+    async def _ask(self, question: Question, command: str | None) -> Answer:
         approvals = self._approvals
         limit_s = approvals.broker.settings.timeout_s if question.timeout_s is None else question.timeout_s
         opened = self._opened = OpenQuestion(
@@ -199,6 +221,7 @@ class TurnAsker:
             turn_id=self._turn.id,
             asker=approvals,
             question=question,
+            command=command,
             message=shown_text(question, self._facts.language),
             until_s=asyncio.get_running_loop().time() + limit_s,
             by_voice=approvals.by_voice(question),

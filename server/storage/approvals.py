@@ -3,8 +3,8 @@
 import contextlib
 import secrets
 import time
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Collection
+from typing import Final, Literal
 
 import sqlalchemy as sa
 from msgspec import Struct
@@ -22,8 +22,12 @@ class RememberedApproval(Struct, frozen=True, kw_only=True):
     id: str
     user: str
     tool: str
+    remember_for: Literal["arguments", "command", "tool"]
+    """What is covered: the tool with these arguments, with any of a command, or always."""
+    command_name: str | None
+    """The command that is covered, such as "git push"."""
     shown: str
-    """The call's arguments as the user saw them."""
+    """The call's arguments, in outline; or the command's name."""
     origin: str
     """Who had asked."""
     created: str
@@ -40,17 +44,21 @@ class ApprovalTable:
         self._max_per_user = max_per_user
         self._now = now
 
-    async def has(self, user: str, key: str) -> bool:
-        statement = sa.select(approvals.c.id).where((approvals.c.user == user) & (approvals.c.key == key))
+    async def has(self, user: str, keys: Collection[str]) -> bool:
+        """Tell whether the user has approved one of `keys`."""
+        statement = sa.select(approvals.c.id).where((approvals.c.user == user) & approvals.c.key.in_(keys)).limit(1)
         return await self._database.read(lambda connection: connection.scalar(statement)) is not None
 
-    async def add(self, user: str, key: str, *, tool: str, shown: str, origin: str) -> None:
-        """Idempotent: the same call is remembered once."""
+    async def add(
+        self, user: str, key: str, *, tool: str, shown: str, origin: str, remember_for: str = "arguments"
+    ) -> None:
+        """Remember an approval. Idempotent: the same is remembered once."""
         row = {
             "id": secrets.token_urlsafe(12),
             "user": user,
             "key": key,
             "tool": storable(tool, 256),
+            "remember_for": remember_for,
             "shown": storable(shown, 4000),
             "origin": storable(origin, 128),
             "created_us": int(self._now() * 1_000_000),
@@ -68,6 +76,8 @@ class ApprovalTable:
                 id=row.id,
                 user=row.user,
                 tool=row.tool,
+                remember_for=row.remember_for,
+                command_name=row.shown if row.remember_for == "command" else None,
                 shown=row.shown,
                 origin=row.origin,
                 created=rfc3339(row.created_us),

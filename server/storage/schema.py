@@ -75,6 +75,7 @@ approvals: Final = Table(
     Column("shown", Text, nullable=False),
     Column("origin", String(128), nullable=False),
     Column("created_us", BigInteger, nullable=False),
+    Column("remember_for", String(16), nullable=False, server_default="arguments"),
     UniqueConstraint("user", "key"),
 )
 
@@ -110,8 +111,16 @@ def _questions(connection: sa.Connection) -> None:
     connection.execute(sa.insert(numbers).values(name="questions", value=0))
 
 
+def _remember_for(connection: sa.Connection) -> None:
+    """Older replicas that still run write rows without the column: its default is what they mean."""
+    columns = {column["name"] for column in sa.inspect(connection).get_columns(approvals.name)}
+    if "remember_for" not in columns:  # a new database has it from its first step
+        text = f"ALTER TABLE {approvals.name} ADD COLUMN remember_for VARCHAR(16) NOT NULL DEFAULT 'arguments'"
+        connection.execute(sa.text(text))
+
+
 # Each brings a database one version on, in one transaction with the others that it still needs.
-MIGRATIONS: Final[Sequence[Callable[[sa.Connection], None]]] = (_first, _questions)
+MIGRATIONS: Final[Sequence[Callable[[sa.Connection], None]]] = (_first, _questions, _remember_for)
 
 
 def migrate(connection: sa.Connection) -> None:

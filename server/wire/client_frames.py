@@ -126,6 +126,8 @@ class Approval(ClientFrame, tag="approval", kw_only=True):
     reason: str | None = None
     arguments: dict[str, Any] | None = None
     remember: Literal["no", "conversation", "always"] = "no"
+    remember_for: Literal["arguments", "command", "tool"] = "arguments"
+    """One of the request's `remember_for`."""
 
 
 class Ping(ClientFrame, tag="ping", kw_only=True):

@@ -199,6 +199,9 @@ class ToolResult(ServerFrame, tag="tool_result", frozen=True, kw_only=True):
     for_user: str | UnsetType = UNSET
 
 
+RememberFor = Literal["arguments", "command", "tool"]
+
+
 class ApprovalRequest(ServerFrame, tag="approval_request", frozen=True, kw_only=True):
     """Without `turn_id`: a turn of another client of the same user asks."""
 
@@ -212,6 +215,10 @@ class ApprovalRequest(ServerFrame, tag="approval_request", frozen=True, kw_only=
     permission: Literal["READ", "WRITE", "EXTERNAL"] | UnsetType = UNSET
     by_voice: bool = False
     """A spoken yes or no to this client's microphone answers it."""
+    remember_for: tuple[RememberFor, ...] = ("arguments",)
+    """What a yes may be remembered for: these arguments, the command, the tool."""
+    command_name: str | UnsetType = UNSET
+    """The command that `command` stands for, such as "git push"."""
 
 
 class ApprovalResolved(ServerFrame, tag="approval_resolved", frozen=True, kw_only=True):

@@ -6,8 +6,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.approval.asking import Answer, AnsweredBy, Question, may_be_spoken, said_text, shown_text, text_for_model
-from server.approval.remembered import ApprovalsInMemory, call_key, canonical_json
+from server.approval.asking import (
+    Answer,
+    AnsweredBy,
+    Question,
+    RememberFor,
+    may_be_spoken,
+    said_text,
+    shown_text,
+    text_for_model,
+)
+from server.approval.remembered import ApprovalsInMemory, Approved, canonical_json, keys_for
+
+
+def call_key(tool: str, arguments: Any) -> str:
+    return Approved(tool=tool, remember_for="arguments", value=arguments).key
+
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
@@ -48,16 +62,39 @@ def test_big_numbers_and_broken_text_have_keys_too() -> None:
     assert canonical_json("\ud800") == '"\\ud800"'
 
 
+def approved(tool: str, remember_for: RememberFor = "arguments", value: Any = None) -> Approved:
+    return Approved(tool=tool, remember_for=remember_for, value=value)
+
+
+def test_what_is_remembered_covers_its_own_tool_alone() -> None:
+    keys = keys_for("shell", {"command": "git push origin"}, "git push")
+
+    assert approved("shell", "arguments", {"command": "git push origin"}).key in keys
+    assert approved("shell", "command", "git push").key in keys
+    assert approved("shell", "tool").key in keys
+    for other in (
+        approved("bash", "tool"),
+        approved("bash", "command", "git push"),
+        approved("shell", "command", "git"),
+        approved("shell", "arguments", {"command": "git push"}),
+        approved("command", "arguments", ["shell", "git push"]),
+        approved("tool", "arguments", "shell"),
+    ):
+        assert other.key not in keys
+    assert approved("shell", "command", "git push").key not in keys_for("shell", {}, None)
+
+
 async def test_what_is_remembered_in_memory_is_one_users_own_and_bounded() -> None:
     memory = ApprovalsInMemory(limit=2)
-    await memory.remember("ann", "t", {"a": 1}, origin="guard")
+    await memory.remember("ann", approved("t", value={"a": 1}))
+    keys = keys_for("t", {"a": 1}, None)
 
-    assert await memory.find("ann", "t", {"a": 1})
-    assert not await memory.find("bob", "t", {"a": 1})
-    assert not await memory.find("ann", "t", {"a": 2})
+    assert await memory.find("ann", keys)
+    assert not await memory.find("bob", keys)
+    assert not await memory.find("ann", keys_for("t", {"a": 2}, None))
     for number in range(2):
-        await memory.remember("ann", "t", number, origin="guard")
-    assert not await memory.find("ann", "t", {"a": 1}), "the oldest went"
+        await memory.remember("ann", approved("t", value=number))
+    assert not await memory.find("ann", keys), "the oldest went"
 
 
 # who may answer

@@ -19,16 +19,20 @@ QUESTION = Question(
 
 
 def test_a_question_arrives_as_it_is_shown_and_without_what_would_run() -> None:
-    text = to_text(Asked.of(QUESTION, "May I?"))
+    text = to_text(Asked.of(QUESTION, "May I?", "git push"))
 
     assert "the-real-key" not in text
-    shown = from_text(Asked, text).question
+    asked = from_text(Asked, text)
+    shown = asked.question
+    assert asked.command == "git push"
     assert (shown.tool, shown.arguments, shown.message) == ("send", QUESTION.arguments, "May I?")
     assert (shown.origin, shown.permission, shown.real_arguments) == ("guard", "WRITE", None)
 
 
 def test_an_answer_and_an_end_arrive_as_they_were() -> None:
-    answer = Answered(approved=True, reason="so be it", arguments={"n": 1.0, "t": "\ud800\0"}, remember="always")
+    answer = Answered(
+        approved=True, reason="so be it", arguments={"n": 1.0, "t": "\ud800\0"}, remember="always", remember_for="tool"
+    )
     end = Ended(approved=False, by="timeout", winner=None)
 
     assert from_text(Answered, to_text(answer)) == answer
@@ -51,4 +55,11 @@ def test_what_json_cannot_hold_is_said() -> None:
         deep = [deep]
 
     with pytest.raises(RecursionError):
-        to_text(Asked.of(Question(tool="t", arguments=deep, message="", origin="o"), "m"))
+        to_text(Asked.of(Question(tool="t", arguments=deep, message="", origin="o"), "m", None))
+
+
+def test_what_an_older_replica_sends_is_about_the_arguments() -> None:
+    asked = from_text(Asked, '{"tool":"t","arguments":{},"message":"m","origin":"o","permission":"READ"}')
+    answer = from_text(Answered, '{"approved":true,"reason":null,"arguments":null,"remember":"always"}')
+
+    assert (asked.command, answer.remember_for) == (None, "arguments")

@@ -3,6 +3,7 @@
 from server.accounts.principal import Principal
 from server.approval.asking import Answer
 from server.approval.broker import MAX_OPEN, ApprovalBroker
+from server.approval.remembered import keys_for
 from tests.session.asking import DONE, AskStep, Client, question
 from tests.session.fakes import kinds
 
@@ -104,7 +105,7 @@ async def test_strangers_behind_one_address_are_not_one_user() -> None:
 
     assert kinds(other.frames)[:4] == ["ready", "notice", "turn_start", "approval_request"]
     assert [frame["code"] for frame in asking.of("notice")] == ["approval_not_kept"]
-    assert not await broker.remembered.find(stranger.user_id, "read_file", {"path": "a"})
+    assert not await broker.remembered.find(stranger.user_id, keys_for("read_file", {"path": "a"}, None))
 
 
 async def test_a_user_has_a_bounded_number_of_open_questions() -> None:

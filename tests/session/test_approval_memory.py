@@ -1,10 +1,12 @@
 """What a human wants to be remembered, and what is not asked again."""
 
-from typing import Any
+from collections.abc import Collection
 
 import pytest
 
-from server.approval.remembered import ApprovalsInMemory
+from server.approval.broker import ApprovalBroker
+from server.approval.remembered import ApprovalsInMemory, Approved, keys_for
+from server.policy.confirmation_handler import DangerJudge
 from tests.session.asking import DONE, AskStep, Client, question
 
 
@@ -53,7 +55,7 @@ async def test_what_is_remembered_for_good_counts_on_every_connection_of_the_use
 
 
 class RevokedAtOnce(ApprovalsInMemory):
-    async def find(self, user_id: str, tool: str, arguments: Any) -> bool:
+    async def find(self, user_id: str, keys: Collection[str]) -> bool:
         return False
 
 
@@ -74,15 +76,15 @@ async def test_an_edited_call_is_remembered_as_it_was_approved() -> None:
         client.answer((await client.asked())["id"], arguments={"path": "b"}, remember="always")
         await client.until("turn_end")
 
-    assert await memory.find("local", "read_file", {"path": "b"})
-    assert not await memory.find("local", "read_file", {"path": "a"})
+    assert await memory.find("local", keys_for("read_file", {"path": "b"}, None))
+    assert not await memory.find("local", keys_for("read_file", {"path": "a"}, None))
 
 
 class BrokenStore:
-    async def find(self, user_id: str, tool: str, arguments: Any) -> bool:
+    async def find(self, user_id: str, keys: Collection[str]) -> bool:
         raise OSError("the database is down")
 
-    async def remember(self, user_id: str, tool: str, arguments: Any, *, origin: str) -> None:
+    async def remember(self, user_id: str, approved: Approved) -> None:
         raise OSError("the database is down")
 
 
@@ -95,3 +97,86 @@ async def test_a_store_that_is_down_means_that_the_user_is_asked_and_told(caplog
     assert client.resolved() == [(True, "user"), (True, "remembered")]
     assert [f["code"] for f in client.of("notice")] == ["approval_not_kept"]
     assert "the database is down" in caplog.text
+
+
+def asking(*commands: str, tool: str = "shell", broker: ApprovalBroker | None = None) -> Client:
+    steps: list[AskStep] = [question(tool, {"command": command}, permission="EXTERNAL") for command in commands]
+    broker = broker or ApprovalBroker(command_of=DangerJudge().command_of)
+    return Client([*steps, DONE], broker=broker)
+
+
+async def test_a_request_says_what_it_can_be_remembered_for() -> None:
+    async with asking("git push origin main", "git push --force", "ls; git push", "sh deploy.sh") as client:
+        client.chat()
+        for number in range(4):
+            client.answer((await client.asked(number + 1))["id"])
+        await client.until("turn_end")
+
+    offered = [(f["remember_for"], f.get("command_name")) for f in client.of("approval_request")]
+    assert offered == [(["arguments", "command", "tool"], "git push"), *[(["arguments", "tool"], None)] * 3]
+
+
+@pytest.mark.parametrize("remember", ["conversation", "always"])
+async def test_a_command_is_remembered_with_any_arguments_but_worse_ones(remember: str) -> None:
+    async with asking("git push", "git push origin x", "git push --force", "git commit") as client:
+        client.chat()
+        client.answer((await client.asked())["id"], remember=remember, remember_for="command")
+        client.answer((await client.asked(2))["id"])
+        client.answer((await client.asked(3))["id"])
+        await client.until("turn_end")
+
+    assert client.resolved() == [(True, "user"), (True, "remembered"), (True, "user"), (True, "user")]
+    assert [f["arguments"]["command"] for f in client.of("approval_request")] == [
+        "git push",
+        "git push --force",
+        "git commit",
+    ]
+
+
+async def test_a_command_is_remembered_for_its_tool_alone() -> None:
+    broker = ApprovalBroker(command_of=DangerJudge().command_of)
+    async with asking("git push", broker=broker) as first:
+        first.chat()
+        first.answer((await first.asked())["id"], remember="always", remember_for="command")
+        await first.until("turn_end")
+    async with asking("git push", tool="bash", broker=broker) as second:
+        second.chat()
+        second.answer((await second.asked())["id"], approved=False)
+        await second.until("turn_end")
+
+    assert second.resolved() == [(False, "user")]
+
+
+async def test_a_tool_is_remembered_whatever_its_arguments() -> None:
+    async with asking("git push --force", "rm -rf /srv") as client:
+        client.chat()
+        client.answer((await client.asked())["id"], remember="always", remember_for="tool")
+        await client.until("turn_end")
+
+    assert client.resolved() == [(True, "user"), (True, "remembered")]
+
+
+async def test_what_was_not_offered_is_refused_and_the_question_stays_open() -> None:
+    async with asking("git push --force") as client:
+        client.chat()
+        request = await client.asked()
+        client.answer(request["id"], remember="always", remember_for="command")
+        error = await client.until("error")
+        client.answer(request["id"], approved=False, remember_for="command")
+        await client.until("turn_end")
+
+    assert (error["code"], error["path"]) == ("frame_invalid", "$.remember_for")
+    assert client.resolved() == [(False, "user")]
+
+
+@pytest.mark.parametrize(("edited", "asked"), [("git push origin y", 1), ("git push --force", 2), ("git fetch", 2)])
+async def test_a_command_that_was_edited_into_another_is_remembered_as_it_stands(edited: str, asked: int) -> None:
+    async with asking("git push", "git push origin z") as client:
+        client.chat()
+        request = await client.asked()
+        client.answer(request["id"], arguments={"command": edited}, remember="always", remember_for="command")
+        if asked == 2:
+            client.answer((await client.asked(2))["id"])
+        await client.until("turn_end")
+
+    assert len(client.of("approval_request")) == asked

@@ -17,7 +17,7 @@ from aiohttp.test_utils import TestServer
 from yarl import URL
 
 from server.accounts.principal import Principal
-from server.approval.remembered import StoredApprovals
+from server.approval.remembered import Approved, StoredApprovals, keys_for
 from server.gateway.rest.audit_routes import MAX_EXPORTS_PER_USER, AuditRoutes
 from server.gateway.rest.bodies import AuditExportQuery
 from server.gateway.rest.operation import ApiCall
@@ -152,10 +152,10 @@ async def test_a_remembered_approval_is_listed_and_revoked_by_its_user(
 ) -> None:
     approvals = StoredApprovals(server.app.storage.approvals, redact)
     call = {"to": "bert@example.org", "key": "ghp_0123456789abcdefghij", "n": 1}
-    await approvals.remember("anna", "send", call, origin="ask_human")
-    assert await approvals.find("anna", "send", dict(reversed(call.items())))
-    assert not await approvals.find("anna", "send", {**call, "n": 2})
-    assert not await approvals.find("bert", "send", call)
+    await approvals.remember("anna", Approved(tool="send", remember_for="arguments", value=call, origin="ask_human"))
+    assert await approvals.find("anna", keys_for("send", dict(reversed(call.items())), None))
+    assert not await approvals.find("anna", keys_for("send", {**call, "n": 2}, None))
+    assert not await approvals.find("bert", keys_for("send", call, None))
 
     [shown] = (await anna.get("/api/approvals")).body["approvals"]
     assert (shown["tool"], shown["origin"]) == ("send", "ask_human")
@@ -165,8 +165,24 @@ async def test_a_remembered_approval_is_listed_and_revoked_by_its_user(
         refused = await stranger.delete(f"/api/approvals/{shown['id']}")
         assert (refused.status, refused.code) == (404, "approval_unknown")
     assert (await anna.delete(f"/api/approvals/{shown['id']}")).body == {"status": "ok"}
-    assert not await approvals.find("anna", "send", call)
+    assert not await approvals.find("anna", keys_for("send", call, None))
     assert (await anna.delete(f"/api/approvals/{shown['id']}")).status == 404
+
+
+async def test_a_remembered_command_and_a_remembered_tool_are_listed_and_revoked(server: Parley, anna: Client) -> None:
+    approvals = StoredApprovals(server.app.storage.approvals, redact)
+    await approvals.remember("anna", Approved(tool="shell", remember_for="command", value="git push"))
+    await approvals.remember("anna", Approved(tool="lights", remember_for="tool"))
+
+    listed = (await anna.get("/api/approvals")).body["approvals"]
+    assert sorted((a["tool"], a["remember_for"], a["command_name"], a["shown"]) for a in listed) == [
+        ("lights", "tool", None, ""),
+        ("shell", "command", "git push", "git push"),
+    ]
+    for shown in listed:
+        assert (await anna.delete(f"/api/approvals/{shown['id']}")).body == {"status": "ok"}
+    assert not await approvals.find("anna", keys_for("shell", {}, "git push"))
+    assert not await approvals.find("anna", keys_for("lights", {}, None))
 
 
 async def test_an_operator_learns_whether_the_log_is_what_was_written(
