@@ -56,7 +56,9 @@
  * @typedef {{url: string, content_type: string, name: string, size: number}} MediaItem
  * @typedef {{type: "media", turn_id: string} & MediaItem} Media
  * @typedef {{type: "approval_request", id: string, turn_id?: string, tool: string, arguments: unknown, message: string,
- *   timeout_ms: number, origin?: string, permission?: "READ" | "WRITE" | "EXTERNAL", by_voice?: boolean}} ApprovalRequest
+ *   timeout_ms: number, origin?: string, permission?: "READ" | "WRITE" | "EXTERNAL", by_voice?: boolean,
+ *   remember_for?: RememberFor[], command_name?: string}} ApprovalRequest
+ * @typedef {"arguments" | "command" | "tool"} RememberFor what a remembered yes covers
  * @typedef {{type: "approval_resolved", id: string, turn_id?: string, approved: boolean, by: string,
  *   tool?: string}} ApprovalResolved
  * @typedef {{type: "notice", code: string, level: "info" | "warning" | "error", message: string, turn_id?: string}} Notice
@@ -84,7 +86,7 @@
  * @typedef {{type: "chat", id: string, messages: SentMessage[]}} Chat
  * @typedef {{type: "interrupt", turn_id: string}} Interrupt
  * @typedef {{type: "approval", id: string, approved: boolean, reason?: string, arguments?: Record<string, unknown>,
- *   remember?: "conversation" | "always"}} Approval
+ *   remember?: "conversation" | "always", remember_for?: RememberFor}} Approval
  * @typedef {{type: "ping", t: number}} Ping
  * @typedef {Configure | Chat | History | Key | Heard | Interrupt | Approval | Ping} ClientFrame
  */

@@ -6,7 +6,8 @@
  * @typedef {import("./state.js").State} State
  * @typedef {import("./frames.js").ApprovalRequest} ApprovalRequest
  * @typedef {import("./frames.js").ApprovalResolved} ApprovalResolved
- * @typedef {{arguments: string, reason: string, remember: "no" | "conversation" | "always"}} Fields as the user filled them in
+ * @typedef {{arguments: string, reason: string, remember: "no" | "conversation" | "always",
+ *   rememberFor?: import("./frames.js").RememberFor}} Fields as the user filled them in
  */
 
 import { sentencesAsking, unasked } from "./playback.js";
@@ -101,9 +102,15 @@ export function answered(state, { id, approved, fields }) {
       approved,
       ...(fields.reason.trim() && { reason: fields.reason.trim() }),
       ...(isChanged && { arguments: edited.value }),
-      ...(approved && fields.remember !== "no" && { remember: fields.remember }),
+      ...(approved && remembered(fields)),
     },
   });
+}
+
+/** What the server need not be told is left out. @param {Fields} fields */
+function remembered({ remember, rememberFor = "arguments" }) {
+  if (remember === "no") return {};
+  return rememberFor === "arguments" ? { remember } : { remember, remember_for: rememberFor };
 }
 
 /**

@@ -45,9 +45,9 @@ class OpenQuestion:
     shown_to: list[AskedClient] = field(default_factory=list)
 
     @property
-    def offered(self) -> tuple[RememberFor, ...]:
+    def offered(self) -> list[RememberFor]:
         """What a yes may be remembered for."""
-        return ("arguments", "tool") if self.command is None else ("arguments", "command", "tool")
+        return ["arguments", "tool"] if self.command is None else ["arguments", "command", "tool"]
 
 
 CommandOf = Callable[[str, Any], Awaitable[str | None]]

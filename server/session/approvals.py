@@ -87,10 +87,15 @@ class Approvals:
         self.broker.settle(opened, answer, client=self)
         return True
 
-    def answer_by_voice(self, id_: str, *, approved: bool) -> None:
-        """Nothing happens when it was answered otherwise meanwhile."""
+    def answer_by_voice(self, id_: str, *, approved: bool, is_lasting: bool) -> None:
+        """Settle the question unless it was answered otherwise meanwhile.
+
+        A lasting yes counts for the conversation, and only where voices may approve whatever a tool does.
+        """
         opened = self.broker.find(self.user, id_)
         if opened is not None:
+            if is_lasting and self.broker.settings.by_voice:
+                opened.remember, opened.remember_for = "conversation", "arguments"
             self.broker.settle(opened, Answer(approved=approved, by="voice"), client=self)
 
     # --- the client is shown

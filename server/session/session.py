@@ -296,8 +296,8 @@ class Session:
     def refuse_speech(self, message: str) -> None:
         self._outbox.refuse("speech_unavailable", message)
 
-    def answer_by_voice(self, question: str, *, approved: bool) -> None:
-        self._approvals.answer_by_voice(question, approved=approved)
+    def answer_by_voice(self, question: str, *, approved: bool, is_lasting: bool = False) -> None:
+        self._approvals.answer_by_voice(question, approved=approved, is_lasting=is_lasting)
 
     def _end_announced_turn(self) -> None:
         """A `chat` came instead of the history: the client may wait for the turn that its transcript named."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeVar, assert_never
 
-from server.approval.yes_no import yes_or_no
+from server.approval.yes_no import is_lasting_yes, yes_or_no
 from server.errors import SpeechError
 from server.session.playback import PlaybackClock
 from server.speech.service import SpeechService
@@ -67,8 +67,11 @@ class SpeechOwner(Protocol):
     def refuse_speech(self, message: str) -> None:
         """Report that recognition has failed."""
 
-    def answer_by_voice(self, question: str, *, approved: bool) -> None:
-        """Answer the question of that id: yes, or no for anything else that was said."""
+    def answer_by_voice(self, question: str, *, approved: bool, is_lasting: bool = False) -> None:
+        """Answer the question of that id: yes, or no for anything else that was said.
+
+        `is_lasting`: the yes was said for the rest of the conversation.
+        """
 
 
 @dataclass(eq=False, kw_only=True)
@@ -328,7 +331,8 @@ class SpeechInput:
             return False
         self._send_nothing(utterance)
         if is_yes is not None:
-            self._owner.answer_by_voice(question, approved=is_yes)
+            is_lasting = is_lasting_yes(text, self._language)
+            self._owner.answer_by_voice(question, approved=is_yes, is_lasting=is_lasting)
         return True
 
     async def _start_turn(self, utterance: _Utterance, text: str) -> None:

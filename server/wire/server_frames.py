@@ -215,7 +215,7 @@ class ApprovalRequest(ServerFrame, tag="approval_request", frozen=True, kw_only=
     permission: Literal["READ", "WRITE", "EXTERNAL"] | UnsetType = UNSET
     by_voice: bool = False
     """A spoken yes or no to this client's microphone answers it."""
-    remember_for: tuple[RememberFor, ...] = ("arguments",)
+    remember_for: list[RememberFor]
     """What a yes may be remembered for: these arguments, the command, the tool."""
     command_name: str | UnsetType = UNSET
     """The command that `command` stands for, such as "git push"."""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from server.approval.yes_no import LANGUAGES, yes_or_no
+from server.approval.yes_no import LANGUAGES, is_lasting_yes, yes_or_no
 
 
 @pytest.mark.parametrize(
@@ -78,3 +78,22 @@ def test_no_refusal_becomes_a_yes_when_its_beginning_or_its_end_is_lost(language
         ("никогда", "да")
     }  # one word, not two
     assert clipped == set()
+
+
+@pytest.mark.parametrize("language", sorted(LANGUAGES))
+def test_a_lasting_yes_is_a_yes_and_no_plain_one(language: str) -> None:
+    words = LANGUAGES[language]
+
+    assert words.lasting_yes
+    assert not words.lasting_yes & (words.yes | words.no)
+    for phrase in words.lasting_yes:
+        assert yes_or_no(phrase, language) is True
+        assert is_lasting_yes(phrase, language)
+    assert not any(is_lasting_yes(phrase, language) for phrase in words.yes | words.no)
+
+
+def test_a_lasting_yes_is_a_whole_utterance() -> None:
+    assert is_lasting_yes("Yes, always!", "en-GB")
+    assert is_lasting_yes("Ja, immer.", None)
+    assert not is_lasting_yes("yes always and delete the rest", "en")
+    assert not is_lasting_yes("always", "en")

@@ -50,6 +50,35 @@ test("reason, remembering and edited arguments go along", () => {
   ]);
 });
 
+test("a command or a tool is remembered where that is offered", () => {
+  const offered = { tool: "shell", remember_for: ["arguments", "command", "tool"], command_name: "git push" };
+  const page = asked(t1.asks("a1", offered));
+  const choices = () =>
+    [...all(approvalView(page.state))]
+      .filter(({ tag }) => tag === "option")
+      .map((option) => [option.attributes.value, textOf(option)]);
+  assert.deepEqual(choices(), [
+    ["no", "only this time"],
+    ["conversation", "in this conversation"],
+    ["always", "always"],
+    ["conversation:command", "Allow git push in this conversation"],
+    ["always:command", "Always allow git push"],
+    ["conversation:tool", "Allow every call of shell in this conversation"],
+    ["always:tool", "Always allow every call of shell"],
+  ]);
+
+  answer(page, true, { remember: "always", rememberFor: "command" });
+  assert.deepEqual(page.sentOf("approval"), [
+    { type: "approval", id: "a1", approved: true, remember: "always", remember_for: "command" },
+  ]);
+});
+
+test("where only the arguments can be remembered nothing else is offered", () => {
+  const box = approvalView(asked(t1.asks("a1", { remember_for: ["arguments"] })).state);
+
+  assert.equal([...all(box)].filter(({ tag }) => tag === "option").length, 3);
+});
+
 test("arguments that were edited into themselves are not sent as edited", () => {
   const page = asked();
   page.dispatch({ type: "edit_approval", id: "a1" });

@@ -56,7 +56,7 @@ test("what the page sends is what the server reads", () => {
   page.receive(turn("t1").start(), turn("t1").hook("h"), turn("t1").sentence(0, "Hi."), turn("t1").end());
   page.dispatch({ type: "toggle_skill", name: "calm" });
   page.ask("More", "t2").receive(turn("t2").start(), turn("t2").asks("a1"));
-  const fields = { arguments: '{"path": "b"}', reason: "why", remember: "always" };
+  const fields = { arguments: '{"path": "b"}', reason: "why", remember: "always", rememberFor: "tool" };
   page.dispatch({ type: "edit_approval", id: "a1" });
   page.dispatch({ type: "answer_approval", id: "a1", approved: true, fields });
   page.dispatch({ type: "stop" });

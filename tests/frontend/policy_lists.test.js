@@ -151,6 +151,16 @@ const remembering = (...ids) =>
     .dispatch({ type: "show", view: "approvals" })
     .dispatch({ type: "approvals_loaded", approvals: ids.map((id) => ({ ...APPROVAL, id })) });
 
+test("what a remembered approval covers stands beside it", () => {
+  const approvals = [
+    { ...APPROVAL, id: "a1", remember_for: "command", command_name: "git push", shown: "git push" },
+    { ...APPROVAL, id: "a2", remember_for: "tool", command_name: null, shown: "" },
+  ];
+  const desk = remembering().dispatch({ type: "approvals_loaded", approvals });
+
+  assert.match(textOf(pageView(desk.state)), /sendgit pushWith any arguments · .*sendEvery call · /);
+});
+
 test("an approval is revoked after one more question, once", () => {
   const desk = remembering("a1", "a2").dispatch({ type: "revoke" });
   assert.ok(!desk.effects.some(({ type }) => type === "revoke"), "nobody was asked");

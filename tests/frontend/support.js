@@ -133,6 +133,7 @@ export const turn = (turn_id) => ({
     message: "May it?",
     timeout_ms: 5000,
     by_voice: false,
+    remember_for: ["arguments", "tool"],
     ...more,
   }),
   resolves: (id, by, approved = true) => ({ type: "approval_resolved", turn_id, id, approved, by }),

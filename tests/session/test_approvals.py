@@ -34,6 +34,7 @@ async def test_a_question_is_shown_and_its_answer_goes_back_to_who_asked() -> No
         "origin": "guard",
         "permission": "WRITE",
         "by_voice": False,
+        "remember_for": ["arguments", "tool"],
     }
     assert client.of("approval_resolved") == [
         {"type": "approval_resolved", "turn_id": "t1", "id": request["id"], "approved": True, "by": "user"}

@@ -67,6 +67,21 @@ async def test_a_spoken_yes_or_no_answers_and_the_turn_goes_on(
     assert [(a.approved, a.by) for a in talk.agent.answers] == [(approved, "voice")]
 
 
+@pytest.mark.parametrize(("approval", "by"), [(BY_VOICE, "remembered"), (None, "voice")])
+async def test_a_lasting_yes_counts_for_the_conversation_where_voices_may_approve_everything(
+    approval: config.ApprovalSettings | None, by: str
+) -> None:
+    async with Talk([question(), question(), DONE], heard=FakeRecognizer("Yes, always."), approval=approval) as talk:
+        await talk.ask()
+        await talk.utter()
+        if approval is None:
+            await talk.asked(2)
+            await talk.utter()
+        await talk.until("turn_end")
+
+    assert talk.resolved() == [(True, "voice"), (True, by)]
+
+
 async def test_a_word_too_short_to_interrupt_a_turn_is_long_enough_to_answer() -> None:
     async with Talk([question(), DONE]) as talk:
         await talk.ask()

@@ -76,7 +76,8 @@
  * @property {Failure | null} failure
  * @property {Found | null} found
  *
- * @typedef {{id: string, tool: string, shown: string, origin: string, created: string}} Approval
+ * @typedef {{id: string, tool: string, shown: string, origin: string, created: string,
+ *   remember_for: "arguments" | "command" | "tool", command_name: string | null}} Approval
  *
  * @typedef {object} Remembered
  * @property {"loading" | "ready"} phase

@@ -70,6 +70,7 @@ export function approvalView({ approvals, now }) {
           h("option", { value: "no" }, "only this time"),
           h("option", { value: "conversation" }, "in this conversation"),
           h("option", { value: "always" }, "always"),
+          widerChoices(frame).map(([value, label]) => h("option", { value, key: value }, label)),
         ),
       ),
     ),
@@ -108,6 +109,23 @@ function button(action, id, label, style, disabled) {
     "button",
     { type: "button", class: style, key: action, "data-action": action, "data-id": id, disabled },
     label,
+  );
+}
+
+/** More than these arguments that a yes may be remembered for. @param {Approval["frame"]} frame @returns {[string, string][]} */
+function widerChoices({ tool, remember_for, command_name }) {
+  /** @type {[string, string | undefined][]} */
+  const names = [
+    ["command", command_name],
+    ["tool", `every call of ${tool}`],
+  ];
+  return names.flatMap(([kind, name]) =>
+    name && remember_for?.some((offered) => offered === kind)
+      ? [
+          [`conversation:${kind}`, `Allow ${name} in this conversation`],
+          [`always:${kind}`, `Always allow ${name}`],
+        ]
+      : [],
   );
 }
 

@@ -224,10 +224,12 @@ export function approvalId() {
 export function approvalFields() {
   const valueOf = (/** @type {string} */ id) =>
     /** @type {HTMLInputElement | null} */ (document.getElementById(id))?.value ?? "";
+  const [remember, rememberFor] = valueOf("approval-remember").split(":");
   return {
     arguments: valueOf("approval-editor"),
     reason: valueOf("approval-reason"),
-    remember: /** @type {"no" | "conversation" | "always"} */ (valueOf("approval-remember") || "no"),
+    remember: /** @type {"no" | "conversation" | "always"} */ (remember || "no"),
+    rememberFor: /** @type {import("../frames.js").RememberFor} */ (rememberFor ?? "arguments"),
   };
 }
 

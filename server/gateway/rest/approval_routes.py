@@ -22,14 +22,14 @@ class ApprovalRoutes:
             Operation(
                 method="GET",
                 path=PATH,
-                summary="The tool calls that you have approved for good",
+                summary="What you have approved for good: calls, commands of a tool, or tools",
                 handle=self._show,
                 answer=ApprovalList,
             ),
             Operation(
                 method="DELETE",
                 path=PATH + "/{id}",
-                summary="Be asked about this call again",
+                summary="Be asked about it again",
                 handle=self._revoke,
                 answer=Done,
                 refusals=(404,),

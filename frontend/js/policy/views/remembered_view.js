@@ -7,12 +7,14 @@ import { failureView } from "./failure_view.js";
 const FEW = 8; // more are searched
 const MOMENT = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
 
+const COVERS = { arguments: "", command: "With any arguments · ", tool: "Every call · " };
+
 /** @param {State} state */
 export function rememberedView({ remembered }) {
   const { approvals, phase, failure } = remembered;
   return [
     h("h2", { id: "approvals-title", tabindex: "-1" }, "Remembered approvals"),
-    h("p", { class: "fine" }, "Tool calls that you have allowed for good. Exactly these run without a question."),
+    h("p", { class: "fine" }, "What you have allowed for good: calls with these very arguments, commands and tools. These run without a question."),
     failureView(failure, "load-approvals"),
     !approvals.length && phase === "loading" && h("p", { class: "line", role: "status" }, "Reading…"),
     !approvals.length &&
@@ -46,12 +48,12 @@ function searchView(remembered) {
 }
 
 /** @param {import("../state.js").Approval} approval @param {State["remembered"]} remembered */
-function approvalView({ id, tool, shown, origin, created }, { asking, revoking }) {
+function approvalView({ id, tool, shown, origin, created, remember_for }, { asking, revoking }) {
   return h(
     "li",
     { class: "remembered", key: id, "aria-busy": String(revoking === id) },
-    h("div", {}, h("strong", {}, tool), h("code", { class: "shown" }, shown)),
-    h("p", { class: "fine" }, timeView(created), origin && ` · asked by ${origin}`),
+    h("div", {}, h("strong", {}, tool), shown && h("code", { class: "shown" }, shown)),
+    h("p", { class: "fine" }, COVERS[remember_for] ?? "", timeView(created), origin && ` · asked by ${origin}`),
     asking === id
       ? h(
           "div",
