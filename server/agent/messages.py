@@ -8,7 +8,7 @@ import msgspec
 
 from server.agent.chunks import NoticeGiven
 from server.errors import TurnError
-from server.llm.language_model import Message
+from server.llm.language_model import Message, ToolCall
 from server.wire import frames as wire
 
 SystemPolicy = Literal["allow", "demote", "reject"]
@@ -213,17 +213,8 @@ def find_violation(messages: Sequence[Message]) -> str | None:
     return "the last calls have no result" if awaited else None
 
 
-def assistant_message(text: str, calls: Sequence[tuple[str, str, str]]) -> Message:
-    """A reply that calls tools; `calls` are (id, name, arguments as JSON text)."""
-    return {
-        "role": "assistant",
-        "content": text,
-        "tool_calls": [
-            {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
-            for call_id, name, arguments in calls
-        ],
-    }
-
-
-def tool_message(call_id: str, name: str, content: Any) -> Message:
-    return {"role": "tool", "tool_call_id": call_id, "name": name, "content": content}
+def assistant_message(text: str, calls: Iterable[ToolCall]) -> Message:
+    """Build the message of a reply that calls tools."""
+    functions = [(call.id, {"name": call.name, "arguments": call.arguments}) for call in calls]
+    tool_calls = [{"id": call_id, "type": "function", "function": function} for call_id, function in functions]
+    return {"role": "assistant", "content": text, "tool_calls": tool_calls}

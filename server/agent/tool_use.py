@@ -6,11 +6,10 @@ import json
 import logging
 from collections.abc import Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 from server.agent.chunks import LLMChunk, ToolStarted, emit
-from server.agent.messages import Conversation, Origin, assistant_message, tool_message
+from server.agent.messages import Conversation, Origin, assistant_message
 from server.agent.reply_parser import ModelReply
 from server.agent.runtime_events import RuntimeEvents
 from server.agent.trace import Tracer
@@ -47,10 +46,12 @@ class ToolUse:
         """Run the calls, then append call and results, nothing between them (L1-28). Raises TurnAborted."""
         calls = [self._with_own_id(call) for call in reply.calls]
         parsed = [parse_arguments(call.arguments) for call in calls]
-        asked = _asking(reply, calls, [arguments.as_json for arguments in parsed])
-        shown = [await self._concealed(arguments.value) for arguments in parsed]
+        sendable = [replace(call, arguments=arguments.as_json) for call, arguments in zip(calls, parsed, strict=True)]
+        asked = assistant_message(reply.content, sendable)
+        shown = [args.value if self.hooks is None else await self.hooks.conceal(args.value) for args in parsed]
         if any(now is not was.value for now, was in zip(shown, parsed, strict=True)):
-            self.tracer.show_instead(asked, _asking(reply, calls, [json.dumps(value) for value in shown]))
+            concealed = [replace(call, arguments=json.dumps(value)) for call, value in zip(calls, shown, strict=True)]
+            self.tracer.show_instead(asked, assistant_message(reply.content, concealed))
         for call, value in zip(calls, shown, strict=True):
             await emit(LLMChunk(tool_call=ToolStarted(call.id, call.name, value)))
         outcomes: list[ToolOutcome] = []
@@ -60,16 +61,15 @@ class ToolUse:
                 self.events.tool_ran(outcome)
                 await emit(*self.tracer.hook_reports(), LLMChunk(tool_result=outcome))
                 await emit(*(LLMChunk(media=item) for item in outcome.media))
-        results = [tool_message(outcome.id, outcome.name, outcome.content) for outcome in outcomes]
+        results = [
+            {"role": "tool", "tool_call_id": done.id, "name": done.name, "content": done.content} for done in outcomes
+        ]
         for message in (asked, *results, *await self._pictures(outcomes)):
             self.conversation.append(message, Origin(kind="turn"))
         self.ran = [outcome.name for outcome in outcomes]
         self.denied |= {outcome.id for outcome in outcomes if outcome.ending == "denied"}
         self.tracer.tools_ran += self.ran
         self.is_handled = all(outcome.is_handled for outcome in outcomes)
-
-    async def _concealed(self, arguments: Any) -> Any:
-        return arguments if self.hooks is None else await self.hooks.conceal(arguments)
 
     async def _pictures(self, outcomes: Sequence[ToolOutcome]) -> list[Message]:
         """Build the message with the pictures of the results: a tool message holds text only."""
@@ -98,10 +98,4 @@ class ToolUse:
             number += 1
             call_id = f"{wanted}_{number}"
         self._call_ids.add(call_id)
-        return ToolCall(call_id, call.name, call.arguments)
-
-
-def _asking(reply: ModelReply, calls: Sequence[ToolCall], arguments: Sequence[str]) -> Message:
-    return assistant_message(
-        reply.content, [(call.id, call.name, text) for call, text in zip(calls, arguments, strict=True)]
-    )
+        return replace(call, id=call_id)

@@ -7,6 +7,7 @@ costs one comparison a call.
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from server.agent.chunks import LLMChunk, TraceEvent
@@ -58,17 +59,12 @@ class Tracer:
     def after_call(self, finished: Finished, first_token_ms: float | None, total_ms: float) -> Iterator[LLMChunk]:
         if not self._is_on:
             return
-        usage = finished.usage
         yield _event(
             "model_done",
             {
                 "call": self._calls,
                 "finish": finished.reason,
-                "usage": {
-                    "input_tokens": usage.input_tokens,
-                    "output_tokens": usage.output_tokens,
-                    "cached_tokens": usage.cached_tokens,
-                },
+                "usage": asdict(finished.usage),
                 "first_token_ms": first_token_ms,
                 "total_ms": total_ms,
             },
@@ -193,16 +189,7 @@ def _size_bytes(facts: dict[str, Any]) -> int:
 
 
 def _origin_facts(origin: Origin) -> dict[str, Any]:
-    facts = {
-        "kind": origin.kind,
-        "name": origin.name,
-        "skill": origin.skill,
-        "hook": origin.hook,
-        "timing": origin.timing,
-        "persistent": origin.persistent or None,
-        "unsigned": origin.unsigned or None,
-    }
-    return {key: value for key, value in facts.items() if value is not None}
+    return {key: value for key, value in asdict(origin).items() if value not in (None, False)}
 
 
 def _parts_text(parts: Any) -> str:

@@ -16,10 +16,9 @@ from server.agent.messages import (
     assistant_message,
     find_violation,
     pair_tools,
-    tool_message,
 )
 from server.errors import TurnError
-from server.llm.language_model import Message
+from server.llm.language_model import Message, ToolCall
 from server.wire import frames as wire
 from skills_engine import Signer
 
@@ -232,11 +231,11 @@ def test_the_question_is_the_text_of_the_user_s_last_message() -> None:
 
 
 def calls(*ids: str, content: Any = None) -> Message:
-    return {**assistant_message("", [(i, "alpha", "{}") for i in ids]), "content": content}
+    return {**assistant_message("", [ToolCall(i, "alpha", "{}") for i in ids]), "content": content}
 
 
 def result(call_id: str) -> Message:
-    return tool_message(call_id, "alpha", f"result of {call_id}")
+    return {"role": "tool", "tool_call_id": call_id, "name": "alpha", "content": f"result of {call_id}"}
 
 
 PAIRED: list[tuple[str, list[Message], list[Message], int]] = [
