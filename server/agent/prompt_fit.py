@@ -166,7 +166,8 @@ def adapt(messages: Sequence[Message], mode: LateSystem) -> list[Message]:
     """
     if mode == "native":
         return list(messages)
-    head, rest = _split_head(messages)
+    length = head_length(messages)
+    head, rest = list(messages[:length]), list(messages[length:])
     if mode == "merge":
         head += [m for m in rest if m["role"] == "system"]
         rest = [m for m in rest if m["role"] != "system"]
@@ -183,11 +184,6 @@ def sent_role(message: Message, mode: LateSystem) -> str:
 def head_length(messages: Sequence[Message]) -> int:
     """Count the `system` messages at the head."""
     return next((i for i, m in enumerate(messages) if m["role"] != "system"), len(messages))
-
-
-def _split_head(messages: Sequence[Message]) -> tuple[list[Message], list[Message]]:
-    length = head_length(messages)
-    return list(messages[:length]), list(messages[length:])
 
 
 def _merged(system: list[Message]) -> Message:

@@ -1,9 +1,10 @@
 """Parses what a model answers, from a stream, without I/O: reasoning, the tag at the head, text, calls."""
 
-import re
 import string
 from collections.abc import Sequence
 from typing import Literal
+
+import regex
 
 from server.agent.chunks import LLMChunk, NoticeGiven
 from server.llm.language_model import Finished, ModelEvent, ReasoningDelta, TextDelta, ToolCall, Usage
@@ -12,8 +13,8 @@ MAX_HEAD_CHARS = 64
 
 _THINK = "<think>"
 _THINK_END = "</think>"
-_HEAD = re.compile(r"\s*(?P<fence>```[^\n`]*\n\s*)?<(?P<tag>need_tool|no_tool)>", re.IGNORECASE)
-_OPENINGS = ("<need_tool>", "<no_tool>")
+_SPACE = r"[\s\x1c-\x1f]*"  # as str.strip sees it
+_HEAD = regex.compile(rf"{_SPACE}(?P<fence>```[^\n`]*\n{_SPACE})?<(?P<tag>need_tool|no_tool)>", regex.IGNORECASE)
 _SMALL = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 """Table for lower case in tags; unlike `lower`, it makes no text longer (İ would be)."""
 
@@ -94,13 +95,14 @@ class TagReader:
 
     def _decide(self) -> bool:
         """Look for the tag; True once it was found or cannot come any more."""
-        if match := _HEAD.match(self._held[:MAX_HEAD_CHARS]):
+        match = _HEAD.match(self._held[:MAX_HEAD_CHARS], partial=True)  # partial: it may become one
+        if match is not None and not match.partial:
             self.tag = match["tag"].lower()
             closing = f"</{self.tag}>"
             self._trailers = ("```", closing) if match["fence"] else (closing,)
             self._held = self._held[match.end() :]
             self._decided = True
-        elif len(self._held) >= MAX_HEAD_CHARS or not _may_become_head(self._held):
+        elif match is None or len(self._held) >= MAX_HEAD_CHARS:
             self._decided = True
         return self._decided
 
@@ -130,20 +132,6 @@ class TagReader:
         text, self._held = self._held[:length], self._held[length:]
         self.has_text = self.has_text or bool(text.strip())
         return text
-
-
-def _may_become_head(held: str) -> bool:
-    head = held.lstrip()
-    if head.startswith("```"):
-        fence, newline, head = head.partition("\n")
-        if "`" in fence[3:]:
-            return False
-        if not newline:
-            return True
-        head = head.lstrip()
-    elif "```".startswith(head):
-        return True
-    return any(opening.startswith(head.translate(_SMALL)) for opening in _OPENINGS)
 
 
 def _overlap(text: str, tag: str) -> int:
