@@ -22,13 +22,13 @@ from server.errors import ConfigError
 
 OPENAI_URL: Final = "https://api.openai.com/v1"
 MAX_REFUSAL_BYTES: Final = 65_536
-"""Of the body of an answer that is no success; what follows is not read."""
+"""The part of an error answer's body that is read."""
 MAX_BODY_BYTES: Final = 8 << 20
-"""Of an answer that is read whole; a longer one is none."""
+"""The longest answer that is read whole; a longer one counts as unreachable."""
 
 
 class Refused(Exception):
-    """An answer that is no success; `body` is its beginning."""
+    """An error answer; `body` is its beginning."""
 
     def __init__(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
         super().__init__(f"HTTP {status}")
@@ -38,7 +38,7 @@ class Refused(Exception):
 
 
 class Unreachable(Exception):
-    """No answer came, it broke off, or it does not end; the text is the reason, for people."""
+    """An answer that did not come, broke off, or does not end; the text is the reason, for people."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +49,7 @@ class OpenAIEndpoint:
     api_key: str | None = field(default=None, repr=False)
     connect_timeout_s: float = 5
     keepalive_s: float = 90
-    """How long an idle connection is kept for the next call; 0 = one connection a call."""
+    """Time that an idle connection is kept for the next call; 0 = one connection a call."""
 
     @cached_property
     def hostname(self) -> str:
@@ -84,7 +84,7 @@ def base_url_from(setting: str, configured: str | None, environ: Mapping[str, st
 
 
 class OpenAIClient:
-    """Opens nothing before the first call. Time limits, but that for connecting, are the caller's.
+    """A client that opens nothing before the first call. Time limits, but that for connecting, are the caller's.
 
     HTTPS_PROXY and its like are heeded, except for an endpoint on this machine.
     The first one imports the package, which takes 0.8 s: make it in a thread.
@@ -127,20 +127,20 @@ class OpenAIClient:
         await self.package.close()
 
     async def get(self, path: str) -> bytes:
-        """The body of a success. `path`: below the base URL, or a whole URL. Raises Refused and Unreachable."""
+        """Return the body of a success. `path`: below the base URL, or a whole URL. Raises Refused and Unreachable."""
         return await self._body("GET", path, headers=self._headers)
 
     async def post(self, path: str, body: Mapping[str, Any]) -> bytes:
-        """Send JSON; the body of a success. Raises Refused and Unreachable."""
+        """Send JSON, return the body of a success. Raises Refused and Unreachable."""
         return await self._body("POST", path, headers=self._json_headers, data=msgspec.json.encode(body))
 
     async def upload(self, path: str, fields: Mapping[str, str], file: tuple[str, bytes, str]) -> bytes:
-        """Send a form whose `file` is (name, bytes, type); the body of a success. Raises Refused and Unreachable."""
+        """Send a form whose `file` is (name, bytes, type), return the body of a success. Raises Refused and Unreachable."""
         kind, data = _form(fields, file)
         return await self._body("POST", path, headers={**self._headers, "Content-Type": kind}, data=data)
 
     def stream(self, path: str, body: Mapping[str, Any]) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
-        """Send JSON; a context with the answer from its headers on. Raises Refused and Unreachable.
+        """Send JSON, return a context with the answer from its headers on. Raises Refused and Unreachable.
 
         Leaving it closes the answer; its connection is kept if it was read to its end.
         """
@@ -193,7 +193,7 @@ class OpenAIClient:
 
 
 async def pieces_of(response: aiohttp.ClientResponse) -> AsyncGenerator[bytes, None]:
-    """The body as it comes; Unreachable where it breaks off."""
+    """Yield the body as it comes. Raises Unreachable if it breaks off."""
     with _broken_off():
         async for piece in response.content.iter_any():
             yield piece
@@ -218,7 +218,7 @@ async def _read(response: aiohttp.ClientResponse, body: bytearray, *, up_to: int
 
 
 def _form(fields: Mapping[str, str], file: tuple[str, bytes, str]) -> tuple[str, bytes]:
-    """Its content type, and its body whole: it leaves in one write, not in a dozen."""
+    """Return the form's content type and its body whole: it leaves in one write, not in a dozen."""
     import httpx2
 
     request = httpx2.Request("POST", "http://form", data=dict(fields), files={"file": file})
@@ -235,7 +235,7 @@ def _proxy_of(url: str) -> str | None:
 
 
 def error_details(body: bytes) -> dict[str, Any]:
-    """The error object of a refusal's body: under `error`, or the body itself; {} where there is none."""
+    """Return the error object of an error answer's body: under `error`, or the body itself; {} if there is none."""
     try:
         parsed = json.loads(body)
     except ValueError:

@@ -151,7 +151,7 @@ class OpenAICompatible:
         return body
 
     def _wishes(self, request: ModelRequest) -> dict[str, Any]:
-        """What hooks changed of the request, but for the fields that are ours."""
+        """Return the fields of the request that hooks changed, but for those that are ours."""
         wishes = {name: value for name, value in request.options.items() if name not in _OWN_FIELDS}
         if self._endpoint.is_openai and "max_tokens" in wishes:
             wishes["max_completion_tokens"] = wishes.pop("max_tokens")
@@ -183,7 +183,7 @@ class OpenAICompatible:
             ) from error
 
     async def _read(self, pieces: AsyncGenerator[bytes, None], deadline: float, reply: ReplyReader) -> bytes | None:
-        """The next bytes, None at the end; waits no longer than the deadline. A reply that is finished cannot break off."""
+        """Return the next bytes, None at the end; waits until the deadline at most. A finished reply cannot break off."""
         try:
             async with asyncio.timeout_at(deadline):
                 return await anext(pieces, None)

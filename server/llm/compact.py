@@ -1,11 +1,11 @@
 """A turn's messages in the plain form that a very small model can follow. Pure.
 
-135 million parameters do not read instructions about instructions. So the
-wrapping of late `system` messages goes, and a few example exchanges set the tone;
-the words of every hook stay, in their order, before the question: behind it, the
+135 million parameters do not follow instructions about instructions. So the
+wrapping of late `system` messages goes, and a few example exchanges set the tone.
+The words of every hook stay, in their order, before the question: behind it, the
 model answers them and not the question (three of four conversations went round in
-circles). What tools have said is quoted and not retold: the model garbles digits and invents the rest
-(tried on times, files and search results in five layouts of the prompt).
+circles). Results of tools are quoted, not retold: the model garbles digits and invents
+the rest (tried on times, files and search results in five layouts of the prompt).
 """
 
 import re
@@ -32,7 +32,7 @@ EXAMPLE_TOKENS = 160  # 140, as the model counts, and room for the frame around 
 ANSWER_NOW = "Answer the user."
 """A built-in prompt that says no more than what this model does anyway. It is left out: the model would speak of it."""
 DENIED = "That was not allowed, so I did not do it."
-"""Said of a call that was refused, whoever did so: what its result says is an instruction to a model."""
+"""The answer after a refused call, whoever refused it: its result holds an instruction for a model."""
 MAX_QUOTED_CHARS = 400
 MAX_PAST_CHARS = 200
 MAX_LOOP_CHARS = 360
@@ -62,7 +62,7 @@ class CompactTurn:
 
     @property
     def quotation(self) -> str | None:
-        """The results, in their words, as far as one can listen to them, and what was not done; None: nothing."""
+        """The beginning of the results, short enough to listen to, and the refusal; None: there is neither."""
         texts = [_FRONT_MATTER.sub("", result).strip() for result in self.results]
         quoted = _opening("\n".join(text for text in texts if text), MAX_QUOTED_CHARS)
         return "\n".join(filter(None, [quoted, DENIED if self.is_denied else ""])) or None
@@ -129,7 +129,7 @@ def _split_system(messages: Sequence[Message]) -> tuple[str, list[Message]]:
 
 
 def _opening(text: str, limit_chars: int) -> str:
-    """The text up to the last line or sentence that ends within the limit."""
+    """Return the text up to the last line or sentence that ends within the limit."""
     if len(text) <= limit_chars:
         return text
     cut = text[:limit_chars]
@@ -138,7 +138,7 @@ def _opening(text: str, limit_chars: int) -> str:
 
 
 def _history(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """User and assistant by turns, long messages cut: this model repeats what it sees much of.
+    """Return user and assistant by turns, long messages cut: this model repeats what it sees much of.
 
     Tool rounds that the client kept say nothing to it.
     """
@@ -155,7 +155,7 @@ def _history(messages: Sequence[Message]) -> tuple[Message, ...]:
 
 
 def _find(question: str, text: str) -> tuple[str, str, str] | None:
-    """What stands before the question, the question, and what stands behind it; None: it is not here.
+    """Split the text into the part before the question, the question, and the part after it; None: it is not here.
 
     Messages are joined by a blank line, so the question stands between two or at an end.
     """

@@ -76,10 +76,10 @@ def read_props(listing: Listing, body: bytes) -> Listing:
 
 
 class Discovery:
-    """Asks at most once at a time, until the endpoint has answered and there is a model to talk to.
+    """The discovery of one endpoint: asks once at a time, until it has answered and there is a model to talk to.
 
     `get` fetches a path below the base URL, or a whole URL, and raises Refused or
-    Unreachable where that fails. Who waits for an answer may be cancelled; `aclose` gives the question up.
+    Unreachable where that fails. A caller that waits for an answer may be cancelled; `aclose` gives the request up.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class Discovery:
         self._pause_s = pause_s
         self._model = endpoint.model
         self._listing: Listing | None = None  # None until the endpoint has answered
-        self._question: asyncio.Task[None] | None = None  # under way
+        self._asking: asyncio.Task[None] | None = None  # under way
         self._has_asked = False
         self._next_try_s = 0.0  # loop time before which no further try is made
 
@@ -103,12 +103,12 @@ class Discovery:
         self._ask_when_due()
 
     async def aclose(self) -> None:
-        if (question := self._question) is not None:
-            question.cancel()
-            await asyncio.wait([question])
+        if (asking := self._asking) is not None:
+            asking.cancel()
+            await asyncio.wait([asking])
 
     async def model(self) -> str:
-        """The configured model, or the only one that is listed. Raises ModelMissing or ProviderUnreachable."""
+        """Return the configured model, or the only one that is listed. Raises ModelMissing or ProviderUnreachable."""
         if self._model is not None:
             return self._model
         host = self._endpoint.host
@@ -121,28 +121,28 @@ class Discovery:
         return only
 
     async def context_tokens(self) -> int | None:
-        """What is known. The first answer is waited for; where none came, no turn is held up by asking again."""
+        """Return the size if it is known. Waits for the first answer only: no turn is held up by asking again."""
         listing = await self._list(is_needed=not self._has_asked)
         return listing.context_tokens(self._model) if listing else None
 
     async def _list(self, *, is_needed: bool) -> Listing | None:
-        question = self._ask_when_due()
-        if question is not None and is_needed:
-            await asyncio.wait([question])
+        asking = self._ask_when_due()
+        if asking is not None and is_needed:
+            await asyncio.wait([asking])
         return self._listing
 
     def _ask_when_due(self) -> asyncio.Task[None] | None:
-        """The question under way."""
+        """Return the request under way."""
         is_settled = self._listing is not None and self._model is not None
-        if self._question is None and not is_settled and asyncio.get_running_loop().time() >= self._next_try_s:
-            self._question = asyncio.create_task(self._ask_once(), name="question for models")
-        return self._question
+        if self._asking is None and not is_settled and asyncio.get_running_loop().time() >= self._next_try_s:
+            self._asking = asyncio.create_task(self._ask_once(), name="question for models")
+        return self._asking
 
     async def _ask_once(self) -> None:
         try:
             self._listing = await self._ask() or self._listing
         finally:
-            self._question, self._has_asked = None, True
+            self._asking, self._has_asked = None, True
             self._next_try_s = asyncio.get_running_loop().time() + self._pause_s
 
     async def _ask(self) -> Listing | None:
@@ -159,7 +159,7 @@ class Discovery:
         return listing
 
     async def _fetch(self, path: str) -> bytes | None:
-        """The body; b"{}" where the endpoint answered with an error, None where it did not answer."""
+        """Return the body; b"{}" if the endpoint answered with an error, None if it did not answer."""
         try:
             async with asyncio.timeout(LISTING_TIMEOUT_S):
                 return await self._get(path)

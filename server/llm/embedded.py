@@ -213,7 +213,7 @@ class EmbeddedModel:
         yield Finished(reason="stop")  # it had begun to repeat itself
 
     async def _call(self, client: OpenAICompatible, turn: CompactTurn, tools: Sequence[ToolSpec]) -> ToolCall | None:
-        """A call whose arguments fit the tool's schema, or None: the question is to be answered."""
+        """Return a call whose arguments fit the tool's schema, or None: the question is to be answered."""
         name = await self._choose(client, turn, {tool.name: tool.description for tool in tools})
         tool = next((tool for tool in tools if tool.name == name), None)
         if tool is None:
@@ -244,7 +244,7 @@ class EmbeddedModel:
         return name if name in tools and tool_choice.is_possible(name, turn.question, turn.system) else None
 
     async def _bound(self, client: OpenAICompatible, messages: list[Message], schema: Mapping[str, Any]) -> Any:
-        """The model's JSON, bound by the schema; None where the token limit cut it off."""
+        """Return the model's JSON, bound by the schema; None if the token limit cut it off."""
         wanted = {"type": "json_schema", "json_schema": {"name": "arguments", "schema": schema}}
         text = ""
         request = ModelRequest(messages=messages)

@@ -11,12 +11,12 @@ import sys
 from typing import Any, Final
 
 _SPIN_COUNT: Final = "1000"
-"""How often a thread asks whether the others are done before it sleeps. By default it asks millions of times: on a
-core that another program wants, a prompt of 40 tokens then took 3 s instead of 0.3; so few cost an idle machine nothing."""
+"""Spins of a thread that waits for others before it sleeps. The default is millions: on a core that another program
+wants, a prompt of 40 tokens then took 3 s instead of 0.3; so few cost an idle machine nothing."""
 
 
 def serve(settings: dict[str, Any]) -> Any:
-    """The llama server, loaded and listening on a free port of this machine, for holders of the key."""
+    """Return the llama server, loaded and listening on a free port of this machine, for holders of the key."""
     os.environ.setdefault("GOMP_SPINCOUNT", _SPIN_COUNT)  # libgomp reads it when it is loaded
     import xllamacpp  # type: ignore[import-untyped]  # a compiled module without stubs
 

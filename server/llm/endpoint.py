@@ -1,4 +1,4 @@
-"""Where a model answers and how it is asked there: settings and environment → one `ModelEndpoint`."""
+"""The endpoint of a model and how it is asked: settings and environment → one `ModelEndpoint`."""
 
 import ipaddress
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ class ModelEndpoint(OpenAIEndpoint):
 
     @cached_property
     def location(self) -> Literal["local", "cloud"]:
-        """Local: this machine or a private network, so that what is said stays in the house."""
+        """Local means this machine or a private network, which the conversation does not leave."""
         return "local" if _is_private(self.hostname) else "cloud"
 
 

@@ -15,10 +15,10 @@ Message = dict[str, Any]
 """One chat message in the OpenAI shape; keys that begin with `_` never leave the server."""
 
 Purpose = Literal["direct", "planning", "round", "last"]
-"""Which call of a turn this is: without tools, the planning round, a round of the loop, the last one."""
+"""The place of a call in its turn: without tools, the planning round, a round of the loop, the last one."""
 
 LateSystem = Literal["native", "user", "merge"]
-"""How a `system` message that is not first is sent (docs/hooks.md, "In which role")."""
+"""The role in which a `system` message that is not first is sent (docs/hooks.md, "In which role")."""
 
 
 _EMPTY_REGISTRY: Final[Registry[Any]] = Registry()
@@ -47,7 +47,7 @@ class ModelRequest:
     """One call. The messages are legal and in the roles to be sent; a provider changes nothing in them."""
 
     messages: Sequence[Message] = ()
-    """Put in for each try of the call."""
+    """Set anew for each try of the call."""
     tools: Sequence[ToolSpec] = ()
     tool_choice: Literal["auto", "none"] = "auto"
     purpose: Purpose = "direct"
@@ -105,7 +105,7 @@ ModelEvent = TextDelta | ReasoningDelta | ToolCall | Finished
 
 @dataclass(frozen=True, kw_only=True)
 class ModelInfo:
-    """Which model answers, where, and where its key came from; shown to people."""
+    """The model that answers, its place and the source of its key; shown to people."""
 
     name: str
     host: str
@@ -129,7 +129,7 @@ class LanguageModel(Protocol):
 
     @property
     def late_system(self) -> LateSystem | None:
-        """What this provider needs by its nature; None: to be found out."""
+        """The mode that this provider always needs; None: to be found out."""
         ...
 
     @property
@@ -143,7 +143,7 @@ class LanguageModel(Protocol):
         ...
 
     async def context_tokens(self) -> int | None:
-        """How many tokens fit, as the endpoint reports it; None where it does not say. Cached, never raises."""
+        """Return how many tokens fit, as the endpoint reports it; None if it does not. Cached, never raises."""
         ...
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]: ...

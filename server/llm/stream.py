@@ -26,7 +26,7 @@ _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
 class StreamError(Exception):
-    """What came is not a chat-completions stream; the text says what it is."""
+    """A response that is not a chat-completions stream; the text says what it is."""
 
 
 class EventReader:
@@ -116,7 +116,7 @@ class Chunk(Struct):
 
     @property
     def failure(self) -> Any:
-        """What the endpoint says went wrong in mid-stream; None: nothing."""
+        """The error that the endpoint reports in mid-stream; None: there is none."""
         return {"message": self.message} if self.object == "error" and self.message else self.error
 
 

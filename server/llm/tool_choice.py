@@ -62,12 +62,12 @@ _WORD = re.compile(r"[\w./:@+-]*\w")
 
 
 def shortened(question: str) -> str:
-    """The end of a long question, where what is wanted mostly stands."""
+    """Return the end of a long question, where the request mostly stands."""
     return " ".join(question.split()[-MAX_QUESTION_WORDS:])
 
 
 def choice_prompt(question: str, tools: Mapping[str, str]) -> str:
-    """The text whose continuation is a tool's name; `tools` maps names to descriptions. The same up to the question.
+    """Return the text whose continuation is a tool's name; the same up to the question. `tools`: name → description.
 
     Lines to go on with, not a chat: half the tokens, and this model is as often right (41 of 46; in a chat 42).
     """
@@ -82,13 +82,13 @@ def choice_prompt(question: str, tools: Mapping[str, str]) -> str:
 
 
 def choice_grammar(tools: Iterable[str]) -> str:
-    """What may follow that prompt, in GBNF."""
+    """Return the grammar (GBNF) of what may follow that prompt."""
     names = " | ".join(json.dumps(f" {name}") for name in (NO_TOOL, *tools))
     return f"root ::= {names}"
 
 
 def is_possible(tool: str, question: str, context: str) -> bool:
-    """Whether the words offer what this tool cannot do without; `context`: the system prompt."""
+    """Return whether the words offer what this tool cannot do without; `context`: the system prompt."""
     return tool != "read_file" or bool(_paths(question, context))
 
 
@@ -99,7 +99,7 @@ def argument_messages(tool: ToolSpec, question: str) -> list[Message]:
 
 
 def argument_schema(tool: ToolSpec, question: str, context: str) -> Schema:
-    """The tool's schema narrowed to its required properties and to what the words offer for them.
+    """Narrow the tool's schema to its required properties and to what the words offer for them.
 
     What fits it fits the tool's own schema too. An optional zone is kept where the question names one.
     """
@@ -121,7 +121,7 @@ def argument_schema(tool: ToolSpec, question: str, context: str) -> Schema:
 
 
 def only_arguments(schema: Schema) -> dict[str, Any] | None:
-    """The arguments where the narrowed schema leaves no choice; None: the model must choose."""
+    """Return the arguments if the narrowed schema leaves no choice; None: the model must choose."""
     properties: Mapping[str, Schema] = schema["properties"]
     if any(len(each.get("enum", ())) != 1 for each in properties.values()):
         return None
@@ -129,7 +129,7 @@ def only_arguments(schema: Schema) -> dict[str, Any] | None:
 
 
 def is_valid(tool: ToolSpec, arguments: Any) -> bool:
-    """Whether arguments fit the tool's own schema; a schema that is none fits nothing."""
+    """Return whether arguments fit the tool's own schema; nothing fits an invalid one."""
     return isinstance(arguments, dict) and bool(_fitting(tool.parameters, [arguments]))
 
 
@@ -169,7 +169,7 @@ def _choices(name: str, schema: Schema, question: str, context: str) -> list[str
 
 
 def _paths(question: str, context: str) -> list[str]:
-    """Paths that the question names; else those of the context of which it names a part."""
+    """Return paths that the question names; else those of the context of which it names a part."""
     if named := _PATH.findall(question):
         return list(dict.fromkeys(named))
     words = {word.lower() for word in _WORD.findall(question)}
@@ -184,7 +184,7 @@ def _zones(question: str) -> list[str]:
 
 @cache
 def _cities() -> tuple[tuple[str, str], ...]:
-    """City → zone, longest first, without the aliases that are countries or abbreviations."""
+    """Return city and zone, longest first, without the aliases that are countries or abbreviations."""
     zones = (zone for zone in sorted(available_timezones()) if "/" in zone and not zone.startswith(("Etc/", "US/")))
     named = [(zone.rsplit("/", 1)[1].replace("_", " ").lower(), zone) for zone in zones]
     return tuple(sorted(named, key=lambda each: -len(each[0])))
@@ -198,5 +198,5 @@ def _spans(question: str) -> Iterator[str]:
 
 
 def _short(text: str) -> str:
-    """The first sentence of a description."""
+    """Return the first sentence of a description."""
     return re.split(r"(?<=[.!?])\s", " ".join(text.split()), maxsplit=1)[0][:80].rstrip(".")

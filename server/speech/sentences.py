@@ -1,4 +1,4 @@
-"""A stream of text → the sentences that are spoken one by one.
+"""Sentences, spoken one by one, from a stream of text.
 
 The slices joined are the input, character for character: white space leads the
 sentence that follows it. Pure code; nothing waits for a further token where the
@@ -15,16 +15,16 @@ TERMINALS: Final = (  # from Unicode's Sentence_Terminal; ． (U+FF0E) stands be
     "။។៕།༎᠃᠉"  # Burmese, Khmer, Tibetan, Mongolian
     "᙮᥄᥅᪨᪩᪪᪫᭚᭛᭞᭟᰻᰼᱾᱿꓿꘎꘏꛳꛷꣎꣏꤯꧈꧉꩝꩞꩟꫰꫱꯫"
 )
-"""End a sentence whatever follows."""
+"""Marks that end a sentence whatever follows."""
 STOPS: Final = ".!?"
-"""End one before white space, where they are no part of a number, a name or an abbreviation."""
+"""Marks that end one before white space, unless they are part of a number, a name or an abbreviation."""
 SENTENCE_ENDS: Final = STOPS + TERMINALS + "…"
 CLAUSE_STOPS: Final = ",;:–—،؛՝፣፤፥"
-"""End a clause before white space."""
+"""Marks that end a clause before white space."""
 WIDE_CLAUSE_STOPS: Final = "，、；：､၊"
-"""End one whatever follows."""
+"""Marks that end one whatever follows."""
 CLOSERS: Final = "\"'”’)]}»«」』）】》"
-"""Belong to the sentence that they close."""
+"""Marks that belong to the sentence that they close."""
 
 MAX_SENTENCE_CHARS: Final = 600
 """A longer run without a stop is cut, at white space if there is some in its second half."""
@@ -46,7 +46,7 @@ _ABBREVIATIONS: Final = frozenset(
     "jan feb mar apr jun jul aug sep sept oct nov dec gen col sen gov rev sgt lt capt mt fr messrs mme".split()
 )
 _BEFORE_NUMBERS: Final = frozenset("no nos p pp vol sec ch art eq max min".split())
-"""Words as well: abbreviations only when a digit follows."""
+"""Abbreviations only if a digit follows; else they are words."""
 _MIN_CLAUSE_WORDS: Final = 4
 _MIN_WIDE_CLAUSE_CHARS: Final = 6
 
@@ -75,7 +75,7 @@ class SentenceSplitter:
         self._fence: str | None = None  # what closes the code block that we are in
 
     def feed(self, delta: str) -> list[str]:
-        """The sentences that `delta` completes, often none."""
+        """Return the sentences that `delta` completes, often none."""
         sentences = []
         for at in range(0, len(delta), _SLICE_CHARS):
             self._text += delta[at : at + _SLICE_CHARS]
@@ -84,7 +84,7 @@ class SentenceSplitter:
         return sentences
 
     def flush(self) -> str | None:
-        """What is left: the reply is over, or something else is said first. A new line may begin."""
+        """Return what is left: the reply is over, or something else is spoken first. A new line may begin."""
         rest = self._text
         self._begin()
         return rest or None
@@ -98,7 +98,7 @@ class SentenceSplitter:
         return sentence
 
     def _find_end(self) -> int | None:
-        """Where the first sentence ends; None: more text is needed."""
+        """Return the end of the first sentence; None: more text is needed."""
         while self._at < len(self._text):
             character = self._text[self._at]
             if self._wants_clause and (character in CLAUSE_STOPS or character in WIDE_CLAUSE_STOPS):
@@ -120,7 +120,7 @@ class SentenceSplitter:
         return None
 
     def _is_clause(self, stop: str) -> bool | None:
-        """Is enough said before this comma or dash to be worth hearing? None: the next character will tell."""
+        """Return whether the text before this comma or dash is worth hearing. None: the next character decides."""
         before = self._text[: self._at]
         if self._fence is not None or self._fence_mark() or _is_in_formula(before, stop):
             return False
@@ -141,12 +141,12 @@ class SentenceSplitter:
         return mark is not None or self._has_word
 
     def _fence_mark(self) -> str | None:
-        """That the current line opens or closes a code block with, if it does."""
+        """Return the mark with which the current line opens or closes a code block, if it does."""
         found = None if self._line_at is None else _FENCE.match(self._text, self._line_at, self._at)
         return found[1] if found else None
 
     def _is_stop(self) -> bool | None:
-        """Does the stop at `_at` end a sentence? None: the next character will tell."""
+        """Return whether the stop at `_at` ends a sentence. None: the next character decides."""
         if not self._has_word or self._fence is not None or self._fence_mark():
             return False
         stop = self._text[self._at]
@@ -169,7 +169,7 @@ class SentenceSplitter:
         return following.isspace() or _is_wide(following) or (following.isupper() and not is_in_link)
 
     def _past_closers(self, end: int) -> int:
-        """Further stops and closing marks that are already here; none is waited for."""
+        """Return the end of further stops and closing marks that are already here; none is waited for."""
         text = self._text
         limit = min(len(text), end + _MAX_CLOSERS)
         while end < limit and (text[end] in _CLOSERS or (text[end] in _STOPS and text[end] != "\n")):
@@ -177,7 +177,7 @@ class SentenceSplitter:
         return end
 
     def _is_period(self, end: int) -> bool | None:
-        """No abbreviation? None: what follows the white space will tell."""
+        """Return whether this is no abbreviation. None: what follows the white space decides."""
         before = self._text[: self._at]
         if _LIST_NUMBER.search(before):
             return False
@@ -197,13 +197,13 @@ class SentenceSplitter:
 
 
 def _is_in_markup(before: str, upto: str) -> bool:
-    """Code in backticks, or a link's words, that what comes after `upto` must close."""
+    """Return whether code in backticks, or a link's words, must be closed by what comes after `upto`."""
     line = before[before.rfind("\n") + 1 :]
     return line.count("`") % 2 == 1 or upto.rfind("[", len(before) - len(line)) > upto.rfind("]")
 
 
 def _is_in_formula(before: str, stop: str) -> bool:
-    """LaTeX that has begun in this line. A dollar is money, or a name's, without a mark of formulas behind it."""
+    """Return whether LaTeX has begun in this line. A dollar without a mark of formulas behind it is money or a name."""
     line = before[before.rfind("\n") + 1 :]
     if line.rfind("\\(") > line.rfind("\\)") or line.rfind("\\[") > line.rfind("\\]"):
         return True
@@ -215,7 +215,7 @@ def _is_in_formula(before: str, stop: str) -> bool:
 
 
 def _is_in_quotation(text: str) -> bool:
-    """Something that was opened in `text` is still open there."""
+    """Return whether a quotation or bracket of the last line is still open."""
     line = text[text.rfind("\n") + 1 :]
     return any(line.count(opened) > line.count(closed) for opened, closed in _OPENED.items()) or any(
         line.count(twin) % 2 for twin in _TWINS
@@ -223,5 +223,5 @@ def _is_in_quotation(text: str) -> bool:
 
 
 def _is_wide(character: str) -> bool:
-    """Scripts that put no space between sentences."""
+    """Return whether the script puts no space between sentences."""
     return character >= "\u2e80"

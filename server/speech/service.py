@@ -61,7 +61,7 @@ class SpeechService:
 
     @property
     def unavailable_reason(self) -> str | None:
-        """Why recognition is unavailable; None: it is available."""
+        """The reason why recognition is unavailable; None: it is available."""
         for part in (self.recognizer.status, self._vad_status()):
             if part.state == "loading":
                 return "speech recognition is still loading; try again in a moment"

@@ -1,4 +1,4 @@
-"""What of a reply is said: code, tables, addresses and tags are shown and not read out, formulas in words. Pure."""
+"""The spoken text of a reply: code, tables, addresses and tags are shown but not read out, formulas in words. Pure."""
 
 import html
 import re
@@ -20,7 +20,7 @@ _QUOTE: Final = re.compile(r"^\s*(?:>\s?)+")
 _EMPHASIS: Final = re.compile(r"(\*{1,3}|(?<!\w)_{1,3}|~~)(?=\S)(.+?)(?<=\S)\1(?!(?<=_)\w)")
 _MARKS: Final = re.compile(r"[*_~]+")
 _MAX_MARKS: Final = 48
-"""More of them in a line are no emphasis that anybody could follow: they are left out, not paired."""
+"""With more marks in a line nobody could follow the emphasis: they are left out, not paired."""
 _CODE: Final = re.compile(r"`+([^`\n]+)`+")
 _ESCAPE: Final = re.compile(r"\\([\\`*_{}\[\]()#+\-.!|~>$])")
 _EMOJI: Final = re.compile(
@@ -28,7 +28,7 @@ _EMOJI: Final = re.compile(
 )
 _SPACE: Final = re.compile(r"[ \t]+")
 CONTROLS: Final = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-"""Control characters but for tabs and line ends, and what sets a terminal's colours."""
+"""Control characters except tabs and line ends, and codes for a terminal's colours."""
 _CODE_OR_TAG: Final = re.compile(
     r"(`+[^`\n]+`+)"
     r"|</?(?:(a|b|big|code|del|em|font|i|ins|kbd|mark|s|small|span|strong|sub|sup|u|emphasis|prosody|say-as)"  # in words
@@ -48,13 +48,13 @@ class SpokenText:
         self.begin_reply()
 
     def begin_reply(self) -> None:
-        """What the reply before has left open is closed."""
+        """Close what the reply before has left open."""
         self._formulas.close()
         self._fence: str | None = None  # what closes the block we are in
         self._is_line_start = True
 
     def of(self, text: str) -> str | None:
-        """What is said for this slice: None = just as it stands, "" = nothing."""
+        """Return what is spoken for this slice: None = just as it stands, "" = nothing."""
         spoken = _SPACE.sub(" ", " ".join(self._lines(CONTROLS.sub(" ", text)))).strip()
         if not any(character.isalnum() for character in spoken):
             return ""

@@ -31,7 +31,7 @@ OnPartial = Callable[[str], None]
 
 RECOGNITION_TIMEOUT_S: Final = 20.0
 MAX_HEARD_CHARS: Final = 10_000
-"""More than anybody says in an utterance; the rest is left out."""
+"""Length of a transcript, more than anybody says in an utterance; the rest is left out."""
 
 _OLD_SPELLING: Final = re.compile(r"\b(to)-(day|morrow|night)\b", re.IGNORECASE)
 _SOUNDS: Final = re.compile(r"[\[(](?:[A-Z _]+|[a-z ]*(?:music|noise|silence|blank|applause|laughter)[a-z _]*)[\])]")

@@ -25,11 +25,11 @@ from server.wire.frames import SpeechPart
 OnChange = Callable[[], None]
 
 FIRST_SOUND_TIMEOUT_S: Final = 10.0
-"""To the first sound of a sentence, and from each piece of it to the next: longer is a stall."""
+"""Time to the first sound of a sentence, and from each piece of it to the next; longer is a stall."""
 MAX_CHUNK_BYTES: Final = 16_384
-"""Larger pieces are cut: one is a message of the WebSocket."""
+"""Size of a chunk, which is one message of the WebSocket; larger pieces are cut."""
 MAX_TEXT_CHARS: Final = 4000
-"""A longer text is refused; sentences are far shorter."""
+"""Length of a text; longer ones are refused, sentences are far shorter."""
 
 _MAX_TYPE_CHARS: Final = 60
 _SOUND_TYPES: Final = frozenset(
@@ -41,7 +41,7 @@ _SOUND_TYPES: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class SoundChunk:
-    """Whole samples of PCM16 mono. One synthesis keeps one sample rate.
+    """Sound: whole samples of PCM16 mono. One synthesis keeps one sample rate.
 
     words: those that begin in it or in what follows before the next words, as (offset in the text that was given, ms from
     the beginning of this chunk); None: the voice cannot tell.

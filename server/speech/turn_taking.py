@@ -16,14 +16,14 @@ from server.speech.audio import SILENCE_DBFS, WINDOW_MS
 from server.speech.sentences import CLAUSE_STOPS, SENTENCE_ENDS, WIDE_CLAUSE_STOPS
 
 ECHO_THRESHOLD: Final = 0.7
-"""What the model must be sure of while the assistant is to be heard."""
+"""Probability of a voice that the model must give while the assistant is to be heard."""
 MARGIN_DB: Final = 6.0
-"""How much louder than the echo a voice must be."""
+"""Level above the echo that a voice must have."""
 FIRST_GUARD_MS: Final = 1000
-"""The first playback of a connection: echo cancellers need that long to learn the room."""
+"""Guard of a connection's first playback: echo cancellers need that long to learn the room."""
 GUARD_MS: Final = 256
 TAIL_MS: Final = 320
-"""The gate outlasts the report that playback ended: sound is still on its way through room and network."""
+"""Time that the gate outlasts the report that playback ended: sound is still on its way."""
 
 _FORGET_DB_A_S: Final = 2.0
 _ECHO_PROBABILITY: Final = 0.3  # of windows that are learned from during the guard
@@ -59,9 +59,9 @@ class Phase(Enum):
 
 
 class TurnTakingConfig(VadSettings, frozen=True, kw_only=True):
-    """Speech is what `threshold` calls speech; once heard, `threshold - hysteresis` keeps it up.
+    """Settings of turn-taking: `threshold` begins speech, `threshold - hysteresis` keeps it up.
 
-    What an operator may set stands in the configuration (`speech.vad`).
+    Those that an operator may set are in the configuration (`speech.vad`).
     """
 
     hysteresis: float = 0.15
@@ -130,7 +130,7 @@ class EchoGate:
 
 
 class TurnTaking:
-    """One microphone's state. `feed` each window in order, and act on the edges in order."""
+    """The state of one microphone. `feed` each window in order, and act on the edges in order."""
 
     def __init__(self, config: TurnTakingConfig | None = None) -> None:
         self.config = config or TurnTakingConfig()
@@ -148,20 +148,20 @@ class TurnTaking:
 
     @property
     def is_open(self) -> bool:
-        """An utterance is under way."""
+        """Whether an utterance is under way."""
         return self.phase is not Phase.QUIET
 
     def discard(self) -> None:
-        """Forget the utterance under way; no edge follows of it, nor of what is said on without a pause."""
+        """Forget the utterance under way; no edge follows for it, nor for speech that goes on without a pause."""
         self._needs_silence = self.is_open
         self._end()
 
     def playback(self, *, is_speaking: bool) -> None:
-        """Whether the client says that the assistant is to be heard. Repeats do no harm."""
+        """Take whether the client says that the assistant is to be heard. Repeats do no harm."""
         self.echo.playback(is_speaking=is_speaking)
 
     def turn(self, *, is_running: bool) -> None:
-        """While a turn runs, more than a short sound is needed to end it, whether it is to be heard already or not."""
+        """Take whether a turn runs: more than a short sound is needed to end it, whether it is to be heard already or not."""
         self._is_turn_running = is_running
 
     def hint(self, is_complete: bool | None) -> None:
@@ -170,7 +170,7 @@ class TurnTaking:
             self._is_complete = is_complete
 
     def feed(self, probability: float, level_dbfs: float, brightness: float) -> Edge | None:
-        """The next window. At most one edge comes of it."""
+        """Take the next window; at most one edge comes of it."""
         self.echo.tick()
         is_voice = self._is_voice(probability, level_dbfs)
         if self.phase is Phase.QUIET:

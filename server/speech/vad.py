@@ -1,4 +1,4 @@
-"""Is somebody speaking? One thread judges the windows of all streams, batch by batch.
+"""Voice activity detection: one thread judges the windows of all streams, batch by batch.
 
 A stream's windows are judged in order. What the thread found out is handed to
 the event loop in one call a batch, so that a hundred talkers cost a hundred
@@ -27,11 +27,11 @@ from server.wire.frames import SpeechPart
 logger = logging.getLogger(__name__)
 
 CONTEXT: Final = 64
-"""Samples before a window that the model wants to hear again."""
+"""Samples before a window that the model needs again."""
 FLOOR_DBFS: Final = -60.0
-"""Quieter windows are silence without being asked about."""
+"""Level below which windows are silence without a run of the model."""
 MAX_WAITING: Final = 256
-"""Windows of one stream that wait (8 s). More than that arrive only faster than real time: the new ones are refused."""
+"""Windows of one stream that wait (8 s). With more than that, sent faster than real time, new ones are refused."""
 MAX_BATCH: Final = 64
 """Windows a run of the model: 4-8 ms in the thread, under 2 ms in the event loop for what follows from it."""
 
@@ -105,7 +105,7 @@ OnJudged = Callable[[Judged], None]
 
 
 class VadStream:
-    """One microphone. Belongs to the event loop; `_state` and what follows it to the thread."""
+    """The windows of one microphone. Belongs to the event loop; `_state` and what follows it to the thread."""
 
     def __init__(self, detector: "VoiceDetector", on_judged: OnJudged) -> None:
         self._detector = detector
@@ -132,14 +132,14 @@ class VadStream:
         return True
 
     def close(self) -> None:
-        """No callback comes after this. May be called twice."""
+        """End the stream: no callback comes after this. May be called twice."""
         self.is_closed = True
         self._waiting.clear()
         self._detector.forget(self)
 
 
 class VoiceDetector:
-    """All streams' judge. `start` before the first stream; `aclose` ends the thread."""
+    """The detector of all streams. `start` it before the first one; `aclose` ends the thread."""
 
     def __init__(self, on_change: Callable[[], None] | None = None) -> None:
         """`on_change` is called in the event loop when `status` has changed."""
@@ -154,13 +154,13 @@ class VoiceDetector:
         self._open: set[VadStream] = set()
         self.windows = 0
         self.skipped = 0
-        """Of `windows`, those below the energy floor."""
+        """Number of `windows` below the energy floor."""
         self.refused = 0
-        """Came while too many of their stream waited, and were dropped."""
+        """Windows that were dropped because too many of their stream waited."""
         self.busy_s = 0.0
         """CPU time of the thread."""
         self.failure: str | None = None
-        """Why it judges no more; None while it works."""
+        """The reason why it judges no more; None while it works."""
 
     @property
     def status(self) -> SpeechPart:
@@ -173,7 +173,7 @@ class VoiceDetector:
         return len(self._open)
 
     async def start(self, model: SileroModel | None = None) -> None:
-        """Load the model and start the thread. Raises SpeechUnavailable, which `status` then tells too."""
+        """Load the model and start the thread. Raises SpeechUnavailable, which `status` then shows too."""
         self._loop = asyncio.get_running_loop()
         try:
             self._model = model or await asyncio.to_thread(SileroModel.load)
@@ -195,7 +195,7 @@ class VoiceDetector:
             self._thread = None
 
     def open(self, on_judged: OnJudged) -> VadStream:
-        """A stream of its own state; `on_judged` is called in the event loop, in the windows' order."""
+        """Return a stream of its own state; `on_judged` is called in the event loop, in the windows' order."""
         stream = VadStream(self, on_judged)
         self._open.add(stream)
         return stream
@@ -227,7 +227,7 @@ class VoiceDetector:
             self._call_loop(self._fail, f"voice detection failed: {error}; restart the server")
 
     def _take(self) -> list[VadStream]:
-        """The next streams to judge one window of, those that waited longest first."""
+        """Return the next streams to judge one window of, those that waited longest first."""
         with self._lock:
             batch = [self._queue.popleft() for _ in range(min(MAX_BATCH, len(self._queue)))]
         return [stream for stream in batch if not stream.is_closed]

@@ -1,6 +1,6 @@
-"""`<voice>…</voice>` in a reply: only what it encloses is said, and the tags are never shown. Pure.
+"""Tags `<voice>…</voice>` in a reply: only the text between them is spoken, and they are never shown. Pure.
 
-Until a model reply holds its first tag everything is said; from then on only
+Until a model reply holds its first tag everything is spoken; from then on only
 what is tagged. An opening tag may have attributes, which mean nothing. In code,
 fenced or in backticks, a tag is text. What may become a tag is withheld, at most
 MAX_ATTRIBUTES_CHARS and a few.
@@ -31,7 +31,7 @@ class VoiceTags:
         self._spans: deque[tuple[int, bool]] = deque()  # of what was given out and not yet asked about
 
     def feed(self, delta: str) -> str:
-        """The text to show, as far as it is certain."""
+        """Return the text to show, as far as it is certain."""
         text = self._held + delta
         shown: list[str] = []
         at = 0
@@ -52,19 +52,19 @@ class VoiceTags:
         return "".join(shown)
 
     def flush(self) -> str:
-        """The reply is over: what was withheld was no tag."""
+        """Return what was withheld: the reply is over, so it was no tag."""
         held, self._held = self._held, ""
         self._note(held)
         return held
 
     def begin_reply(self) -> None:
-        """After `flush`: what follows is another reply, which is said until it holds a tag of its own."""
+        """Begin another reply, after `flush`; it is spoken until it holds a tag of its own."""
         self._is_voiced = True
         self._is_open = False
         self._code = _Code()
 
     def voiced(self, text: str) -> str | None:
-        """Of the next slice of the text given out, what is to be said; None: all of it."""
+        """Return the part to be spoken of the next slice of the text given out; None: all of it."""
         at, said = 0, []
         while at < len(text) and self._spans:
             length, is_voiced = self._spans.popleft()
@@ -78,12 +78,12 @@ class VoiceTags:
         return None if len(spoken) == len(text) else spoken
 
     def _turn(self, *, is_closing: bool) -> None:
-        """A tag stood here. One that closes what was never opened changes nothing."""
+        """Handle a tag. One that closes what was never opened changes nothing."""
         if self._is_open or not is_closing:
             self._is_voiced = self._is_open = not is_closing
 
     def _take(self, text: str, start: int, end: int, shown: list[str]) -> int:
-        """That part is no tag; returns `end`."""
+        """Show that part, which is no tag; return `end`."""
         if start < end:
             shown.append(text[start:end])
             self._note(text[start:end])
@@ -100,7 +100,7 @@ class VoiceTags:
 
 
 class _Code:
-    """Whether what follows stands in code: in a fenced block, or between backticks on its line."""
+    """The code in a text: whether what follows stands in a fenced block, or between backticks on its line."""
 
     def __init__(self) -> None:
         self._fence: str | None = None  # what closes the block

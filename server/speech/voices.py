@@ -1,7 +1,7 @@
-"""Which voice says which part of a text. Pure: scripts and languages, no engine.
+"""The voice for each part of a text. Pure: scripts and languages, no engine.
 
-Piper's voice speaks one language. What it cannot read - another script, or a
-language asked for in its own - espeak-ng says.
+Piper's voice speaks one language. Anything else - another script, or a language
+asked for in its own - is spoken by espeak-ng.
 """
 
 import re
@@ -58,7 +58,7 @@ class Part:
 
 
 def primary(language: str | None) -> str | None:
-    """`de-AT` → `de`, `zh-Hant-TW` → `cmn`."""
+    """Return the language alone: `de-AT` → `de`, `zh-Hant-TW` → `cmn`."""
     if not language:
         return None
     tag = language.replace("_", "-").split("-")[0].lower()
@@ -66,7 +66,7 @@ def primary(language: str | None) -> str | None:
 
 
 def parts(text: str, language: str | None, *, latin: str = "en") -> list[Part]:
-    """`text` in runs of one language each, in order; nothing where there is nothing to say.
+    """Split `text` into runs of one language each, in order; none if there is nothing to say.
 
     `language` (BCP 47) is what the listener wants to hear, `latin` how Latin
     script is read without it. Digits and punctuation belong to the run before them.
@@ -90,7 +90,7 @@ def parts(text: str, language: str | None, *, latin: str = "en") -> list[Part]:
 
 
 def pieces(text: str) -> list[str]:
-    """`text` cut at clauses, so that none is much longer than MAX_PIECE_CHARS; joined they are `text`."""
+    """Cut `text` at clauses, so that no piece is much longer than MAX_PIECE_CHARS; joined they are `text`."""
     found: list[str] = []
     while len(text) > MAX_PIECE_CHARS:
         ends = [match.end() for match in _CLAUSE.finditer(text, 0, MAX_PIECE_CHARS) if match.end() >= 40]
@@ -106,7 +106,7 @@ def _script_of(character: str) -> str | None:
 
 
 def _merged(before: str, script: str) -> str:
-    """Kanji and kana are one text."""
+    """Return the script of both: kanji and kana are one text."""
     return before if {before, script} <= {"kana", "han"} or before == script else script
 
 

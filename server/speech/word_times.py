@@ -1,4 +1,4 @@
-"""When each word of a text is said, from how long the voice says each phoneme. Pure.
+"""The time of each word in the sound of a text, from how long the voice says each phoneme. Pure.
 
 Piper's model computes that and keeps it to itself (VITS: the only tensor that a Ceil node makes). A message of Protocol
 Buffers that is appended to another one is merged into it: some twenty bytes behind the file name the tensor as an output.
@@ -17,7 +17,7 @@ _WORD: Final = re.compile(r"\S+")
 _STRESS: Final = frozenset("ˈˌ")
 _PAUSES: Final = frozenset(" ,.;:!?\"'()-—…")
 _MAX_UNLIKE: Final = 8
-"""Phonemes in a row that only one of the rows has: with more of them nobody knows where a word begins."""
+"""Phonemes in a row that only one of the rows has: with more of them the beginnings of words are unknown."""
 
 # Fields of ONNX's ModelProto, GraphProto, NodeProto and ValueInfoProto.
 _GRAPH: Final = 7
@@ -31,7 +31,7 @@ _VALUE_NAME: Final = 1
 def word_starts(
     text: str, said: Sequence[Sequence[str]], phonemes_of: Callable[[str], Sequence[str]]
 ) -> list[tuple[int, int, int]] | None:
-    """(offset in `text`, sentence, phoneme in it) of each word, in order; None where that cannot be told.
+    """Return (offset in `text`, sentence, phoneme in it) of each word, in order; None if that is unknown.
 
     said: the phonemes of the text, sentence by sentence, as the voice says them.
     """
@@ -59,7 +59,7 @@ def word_starts(
 def starts_ms(
     starts: Sequence[tuple[int, int, int]], sentence: int, samples: Sequence[int], sample_rate: int
 ) -> list[tuple[int, float]]:
-    """(offset in the text, ms from the beginning of that sentence's sound) of the words in it.
+    """Return (offset in the text, ms from the beginning of that sentence's sound) of the words in it.
 
     samples: how long its phonemes are said, the mark of its beginning in front of them.
     """
@@ -82,7 +82,7 @@ def _before_stress(said: Sequence[Sequence[str]], number: int, at: int) -> tuple
 
 
 def durations_output(model: bytes) -> bytes | None:
-    """What makes it a second output when appended; None where there is no such tensor, or it cannot be told which it is."""
+    """Return the bytes that, appended, make the durations a second output; None if their tensor is not to be found."""
     try:
         names = list(_durations_of(memoryview(model)))
     except (IndexError, ValueError):
@@ -100,7 +100,7 @@ def _durations_of(model: memoryview) -> Iterator[bytes]:
 
 
 def _messages(message: memoryview, wanted: int) -> Iterator[memoryview]:
-    """The contents of that field, wherever it occurs. Raises IndexError or ValueError for what is no message."""
+    """Yield the contents of that field, wherever it occurs. Raises IndexError or ValueError for an invalid message."""
     at = 0
     while at < len(message):
         key, at = _varint(message, at)
@@ -121,7 +121,7 @@ def _messages(message: memoryview, wanted: int) -> Iterator[memoryview]:
 
 
 def _varint(message: memoryview, at: int) -> tuple[int, int]:
-    """The number at that place, and the place behind it."""
+    """Return the number at that place, and the place behind it."""
     number = shift = 0
     while True:
         byte = message[at]

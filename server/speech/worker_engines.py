@@ -1,4 +1,4 @@
-"""The engines that are built in: what runs in the worker processes, and only there.
+"""The built-in engines, which run in the worker processes, and only there.
 
 `python -m server.speech.worker_engines stt | tts [--voice NAME]`. piper-tts and
 espeak-ng are GPL-3 and are imported nowhere else.
@@ -48,7 +48,7 @@ class _Said:
 
 
 class MoonshineEngine:
-    """Recognises English, one whole utterance a request."""
+    """Recognition of English, one whole utterance a request."""
 
     def load(self, progress: Callable[[str], None]) -> Header:
         progress("loading speech recognition")
@@ -67,7 +67,7 @@ class MoonshineEngine:
         yield {"text": " ".join(line.text.strip() for line in lines if line.text.strip())}, b""
 
     def idle(self) -> None:
-        """Its inner detector goes on from the last utterance: without silence in between it hears a "You" first."""
+        """Feed silence: its inner detector goes on from the last utterance, and would hear a "You" first."""
         self._transcriber.transcribe_without_streaming([0.0] * (SPEECH_RATE // 2), SPEECH_RATE)
 
 
@@ -95,7 +95,7 @@ class Espeak:
         self.languages = sorted(path.name.removesuffix("_dict") for path in data.glob("*_dict"))
 
     def synthesize(self, text: str, language: str) -> bytes:
-        """PCM16 at `sample_rate`; a language it does not know is read as English."""
+        """Return PCM16 at `sample_rate`; a language that it does not know is read as English."""
         self._choose(language)
         self._sound.clear()
         encoded = text.replace("\0", " ").encode()
@@ -121,7 +121,7 @@ class Espeak:
 
 
 class SpeakingEngine:
-    """Synthesises: Piper's voice, and espeak-ng for what it cannot say or where it is missing."""
+    """Synthesis with Piper's voice, and with espeak-ng for what it cannot say or where it is missing."""
 
     def __init__(self, voice: str | None) -> None:
         self._voice_name = voice
@@ -210,7 +210,7 @@ class SpeakingEngine:
         self._language = primary(re.split("[-_]", voice.config.espeak_voice)[0]) or "en"
 
     def _files(self) -> tuple[Path, Path]:
-        """Of the voice named by its .onnx file, else of the one that the installation brings."""
+        """Return model and configuration of the voice named by its .onnx file, else of the installed one."""
         if self._voice_name:
             model = Path(self._voice_name)
             return model, model.with_name(model.name + ".json")
@@ -223,13 +223,13 @@ class SpeakingEngine:
 
 
 def _tag(name: str) -> str:
-    """espeak-ng's name of a language → BCP 47."""
+    """Return the BCP 47 tag for espeak-ng's name of a language."""
     return {"cmn": "zh"}.get(name, name)
 
 
 @contextmanager
 def _telling_durations(model: Path) -> Iterator[Path]:
-    """A copy that does, for as long as the context lasts: given as bytes, a model would be kept in memory twice."""
+    """Give a copy that outputs durations, as a file: given as bytes, a model would be kept in memory twice."""
     output = durations_output(model.read_bytes())
     with ExitStack() as stack:
         path = model
@@ -248,13 +248,13 @@ def _appended(model: Path, output: bytes, to: Path) -> Path:
 
 
 def _lead(said: _Said) -> int:
-    """Samples of silence before the first sound that nobody needs to wait for."""
+    """Return how many samples of silence before the first sound are left out."""
     loud = np.flatnonzero(np.abs(np.frombuffer(said.pcm, "<i2").astype(np.int32)) > _QUIET)
     return max(0, int(loud[0]) - int(said.sample_rate * _LEAD_S)) if loud.size else 0
 
 
 def _moved(said: _Said, offset: int, skipped: int) -> list[tuple[int, float]] | None:
-    """The words from `offset` of the text on, so many samples earlier."""
+    """Shift the words to `offset` in the text, and as many samples earlier."""
     skipped_ms = skipped * 1000 / said.sample_rate
     return said.words and [(offset + at, max(0.0, round(ms - skipped_ms, 1))) for at, ms in said.words]
 
