@@ -23,7 +23,7 @@ setup-test:
 test: ## everything that can catch a regression, under 10 minutes (ALLOW_SKIP=1 if a part is missing)
 	@scripts/test.sh
 
-check: setup-test ## lint, types and fast tests, in two minutes: before each commit
+check: setup-test ## lint, types and fast tests, in a minute: before each commit
 	@scripts/check.sh fast
 
 fix: setup-test ## let ruff sort the imports and format

@@ -2,6 +2,7 @@
 # Lint and types of everything; with `fast`, the fast tests too. Says each step and how long it took.
 set -uo pipefail
 cd "$(dirname "$0")/.."
+unset PYTHONDONTWRITEBYTECODE # pytest compiles each test file anew without it: half of its start
 failed=()
 
 step() { # NAME COMMAND…

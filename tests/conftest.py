@@ -20,15 +20,25 @@ if os.environ.get("MUTANTS"):
     settings.load_profile("mutants")
 
 SLOW = (
-    "hostile/",
+    "clients/talk/",
+    "gateway/test_example_client.py",
     "gateway/test_process.py",
     "hook_tools/test_trial.py",
-    "hooks/test_examples.py",
     "hooks/process/test_host.py",
     "hooks/process/test_process_hook.py",
+    "hooks/test_examples.py",
+    "hooks/test_gates.py",
+    "hostile/",
     "llm/test_embedded_process.py",
+    "policy/test_late_loading.py",
+    "policy/test_policy_server.py",
+    "session/test_replica_broker.py",
+    "skills_engine/test_watching.py",
+    "tools/mcp/test_connection.py",
+    "tools/mcp/test_http.py",
+    "tools/mcp/test_servers.py",
 )
-"""Files that start the real server, the real model or real hooks anew for each test; `make check` leaves them out."""
+"""Files that start servers, programs or models anew for each test, or wait for a clock; `make check` leaves them out."""
 
 LONG = (
     "storage/test_question_replicas.py",
