@@ -51,15 +51,15 @@ FLOORS = [
 # `python -m scripts.house` prints these figures. Lower a limit when the code has become lighter; raise one only in a
 # commit of its own that says what it bought.
 LIMITS = {
-    "lines": 37_647,  # goal: 30,000
-    "files": 301,  # goal: 230
-    "short files": 60,  # goal: 34
-    "largest room, percent": 25.2,  # goal: 15; skills_engine may be larger
-    "docstring fragments": 404,  # goal: 0
-    "class names that stand twice": 11,  # goal: 0
-    "module names that stand twice": 12,  # goal: 0
-    "files a typed message passes": 60,  # goal: 45
-    "files a tool call with policy passes": 107,  # goal: 75
+    "lines": 37_000,  # goal: 30,000
+    "files": 270,  # goal: 230
+    "short files": 36,  # goal: 34
+    "largest room, percent": 25.6,  # goal: 15; skills_engine may be larger
+    "docstring fragments": 240,  # goal: 0
+    "class names that stand twice": 0,  # goal: 0
+    "module names that stand twice": 5,  # goal: 0
+    "files a typed message passes": 51,  # goal: 45
+    "files a tool call with policy passes": 99,  # goal: 75
 }
 
 IMPORTED_AS = {"PyYAML": "yaml", "PyJWT": "jwt", "piper-tts": "piper"}
@@ -139,7 +139,7 @@ def figures() -> dict[str, float]:
         "lines": weight.lines,
         "files": weight.files,
         "short files": len(weight.short_files),
-        "largest room, percent": 25.2 * max(r.share for name, r in weight.rooms.items() if name != "skills_engine"),
+        "largest room, percent": 100 * max(r.share for name, r in weight.rooms.items() if name != "skills_engine"),
         "docstring fragments": len(weight.fragments),
         "class names that stand twice": len(weight.classes_twice),
         "module names that stand twice": len(weight.modules_twice),
