@@ -1,11 +1,11 @@
-"""What a process hook's reply means at its stage. Pure.
+"""Reads what a process hook's reply means at its stage. Pure.
 
 `continue`, `modify` and no action at all are one: whatever object the reply
 carries is applied. An action that is not known at the stage is named, and what
 came with it is ignored.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any, Final
@@ -13,8 +13,6 @@ from typing import Any, Final
 from server.hooks.reply_objects import (
     RESULT,
     ReplyNotes,
-    is_answer,
-    is_result,
     read_answer,
     read_fields,
     read_messages,
@@ -49,36 +47,29 @@ _REQUEST: Final = {**_AROUND, "messages": list, "tools": list, "options": dict, 
 _RESPONSE: Final = {**_AROUND, "response": dict}
 _CALL: Final = {**_AROUND, "tool": str, "arguments": dict, "hook_result": dict}
 _RAN: Final = {**_AROUND, "tool": str, "arguments": dict, "result": dict, "duration": object}
+_ANSWER_KEYS: Final = ("content", "tool_calls", "finish_reason", "reasoning_content")
+_RESULT_KEYS: Final = ("for_llm", "for_user", "is_error", "silent", "media")
 
 
 @dataclass(frozen=True, kw_only=True)
 class ParsedReply:
-    """What a reply means; `result` None = as it was."""
+    """The meaning of a reply; `result` None = as it was."""
 
     result: StageValue | Decision | None
-    action: str
     warnings: list[str]
     is_doubtful: bool
     """It may have meant something else, say a denial in another host's words: a guard that must hold denies."""
 
 
 def read_reply(stage: Stage, reply: Mapping[str, Any], value: StageValue) -> ParsedReply:
-    """Raises ReplyUnusable where a known field has the wrong type."""
+    """Read a reply about this value. Raises ReplyUnusable where a known field has the wrong type."""
     notes = ReplyNotes(stage)
     fields = read_fields(reply, _ENVELOPES[stage], notes)
     action = fields.get("action", "")
     result = _verdict(fields, notes) if stage == "approve_tool" else _act(stage, action, fields, value, notes)
-    return ParsedReply(
-        result=None if result is value or (_is_small(value) and result == value) else result,
-        action=action or "continue",
-        warnings=notes.warnings,
-        is_doubtful=notes.is_doubtful,
-    )
-
-
-def _is_small(value: StageValue) -> bool:
-    """Whether comparing it costs nothing; a request is compared part by part as it is read."""
-    return not isinstance(value, LlmCall)
+    if result is value or (not isinstance(value, LlmCall) and result == value):  # a request is compared as it is read
+        result = None
+    return ParsedReply(result=result, warnings=notes.warnings, is_doubtful=notes.is_doubtful)
 
 
 def _verdict(fields: dict[str, Any], notes: ReplyNotes) -> ApproverVerdict:
@@ -118,51 +109,44 @@ def _apply(fields: dict[str, Any], value: StageValue, notes: ReplyNotes) -> Stag
         case LlmCall():
             return _request(fields["request"], value, notes) if "request" in fields else value
         case LlmAnswer():
-            inner = _unwrap(fields, "response", _RESPONSE, is_answer, notes)
+            inner = _unwrap(fields, "response", _RESPONSE, _ANSWER_KEYS, notes)
             return value if inner is None else read_answer(inner, value, notes)
         case ToolInvocation():
             return _call(fields, value, notes)
         case ToolRan():
-            inner = _unwrap(fields, "result", _RAN, is_result, notes)
+            inner = _unwrap(fields, "result", _RAN, _RESULT_KEYS, notes)
             return value if inner is None else replace(value, answer=read_result(inner, value.answer, notes))
 
 
 def _request(given: dict[str, Any], value: LlmCall, notes: ReplyNotes) -> LlmCall:
     found = read_fields(given, _REQUEST, notes, "request")
-    changed = value
-    if model := found.get("model"):
-        changed = replace(changed, model=model) if model != value.model else changed
+    changes: dict[str, Any] = {}
+    if (model := found.get("model")) and model != value.model:
+        changes["model"] = model
     if "messages" in found:
         messages = read_messages(found["messages"], value.messages, notes)
         if not messages:
             notes.warn("the request came back without messages; they stay as they were")
-        elif len(messages) != len(value.messages) or any(
-            a is not b for a, b in zip(messages, value.messages, strict=True)
-        ):
-            changed = replace(changed, messages=messages)
-    if "tools" in found:
-        tools = read_tools(found["tools"], value.tools, notes)
-        changed = changed if tools == value.tools else replace(changed, tools=tools)
+        elif list(map(id, messages)) != list(map(id, value.messages)):
+            changes["messages"] = messages
+    if "tools" in found and (tools := read_tools(found["tools"], value.tools, notes)) != value.tools:
+        changes["tools"] = tools
     if "options" in found and (options := {**value.options, **found["options"]}) != value.options:
-        changed = replace(changed, options=options)
-    return changed
+        changes["options"] = options
+    return replace(value, **changes) if changes else value
 
 
 def _unwrap(
-    fields: dict[str, Any],
-    key: str,
-    around: Mapping[str, type],
-    is_inner: Callable[[dict[str, Any]], bool],
-    notes: ReplyNotes,
+    fields: dict[str, Any], key: str, around: Mapping[str, type], inner_keys: Collection[str], notes: ReplyNotes
 ) -> dict[str, Any] | None:
-    """The object itself, whether the hook sent the whole of what it was sent or that object alone."""
+    """Return the object itself, whether the hook sent the whole of what it was sent or that object alone."""
     if (outer := fields.get(key)) is None:
         return None
     inner = next((item for name, item in outer.items() if name.lower() == key), None)
     if isinstance(inner, dict):
         read_fields(outer, around, notes, key)
         return inner
-    if is_inner(outer):
+    if any(name.lower() in inner_keys for name in outer):
         return {name: item for name, item in outer.items() if name.lower() not in around or name.lower() in RESULT}
     if outer:
         notes.doubt(f'"{key}" holds nothing that can be changed here; the change stands in "{key}.{key}"')

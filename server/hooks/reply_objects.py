@@ -71,6 +71,8 @@ RESULT: Final = {
     "artifact_tags": list,
     "response_handled": bool,
 }
+_RESULT_FIELDS: Final = {"silent": "is_silent", "async": "is_async", "response_handled": "is_handled"}
+"""Names of ToolAnswer that differ from those of the wire."""
 _TOOL_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
@@ -79,7 +81,7 @@ class ReplyUnusable(Exception):
 
 
 class ReplyNotes:
-    """What the hook's author should know about one reply."""
+    """Notes for the hook's author about one reply."""
 
     def __init__(self, stage: str) -> None:
         self.stage = stage
@@ -95,7 +97,7 @@ class ReplyNotes:
         self.warn(text)
 
     def unknown(self, key: str, where: str, known: Mapping[str, Any]) -> None:
-        """A key that means nothing here; in doubt where it may be another host's, or one of ours misspelt."""
+        """Note a key that means nothing here; in doubt where it may be another host's, or one of ours misspelt."""
         if hint := _FOREIGN.get(key.lower()):
             self.doubt(f'"{key}" is not known{where}: {hint}')
         elif similar := get_close_matches(key.lower(), list(known), 1):
@@ -107,7 +109,7 @@ class ReplyNotes:
 def read_fields(
     value: Mapping[str, Any], known: Mapping[str, type], notes: ReplyNotes, where: str = "", *, is_strict: bool = True
 ) -> dict[str, Any]:
-    """The known fields by their own names; null counts as absent, and of a key given twice the last counts.
+    """Return the known fields by their own names; null counts as absent; of a key given twice the last counts.
 
     Raises ReplyUnusable for a wrong type. With `is_strict` unknown keys are noted;
     an object of which nothing is known is in doubt.
@@ -152,17 +154,17 @@ def _short(key: str) -> str:
 
 
 def read_messages(items: list[Any], before: Sequence[Message], notes: ReplyNotes) -> list[Message]:
-    """The list as the hook wants it; not yet known to be legal."""
+    """Return the list as the hook wants it; not yet known to be legal."""
     own = _OwnMessages(before)
     return [own.take(item) or _message(item, own, notes) for item in objects(items, "request.messages")]
 
 
 class _OwnMessages:
-    """The turn's messages, to be known again when they come back unchanged; each is given out once."""
+    """The turn's messages, recognised when they come back unchanged; each is returned once."""
 
     def __init__(self, messages: Sequence[Message]) -> None:
         self._messages = messages
-        self._shaped = [message_json(message) for message in messages]
+        self._sent = [message_json(message) for message in messages]
         self._next = 0  # the one that comes if nothing was put in or left out
         self._places: defaultdict[tuple[Any, Any], list[int]] | None = None  # of all, built once something was
 
@@ -172,26 +174,23 @@ class _OwnMessages:
         return {c["id"]: ToolCall(c["id"], c["function"]["name"], c["function"]["arguments"]) for c in calls}
 
     def take(self, item: dict[str, Any]) -> Message | None:
-        if item and self._next < len(self._shaped) and self._shaped[self._next] == item:
-            place = self._next
-        else:
-            found = self._find(item)
-            if found is None:
-                return None
-            place = found
+        is_next = item and self._next < len(self._sent) and self._sent[self._next] == item
+        place = self._next if is_next else self._find(item)
+        if place is None:
+            return None
         self._next = place + 1
-        self._shaped[place] = {}
+        self._sent[place] = {}
         return self._messages[place]
 
     def _find(self, item: dict[str, Any]) -> int | None:
         if self._places is None:
             self._places = defaultdict(list)
-            for place, shaped in reversed(list(enumerate(self._shaped))):
-                self._places[_key(shaped)].append(place)
+            for place, sent in reversed(list(enumerate(self._sent))):
+                self._places[_key(sent)].append(place)
         waiting = self._places.get(_key(item), [])
-        while waiting and not self._shaped[waiting[-1]]:
+        while waiting and not self._sent[waiting[-1]]:
             waiting.pop()
-        return waiting.pop() if waiting and self._shaped[waiting[-1]] == item else None
+        return waiting.pop() if waiting and self._sent[waiting[-1]] == item else None
 
 
 def _key(message: dict[str, Any]) -> tuple[Any, Any]:
@@ -233,7 +232,7 @@ def _is_part(part: Any) -> bool:
 
 
 def read_calls(items: list[Any], known: Mapping[str, ToolCall], notes: ReplyNotes) -> tuple[ToolCall, ...]:
-    """What is left out of a call that was there before, by its id, stays. A call without a name is left out and noted."""
+    """Return the calls; what is left out of one that was there before, by its id, stays. One without a name is noted."""
     calls = []
     for item in objects(items, "tool_calls"):
         found = read_fields(item, _CALL, notes, "tool_calls", is_strict=False)
@@ -255,7 +254,7 @@ def _arguments(function: dict[str, Any], was: ToolCall) -> str:
 
 
 def read_tools(items: list[Any], before: Sequence[ToolSpec], notes: ReplyNotes) -> list[ToolSpec]:
-    """The first of one name stands; a name that no model takes is left out and noted."""
+    """Return the tools; the first of one name stands, one whose name no model takes is left out and noted."""
     known = {tool.name: tool for tool in before}
     tools: dict[str, ToolSpec] = {}
     for item in objects(items, "request.tools"):
@@ -278,12 +277,8 @@ def _tool(name: str, found: dict[str, Any], was: ToolSpec | None) -> ToolSpec:
     )
 
 
-def is_answer(value: dict[str, Any]) -> bool:
-    """Whether an object is an answer itself, not the object around one."""
-    return any(key.lower() in ("content", "tool_calls", "finish_reason", "reasoning_content") for key in value)
-
-
 def read_answer(value: dict[str, Any], before: LlmAnswer, notes: ReplyNotes) -> LlmAnswer:
+    """Return the answer of a model, over what it was."""
     found = read_fields(value, _ANSWER, notes, "response.response")
     calls = found.get("tool_calls")
     known = {call.id: call for call in before.tool_calls}
@@ -295,22 +290,8 @@ def read_answer(value: dict[str, Any], before: LlmAnswer, notes: ReplyNotes) -> 
     )
 
 
-def is_result(value: dict[str, Any]) -> bool:
-    """Whether an object is a result itself, not the object around one."""
-    return any(key.lower() in ("for_llm", "for_user", "is_error", "silent", "media") for key in value)
-
-
 def read_result(value: dict[str, Any], before: ToolAnswer, notes: ReplyNotes) -> ToolAnswer:
+    """Return the result of a tool call, over what it was."""
     found = read_fields(value, RESULT, notes, "result")
-    return ToolAnswer(
-        for_llm=found.get("for_llm", before.for_llm),
-        for_user=found.get("for_user", before.for_user),
-        is_silent=found.get("silent", before.is_silent),
-        is_error=found.get("is_error", before.is_error),
-        is_async=found.get("async", before.is_async),
-        media=strings(found["media"], "result.media") if "media" in found else before.media,
-        artifact_tags=strings(found["artifact_tags"], "result.artifact_tags")
-        if "artifact_tags" in found
-        else before.artifact_tags,
-        is_handled=found.get("response_handled", before.is_handled),
-    )
+    lists = {key: strings(item, f"result.{key}") for key, item in found.items() if RESULT[key] is list}
+    return replace(before, **{_RESULT_FIELDS.get(key, key): item for key, item in (found | lists).items()})
