@@ -123,7 +123,7 @@ class App:
         self._mcp = McpServers(settings.tools, self.tools, environ, tell=self._note_mcp)
         executor = ToolExecutor(self.tools, settings.tools)
         self._layers = HookLayers(
-            settings.hooks, processes=self.hooks, policies=self._policy_engine.for_turn, media=self.media
+            settings.hooks, processes=self.hooks.lease, policies=self._policy_engine.for_turn, media=self.media
         )
         self._broker = _build_broker(settings, self.storage, self._policy_engine)
         self._agent = AgentClient(model, executor, config=settings.agent, llm=settings.llm)

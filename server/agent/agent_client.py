@@ -15,7 +15,7 @@ from server.agent.tool_use import ToolUse
 from server.agent.trace import Tracer
 from server.config import AgentSettings, LlmSettings
 from server.errors import ServerError
-from server.hooks.layers import TurnLayers
+from server.hooks.layers import TurnHooks, TurnLayers
 from server.llm.language_model import LanguageModel, Message
 from server.tool_calls import TurnAborted
 from server.tools.executor import ToolExecutor
@@ -98,7 +98,7 @@ class AgentClient:
     async def _answer(
         self, messages: Sequence[Message], hooks: Sequence[HookInfo], enable_tools: bool, options: TurnOptions
     ) -> None:
-        layers = None if options.layers is None else options.layers.begin(is_traced=options.trace)
+        layers = None if options.layers is None else TurnHooks(options.layers, is_traced=options.trace)
         events = RuntimeEvents(layers)
         conversation = Conversation(self.system_prompt(options), messages)
         executor = self._executor.pinned(layers)

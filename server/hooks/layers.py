@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from server import config
 from server.approval.asking import AskHuman
@@ -13,28 +13,14 @@ from server.hooks.health import BuiltinHealth
 from server.hooks.hook_events import HookEvents
 from server.hooks.pipeline import HookPipeline
 from server.hooks.stages import Hook
-from server.media.store import MediaItem
+from server.media.store import MediaStore
 from server.tool_calls import ToolPolicy, TurnFacts
 
+Lease = Callable[[], AbstractContextManager[Sequence[Hook]]]
+"""Lends process hooks to one turn (HookHost.lease)."""
 
-class MediaRegistry(Protocol):
-    """Keeps what tools and hooks show to the user."""
-
-    async def register(self, reference: str, *, user_id: str, session_id: str, name: str | None = None) -> MediaItem:
-        """A `data:` URL, a path inside an allowed folder or a `media://` id. Raises MediaError."""
-        ...
-
-    async def open_image(self, ref: str) -> tuple[str, bytes]:
-        """Content type and bytes of a picture that models can be given. Raises MediaError for anything else."""
-        ...
-
-
-class HookSource(Protocol):
-    """The process hooks, as they are now (HookHost)."""
-
-    def lease(self) -> AbstractContextManager[Sequence[Hook]]:
-        """Lend them to one turn: hooks that a reload replaces live until the last lease on them has ended."""
-        ...
+Policies = Callable[[TurnFacts, AskHuman | None], ToolPolicy | None]
+"""Gives a turn its tool policy; None: nothing is configured."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -46,12 +32,9 @@ class TurnLayers:
     defaults: config.HookDefaults = field(default_factory=config.HookDefaults)
     policy: ToolPolicy | None = None
     ask: AskHuman | None = None
-    media: MediaRegistry | None = None
+    media: MediaStore | None = None
     stream_gate: config.StreamGate | None = None
     respond_policy: config.RespondPolicy = "injected"
-
-    def begin(self, *, is_traced: bool) -> "TurnHooks":
-        return TurnHooks(self, is_traced=is_traced)
 
 
 class TurnHooks:
@@ -83,10 +66,6 @@ class TurnHooks:
         return arguments if self.policy is None else await self.policy.conceal(arguments)
 
 
-Policies = Callable[[TurnFacts, AskHuman | None], ToolPolicy | None]
-"""The tool policy of a turn; None: nothing is configured."""
-
-
 class HookLayers:
     """Gives each turn its layers; knows who provides them."""
 
@@ -94,9 +73,9 @@ class HookLayers:
         self,
         settings: config.HooksSettings,
         *,
-        processes: HookSource | None = None,
+        processes: Lease | None = None,
         policies: Policies | None = None,
-        media: MediaRegistry | None = None,
+        media: MediaStore | None = None,
     ) -> None:
         """Raises ConfigError for a builtin that is not there or does not understand its `config`."""
         self._settings = settings
@@ -124,8 +103,7 @@ class HookLayers:
     def for_turn(self, facts: TurnFacts, ask: AskHuman | None = None) -> Iterator[TurnLayers | None]:
         """Lend a turn its layers; None where nothing is configured: it runs as if there were none."""
         settings = self._settings
-        lease: AbstractContextManager[Any] = nullcontext(()) if self._processes is None else self._processes.lease()
-        with lease as processes:
+        with nullcontext(()) if self._processes is None else self._processes() as processes:
             hooks: Sequence[Hook] = (*self._builtins, *processes) if settings.enabled else ()
             policy = self._policies(facts, ask) if self._policies is not None and settings.enabled else None
             if not hooks and policy is None and self._media is None:

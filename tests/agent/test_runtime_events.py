@@ -23,7 +23,7 @@ from tests.support.scripted_model import ScriptedModel, call, say
 def observed(*kinds: str) -> tuple[FakeHook, TurnHooks]:
     """A turn's hooks, observers of these kinds, and what they are told."""
     channel = FakeHook("observer", settings=config.ProcessHookSettings(observe=list(kinds)))
-    return channel, layers_of(channel).begin(is_traced=False)
+    return channel, TurnHooks(layers_of(channel))
 
 
 class Observer:

@@ -8,7 +8,7 @@ from typing import Any
 from server.agent.agent_client import TurnOptions
 from server.llm.language_model import Finished, ToolCall
 from server.media.references import MediaError
-from server.media.store import MediaItem
+from server.media.store import MediaItem, MediaStore
 from server.tool_calls import ToolInvocation, ToolOutcome
 from tests.agent.hooked import with_hooks
 from tests.agent.scene import agent_for, listed, notices, play, tool, traces
@@ -16,8 +16,10 @@ from tests.hooks.fakes import FakeHook, hook
 from tests.support.scripted_model import ScriptedModel, Step, call, say
 
 
-class FakeStore:
+class FakeStore(MediaStore):
     """Takes anything for a file of that name."""
+
+    def __init__(self) -> None: ...
 
     async def register(self, reference: str, *, user_id: str, session_id: str, name: str | None = None) -> MediaItem:
         kind = "text/plain" if reference.endswith(".txt") else "image/png"

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from server import config
-from server.hooks.layers import HookLayers
+from server.hooks.layers import HookLayers, TurnHooks
 from server.hooks.process.host import HookHost
 from server.llm.language_model import ToolCall
 from server.tools.executor import ToolExecutor
@@ -64,11 +64,9 @@ async def hosting(**processes: dict[str, Any]) -> AsyncIterator[ToolExecutor]:
     host.start()
     try:
         await host.settled()
-        with HookLayers(settings, processes=host).for_turn(FACTS) as layers:
+        with HookLayers(settings, processes=host.lease).for_turn(FACTS) as layers:
             assert layers is not None
-            yield ToolExecutor(
-                ToolRegistry([tool("alpha")]), config.ToolsSettings(), hooks=layers.begin(is_traced=False)
-            )
+            yield ToolExecutor(ToolRegistry([tool("alpha")]), config.ToolsSettings(), hooks=TurnHooks(layers))
     finally:
         await host.aclose()
 

@@ -78,7 +78,7 @@ class Leases:
         self.channels = channels
         self.lent = 0
 
-    def lease(self) -> "Leases":
+    def __call__(self) -> "Leases":
         return self
 
     def __enter__(self) -> list[Hook]:

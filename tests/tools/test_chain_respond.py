@@ -9,7 +9,7 @@ from server.hooks.layers import TurnHooks
 from server.hooks.stages import LlmCall
 from server.llm.language_model import ToolCall
 from server.media.references import MediaError
-from server.media.store import MediaItem
+from server.media.store import MediaItem, MediaStore
 from server.tool_calls import ToolAnswer, ToolOutcome
 from server.tools.executor import ToolExecutor
 from server.tools.registry import ToolRegistry
@@ -127,7 +127,9 @@ async def test_what_is_silent_is_not_shown_to_the_user() -> None:
 # --- media
 
 
-class FakeStore:
+class FakeStore(MediaStore):
+    def __init__(self) -> None: ...
+
     async def register(self, reference: str, *, user_id: str, session_id: str, name: str | None = None) -> MediaItem:
         if not reference.startswith("data:"):
             raise MediaError(f"{reference} is nowhere")
