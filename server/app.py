@@ -120,7 +120,7 @@ class App:
         self.media = _build_media(settings, data_dir, signer)
         self._own_tools = build_registry(settings.tools, settings.skills.dir)
         self.tools = DynamicToolRegistry(self._own_tools)
-        self._mcp = McpServers(settings.tools, self.tools, environ, tell=self._note_mcp)
+        self._mcp = McpServers(settings.tools, self.tools, environ, notify=self._note_mcp)
         executor = ToolExecutor(self.tools, settings.tools)
         self._layers = HookLayers(
             settings.hooks, processes=self.hooks.lease, policies=self._policy_engine.for_turn, media=self.media

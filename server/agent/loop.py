@@ -104,7 +104,7 @@ class AgentTurn:
 
     async def _answer_directly(self) -> None:
         self.events.begin_round(1)
-        await self._say(ModelRequest(purpose="direct"), ModelReply())
+        await self._stream_reply(ModelRequest(purpose="direct"), ModelReply())
 
     async def _plan(self) -> None:
         await emit(*self.injections.inject("before_planning"))
@@ -113,7 +113,9 @@ class AgentTurn:
         head = TagReader()
         reply = ModelReply(head)
         request = ModelRequest(purpose="planning", tool_names=names)
-        await self._say(request, reply, planning=PlanningPrompt(message=prompt, naming=self.prompts.planning_prompt))
+        await self._stream_reply(
+            request, reply, planning=PlanningPrompt(message=prompt, naming=self.prompts.planning_prompt)
+        )
         self.injections.remove_prompt(prompt)
         self.injections.remove("before_planning")
         self._needs_tools = head.needs_tools
@@ -145,7 +147,7 @@ class AgentTurn:
             purpose="last" if is_last else "round",
             denied=self.tool_use.denied,
         )
-        await self._say(request, reply, round_number=number)
+        await self._stream_reply(request, reply, round_number=number)
         if reply.calls and not is_last:
             await self._use_tools(reply)
         self.injections.remove_prompt(step)
@@ -157,7 +159,7 @@ class AgentTurn:
         for name in self.tool_use.ran:
             await emit(*self.injections.inject("after_tool_call", tool_name=name))
 
-    async def _say(
+    async def _stream_reply(
         self,
         request: ModelRequest,
         reply: ModelReply,

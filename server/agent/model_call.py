@@ -238,8 +238,8 @@ class ModelCalls:
             case RoleRefused() if self._may_change_roles(mode):
                 self._memory.late_system = "user"
                 text = (
-                    f"{self._model.info.name} takes no system message inside a conversation; "
-                    "such messages are now sent as the user's, wrapped"
+                    f"{self._model.info.name} accepts no system message inside a conversation; "
+                    "such messages are now sent as wrapped user messages"
                 )
                 await emit(LLMChunk(notice=NoticeGiven("late_system_as_user", "info", text)))
             case ImageRefused() if any(map(has_image, fitted.messages)):

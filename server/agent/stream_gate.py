@@ -41,34 +41,34 @@ class StreamGate:
             self._waiting += text
             return
         if self._mode == "sentence":
-            text = "".join([await self._changed(sentence) for sentence in self._splitter.feed(text)])
-        await self._show(text)
+            text = "".join([await self._rewrite_sentence(sentence) for sentence in self._splitter.feed(text)])
+        await self._emit_text(text)
 
     async def close(self, reply: ModelReply) -> None:
         """Emit the rest; `reply` gets the calls and the text that later calls read. Raises TurnAborted."""
         if self._mode == "off":
-            await self._correct(reply)
+            await self._close_open_gate(reply)
         else:
             await emit(LLMChunk(held=True))
             text = self._waiting if self._mode == "full" else self._splitter.flush() or ""
             words = text.lstrip()  # the white space before them is no hook's business
-            answer = await self._ask(words, reply)
+            answer = await self._rewrite(words, reply)
             reply.calls = answer.tool_calls
-            await self._show(text.removesuffix(words) + answer.content if answer.content else "")
+            await self._emit_text(text.removesuffix(words) + answer.content if answer.content else "")
             reply.content = "".join(self._shown)
-            await self._end()
+            await self._emit_end()
 
-    async def _correct(self, reply: ModelReply) -> None:
+    async def _close_open_gate(self, reply: ModelReply) -> None:
         shown = reply.content = "".join(self._shown)
         if self._hooks is not None and self._hooks.pipeline.has("after_llm"):
-            answer = await self._ask(shown, reply)
+            answer = await self._rewrite(shown, reply)
             reply.calls, reply.content = answer.tool_calls, answer.content
-        await self._end()
+        await self._emit_end()
         if reply.content != shown:
-            text = "a hook changed a reply that was said already; only what follows knows the change"
+            text = "a hook changed a reply that had already been shown; only later steps see the change"
             await emit(LLMChunk(notice=NoticeGiven("reply_changed_late", "info", text)))
 
-    async def _changed(self, sentence: str) -> str:
+    async def _rewrite_sentence(self, sentence: str) -> str:
         """White space around a sentence is no hook's business; it goes where the words go."""
         assert self._hooks is not None
         words = sentence.strip()
@@ -76,7 +76,7 @@ class StreamGate:
         changed = (await self._hooks.pipeline.after_llm(answer)).content
         return sentence.replace(words, changed) if changed else ""
 
-    async def _ask(self, text: str, reply: ModelReply) -> LlmAnswer:
+    async def _rewrite(self, text: str, reply: ModelReply) -> LlmAnswer:
         assert self._hooks is not None
         answer = LlmAnswer(
             model=self._model,
@@ -87,7 +87,7 @@ class StreamGate:
         )
         return await self._hooks.pipeline.after_llm(answer)
 
-    async def _show(self, text: str) -> None:
+    async def _emit_text(self, text: str) -> None:
         if not self._shown:
             text = text.lstrip()  # white space alone, as some models put it before their calls, is no reply
         if not text:
@@ -100,6 +100,6 @@ class StreamGate:
             self._shown.append(text[start : start + PIECE_CHARS])
             await emit(LLMChunk(text=self._shown[-1]))
 
-    async def _end(self) -> None:
+    async def _emit_end(self) -> None:
         if self._shown:
             await emit(LLMChunk(reply_end=True))

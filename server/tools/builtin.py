@@ -105,7 +105,7 @@ def build_registry(settings: config.ToolsSettings, skills_dir: Path) -> ToolRegi
     """Build the built-in tools, which read inside `skills_dir` and `tools.roots`. A root that is missing may come."""
     for root in settings.roots:
         if not root.is_dir():
-            logger.warning("tools.roots: %s is no folder; nothing is read there until it is", root)
+            logger.warning("tools.roots: %s is not a folder; nothing is read there until it is", root)
     folders = Folders([skills_dir, *settings.roots])
     # their own messages, which know more, come before the executor's
     max_bytes = settings.max_result_bytes - _NOTE_BYTES
@@ -143,7 +143,7 @@ def _read(folders: Folders, path: str, offset: int, limit: int, max_bytes: int) 
     if not lines:
         return "(the file is empty)"
     if offset > len(lines):
-        raise ToolError(f"{path} has {len(lines)} lines; offset {offset} is behind its end")
+        raise ToolError(f"{path} has {len(lines)} lines; offset {offset} is past its end")
     chosen = lines[offset - 1 : offset - 1 + min(limit, MAX_LINES)]
     chosen = chosen[: max(1, _how_many_fit(chosen, max_bytes))]
     left = len(lines) - (offset - 1 + len(chosen))

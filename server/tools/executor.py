@@ -67,7 +67,7 @@ class ToolExecutor:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
             if yielded < len(runs):
-                await self._note_unfinished(runs, tasks)
+                await self._report_unfinished(runs, tasks)
         for call in calls[MAX_CALLS_PER_BATCH:]:
             run = self._tool_run(call)
             yield await run.refuse(run.refusal(f"not run: at most {MAX_CALLS_PER_BATCH} calls are taken at once"))
@@ -95,7 +95,7 @@ class ToolExecutor:
             preparing.cancel()
             await asyncio.gather(preparing, return_exceptions=True)
 
-    async def _note_unfinished(self, runs: Sequence[ToolRun], tasks: Sequence[asyncio.Task[ToolOutcome]]) -> None:
+    async def _report_unfinished(self, runs: Sequence[ToolRun], tasks: Sequence[asyncio.Task[ToolOutcome]]) -> None:
         """Report to policy and observers the calls that have no result, because the turn was stopped."""
         if self._hooks is None:
             return
@@ -106,7 +106,7 @@ class ToolExecutor:
                     if id(run) not in done:
                         await run.refuse(run.refusal("not finished: the turn was stopped"))
         except TimeoutError:
-            logger.warning("the policy was not told of every call of a turn that was stopped")
+            logger.warning("not every call of a stopped turn was reported to the policy")
 
 
 async def _execute(run: ToolRun, room: asyncio.Semaphore) -> ToolOutcome:

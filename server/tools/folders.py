@@ -23,7 +23,7 @@ class Folders:
         every root or is not there.
         """
         if "\0" in path:
-            raise ToolError("the path holds a NUL character")
+            raise ToolError("the path contains a NUL character")
         left_a_root = False
         for root in self._resolved():
             try:

@@ -128,7 +128,7 @@ class ToolRun:
             return None
         misfit = self._tool.explain_misfit(self._arguments)
         if misfit is None and not isinstance(self._arguments, dict):
-            misfit = "an object is wanted"
+            misfit = "an object is expected"
         return self.refusal(f"the arguments do not fit {self._name}: {misfit}") if misfit else None
 
     @property
@@ -248,8 +248,8 @@ class ToolRun:
         if self._policy is None:
             logger.warning("tool %s failed", name, exc_info=error)
             return
-        told = "".join(traceback.format_exception(error)).rstrip()
-        logger.warning("tool %s failed\n%s", name, await self._conceal_text(told))
+        text = "".join(traceback.format_exception(error)).rstrip()
+        logger.warning("tool %s failed\n%s", name, await self._conceal_text(text))
 
     async def _pass_after_tool(self, answer: ToolAnswer, duration_ms: float) -> ToolAnswer:
         if self._hooks is None or not self._hooks.pipeline.has("after_tool"):

@@ -212,7 +212,9 @@ async def test_auto_sends_native_and_after_a_refusal_as_user_for_good() -> None:
     assert [model.contents(number) for number in range(3)] == [AS_IT_IS, AS_USER, AS_USER]
     assert told(first)[:3] == [("model_request",), ("notice", "late_system_as_user"), ("model_request",)]
     assert notices(second) == []
-    text = "scripted takes no system message inside a conversation; such messages are now sent as the user's, wrapped"
+    text = (
+        "scripted accepts no system message inside a conversation; such messages are now sent as wrapped user messages"
+    )
     assert given(first) == [NoticeGiven("late_system_as_user", "info", text)]
 
 

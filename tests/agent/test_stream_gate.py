@@ -108,7 +108,7 @@ async def test_a_change_that_comes_too_late_to_be_said_is_told(is_changed: bool)
         options=with_hooks(hook(after_llm=answer), stream_gate="off"),
     )
 
-    text = "a hook changed a reply that was said already; only what follows knows the change"
+    text = "a hook changed a reply that had already been shown; only later steps see the change"
     assert given(chunks) == ([NoticeGiven("reply_changed_late", "info", text)] if is_changed else [])
     assert told(chunks)[-1 - is_changed] == ("reply_end",)
 

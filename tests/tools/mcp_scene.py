@@ -19,19 +19,19 @@ AT_ONCE = BackoffPolicy(first_wait_s=0.01, longest_wait_s=0.05, max_quick=1000)
 
 
 class Scene:
-    """`tools` are those on the shelf now; `told` are the notices."""
+    """`tools` are those registered now; `notices` are the notices."""
 
     def __init__(self) -> None:
         self.tools: dict[str, Tool] = {}
-        self.told: list[str] = []
+        self.notices: list[str] = []
         self._changed = asyncio.Event()
 
     def put(self, tools: list[Tool]) -> None:
         self.tools = {tool.name: tool for tool in tools}
         self._changed.set()
 
-    def tell(self, code: str, _message: str) -> None:
-        self.told.append(code)
+    def notify(self, code: str, _message: str) -> None:
+        self.notices.append(code)
         self._changed.set()
 
     def wake(self) -> None:
@@ -51,7 +51,7 @@ class Scene:
 
 @asynccontextmanager
 async def connected(settings: McpServerSettings, *, waits: bool = True, **options: Any) -> AsyncIterator[Scene]:
-    """`s`, connected; its tools are there, unless told not to wait."""
+    """`s`, connected; its tools are there, unless notices not to wait."""
     scene = Scene()
     connection = McpConnection(
         "s",
@@ -59,7 +59,7 @@ async def connected(settings: McpServerSettings, *, waits: bool = True, **option
         os.environ,
         default_timeout_s=30.0,
         put=scene.put,
-        tell=scene.tell,
+        notify=scene.notify,
         backoff=AT_ONCE,
         **options,
     )

@@ -127,7 +127,7 @@ async def test_an_empty_file_says_so(tools: Tools) -> None:
 async def test_an_offset_behind_the_end_names_the_end(tools: Tools) -> None:
     (tools.folder / "a.txt").write_text(numbered(2))
 
-    assert await tools.fails("read_file", path="a.txt", offset=3) == "a.txt has 2 lines; offset 3 is behind its end"
+    assert await tools.fails("read_file", path="a.txt", offset=3) == "a.txt has 2 lines; offset 3 is past its end"
 
 
 @pytest.mark.parametrize("arguments", [{"offset": 0}, {"offset": -1}, {"offset": "1"}, {"limit": 0}, {"encoding": "x"}])
@@ -327,5 +327,6 @@ def test_a_root_that_is_not_there_is_told(tmp_path: Path, caplog: pytest.LogCapt
     build_registry(Settings(roots=[tmp_path, tmp_path / "gone", tmp_path / "file"]), tmp_path)
 
     assert [record.getMessage() for record in caplog.records] == [
-        f"tools.roots: {tmp_path / name} is no folder; nothing is read there until it is" for name in ("gone", "file")
+        f"tools.roots: {tmp_path / name} is not a folder; nothing is read there until it is"
+        for name in ("gone", "file")
     ]

@@ -166,7 +166,7 @@ async def test_arguments_that_are_no_object_never_reach_hooks_or_tools() -> None
 
     outcome = await executor_for(layers_of(hooked), anything).run(ToolCall("c1", "any", "[1]"))
 
-    assert outcome.content == "the arguments do not fit any: an object is wanted"
+    assert outcome.content == "the arguments do not fit any: an object is expected"
     assert hooked.asked == []
 
 

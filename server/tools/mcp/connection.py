@@ -4,7 +4,7 @@ import asyncio
 import logging
 import ssl
 from collections.abc import Callable, Mapping
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from functools import partial
 from typing import Any, Final
 
@@ -19,7 +19,7 @@ from server.config import McpServerSettings
 from server.errors import ToolError
 from server.subprocesses.supervisor import BackoffPolicy, Supervisor
 from server.tool_calls import ToolAnswer
-from server.tools.mcp.conversion import MAX_TOOLS, read_result, take_tools
+from server.tools.mcp.conversion import MAX_TOOLS, convert_tools, read_result
 from server.tools.mcp.transports import CannotStart, http_transport, stdio_transport
 from server.tools.registry import Tool
 
@@ -31,7 +31,7 @@ MAX_CALLS: Final = 32
 """The most calls at once, of all turns; one more is refused."""
 
 _LIST_LIMIT_S: Final = 10.0
-_BEAT_S: Final = 15.0
+_HEARTBEAT_S: Final = 15.0
 _RELIST_AFTER_S: Final = 0.5  # changes in a row are read once
 _RELISTEN_S: Final = 30.0
 _CANCEL_AGAIN_S: Final = 15.0  # a child that is deaf takes less to end
@@ -41,7 +41,7 @@ _LOST: Final = (types.CONNECTION_CLOSED, types.INVALID_REQUEST)  # the latter al
 
 Put = Callable[[list[Tool]], None]
 """Takes all tools of the server, in place of those before."""
-Tell = Callable[[str, str], None]
+Notify = Callable[[str, str], None]
 """(notice code, message)."""
 
 
@@ -61,74 +61,74 @@ class McpConnection:
         *,
         default_timeout_s: float,
         put: Put,
-        tell: Tell,
+        notify: Notify,
         backoff: BackoffPolicy | None = None,
-        beat_s: float = _BEAT_S,
+        heartbeat_s: float = _HEARTBEAT_S,
     ) -> None:
         self._name = name
         self._settings = settings
         self._environ = environ
         self._timeout_s = settings.timeout_s or default_timeout_s
         self._put = put
-        self._tell = tell
+        self._notify = notify
         backoff = backoff or BackoffPolicy(first_wait_s=0.5, longest_wait_s=30.0, max_quick=8)
-        self._supervisor = Supervisor(f"mcp {name}", self._live_and_report, backoff)
-        self._beat_s = beat_s
+        self._supervisor = Supervisor(f"mcp {name}", self._hold_and_report, backoff)
+        self._heartbeat_s = heartbeat_s
         self._client: Client | None = None  # while it is connected
         self._changed = asyncio.Event()  # the list of tools may be another
-        self._doubted = asyncio.Event()  # a call failed as if the connection were gone
+        self._in_doubt = asyncio.Event()  # a call failed as if the connection were gone
         self._calls: set[asyncio.Task[types.CallToolResult]] = set()
-        self._is_missed = False  # a loss was told, and no return since
+        self._is_lost = False  # its loss was reported, and no return since
 
     async def run(self) -> None:
         """Run until cancelled. What a server does wrong ends its connection, never this."""
         await self._supervisor.run()
 
-    async def _live_and_report(self) -> float:
+    async def _hold_and_report(self) -> float:
         """Hold one connection and report its loss; return how long it took, its start included."""
         loop = asyncio.get_running_loop()
         began_s = loop.time()
         try:
-            await self._live_apart()
+            await self._hold_in_own_task()
             reason = "it has ended"
         except Exception as error:  # the boundary to a server's process, network and words
             logger.debug("MCP server %s", self._name, exc_info=True)
             reason = _explain(error)
-        self._lose(reason)
+        self._report_loss(reason)
         return loop.time() - began_s
 
-    async def _live_apart(self) -> None:
+    async def _hold_in_own_task(self) -> None:
         """Hold the connection in a task of its own.
 
         The SDK's cancel scopes take a cancellation that comes while they end for one of theirs.
         """
-        living = asyncio.create_task(self._live(), name=f"mcp {self._name} connection")
+        holding = asyncio.create_task(self._hold(), name=f"mcp {self._name} connection")
         try:
-            await asyncio.wait([living])
+            await asyncio.wait([holding])
         finally:
-            while not living.done():
-                living.cancel()
-                await asyncio.wait([living], timeout=_CANCEL_AGAIN_S)
-        living.result()
+            while not holding.done():
+                holding.cancel()
+                await asyncio.wait([holding], timeout=_CANCEL_AGAIN_S)
+        holding.result()
 
-    async def _live(self) -> None:
+    async def _hold(self) -> None:
         """Hold one connection, from its beginning to its end."""
         self._changed.clear()
-        self._doubted.clear()
+        self._in_doubt.clear()
         over = asyncio.Event()
         client = Client(
             self._transport(over),
             client_info=types.Implementation(name="parley", version=__version__),
-            message_handler=self._take_message,
+            message_handler=self._on_message,
             cache=None,
         )
         async with AsyncExitStack() as stack:
             async with asyncio.timeout(START_LIMIT_S):
                 await stack.enter_async_context(client)
-                await self._offer(client)
+                await self._register_tools(client)
             self._client = client
             try:
-                await self._keep(client, over)
+                await self._serve(client, over)
             finally:
                 self._client = None
                 self._put([])
@@ -138,18 +138,18 @@ class McpConnection:
             return http_transport(self._settings, read_s=self._timeout_s + _LIST_LIMIT_S)
         return stdio_transport(self._name, self._settings, self._environ, on_end=over.set)
 
-    async def _keep(self, client: Client, over: asyncio.Event) -> None:
+    async def _serve(self, client: Client, over: asyncio.Event) -> None:
         """Follow the list of tools until the connection is over. Raises what ended it."""
-        if self._is_missed:
-            self._is_missed = False
-            self._tell("mcp_server_back", f"the tools of the MCP server {self._name} are back")
+        if self._is_lost:
+            self._is_lost = False
+            self._notify("mcp_server_back", f"the tools of the MCP server {self._name} are back")
         duties = [
             asyncio.create_task(over.wait(), name=f"mcp {self._name} end"),
             asyncio.create_task(self._follow(client), name=f"mcp {self._name} list"),
             asyncio.create_task(self._listen(client), name=f"mcp {self._name} subscription"),
         ]
         if self._settings.url is not None:
-            duties.append(asyncio.create_task(self._beat(client), name=f"mcp {self._name} beat"))
+            duties.append(asyncio.create_task(self._heartbeat(client), name=f"mcp {self._name} beat"))
         try:
             done, _ = await asyncio.wait(duties, return_when=asyncio.FIRST_COMPLETED)
             for duty in done:
@@ -159,11 +159,11 @@ class McpConnection:
                 duty.cancel()
             await asyncio.gather(*duties, return_exceptions=True)
 
-    async def _offer(self, client: Client) -> None:
+    async def _register_tools(self, client: Client) -> None:
         """Read the list of tools and register them."""
         listed = await self._list(client)
-        take = partial(take_tools, call=self._run_tool, timeout_s=self._timeout_s)
-        tools, left_out = await asyncio.to_thread(take, self._name, self._settings, listed)
+        convert = partial(convert_tools, call=self._run_tool, timeout_s=self._timeout_s)
+        tools, left_out = await asyncio.to_thread(convert, self._name, self._settings, listed)
         for problem in left_out:
             logger.warning("MCP server %s: left out %s", self._name, problem)
         self._put(tools)
@@ -181,9 +181,9 @@ class McpConnection:
                 break
         return listed
 
-    # what keeps the list right
+    # following the list of tools
 
-    async def _take_message(self, message: IncomingMessage) -> None:
+    async def _on_message(self, message: IncomingMessage) -> None:
         if isinstance(message, types.ToolListChangedNotification):
             self._changed.set()
 
@@ -193,9 +193,9 @@ class McpConnection:
             await asyncio.sleep(_RELIST_AFTER_S)
             self._changed.clear()
             try:
-                await self._offer(client)
+                await self._register_tools(client)
             except TimeoutError:
-                logger.warning("MCP server %s does not say what its tools are; they stay as they were", self._name)
+                logger.warning("MCP server %s did not list its tools in time; the known ones stay", self._name)
 
     async def _listen(self, client: Client) -> None:
         """Subscribe to changes, which newer servers report to subscribers only; where that is not possible, just wait."""
@@ -210,18 +210,15 @@ class McpConnection:
             except (MCPError, SubscriptionLost, TimeoutError) as error:
                 logger.debug("MCP server %s: no subscription: %s", self._name, error)
             await asyncio.sleep(_RELISTEN_S)
-            self._changed.set()  # what happened meanwhile was told to nobody
+            self._changed.set()  # nobody reported what happened meanwhile
 
-    async def _beat(self, client: Client) -> None:
+    async def _heartbeat(self, client: Client) -> None:
         """Ask now and then, and when a call has failed, whether a server over HTTP is still there: nothing else tells."""
         while True:
-            try:
-                async with asyncio.timeout(self._beat_s):
-                    await self._doubted.wait()
-            except TimeoutError:
-                pass
-            self._doubted.clear()
-            await self._offer(client)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._in_doubt.wait(), self._heartbeat_s)
+            self._in_doubt.clear()
+            await self._register_tools(client)
 
     # calls
 
@@ -229,7 +226,7 @@ class McpConnection:
         """Make one call. Cancelling gives it up at once; the server is told, if it still listens."""
         client = self._client
         if client is None:
-            raise ToolError(f"the MCP server {self._name} is not there at the moment; go on without this tool")
+            raise ToolError(f"the MCP server {self._name} is not available at the moment; continue without this tool")
         if len(self._calls) >= MAX_CALLS:
             raise ToolError(f"the MCP server {self._name} is busy with {MAX_CALLS} calls; try again later")
         request = types.CallToolRequest(params=types.CallToolRequestParams(name=remote_name, arguments=arguments))
@@ -243,10 +240,10 @@ class McpConnection:
             return read_result(await asyncio.shield(call))  # giving up may take seconds where a server does not read
         except MCPError as error:
             if error.code in _LOST:
-                self._doubted.set()
-            raise ToolError(self._failed(error)) from error
+                self._in_doubt.set()
+            raise ToolError(self._explain_failure(error)) from error
         except ValueError as error:  # of pydantic
-            raise ToolError(f"the MCP server {self._name} gave an answer that is no result of a tool") from error
+            raise ToolError(f"the MCP server {self._name} gave an answer that is not a tool result") from error
         finally:
             call.cancel()
 
@@ -255,15 +252,17 @@ class McpConnection:
         if not call.cancelled():
             call.exception()  # whoever waited has it
 
-    def _failed(self, error: MCPError) -> str:
+    def _explain_failure(self, error: MCPError) -> str:
         if error.code == types.CONNECTION_CLOSED:
             return f"the MCP server {self._name} went away during the call; what it did until then is not known"
         return f"the MCP server {self._name} refused the call: {_short(error.message)}"
 
-    def _lose(self, reason: str) -> None:
-        if not self._is_missed:
-            self._is_missed = True
-            self._tell("mcp_server_lost", f"the tools of the MCP server {self._name} are gone until it is back")
+    def _report_loss(self, reason: str) -> None:
+        if not self._is_lost:
+            self._is_lost = True
+            self._notify(
+                "mcp_server_lost", f"the tools of the MCP server {self._name} are unavailable until it is back"
+            )
             logger.warning("MCP server %s is lost: %s", self._name, reason)
         else:
             logger.info("MCP server %s is still lost: %s", self._name, reason)
@@ -284,9 +283,9 @@ def _explain(error: BaseException) -> str:
         case CannotStart():
             return str(error)
         case TimeoutError():
-            return f"it did not say what its tools are within {START_LIMIT_S:g} s"
+            return f"it did not list its tools within {START_LIMIT_S:g} s"
         case httpx2.ConnectError():
-            return "nobody answers at its url"
+            return "no server answers at its url"
         case httpx2.HTTPStatusError():
             return f"it answered HTTP {error.response.status_code}: check url and headers"
         case ssl.SSLError():

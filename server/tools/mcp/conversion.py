@@ -1,7 +1,7 @@
 """Tools and results of MCP servers, converted to ours. Pure.
 
 A server is code that we did not write: names, descriptions and schemas may hold
-anything, and what cannot be taken is left out, one by one, with the reason.
+anything, and what cannot be tools is left out, one by one, with the reason.
 """
 
 import hashlib
@@ -44,14 +44,14 @@ RemoteCall = Callable[[str, dict[str, Any]], Awaitable[ToolAnswer]]
 """Calls a tool by the name that its server knows."""
 
 
-def take_tools(
+def convert_tools(
     server: str, settings: McpServerSettings, listed: Iterable[types.Tool], *, call: RemoteCall, timeout_s: float
 ) -> tuple[list[Tool], list[str]]:
     """Take the tools in the order listed; of two with one name, the first.
 
     Returns also, for the log, why others were left out; at most one reason for a tool.
     """
-    taken: dict[str, Tool] = {}
+    tools: dict[str, Tool] = {}
     left_out: list[str] = []
     seen: set[str] = set()
     for tool in listed:
@@ -60,12 +60,12 @@ def take_tools(
         seen.add(tool.name)
         if problem := _problem(tool):
             left_out.append(f"{tool.name[:80]!r}: {problem}")
-        elif len(taken) >= MAX_TOOLS:
+        elif len(tools) >= MAX_TOOLS:
             left_out.append(f"all but {MAX_TOOLS} tools; choose with tools.mcp.{server}.tools")
             break
         else:
-            name = _name(server, tool.name, taken)
-            taken[name] = Tool(
+            name = _name(server, tool.name, tools)
+            tools[name] = Tool(
                 spec=ToolSpec(name=name, description=_description(tool), parameters=model_schema(tool.input_schema)),
                 run=partial(call, tool.name),
                 permission=_permission(tool, settings),
@@ -73,7 +73,7 @@ def take_tools(
                 timeout_s=timeout_s,
                 schema=plain_schema({**tool.input_schema, "type": "object"}),
             )
-    return list(taken.values()), left_out
+    return list(tools.values()), left_out
 
 
 def _is_wanted(name: str, settings: McpServerSettings) -> bool:
@@ -85,22 +85,22 @@ def _problem(tool: types.Tool) -> str | None:
     if not tool.name.strip():
         return "it has no name"
     if schema.get("type", "object") != "object":
-        return "its arguments are no object"
+        return "its arguments are not an object"
     if not isinstance(schema.get("properties", {}), Mapping):
-        return "its properties are no object"
+        return "its properties are not an object"
     try:
         size = len(msgspec.json.encode(schema))
     except (msgspec.MsgspecError, TypeError, ValueError, RecursionError):
-        return "its schema is no JSON"
+        return "its schema is not JSON"
     if size > MAX_SCHEMA_BYTES:
         return f"its schema is larger than {MAX_SCHEMA_BYTES >> 10} KiB"
     return None
 
 
-def _name(server: str, remote: str, taken: Mapping[str, Tool]) -> str:
+def _name(server: str, remote: str, tools: Mapping[str, Tool]) -> str:
     """`<server>__<tool>`, of letters, digits, _ and -; where that had to change something, the same every time."""
     name = f"{server}__{_UNFIT.sub('_', remote)}"
-    if len(name) > MAX_NAME_CHARS or name in taken:
+    if len(name) > MAX_NAME_CHARS or name in tools:
         mark = hashlib.sha256(remote.encode(errors="surrogatepass")).hexdigest()[:_HASH_CHARS]
         name = f"{name[: MAX_NAME_CHARS - _HASH_CHARS - 1]}_{mark}"
     return name

@@ -13,12 +13,12 @@ from server.token_bucket import TokenBucket
 MAX_OPEN: Final = 32
 """Requests of a server that wait for it to read our answers."""
 MAX_ASKED: Final = 1024
-"""Requests of ours that an answer is still taken for; the oldest of them were given up long ago."""
+"""Requests of ours that an answer is still admitted for; the oldest of them were given up long ago."""
 
 MAX_ENTRIES: Final = 1024
 """The longest list of an answer (tools, blocks of a result): while the SDK looks at one, nothing else runs."""
 
-_HEARD: Final = frozenset(
+_ADMITTED: Final = frozenset(
     ("notifications/tools/list_changed", "notifications/cancelled", "notifications/subscriptions/acknowledged")
 )
 """Notifications that are admitted; progress and log messages are for clients that show them."""
@@ -28,7 +28,7 @@ class MessageFilter:
     """Admits 50 of a flood of requests or notifications, then 10 a second."""
 
     def __init__(self, *, sees_sent: bool) -> None:
-        """`sees_sent`: it is told of all that we send, by the two notes below; else it counts nothing of that."""
+        """With `sees_sent` it hears of all that we send, by the two methods below; else it counts nothing of that."""
         self._sees_sent = sees_sent
         self._requests = TokenBucket(burst=50, per_s=10)
         self._notifications = TokenBucket(burst=50, per_s=10)
@@ -42,7 +42,7 @@ class MessageFilter:
         than a tenth of a second before, and the list is read later than that.
         """
         if isinstance(message, JSONRPCNotification):
-            return message.method in _HEARD and self._notifications.take(now_s)
+            return message.method in _ADMITTED and self._notifications.take(now_s)
         if isinstance(message, JSONRPCRequest):
             return self._admits_request(now_s)
         if not self._sees_sent:
@@ -52,13 +52,13 @@ class MessageFilter:
         del self._asked[message.id]
         return True
 
-    def note_sending(self, message: JSONRPCMessage) -> None:
+    def before_sending(self, message: JSONRPCMessage) -> None:
         if isinstance(message, JSONRPCRequest):
             self._asked[message.id] = None
             if len(self._asked) > MAX_ASKED:
                 del self._asked[next(iter(self._asked))]
 
-    def note_sent(self, message: JSONRPCMessage) -> None:
+    def after_sending(self, message: JSONRPCMessage) -> None:
         """Count an answer of ours that the server has read."""
         if not isinstance(message, JSONRPCRequest | JSONRPCNotification):
             self._open -= 1

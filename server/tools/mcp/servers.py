@@ -14,7 +14,7 @@ logger = logging.getLogger(__name__)
 
 _END_S: Final = 5.0
 
-Tell = Callable[[str, str], None]
+Notify = Callable[[str, str], None]
 """(notice code, message), to every client."""
 
 
@@ -22,12 +22,17 @@ class McpServers:
     """Keeps the servers connected and their tools in the registry, between `start` and `aclose`."""
 
     def __init__(
-        self, settings: config.ToolsSettings, registry: DynamicToolRegistry, environ: Mapping[str, str], *, tell: Tell
+        self,
+        settings: config.ToolsSettings,
+        registry: DynamicToolRegistry,
+        environ: Mapping[str, str],
+        *,
+        notify: Notify,
     ) -> None:
         self._settings = settings
         self._registry = registry
         self._environ = environ
-        self._tell = tell
+        self._notify_clients = notify
         self._connections: dict[str, Any] = {}
         self._tasks: list[asyncio.Task[None]] = []
         self._lost: dict[str, str] = {}
@@ -50,16 +55,16 @@ class McpServers:
                 self._environ,
                 default_timeout_s=self._settings.timeout_s,
                 put=partial(self._registry.put, name),
-                tell=partial(self._note, name),
+                notify=partial(self._on_notice, name),
             )
             self._connections[name] = connection
             self._tasks.append(asyncio.create_task(connection.run(), name=f"mcp {name}"))
 
-    def _note(self, name: str, code: str, message: str) -> None:
+    def _on_notice(self, name: str, code: str, message: str) -> None:
         self._lost.pop(name, None)
         if code == "mcp_server_lost":
             self._lost[name] = message
-        self._tell(code, message)
+        self._notify_clients(code, message)
 
     async def aclose(self) -> None:
         """End every server, side by side, with all that came of their processes."""

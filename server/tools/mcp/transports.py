@@ -169,7 +169,7 @@ def _parse(line: bytes | bytearray | Overlong, complain: Callable[[str, bytes], 
             # msgspec reads the text: pydantic needs eight times as long, and a thread lets nobody else run meanwhile
             return jsonrpc_message_adapter.validate_python(msgspec.json.decode(line), by_name=False)
         except (ValueError, msgspec.DecodeError, RecursionError):
-            complain("a line that is no JSON-RPC message", bytes(line[:200]))
+            complain("a line that is not a JSON-RPC message", bytes(line[:200]))
     return None
 
 
@@ -178,11 +178,11 @@ async def _write(
 ) -> None:
     with suppress(anyio.ClosedResourceError, ConnectionError):
         async for message in from_session:
-            message_filter.note_sending(message.message)
+            message_filter.before_sending(message.message)
             data = message.message.model_dump_json(by_alias=True, exclude_unset=True)
             stdin.write(data.encode(errors="replace") + b"\n")
             await stdin.drain()  # to a child that does not read, calls end by their time limits
-            message_filter.note_sent(message.message)
+            message_filter.after_sending(message.message)
 
 
 async def _watch(child: ChildProcess, over: Callable[[], None]) -> None:

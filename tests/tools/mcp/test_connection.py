@@ -88,10 +88,10 @@ async def test_the_tools_of_a_server_over_stdio_can_be_called(monkeypatch: pytes
 async def test_the_tools_of_a_server_over_http_can_be_called_and_it_may_go_and_come_back() -> None:
     port = free_port()
     settings = McpServerSettings(url=f"http://127.0.0.1:{port}/mcp", headers={"X-Key": "k"})
-    async with connected(settings, waits=False, beat_s=0.2) as scene:
-        await scene.until(lambda: scene.told == ["mcp_server_lost"])
+    async with connected(settings, waits=False, heartbeat_s=0.2) as scene:
+        await scene.until(lambda: scene.notices == ["mcp_server_lost"])
         async with http_server(port):
-            await scene.until(lambda: "s__add" in scene.tools and len(scene.told) == 2)
+            await scene.until(lambda: "s__add" in scene.tools and len(scene.notices) == 2)
             assert (await scene.call("s__add", a=1, b=2)).for_llm == "3"
             await scene.call("s__grow", name="new")
             await scene.until(lambda: "s__new" in scene.tools)
@@ -100,15 +100,15 @@ async def test_the_tools_of_a_server_over_http_can_be_called_and_it_may_go_and_c
                 await scene.call("s__die")
             await scene.until(lambda: not scene.tools)
         async with http_server(port):
-            await scene.until(lambda: "s__add" in scene.tools and len(scene.told) == 4)
+            await scene.until(lambda: "s__add" in scene.tools and len(scene.notices) == 4)
             assert (await scene.call("s__add", a=2, b=2)).for_llm == "4"
-            assert scene.told == ["mcp_server_lost", "mcp_server_back"] * 2
+            assert scene.notices == ["mcp_server_lost", "mcp_server_back"] * 2
 
 
 async def test_a_server_of_an_older_protocol_is_understood() -> None:
     async with connected(scripted(with_results(a=says("hi")))) as scene:
         assert (await scene.call("s__a")).for_llm == "hi"
-        assert scene.told == []
+        assert scene.notices == []
 
 
 async def test_a_change_of_the_list_is_followed_in_the_older_protocol_too(tmp_path: Path) -> None:
@@ -134,7 +134,7 @@ async def test_a_server_that_dies_in_mid_call_costs_the_call_and_comes_back() ->
         with pytest.raises(ToolError, match="the MCP server s went away during the call"):
             await scene.call("s__die")
 
-        await scene.until(lambda: scene.told == ["mcp_server_lost", "mcp_server_back"])
+        await scene.until(lambda: scene.notices == ["mcp_server_lost", "mcp_server_back"])
         assert (await scene.call("s__ok")).for_llm == "fine"
         assert await old.run({})  # a turn that still has the tool of before is served by the server of now
 
@@ -143,7 +143,7 @@ async def test_a_tool_of_a_server_that_is_gone_says_so() -> None:
     async with connected(scripted(with_results(ok=says("fine")))) as scene:
         tool = scene.tools["s__ok"]
 
-    with pytest.raises(ToolError, match="the MCP server s is not there at the moment"):
+    with pytest.raises(ToolError, match="the MCP server s is not available at the moment"):
         await tool.run({})
 
 
@@ -153,7 +153,7 @@ async def test_a_server_killed_from_outside_comes_back() -> None:
         child = child_of_ours()
         os.kill(child.pid, signal.SIGKILL)
 
-        await scene.until(lambda: scene.told == ["mcp_server_lost", "mcp_server_back"])
+        await scene.until(lambda: scene.notices == ["mcp_server_lost", "mcp_server_back"])
         assert (await scene.call("s__ok")).for_llm == "fine"
 
 
@@ -167,7 +167,7 @@ async def test_a_call_that_hangs_is_given_up_at_once_and_costs_no_other() -> Non
             await hanging
 
         assert (await scene.call("s__ok")).for_llm == "fine"
-        assert scene.told == []
+        assert scene.notices == []
 
 
 async def test_so_many_calls_wait_for_a_server_and_no_more() -> None:
@@ -201,9 +201,9 @@ async def test_a_server_that_does_not_read_cannot_hold_a_call_that_is_given_up()
     ("result", "problem"),
     [
         ({"error": {"code": -32602, "message": "no such\ntool"}}, "refused the call: no such tool"),
-        ({"content": "text"}, "an answer that is no result of a tool"),
-        ({"content": [{"type": "hologram"}]}, "an answer that is no result of a tool"),
-        ({}, "an answer that is no result of a tool"),
+        ({"content": "text"}, "an answer that is not a tool result"),
+        ({"content": [{"type": "hologram"}]}, "an answer that is not a tool result"),
+        ({}, "an answer that is not a tool result"),
     ],
 )
 async def test_an_answer_that_makes_no_sense_is_an_error_for_the_model(result: object, problem: str) -> None:
@@ -218,7 +218,7 @@ async def test_garbage_between_the_lines_is_read_over(caplog: pytest.LogCaptureF
     async with connected(scripted(script)) as scene:
         assert (await scene.call("s__ok")).for_llm == "fine"
 
-    assert "MCP server s printed a line that is no JSON-RPC message: b'starting" in caplog.text
+    assert "MCP server s printed a line that is not a JSON-RPC message: b'starting" in caplog.text
 
 
 @pytest.mark.parametrize("result", [{"long": MAX_LINE_BYTES}, {"parts": MAX_PARTS}])
@@ -265,7 +265,7 @@ async def test_a_server_that_cannot_be_had_is_told_once_and_tried_again(
         await scene.until(lambda: "still lost" in caplog.text)
         logging.getLogger("server.tools.mcp.connection").removeHandler(waker)
 
-    assert scene.told == ["mcp_server_lost"]
+    assert scene.notices == ["mcp_server_lost"]
 
 
 async def test_nothing_of_a_server_is_left_not_even_what_left_its_group() -> None:
@@ -284,7 +284,7 @@ async def test_deaths_leave_no_descriptor_no_process_and_no_task_behind() -> Non
         for number in range(12):
             with pytest.raises(ToolError):
                 await scene.call("s__die")
-            await scene.until(lambda: scene.told[2 * number + 1 :] == ["mcp_server_back"])  # noqa: B023  # awaited here
+            await scene.until(lambda: scene.notices[2 * number + 1 :] == ["mcp_server_back"])  # noqa: B023  # awaited here
             child_of_ours()  # there is one, and only one
             after = psutil.Process().num_fds(), len(asyncio.all_tasks())
             before = before or after

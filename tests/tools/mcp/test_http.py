@@ -116,7 +116,7 @@ async def test_an_answer_beyond_the_limit_costs_its_call_only() -> None:
             await scene.call("s__huge")
 
         assert (await scene.call("s__fine")).for_llm == "fine"
-        assert scene.told == []
+        assert scene.notices == []
 
 
 async def test_an_answer_that_is_no_answer_costs_its_call_only() -> None:
@@ -146,11 +146,11 @@ async def test_a_flood_of_requests_before_an_answer_is_thinned() -> None:
 
 
 async def test_a_server_that_no_longer_lets_us_in_is_lost_until_it_does() -> None:
-    async with serving(fine=fine) as fake, connected(McpServerSettings(url=fake.url), beat_s=0.05) as scene:
+    async with serving(fine=fine) as fake, connected(McpServerSettings(url=fake.url), heartbeat_s=0.05) as scene:
         fake.status = 401
-        await scene.until(lambda: scene.told == ["mcp_server_lost"])
+        await scene.until(lambda: scene.notices == ["mcp_server_lost"])
         fake.status = 200
-        await scene.until(lambda: scene.told == ["mcp_server_lost", "mcp_server_back"])
+        await scene.until(lambda: scene.notices == ["mcp_server_lost", "mcp_server_back"])
 
         assert (await scene.call("s__fine")).for_llm == "fine"
 
@@ -164,6 +164,6 @@ async def test_a_connection_can_be_given_up_at_any_moment_of_its_loss() -> None:
     async with serving(fine=fine) as fake:
         for moment in range(40):
             fake.status = 200
-            async with connected(McpServerSettings(url=fake.url), beat_s=0.01), asyncio.timeout(20):
+            async with connected(McpServerSettings(url=fake.url), heartbeat_s=0.01), asyncio.timeout(20):
                 fake.status = 401
                 await asyncio.sleep(moment / 1000)

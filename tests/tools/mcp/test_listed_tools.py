@@ -17,9 +17,9 @@ from server.tools.mcp.conversion import (
     MAX_NAME_CHARS,
     MAX_SCHEMA_BYTES,
     MAX_TOOLS,
+    convert_tools,
     model_schema,
     plain_schema,
-    take_tools,
 )
 from server.tools.registry import Tool
 
@@ -57,7 +57,7 @@ def listed(name: str, description: str = "", schema: dict[str, Any] | None = Non
 
 
 def take(*tools: types.Tool, **settings: Any) -> tuple[list[Tool], list[str]]:
-    return take_tools("srv", McpServerSettings(command="x", **settings), tools, call=answer, timeout_s=1.0)
+    return convert_tools("srv", McpServerSettings(command="x", **settings), tools, call=answer, timeout_s=1.0)
 
 
 def names(*remote: str) -> list[str]:
@@ -118,8 +118,8 @@ def test_of_too_many_tools_the_rest_is_left_out_and_told() -> None:
     ("tool", "problem"),
     [
         (listed(" "), "it has no name"),
-        (listed("a", schema={"type": "string"}), "its arguments are no object"),
-        (listed("a", schema={"properties": []}), "its properties are no object"),
+        (listed("a", schema={"type": "string"}), "its arguments are not an object"),
+        (listed("a", schema={"properties": []}), "its properties are not an object"),
         (listed("a", schema={"description": "x" * MAX_SCHEMA_BYTES}), "its schema is larger than 32 KiB"),
     ],
 )

@@ -25,7 +25,7 @@ def admitted(message_filter: MessageFilter, *messages: JSONRPCMessage, at_s: flo
 
 def test_an_answer_is_admitted_once_and_only_if_we_asked() -> None:
     message_filter = MessageFilter(sees_sent=True)
-    message_filter.note_sending(request(1))
+    message_filter.before_sending(request(1))
 
     assert [admitted(message_filter, answer(number)) for number in (1, 1, 2, "1")] == [1, 0, 0, 0]
 
@@ -33,7 +33,7 @@ def test_an_answer_is_admitted_once_and_only_if_we_asked() -> None:
 def test_answers_that_come_too_late_are_forgotten_in_the_end() -> None:
     message_filter = MessageFilter(sees_sent=True)
     for number in range(MAX_ASKED + 1):
-        message_filter.note_sending(request(number))
+        message_filter.before_sending(request(number))
 
     assert [admitted(message_filter, answer(number)) for number in (0, 1, MAX_ASKED)] == [0, 1, 1]
 
@@ -60,9 +60,9 @@ def test_requests_are_admitted_while_the_server_takes_our_answers() -> None:
     message_filter = MessageFilter(sees_sent=True)
 
     assert admitted(message_filter, *map(request, range(100))) == MAX_OPEN
-    message_filter.note_sent(answer(0))
-    message_filter.note_sent(notification("x"))
-    message_filter.note_sent(request(1))
+    message_filter.after_sending(answer(0))
+    message_filter.after_sending(notification("x"))
+    message_filter.after_sending(request(1))
 
     assert admitted(message_filter, *map(request, range(100))) == 1
 
