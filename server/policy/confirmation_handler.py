@@ -126,7 +126,7 @@ class DangerousConfirmation:
         if ctx.shown_arguments == ctx.arguments:
             return verdict.reason
         shown = await self._danger(ctx, ctx.shown_arguments)
-        if shown.rule == verdict.rule:
+        if shown.phrase == verdict.phrase:
             return shown.reason
         return f"{verdict.phrase}; what does so is hidden below, as it stands where a secret does"
 

@@ -1,25 +1,33 @@
 """Patterns over the arguments of a program; danger.toml says how they are written."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from fnmatch import translate
-from typing import Final
+from typing import Final, NamedTuple
 
-_GAP: Final = "..."
 _LONGEST_CLUSTER: Final = 6
 """Signs in a bundle of short flags; longer ones are words of their own, such as `-delete`."""
-
 Test = Callable[[str], bool]
 
 
-@dataclass(frozen=True, slots=True)
-class ProgramArguments:
+class ProgramArguments(NamedTuple):
     """Arguments of one program: all of them, those that are no flags, and the flags; values of flags are neither."""
 
     words: Sequence[str]
     plain: Sequence[str]
     flags: Sequence[str]
+
+
+Pattern = Callable[[ProgramArguments], bool]
+_PARTS: Final[dict[str, Callable[[ProgramArguments, Test], bool]]] = {
+    "!~": lambda given, test: not any(map(test, given.words)),
+    "~": lambda given, test: any(map(test, given.words)),
+    "=": lambda given, test: bool(given.plain) and all(map(test, given.plain)),
+    ">": lambda given, test: any(map(test, given.plain[-1:])),
+    "!": lambda given, test: not any(map(test, given.flags)),
+    "-": lambda given, test: any(map(test, given.flags)),
+}
+"""How a part of a pattern is compared, by the sign that it begins with."""
 
 
 def part_arguments(words: Sequence[str], value_flags: frozenset[str]) -> ProgramArguments:
@@ -38,86 +46,48 @@ def part_arguments(words: Sequence[str], value_flags: frozenset[str]) -> Program
     return ProgramArguments(words, plain, flags)
 
 
-@dataclass(frozen=True, slots=True)
-class Pattern:
-    """Pattern of the table, ready to be compared."""
-
-    text: str
-    front: tuple[Test | None, ...]
-    """Tests of the words in front; None stands for a gap."""
-    flags: tuple[tuple[str, ...], ...]
-    some: tuple[Test, ...]
-    every: tuple[Test, ...]
-    last: tuple[Test, ...]
-    no_flags: tuple[str, ...]
-    none: tuple[Test, ...]
-
-    def fits(self, given: ProgramArguments) -> bool:
-        return (
-            _fits_front(self.front, given.plain)
-            and all(any(has_flag(given.flags, flag) for flag in flags) for flags in self.flags)
-            and all(any(map(test, given.words)) for test in self.some)
-            and all(given.plain and all(map(test, given.plain)) for test in self.every)
-            and all(given.plain and test(given.plain[-1]) for test in self.last)
-            and not any(has_flag(given.flags, flag) for flag in self.no_flags)
-            and not any(any(map(test, given.words)) for test in self.none)
-        )
-
-
-def compile_pattern(text: str, paths: Mapping[str, Test]) -> Pattern:
-    """Raises ValueError for a pattern without a part, with an empty choice, or with an unknown list of paths."""
-    tests: dict[str, list[Test]] = {"~": [], "=": [], ">": [], "!~": []}
+def compile_pattern(text: str, lists: Mapping[str, Test]) -> Pattern:
+    """Make a test of arguments. Raises ValueError for an empty pattern, an empty choice, or an unknown list."""
     front: list[Test | None] = []
-    flags: list[tuple[str, ...]] = []
-    no_flags: list[str] = []
+    parts: list[tuple[Callable[[ProgramArguments, Test], bool], Test]] = []
     for part in text.split():
-        sign = "!~" if part.startswith("!~") else part[0]
-        choices = part.removeprefix(sign if sign in tests or sign == "!" else "").split("|")
+        sign = next((sign for sign in _PARTS if part.startswith(sign)), "")
+        choices = part.removeprefix(sign if sign != "-" else "").split("|")
         if not all(choices):
-            raise ValueError(f"in the pattern {text!r} nothing stands on one side of a |")
-        if sign in tests:
-            tests[sign].append(_test(choices, paths))
-        elif sign == "!":
-            no_flags += choices
-        elif sign == "-":
-            flags.append(tuple(choices))
+            raise ValueError(f"in {text!r} nothing stands on one side of a |")
+        if sign in ("-", "!"):
+            parts.append((_PARTS[sign], _flag_test(choices)))
+        elif sign:
+            parts.append((_PARTS[sign], _test(choices, lists)))
         else:
-            front.append(None if part == _GAP else _test(choices, paths))
-    if not (front or flags or no_flags or any(tests.values())):
-        raise ValueError("a pattern needs at least one word, -flag or ~glob")
-    some, every, last, none = map(tuple, tests.values())
-    return Pattern(text, tuple(front), tuple(flags), some, every, last, tuple(no_flags), none)
+            front.append(None if part == "..." else _test(choices, lists))
+    if not (front or parts):
+        raise ValueError("a rule needs at least one word, -flag or ~glob behind the program's name")
+    return lambda given: _fits_front(front, given.plain) and all(check(given, test) for check, test in parts)
 
 
-def _test(choices: Sequence[str], paths: Mapping[str, Test]) -> Test:
+def _test(choices: Sequence[str], lists: Mapping[str, Test]) -> Test:
     names = [choice[1:] for choice in choices if choice[0] == "@" and choice[1:].isidentifier()]
-    if missing := [name for name in names if name not in paths]:
-        raise ValueError(f"@{missing[0]} is no list of [paths]; those are {', '.join(paths)}")
+    if missing := [name for name in names if name not in lists]:
+        raise ValueError(f"@{missing[0]} is no list; [lists] and [paths] have {', '.join(lists)}")
     own = one_of([choice for choice in choices if choice[1:] not in names])
-    return (lambda text: own(text) or any(paths[name](text) for name in names)) if names else own
+    return (lambda text: own(text) or any(lists[name](text) for name in names)) if names else own
 
 
 def one_of(choices: Sequence[str]) -> Test:
     """Make a test for texts that equal one of the choices, or fit it where it is a glob."""
     globs = [choice for choice in choices if any(sign in choice for sign in "*?[")]
     exact = frozenset(choices).difference(globs)
-    if not globs:
-        return exact.__contains__
     match = re.compile("|".join(map(translate, globs))).match
-    return lambda text: text in exact or match(text) is not None
+    return (lambda text: text in exact or match(text) is not None) if globs else exact.__contains__
 
 
-def has_flag(flags: Iterable[str], flag: str) -> bool:
-    """Tell whether a flag is there: `-f` also within `-xfd` and as `-f0`, `--force` also as `--force=yes`."""
-    if len(flag) == 2 and flag[1].isalnum():
-        return any(word == flag or (flag[1] in word and _is_cluster(word, flag[1])) for word in flags)
-    return any(word == flag or word.startswith(flag + "=") for word in flags)
-
-
-def _is_cluster(word: str, letter: str) -> bool:
-    if word[1] == letter and word[2:].isdigit():
-        return True
-    return word[1:].isalpha() and len(word) <= _LONGEST_CLUSTER
+def _flag_test(flags: Sequence[str]) -> Test:
+    """Make a test for flags: `-f` also within `-xfd` and as `-f0`, `--force` also as `--force=yes`."""
+    letters = "".join(flag[1] for flag in flags if len(flag) == 2 and flag[1].isalnum())
+    bundle = rf"-[a-zA-Z]*[{letters}][a-zA-Z]*|-[{letters}]\d+" if letters else r"(?!)"
+    match = re.compile("|".join([bundle, *(rf"{re.escape(flag)}(?:=.*)?" for flag in flags)]), re.DOTALL).fullmatch
+    return lambda word: (word[1] == "-" or len(word) <= _LONGEST_CLUSTER or word in flags) and match(word) is not None
 
 
 def _fits_front(front: Sequence[Test | None], plain: Sequence[str]) -> bool:

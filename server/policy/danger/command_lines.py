@@ -3,11 +3,10 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import dropwhile, takewhile
 from typing import Final
 
-from server.policy.danger import windows_lines
-from server.policy.danger.code_calls import judge_code
+from server.policy.danger.code_calls import effects
 from server.policy.danger.danger_table import SAFE, DangerTable, DangerVerdict, Wrapper, dangerous, worst
 from server.policy.danger.shell_lexer import MAX_CHARS, MAX_COMMANDS, SUBSTITUTED, Command, Redirect, parse, unescape
 from server.policy.danger.sql_statements import judge_sql, looks_like_sql
@@ -25,6 +24,7 @@ _SQL_FLAG: Final = re.compile(r"^(?:-e|--\w+=)(?=.)")
 _TOO_MUCH: Final = dangerous("is too long or nested too deeply to be looked at")
 _UNSEEN: Final = dangerous("runs commands that cannot be seen before they run")
 _PROTECTED: Final = dangerous("writes where the system or the login is set up")
+_WINDOWS_SIGNS: Final = str.maketrans({"\\": "/", "^": None, "`": None})
 _NOTHING: Final[Sequence[list[str]]] = (
     [],
     [":"],
@@ -86,7 +86,10 @@ class CommandJudge:
         """Judge a program of a scripting language, or of a shell."""
         if language in self.table.words("shells"):
             return self.line(text)
-        return _TOO_MUCH if self.depth > _MAX_DEPTH else judge_code(text, language, self.table, self.deeper)
+        if self.depth > _MAX_DEPTH:
+            return _TOO_MUCH
+        found = effects(text, language, self.table)
+        return worst(one if isinstance(one, DangerVerdict) else self.deeper.argv(one) for one in found)
 
     def windows(self, text: str) -> DangerVerdict:
         """Judge a command line of cmd.exe or PowerShell."""
@@ -102,18 +105,19 @@ class CommandJudge:
         return CommandJudge(self.table, self.depth + 1)
 
     def _windows(self, text: str) -> Iterator[DangerVerdict]:
-        for words in windows_lines.commands(text):
-            name = windows_lines.program(words[0])
-            if name in self.table.words("windows_shells"):
-                yield self.deeper.windows(windows_lines.inner(words[1:]))
-            elif name[0] == "%" == name[-1] and len(name) > 1:
-                yield _UNSEEN.about(name)
-            else:
-                yield self.table.judge_windows(name, words[1:]).about(" ".join(words))
+        keywords = self.table.words("keywords")
+        for command in parse(text.translate(_WINDOWS_SIGNS)):
+            words = list(dropwhile(lambda word: word[:1] in "$%@=" or word.lower() in keywords, command.words))
+            yield from map(self.deeper.windows, command.inner)
+            if words and base_name(words[0]).lower() in self.table.words("windows_shells"):
+                yield self.deeper.windows(_inner_windows(words[1:]))
+            elif words:
+                yield self.table.judge_windows(base_name(words[0]).lower(), words[1:]).about(" ".join(words))
+            elif any(word[0] == "%" == word[-1] and word[1:] for word in command.words):
+                yield _UNSEEN.about(text)
 
     def _commands(self, commands: list[Command]) -> Iterator[DangerVerdict]:
         pipe: list[Command] = []
-        fetched: set[str] = set()
         for command in commands:
             words = command.words
             pipe = pipe if command.reads_pipe else []
@@ -122,11 +126,6 @@ class CommandJudge:
             yield from (self.deeper.line(script) for script in command.inner if script)
             yield from (self._redirect(redirect, command) for redirect in command.redirects)
             if words:
-                starts = [word.removeprefix("./") for word in words[:3]]
-                if not fetched.isdisjoint(starts if base_name(words[0]) in self.table.interpreters else starts[:1]):
-                    yield dangerous("runs what it has just downloaded").about(" ".join(words))
-                if base_name(words[0]) in self.table.words("downloaders"):
-                    fetched |= _fetched(command)
                 yield self._simple(command, pipe)
             pipe.append(command)
 
@@ -183,7 +182,7 @@ class CommandJudge:
         elif name in self.table.interpreters:
             yield from self._interpreter(step)
         elif name in self.table.words("windows_shells"):
-            yield self.deeper.windows(windows_lines.inner(rest))
+            yield self.deeper.windows(_inner_windows(rest))
         elif self.table.words("harmless_flags").isdisjoint(rest):
             if name in self.table.words("sql_clients"):
                 texts = (_SQL_FLAG.sub("", word) for word in rest)
@@ -229,6 +228,12 @@ def base_name(word: str) -> str:
     return name[:-4] if name.lower().endswith(".exe") else name
 
 
+def _inner_windows(words: list[str]) -> str:
+    """Return the command line that cmd.exe or PowerShell is given."""
+    at = next((at + 1 for at, word in enumerate(words) if word.lower() in ("/c", "/k", "-c", "-command")), 0)
+    return " ".join(words[at:])
+
+
 def _unwrap(wrapper: Wrapper, rest: list[str], subcommand: str) -> tuple[list[str], list[str], list[str]]:
     """Part what a wrapper is told from the command it runs: its own words, that command, command lines in flags."""
     lines: list[str] = []
@@ -248,14 +253,3 @@ def _unwrap(wrapper: Wrapper, rest: list[str], subcommand: str) -> tuple[list[st
         else:
             break
     return rest[:at], rest[at:], lines
-
-
-def _fetched(command: Command) -> set[str]:
-    """Return the names of the files that a downloader writes."""
-    names = {redirect.target for redirect in command.redirects if ">" in redirect.sign}
-    for word, following in zip(command.words, [*command.words[1:], ""], strict=True):
-        if word in ("-o", "-O", "--output", "--output-document"):
-            names.add(following)
-        elif "://" in word:
-            names.add(word.rsplit("/", 1)[-1])
-    return {name.removeprefix("./") for name in names} - {""}

@@ -3,8 +3,9 @@
 import re
 import tomllib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Final, Literal
 
@@ -30,8 +31,6 @@ class DangerVerdict:
     """What the call does, in words a user understands, without anything of its arguments; "" where it is safe."""
     what: str = ""
     """The part of the call that does so, shortened. It may hold a secret."""
-    rule: str = ""
-    """Line of the table that decided; two calls can be compared by it."""
 
     @property
     def reason(self) -> str:
@@ -41,19 +40,23 @@ class DangerVerdict:
         """Add the part of the call that is meant, unless there is one: "deletes files (rm -rf /srv)"."""
         if not self.phrase or self.what:
             return self
-        shown = what if len(what) <= _SHOWN_CHARS else what[: _SHOWN_CHARS - 1] + "…"
-        return DangerVerdict(self.level, self.phrase, " ".join(shown.split()), self.rule)
+        what = " ".join(what[: 2 * _SHOWN_CHARS].split())
+        return replace(self, what=what if len(what) <= _SHOWN_CHARS else what[: _SHOWN_CHARS - 1] + "…")
 
 
 SAFE: Final = DangerVerdict("safe")
 
 
-def dangerous(phrase: str, rule: str = "") -> DangerVerdict:
-    return DangerVerdict("dangerous", phrase, rule=rule or phrase)
+def dangerous(phrase: str) -> DangerVerdict:
+    return DangerVerdict("dangerous", phrase)
+
+
+def _rated(phrase: str) -> DangerVerdict:
+    return dangerous(phrase) if phrase else SAFE
 
 
 def unknown(what: str) -> DangerVerdict:
-    return DangerVerdict("unknown", "nothing is known of what this does", what[:_SHOWN_CHARS], "unknown")
+    return DangerVerdict("unknown", "does something that nothing is known of").about(what)
 
 
 def worst(verdicts: Iterable[DangerVerdict]) -> DangerVerdict:
@@ -67,53 +70,41 @@ def worst(verdicts: Iterable[DangerVerdict]) -> DangerVerdict:
     return found
 
 
-class _Section(msgspec.Struct, forbid_unknown_fields=True):
-    """Part of the file; unknown keys are errors."""
-
-
-class _ProgramLine(_Section):
-    names: str = ""
-    value_flags: str = ""
-    ignore_case: bool = False
-    verbs: bool = False
+class _Rules(msgspec.Struct, forbid_unknown_fields=True):
+    groups: dict[str, str] = {}
+    otherwise: dict[str, str] = {}
+    value_flags: dict[str, str] = {}
+    verbs: str = ""
+    ignore_case: str = ""
     safe: list[str] = []
-    dangerous: dict[str, str] = {}
-    otherwise: Level | None = None
+    dangerous: dict[str, list[str]] = {}
 
 
-class _Words(_Section):
-    safe: str = ""
-    dangerous: dict[str, str] = {}
-
-
-class _File(_Section):
-    safe_programs: dict[str, str] = {}
-    dangerous_programs: dict[str, str] = {}
-    programs: dict[str, _ProgramLine] = {}
-    windows: dict[str, _ProgramLine] = {}
+class _File(msgspec.Struct, forbid_unknown_fields=True):
+    programs: _Rules = msgspec.field(default_factory=_Rules)
+    windows: _Rules = msgspec.field(default_factory=_Rules)
     wrappers: dict[str, str] = {}
     interpreters: dict[str, str] = {}
     lists: dict[str, str] = {}
     paths: dict[str, list[str]] = {}
-    verbs: _Words = msgspec.field(default_factory=_Words)
-    tool_verbs: _Words = msgspec.field(default_factory=_Words)
-    sql: _Words = msgspec.field(default_factory=_Words)
-    calls: _Words = msgspec.field(default_factory=_Words)
+    verbs: dict[str, str] = {}
+    tool_verbs: dict[str, str] = {}
+    sql: dict[str, str] = {}
+    calls: dict[str, str] = {}
     values: dict[str, dict[str, str]] = {}
 
 
 @dataclass(slots=True)
 class Program:
-    """Rules of one program: patterns that make it safe, then patterns that make it dangerous, then the rest."""
+    """Rules of one program; the first pattern that fits decides. An empty phrase says that a call is safe."""
 
-    safe: list[Pattern] = field(default_factory=list)
-    dangerous: list[tuple[Pattern, str]] = field(default_factory=list)
+    rules: list[tuple[Pattern, str]] = field(default_factory=list)
     value_flags: frozenset[str] = frozenset()
     ignore_case: bool = False
     has_verbs: bool = False
     """Whether a verb among its first words decides where no pattern does."""
-    otherwise: Level = "safe"
-    phrase: str = "changes something that cannot simply be taken back"
+    otherwise: str = ""
+    """Phrase where nothing else decides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,10 +133,10 @@ class DangerTable:
         self.tool_verbs: dict[str, str] = {}
         self.sql: dict[str, str] = {}
         self.calls: dict[str, str] = {}
-        # phrase → name of an argument → values that make a call dangerous
-        self.values: dict[str, dict[str, str]] = {}
+        self.values: dict[tuple[str, str], str] = {}  # name and value of an argument → what that does
         self._lists: dict[str, frozenset[str]] = {}
         self._globs: dict[str, list[str]] = {}
+        self._groups: dict[str, list[str]] = {}
 
     def words(self, name: str) -> frozenset[str]:
         """Return a list of [lists]."""
@@ -169,78 +160,83 @@ class DangerTable:
         for names, line in read.wrappers.items():
             self.wrappers |= dict.fromkeys(names.split("|") if "|" in names else names.split(), _wrapper(line))
         for section in ("verbs", "tool_verbs", "sql", "calls"):
-            known, words = getattr(self, section), getattr(read, section)
-            known |= dict.fromkeys(words.safe.split(), "")
-            for phrase, line in words.dangerous.items():
-                known |= dict.fromkeys(line.split(), phrase)
-        for phrase, values in read.values.items():
-            self.values.setdefault(phrase, {}).update(values)
-        self._add_programs(path, read)
+            for phrase, line in getattr(read, section).items():
+                getattr(self, section).update(dict.fromkeys(line.split(), "" if phrase == "safe" else phrase))
+        for phrase, lines in read.values.items():
+            for values, names in lines.items():
+                self.values.update(dict.fromkeys(product(names.split(), values.split()), phrase))
+        for programs, rules in ((self.programs, read.programs), (self.windows, read.windows)):
+            self._groups |= {f"@{name}": names.split() for name, names in rules.groups.items()}
+            try:
+                self._add_rules(programs, rules)
+            except ValueError as error:
+                raise ConfigError(f"{path}: {error}") from error
 
-    def _add_programs(self, path: Path, read: _File) -> None:
-        for names in read.safe_programs.values():
-            self.programs |= {name: Program() for name in names.split()}
-        for phrase, names in read.dangerous_programs.items():
-            self.programs |= {name: Program(otherwise="dangerous", phrase=phrase) for name in names.split()}
-        for section, programs in (("programs", self.programs), ("windows", self.windows)):
-            for key, line in getattr(read, section).items():
-                where = f"{path}: {section}.{key}"
-                safe = [self._pattern(where, text) for text in line.safe]
-                rules = [(self._pattern(where, text), phrase) for text, phrase in line.dangerous.items()]
-                for name in line.names.split() or [key]:
-                    program = programs.setdefault(name, Program())
-                    program.safe = [*safe, *program.safe]
-                    program.dangerous = [*rules, *program.dangerous]
-                    program.value_flags |= frozenset(line.value_flags.split())
-                    program.ignore_case |= line.ignore_case
-                    program.has_verbs |= line.verbs
-                    program.otherwise = line.otherwise or program.otherwise
+    def _add_rules(self, programs: dict[str, Program], rules: _Rules) -> None:
+        for phrase, names in rules.otherwise.items():
+            for name in self._names(names):
+                programs[name] = Program(otherwise="" if phrase == "safe" else phrase)
+        lists = {name: words.__contains__ for name, words in self._lists.items()} | self.paths
+        texts = [("", rules.safe), *rules.dangerous.items()]
+        new: dict[str, list[tuple[Pattern, str]]] = {}
+        for phrase, text in ((phrase, text) for phrase, group in texts for text in group):
+            names, _, rest = text.partition(" ")
+            pattern = compile_pattern(rest, lists)
+            for name in self._names(names):
+                new.setdefault(name, []).append((pattern, phrase))
+        for name, patterns in new.items():
+            program = programs.setdefault(name, Program())
+            program.rules = [*patterns, *program.rules]
+        for names, flags in rules.value_flags.items():
+            for name in self._names(names):
+                programs.setdefault(name, Program()).value_flags |= frozenset(flags.split())
+        for name in self._names(rules.verbs):
+            programs.setdefault(name, Program()).has_verbs = True
+        for name in self._names(rules.ignore_case):
+            programs.setdefault(name, Program()).ignore_case = True
 
-    def _pattern(self, where: str, text: str) -> Pattern:
-        try:
-            return compile_pattern(text, self.paths)
-        except ValueError as error:
-            raise ConfigError(f"{where}: {error}") from error
+    def _names(self, words: str) -> list[str]:
+        """Return the programs that `a|b c @group` stands for. Raises ValueError for an unknown group."""
+        names = words.replace("|", " ").split()
+        if missing := [name for name in names if name[0] == "@" and name not in self._groups]:
+            raise ValueError(f"{missing[0]} is no group of programs; those are {', '.join(self._groups)}")
+        return [name for word in names for name in self._groups.get(word, [word])]
 
     def judge_program(self, name: str, words: list[str]) -> DangerVerdict:
         """Rate one program with its arguments by the table alone."""
         program = self.programs.get(name.removeprefix("./"))
         if program is None:
             return self._by_verb([name, *words] if name[:2] == "./" else words) or unknown(name)
-        return self._by_rules(name, program, words)
+        return self._by_rules(program, words)
 
     def judge_windows(self, name: str, words: list[str]) -> DangerVerdict:
         """Rate a program of cmd.exe or a command of PowerShell; its name is in small letters."""
         words = [word.lower() for word in words]
         if name in self.windows:
-            return self._by_rules(name, self.windows[name], words)
+            return self._by_rules(self.windows[name], words)
         if "-" not in name:
             return self.judge_program(name, words) if name[:1].isalpha() else SAFE
         phrase = "" if "-whatif" in words else self.verbs.get(name.partition("-")[0])
-        return unknown(name) if phrase is None else dangerous(phrase, name) if phrase else SAFE
+        return unknown(name) if phrase is None else _rated(phrase)
 
-    def _by_rules(self, name: str, program: Program, words: list[str]) -> DangerVerdict:
+    def _by_rules(self, program: Program, words: list[str]) -> DangerVerdict:
         if program.ignore_case:
             words = [word.lower() for word in words]
         given = part_arguments(words, program.value_flags)
-        if any(pattern.fits(given) for pattern in program.safe):
-            return SAFE
-        for pattern, phrase in program.dangerous:
-            if pattern.fits(given):
-                return dangerous(phrase, f"{name} {pattern.text}")
+        for fits, phrase in program.rules:
+            if fits(given):
+                return _rated(phrase)
         if program.has_verbs and (verdict := self._by_verb(given.plain)):
             return verdict
-        if program.otherwise == "dangerous":
-            return dangerous(program.phrase, name)
-        return SAFE if program.otherwise == "safe" else unknown(name)
+        return _rated(program.otherwise)
 
     def _by_verb(self, words: Iterable[str]) -> DangerVerdict | None:
         """Rate a program by the first verb among its first words; None where there is none."""
         for word in _verb_words([word for word in words if word[:1] != "-"][:_VERB_WORDS]):
             if (phrase := self.verbs.get(word)) is not None:
-                return dangerous(phrase, f"verb {word}") if phrase else SAFE
-        flag = next((word for word in words if word in self._lists["dangerous_flags"]), None)
-        return None if flag is None else dangerous("deletes, forces or overwrites something", flag)
+                return _rated(phrase)
+        is_forced = not self._lists["dangerous_flags"].isdisjoint(words)
+        return dangerous("deletes, forces or overwrites something") if is_forced else None
 
 
 def _verb_words(words: Iterable[str]) -> Iterator[str]:

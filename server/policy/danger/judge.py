@@ -63,7 +63,7 @@ def command_name(tool: str, arguments: Any, *, table: DangerTable | None = None)
         return None
     program = table.programs.get(name)
     has_subcommand = bool(rest) and rest[0].replace("-", "a").isalnum() and rest[0][0] != "-"
-    is_told = program is not None and (program.has_verbs or program.dangerous)
+    is_told = program is not None and (program.has_verbs or program.rules)
     return f"{name} {rest[0]}" if has_subcommand and is_told else name
 
 
@@ -77,7 +77,7 @@ def is_worse_than_plain(tool: str, arguments: Any, *, table: DangerTable | None 
     if name is None:
         return True
     call = _ToolCall(tool, arguments, table).judge(by_name=True)
-    return call.level == "dangerous" and call.rule != CommandJudge(table).line(name).rule
+    return call.level == "dangerous" and call.phrase != CommandJudge(table).line(name).phrase
 
 
 def _plain_command(call: "_ToolCall") -> list[str]:
@@ -164,7 +164,7 @@ class _ToolCall:
             if self._is("sql") and looks_like_sql(text, self._table):
                 yield judge_sql(text, self._table)
         if not self._is("text"):
-            yield from (judge_sql(text, self._table) for text in self._under("sure_sql_keys"))
+            yield from (judge_sql(text, self._table) for key, text in self._texts if key == "sql")
             yield from (self._judge.code(text, "python") for text in self._under("code_keys"))
 
     def _is_language(self, word: str) -> bool:
@@ -173,15 +173,14 @@ class _ToolCall:
     # --- names and values
 
     def _by_name_and_values(self) -> Iterator[DangerVerdict]:
-        method = next((text.upper() for text in self._under("method_keys") if text.upper() in _METHODS), "")
+        method = next((text.upper() for text in self._under("action_keys") if text.upper() in _METHODS), "")
         if method:
             yield self._by_method(method)
             return
         for key, value in islice(self._given.items(), _MAX_VALUES):
             shown = str(value[0] if isinstance(value, list) and value else value)[:_MAX_ACTION_CHARS].lower()
-            for phrase, names in self._table.values.items():
-                if shown in names.get(str(key).lower(), "").split():
-                    yield dangerous(phrase, f"value {key}").about(f"{key}: {shown}")
+            if phrase := self._table.values.get((str(key).lower(), shown)):
+                yield dangerous(phrase).about(f"{key}: {shown}")
         if not self._reads():
             for path in self._under("path_keys"):
                 if self._table.paths["protected"](path):
@@ -215,7 +214,7 @@ class _ToolCall:
         said = [*pairs, *actions, *words]
         for word in said:
             if phrase := known.get(word):
-                return dangerous(phrase, f"tool {word}").about(word.replace("_", " "))
+                return dangerous(phrase).about(word.replace("_", " "))
         return SAFE if any(word in known for word in said) else unknown("this tool")
 
     def _actions(self) -> Iterator[str]:

@@ -28,7 +28,9 @@ _TOKEN: Final = re.compile(
     r"|(?P<letters>[^\\'\"`$<> \t\r\n;&|()#]+|.)",
     re.DOTALL,
 )
-_QUOTED: Final = re.compile(r"[^\\`$\"]+|\\.|.", re.DOTALL)
+_IN_QUOTES: Final = re.compile(
+    r"(?P<double>\")|(?P<backticks>`[^`]*`?)|(?P<script>\$\()|(?P<escape>\\.)|(?P<letters>[^\\`$\"]+|.)", re.DOTALL
+)
 _BRACKET: Final = re.compile(r"[^\\'\"()]+|\\.|'[^']*'?|\"(?:[^\"\\]|\\.)*+\"?|.", re.DOTALL)
 _ESCAPE: Final = re.compile(r"\\(?:x([0-9a-fA-F]{1,2})|0?([0-7]{1,3})|(n))")
 
@@ -70,11 +72,15 @@ class _Lexer:
         self._commands: list[Command] = []
         self._command = Command()
         self._word: list[str] | None = None
+        self._is_quoted = False  # between double quotes
         self._pending: Redirect | None = None  # waits for its target
         self._heredocs: list[Redirect] = []  # wait for the end of the line
 
     def run(self) -> list[Command]:
-        while (token := _TOKEN.match(self._text, self._at)) and len(self._commands) < MAX_COMMANDS:
+        while len(self._commands) < MAX_COMMANDS:
+            token = (_IN_QUOTES if self._is_quoted else _TOKEN).match(self._text, self._at)
+            if token is None:
+                break
             self._at = token.end()
             self._read(token.lastgroup or "", token[0])
         self._end_command()
@@ -91,14 +97,15 @@ class _Lexer:
             case "ansi":
                 self._take(unescape(piece[2:].removesuffix("'")))
             case "double":
-                self._take(self._double())
+                self._is_quoted = not self._is_quoted
+                self._take("")
             case "backticks":
                 self._command.inner.append(piece.strip("`"))
                 self._take(SUBSTITUTED)
             case "script":
                 self._take(self._substitution())
             case "escape":
-                self._take(piece[1:])
+                self._take(piece if self._is_quoted and piece[1] not in '"\\$`\n' else piece[1:])
             case "redirect":
                 self._redirect(piece)
             case "operator":
@@ -110,25 +117,6 @@ class _Lexer:
         if self._word is None:
             self._word = []
         self._word.append(piece)
-
-    def _double(self) -> str:
-        """Read to the closing quote; scripts inside are kept for themselves."""
-        pieces: list[str] = []
-        while piece := _QUOTED.match(self._text, self._at):
-            self._at = piece.end()
-            if piece[0] == '"':
-                break
-            if piece[0] == "`":
-                end = self._text.find("`", self._at)
-                end = len(self._text) if end < 0 else end
-                self._command.inner.append(self._text[self._at : end])
-                self._at = end + 1
-            elif piece[0] == "$" and self._text[self._at : self._at + 1] == "(":
-                self._at += 1
-                pieces.append(self._substitution())
-            else:
-                pieces.append(piece[0][1:] if piece[0][0] == "\\" and piece[0][1:] in '"\\$`\n' else piece[0])
-        return "".join(pieces)
 
     def _substitution(self) -> str:
         """Read to the partner of the bracket that was opened; quotes inside hide brackets."""
@@ -160,16 +148,10 @@ class _Lexer:
             self._heredocs = []
 
     def _heredoc(self, end: str) -> str:
-        lines: list[str] = []
-        while self._at < len(self._text):
-            stop = self._text.find("\n", self._at)
-            stop = len(self._text) if stop < 0 else stop
-            line = self._text[self._at : stop]
-            self._at = stop + 1
-            if line.strip() == end:
-                break
-            lines.append(line)
-        return "\n".join(lines)
+        found = re.compile(rf"^[ \t]*{re.escape(end)}[ \t]*$", re.MULTILINE).search(self._text, self._at)
+        start, stop = self._at, found.start() if found else len(self._text)
+        self._at = found.end() if found else stop
+        return self._text[start:stop]
 
     def _end_word(self) -> None:
         if self._word is None:

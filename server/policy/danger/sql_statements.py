@@ -45,5 +45,5 @@ def _judge(words: list[str], table: DangerTable) -> DangerVerdict:
     pairs = (*words, *(f"{a}_{b}" for a, b in pairwise(words)))
     for word in pairs:
         if reason := table.sql.get(word):
-            return dangerous(reason, f"sql {word}")
+            return dangerous(reason)
     return SAFE if first in table.sql or is_limited else unknown(f"the statement {first}")
