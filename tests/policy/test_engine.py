@@ -198,7 +198,7 @@ async def test_a_trusted_servers_word_spares_the_tools_name_but_no_command(
 
 async def test_the_operators_own_danger_table_goes_over_the_built_in_one(tmp_path: Path) -> None:
     table, asked = tmp_path / "danger.toml", human()
-    table.write_text('[tool_verbs.dangerous]\n"starts the machine" = "ignite"\n')
+    table.write_text('[tool_verbs]\n"starts the machine" = "ignite"\n')
     policy = policy_of({"pre_tool_use": [{"type": "dangerous_confirmation"}]}, ask=asked, danger_table=table)
 
     await policy.before(call("ignite_engine"))
