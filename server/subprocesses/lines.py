@@ -1,19 +1,19 @@
-"""Bytes in any cuts → lines. No I/O; bounded, whatever comes."""
+"""Cuts bytes into lines. No I/O; bounded, whatever comes."""
 
 from dataclasses import dataclass
 from typing import Final
 
 MAX_LINE_BYTES: Final = 16 << 20
-"""Of a line without its end, in both directions."""
+"""Limit of a line without its end, in both directions."""
 MAX_PARTS: Final = 100_000
-"""Objects and lists of a line of JSON: nobody else runs while they are made."""
+"""Limit of objects and lists in a line of JSON: nobody else runs while they are made."""
 
 _HEAD_BYTES: Final = 256
 
 
 @dataclass(frozen=True, slots=True)
 class Overlong:
-    """A line beyond the limit: how it began. Its rest is skipped."""
+    """A line beyond the limit, of which only the beginning is kept."""
 
     head: bytes
 
@@ -22,7 +22,7 @@ Line = bytes | bytearray | Overlong
 
 
 class Lines:
-    """Cuts → lines, without their ends (`\\n`, `\\r\\n`).
+    """Lines without their ends (`\\n`, `\\r\\n`), from bytes in any cuts.
 
     Holds at most one cut and `max_bytes` of a line that has not ended.
     """
@@ -40,16 +40,16 @@ class Lines:
 
     @property
     def is_skipping(self) -> bool:
-        """Of a line beyond the limit, the end has not come yet."""
+        """Whether the end of a line beyond the limit is still to come."""
         return self._is_skipping
 
     def feed(self, cut: bytes) -> None:
-        """Only after `next` has said None, so that nothing piles up here."""
+        """Take a cut; only after `next` has returned None, so that nothing piles up here."""
         assert self._at == len(self._cut), "lines are still to be taken"
         self._cut, self._at = cut, 0
 
     def next(self) -> bytes | bytearray | Overlong | None:
-        """The next line; None: it is not there yet. An Overlong comes as soon as the limit is passed."""
+        """Return the next line; None: it is not there yet. An Overlong comes as soon as the limit is passed."""
         while self._at < len(self._cut):
             start = self._at
             end = self._cut.find(b"\n", start)
@@ -66,7 +66,7 @@ class Lines:
         return None
 
     def end(self) -> bytes | bytearray | None:
-        """At the end of the stream: a last line without an end."""
+        """Return what stands behind the last line end, at the end of the stream."""
         line, self._held = self._held, bytearray()
         return _chomp(line) if line else None
 
@@ -85,7 +85,7 @@ class Lines:
 
 
 def is_overfull(line: bytes | bytearray) -> bool:
-    """About more than MAX_PARTS; brackets inside of texts count, too."""
+    """Whether a line of JSON may hold more than MAX_PARTS; brackets inside of texts count, too."""
     return len(line) > MAX_PARTS and line.count(b"{") + line.count(b"[") > MAX_PARTS
 
 

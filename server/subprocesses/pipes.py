@@ -1,8 +1,8 @@
-"""A child's standard streams, from our side: they never wait, and nobody behind them can make us.
+"""A child's standard streams, from our side: neither end ever waits for the other.
 
-What is read, and at which speed: a slice at a time, with a rest after one that
-was only noise, so that a flood costs a hook its own replies and nobody else
-anything. What is written and finds no room waits here, within a limit.
+Output is read a slice at a time, with a rest after one that was only noise, so
+that a flood costs a child its own replies and nobody else anything. Input that
+finds no room waits here, within a limit.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from server.subprocesses.lines import MAX_LINE_BYTES, Line, Lines
 
 PIPE_BYTES: Final = 256 << 10
 MAX_BACKLOG_BYTES: Final = MAX_LINE_BYTES
-"""Of lines that wait for a child which does not read."""
+"""Limit for lines that wait for a child which does not read."""
 
 _SLICE_S: Final = 0.001
 _REST_S: Final = 0.01
@@ -27,11 +27,11 @@ _MAX_WRITES: Final = 64  # in a row, to a child that reads as fast as we write
 
 
 class BacklogFull(Exception):
-    """The child does not read: MAX_BACKLOG_BYTES wait for it already."""
+    """A line too many for a child that does not read: MAX_BACKLOG_BYTES wait for it already."""
 
 
 def _prepared(pipe: IO[bytes]) -> int:
-    """Our end of a pipe: not blocking, and large where the system lets us (one wake-up for a long line)."""
+    """Make our end of a pipe not block, and large where the system lets us (one wake-up for a long line)."""
     fd = pipe.fileno()
     os.set_blocking(fd, False)
     if hasattr(fcntl, "F_SETPIPE_SZ"):
@@ -41,7 +41,7 @@ def _prepared(pipe: IO[bytes]) -> int:
 
 
 class PipeWriter:
-    """Lines to a child, in the order of sending. Owns `pipe` until it is closed."""
+    """Writes lines to a child, in the order of sending. Owns `pipe` until it is closed."""
 
     def __init__(self, pipe: IO[bytes]) -> None:
         self._pipe = pipe
@@ -58,7 +58,7 @@ class PipeWriter:
         return self._waiting_bytes + (0 if self._begun is None else len(self._begun))
 
     def send(self, key: int, line: bytearray) -> None:
-        """Never waits. Raises BacklogFull, or BrokenPipeError if the child has closed its end."""
+        """Write or queue a line; never waits. Raises BacklogFull, or BrokenPipeError if the child has closed its end."""
         if self.is_closed:
             raise BrokenPipeError
         if self._begun is not None or self._waiting:
@@ -76,12 +76,12 @@ class PipeWriter:
         return key in self._waiting
 
     def withdraw(self, key: int) -> None:
-        """Do not send what is not begun; anything else is no news."""
+        """Take a line back that is not begun; anything else changes nothing."""
         if (line := self._waiting.pop(key, None)) is not None:
             self._waiting_bytes -= len(line)
 
     def close(self) -> None:
-        """The child sees the end of its input; what waits is forgotten. May be called again."""
+        """Let the child see the end of its input, without what waits. May be called again."""
         if not self.is_closed:
             self.is_closed = True
             self._forget()
@@ -95,10 +95,13 @@ class PipeWriter:
 
     def _go_on(self) -> None:
         for _ in range(_MAX_WRITES):
-            if self._begun is None and not self._next():
+            if self._begun is None and not self._waiting:
                 self._watch(False)
                 return
-            assert self._begun is not None
+            if self._begun is None:
+                line = self._waiting.pop(next(iter(self._waiting)))
+                self._waiting_bytes -= len(line)
+                self._begun = memoryview(line)
             try:
                 sent = self._write(self._begun)
             except OSError:  # the child has closed its end: its calls wait for their limits, or for its own end
@@ -107,14 +110,6 @@ class PipeWriter:
             if sent == 0:
                 return
             self._begun = self._begun[sent:] if sent < len(self._begun) else None
-
-    def _next(self) -> bool:
-        if not self._waiting:
-            return False
-        line = self._waiting.pop(next(iter(self._waiting)))
-        self._waiting_bytes -= len(line)
-        self._begun = memoryview(line)
-        return True
 
     def _watch(self, is_wanted: bool) -> None:
         if is_wanted and not self._is_watching:
@@ -131,7 +126,7 @@ class PipeWriter:
 
 
 class PipeReader:
-    """Lines of a child, as they come, to `on_line`; it says whether the line was of use. Owns `pipe` until it is closed.
+    """Hands lines of a child to `on_line`, which says whether the line was of use. Owns `pipe` until it is closed.
 
     `on_end` is called once, when the child and all who inherited its end have closed it.
     """
@@ -154,7 +149,7 @@ class PipeReader:
         self._loop.add_reader(self._fd, self._read)
 
     def close(self) -> None:
-        """Nothing is read any more. May be called again."""
+        """Stop reading. May be called again."""
         if not self.is_closed:
             self.is_closed = True
             self._loop.remove_reader(self._fd)

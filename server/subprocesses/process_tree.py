@@ -76,9 +76,9 @@ class ProcessTree:
 
     def alive(self, processes: Mapping[int, ProcessInfo]) -> list[ProcessInfo]:
         """Return those that live, without the leader, and remember them. Reads /proc: for a thread."""
-        ours = _descendants(os.getpid(), processes)
+        ours = _descendants([os.getpid()], processes)
         roots = {self.leader} | {pid for pid in ours if self._is_root(processes[pid])}
-        found = roots.union(*(_descendants(root, processes) for root in roots)) - {self.leader}
+        found = (roots | _descendants(roots, processes)) - {self.leader}
         alive = [processes[pid] for pid in sorted(found) if pid in processes and not processes[pid].is_zombie]
         self._known = {process.pid: process.started for process in alive}
         return alive
@@ -195,16 +195,12 @@ class OrphanReaper:
         return sum(_reap(os.P_PID, pid) for pid, _ in stale)
 
 
-def _descendants(pid: int, processes: Mapping[int, ProcessInfo]) -> set[int]:
-    children = dict[int, list[int]]()
-    for process in processes.values():
-        children.setdefault(process.parent, []).append(process.pid)
+def _descendants(roots: Iterable[int], processes: Mapping[int, ProcessInfo]) -> set[int]:
     found = set[int]()
-    waiting = [pid]
-    while waiting:
-        born = [child for child in children.get(waiting.pop(), ()) if child not in found]
-        found.update(born)
-        waiting += born
+    parents = set(roots)
+    while parents:
+        parents = {process.pid for process in processes.values() if process.parent in parents} - found
+        found |= parents
     return found
 
 
