@@ -1,4 +1,4 @@
-"""server/hooks/process/settings.py: what the settings of a process hook come to, and what is wrong with them."""
+"""server/hooks/process/process_settings.py: what the settings of a process hook come to, and what is wrong with them."""
 
 from typing import Any
 
