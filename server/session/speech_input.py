@@ -127,7 +127,7 @@ class SpeechInput:
         is_playing = clock.is_speaking(self._now_s())
         if is_playing is not self._is_playing:
             self._is_playing = is_playing
-            detector.playback(is_speaking=is_playing)
+            detector.turns.playback(is_speaking=is_playing)
         detector.feed(pcm)
 
     def configure(self, *, sample_rate: int, mode: TurnDetection) -> None:
@@ -206,7 +206,7 @@ class SpeechInput:
     def _update_listener(self) -> None:
         """While a reply is expected no turn is to be interrupted: a short word is enough."""
         if self._detector is not None:
-            self._detector.turn(is_running=self._is_turn_running and self._question is None)
+            self._detector.turns.turn(is_running=self._is_turn_running and self._question is None)
 
     def _handle(self, event: UtteranceEvent) -> None:
         match event:
@@ -273,7 +273,7 @@ class SpeechInput:
         text = await self._recognize(utterance, audio)
         if self._detector is not None and self._speaking == utterance.id:
             is_reply = utterance.question is not None and yes_or_no(text, self._language) is not None
-            self._detector.hint(is_reply or sounds_complete(text))
+            self._detector.turns.hint(is_reply or sounds_complete(text))
             if text:
                 self._prefill(utterance, text)
         return text

@@ -110,11 +110,12 @@ class UtteranceDetector:
     ) -> None:
         self._detector = detector
         self._on_event = on_event
-        self._turns = TurnTaking(config)
+        self.turns = TurnTaking(config)
+        """The state machine, to be told of playback, running turns and the end-of-turn hint."""
         self._stream = detector.open(self._on_judged)
         self._count = 0  # of utterances
         self._audio_ms = 0.0  # microphone sound so far
-        pre_roll = math.ceil(PRE_ROLL_MS / WINDOW_MS) + math.ceil(self._turns.config.onset_ms / WINDOW_MS)
+        pre_roll = math.ceil(PRE_ROLL_MS / WINDOW_MS) + math.ceil(self.turns.config.onset_ms / WINDOW_MS)
         self._pre_roll: deque[bytes] = deque(maxlen=pre_roll)  # windows, as all sound here: PCM16 at 16 kHz
         self._audio = bytearray()  # of the utterance under way; at most max_utterance_ms and the pre-roll
         self._pause: bytes | None = None  # its audio at the last Paused, None while speaking
@@ -128,7 +129,7 @@ class UtteranceDetector:
     @property
     def utterance(self) -> str | None:
         """The name of the utterance under way."""
-        return self._name if self._turns.is_open or self._key_ms is not None else None
+        return self._name if self.turns.is_open or self._key_ms is not None else None
 
     @property
     def waiting(self) -> int:
@@ -138,12 +139,16 @@ class UtteranceDetector:
     def configure(self, *, sample_rate: int, turn_detection: TurnDetection) -> None:
         """Take frames of this kind from now on; discards the utterance under way."""
         self.discard()
-        self._reopen()
+        self._stream.close()
+        self._stream = self._detector.open(self._on_judged)
         self._set_input(sample_rate, turn_detection)
 
     def feed(self, pcm: bytes | bytearray | memoryview) -> None:
         """Take the next frame, whole samples. The events that follow from it come a moment later in server_vad mode."""
-        self._rest += pcm if self._resampler is None else _resampled(pcm, self._resampler)
+        if self._resampler is not None:
+            self._rest += samples_to_pcm16(self._resampler.feed(pcm16_to_samples(pcm)))
+        else:
+            self._rest += pcm
         self._audio_ms += len(pcm) * 500 / self._sample_rate
         whole = len(self._rest) - len(self._rest) % _WINDOW_BYTES
         for at in range(0, whole, _WINDOW_BYTES):
@@ -156,29 +161,15 @@ class UtteranceDetector:
         name = self.utterance
         if name is None:
             return
-        was_maybe = self._key_ms is None and self._turns.phase is Phase.MAYBE
-        self._turns.discard()
+        was_maybe = self._key_ms is None and self.turns.phase is Phase.MAYBE
+        self.turns.discard()
         self._forget()
         self._on_event(Rejected(name) if was_maybe else Discarded(name))
 
     def close(self) -> None:
         self._stream.close()
         self._forget()
-        self._turns.discard()
-
-    # --- what the session knows
-
-    def playback(self, *, is_speaking: bool) -> None:
-        """Take whether the client says that the assistant is to be heard: the echo gate."""
-        self._turns.playback(is_speaking=is_speaking)
-
-    def turn(self, *, is_running: bool) -> None:
-        """Take whether a turn runs: a cough or "mm-hmm" does not end it."""
-        self._turns.turn(is_running=is_running)
-
-    def hint(self, is_complete: bool | None) -> None:
-        """Take whether the words recognised since Paused sound complete, see `sounds_complete`."""
-        self._turns.hint(is_complete)
+        self.turns.discard()
 
     # --- push-to-talk
 
@@ -216,10 +207,6 @@ class UtteranceDetector:
         self._ends_ms: deque[float] = deque()  # of the windows that are being judged
         self._pre_roll.clear()
 
-    def _reopen(self) -> None:
-        self._stream.close()
-        self._stream = self._detector.open(self._on_judged)
-
     def _take(self, window: bytes, end_ms: float) -> None:
         if self._turn_detection == "push_to_talk":
             self._take_pressed(window)
@@ -231,24 +218,24 @@ class UtteranceDetector:
             self._pre_roll.append(window)
             return
         self._audio += window
-        if self._audio_ms - self._key_ms >= self._turns.config.max_utterance_ms:
+        if self._audio_ms - self._key_ms >= self.turns.config.max_utterance_ms:
             self._stop(self._audio_ms, silence_ms=0.0)
 
     def _on_judged(self, judged: Judged) -> None:
         end_ms = self._ends_ms.popleft()
         self._judged_s = asyncio.get_running_loop().time()
-        if self._turns.is_open:
+        if self.turns.is_open:
             self._audio += judged.pcm
         else:
             self._pre_roll.append(judged.pcm)
-        self._act(self._turns.feed(judged.probability, judged.level_dbfs, judged.brightness), end_ms)
+        self._act(self.turns.feed(judged.probability, judged.level_dbfs, judged.brightness), end_ms)
 
     def _act(self, edge: Edge | None, end_ms: float) -> None:
         match edge:
             case None:
                 pass
             case Edge.DETECTED:
-                self._open_utterance(end_ms - self._turns.config.onset_ms)
+                self._open_utterance(end_ms - self.turns.config.onset_ms)
                 self._watch_for_sound()
                 self._on_event(Detected(self._name, self._voice_ms))
             case Edge.REJECTED:
@@ -264,7 +251,7 @@ class UtteranceDetector:
                 self._pause = None
                 self._on_event(Resumed(self._name))
             case Edge.STOPPED:
-                silence_ms = self._turns.silence_ms
+                silence_ms = self.turns.silence_ms
                 self._stop(max(self._voice_ms, end_ms - silence_ms), silence_ms=silence_ms)
 
     def _open_utterance(self, voice_ms: float) -> None:
@@ -305,14 +292,10 @@ class UtteranceDetector:
         """Count missing sound as silence: a muted or stalled microphone must not leave an utterance open."""
         self._watch_for_sound()
         missing_s = asyncio.get_running_loop().time() - self._judged_s
-        limit_s = _MISSING_MAYBE_S if self._turns.phase is Phase.MAYBE else _MISSING_SPEAKING_S
+        limit_s = _MISSING_MAYBE_S if self.turns.phase is Phase.MAYBE else _MISSING_SPEAKING_S
         if missing_s < limit_s:
             return
         for _ in range(math.ceil(limit_s * 1000 / WINDOW_MS)):
-            self._act(self._turns.feed(0.0, SILENCE_DBFS, 0.0), self._audio_ms)
-            if not self._turns.is_open:
+            self._act(self.turns.feed(0.0, SILENCE_DBFS, 0.0), self._audio_ms)
+            if not self.turns.is_open:
                 return
-
-
-def _resampled(pcm: bytes | bytearray | memoryview, resampler: Resampler) -> bytes:
-    return samples_to_pcm16(resampler.feed(pcm16_to_samples(pcm)))

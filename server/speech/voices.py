@@ -13,44 +13,31 @@ from server.speech.sentences import CLAUSE_STOPS, STOPS, TERMINALS, WIDE_CLAUSE_
 MAX_PIECE_CHARS: Final = 160
 """Longer parts are cut at a clause: a cancelled synthesis stops there, and other sessions get their turn."""
 
-_SCRIPTS: Final = (
-    ("kana", re.compile(r"[\u3041-\u30ff\u31f0-\u31ff\uff66-\uff9f]")),
-    ("han", re.compile(r"[\u2e80-\u2fdf\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af]")),
-    ("hangul", re.compile(r"[\u1100-\u11ff\u3130-\u318f\uac00-\ud7af]")),
-    ("latin", re.compile(r"[A-Za-z\u00aa\u00ba\u00c0-\u024f\u1e00-\u1eff\uff21-\uff5a]")),
-    ("cyrillic", re.compile(r"[\u0400-\u052f]")),
-    ("greek", re.compile(r"[\u0370-\u03ff\u1f00-\u1fff]")),
-    ("hebrew", re.compile(r"[\u0590-\u05ff]")),
-    ("arabic", re.compile(r"[\u0600-\u06ff\u0750-\u077f\u08a0-\u08ff]")),
-    ("devanagari", re.compile(r"[\u0900-\u097f]")),
-    ("bengali", re.compile(r"[\u0980-\u09ff]")),
-    ("tamil", re.compile(r"[\u0b80-\u0bff]")),
-    ("thai", re.compile(r"[\u0e00-\u0e7f]")),
-    ("georgian", re.compile(r"[\u10a0-\u10ff]")),
-    ("armenian", re.compile(r"[\u0530-\u058f]")),
-)
-# Script → the language it is read in, unless the language asked for is written in it, too.
-_READERS: Final = {
-    "kana": ("ja",),
-    "han": ("cmn", "yue", "hak", "ja"),
-    "hangul": ("ko",),
-    "cyrillic": ("ru", "uk", "bg", "sr", "mk", "be", "kk", "ky", "tt", "ba", "cv"),
-    "greek": ("el", "grc"),
-    "hebrew": ("he",),
-    "arabic": ("ar", "fa", "ur", "sd", "ug"),
-    "devanagari": ("hi", "mr", "ne", "kok"),
-    "bengali": ("bn", "as"),
-    "tamil": ("ta",),
-    "thai": ("th",),
-    "georgian": ("ka",),
-    "armenian": ("hy",),
+# Script → its characters, and the languages that are written in it: the first one reads it, unless another is asked for.
+_SCRIPTS: Final = {
+    "kana": (r"[\u3041-\u30ff\u31f0-\u31ff\uff66-\uff9f]", "ja"),
+    "han": (r"[\u2e80-\u2fdf\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af]", "cmn yue hak ja"),
+    "hangul": (r"[\u1100-\u11ff\u3130-\u318f\uac00-\ud7af]", "ko"),
+    "latin": (r"[A-Za-z\u00aa\u00ba\u00c0-\u024f\u1e00-\u1eff\uff21-\uff5a]", ""),
+    "cyrillic": (r"[\u0400-\u052f]", "ru uk bg sr mk be kk ky tt ba cv"),
+    "greek": (r"[\u0370-\u03ff\u1f00-\u1fff]", "el grc"),
+    "hebrew": (r"[\u0590-\u05ff]", "he"),
+    "arabic": (r"[\u0600-\u06ff\u0750-\u077f\u08a0-\u08ff]", "ar fa ur sd ug"),
+    "devanagari": (r"[\u0900-\u097f]", "hi mr ne kok"),
+    "bengali": (r"[\u0980-\u09ff]", "bn as"),
+    "tamil": (r"[\u0b80-\u0bff]", "ta"),
+    "thai": (r"[\u0e00-\u0e7f]", "th"),
+    "georgian": (r"[\u10a0-\u10ff]", "ka"),
+    "armenian": (r"[\u0530-\u058f]", "hy"),
 }
+_CHARACTERS: Final = {script: re.compile(characters) for script, (characters, _) in _SCRIPTS.items()}
+_READERS: Final = {script: readers.split() for script, (_, readers) in _SCRIPTS.items() if readers}
 _ALIASES: Final = {"zh": "cmn", "no": "nb", "iw": "he", "in": "id", "tl": "fil"}
 _CLAUSE: Final = re.compile(rf"(?<=[{re.escape(STOPS + CLAUSE_STOPS)}])\s+|(?<=[{TERMINALS}…{WIDE_CLAUSE_STOPS}])\s*")
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class LanguageRun:
     """A run of text in one language, as espeak-ng and Piper name it (`en`, `cmn`)."""
 
     language: str
@@ -65,7 +52,7 @@ def primary(language: str | None) -> str | None:
     return _ALIASES.get(tag, tag)
 
 
-def parts(text: str, language: str | None, *, latin: str = "en") -> list[Part]:
+def language_runs(text: str, language: str | None, *, latin: str = "en") -> list[LanguageRun]:
     """Split `text` into runs of one language each, in order; none if there is nothing to say.
 
     `language` (BCP 47) is what the listener wants to hear, `latin` how Latin
@@ -84,9 +71,11 @@ def parts(text: str, language: str | None, *, latin: str = "en") -> list[Part]:
             runs.append((script, lead + character))
             lead = ""
     if not runs:
-        return [Part(wanted or latin, lead)] if any(character.isalnum() for character in lead) else []
-    is_japanese = _SCRIPTS[0][1].search(text) is not None
-    return _joined([Part(_language_of(script, wanted, latin, is_japanese=is_japanese), run) for script, run in runs])
+        return [LanguageRun(wanted or latin, lead)] if any(character.isalnum() for character in lead) else []
+    is_japanese = _CHARACTERS["kana"].search(text) is not None
+    return _joined(
+        [LanguageRun(_language_of(script, wanted, latin, is_japanese=is_japanese), run) for script, run in runs]
+    )
 
 
 def pieces(text: str) -> list[str]:
@@ -102,7 +91,7 @@ def pieces(text: str) -> list[str]:
 
 
 def _script_of(character: str) -> str | None:
-    return next((name for name, pattern in _SCRIPTS if pattern.match(character)), None)
+    return next((script for script, characters in _CHARACTERS.items() if characters.match(character)), None)
 
 
 def _merged(before: str, script: str) -> str:
@@ -120,11 +109,11 @@ def _language_of(script: str, wanted: str | None, latin: str, *, is_japanese: bo
     return wanted if wanted in readers else readers[0]
 
 
-def _joined(found: list[Part]) -> list[Part]:
-    joined: list[Part] = []
+def _joined(found: list[LanguageRun]) -> list[LanguageRun]:
+    joined: list[LanguageRun] = []
     for part in found:
         if joined and joined[-1].language == part.language:
-            joined[-1] = Part(part.language, joined[-1].text + part.text)
+            joined[-1] = LanguageRun(part.language, joined[-1].text + part.text)
         else:
             joined.append(part)
     return joined

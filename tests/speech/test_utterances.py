@@ -130,7 +130,7 @@ async def test_what_is_resumed_is_one_utterance_with_all_its_sound(detector: Voi
 
 async def test_words_that_sound_complete_end_it_sooner(detector: VoiceDetector) -> None:
     room = Room(detector)
-    room.on_event = lambda event: room.utterances.hint(True) if isinstance(event, Paused) else None
+    room.on_event = lambda event: room.utterances.turns.hint(True) if isinstance(event, Paused) else None
 
     await room.hear(1.0, VOICE)
     await room.hear(0.42, HUSH)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.speech.voices import MAX_PIECE_CHARS, Part, parts, pieces, primary
+from server.speech.voices import MAX_PIECE_CHARS, LanguageRun, language_runs, pieces, primary
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ from server.speech.voices import MAX_PIECE_CHARS, Part, parts, pieces, primary
     ],
 )
 def test_each_script_finds_its_reader(text: str, language: str | None, expected: list[tuple[str, str]]) -> None:
-    assert parts(text, language) == [Part(*pair) for pair in expected]
+    assert language_runs(text, language) == [LanguageRun(*pair) for pair in expected]
 
 
 def test_language_tags_are_cut_to_what_engines_know() -> None:
@@ -39,7 +39,7 @@ def test_language_tags_are_cut_to_what_engines_know() -> None:
 
 @given(st.text(max_size=400), st.sampled_from([None, "en", "de", "zh", "ja", "ru"]))
 def test_no_character_is_lost_between_voices(text: str, language: str | None) -> None:
-    found = parts(text, language)
+    found = language_runs(text, language)
 
     assert "".join(part.text for part in found) in ("", text)
     assert bool(found) or not any(character.isalpha() and character.isascii() for character in text)
