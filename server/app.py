@@ -112,7 +112,7 @@ class App:
         self.storage = Storage(settings.storage, data_dir)
         self._lasting = AsyncExitStack()
         self.policies = PolicyStore(self.storage.documents, document_of_config(settings.hooks))
-        self._policy_engine = PolicyEngine(self.policies, self.storage.audit, settings.hooks)
+        self._policy_engine = PolicyEngine(self.policies.effective, self.storage.audit, settings.hooks)
         self._policy_engine.check_config(self.policies.operator_yaml)
         self._rules_loading: list[asyncio.Task[None]] = []  # few: once loaded, nothing is
         self.policies.listen(self._load_policy_rules)
@@ -203,7 +203,7 @@ class App:
                 self._layers.reload(wanted_hooks)
                 policy = document_of_config(wanted_hooks)
                 is_policy_new = policy != self.policies.operator_yaml
-                self.policies.set_operator_yaml(policy)
+                self.policies.operator_yaml = policy
             except ConfigError as error:
                 logger.error("the old configuration stays: %s; correct it and send SIGHUP again", error)  # noqa: TRY400  # its text says all
                 continue

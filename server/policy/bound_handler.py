@@ -3,7 +3,7 @@
 import asyncio
 import copy
 import logging
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from inspect import iscoroutinefunction
 from typing import Any
@@ -31,7 +31,7 @@ class HandlerFailed(Exception):
 _Method = Callable[[HookContext], Awaitable[object]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class BoundHandler:
     """A handler at its place in a stage."""
 
@@ -141,30 +141,31 @@ class HandlerParts:
     def bind(self, entry: config.PolicyEntry, phase: HookType) -> BoundHandler:
         """Build the handler of a document's entry; MissingHandler in its place where that fails."""
         handler: object
-        limit_s: float | None = self.limit_s
-        is_custom = False
         try:
-            wanted = CallFilter(entry.filter)
-            match entry.type:
-                case "audit_log":
-                    settings = msgspec.convert(entry.config, AuditSettings)
-                    handler, limit_s = AuditLogHandler(settings, self.sink, self.scanner), None
-                case "dangerous_confirmation":
-                    asking = msgspec.convert(entry.config, ConfirmationSettings)
-                    handler, limit_s = DangerousConfirmation(asking, self.judge), None
-                case "security_scan":
-                    handler = SecurityScan(msgspec.convert(entry.config, ScanSettings), self.scanner)
-                case name:
-                    handler, is_custom = self.custom[name].build(dict(entry.config)), True
-            method = _method(handler, phase)
+            wanted, handler = CallFilter(entry.filter), self._build(entry)
         except (Exception, SystemExit) as error:  # noqa: BLE001  # a handler's code, and documents of other versions
             shown = _traceback_of(error, self.scanner)
             logger.warning("the policy handler %s cannot be set up: what it guards is refused\n%s", entry.type, shown)
-            missing = MissingHandler(entry.type)
-            return BoundHandler(
-                entry.type, missing, _method(missing, phase), CallFilter(None), self.limit_s, self.scanner
-            )
-        return BoundHandler(entry.type, handler, method, wanted, limit_s, self.scanner, is_custom)
+            wanted, handler = CallFilter(None), MissingHandler(entry.type)
+        return BoundHandler(
+            name=entry.type,
+            handler=handler,
+            method=_method(handler, phase),
+            filter=wanted,
+            limit_s=None if isinstance(handler, AuditLogHandler | DangerousConfirmation) else self.limit_s,
+            scanner=self.scanner,
+            is_custom=entry.type in self.custom,
+        )
+
+    def _build(self, entry: config.PolicyEntry) -> object:
+        match entry.type:
+            case "audit_log":
+                return AuditLogHandler(msgspec.convert(entry.config, AuditSettings), self.sink, self.scanner)
+            case "dangerous_confirmation":
+                return DangerousConfirmation(msgspec.convert(entry.config, ConfirmationSettings), self.judge)
+            case "security_scan":
+                return SecurityScan(msgspec.convert(entry.config, ScanSettings), self.scanner)
+        return self.custom[entry.type].build(dict(entry.config))
 
 
 class BoundStages:
@@ -177,7 +178,8 @@ class BoundStages:
         }
         self.scanner = parts.scanner
         # results are scanned whatever became of the call
-        self.scans = (*self._scans("post_tool_use"), *self._scans("tool_error"))
+        after = (*self.at(HookType.POST_TOOL_USE), *self.at(HookType.TOOL_ERROR))
+        self.scans = tuple(bound for bound in after if isinstance(bound.handler, SecurityScan))
 
     @property
     def is_empty(self) -> bool:
@@ -185,9 +187,6 @@ class BoundStages:
 
     def at(self, phase: HookType) -> tuple[BoundHandler, ...]:
         return self._handlers.get(phase.value, ())
-
-    def _scans(self, stage: str) -> Iterator[BoundHandler]:
-        return (bound for bound in self._handlers.get(stage, ()) if isinstance(bound.handler, SecurityScan))
 
 
 def _method(handler: object, phase: HookType) -> _Method | None:

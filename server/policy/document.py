@@ -8,7 +8,6 @@ others as they are.
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import reduce
 from typing import Final, Literal, get_args
 
 import msgspec
@@ -49,6 +48,9 @@ class PolicyDocument(Struct, frozen=True, kw_only=True, omit_defaults=True, forb
     def stage(self, name: PolicyStageName) -> PolicyStage | None:
         stage: PolicyStage | None = getattr(self, name)
         return stage
+
+
+NO_POLICY: Final = PolicyDocument()
 
 
 class NoSettings(Section, frozen=True, kw_only=True):
@@ -107,29 +109,43 @@ def document_of_config(hooks: config.HooksSettings) -> PolicyDocument:
     return _normalised(hooks)
 
 
-def check_document(document: PolicyDocument, specs: Mapping[str, HandlerSpec], *, may_lock: bool) -> None:
-    """Raises PolicyError for a handler that is unknown or cannot stand there, and for a bad `config` or filter."""
+def check_document(
+    document: PolicyDocument,
+    specs: Mapping[str, HandlerSpec],
+    *,
+    may_lock: bool,
+    below: PolicyDocument = NO_POLICY,
+) -> None:
+    """Check every handler but copies of what is locked in `below`.
+
+    Raises PolicyError for a handler that is unknown or cannot stand there, and for a bad `config` or filter.
+    """
     for name, stage in document.stages():
+        locked = _locked(below.stage(name))
         for index, handler in enumerate(stage.handlers):
-            path = f"$.{name}.handlers[{index}]"
-            spec = specs.get(handler.type)
-            if spec is None:
-                known = ", ".join(sorted(specs)) or "none"
-                raise PolicyError(f"there is no handler `{handler.type}`; known: {known}", path=f"{path}.type")
-            if name not in spec.stages:
-                raise PolicyError(
-                    f"`{handler.type}` does not work at {name}; it does at {', '.join(spec.stages)}",
-                    path=f"{path}.type",
-                )
-            if handler.locked and not may_lock:
-                raise PolicyError("only the operator's documents can lock a handler", path=f"{path}.locked")
-            if spec.settings is not None:
-                try:
-                    msgspec.convert(handler.config, spec.settings)
-                except msgspec.ValidationError as error:
-                    raise _explain(str(error), f"{path}.config", spec.settings) from None
-            if handler.filter is not None:
-                _check_filter(handler.filter, f"{path}.filter")
+            if handler not in locked:
+                _check_handler(handler, name, f"$.{name}.handlers[{index}]", specs, may_lock=may_lock)
+
+
+def _check_handler(
+    handler: PolicyEntry, stage: PolicyStageName, path: str, specs: Mapping[str, HandlerSpec], *, may_lock: bool
+) -> None:
+    spec = specs.get(handler.type)
+    if spec is None:
+        known = ", ".join(sorted(specs)) or "none"
+        raise PolicyError(f"there is no handler `{handler.type}`; known: {known}", path=f"{path}.type")
+    if stage not in spec.stages:
+        text = f"`{handler.type}` does not work at {stage}; it does at {', '.join(spec.stages)}"
+        raise PolicyError(text, path=f"{path}.type")
+    if handler.locked and not may_lock:
+        raise PolicyError("only the operator's documents can lock a handler", path=f"{path}.locked")
+    if spec.settings is not None:
+        try:
+            msgspec.convert(handler.config, spec.settings)
+        except msgspec.ValidationError as error:
+            raise _explain(str(error), f"{path}.config", spec.settings) from None
+    if handler.filter is not None:
+        _check_filter(handler.filter, f"{path}.filter")
 
 
 def _check_filter(wanted: config.PolicyFilter, path: str) -> None:
@@ -141,24 +157,18 @@ def _check_filter(wanted: config.PolicyFilter, path: str) -> None:
                 raise PolicyError(str(error), path=f"{path}.{key}") from None
 
 
-def effective(
-    operator_yaml: PolicyDocument, operator_stored: PolicyDocument | None, user: PolicyDocument | None
-) -> PolicyDocument:
-    """What is in force. A stage that a document names replaces the one below it, but for locked handlers.
+def lay_over(below: PolicyDocument, above: PolicyDocument) -> PolicyDocument:
+    """Return both documents as one. A stage that `above` names replaces the one below it, but for locked handlers.
 
     Those stay, in their order, before everything laid over them; a copy of one
-    higher up (a client that sends back what it read) counts once. Switching a
+    in `above` (a client that sends back what it read) counts once. Switching a
     stage off above a locked handler leaves that handler alone at work.
     """
-    return reduce(lay_over, (d for d in (operator_stored, user) if d is not None), operator_yaml)
-
-
-def lay_over(below: PolicyDocument, above: PolicyDocument) -> PolicyDocument:
     return PolicyDocument(**{name: _stage_over(below.stage(name), above.stage(name)) for name in STAGES})
 
 
 def without_locked(document: PolicyDocument, below: PolicyDocument) -> PolicyDocument:
-    """`document` as its writer's own: without the copies of what is locked in `below`."""
+    """Return `document` without the copies of what is locked in `below`."""
     own = {
         name: replace(stage, handlers=_without(stage.handlers, _locked(below.stage(name))))
         for name, stage in document.stages()
@@ -166,19 +176,16 @@ def without_locked(document: PolicyDocument, below: PolicyDocument) -> PolicyDoc
     return PolicyDocument(**own)
 
 
-def place_as_written(path: str, raw: bytes | str, own: PolicyDocument) -> str:
-    """`path` of a handler of `own`, as it is in `raw`: a document that was read, whose `without_locked` is `own`."""
+def place_as_written(path: str, raw: bytes | str) -> str:
+    """Return the path of a handler as it is in `raw`, where stages may be plain lists, or inside `{"hooks": …}`."""
     place = _HANDLER.match(path)
     if place is None:
         return path
     tree = msgspec.json.decode(raw)
     is_wrapped = "hooks" in tree
-    [name] = (name for name in STAGES if name == place["stage"])
-    written = (tree["hooks"] if is_wrapped else tree)[name]
-    sent, kept = dict(document_of(tree).stages())[name], dict(own.stages())[name]
-    index = [i for i, handler in enumerate(sent.handlers) if handler in kept.handlers][int(place["index"])]
-    handlers = "" if isinstance(written, list) else ".handlers"
-    return f"${'.hooks' if is_wrapped else ''}.{name}{handlers}[{index}]{place['rest']}"
+    stage, rest = place["stage"], place["rest"]
+    is_list = isinstance((tree["hooks"] if is_wrapped else tree)[stage], list)
+    return f"${'.hooks' if is_wrapped else ''}.{stage}{'' if is_list else '.handlers'}{rest}"
 
 
 def to_json(document: PolicyDocument) -> bytes:
@@ -226,7 +233,7 @@ def _normalised(body: PolicyBody | config.HooksSettings) -> PolicyDocument:
     return PolicyDocument(**stages)
 
 
-_HANDLER = re.compile(r"\$\.(?P<stage>\w+)\.handlers\[(?P<index>\d+)\](?P<rest>.*)", re.DOTALL)
+_HANDLER = re.compile(r"\$\.(?P<stage>\w+)\.handlers(?P<rest>\[.*)", re.DOTALL)
 _AT = re.compile(r"^(?P<problem>.*) - at `(?:key in )?\$(?P<path>.*)`$", re.DOTALL)
 _UNKNOWN = re.compile(r"^Object contains unknown field `(?P<key>.*)`$", re.DOTALL)
 

@@ -7,15 +7,13 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from server.errors import ConfigError, PolicyError
-from server.policy.document import PolicyDocument, effective, read_document, to_json
+from server.policy.document import NO_POLICY, PolicyDocument, lay_over, read_document, to_json
 from server.storage.documents import DocumentStore
 
 logger = logging.getLogger(__name__)
 
 OPERATOR: Final = "operator"
 _USER: Final = "user:"
-_MAX_USERS: Final = 1000
-"""Users whose effective policy is kept at hand; beyond it, it is put together anew."""
 
 Scope = Literal["operator", "user"]
 OnPolicyChange = Callable[[frozenset[str]], None]
@@ -30,17 +28,17 @@ class StoredPolicy:
     version: int
 
 
-_NOTHING: Final = StoredPolicy(PolicyDocument(), 0)
+_NOTHING: Final = StoredPolicy(NO_POLICY, 0)
 
 
 class PolicyStore:
-    """Policy documents by owner. Reading never waits: it sees what this replica last heard of. After `check` it never fails."""
+    """Policy documents by owner. Reading never waits: it sees what this replica last heard of."""
 
     def __init__(self, documents: DocumentStore, operator_yaml: PolicyDocument) -> None:
+        self.operator_yaml = operator_yaml
+        """The document of parley.yaml; a reload sets another."""
         self._documents = documents
-        self._yaml = operator_yaml
-        self._parsed: dict[str, StoredPolicy] = {}
-        self._effective: dict[str, PolicyDocument] = {}
+        self._stored: dict[str, StoredPolicy] = {}
         self._listeners: list[OnPolicyChange] = []
         documents.listen(self._learn)
 
@@ -57,39 +55,25 @@ class PolicyStore:
                 "mend or delete the row `operator` of parley_documents"
             ) from error
 
-    @property
-    def operator_yaml(self) -> PolicyDocument:
-        return self._yaml
-
-    def set_operator_yaml(self, document: PolicyDocument) -> None:
-        """Take over the document of a reloaded parley.yaml."""
-        if document != self._yaml:
-            self._yaml = document
-            self._effective.clear()
-
     def operator(self) -> StoredPolicy:
-        return self._read(OPERATOR)
+        return self._stored.get(OPERATOR, _NOTHING)
 
     def user(self, user_id: str) -> StoredPolicy:
-        return self._read(_USER + user_id)
+        return self._stored.get(_USER + user_id, _NOTHING)
 
     def below(self, scope: Scope) -> PolicyDocument:
         """Return what a document of this scope is laid over."""
-        return self._yaml if scope == "operator" else effective(self._yaml, self.operator().document, None)
+        return self.operator_yaml if scope == "operator" else lay_over(self.operator_yaml, self.operator().document)
 
     def effective(self, user_id: str) -> PolicyDocument:
-        """Return the policy in force for the user's next turn; the same object until something changes."""
-        found = self._effective.get(user_id)
-        if found is None:
-            found = effective(self._yaml, self.operator().document, self.user(user_id).document)
-            if len(self._effective) >= _MAX_USERS:
-                self._effective.clear()
-            self._effective[user_id] = found
-        return found
+        """Return the policy in force for the user's next turn."""
+        if not self._stored:
+            return self.operator_yaml
+        return lay_over(self.below("user"), self.user(user_id).document)
 
     def tag(self, user_id: str) -> str:
         """Return a tag that changes with anything that the user's effective policy is made of."""
-        made_of = hashlib.sha256(to_json(self._yaml)).hexdigest()[:12]
+        made_of = hashlib.sha256(to_json(self.operator_yaml)).hexdigest()[:12]
         return f"e{self.operator().version}.{self.user(user_id).version}.{made_of}"
 
     async def refresh(self) -> None:
@@ -117,25 +101,20 @@ class PolicyStore:
         self._listeners.append(on_change)
 
     def _learn(self, owners: frozenset[str]) -> None:
-        self._effective.clear()
-        names = frozenset().union(*(self._read(owner).document.handler_names for owner in owners))
+        for owner in owners:
+            self._read(owner)
+        names = frozenset().union(*(self._stored[owner].document.handler_names for owner in owners))
         for listener in self._listeners:
             listener(names)
 
-    def _read(self, owner: str) -> StoredPolicy:
+    def _read(self, owner: str) -> None:
+        """Parse a new document. One that cannot be read leaves the version known before in force."""
         stored = self._documents.get(owner)
-        if stored is None:
-            return _NOTHING
-        known = self._parsed.get(owner)
-        if known is not None and known.version == stored.version:
-            return known
+        assert stored is not None, "documents are never deleted"
         try:
-            fresh = StoredPolicy(read_document(stored.body), stored.version)
+            document = read_document(stored.body)
         except PolicyError as error:  # written past us, or by a later version of the program
             what = f"{owner}, version {stored.version}: {error.path}: {error}"
             logger.warning("a stored policy cannot be read, the version known before stays in force: %s", what)
-            fresh = StoredPolicy((known or _NOTHING).document, stored.version)
-        if len(self._parsed) >= _MAX_USERS:
-            self._parsed = {OPERATOR: self._parsed[OPERATOR]} if OPERATOR in self._parsed else {}
-        self._parsed[owner] = fresh
-        return fresh
+            document = self._stored.get(owner, _NOTHING).document
+        self._stored[owner] = StoredPolicy(document, stored.version)

@@ -2,9 +2,9 @@
 
 import logging
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from server import config
 from server.approval.asking import AnsweredBy, AskHuman
@@ -13,14 +13,15 @@ from server.policy.audit_handler import AuditLogHandler, AuditSettings, AuditSin
 from server.policy.bound_handler import BoundHandler, BoundStages, HandlerFailed, HandlerParts
 from server.policy.confirmation_handler import ConfirmationSettings, DangerJudge
 from server.policy.custom_handlers import load_custom
-from server.policy.document import STAGES, HandlerSpec, PolicyDocument, check_document
+from server.policy.document import NO_POLICY, STAGES, HandlerSpec, PolicyDocument, check_document, to_json
 from server.policy.hook_types import HookAction, HookContext, HookType
 from server.policy.scan_handler import WITHHELD, ScanSettings, SecretScanner, SecurityScan
 from server.tool_calls import MAX_EDITS, ToolInvocation, ToolOutcome, TurnFacts
 
 logger = logging.getLogger(__name__)
 
-_MAX_USERS: Final = 1000
+_MAX_BOUND: Final = 256
+"""Documents whose handlers are kept built; beyond it the longest unused is built anew."""
 _REMEMBERED: Final = 64
 _UNSEEN: Final = {"withheld": "could not be scanned for secrets"}
 BUILTIN_SPECS: Final = (
@@ -44,22 +45,18 @@ BUILTIN_SPECS: Final = (
 )
 
 
-class PolicyDocuments(Protocol):
-    """Source of the documents in force; PolicyStore is one."""
-
-    def effective(self, user_id: str) -> PolicyDocument:
-        """Return what is in force for the user's next turn; the same object until something changes."""
-        ...
+Effective = Callable[[str], PolicyDocument]
+"""Returns the policy in force for a user's next turn."""
 
 
 class PolicyEngine:
     """The policy of every user. A turn keeps the policy that was in force when it began."""
 
-    def __init__(self, documents: PolicyDocuments, sink: AuditSink, settings: config.HooksSettings) -> None:
+    def __init__(self, effective: Effective, sink: AuditSink, settings: config.HooksSettings) -> None:
         """Load the custom handlers. Raises ConfigError."""
         self.scanner = SecretScanner()
         self.judge = DangerJudge(settings.danger_table)
-        self._documents = documents
+        self._effective = effective
         builtin = frozenset(spec.name for spec in BUILTIN_SPECS)
         self._parts = HandlerParts(
             sink=sink,
@@ -68,7 +65,8 @@ class PolicyEngine:
             custom=load_custom(settings.custom_dir, taken=builtin, scanner=self.scanner),
             limit_s=settings.defaults.interceptor_timeout_ms / 1000,
         )
-        self._ready: OrderedDict[str, tuple[PolicyDocument, BoundStages]] = OrderedDict()
+        self._bound: OrderedDict[bytes, BoundStages] = OrderedDict()  # by document; many users have the same
+        self._latest: tuple[PolicyDocument, BoundStages | None] = (NO_POLICY, None)
 
     @property
     def custom_specs(self) -> tuple[HandlerSpec, ...]:
@@ -83,9 +81,10 @@ class PolicyEngine:
             for handler in self._parts.custom.values()
         )
 
-    def check(self, document: PolicyDocument, *, may_lock: bool) -> None:
+    def check(self, document: PolicyDocument, *, may_lock: bool, below: PolicyDocument = NO_POLICY) -> None:
         """Raises PolicyError for a document that names what is not there or does not fit."""
-        check_document(document, {spec.name: spec for spec in (*BUILTIN_SPECS, *self.custom_specs)}, may_lock=may_lock)
+        specs = {spec.name: spec for spec in (*BUILTIN_SPECS, *self.custom_specs)}
+        check_document(document, specs, may_lock=may_lock, below=below)
 
     def check_config(self, document: PolicyDocument) -> None:
         """Check the document of parley.yaml and load its rules.
@@ -115,20 +114,20 @@ class PolicyEngine:
 
     def for_turn(self, facts: TurnFacts, ask: AskHuman | None) -> "TurnPolicy | None":
         """Return the policy of a turn that begins now; None: nothing is configured."""
-        stages = self._stages(facts.user_id)
-        return None if stages.is_empty else TurnPolicy(stages, facts, ask)
+        document = self._effective(facts.user_id)
+        if document is not self._latest[0]:
+            self._latest = (document, self._bind(document))
+        stages = self._latest[1]
+        return None if stages is None else TurnPolicy(stages, facts, ask)
 
-    def _stages(self, user_id: str) -> BoundStages:
-        document = self._documents.effective(user_id)
-        known = self._ready.get(user_id)
-        if known is not None and known[0] is document:
-            return known[1]
-        stages = BoundStages(document, self._parts)
-        self._ready[user_id] = (document, stages)
-        self._ready.move_to_end(user_id)
-        if len(self._ready) > _MAX_USERS:
-            self._ready.popitem(last=False)
-        return stages
+    def _bind(self, document: PolicyDocument) -> BoundStages | None:
+        key = to_json(document)
+        stages = self._bound.get(key) or BoundStages(document, self._parts)
+        self._bound[key] = stages
+        self._bound.move_to_end(key)
+        if len(self._bound) > _MAX_BOUND:
+            self._bound.popitem(last=False)
+        return None if stages.is_empty else stages
 
 
 class TurnPolicy:

@@ -89,7 +89,6 @@ _ACTIONS: Final[Mapping[HookType, tuple[HookAction, ...]]] = {
     HookType.TOOL_ERROR: _AFTER,
     HookType.TOOL_SKIP: _READ_ONLY,
 }
-_MAX_QUOTED: Final = 32
 
 
 class AnswerInvalid(ValueError):
@@ -118,16 +117,10 @@ def checked(answer: object, phase: HookType) -> HookResult | None:
 
 
 def _check_action(action: object, phase: HookType) -> None:
-    understood = _ACTIONS[phase]
-    if isinstance(action, HookAction) and action in understood:
+    if isinstance(action, HookAction) and action in _ACTIONS[phase]:
         return
-    if isinstance(action, HookAction):
-        given = action.name
-    elif isinstance(action, str):
-        given = f"the text {action[:_MAX_QUOTED]!r}"
-    else:
-        given = f"a {type(action).__name__}"
-    names = ", ".join(f"HookAction.{wanted.name}" for wanted in understood)
+    given = action.name if isinstance(action, HookAction) else f"a {type(action).__name__}"
+    names = ", ".join(f"HookAction.{wanted.name}" for wanted in _ACTIONS[phase])
     raise AnswerInvalid(f"gave {given} as its action; at {phase.value} it is one of {names}")
 
 

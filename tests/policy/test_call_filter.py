@@ -20,12 +20,29 @@ async def fits(pattern: str, arguments: dict[str, Any], path: str = "command") -
 async def test_padding_leads_past_no_pattern(pattern: str, padding: str) -> None:
     assert await fits(pattern, {"command": f"echo {padding} prod"})
     assert not await fits(pattern, {"command": f"echo {padding} test"})
+    if pattern in ("*prod*", r"re:\bprod\b"):
+        assert await fits(pattern, {"targets": [{"a": padding, "env": "prod"}]}, "targets")
 
 
-@pytest.mark.parametrize("pattern", ["*prod*", "re:prod"])
-async def test_padding_in_another_value_leads_past_no_pattern(pattern: str) -> None:
-    assert await fits(pattern, {"targets": [{"a": PADDING, "env": "prod"}]}, "targets")
-    assert await fits(pattern, {"targets": [PADDING, "prod"]}, "targets")
+@pytest.mark.parametrize(
+    ("wanted", "expected"),
+    [
+        ({"tools": ["sh*"]}, True),
+        ({"tools": ["SH*", "other"]}, False),
+        ({"permissions": ["EXTERNAL"]}, False),
+        ({"permissions": ["WRITE", "EXTERNAL"], "tools": ["shell"]}, True),
+        ({"arguments": {"command": "rm *"}}, True),
+        ({"arguments": {"command": "ls*"}}, False),
+        ({"arguments": {"c*": "*"}}, True),
+        ({"arguments": {"targets.*.env": "live"}}, True),
+        ({"arguments": {"targets.*.env": "test"}}, False),
+        ({"arguments": {"command": "rm *", "missing": "*"}}, False),
+    ],
+)
+async def test_a_call_has_to_fit_every_key_of_a_filter(wanted: dict[str, Any], expected: bool) -> None:
+    arguments = {"command": "rm -rf /", "targets": {"a": [{"env": "live"}]}}
+
+    assert await CallFilter(config.PolicyFilter(**wanted)).fits("shell", "WRITE", arguments) is expected
 
 
 async def test_long_texts_are_looked_through_beside_the_loop() -> None:

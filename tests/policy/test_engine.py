@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from server import config
 from server.approval.asking import Answer, AskHuman, text_for_model
-from server.config import HookDefaults, HooksSettings, PolicyEntry, PolicyFilter
+from server.config import HookDefaults, HooksSettings
 from server.errors import ConfigError
-from server.policy.document import PolicyDocument, document_of
+from server.policy.document import document_of
 from server.policy.engine import PolicyEngine, TurnPolicy
 from server.policy.scan_handler import MAX_CHARS, WITHHELD, SecretScanner
 from server.storage.audit_entry import AuditEntry
@@ -42,16 +41,8 @@ class Sink:
         return [(entry.phase, entry.outcome, entry.handler) for entry in self.entries]
 
 
-@dataclass
-class Documents:
-    document: PolicyDocument
-
-    def effective(self, _user_id: str) -> PolicyDocument:
-        return self.document
-
-
 def book_of(tree: dict[str, Any], sink: Sink, **hooks: Any) -> PolicyEngine:
-    return PolicyEngine(Documents(document_of(tree)), sink, HooksSettings(**{"custom_dir": CUSTOM} | hooks))
+    return PolicyEngine(lambda _user: document_of(tree), sink, HooksSettings(**{"custom_dir": CUSTOM} | hooks))
 
 
 def policy_of(tree: dict[str, Any], sink: Sink | None = None, ask: AskHuman | None = None, **hooks: Any) -> TurnPolicy:
@@ -115,37 +106,12 @@ async def test_a_question_says_where_what_makes_a_call_dangerous_is_hidden_as_a_
     assert "hidden below" in seen.message  # the pattern is what is told of, and it is hidden as well
 
 
-async def test_a_question_whose_danger_can_be_seen_beside_a_secret_says_no_more() -> None:
-    asked = human()
-    token = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5"
-
-    await policy_of(SEED, ask=asked).before(call("shell", command=f"rm -rf /srv && echo {token}"))
-
-    [question] = asked.questions
-    assert token not in str(question.arguments)
-    assert "deletes files" in question.message
-    assert "hidden" not in question.message
-
-
 @pytest.mark.parametrize("by", ["user", "timeout", "disconnect", "cancelled"])
 async def test_each_refusal_has_its_own_text(by: Any) -> None:
     no = Answer(approved=False, by=by, reason=None)
 
-    text = denied(await policy_of(SEED, ask=human(no)).before(RM))
-
-    assert text == text_for_model(no)
-
-
-async def test_where_nobody_can_be_asked_a_dangerous_call_is_refused() -> None:
+    assert denied(await policy_of(SEED, ask=human(no)).before(RM)) == text_for_model(no)
     assert "nobody can be asked" in denied(await policy_of(SEED).before(RM))
-
-
-async def test_a_tool_that_reads_is_never_asked_about() -> None:
-    asked = human()
-
-    await policy_of(SEED, ask=asked).before(call("shell", "READ", command="rm -rf /"))
-
-    assert asked.questions == []
 
 
 async def test_the_lists_of_tools_and_patterns_of_ones_own_count() -> None:
@@ -296,12 +262,7 @@ async def test_a_redaction_reaches_model_and_user_and_leaves_the_rest() -> None:
     assert clean.content == '{"n": 1, "token": "[REDACTED]"}'
     assert clean.for_user == "see [REDACTED]"
     assert clean == replace(given, content=clean.content, for_user=clean.for_user)
-
-
-async def test_a_result_without_secrets_is_the_same_object() -> None:
-    given = outcome("fine")
-
-    assert await policy_of(SEED).after(LS, given) is given
+    assert await policy_of(SEED).after(LS, fine := outcome("fine")) is fine
 
 
 @pytest.mark.parametrize("ending", ["ran", "answered", "failed", "denied", "skipped"])
@@ -373,81 +334,20 @@ async def test_a_scan_can_refuse_calls_that_carry_secrets() -> None:
     assert await policy.before(LS) is LS
 
 
-@pytest.mark.parametrize(
-    ("wanted", "fits"),
-    [
-        (PolicyFilter(tools=["sh*"]), True),
-        (PolicyFilter(tools=["SH*", "other"]), False),
-        (PolicyFilter(permissions=["EXTERNAL"]), False),
-        (PolicyFilter(permissions=["WRITE", "EXTERNAL"], tools=["shell"]), True),
-        (PolicyFilter(arguments={"command": "rm *"}), True),
-        (PolicyFilter(arguments={"command": "ls*"}), False),
-        (PolicyFilter(arguments={"command": r"re:\brm\b"}), True),
-        (PolicyFilter(arguments={"c*": "*"}), True),
-        (PolicyFilter(arguments={"nested.path": "*"}), False),
-        (PolicyFilter(arguments={"command": "rm *", "missing": "*"}), False),
-    ],
-)
-async def test_a_filter_says_which_calls_a_handler_is_for(wanted: PolicyFilter, fits: bool) -> None:
-    asked = human()
-    handler = PolicyEntry(type="dangerous_confirmation", filter=wanted)
-    stage = config.PolicyStage(handlers=[handler])
-    book = PolicyEngine(Documents(PolicyDocument(pre_tool_use=stage)), Sink(), HooksSettings())
-    policy = book.for_turn(FACTS, asked)
-    assert policy is not None
-
-    await policy.before(RM)
-
-    assert bool(asked.questions) is fits
-
-
-async def test_an_argument_deep_inside_is_found_by_its_path() -> None:
-    stages = {"pre_tool_use": [{"type": "no_prod", "filter": {"arguments": {"targets.*.env": "live"}}}]}
-    policy = policy_of(stages)
-
-    assert isinstance(await policy.before(call(targets={"a": [{"env": "test", "x": "prod"}]})), ToolInvocation)
-    assert denied(await policy.before(call(targets={"a": [{"env": "live", "x": "prod"}]}))) == "Not in production."
-
-
-async def test_a_filter_that_takes_too_long_watches() -> None:
-    stages = {"pre_tool_use": [{"type": "no_prod", "filter": {"arguments": {"x": "re:(a|aa)+$"}}}]}
-
-    assert denied(await policy_of(stages).before(call(x="a" * 100 + "b", y="prod"))) == "Not in production."
-
-
-async def test_a_handler_of_ones_own_that_fails_refuses_before_and_changes_nothing_after() -> None:
-    stages = {"pre_tool_use": [{"type": "broken"}], "post_tool_use": [{"type": "broken"}]}
-    policy = policy_of(stages)
-    given = outcome()
-
-    assert "broken failed: RuntimeError" in denied(await policy.before(LS))
-    assert await policy.after(LS, given) is given
-
-
 async def test_a_handler_that_does_not_answer_in_time_refuses() -> None:
     policy = policy_of({"pre_tool_use": [{"type": "slow"}]}, defaults=HookDefaults(interceptor_timeout_ms=10))
 
     assert "took longer than 0.01 s" in denied(await policy.before(LS))
 
 
-async def test_a_handler_that_is_not_there_any_more_refuses() -> None:
-    assert "could not be asked" in denied(await policy_of({"pre_tool_use": [{"type": "gone"}]}).before(LS))
-
-
-async def test_the_settings_of_an_entry_reach_its_handler() -> None:
-    stages = {"pre_tool_use": [{"type": "no_prod", "config": {"word": "live"}}]}
-
-    assert denied(await policy_of(stages).before(call(env="live"))) == "Not in production."
-
-
 async def test_a_turn_keeps_the_policy_it_began_with() -> None:
-    documents = Documents(document_of({"pre_tool_use": [{"type": "no_prod"}]}))
-    book = PolicyEngine(documents, Sink(), HooksSettings(custom_dir=CUSTOM))
+    tree: dict[str, Any] = {"pre_tool_use": [{"type": "no_prod", "config": {"word": "live"}}]}
+    book = book_of(tree, Sink())
     before = book.for_turn(FACTS, None)
-    documents.document = PolicyDocument()
+    tree.clear()
 
     assert before is not None
-    assert denied(await before.before(call(env="prod"))) == "Not in production."
+    assert denied(await before.before(call(env="live"))) == "Not in production."
     assert book.for_turn(FACTS, None) is None
 
 
@@ -476,45 +376,23 @@ def test_a_mistake_in_parley_yaml_is_told_before_anything_starts(tree: dict[str,
     assert told in str(caught.value)
 
 
-def test_handlers_of_ones_own_are_listed_with_what_they_do() -> None:
-    kinds = {kind.name: kind for kind in book_of({}, Sink()).custom_specs}
-
-    assert kinds["no_prod"].description == "Refuses calls that name production."
-    assert set(kinds) == {"no_prod", "shout", "broken", "slow"}
-
-
 def test_a_handler_of_ones_own_stands_where_it_has_a_method() -> None:
     kinds = {kind.name: kind for kind in book_of({}, Sink()).custom_specs}
 
+    assert set(kinds) == {"no_prod", "shout", "broken", "slow"}
+    assert kinds["no_prod"].description == "Refuses calls that name production."
     assert kinds["no_prod"].stages == ("pre_tool_use",)
     assert kinds["shout"].stages == ("post_tool_use",)
     with pytest.raises(ConfigError, match="`no_prod` does not work at tool_skip; it does at pre_tool_use"):
         book_of({}, Sink()).check_config(document_of({"tool_skip": [{"type": "no_prod"}]}))
 
 
-def test_a_folder_that_everybody_may_write_to_is_refused(tmp_path: Path) -> None:
-    tmp_path.chmod(0o777)
-
-    with pytest.raises(ConfigError, match="may be written by everybody"):
-        PolicyEngine(Documents(PolicyDocument()), Sink(), HooksSettings(custom_dir=tmp_path))
-
-
-def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_trusted_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"hooks\.custom_dir"):
-        PolicyEngine(Documents(PolicyDocument()), Sink(), HooksSettings(custom_dir=tmp_path / "none"))
-
-
-def test_a_file_that_cannot_be_loaded_is_left_out_and_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    (tmp_path / "bad.py").write_text("raise RuntimeError('no')")
-    (tmp_path / "audit_log.py").write_text("def pre_execute(ctx): ...")
-    (tmp_path / "empty.py").write_text("")
-    (tmp_path / "Bad-Name.py").write_text("")
-
-    with caplog.at_level(logging.WARNING):
-        book = PolicyEngine(Documents(PolicyDocument()), Sink(), HooksSettings(custom_dir=tmp_path))
-
-    assert book.custom_specs == ()
-    assert all(name in caplog.text for name in ("bad.py", "audit_log.py", "empty.py", "Bad-Name.py"))
+        book_of({}, Sink(), custom_dir=tmp_path / "none")
+    tmp_path.chmod(0o777)
+    with pytest.raises(ConfigError, match="may be written by everybody"):
+        book_of({}, Sink(), custom_dir=tmp_path)
 
 
 def test_the_log_tells_why_a_file_cannot_be_loaded_without_the_secrets_it_quotes(
@@ -523,9 +401,14 @@ def test_the_log_tells_why_a_file_cannot_be_loaded_without_the_secrets_it_quotes
     (tmp_path / "bad.py").write_text(
         f"login = 'postgres://app:{SECRET}@db/shop'\nraise RuntimeError(f'no {{login}}')\n"
     )
+    (tmp_path / "script.py").write_text("import sys\ndef pre_execute(ctx): ...\nsys.exit(0)\n")
+    (tmp_path / "audit_log.py").write_text("def pre_execute(ctx): ...")
+    for name in ("empty.py", "Bad-Name.py"):
+        (tmp_path / name).write_text("")
 
-    PolicyEngine(Documents(PolicyDocument()), Sink(), HooksSettings(custom_dir=tmp_path))
+    with caplog.at_level(logging.WARNING):
+        assert book_of({}, Sink(), custom_dir=tmp_path).custom_specs == ()
 
-    assert "bad.py" in caplog.text
+    assert all(path.name in caplog.text for path in tmp_path.glob("*.py"))
     assert "RuntimeError: no postgres://app:[REDACTED]@db/shop" in caplog.text
     assert SECRET not in caplog.text

@@ -2,7 +2,6 @@
 that ran keeps its result."""
 
 import asyncio
-import logging
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +9,7 @@ import pytest
 
 from server.approval.asking import Answer, Question
 from server.policy.engine import TurnPolicy
-from server.tool_calls import ToolInvocation
-from tests.policy.test_engine import LS, SECRET, Sink, book_of, call, denied, human, outcome, policy_of
+from tests.policy.test_engine import LS, SECRET, Sink, call, denied, human, outcome, policy_of
 
 HEAD = "from server.hooks.policy.types import HookAction, HookResult\nfrom server.hooks.types import Question\n"
 QUESTION = "Question(tool=ctx.tool_name, arguments=ctx.arguments, message='', origin='mine')"
@@ -24,21 +22,8 @@ def own(folder: Path, stage: str, code: str, *, sink: Sink | None = None, **more
     return policy_of({**tree, stage: [{"type": "mine"}, *tree.get(stage, [])]}, sink, custom_dir=folder, **more)
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        "HookResult(action='deny', message='no')",
-        "HookResult(action=False)",
-        "HookResult(action=None)",
-        "HookResult(action=HookAction.MODIFY)",
-        "HookResult(action=HookAction.MODIFY_RESULT, modified_result='no')",
-        "HookResult(action=HookAction.DENY, message=42)",
-        "False",
-    ],
-)
-async def test_a_guard_whose_answer_is_not_understood_refuses(
-    tmp_path: Path, answer: str, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_guard_whose_answer_is_not_understood_refuses(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    answer = "HookResult(action='deny', message='no')"
     policy = own(tmp_path, "pre_tool_use", f"async def pre_execute(ctx):\n    return {answer}\n")
 
     assert "(mine gave " in denied(await policy.before(LS))
@@ -62,16 +47,6 @@ async def test_an_odd_answer_after_the_call_leaves_its_result(tmp_path: Path, co
 
     assert await policy.after(LS, given) is given
     assert [entry.outcome for entry in sink.entries] == ["ran"]
-
-
-async def test_changed_arguments_are_those_that_run(tmp_path: Path) -> None:
-    code = "    return HookResult(action=HookAction.MODIFY, modified_args={**ctx.arguments, 'cwd': '/srv'})\n"
-    policy = own(tmp_path, "pre_tool_use", f"def pre_execute(ctx):\n{code}")
-
-    step = await policy.before(LS)
-
-    assert isinstance(step, ToolInvocation)
-    assert step.arguments == {"command": "ls", "cwd": "/srv"}
 
 
 async def test_what_a_handler_changes_in_place_counts_for_nobody(tmp_path: Path) -> None:
@@ -112,20 +87,6 @@ async def test_what_a_handler_asks_shows_no_secrets(tmp_path: Path, arguments: s
     assert shown.message == "Run {'command': 'login [REDACTED]', 'password': '[REDACTED]'}?"
     assert shown.arguments == {"command": "login [REDACTED]", "password": "[REDACTED]"}
     assert shown.real_arguments == given.arguments
-
-
-async def test_a_handler_may_ask_about_other_arguments_than_the_calls(tmp_path: Path) -> None:
-    changed = {"command": f"login {SECRET} --quiet"}
-    question = f"Question(tool='shell', arguments={changed}, message='', origin='mine')"
-    asked = human()
-    policy = own(
-        tmp_path, "pre_tool_use", f"async def pre_execute(ctx):\n    await ctx.ask.ask({question})\n", ask=asked
-    )
-
-    await policy.before(call(command=f"login {SECRET}"))
-
-    assert asked.questions[0].arguments == {"command": "login [REDACTED] --quiet"}
-    assert asked.questions[0].real_arguments == changed
 
 
 @pytest.mark.parametrize("kind", ["def", "async def"])
@@ -184,33 +145,14 @@ async def test_a_turn_that_is_stopped_stops_its_handler(tmp_path: Path) -> None:
         await turn
 
 
-async def test_a_handler_that_cannot_be_built_refuses(tmp_path: Path) -> None:
-    code = "import sys\nclass Handler:\n    def __init__(self, config):\n        sys.exit(2)\n    def pre_execute(self, ctx): ...\n"
+@pytest.mark.parametrize("slip", [f"raise ValueError('no {SECRET} here')", "sys.exit(2)"])
+async def test_a_handler_that_cannot_be_built_refuses_and_the_log_tells_why_without_secrets(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, slip: str
+) -> None:
+    code = f"import sys\nclass Handler:\n    def __init__(self, config):\n        {slip}\n    def pre_execute(self, ctx): ...\n"
 
     assert "could not be asked" in denied(await own(tmp_path, "pre_tool_use", code).before(LS))
-
-
-def test_the_log_tells_why_a_handler_cannot_be_built_without_the_secrets_it_quotes(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    own(
-        tmp_path,
-        "pre_tool_use",
-        f"class Handler:\n    def __init__(self, config):\n        raise ValueError('no {SECRET} here')\n    def pre_execute(self, ctx): ...\n",
-    )
 
     assert "cannot be set up" in caplog.text
     assert "in __init__" in caplog.text
     assert SECRET not in caplog.text
-
-
-def test_a_file_that_ends_itself_when_it_is_loaded_is_left_out_and_told(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    (tmp_path / "script.py").write_text("import sys\ndef pre_execute(ctx): ...\nsys.exit(0)\n")
-
-    with caplog.at_level(logging.ERROR):
-        book = book_of({}, Sink(), custom_dir=tmp_path)
-
-    assert book.custom_specs == ()
-    assert "script.py" in caplog.text

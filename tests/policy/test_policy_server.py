@@ -125,23 +125,6 @@ async def test_a_dangerous_call_is_stopped_unless_a_human_says_yes(tmp_path: Pat
     ]
 
 
-async def test_a_harmless_call_bothers_nobody(tmp_path: Path) -> None:
-    async with guarded(tmp_path) as (scene, tools):
-        frames = await scene.turn(calls(("shell", {"command": "ls -la"})), text("There."))
-
-    assert tools.ran == ["ls -la"]
-    assert "approval_request" not in kinds(frames)
-
-
-async def test_edited_arguments_run_if_they_fit_the_tool(tmp_path: Path) -> None:
-    async with guarded(tmp_path) as (scene, tools):
-        await answered(scene, RM, approved=True, arguments={"command": "rm -rf ./build"})
-        _, frames = await answered(scene, RM, approved=True, arguments={"command": 7})
-
-    assert tools.ran == ["rm -rf ./build"]
-    assert "do not fit" in only(frames, "tool_result")["content"]
-
-
 async def test_a_command_that_is_edited_beside_a_secret_runs_with_the_secret(tmp_path: Path) -> None:
     async with guarded(tmp_path) as (scene, tools):
         script = calls(("shell", {"command": f"rm -rf /srv --password={PASSWORD}"}))
@@ -187,25 +170,17 @@ async def test_a_secret_is_redacted_on_every_path(tmp_path: Path, caplog: pytest
         assert PASSWORD not in told, path
 
 
-async def test_an_exception_is_recorded_without_its_secret(tmp_path: Path) -> None:
-    async with guarded(tmp_path) as (scene, _):
-        frames = await scene.turn(calls(("boom", {"what": "shop"})), text("Sorry."))
-        log = await audited(scene)
-
-    assert only(frames, "tool_result")["is_error"]
-    assert [(e["phase"], e["outcome"]) for e in log] == [("pre_tool_use", "called"), ("tool_error", "failed")]
-    assert log[-1]["tool"] == "boom"
-    assert "RuntimeError" in log[-1]["result"]
-    assert PASSWORD not in json.dumps([frames, log])
-
-
 async def test_the_log_tells_of_a_tool_that_fails_without_the_secrets_of_the_exception(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.DEBUG, logger="server"):
         async with guarded(tmp_path) as (scene, _):
-            await scene.turn(calls(("boom", {"what": f"shop?password={PASSWORD}"})), text("Sorry."))
+            frames = await scene.turn(calls(("boom", {"what": f"shop?password={PASSWORD}"})), text("Sorry."))
+            log = await audited(scene)
 
+    assert [(e["phase"], e["outcome"]) for e in log] == [("pre_tool_use", "called"), ("tool_error", "failed")]
+    assert "RuntimeError" in log[-1]["result"]
+    assert PASSWORD not in json.dumps([frames, log])
     told = next(message for message in caplog.messages if message.startswith("tool boom failed"))
     assert "RuntimeError: cannot open postgres://app:[REDACTED]@db/shop" in told
     assert PASSWORD not in caplog.text
@@ -238,15 +213,6 @@ async def test_a_refusal_quotes_no_secret_anywhere_though_no_scan_is_configured(
     assert PASSWORD not in json.dumps([frames, log, sent]) + seen.read_text() + caplog.text
 
 
-async def test_a_policy_is_in_force_after_a_restart(tmp_path: Path) -> None:
-    async with guarded(tmp_path):
-        pass
-    async with guarded(tmp_path, None) as (scene, tools):
-        await answered(scene, RM, approved=False)
-
-    assert tools.ran == []
-
-
 async def test_nothing_configured_is_as_if_there_were_no_policy(tmp_path: Path) -> None:
     async with guarded(tmp_path, None) as (scene, tools):
         dangerous = await scene.turn(RM, text("Gone."))
@@ -259,7 +225,7 @@ async def test_nothing_configured_is_as_if_there_were_no_policy(tmp_path: Path) 
     assert said(dangerous) == "Gone."
 
 
-async def test_a_change_counts_from_the_next_turn_on(tmp_path: Path) -> None:
+async def test_a_change_counts_from_the_next_turn_on_and_after_a_restart(tmp_path: Path) -> None:
     async with guarded(tmp_path) as (scene, tools):
         scene.model.queue(RM, text("Well."))
         await scene.client.chat("go")
@@ -270,30 +236,13 @@ async def test_a_change_counts_from_the_next_turn_on(tmp_path: Path) -> None:
         assert tools.ran == []
 
         await scene.turn(RM, text("Gone."))
-
     assert tools.ran == ["rm -rf /srv"]
 
-
-async def test_what_the_operator_locks_no_user_can_take_away(tmp_path: Path) -> None:
-    locked: dict[str, Any] = {"pre_tool_use": [{"type": "dangerous_confirmation", "locked": True}]}
-    async with guarded(tmp_path, {"pre_tool_use": {"enabled": False, "handlers": []}}, **locked) as (scene, tools):
+    async with guarded(tmp_path, {"pre_tool_use": [{"type": "dangerous_confirmation"}]}):
+        pass
+    async with guarded(tmp_path, None) as (scene, tools):
         await answered(scene, RM, approved=False)
-
-    assert tools.ran == []
-
-
-async def test_a_handler_of_the_operators_own_is_listed_and_works(tmp_path: Path) -> None:
-    custom: dict[str, Any] = {"custom_dir": str(Path(__file__).parent / "custom_handlers")}
-    async with guarded(tmp_path, {"pre_tool_use": [{"type": "no_prod"}]}, **custom) as (scene, tools):
-        url = f"{scene.server.url}/api/hooks/available"
-        async with ClientSession() as http, http.get(url) as answer:
-            available = await answer.json()
-        frames = await scene.turn(calls(("shell", {"command": "ls prod"})), text("No."))
-
-    [listed] = [handler for handler in available["custom"] if handler["name"] == "no_prod"]
-    assert listed["description"] == "Refuses calls that name production."
-    assert only(frames, "tool_result")["content"] == "Not in production."
-    assert tools.ran == []
+    assert tools.ran == [], "it is in force after a restart"
 
 
 async def test_a_secret_at_the_edge_of_what_is_kept_leaves_no_half(tmp_path: Path) -> None:

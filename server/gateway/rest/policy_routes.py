@@ -90,11 +90,12 @@ class PolicyRoutes:
         raw = await call.request.read()
         document = read_document(raw)
         await self._store.refresh()
-        own = without_locked(document, self._store.below(scope))
+        below = self._store.below(scope)
         try:
-            self._engine.check(own, may_lock=scope == "operator")
+            self._engine.check(document, may_lock=scope == "operator", below=below)
         except PolicyError as error:
-            raise PolicyError(str(error), path=place_as_written(error.path, raw, own)) from error
+            raise PolicyError(str(error), path=place_as_written(error.path, raw)) from error
+        own = without_locked(document, below)
         await asyncio.to_thread(self._engine.load_rules, own.handler_names)
         current = self._store.operator() if scope == "operator" else self._store.user(user)
         saved = None
