@@ -196,6 +196,9 @@ async def test_operators_see_metrics_and_reasons_others_do_not(guarded: Door) ->
         answer = await guarded.get(path, **headers)
         return {stage["detail"] for stage in answer.json["stages"]}
 
+    while (await guarded.get("/readyz")).status != 200:
+        pass  # the model is named once it has been loaded
+
     assert (await guarded.get("/metrics", **bearer(OPS))).status == 200
     assert (await guarded.get("/metrics", **bearer(ANNA))).status == 403
     assert (await guarded.get("/metrics")).status == 401
