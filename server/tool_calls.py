@@ -1,6 +1,6 @@
 """The vocabulary of tool calls, shared by the executor, the hook layers and the session.
 
-A tool call is an `ToolInvocation` on its way in and a `ToolOutcome` on its way
+A tool call is a `ToolInvocation` on its way in and a `ToolOutcome` on its way
 out; every stage takes one and returns one.
 """
 
@@ -11,16 +11,16 @@ from server.accounts.principal import LOCAL_USER
 from server.media.store import MediaItem
 
 Permission = Literal["READ", "WRITE", "EXTERNAL"]
-"""What a call may touch. A tool that nobody declared is EXTERNAL."""
+"""Class of what a call may touch. A tool that nobody declared is EXTERNAL."""
 
 
 MAX_EDITS: Final = 4
-"""How often humans may change the arguments of one call before it is refused; policy and approval count apart."""
+"""Limit on how often humans may change the arguments of one call before it is refused; policy and approval count apart."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TurnFacts:
-    """Whose turn it is; what hooks, audit and approvals are told of it."""
+    """Facts about a turn that hooks, audit and approvals are told."""
 
     session_id: str
     turn_id: str
@@ -58,32 +58,32 @@ class ToolInvocation:
     """Parsed JSON; until the first stage, the model's text."""
     id: str = ""
     permission: Permission = "EXTERNAL"
-    """Of the tool that will run."""
+    """Permission class of the tool that will run."""
     destructive: bool | None = None
-    """What a trusted server says: whether its tool may destroy or overwrite; None: it says nothing."""
+    """Hint of a trusted server: whether its tool may destroy or overwrite; None: it gives none."""
     answer: ToolAnswer | None = None
-    """What a hook before this one has proposed as its result, without responding."""
+    """Result that an earlier hook has proposed, without responding."""
     shown: Any = None
     """The arguments as a human may see them, where secrets were redacted; None: as they are."""
 
 
 Ending = Literal["ran", "answered", "failed", "denied", "skipped"]
-"""How a call ended: its tool ran; a hook answered in its place; an exception or a time limit; a refusal; never begun."""
+"""End of a call: its tool ran; a hook answered in its place; an exception or a time limit; a refusal; never begun."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ToolOutcome:
-    """What became of a call; `name` is the tool that really ran (L1-27)."""
+    """Outcome of a call; `name` is the tool that really ran (L1-27)."""
 
     id: str
     name: str
     content: str
-    """What the model reads."""
+    """Text that the model reads."""
     is_error: bool = False
     duration_ms: float = 0.0
     ending: Ending = "ran"
     arguments: Any = None
-    """Those that ran, where they differ from the model's; else None."""
+    """Arguments that ran, where they differ from the model's; else None."""
     for_user: str = ""
     """Shown to the user beside what the model reads."""
     media: tuple[MediaItem, ...] = ()

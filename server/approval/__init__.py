@@ -1,1 +1,1 @@
-"""What a human is asked about a tool call, how a yes sounds, and what is remembered."""
+"""Questions to humans about tool calls: asked, answered, remembered."""

@@ -9,7 +9,7 @@ from server.speech.speakable import SpokenText
 from server.tool_calls import Permission
 
 REDACTED: Final = "[REDACTED]"
-"""What people and logs see in place of a secret."""
+"""Text that people and logs see in place of a secret."""
 MAX_REASON_CHARS: Final = 500
 """Limit for the reason a human gives; the model reads it."""
 _MAX_SAID_CHARS: Final = 200
@@ -18,24 +18,24 @@ Outcome = Literal["approved", "denied", "timeout", "cancelled", "no_client"]
 AnsweredBy = Literal["user", "voice", "other_client", "remembered", "timeout", "disconnect", "cancelled"]
 Remember = Literal["no", "conversation", "always"]
 RememberFor = Literal["arguments", "command", "tool"]
-"""What a remembered yes covers: this tool with these arguments, with any of a command (`git push`), or always."""
+"""Coverage of a remembered yes: a tool with exact arguments, with any of a command (`git push`), or with any at all."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Question:
-    """What a human is asked about a call."""
+    """Question to a human about a tool call."""
 
     tool: str
     arguments: Any
-    """As they are shown: secrets redacted."""
+    """Shown arguments: secrets redacted."""
     message: str
     origin: str
-    """Who asks: the name of a handler or hook."""
+    """Name of the handler or hook that asks."""
     permission: Permission = "EXTERNAL"
     timeout_s: float | None = None
     """None: `hooks.approval.timeout_s`."""
     real_arguments: Any = None
-    """As they would run; what "remember" is keyed by."""
+    """Arguments that would run, which "remember" is keyed by; None: those shown."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

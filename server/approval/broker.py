@@ -19,7 +19,7 @@ class AskedClient(Protocol):
     def show(self, opened: "OpenQuestion") -> None: ...
 
     def close(self, opened: "OpenQuestion", by: AnsweredBy, *, approved: bool) -> None:
-        """What was shown here is answered; called once."""
+        """Take back what was shown: it is answered. Called once."""
         ...
 
 
@@ -33,7 +33,7 @@ class OpenQuestion:
     asker: AskedClient
     question: Question
     message: str
-    """As it is shown."""
+    """Text of the question, in the user's language."""
     until_s: float
     """When silence becomes a no (event loop's time)."""
     by_voice: bool
@@ -46,7 +46,7 @@ class OpenQuestion:
 
     @property
     def offered(self) -> list[RememberFor]:
-        """What a yes may be remembered for."""
+        """Coverages that a remembered yes may have."""
         return ["arguments", "tool"] if self.command is None else ["arguments", "command", "tool"]
 
 
@@ -134,7 +134,7 @@ class ApprovalBroker:
 
 
 def _by(answer: Answer, reader: AskedClient, answerer: AskedClient | None, asker: AskedClient) -> AnsweredBy:
-    """Who it was, as `reader` is told."""
+    """Return who answered, from the point of view of `reader`."""
     if answerer is None:
         return answer.by
     if reader is not answerer:

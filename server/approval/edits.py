@@ -105,7 +105,7 @@ def _list(edited: list[Any], shown: Any, real: Any) -> list[Any]:
 
 
 def _homes(edited: Sequence[Any], shown: Sequence[Any]) -> dict[int, int]:
-    """Where redacted texts stood, by where they stand now; only of those of which as many are there as were."""
+    """Map the place of each redacted text now to its place then, where as many of it are there as were."""
     now, then = list(_redacted(edited)), list(_redacted(shown))
     counts, counts_then = Counter(what for _, what in now), Counter(what for _, what in then)
     places: dict[tuple[Any, str], list[int]] = {}
@@ -143,7 +143,7 @@ def _last_word(text: str) -> str:
 
 
 def _secrets(pieces: Sequence[str], real: str) -> list[str] | None:
-    """What stands in `real` between the pieces; None where there is more than one way to read it, or none."""
+    """Return what stands in `real` between the pieces; None where there is more than one way to read it, or none."""
     first, *middle, last = pieces
     if not real.startswith(first) or not real.endswith(last):
         return None

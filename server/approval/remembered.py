@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from server.approval.asking import RememberFor
-from server.storage.approvals import ApprovalTable
+from server.storage.approval_table import ApprovalTable
 
 _MAX_REMEMBERED_HERE: Final = 10_000
 _MAX_SHOWN: Final = 60
@@ -30,7 +30,7 @@ class Approved:
     value: Any = None
     """The arguments, or the command's name; None for a tool."""
     origin: str = ""
-    """Which handler or hook had asked."""
+    """Name of the handler or hook that had asked."""
 
     @property
     def key(self) -> str:

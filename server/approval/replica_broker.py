@@ -25,11 +25,11 @@ from server.storage.questions import LEASE_S, MAX_BODY_CHARS, QuestionTable, Sha
 logger = logging.getLogger(__name__)
 
 TICK_S: Final = 2.0
-"""How often the life of askers elsewhere is looked at while clients here are shown what they ask."""
+"""Interval at which askers elsewhere are checked while clients here are shown what they ask."""
 DECISION_S: Final = 1.0
-"""How long an answer given here waits for the table to say that it was the first; then it counts."""
+"""Time that an answer given here waits for the table to say that it was the first; then it counts."""
 LOOK_S: Final = 5.0
-"""After so long without an answer the database counts as away."""
+"""Time without an answer after which the database counts as away."""
 _RETRY_S: Final = 1.0
 _LAST_WORDS_S: Final = 1.0
 
@@ -212,7 +212,7 @@ class ReplicaBroker(ApprovalBroker):
             await self._publish(opened)
 
     def _lapse(self) -> None:
-        """What was published is over for the others; here it goes on."""
+        """End what was published for the other replicas; here it goes on."""
         self._asker = secrets.token_hex(8)
         for opened in self._own.values():
             if claim := self._claims.get(opened.id):

@@ -14,7 +14,7 @@ Shared = TypeVar("Shared", "Asked", "Answered", "Ended")
 
 
 class Asked(Struct, frozen=True, kw_only=True):
-    """What clients are shown of a question, and nothing else."""
+    """Question as clients are shown it, and nothing else of it."""
 
     tool: str
     arguments: Any
@@ -60,7 +60,7 @@ class Answered(Struct, frozen=True, kw_only=True):
 
 
 class Ended(Struct, frozen=True, kw_only=True):
-    """What came of it, as its asker says."""
+    """End of a question, as its asker reports it."""
 
     approved: bool
     by: AnsweredBy

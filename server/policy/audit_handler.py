@@ -21,7 +21,7 @@ class AuditSettings(config.Section, frozen=True, kw_only=True):
     arguments: bool = True
     """Whether the arguments are written, without their secrets."""
     result_chars: int = 200
-    """How much of a result is written, without its secrets; 0: nothing."""
+    """Length of the result that is written, without its secrets; 0: nothing."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.result_chars <= 2000:

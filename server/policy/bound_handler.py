@@ -129,7 +129,7 @@ class MissingHandler:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HandlerParts:
-    """What handlers are built with, whatever the document."""
+    """Parts that handlers are built with, whatever the document."""
 
     sink: AuditSink
     scanner: SecretScanner

@@ -1,4 +1,4 @@
-"""Which calls a handler is for."""
+"""Filters: select the calls that a handler is for."""
 
 import asyncio
 import fnmatch
@@ -15,7 +15,7 @@ from server.tool_calls import Permission
 _REGEX: Final = "re:"
 _MATCH_LIMIT_S: Final = 0.05
 _INLINE_CHARS: Final = 65_536
-"""What globs are held against within the event loop: about a millisecond; longer texts go to a thread."""
+"""Length up to which texts are matched in the event loop, in about a millisecond; longer ones in a thread."""
 
 Matcher = Callable[[str], bool]
 
@@ -78,7 +78,7 @@ def matcher(pattern: str, *, in_doubt: bool = True) -> Matcher:
 
 
 def _texts(value: Any, path: Sequence[str]) -> Iterator[str]:
-    """What stands under `path`; names may be globs, lists are looked through."""
+    """Yield the texts under `path`; names may be globs, lists are searched."""
     if not path:
         yield value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
         if isinstance(value, list):

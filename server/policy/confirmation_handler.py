@@ -35,9 +35,9 @@ class ConfirmationSettings(config.Section, frozen=True, kw_only=True):
     patterns: Globs = msgspec.field(default_factory=list)
     """Further signs of danger, looked for in the arguments' JSON: words, or `re:` and a regular expression."""
     unknown: Literal["allow", "ask"] = "allow"
-    """What becomes of a call that the rules know nothing about."""
+    """Treatment of calls that the rules know nothing about."""
     timeout_s: config.Seconds | None = None
-    """How long the human has; None: `hooks.approval.timeout_s`."""
+    """Time limit for the human; None: `hooks.approval.timeout_s`."""
 
     def __post_init__(self) -> None:
         for pattern in (*self.always, *self.never, *self.patterns):

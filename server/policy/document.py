@@ -35,7 +35,7 @@ class PolicyDocument(Struct, frozen=True, kw_only=True, omit_defaults=True, forb
     tool_skip: PolicyStage | None = None
 
     def stages(self) -> Iterator[tuple[PolicyStageName, PolicyStage]]:
-        """Those it says something about, in their own order."""
+        """Yield the stages that the document names, in the order of STAGES."""
         for name in STAGES:
             if (stage := self.stage(name)) is not None:
                 yield name, stage
@@ -54,19 +54,19 @@ NO_POLICY: Final = PolicyDocument()
 
 
 class NoSettings(Section, frozen=True, kw_only=True):
-    """Of a handler that has nothing to set."""
+    """Settings of a handler that has none."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HandlerSpec:
-    """What a document may name in `type`."""
+    """Handler that a document may name in `type`."""
 
     name: str
     description: str
     stages: tuple[PolicyStageName, ...] = STAGES
-    """Where it can stand."""
+    """Stages at which it works."""
     settings: type[Struct] | None = NoSettings
-    """What its `config` must fit; None: whatever it is, the handler reads it."""
+    """Type of its `config`; None: the handler itself reads whatever it is."""
 
 
 def read_document(raw: bytes | str) -> PolicyDocument:

@@ -38,12 +38,12 @@ class HookContext:
 
     tool_name: str
     arguments: dict[str, Any]
-    """Those that run, or ran."""
+    """Arguments that run, or ran."""
     phase: HookType
     result: Any = None
     """After the call: the text that the model would read."""
     error: Exception | None = None
-    """Of a call that failed; its text is what the model would read."""
+    """Failure of the call; its text is what the model would read."""
     session_id: str | None = None
     user_id: str | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
@@ -51,7 +51,7 @@ class HookContext:
     ask: AskHuman | None = field(default=None, repr=False)
     """Asks the human; None: nobody is there."""
     shown_arguments: Any = None
-    """As people and logs may see them: secrets redacted."""
+    """Arguments as people and logs may see them: secrets redacted."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -65,9 +65,9 @@ class HookResult:
     modified_result: Any = None
     """With MODIFY_RESULT: a text, or what JSON can be made of; never None."""
     approval: AnsweredBy | None = None
-    """How the human answered who was asked."""
+    """Source of the human's answer, where one was asked."""
     counts: dict[str, int] = field(default_factory=dict)
-    """What was taken out of a result, by kind."""
+    """Number of secrets taken out of a result, by kind."""
 
 
 ALLOW = HookResult(action=HookAction.ALLOW)

@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 MAX_REMEMBERED: Final = 256
 """Calls approved for a conversation, over all of a connection's; beyond it the oldest is asked about again."""
 STORE_S: Final = 5.0
-"""How long a turn waits for the store of what is remembered for good; then it asks, or says that it was not kept."""
+"""Time that a turn waits for the store of approvals; then it asks, or says that the answer was not kept."""
 
 
 class Approvals:

@@ -47,14 +47,14 @@ class AuditEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     call: str = ""
     tool: str = ""
     handler: str = ""
-    """Who decided, or who wrote this."""
+    """Name of the handler that decided, or that wrote this."""
     arguments: Any = None
     result: str = ""
     """A summary; never the whole of a long one."""
     result_bytes: int | None = None
     duration_ms: float | None = None
     approval: str = ""
-    """How a human answered: `user`, `voice`, `timeout`, …"""
+    """Source of a human's answer: `user`, `voice`, `timeout`, …"""
     message: str = ""
     address: str = ""
     details: dict[str, Any] = {}

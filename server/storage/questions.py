@@ -20,7 +20,7 @@ from server.storage.schema import askers, numbers, questions
 
 CHANNEL: Final = "parley_questions"
 LEASE_S: Final = 10.0
-"""How long a process that says nothing may still be alive."""
+"""Time that a process which says nothing may still be alive."""
 MAX_BODY_CHARS: Final = 64 << 10
 _KEPT_S: Final = 60.0
 """After its end, for replicas that were away."""
@@ -34,7 +34,7 @@ class SharedQuestion:
     user: str
     asker: str
     body: str
-    """What is shown; empty once it is settled."""
+    """Text of what is shown; empty once it is settled."""
     left_s: float
     """Until silence is a no; below 0 when it is over."""
     is_live: bool
@@ -150,7 +150,7 @@ class QuestionTable:
     async def look(
         self, since: int, *, ids: Collection[str] = (), users: Collection[str] = ()
     ) -> tuple[int, list[SharedQuestion]]:
-        """What has changed after revision `since`, and those of `ids` and `users`, changed or not; and the revision now."""
+        """Return the revision now, and the rows that are newer than `since` or belong to `ids` or `users`."""
 
         def read(connection: sa.Connection) -> tuple[int, list[SharedQuestion]]:
             now_us = self._now_us(connection)

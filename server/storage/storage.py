@@ -10,7 +10,7 @@ from typing import Final
 
 from server import config
 from server.errors import ConfigError, StorageError
-from server.storage.approvals import ApprovalTable
+from server.storage.approval_table import ApprovalTable
 from server.storage.audit_log import AuditLog
 from server.storage.database import Database
 from server.storage.documents import DocumentStore
@@ -19,7 +19,7 @@ from server.storage.questions import QuestionTable
 logger = logging.getLogger(__name__)
 
 _LAST_WORDS_S: Final = 5.0
-"""How long entries of the audit log may still be written while the server stops."""
+"""Time in which entries of the audit log may still be written while the server stops."""
 
 
 class Storage:

@@ -4,7 +4,7 @@ from typing import Final
 
 from server.gateway.rest.bodies import ApprovalList, Done
 from server.gateway.rest.operation import ApiAnswer, ApiCall, Operation, Refusal
-from server.storage.approvals import ApprovalTable
+from server.storage.approval_table import ApprovalTable
 from server.storage.audit_log import AuditLog
 
 PATH: Final = "/api/approvals"

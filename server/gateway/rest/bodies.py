@@ -6,7 +6,7 @@ from msgspec import Meta, Struct
 
 from server.hooks.health import BuiltinHealth, HookHealth
 from server.policy.document import PolicyBody, PolicyStageName
-from server.storage.approvals import RememberedApproval
+from server.storage.approval_table import RememberedApproval
 from server.storage.audit_chain import Day
 from server.storage.audit_query import MAX_PAGE
 

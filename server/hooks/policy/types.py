@@ -1,4 +1,4 @@
-"""What custom handlers import; the same objects as in server.policy.types."""
+"""Types that custom handlers import; the same objects as in server.policy.hook_types."""
 
 from server.policy.hook_types import ALLOW, CONTINUE, HookAction, HookContext, HookResult, HookType
 

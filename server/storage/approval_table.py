@@ -23,13 +23,13 @@ class RememberedApproval(Struct, frozen=True, kw_only=True):
     user: str
     tool: str
     remember_for: Literal["arguments", "command", "tool"]
-    """What is covered: the tool with these arguments, with any of a command, or always."""
+    """Coverage: the tool with these arguments, with any of a command, or with any at all."""
     command_name: str | None
     """The command that is covered, such as "git push"."""
     shown: str
     """The call's arguments, in outline; or the command's name."""
     origin: str
-    """Who had asked."""
+    """Name of the handler or hook that had asked."""
     created: str
     """RFC 3339, UTC."""
 

@@ -1,4 +1,4 @@
-"""server/storage/approvals.py, on both databases"""
+"""server/storage/approval_table.py, on both databases"""
 
 import asyncio
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from server import config
-from server.storage.approvals import ApprovalTable
+from server.storage.approval_table import ApprovalTable
 from server.storage.database import Database
 
 
