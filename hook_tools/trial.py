@@ -15,11 +15,10 @@ from hook_tools.line_faults import Fault
 from hook_tools.listener import Listener
 from hook_tools.scenes import ORDER, Scene, call_of, events, scenes
 from server import config
-from server.hooks.hook_events import observed_kinds
 from server.hooks.process.hook_process import HookLimits, HookProcess, OnLine
 from server.hooks.process.process_hook import PROTOCOL_VERSION
 from server.hooks.process.process_settings import hello_modes, sent_stages
-from server.hooks.stages import HookCallFailed, Stage, limit_s
+from server.hooks.stages import HookCallFailed, Stage, limit_s, observed_kinds
 from server.llm.language_model import ToolSpec
 from server.tool_calls import ToolInvocation
 

@@ -14,8 +14,8 @@ from server import config
 from server.approval.asking import PausingAsk, Question, text_for_model
 from server.errors import ConfigError, is_cancelled
 from server.hooks.health import BuiltinHealth, HookStats
-from server.hooks.hook_events import KINDS
 from server.hooks.stages import (
+    KINDS,
     STAGES,
     Abort,
     ApproverVerdict,

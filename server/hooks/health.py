@@ -1,4 +1,4 @@
-"""How hooks fare: counted while they work, and as their operator reads it over REST."""
+"""Counts of how hooks fare, and their health as an operator reads it over REST."""
 
 from collections import Counter, deque
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ class HookHealth(Struct, frozen=True, kw_only=True):
     modes: list[str]
     pid: int | None
     last_error: str
-    """Why the last start, process or call failed; stays when the hook is up again."""
+    """The reason why a start, process or call failed last; it stays when the hook is up again."""
     restarts: int
     retry_in_s: float | None
     """While it is down: until it is tried again."""
@@ -41,7 +41,7 @@ class HookHealth(Struct, frozen=True, kw_only=True):
     ignored: dict[str, int]
     """Lines of its output that counted for nothing, by reason (server/hooks/process/jsonrpc.py)."""
     warnings: dict[str, int]
-    """What its author should know, and how often it happened."""
+    """Texts for its author, and how often each was due."""
 
 
 class BuiltinHealth(Struct, frozen=True, kw_only=True):
@@ -53,11 +53,11 @@ class BuiltinHealth(Struct, frozen=True, kw_only=True):
     calls: int
     failures: int
     p50_ms: float | None
-    """Of the calls it answered, without the time that humans took."""
+    """Counts the calls it answered, without the time that humans took."""
     p99_ms: float | None
     dropped_events: int
     warnings: dict[str, int]
-    """What its author should know, and how often it happened."""
+    """Texts for its author, and how often each was due."""
 
 
 class HookStats:

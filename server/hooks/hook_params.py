@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final, Literal
 
-from server.hooks.hook_events import ALIAS_OF
 from server.hooks.stages import (
+    ALIAS_OF,
     HookEvent,
     LlmAnswer,
     LlmCall,

@@ -1,4 +1,4 @@
-"""What hooks did, as the inspector shows it: keys that differ, before and after; failures and their effects."""
+"""Reports of what hooks did, for the inspector: keys that differ, before and after; failures and their effects."""
 
 import json
 from collections.abc import Awaitable, Callable, Mapping
@@ -23,7 +23,7 @@ from server.hooks.stages import (
 
 MAX_VALUE_CHARS: Final = 2000
 MAX_ITEMS: Final = 20
-"""Of changed messages, or tools, that are shown for one hook."""
+"""Limit of changed messages, or tools, that are shown for one hook."""
 
 Changes = dict[str, Any]
 """Key → {before, after}; for messages a list of {index, before, after}, for tools {added, removed, changed}."""
@@ -31,7 +31,7 @@ Changes = dict[str, Any]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HookReport:
-    """What a hook did, for the inspector."""
+    """A change or a failure of a hook."""
 
     event: Literal["hook_changed", "hook_failed"]
     data: dict[str, Any]

@@ -10,8 +10,7 @@ from server import config
 from server.approval.asking import AskHuman
 from server.hooks.builtin_hooks import build_builtins
 from server.hooks.health import BuiltinHealth
-from server.hooks.hook_events import HookEvents
-from server.hooks.pipeline import HookPipeline
+from server.hooks.pipeline import HookEvents, HookPipeline
 from server.hooks.stages import Hook
 from server.media.store import MediaStore
 from server.tool_calls import ToolPolicy, TurnFacts
@@ -25,7 +24,7 @@ Policies = Callable[[TurnFacts, AskHuman | None], ToolPolicy | None]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TurnLayers:
-    """What a turn pins when it begins."""
+    """The layers that a turn pins when it begins."""
 
     facts: TurnFacts
     hooks: Sequence[Hook] = ()

@@ -1,4 +1,4 @@
-"""The five stages of one turn: which hooks are asked in which order, and what a failure means.
+"""The hooks of one turn: which are asked in which order, what a failure means, and the events they are sent.
 
 A hook that fails is skipped and the next one gets what it would have got; an
 approver that fails denies, and so does a guard (`on_error: closed`). The first
@@ -8,13 +8,12 @@ decision ends the chain. What one hook changed, the next one sees.
 import logging
 import time
 import traceback
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from server import config
 from server.approval.asking import AskHuman
-from server.hooks.hook_events import HookEvents
 from server.hooks.hook_trace import HookReport, cut, report_change, report_failure
 from server.hooks.stages import (
     STAGES,
@@ -24,10 +23,12 @@ from server.hooks.stages import (
     Deny,
     Hook,
     HookCallFailed,
+    HookEvent,
     Ignored,
     LlmAnswer,
     LlmCall,
     Respond,
+    Severity,
     Stage,
     StageContext,
     StageValue,
@@ -68,6 +69,32 @@ class EditedArguments:
 
     editor: Hook
     call: ToolInvocation
+
+
+class HookEvents:
+    """Sends the events of one turn to the hooks that observe them; without any of them, nothing is built."""
+
+    def __init__(self, hooks: Sequence[Hook], facts: TurnFacts) -> None:
+        self._observers = tuple(hook for hook in hooks if hook.kinds)
+        self._facts = facts
+        self.iteration = 0
+        """The round of the agent loop, kept up to date by the code that counts it."""
+
+    def wants(self, kind: str) -> bool:
+        """Whether anybody observes this kind: asked before a payload is built."""
+        return any(kind in hook.kinds for hook in self._observers)
+
+    def emit(
+        self, kind: str, payload: Mapping[str, Any], *, trace_path: str = "turn", severity: Severity = "info"
+    ) -> None:
+        """Send an event to those that observe its kind."""
+        if not self.wants(kind):
+            return
+        at = StageContext(facts=self._facts, iteration=self.iteration)
+        event = HookEvent(kind=kind, payload=payload, at=at, trace_path=trace_path, severity=severity)
+        for hook in self._observers:
+            if kind in hook.kinds:
+                hook.send_event(event)
 
 
 class HookPipeline:

@@ -1,10 +1,10 @@
-"""The five stages at which hooks take part in a turn: what they are given, what they return, what a hook is.
+"""The five stages at which hooks take part in a turn, the values and events they are given, and what a hook is.
 
 A hook gets copies of its own; what it returns is taken over as a whole.
 """
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, Final, Literal, Protocol
@@ -53,7 +53,7 @@ class LlmAnswer:
 
     model: str
     content: str
-    """What the user reads of it: reasoning and tags are gone."""
+    """The text for the user: without reasoning and tags."""
     tool_calls: tuple[ToolCall, ...] = ()
     reasoning: str = ""
     finish_reason: str = "stop"
@@ -116,7 +116,55 @@ StageValue = LlmCall | LlmAnswer | ToolInvocation | ToolRan
 Decision = Respond | Deny | Abort | ApproverVerdict
 
 
-# --- hooks
+# --- events
+
+
+_IN_TURNS: Final = """
+    agent.turn.start agent.turn.end agent.error
+    agent.llm.request agent.llm.delta agent.llm.response agent.llm.retry
+    agent.tool.exec_start agent.tool.exec_end agent.tool.exec_skipped
+    agent.context.compress agent.session.summarize
+    agent.steering.injected agent.follow_up.queued agent.interrupt.received
+    agent.subturn.spawn agent.subturn.end agent.subturn.result_delivered agent.subturn.orphan
+""".split()
+_OUTSIDE_TURNS: Final = """
+    channel.lifecycle.initialized channel.lifecycle.started channel.lifecycle.start_failed channel.lifecycle.stopped
+    channel.webhook.registered channel.webhook.unregistered channel.rate_limited
+    channel.message.outbound_queued channel.message.outbound_sent channel.message.outbound_failed
+    bus.publish.failed bus.close.started bus.close.drained bus.close.completed
+    gateway.start gateway.ready gateway.shutdown
+    gateway.reload.started gateway.reload.completed gateway.reload.failed
+    mcp.server.connecting mcp.server.connected mcp.server.failed
+    mcp.tool.discovered mcp.tool.call.start mcp.tool.call.end
+""".split()
+
+KINDS: Final = frozenset((*_IN_TURNS, *_OUTSIDE_TURNS))
+"""Every kind that a configuration may name; docs/process-hooks.md says which are ever sent here."""
+
+ALIAS_OF: Final = {kind: kind.removeprefix("agent.").replace(".", "_") for kind in _IN_TURNS}
+"""Kind → its name in configurations and hooks written against `hook.event`, such as `turn_end`."""
+
+LEGACY: Final = {alias: kind for kind, alias in ALIAS_OF.items()}
+
+
+class UnknownEvent(ValueError):
+    """An event in `observe` that there is not; the text is its name."""
+
+
+def observed_kinds(names: Iterable[str]) -> frozenset[str]:
+    """Return the kinds that `observe` asks for, aliases resolved; all for `*`, `all` or an empty name.
+
+    Read from left to right: what stands behind a `*` is not looked at. Raises UnknownEvent.
+    """
+    kinds = set[str]()
+    for name in names:
+        if name in ("", "*", "all"):
+            return KINDS
+        kind = LEGACY.get(name, name)
+        if kind not in KINDS:
+            raise UnknownEvent(name)
+        kinds.add(kind)
+    return frozenset(kinds)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -132,6 +180,9 @@ class HookEvent:
     severity: Severity = "info"
     number: int = field(default_factory=lambda: next(_event_numbers))
     time_ns: int = field(default_factory=time.time_ns)
+
+
+# --- hooks
 
 
 FailureKind = Literal["failed", "timed_out", "down"]

@@ -10,7 +10,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BackoffPolicy:
-    """How long the pauses are. The defaults are those of process hooks."""
+    """Lengths of the pauses. The defaults are those of process hooks."""
 
     first_wait_s: float = 0.25
     longest_wait_s: float = 4.0

@@ -7,9 +7,8 @@ from typing import Any
 
 from server import config
 from server.approval.asking import Answer, Question
-from server.hooks.hook_events import HookEvents
 from server.hooks.layers import TurnLayers
-from server.hooks.pipeline import HookPipeline
+from server.hooks.pipeline import HookEvents, HookPipeline
 from server.hooks.process.process_hook import ProcessHook
 from server.hooks.stages import Hook, HookCallFailed, Stage
 from server.tool_calls import TurnFacts

@@ -11,8 +11,17 @@ from server import config
 from server.approval.asking import Answer, Question
 from server.errors import ConfigError
 from server.hooks.builtin_hooks import MAX_QUEUED_EVENTS, AskHumanApprover, BuiltinHook, build_builtins
-from server.hooks.hook_events import KINDS, HookEvents
-from server.hooks.stages import ApproverVerdict, HookCallFailed, HookEvent, LlmAnswer, LlmCall, StageContext, ToolRan
+from server.hooks.pipeline import HookEvents
+from server.hooks.stages import (
+    KINDS,
+    ApproverVerdict,
+    HookCallFailed,
+    HookEvent,
+    LlmAnswer,
+    LlmCall,
+    StageContext,
+    ToolRan,
+)
 from server.tool_calls import ToolInvocation
 from tests.hooks.fakes import FACTS, FakeHuman
 

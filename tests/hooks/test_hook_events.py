@@ -1,9 +1,10 @@
-"""server/hooks/hook_events.py: which events a hook asks for, and what it is sent."""
+"""Events: which ones a hook asks for, and what it is sent."""
 
 import pytest
 
 from server import config
-from server.hooks.hook_events import ALIAS_OF, KINDS, LEGACY, HookEvents, UnknownEvent, observed_kinds
+from server.hooks.pipeline import HookEvents
+from server.hooks.stages import ALIAS_OF, KINDS, LEGACY, UnknownEvent, observed_kinds
 from tests.hooks.fakes import FACTS, FakeHook
 
 

@@ -12,9 +12,8 @@ import pytest
 from hook_tools.__main__ import OK, main
 from hook_tools.judging import judge
 from hook_tools.scenes import ORDER, events, scenes
-from server.hooks.hook_events import ALIAS_OF, observed_kinds
 from server.hooks.hook_params import EventMethod
-from server.hooks.stages import STAGES, Stage
+from server.hooks.stages import ALIAS_OF, STAGES, Stage, observed_kinds
 
 ROOT = Path(__file__).parent.parent.parent
 PAGE = (ROOT / "docs" / "process-hooks.md").read_text("utf-8")

@@ -25,13 +25,13 @@ _MAX_EVENT_BACKLOG_BYTES: Final = 4 << 20  # a part of the pipe's, so that event
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HookLimits:
-    """How long what a hook's process owes us may take, and how it is started again."""
+    """Time limits for what a hook's process owes us, and the pauses before it is started again."""
 
     hello_s: float = 5.0
     canary_s: float = 5.0
     """All test calls of a gate together."""
     last_words_s: float = 0.1
-    """What was written just before the exit may still be on its way, unless a child of the hook holds the pipe."""
+    """For what was written just before the exit and is still on its way, unless a child of the hook holds the pipe."""
     eof_s: float = EOF_S
     """From the end of its input to SIGTERM."""
     end_s: float = END_S

@@ -16,7 +16,7 @@ import msgspec
 from server.subprocesses.lines import MAX_LINE_BYTES, MAX_PARTS, Line, Overlong, is_overfull
 
 IgnoredLine = Literal["blank", "stray", "garbled", "overlong", "no_id", "request", "unknown_id", "duplicate", "late"]
-"""Why a line counts for nothing: white space; not a JSON object; one that is no JSON-RPC reply; longer than the limit;
+"""The reason why a line counts for nothing: white space; not a JSON object; one that is no JSON-RPC reply; longer than the limit;
 without an id, or 0 (what answers a notification); a call of the hook to us; an id that was never given; a second
 reply; the reply to a call that was given up."""
 
@@ -50,7 +50,7 @@ class RpcCalls:
         self._open = set[int]()
         self._abandoned = dict[int, None]()  # in the order of giving up
         self.ignored = Counter[str]()
-        """How many lines counted for nothing, by IgnoredLine."""
+        """Counts lines that count for nothing, by IgnoredLine."""
 
     @property
     def open_count(self) -> int:

@@ -9,7 +9,6 @@ from typing import Any, Final
 
 from server import config
 from server.hooks.health import HookHealth, HookState, HookStats
-from server.hooks.hook_events import observed_kinds
 from server.hooks.hook_params import event_params, stage_params
 from server.hooks.process.hook_process import HookLimits, HookProcess
 from server.hooks.process.process_settings import gate_stages, hello_modes, sent_stages
@@ -30,6 +29,7 @@ from server.hooks.stages import (
     StageContext,
     StageValue,
     ToolRan,
+    observed_kinds,
 )
 from server.subprocesses.supervisor import Supervisor
 from server.tool_calls import ToolAnswer, ToolInvocation, TurnFacts
@@ -88,7 +88,7 @@ class ProcessHook:
         self.timeout_ms = settings.timeout_ms
         self.state: HookState = "starting"
         self.process: HookProcess | None = None
-        """What is there now: also before it has answered hook.hello, and while it is being ended."""
+        """The process that is there now: also before it has answered hook.hello, and while it is being ended."""
         self.is_retired = False
         """Replaced by a reload: it serves the turns that began with it, but is not started again."""
         self.leases = 0

@@ -5,8 +5,7 @@ from typing import Final
 
 from server.config import HooksSettings, ProcessHookSettings
 from server.errors import ConfigError
-from server.hooks.hook_events import ALIAS_OF, KINDS, LEGACY, UnknownEvent, observed_kinds
-from server.hooks.stages import STAGES, Stage
+from server.hooks.stages import ALIAS_OF, KINDS, LEGACY, STAGES, Stage, UnknownEvent, observed_kinds
 
 _PAIRS: Final = (("before_llm", "after_llm"), ("before_tool", "after_tool"))
 
