@@ -6,58 +6,23 @@ from dataclasses import dataclass
 from itertools import dropwhile, takewhile
 from typing import Final
 
-from server.policy.danger.code_calls import effects
-from server.policy.danger.danger_table import SAFE, DangerTable, DangerVerdict, Wrapper, dangerous, worst
-from server.policy.danger.shell_lexer import MAX_CHARS, MAX_COMMANDS, SUBSTITUTED, Command, Redirect, parse, unescape
-from server.policy.danger.sql_statements import judge_sql, looks_like_sql
+from server.policy.danger.code_and_sql import effects, judge_sql, looks_like_sql
+from server.policy.danger.danger_table import SAFE, DangerTable, DangerVerdict, dangerous, worst
+from server.policy.danger.shell_lexer import MAX_CHARS, MAX_COMMANDS, SUBSTITUTED, Command, Redirect, parse
 
 _MAX_DEPTH: Final = 6
 """Scripts within scripts; deeper ones are asked about."""
 _MAX_WRAPPERS: Final = 12
 _MAX_FRONT: Final = 32
 """Words in front among which the subcommand is looked for that runs another program, such as exec."""
+_MAX_FEEDERS: Final = 50
 _ASSIGNMENT: Final = re.compile(r"([A-Za-z_]\w{0,80})\+?=")
 _FUNCTION: Final = re.compile(r"([\w:.]{1,40})\s?\(\)\s?\{([^}]{0,400})")
-_ENDS: Final = (";", "+")
-"""Behind these the words are find's own again."""
 _SQL_FLAG: Final = re.compile(r"^(?:-e|--\w+=)(?=.)")
 _TOO_MUCH: Final = dangerous("is too long or nested too deeply to be looked at")
 _UNSEEN: Final = dangerous("runs commands that cannot be seen before they run")
 _PROTECTED: Final = dangerous("writes where the system or the login is set up")
 _WINDOWS_SIGNS: Final = str.maketrans({"\\": "/", "^": None, "`": None})
-_NOTHING: Final[Sequence[list[str]]] = (
-    [],
-    [":"],
-    ["true"],
-    ["cat", "/dev/null"],
-    ["echo"],
-    ["echo", ""],
-    ["echo", "-n"],
-)
-
-
-@dataclass(frozen=True, slots=True)
-class _Step:
-    """One program about to run: its arguments, its redirections, and the commands that feed it through a pipe."""
-
-    name: str
-    rest: list[str]
-    command: Command
-    pipe: Sequence[Command] = ()
-
-    def fed(self) -> Iterator[str | None]:
-        """Yield the scripts that it reads from its input; None stands for one that cannot be seen."""
-        for redirect in self.command.redirects:
-            if redirect.sign[:1] == "<":
-                yield redirect.target if redirect.sign in ("<<", "<<<") else None
-        if not self.pipe or not self.pipe[-1].words:
-            return
-        name, *rest = self.pipe[-1].words
-        heredoc = next((one.target for one in self.pipe[-1].redirects if one.sign in ("<<", "<<<")), None)
-        if name in ("echo", "printf") and len(self.pipe) == 1:
-            yield unescape(" ".join(word for word in rest if word[:1] != "-"))
-        else:
-            yield heredoc if name == "cat" else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,17 +82,12 @@ class CommandJudge:
                 yield _UNSEEN.about(text)
 
     def _commands(self, commands: list[Command]) -> Iterator[DangerVerdict]:
-        pipe: list[Command] = []
         for command in commands:
-            words = command.words
-            pipe = pipe if command.reads_pipe else []
-            while len(words) > 1 and words[0] in self.table.words("keywords"):
-                del words[0]
+            while len(command.words) > 1 and command.words[0] in self.table.words("keywords"):
+                del command.words[0]
             yield from (self.deeper.line(script) for script in command.inner if script)
             yield from (self._redirect(redirect, command) for redirect in command.redirects)
-            if words:
-                yield self._simple(command, pipe)
-            pipe.append(command)
+            yield self._simple(command)
 
     def _redirect(self, redirect: Redirect, command: Command) -> DangerVerdict:
         target = redirect.target
@@ -135,65 +95,61 @@ class CommandJudge:
             return SAFE
         if self.table.paths["protected"](target):
             return _PROTECTED.about(f"{redirect.sign} {target}")
-        is_emptied = redirect.sign == ">" and command.words in _NOTHING
+        is_emptied = redirect.sign == ">" and command.words in ([], [":"], ["true"], ["echo"])
         return dangerous("empties a file").about(f"> {target}") if is_emptied else SAFE
 
-    def _simple(self, command: Command, pipe: Sequence[Command] = ()) -> DangerVerdict:
+    def _simple(self, command: Command) -> DangerVerdict:
         words = command.words
         assigned = [match[1] for match in takewhile(bool, map(_ASSIGNMENT.match, words)) if match]
         if not self.table.words("environment").isdisjoint(assigned):
             return dangerous("changes which programs run").about(words[0])
         words = words[len(assigned) :]
-        return worst(self._program(words, command, pipe)).about(" ".join(words)) if words else SAFE
+        return worst(self._program(words, command)).about(" ".join(words)) if words else SAFE
 
-    def _program(self, words: list[str], command: Command, pipe: Sequence[Command]) -> Iterator[DangerVerdict]:
+    def _program(self, words: list[str], command: Command) -> Iterator[DangerVerdict]:
         """Go through wrappers to the program that they run, and judge both."""
         for _ in range(_MAX_WRAPPERS):
             name, rest = base_name(words[0]), words[1:]
-            key = next(
-                (key for word in ("", *rest[:_MAX_FRONT]) if (key := f"{name} {word}".strip()) in self.table.wrappers),
-                "",
-            )
+            keys = (f"{name} {word}".strip() for word in ("", *rest[:_MAX_FRONT]))
+            key = next((key for key in keys if key in self.table.wrappers), "")
+            yield self._sent(name, command)
             if not key or (name == "command" and rest[:1] in (["-v"], ["-V"])):
-                yield from self._step(_Step(name, rest, command, pipe))
+                yield from self._judge(name, rest, command)
                 return
             wrapper = self.table.wrappers[key]
             own, words, lines = _unwrap(wrapper, rest, key.partition(" ")[2])
             yield from map(self.deeper.line, lines)
-            yield self._sent(name, command, pipe)
-            if " -" in key and any(map(words.__contains__, _ENDS)):  # `find -exec ls {} ; -exec rm {} ;`
-                end = next(at for at, word in enumerate(words) if word in _ENDS)
-                yield self.deeper.argv([name, *words[end + 1 :], ""])
-                words = words[:end]
+            if " -" in key and (ends := [at for at, word in enumerate(words) if word in (";", "+")]):
+                yield self.deeper.argv([name, *words[ends[0] + 1 :], ""])  # `find -exec ls {} ; -exec rm {} ;`
+                words = words[: ends[0]]
             if name in self.table.programs:
                 yield self.table.judge_program(name, rest if name in self.table.words("takes_all") else own)
-            if wrapper.is_line and words:
+            if "line" in wrapper and words:
                 yield self.deeper.line(" ".join(words))
-            if wrapper.is_line or not words:
+            if "line" in wrapper or not words:
                 return
         yield _TOO_MUCH
 
-    def _step(self, step: _Step) -> Iterator[DangerVerdict]:
-        name, rest = step.name, step.rest
+    def _judge(self, name: str, rest: list[str], command: Command) -> Iterator[DangerVerdict]:
         if name[:1] in "$`(":
             yield _UNSEEN
         elif rest[:1] in (["--version"], ["--help"], ["help"]) or rest in (["-h"], ["-V"]):
             return
         elif name in self.table.interpreters:
-            yield from self._interpreter(step)
+            yield from self._interpreter(name, rest, command)
         elif name in self.table.words("windows_shells"):
             yield self.deeper.windows(_inner_windows(rest))
         elif self.table.words("harmless_flags").isdisjoint(rest):
             if name in self.table.words("sql_clients"):
-                texts = (_SQL_FLAG.sub("", word) for word in rest)
-                yield from (judge_sql(text, self.table) for text in texts if looks_like_sql(text, self.table))
-                yield from (_UNSEEN if text is None else judge_sql(text, self.table) for text in step.fed())
-            yield self._sent(name, step.command, step.pipe)
+                texts = (*command.scripts(), *(text for word in rest if self._is_sql(text := _SQL_FLAG.sub("", word))))
+                yield from (_UNSEEN if text is None else judge_sql(text, self.table) for text in texts)
             yield self.table.judge_program(name, rest)
 
-    def _interpreter(self, step: _Step) -> Iterator[DangerVerdict]:
+    def _is_sql(self, text: str) -> bool:
+        return looks_like_sql(text, self.table)
+
+    def _interpreter(self, name: str, rest: list[str], command: Command) -> Iterator[DangerVerdict]:
         """Judge the script that a shell or an interpreter is given: as a word, by its name, or on its input."""
-        name, rest = step.name, step.rest
         for at, word in enumerate(rest):
             following = "".join(rest[at + 1 : at + 2])
             if word in self.table.interpreters[name]:
@@ -203,23 +159,25 @@ class CommandJudge:
                 yield self.deeper.argv([*rest[at + 1 :], ""])
                 return
             if word[:1] not in ("-", "+"):
-                is_known = base_name(word) in self.table.programs
-                script = base_name(word) if is_known else f"./{base_name(word)}"
+                script = base_name(word)
+                script = script if script in self.table.programs else f"./{script}"
                 is_foreign = word.startswith(("http", SUBSTITUTED, "/dev/"))
                 yield _UNSEEN if is_foreign else self.table.judge_program(script, rest[at + 1 :])
                 return
-        yield from (_UNSEEN if text is None else self.deeper.code(text, name) for text in step.fed())
+        yield from (_UNSEEN if text is None else self.deeper.code(text, name) for text in command.scripts())
 
-    def _sent(self, name: str, command: Command, pipe: Sequence[Command]) -> DangerVerdict:
+    def _sent(self, name: str, command: Command) -> DangerVerdict:
         """Judge whether a program that sends is given what should not leave the machine."""
         if name not in self.table.words("senders"):
             return SAFE
-        scripts = [inner for script in command.inner for inner in parse(script)]
-        is_private = self.table.paths["private"]
-        for one in (command, *pipe, *scripts):
-            if any(map(is_private, one.words)) or not self.table.words("private_readers").isdisjoint(one.words[:1]):
-                return dangerous("sends away what is private")
-        return SAFE
+        given = [inner for script in command.inner for inner in parse(script)]
+        feeder: Command | None = command
+        while feeder is not None and len(given) < _MAX_FEEDERS:
+            given.append(feeder)
+            feeder = feeder.feeder
+        is_private, readers = self.table.paths["private"], self.table.words("private_readers")
+        is_found = any(any(map(is_private, one.words)) or not readers.isdisjoint(one.words[:1]) for one in given)
+        return dangerous("sends away what is private") if is_found else SAFE
 
 
 def base_name(word: str) -> str:
@@ -234,21 +192,21 @@ def _inner_windows(words: list[str]) -> str:
     return " ".join(words[at:])
 
 
-def _unwrap(wrapper: Wrapper, rest: list[str], subcommand: str) -> tuple[list[str], list[str], list[str]]:
+def _unwrap(wrapper: frozenset[str], rest: list[str], subcommand: str) -> tuple[list[str], list[str], list[str]]:
     """Part what a wrapper is told from the command it runs: its own words, that command, command lines in flags."""
     lines: list[str] = []
-    at, own_words = rest.index(subcommand) + 1 if subcommand else 0, wrapper.own_words
+    at, has_own_word = rest.index(subcommand) + 1 if subcommand else 0, "+1" in wrapper
     while at < len(rest):
         word = rest[at]
-        if word in wrapper.line_flags:
+        if f"{word}=line" in wrapper:
             lines += rest[at + 1 : at + 2]
             at += 2
         elif word == "--" or _ASSIGNMENT.match(word):
             at += 1
         elif word[:1] == "-" and len(word) > 1:
-            at += 2 if word in wrapper.value_flags else 1
-        elif own_words:
-            own_words -= 1
+            at += 2 if word in wrapper else 1
+        elif has_own_word:
+            has_own_word = False
             at += 1
         else:
             break

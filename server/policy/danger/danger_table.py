@@ -107,25 +107,13 @@ class Program:
     """Phrase where nothing else decides."""
 
 
-@dataclass(frozen=True, slots=True)
-class Wrapper:
-    """A program that runs another: how to find that among its arguments."""
-
-    value_flags: frozenset[str]
-    line_flags: frozenset[str]
-    """Flags whose value is a command line."""
-    own_words: int
-    is_line: bool
-    """Whether a shell reads the rest, joined by spaces."""
-
-
 class DangerTable:
     """Rules in force: the built-in ones, with the operator's over them; later lines win."""
 
     def __init__(self) -> None:
         self.programs: dict[str, Program] = {}
         self.windows: dict[str, Program] = {}
-        self.wrappers: dict[str, Wrapper] = {}
+        self.wrappers: dict[str, frozenset[str]] = {}
         self.interpreters: dict[str, frozenset[str]] = {}
         self.paths: dict[str, Test] = {}
         # word → what it does that is dangerous; "" says that it is safe
@@ -158,7 +146,7 @@ class DangerTable:
         for names, flags in read.interpreters.items():
             self.interpreters |= dict.fromkeys(names.split(), frozenset(flags.split()))
         for names, line in read.wrappers.items():
-            self.wrappers |= dict.fromkeys(names.split("|") if "|" in names else names.split(), _wrapper(line))
+            self.wrappers |= dict.fromkeys(names.split("|") if "|" in names else names.split(), frozenset(line.split()))
         for section in ("verbs", "tool_verbs", "sql", "calls"):
             for phrase, line in getattr(read, section).items():
                 getattr(self, section).update(dict.fromkeys(line.split(), "" if phrase == "safe" else phrase))
@@ -251,16 +239,6 @@ def _verb_words(words: Iterable[str]) -> Iterator[str]:
 def name_words(name: str) -> list[str]:
     """Split a name at signs and changes of case: `deleteMany`, `apps:destroy` → delete many, apps destroy."""
     return [part.lower() for part in _NAME_BREAK.split(name) if part]
-
-
-def _wrapper(line: str) -> Wrapper:
-    parts = line.split()
-    return Wrapper(
-        value_flags=frozenset(part for part in parts if part[0] == "-"),
-        line_flags=frozenset(part.removesuffix("=line") for part in parts if part.endswith("=line")),
-        own_words=sum(int(part[1:]) for part in parts if part[0] == "+"),
-        is_line="line" in parts,
-    )
 
 
 @cache

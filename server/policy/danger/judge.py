@@ -5,6 +5,7 @@ from functools import lru_cache
 from itertools import islice, pairwise
 from typing import Any, Final
 
+from server.policy.danger.code_and_sql import judge_sql, looks_like_sql
 from server.policy.danger.command_lines import CommandJudge, base_name
 from server.policy.danger.danger_table import (
     SAFE,
@@ -17,14 +18,15 @@ from server.policy.danger.danger_table import (
     worst,
 )
 from server.policy.danger.shell_lexer import parse
-from server.policy.danger.sql_statements import judge_sql, looks_like_sql
 from server.tool_calls import Permission
 
-_MAX_VALUES: Final = 200
+_MAX_VALUES: Final = 2000
 """Values of a call that are looked at."""
-_MAX_DEPTH: Final = 6
+_MAX_DEPTH: Final = 50
+_MAX_ACTIONS: Final = 20
 _MAX_ACTION_CHARS: Final = 100
 """Characters of a value that may name an action."""
+_METHODS: Final = frozenset("GET HEAD OPTIONS POST PUT PATCH DELETE PURGE".split())
 _SIGNS: Final = frozenset("$`&;|()<>*{}\n")
 """What a command line that is one plain command has none of."""
 
@@ -97,10 +99,12 @@ class _ToolCall:
         self._table = table
         self._words = _tool_words(tool)
         self._given: Mapping[str, Any] = arguments if isinstance(arguments, Mapping) else {"input": arguments}
-        self._texts = list(islice(_texts(self._given), _MAX_VALUES))
+        self._texts = list(islice(_texts(self._given), _MAX_VALUES + 1))
         self._judge = CommandJudge(table)
 
     def judge(self, *, by_name: bool) -> DangerVerdict:
+        if len(self._texts) > _MAX_VALUES:
+            return dangerous("has more arguments than can be looked at")
         found = worst(run := list(self._runs()))
         if found.level == "dangerous" or (run and any(map(self._is, ("shell", "windows", "sql", "code", "program")))):
             return found
@@ -119,34 +123,26 @@ class _ToolCall:
 
     def commands(self) -> Iterator[str | list[str]]:
         """Yield the command lines and lists of arguments of the call."""
-        lists = [value for key, value in self._given.items() if key in self._table.words("argv_keys")]
-        argv = next(
-            (value for value in lists if isinstance(value, list) and all(isinstance(v, str) for v in value)), []
-        )
-        if argv:
-            keys = self._table.words("program_keys")
-            program = next((v for k, v in self._given.items() if k in keys and isinstance(v, str)), "")
-            is_script = not program and any(" " in word for word in argv[:1])
+        lists = (value for key, value in self._given.items() if key in self._table.words("argv_keys"))
+        argv = next((value for value in lists if isinstance(value, list) and value), [])
+        if argv and all(isinstance(word, str) for word in argv):
+            programs = (value for key, value in self._given.items() if key in self._table.words("program_keys"))
+            program = next((value for value in programs if isinstance(value, str)), "")
+            is_script = not program and " " in argv[0]
             yield from argv if is_script else [[*(program.split() or self._lead(argv[0])), *argv]]
             return
-        for key, text in self._texts:
-            if key in self._table.words("command_keys") or (
-                self._is("shell") and key in self._table.words("line_keys")
-            ):
-                yield text
+        keys = self._table.words("command_keys") | (self._table.words("line_keys") if self._is("shell") else set())
+        yield from (text for key, text in self._texts if key in keys)
 
     def _lead(self, first: str) -> list[str]:
         """Return the program where the tool is one and the command does not begin with it: `kubectl {args: [get]}`."""
-        tool = next((word for word in self._words if word in self._table.words("program_tools")), "")
-        names = {"redis": "redis-cli", "mongo": "mongosh", "mongodb": "mongosh"}
-        program = names.get(tool, tool)
-        return [program] if program and first not in (program, tool) and first not in self._table.programs else []
+        program = next((word for word in self._words if word in self._table.words("program_tools")), "")
+        return [program] if program and first != program and first not in self._table.programs else []
 
     def _runs(self) -> Iterator[DangerVerdict]:
         if self._is("code"):
-            language = str(
-                self._given.get("language") or next((w for w in self._words if self._is_language(w)), "python")
-            )
+            others = (word for word in self._words if word in self._table.words("other_languages"))
+            language = str(self._given.get("language") or next(others, "python"))
             yield from (self._judge.code(text, language) for text in self._under("script_keys"))
             return
         for command in self.commands():
@@ -154,21 +150,16 @@ class _ToolCall:
                 yield self._judge.argv(command)
             elif self._is("windows"):
                 yield self._judge.windows(command)
-            elif not looks_like_sql(command, self._table) or not self._is("sql"):
-                lead = self._lead(command.split(None, 1)[0] if command.strip() else "")
-                is_one_word = bool(lead) and lead[0] in self._table.words("takes_text")
-                yield (
-                    self._judge.argv([*lead, command]) if is_one_word else self._judge.line(" ".join([*lead, command]))
-                )
+            elif not self._is("sql") or not looks_like_sql(command, self._table):
+                lead = self._lead("".join(command.split(None, 1)[:1]))
+                is_one_word = not self._table.words("takes_text").isdisjoint(lead)
+                yield self._judge.argv([*lead, command] if is_one_word else [" ".join([*lead, command])])
         for text in self._under("sql_keys"):
             if self._is("sql") and looks_like_sql(text, self._table):
                 yield judge_sql(text, self._table)
         if not self._is("text"):
             yield from (judge_sql(text, self._table) for key, text in self._texts if key == "sql")
             yield from (self._judge.code(text, "python") for text in self._under("code_keys"))
-
-    def _is_language(self, word: str) -> bool:
-        return word in self._table.interpreters or word in self._table.words("other_languages")
 
     # --- names and values
 
@@ -206,7 +197,7 @@ class _ToolCall:
         known, words = self._table.tool_verbs, self._words
         if self._reads():
             return SAFE
-        actions = [word for text in self._actions() for word in name_words(text)]
+        actions = [word for text in islice(self._actions(), _MAX_ACTIONS) for word in name_words(text)]
         pairs = ["_".join(pair) for pair in (*pairwise(words), *pairwise(actions))]
         pairs += [f"{action}_{word}" for action in actions for word in words]
         if any(known.get(pair) == "" for pair in pairs) or not self._table.words("harmless_things").isdisjoint(words):
@@ -222,9 +213,6 @@ class _ToolCall:
             return
         names = "label_keys" if self._is("click") else "action_keys"
         yield from (text for text in self._under(names) if len(text) < _MAX_ACTION_CHARS)
-
-
-_METHODS: Final = frozenset("GET HEAD OPTIONS POST PUT PATCH DELETE PURGE".split())
 
 
 @lru_cache(maxsize=2048)

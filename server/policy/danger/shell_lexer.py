@@ -5,6 +5,7 @@ here-documents and comments. What it cannot make sense of becomes plain words.
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -52,7 +53,20 @@ class Command:
     redirects: list[Redirect] = field(default_factory=list)
     inner: list[str] = field(default_factory=list)
     """Scripts in `$(…)`, backticks and `<(…)`."""
-    reads_pipe: bool = False
+    feeder: "Command | None" = None
+    """The command whose output it reads through a pipe."""
+
+    def scripts(self) -> Iterator[str | None]:
+        """Yield the scripts on its input; None stands for one that cannot be seen before it runs."""
+        for redirect in self.redirects:
+            if redirect.sign[:1] == "<":
+                yield redirect.target if redirect.sign in ("<<", "<<<") else None
+        if self.feeder is not None:
+            name, *rest = self.feeder.words or [""]
+            heredocs = [one.target for one in self.feeder.redirects if one.sign in ("<<", "<<<") and name == "cat"]
+            is_printed = name in ("echo", "printf") and self.feeder.feeder is None
+            text = unescape(" ".join(word for word in rest if word[:1] != "-"))
+            yield text if is_printed else next(iter(heredocs), None)
 
 
 def parse(text: str) -> list[Command]:
@@ -141,7 +155,7 @@ class _Lexer:
 
     def _operator(self, sign: str) -> None:
         self._end_command()
-        self._command.reads_pipe = sign in ("|", "|&")
+        self._command.feeder = self._commands[-1] if self._commands and sign in ("|", "|&") else None
         if sign == "\n":
             for redirect in self._heredocs:
                 redirect.target = self._heredoc(redirect.target)

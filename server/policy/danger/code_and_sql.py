@@ -1,14 +1,14 @@
-"""Judge of programs in scripting languages: Python by its syntax tree, others by the names of the calls they make."""
+"""Judge of code: Python by its syntax tree, SQL by its verbs, other languages by the names of the calls they make."""
 
 import ast
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
-from server.policy.danger.danger_table import SAFE, DangerTable, DangerVerdict, dangerous
-from server.policy.danger.sql_statements import judge_sql, looks_like_sql
+from server.policy.danger.danger_table import SAFE, DangerTable, DangerVerdict, dangerous, unknown, worst
 
 _MAX_CHARS: Final = 65_536
 _MAGIC: Final = re.compile(r"^[ \t]*(?:!|%%?(?:bash|sh|system|sx)\b|%(?=rm\b))(.*)$", re.MULTILINE)
@@ -18,6 +18,15 @@ _CALL: Final = re.compile(
     r"!?(?:\s?[(\[{]){0,2}\s?(?=[\w\"'`(\[{<$@~/])"
 )
 _TEXTS: Final = re.compile(r"\s*,?\s*\[?\s*(?:\"((?:[^\"\\\n]|\\.){0,300})\"|'([^'\n]{0,300})'|`([^`]{0,300})`)")
+_ASIDE: Final = re.compile(
+    r"--[^\n]*|/\*(?!!)(?:[^*]|\*(?!/))*+(?:\*/|\Z)|'(?:[^'\\]|''|\\.)*+(?:'|\Z)|\"[^\"]*(?:\"|\Z)|`[^`]*(?:`|\Z)|\[[A-Za-z][\w ]*\]",
+    re.DOTALL,
+)
+"""Comments, literals and quoted names."""
+_WORD: Final = re.compile(r"[a-z_][\w$]*+\(?|;|=|\d+|\*")
+"""Words, with the bracket where they call a function: `truncate(price, 2)` empties nothing."""
+_START: Final = re.compile(r"\s*\(?\s*(?:--[^\n]*\n\s*)?([a-zA-Z]+)\b")
+_ALWAYS_TRUE: Final = (["true"], ["1", "=", "1"], ["1"])
 _HIDDEN: Final = dangerous("runs code that cannot be seen before it runs")
 
 
@@ -128,3 +137,38 @@ def _calls_by_name(code: str) -> Iterable[_CodeCall]:
             texts.append(next((text for text in found.groups() if text), "").replace('\\"', '"'))
             at = found.end()
         yield _CodeCall(match[1].replace("::", ".").replace("->", "."), texts)
+
+
+# --- SQL
+
+
+def judge_sql(text: str, table: DangerTable) -> DangerVerdict:
+    """Rate SQL by its statements; one that deletes or updates without a WHERE is dangerous."""
+    plain = _ASIDE.sub(lambda m: " " if m[0][:2] in ("--", "/*") else " x ", text).lower()
+    statements: list[list[str]] = [[]]
+    for word in _WORD.findall(plain):
+        if word == ";":
+            statements.append([])
+        else:
+            statements[-1].append(word)
+    return worst(_judge_statement(words, table).about(" ".join(text.split())) for words in statements if words)
+
+
+def looks_like_sql(text: str, table: DangerTable) -> bool:
+    """Tell whether a text begins as a statement does."""
+    start = _START.match(text)
+    return start is not None and start[1].lower() in table.words("sql_verbs")
+
+
+def _judge_statement(words: list[str], table: DangerTable) -> DangerVerdict:
+    first = words[0].rstrip("(")
+    if first in ("show", "describe", "desc", "help") or (first == "explain" and "analyze" not in words[:3]):
+        return SAFE
+    is_limited = "where" in words and words[words.index("where") + 1 :] not in _ALWAYS_TRUE
+    if is_limited and first == "update":
+        words = words[1:]
+    pairs = (*words, *(f"{a}_{b}" for a, b in pairwise(words)))
+    for word in pairs:
+        if reason := table.sql.get(word):
+            return dangerous(reason)
+    return SAFE if first in table.sql or is_limited else unknown(f"the statement {first}")
