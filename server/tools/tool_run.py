@@ -13,7 +13,7 @@ from server import config
 from server.errors import ToolError, is_cancelled
 from server.hooks.layers import TurnHooks
 from server.hooks.pipeline import AnsweredByHook, DeniedByHook, EditedArguments
-from server.hooks.stages import Hook, ToolRan
+from server.hooks.stages import Hook, Stage, ToolRan
 from server.llm.language_model import ToolCall
 from server.media.references import MediaError
 from server.media.store import MediaItem
@@ -77,12 +77,13 @@ class ToolRun:
 
     async def prepare(self) -> ToolOutcome | None:
         """Pass every stage before the run. None: the call may run. Raises TurnAborted."""
-        return (
-            self._parse()
-            or await self._pass_before_tool()
-            or self._find_tool()
-            or (None if self._hooks is None or self._is_free else await self._authorize(self._hooks))
-        )
+        refusal = self._parse()
+        if refusal is None and self._has_hook("before_tool"):
+            refusal = await self._pass_before_tool()
+        refusal = refusal or self._find_tool()
+        if refusal is None and (self._policy is not None or self._has_hook("approve_tool")):
+            refusal = await self._authorize()
+        return refusal
 
     def _parse(self) -> ToolOutcome | None:
         parsed = parse_arguments(self.call.arguments)
@@ -92,8 +93,7 @@ class ToolRun:
         return self.refusal(f"the arguments are not JSON ({parsed.problem}); call again with a JSON object")
 
     async def _pass_before_tool(self) -> ToolOutcome | None:
-        if self._hooks is None or not self._hooks.pipeline.has("before_tool"):
-            return None
+        assert self._hooks is not None
         if not isinstance(self._arguments, dict):
             return None  # the next stage refuses it
         self._tool = self._registry.get(self._name)  # the model's; a hook may name another
@@ -140,14 +140,16 @@ class ToolRun:
             return True
         return self._tool is None and self._hooks.pipeline.injector(self._name) == self._answered.hook
 
-    async def _authorize(self, hooks: TurnHooks) -> ToolOutcome | None:
+    async def _authorize(self) -> ToolOutcome | None:
         """Ask the policy, then the approvers. One who changes the arguments has all of it run once more."""
+        if self._is_free:
+            return None
+        hooks = self._hooks
+        assert hooks is not None
         editor: Hook | None = None
         for _ in range(MAX_EDITS + 1):
             if (refusal := await self._pass_policy()) is not None:
                 return refusal
-            if not hooks.pipeline.has("approve_tool"):
-                return None
             shown = await hooks.conceal(self._arguments)
             asked = replace(self._invocation(), shown=None if shown is self._arguments else shown)
             match await hooks.pipeline.approve_tool(asked, editor=editor):
@@ -185,8 +187,11 @@ class ToolRun:
         else:
             answer, ending = await self._run_tool()
             duration_ms = round((time.perf_counter() - started_s) * 1000, 3)
-            answer = await self._pass_after_tool(answer, duration_ms)
-        media, answer = await self._register_media(answer)
+            if self._has_hook("after_tool"):
+                answer = await self._pass_after_tool(answer, duration_ms)
+        media: tuple[MediaItem, ...] = ()
+        if answer.media:
+            media, answer = await self._register_media(answer)
         outcome = ToolOutcome(
             id=self.call.id,
             name=self._name,
@@ -252,15 +257,12 @@ class ToolRun:
         logger.warning("tool %s failed\n%s", name, await self._conceal_text(text))
 
     async def _pass_after_tool(self, answer: ToolAnswer, duration_ms: float) -> ToolAnswer:
-        if self._hooks is None or not self._hooks.pipeline.has("after_tool"):
-            return answer
+        assert self._hooks is not None
         ran = ToolRan(name=self._name, arguments=self._arguments, answer=answer, duration_ms=duration_ms)
         return await self._hooks.pipeline.after_tool(ran)
 
     async def _register_media(self, answer: ToolAnswer) -> tuple[tuple[MediaItem, ...], ToolAnswer]:
         """Store the files that the answer names; the model reads which of them cannot be shown."""
-        if not answer.media:
-            return (), answer
         items: list[MediaItem] = []
         problems: list[str] = []
         store = None if self._hooks is None else self._hooks.layers.media
@@ -311,6 +313,9 @@ class ToolRun:
             hooks.events.emit("agent.tool.exec_end", payload, trace_path="turn.tool.end", severity=severity)
 
     # shared by the stages
+
+    def _has_hook(self, stage: Stage) -> bool:
+        return self._hooks is not None and self._hooks.pipeline.has(stage)
 
     def _invocation(self) -> ToolInvocation:
         tool = self._tool
