@@ -165,7 +165,7 @@ def _in(texts: dict[str, str], language: str | None) -> str:
 
 def _speakable(message: str, language: str | None) -> str:
     line = next((line.strip() for line in message.splitlines() if line.strip()), "")
-    spoken = SpokenText(language).of(line)
+    spoken = SpokenText(language).spoken(line)
     line = line if spoken is None else spoken
     if len(line) > _MAX_SAID_CHARS:
         line = line[:_MAX_SAID_CHARS].rpartition(" ")[0] or line[:_MAX_SAID_CHARS]

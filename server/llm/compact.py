@@ -168,8 +168,8 @@ def _find(question: str, text: str) -> tuple[str, str, str] | None:
 
 def _instructions(messages: Sequence[Message]) -> tuple[str, ...]:
     texts = (_plain(message) for message in messages if message["role"] in ("system", "user"))
-    said = (text.removesuffix(ANSWER_NOW).rstrip() for text in texts)
-    return tuple(text for text in said if text)
+    kept = (text.removesuffix(ANSWER_NOW).rstrip() for text in texts)
+    return tuple(text for text in kept if text)
 
 
 def _plain(message: Message) -> str:

@@ -42,17 +42,10 @@ _CONTEXT = re.compile(
     r"|exceed_context_size|reduce the length of the (?:messages|prompt)",
     re.IGNORECASE,
 )
-_LIMITS = tuple(
-    re.compile(pattern, re.IGNORECASE)
-    for pattern in (
-        r"maximum context length (?:is|of) (\d+)",
-        r"maximum model length of (\d+)",
-        r"configured limit of (\d+)",
-        r"context (?:size|window|length) \((\d+)",
-        r"context (?:size|window|length) (?:is|of) (?:only )?(\d+)",
-        r"> (\d+) maximum",
-        r"number of (?:input )?tokens allowed \(?(\d+)",
-    )
+_LIMIT = re.compile(
+    r"(?:maximum context length (?:is|of)|maximum model length of|configured limit of|number of (?:input )?tokens allowed"
+    r"|context (?:size|window|length)(?: (?:is|of)(?: only)?)?)\s+\(?(\d+)|> (\d+) maximum",
+    re.IGNORECASE,
 )
 _IMAGES = re.compile(
     r"image(?:_url|s| inputs?)? (?:is|are) (?:not supported|only supported by)"
@@ -74,37 +67,37 @@ def error_from_answer(
     """Return the error for an answer that is not a success. `now_s`: Unix time, for a Retry-After that is a date."""
     host, model = endpoint.host, model or endpoint.model or ""
     details = error_details(body)
-    said = quote(endpoint, error_message(body))
-    text = f"{json.dumps(details, ensure_ascii=False)[:4000]} {said}"
+    quoted = quote(endpoint, error_message(body))
+    text = f"{json.dumps(details, ensure_ascii=False)[:4000]} {quoted}"
     wait_ms = retry_after_ms(headers, now_s=now_s)
     if status not in _NOT_FOR_THE_CONTENT and _IMAGES.search(text):
-        return ImageRefused(f"{model or 'the model'} at {host} sees no pictures: {said}")
+        return ImageRefused(f"{model or 'the model'} at {host} sees no pictures: {quoted}")
     match status:
         case 401 | 403:
             key = f"the key from {endpoint.key_source}" if endpoint.key_source else "a call without a key"
             return ProviderAuth(f"{host} refused {key} (HTTP {status}): check llm.api_key or OPENAI_API_KEY")
         case 402:
-            return ProviderAuth(f"{host} asks for payment: {said}")
+            return ProviderAuth(f"{host} asks for payment: {quoted}")
         case 404 | 405 if not _MODEL.search(text):
             return ProviderProtocol(
                 f"{host} has no chat completions there (HTTP {status}): check llm.base_url; it mostly ends in /v1"
             )
         case 429:
-            return _rate_limited(host, text, said, wait_ms)
+            return _rate_limited(host, text, quoted, wait_ms)
         case 408 | 504:
-            return ProviderTimeout(f"{host} gave up waiting (HTTP {status}): {said}", retry_after_ms=wait_ms)
+            return ProviderTimeout(f"{host} gave up waiting (HTTP {status}): {quoted}", retry_after_ms=wait_ms)
     if status == 413 or _CONTEXT.search(text):
         return ContextTooLong(
-            f"the prompt is too long for {model or 'the model'} at {host}: {said}",
+            f"the prompt is too long for {model or 'the model'} at {host}: {quoted}",
             limit_tokens=limit_tokens(details, text),
         )
     if _ROLES.search(text):
-        return RoleRefused(f"{host} refused the roles of the messages: {said} (see llm.late_system)")
+        return RoleRefused(f"{host} refused the roles of the messages: {quoted} (see llm.late_system)")
     if _MODEL.search(text):
-        return ModelMissing(f"{host} has no model {model!r}: set llm.model or OPENAI_MODEL ({said})")
+        return ModelMissing(f"{host} has no model {model!r}: set llm.model or OPENAI_MODEL ({quoted})")
     if status >= 500:
-        return ProviderUnreachable(f"{host} failed (HTTP {status}): {said}", retry_after_ms=wait_ms)
-    return ProviderProtocol(f"{host} refused the request (HTTP {status}): {said}")
+        return ProviderUnreachable(f"{host} failed (HTTP {status}): {quoted}", retry_after_ms=wait_ms)
+    return ProviderProtocol(f"{host} refused the request (HTTP {status}): {quoted}")
 
 
 def error_from_event(endpoint: ModelEndpoint, model: str | None, error: Any) -> ProviderError:
@@ -145,14 +138,14 @@ def limit_tokens(details: Mapping[str, Any], text: str) -> int | None:
     """Return the context's size, where an error names it."""
     if isinstance(size := details.get("n_ctx"), int) and size > 0:  # llama.cpp
         return size
-    found = next((match for pattern in _LIMITS if (match := pattern.search(text))), None)
-    return int(found[1]) if found else None
+    found = _LIMIT.search(text)
+    return int(found[1] or found[2]) if found else None
 
 
-def _rate_limited(host: str, text: str, said: str, wait_ms: int | None) -> ProviderError:
+def _rate_limited(host: str, text: str, quoted: str, wait_ms: int | None) -> ProviderError:
     if _QUOTA.search(text):
-        used_up = ProviderRateLimited(f"the quota at {host} is used up: {said}")
+        used_up = ProviderRateLimited(f"the quota at {host} is used up: {quoted}")
         used_up.is_retryable = False  # waiting does not fill it
         return used_up
     when = f"; try again in {wait_ms / 1000:g} s" if wait_ms else ""
-    return ProviderRateLimited(f"{host} is rate-limiting: {said}{when}", retry_after_ms=wait_ms)
+    return ProviderRateLimited(f"{host} is rate-limiting: {quoted}{when}", retry_after_ms=wait_ms)

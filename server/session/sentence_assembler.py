@@ -120,7 +120,7 @@ class SentenceAssembler:
 
     def _sentence(self, text: str) -> TTSResult:
         voiced = self._tags.voiced(text)
-        spoken = self._spoken.of(text if voiced is None else voiced)
+        spoken = self._spoken.spoken(text if voiced is None else voiced)
         if spoken is None and voiced is not None:
             spoken = voiced.strip()
         return TTSResult(sentence=SpokenSentence(text, spoken))

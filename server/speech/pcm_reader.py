@@ -20,12 +20,7 @@ _MAGIC: Final[Mapping[bytes, str]] = {
     b"ID3": "MP3",
     b"fLaC": "FLAC",
     b"OggS": "Ogg",
-    b"FORM": "AIFF",
-    b"caff": "CAF",
-    b".snd": "an AU file",
     b"\x1aE\xdf\xa3": "WebM",
-    b"RIFX": "a big-endian WAV",
-    b"RF64": "an RF64 WAV",
 }
 _HEAD_BYTES: Final = 8  # the longest magic ends here
 _TEXT_BYTES: Final = 64  # of sound hold bytes that no text has
@@ -46,7 +41,7 @@ class PcmReader:
         self._raw_rate = raw_rate
         self.sample_rate: int | None = None
         self._rest = bytearray()
-        self._is_wav: bool | None = None  # None: the head does not tell yet
+        self._is_wav: bool | None = None  # None: not known yet
         self._left = 0  # bytes of the WAV's open chunk
         self._is_sound = False  # it is its `data` chunk
 
@@ -67,12 +62,12 @@ class PcmReader:
         if self._is_wav:
             return self._unpacked()
         self.sample_rate = self._raw_rate
-        return self._taken(len(self._rest) - len(self._rest) % 2)
+        return self._pop(len(self._rest) - len(self._rest) % 2)
 
-    def _taken(self, size: int) -> bytes:
-        taken = bytes(self._rest[:size])
+    def _pop(self, size: int) -> bytes:
+        data = bytes(self._rest[:size])
         del self._rest[:size]
-        return taken
+        return data
 
     def _unpacked(self) -> bytes:
         sound = b""
@@ -83,9 +78,9 @@ class PcmReader:
             if self._left and not size:
                 break
             self._left -= size
-            taken = self._taken(size)
+            data = self._pop(size)
             if self._is_sound:
-                sound += taken[: size - size % 2]
+                sound += data[: size - size % 2]
         return sound
 
     def _open_chunk(self) -> bool:

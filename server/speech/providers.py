@@ -83,7 +83,7 @@ class SpeechEndpoint(OpenAIEndpoint):
         )
 
     def _refusal(self, status: int, message: str) -> SpeechError:
-        said = self._clean(message)
+        quoted = self._clean(message)
         match status:
             case 401 | 403:
                 return SpeechUnavailable(
@@ -97,8 +97,8 @@ class SpeechEndpoint(OpenAIEndpoint):
             case 408 | 504:
                 return SpeechTimeout(f"{self.host} gave up waiting (HTTP {status})")
             case 429 | 503:
-                return SpeechBusy(f"{self.host} has too much to do (HTTP {status}): {said}")
-        return SpeechUnavailable(f"{self.host} failed (HTTP {status}): {said}")
+                return SpeechBusy(f"{self.host} has too much to do (HTTP {status}): {quoted}")
+        return SpeechUnavailable(f"{self.host} failed (HTTP {status}): {quoted}")
 
     def _clean(self, text: str) -> str:
         if self.api_key and len(self.api_key) >= 4:

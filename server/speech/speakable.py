@@ -53,7 +53,7 @@ class SpokenText:
         self._fence: str | None = None  # what closes the block we are in
         self._is_line_start = True
 
-    def of(self, text: str) -> str | None:
+    def spoken(self, text: str) -> str | None:
         """Return what is spoken for this slice: None = just as it stands, "" = nothing."""
         spoken = _SPACE.sub(" ", " ".join(self._lines(CONTROLS.sub(" ", text)))).strip()
         if not any(character.isalnum() for character in spoken):
@@ -61,15 +61,15 @@ class SpokenText:
         return None if spoken == text.strip() else spoken
 
     def _lines(self, text: str) -> list[str]:
-        said = []
+        spoken_lines = []
         pieces = text.split("\n")
         for number, line in enumerate(pieces):
             starts = number > 0 or self._is_line_start
             is_whole = starts and number + 1 < len(pieces)
             if (spoken := self._line(line, starts=starts, is_whole=is_whole)) and spoken.strip():
-                said.append(spoken.strip())
+                spoken_lines.append(spoken.strip())
         self._is_line_start = not pieces[-1].strip() if len(pieces) > 1 else self._is_line_start and not text.strip()
-        return said
+        return spoken_lines
 
     def _line(self, line: str, *, starts: bool, is_whole: bool) -> str:
         fence = _FENCE.match(line) if starts else None

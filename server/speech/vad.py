@@ -113,7 +113,6 @@ class VadStream:
         self._waiting: deque[bytes] = deque()
         self.is_queued = False  # in the detector's queue, or being judged
         self.is_closed = False
-        self.refused = 0
         self._state = new_state()
         self._context = bytes(_CONTEXT_BYTES)  # the end of the window before
         self._silent = 0  # windows in a row below the floor
@@ -124,7 +123,6 @@ class VadStream:
         False: too many wait, it is refused and counted.
         """
         if self.is_closed or len(self._waiting) >= MAX_WAITING:
-            self.refused += 1
             self._detector.refused += 1
             return False
         self._waiting.append(pcm)
@@ -220,39 +218,39 @@ class VoiceDetector:
                 self._wake.clear()
                 if len(self._open) > _FEW_STREAMS:
                     self._stop.wait(_GATHER_S)
-                while (batch := self._take()) and not self._stop.is_set():
+                while (batch := self._next_batch()) and not self._stop.is_set():
                     self._post(batch, self._judge(batch))
-        except Exception as error:  # the boundary to the model: without it the ears would die in silence
+        except Exception as error:  # the boundary to the model: without it voice detection would end unnoticed
             logger.exception("voice detection stopped")
             self._call_loop(self._fail, f"voice detection failed: {error}; restart the server")
 
-    def _take(self) -> list[VadStream]:
+    def _next_batch(self) -> list[VadStream]:
         """Return the next streams to judge one window of, those that waited longest first."""
         with self._lock:
             batch = [self._queue.popleft() for _ in range(min(MAX_BATCH, len(self._queue)))]
         return [stream for stream in batch if not stream.is_closed]
 
     def _judge(self, batch: Sequence[VadStream]) -> list[tuple[VadStream, Judged]]:
-        taken = [(stream, pcm) for stream in batch if (pcm := _next_window(stream)) is not None]
-        if not taken:
+        windows = [(stream, pcm) for stream in batch if (pcm := _next_window(stream)) is not None]
+        if not windows:
             return []
-        rows = pcm16_to_samples(b"".join(stream._context + pcm for stream, pcm in taken))
-        rows = rows.reshape(len(taken), CONTEXT + WINDOW)
+        rows = pcm16_to_samples(b"".join(stream._context + pcm for stream, pcm in windows))
+        rows = rows.reshape(len(windows), CONTEXT + WINDOW)
         levels, brightnesses = level_dbfs(rows[:, CONTEXT:]), brightness(rows[:, CONTEXT:])
         is_loud = levels > FLOOR_DBFS
-        probabilities = np.zeros(len(taken), dtype=np.float32)
+        probabilities = np.zeros(len(windows), dtype=np.float32)
         loud = np.flatnonzero(is_loud)
         if loud.size:
-            probabilities[loud] = self._ask([taken[row][0] for row in loud], rows[loud])
-        for (stream, pcm), heard in zip(taken, is_loud, strict=True):
-            _remember(stream, pcm, is_silent=not heard)
-        self.windows += len(taken)
-        self.skipped += len(taken) - int(loud.size)
+            probabilities[loud] = self._run_model([windows[row][0] for row in loud], rows[loud])
+        for (stream, pcm), is_heard in zip(windows, is_loud, strict=True):
+            _update(stream, pcm, is_silent=not is_heard)
+        self.windows += len(windows)
+        self.skipped += len(windows) - int(loud.size)
         self.busy_s = time.thread_time()
-        found = zip(taken, probabilities.tolist(), levels.tolist(), brightnesses.tolist(), strict=True)
+        found = zip(windows, probabilities.tolist(), levels.tolist(), brightnesses.tolist(), strict=True)
         return [(stream, Judged(pcm, p, level, bright)) for (stream, pcm), p, level, bright in found]
 
-    def _ask(self, streams: Sequence[VadStream], rows: Samples) -> NDArray[np.float32]:
+    def _run_model(self, streams: Sequence[VadStream], rows: Samples) -> NDArray[np.float32]:
         assert self._model is not None
         probabilities, states = self._model.judge(rows, np.stack([stream._state for stream in streams], axis=1))
         for index, stream in enumerate(streams):
@@ -293,7 +291,7 @@ def _next_window(stream: VadStream) -> bytes | None:
         return None  # closed in this moment
 
 
-def _remember(stream: VadStream, pcm: bytes, *, is_silent: bool) -> None:
+def _update(stream: VadStream, pcm: bytes, *, is_silent: bool) -> None:
     stream._context = pcm[-_CONTEXT_BYTES:]
     stream._silent = stream._silent + 1 if is_silent else 0
     if stream._silent == _FORGET_AFTER:
@@ -306,6 +304,6 @@ def _deliver(judged: list[tuple[VadStream, Judged]]) -> None:
             continue
         try:
             stream._on_judged(result)
-        except Exception:  # the boundary to a session: its failure must not deafen the others
+        except Exception:  # the boundary to a session: its failure must not stop the others
             stream.close()
             logger.exception("a session failed to handle voice detection; its stream is closed")

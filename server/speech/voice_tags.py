@@ -28,7 +28,7 @@ class VoiceTags:
         self._is_voiced = True
         self._is_open = False
         self._code = _Code()  # of what was given out
-        self._spans: deque[tuple[int, bool]] = deque()  # of what was given out and not yet asked about
+        self._spans: deque[tuple[int, bool]] = deque()  # of what was given out and not yet passed to `voiced`
 
     def feed(self, delta: str) -> str:
         """Return the text to show, as far as it is certain."""
@@ -54,7 +54,7 @@ class VoiceTags:
     def flush(self) -> str:
         """Return what was withheld: the reply is over, so it was no tag."""
         held, self._held = self._held, ""
-        self._note(held)
+        self._record(held)
         return held
 
     def begin_reply(self) -> None:
@@ -65,16 +65,16 @@ class VoiceTags:
 
     def voiced(self, text: str) -> str | None:
         """Return the part to be spoken of the next slice of the text given out; None: all of it."""
-        at, said = 0, []
+        at, pieces = 0, []
         while at < len(text) and self._spans:
             length, is_voiced = self._spans.popleft()
             taken = min(length, len(text) - at)
             if taken < length:
                 self._spans.appendleft((length - taken, is_voiced))
             if is_voiced:
-                said.append(text[at : at + taken])
+                pieces.append(text[at : at + taken])
             at += taken
-        spoken = "".join(said)
+        spoken = "".join(pieces)
         return None if len(spoken) == len(text) else spoken
 
     def _turn(self, *, is_closing: bool) -> None:
@@ -86,11 +86,11 @@ class VoiceTags:
         """Show that part, which is no tag; return `end`."""
         if start < end:
             shown.append(text[start:end])
-            self._note(text[start:end])
+            self._record(text[start:end])
             self._code.feed(text[start:end])
         return end
 
-    def _note(self, text: str) -> None:
+    def _record(self, text: str) -> None:
         if not text:
             return
         length = 0

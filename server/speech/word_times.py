@@ -29,20 +29,20 @@ _VALUE_NAME: Final = 1
 
 
 def word_starts(
-    text: str, said: Sequence[Sequence[str]], phonemes_of: Callable[[str], Sequence[str]]
+    text: str, phonemes: Sequence[Sequence[str]], phonemes_of: Callable[[str], Sequence[str]]
 ) -> list[tuple[int, int, int]] | None:
     """Return (offset in `text`, sentence, phoneme in it) of each word, in order; None if that is unknown.
 
-    said: the phonemes of the text, sentence by sentence, as the voice says them.
+    phonemes: the phonemes of the text, sentence by sentence, as the voice says them.
     """
     words = [found for found in _WORD.finditer(text) if any(map(str.isalnum, found[0]))]
     alone = [_sounds(phonemes_of(found[0])) for found in words]
     if not words or not all(alone):
         return None
-    places = [(number, at) for number, row in enumerate(said) for at, sound in enumerate(row) if _is_sound(sound)]
+    places = [(number, at) for number, row in enumerate(phonemes) for at, sound in enumerate(row) if _is_sound(sound)]
     begins = [0, *accumulate(map(len, alone))]
     matcher = SequenceMatcher(
-        None, [said[number][at] for number, at in places], [sound for row in alone for sound in row], autojunk=False
+        None, [phonemes[number][at] for number, at in places], [sound for row in alone for sound in row], autojunk=False
     )
     starts: list[tuple[int, int, int]] = []
     for kind, in_all, in_all_end, in_words, in_words_end in matcher.get_opcodes():
@@ -52,7 +52,7 @@ def word_starts(
             at = min(in_all + begins[len(starts)] - in_words, in_all_end)
             if at >= len(places):
                 return None
-            starts.append((words[len(starts)].start(), *_before_stress(said, *places[at])))
+            starts.append((words[len(starts)].start(), *_before_stress(phonemes, *places[at])))
     return starts
 
 
@@ -61,7 +61,7 @@ def starts_ms(
 ) -> list[tuple[int, float]]:
     """Return (offset in the text, ms from the beginning of that sentence's sound) of the words in it.
 
-    samples: how long its phonemes are said, the mark of its beginning in front of them.
+    samples: how long its phonemes last, the mark of its beginning in front of them.
     """
     until = [0, *accumulate(samples)]
     return [(offset, until[at + 1] * 1000 / sample_rate) for offset, number, at in starts if number == sentence]
@@ -75,8 +75,8 @@ def _is_sound(phoneme: str) -> bool:
     return phoneme not in _STRESS and phoneme not in _PAUSES
 
 
-def _before_stress(said: Sequence[Sequence[str]], number: int, at: int) -> tuple[int, int]:
-    while at > 0 and said[number][at - 1] in _STRESS:
+def _before_stress(phonemes: Sequence[Sequence[str]], number: int, at: int) -> tuple[int, int]:
+    while at > 0 and phonemes[number][at - 1] in _STRESS:
         at -= 1
     return number, at
 

@@ -82,12 +82,12 @@ from server.speech.speakable import SpokenText
     ],
 )
 def test_what_is_said_of_a_slice(text: str, spoken: str | None) -> None:
-    assert SpokenText().of(text) == spoken
+    assert SpokenText().spoken(text) == spoken
 
 
 def said(*slices: str) -> list[str | None]:
     reader = SpokenText()
-    return [reader.of(text) for text in slices]
+    return [reader.spoken(text) for text in slices]
 
 
 def test_a_code_block_is_silent_over_many_slices() -> None:
@@ -100,7 +100,7 @@ def test_a_formula_over_many_slices_is_said_where_it_ends_in_the_turn_s_language
     reader = SpokenText("de")
     slices = ("Also:", "\n\n$$\nA =", "\n\\pi r^2.", "\n$$\n\nFertig.", " Und $x$.")
 
-    assert [reader.of(text) for text in slices] == [None, "", "", "A gleich pi r Quadrat. Fertig.", "Und x."]
+    assert [reader.spoken(text) for text in slices] == [None, "", "", "A gleich pi r Quadrat. Fertig.", "Und x."]
 
 
 def test_a_longer_fence_is_closed_by_one_as_long() -> None:
@@ -151,4 +151,4 @@ def test_no_text_is_too_strange_and_nothing_is_said_without_a_letter(slices: lis
     ],
 )
 def test_no_text_takes_long(text: str) -> None:
-    SpokenText().of(text)
+    SpokenText().spoken(text)

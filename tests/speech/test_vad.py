@@ -126,7 +126,7 @@ async def test_a_stream_that_is_too_fast_loses_the_newest_and_counts_it() -> Non
     taken = [ears.stream.feed(window()) for _ in range(MAX_WAITING + 20)]
     model.gate.set()
 
-    assert ears.stream.refused == taken.count(False) >= 18
+    assert detector.refused == taken.count(False) >= 18
     await ears.wait_for(taken.count(True))
     await detector.aclose()
 
