@@ -59,7 +59,7 @@ class JwtVerifier:
             raise AuthError(_INVALID) from error
         algorithm = header.get("alg")
         if algorithm not in self._settings.algorithms:
-            raise AuthError("the token is signed in a way that is not taken; see security.jwt.algorithms")
+            raise AuthError("the token is signed in a way that is not accepted; see security.jwt.algorithms")
         return algorithm, header.get("kid")
 
     def _verified(self, token: str, key: Any, algorithm: str) -> dict[str, Any] | None:

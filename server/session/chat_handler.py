@@ -74,7 +74,7 @@ class TurnRequest:
     recognized_s: float | None = None
     """When the words of a spoken turn were known."""
     ask: AskHuman | None = None
-    """Asks whoever sits in front of this client."""
+    """Asks the user of this client; set when the turn begins."""
     timer: TurnTimer = field(default_factory=TurnTimer)
 
 

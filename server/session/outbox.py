@@ -30,7 +30,7 @@ class Kind(IntEnum):
 
 
 class Socket(Protocol):
-    """The outbox's view of a connection; the gateway has the real one."""
+    """A connection as the outbox sees it; the gateway has the real one."""
 
     async def send(self, kind: Kind, data: bytes) -> None:
         """Returns when the transport takes more; raises ConnectionError when it is gone."""
@@ -47,8 +47,12 @@ class Socket(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class OutboxLimits:
-    """Past `high` the turn waits; past `full` the client's next frame waits as well; past twice
-    that the client is too slow. So it is when it takes nothing for `stall_s` while past `high`."""
+    """Limits of what may wait.
+
+    Past `high` the turn waits; past `full` the client's next frame waits as well;
+    past twice that the client is too slow, and also when it reads nothing for
+    `stall_s` while past `high`.
+    """
 
     high_frames: int = 512
     high_bytes: int = 1 << 20
@@ -60,7 +64,7 @@ class OutboxLimits:
 
 
 class Closed(ServerError):
-    """The connection is gone; whoever waits for room need not go on."""
+    """The connection is gone: waiting for room is of no use."""
 
 
 class Outbox:
@@ -85,8 +89,11 @@ class Outbox:
         self._on_slow = on_slow
         self._waiting: deque[tuple[Kind, bytes]] = deque()
         self._bytes = 0  # sum of what is in _waiting
-        self._wake: asyncio.Future[None] | None = None  # set while `run` has nothing to do
-        self._room: list[tuple[bool, asyncio.Future[None]]] = []  # (waits for full, not high; the waiter)
+        self._has_work = asyncio.Event()  # for `run`: a message, or the end
+        self._below_high = asyncio.Event()
+        self._below_full = asyncio.Event()
+        self._below_high.set()
+        self._below_full.set()
         self._stall: asyncio.TimerHandle | None = None  # armed while past `high`
         self._stalled_at_bytes = 0  # unsent when the timer was armed
         self._close: tuple[int, str] | None = None  # set: nothing more is taken
@@ -126,22 +133,17 @@ class Outbox:
         self._waiting.append((kind, data))
         self._bytes += len(data)
         if self._is_high():
+            self._below_high.clear()
             self._arm()
-        self._rouse()
+        if self._is_full():
+            self._below_full.clear()
+        self._has_work.set()
 
     async def room(self, *, is_urgent: bool = False) -> None:
         """Wait until the box is below its high mark (urgent: below `full`). Raises Closed."""
-        while self._is_full() if is_urgent else self._is_high():
-            if self._is_closed:
-                break
-            waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            entry = (is_urgent, waiter)
-            self._room.append(entry)
-            try:
-                await waiter
-            finally:
-                if entry in self._room:
-                    self._room.remove(entry)
+        has_room = self._below_full if is_urgent else self._below_high
+        while not has_room.is_set():
+            await has_room.wait()
         if self._is_closed:
             raise Closed("the connection is gone")
 
@@ -149,7 +151,7 @@ class Outbox:
         """Send what waits, for at most `stall_s`, then close with `code`. The first call counts."""
         if self._close is None:
             self._close = (code, reason)
-            self._rouse()
+            self._has_work.set()
             self._hurry(self._limits.stall_s)
 
     def abandon(self) -> None:
@@ -178,9 +180,9 @@ class Outbox:
             elif self._close is not None:
                 return
             else:
-                self._wake = asyncio.get_running_loop().create_future()
-                await self._wake
-                await asyncio.sleep(0)  # a write takes time: what else is due goes first, and what it says goes along
+                self._has_work.clear()
+                await self._has_work.wait()
+                await asyncio.sleep(0)  # a write takes time: let other tasks run first, and send their frames along
 
     async def _write_some(self) -> None:
         for _ in range(_BATCH):
@@ -197,14 +199,10 @@ class Outbox:
             self._disarm()
             if self._is_high():
                 self._arm()
-        for entry in list(self._room):
-            is_urgent, waiter = entry
-            if not (self._is_full() if is_urgent else self._is_high()) and not waiter.done():
-                waiter.set_result(None)
-
-    def _rouse(self) -> None:
-        if self._wake is not None and not self._wake.done():
-            self._wake.set_result(None)
+        if not self._is_high():
+            self._below_high.set()
+        if not self._is_full():
+            self._below_full.set()
 
     def _is_high(self) -> bool:
         return self._is_past(self._limits.high_frames, self._limits.high_bytes)
@@ -245,13 +243,11 @@ class Outbox:
         self._disarm()
         self._waiting.clear()
         self._bytes = 0
-        self._rouse()
+        for event in (self._has_work, self._below_high, self._below_full):
+            event.set()
         self._hurry(0.0)
-        for _, waiter in self._room:
-            if not waiter.done():
-                waiter.set_result(None)
 
     def _hurry(self, limit_s: float) -> None:
-        """Let `run` go on from a write that the client does not take."""
+        """Limit how long `run` may wait for a client that does not read."""
         if self._patience is not None:
             self._patience.reschedule(asyncio.get_running_loop().time() + limit_s)

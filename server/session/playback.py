@@ -7,10 +7,10 @@ TAIL_S: Final = 0.3
 
 
 class PlaybackClock:
-    """Times in seconds of one monotonic clock, given by the caller; sound in milliseconds."""
+    """Knows how much of a turn's sound was heard. Times are seconds of the caller's monotonic clock, sound is in ms."""
 
     def __init__(self, turn_id: str | None = None, *, began_s: float = 0.0) -> None:
-        """`began_s`: when the user stopped speaking, or the client's `chat` came."""
+        """`began_s`: the time at which the user stopped speaking, or the client's `chat` came."""
         self.turn_id = turn_id
         self.began_s = began_s
         self._starts_ms: list[float] = []  # where each sentence begins in the turn's sound
@@ -25,13 +25,13 @@ class PlaybackClock:
         self._starts_ms.append(self._sent_ms)
 
     def sent(self, ms: float, now_s: float) -> None:
-        """`ms` more sound left for the client."""
+        """Add `ms` of sound that left for the client."""
         if not self._reports and not self.is_speaking(now_s):
             self._heard_ms, self._heard_at_s, self._is_playing = self._sent_ms, now_s, True
         self._sent_ms += ms
 
     def report(self, index: int, ms: float, state: Literal["started", "playing", "stopped"], now_s: float) -> None:
-        """A `playback` frame. What lies beyond what was sent is taken for its end."""
+        """Apply a `playback` frame. A position beyond what was sent counts as its end."""
         if index >= len(self._starts_ms):
             return
         self._reports = True
@@ -46,7 +46,7 @@ class PlaybackClock:
         return min(self._heard_ms + elapsed_ms, self._sent_ms)
 
     def ahead_ms(self, now_s: float) -> float:
-        """Sound that was sent and is not heard yet."""
+        """Return the sound that was sent and is not heard yet."""
         return self._sent_ms - self.heard_ms(now_s)
 
     def is_speaking(self, now_s: float) -> bool:
@@ -54,7 +54,7 @@ class PlaybackClock:
         return self.silent_at_s(now_s) > now_s
 
     def silent_at_s(self, now_s: float) -> float:
-        """When it falls silent if nothing more is sent."""
+        """Return the time at which it falls silent if nothing more is sent."""
         if not self._is_playing:
             return now_s
         return self._heard_at_s + (self._sent_ms - self._heard_ms) / 1000 + TAIL_S

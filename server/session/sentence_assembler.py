@@ -19,9 +19,9 @@ MAX_PIECE_CHARS: Final = 256
 
 @dataclass(frozen=True, slots=True)
 class SpokenSentence:
-    """An exact slice of the reply; `spoken` None = the same, "" = nothing is said.
+    """An exact slice of the reply; `spoken` is what is said instead (None: the text itself, "": nothing).
 
-    approval: this is the question of that id, said aloud; `text` is "".
+    approval: id of the question that is said aloud here; `text` is "" then.
     """
 
     text: str

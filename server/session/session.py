@@ -138,7 +138,7 @@ class Session:
         self._services.metrics.count_in("binary")
         limit = self._services.limits.max_binary_bytes
         if len(data) > limit:
-            text = f"{len(data)} bytes of sound in one message, at most {limit} are taken"
+            text = f"{len(data)} bytes of sound in one message, at most {limit} are accepted"
             self._outbox.refuse("message_too_large", text, path="$")
         elif len(data) % 2:
             self._outbox.refuse("audio_misaligned", "sound is 16-bit samples: send whole ones", path="$")
@@ -262,7 +262,7 @@ class Session:
             recognized_s=recognized_s,
         )
 
-    # --- speech: what SpeechInput needs of its owner (SpeechOwner), and what it is given
+    # --- speech; the first five are for SpeechInput (SpeechOwner)
 
     def announce_turn(self) -> str:
         turn_id = secrets.token_hex(8)
@@ -300,13 +300,13 @@ class Session:
         self._approvals.answer_by_voice(question, approved=approved, is_lasting=is_lasting)
 
     def _end_announced_turn(self) -> None:
-        """A `chat` came instead of the history: the client may wait for the turn that its transcript named."""
+        """End the turn that a transcript has named, as a `chat` came instead: the client may wait for it."""
         turn_id, self._announced = self._announced, None
         if turn_id is not None:
             self._turns.end_unstarted(turn_id)
 
     def _can_hear(self) -> bool:
-        """A voice is heard without a key, which would be a cut."""
+        """Whether speech is recognised without a key, which would interrupt the turn."""
         return self._settings.turn_detection == "server_vad" and self._services.speech.unavailable_reason is None
 
     def _push_to_talk(self, frame: wire.SpeechStart | wire.SpeechEnd | wire.SpeechCancel) -> None:
@@ -333,7 +333,7 @@ class Session:
 
 
 def _skill_items(snapshot: SkillsSnapshot, selected: list[str] | None) -> list[wire.SkillItem]:
-    """Every skill of the operator; `enabled` tells what the client's own selection leaves on."""
+    """List every skill of the operator; `enabled` says what the client's own selection leaves on."""
     return [
         wire.SkillItem(
             name=skill.name,
@@ -359,7 +359,7 @@ def _hook_items(skill: Skill) -> list[wire.HookItem]:
 
 
 def _enabled_skills(selected: list[str] | None, snapshot: SkillsSnapshot) -> list[str]:
-    """A client's selection can only narrow the operator's; None: all of them."""
+    """Narrow the operator's skills to the client's selection; None: all of them."""
     known = [skill.name for skill in snapshot.skills]
     return known if selected is None else [name for name in dict.fromkeys(selected) if name in set(known)]
 
@@ -372,7 +372,7 @@ def _system_policy(security: config.SecuritySettings, principal: Principal) -> S
 
 
 def _text_of(message: wire.Message) -> str:
-    """The message's words, without pictures."""
+    """Return the message's words, without pictures."""
     if isinstance(message.content, list):
         return "\n".join(part.text for part in message.content if isinstance(part, wire.TextPart))
     return message.content or ""

@@ -79,7 +79,7 @@ class _Utterance:
     """An utterance from its detection until it is answered, rejected or discarded."""
 
     id: str
-    question: str | None = None  # it may answer this one; until that is known the client is told of its detection only
+    question: str | None = None  # it may answer this one; until that is known the client learns of its detection only
     started_ms: float | None = None
     stopped_ms: float | None = None
     stopped_s: float = 0.0
@@ -336,7 +336,7 @@ class SpeechInput:
         return True
 
     async def _start_turn(self, utterance: _Utterance, text: str) -> None:
-        assert utterance.history is not None, "it has begun, as far as the client is told"
+        assert utterance.history is not None, "speech_started was sent"
         words = SpokenWords(text=text, stopped_s=utterance.stopped_s, recognized_s=self._now_s())
         turn_id = self._owner.announce_turn()
         utterance.has_transcript = True
@@ -349,7 +349,7 @@ class SpeechInput:
             logger.debug("no history came for %s", utterance.id)
         self._owner.begin_announced_turn(turn_id, words, messages)
 
-    # --- what the client is told
+    # --- what is sent to the client
 
     def _send_stopped(self, utterance: _Utterance) -> None:
         self._owner.send(wire.SpeechStopped(utterance=utterance.id, audio_ms=round(utterance.stopped_ms or 0)))
@@ -364,7 +364,7 @@ class SpeechInput:
             self._owner.send(wire.SpeechRejected(utterance=utterance.id))
 
     def _release_held(self) -> None:
-        """Send what the client would have been told of everything that was held back."""
+        """Send the frames of everything that was held back."""
         held = [utterance for utterance in self._utterances.values() if utterance.question is not None]
         for utterance in held:
             utterance.question = None

@@ -42,7 +42,7 @@ class TurnGate:
         if self.is_draining:
             raise TurnError("turn_refused_draining", "the server is going away; connect again and send the turn there")
         if self._running >= self._limit:
-            raise _full(f"{self._limit} turns are running, the most that are taken")
+            raise _full(f"{self._limit} turns are running, the most that this server accepts")
         if user is not None and self._per_user is not None and self._by_user[user] >= self._per_user:
             raise _full(f"{self._per_user} turns of yours are running, the most that one user may have")
         if user is not None:

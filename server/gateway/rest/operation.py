@@ -27,7 +27,7 @@ _RETRY_S: Final = 5
 
 
 class Refusal(Exception):
-    """The answer is one of the API's errors."""
+    """Error of the API, raised by an operation's handler."""
 
     def __init__(self, status: int, code: str, message: str, *, path: str | None = None, **headers: str) -> None:
         super().__init__(message)
@@ -55,7 +55,7 @@ class ApiCall:
     """An instance of the operation's `query`."""
 
     def entry(self, phase: str, outcome: str, *, message: str = "", details: dict[str, Any]) -> AuditEntry:
-        """For the audit log: what whoever calls has changed."""
+        """Make an entry of the audit log for a change that this call has made."""
         return AuditEntry(
             phase=phase,
             outcome=outcome,
@@ -122,7 +122,7 @@ def handler_of(operation: Operation, authenticator: Authenticator) -> Handler:
 
 
 def read_query(request: web.Request, kind: type[Query]) -> Query:
-    """The parameters, typed. Raises Refusal, which names the one that is wrong."""
+    """Read the parameters, typed. Raises Refusal, which names the one that is wrong."""
     given: dict[str, str] = {}
     for name, value in request.query.items():
         if name in given:
@@ -145,7 +145,7 @@ def read_query(request: web.Request, kind: type[Query]) -> Query:
 
 
 def encode(body: Struct) -> bytes:
-    """Half a surrogate pair, which a hook's words may hold, becomes its escape."""
+    """Encode as JSON; half a surrogate pair, which a hook's words may hold, becomes its escape."""
     try:
         return msgspec.json.encode(body)
     except UnicodeEncodeError:
