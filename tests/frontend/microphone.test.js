@@ -115,6 +115,7 @@ test("a machine without microphone is told so, whichever kind of error says it",
 
 /** Ears that listen, and what they told. */
 async function heeding(t) {
+  t.mock.timers.enable({ apis: ["setTimeout"] }); // a real one of ten seconds would keep Node from ending
   const browser = listening(t, Promise.resolve());
   const events = [];
   const ignore = () => {};
