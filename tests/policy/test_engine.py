@@ -172,14 +172,6 @@ async def test_the_operators_own_danger_table_goes_over_the_built_in_one(tmp_pat
     assert "starts the machine" in asked.questions[0].message
 
 
-def test_a_wrong_line_of_the_operators_danger_table_is_told_before_anything_starts(tmp_path: Path) -> None:
-    table = tmp_path / "danger.toml"
-    table.write_text("[nonsense]\n")
-
-    with pytest.raises(ConfigError, match=r"danger\.toml"):
-        book_of(SEED, Sink(), danger_table=table).check_config(document_of(SEED))
-
-
 async def test_edited_arguments_pass_the_others_again_and_the_same_question_is_not_asked_twice() -> None:
     edit = Answer(approved=True, by="user", arguments={"command": "rm -rf prod"})
     asked = human(edit)

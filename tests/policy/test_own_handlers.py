@@ -27,26 +27,9 @@ async def test_a_guard_whose_answer_is_not_understood_refuses(tmp_path: Path, ca
     policy = own(tmp_path, "pre_tool_use", f"async def pre_execute(ctx):\n    return {answer}\n")
 
     assert "(mine gave " in denied(await policy.before(LS))
+    policy = own(tmp_path, "post_tool_use", f"async def post_execute(ctx):\n    return {answer}\n")
+    assert await policy.after(LS, given := outcome()) is given
     assert "the policy handler mine gave" in caplog.text
-
-
-@pytest.mark.parametrize(
-    "code",
-    [
-        "    a = []\n    a.append(a)\n    return HookResult(action=HookAction.MODIFY_RESULT, modified_result=a)\n",
-        "    return HookResult(action=HookAction.MODIFY_RESULT, modified_result={(1, 2): 3})\n",
-        "    return HookResult(action=HookAction.DENY, message='too late')\n",
-        "    return False\n",
-    ],
-)
-async def test_an_odd_answer_after_the_call_leaves_its_result(tmp_path: Path, code: str) -> None:
-    sink = Sink()
-    tree = {"post_tool_use": [{"type": "audit_log"}]}
-    policy = own(tmp_path, "post_tool_use", f"def post_execute(ctx):\n{code}", sink=sink, tree=tree)
-    given = outcome()
-
-    assert await policy.after(LS, given) is given
-    assert [entry.outcome for entry in sink.entries] == ["ran"]
 
 
 async def test_what_a_handler_changes_in_place_counts_for_nobody(tmp_path: Path) -> None:

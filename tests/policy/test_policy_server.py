@@ -125,17 +125,6 @@ async def test_a_dangerous_call_is_stopped_unless_a_human_says_yes(tmp_path: Pat
     ]
 
 
-async def test_a_command_that_is_edited_beside_a_secret_runs_with_the_secret(tmp_path: Path) -> None:
-    async with guarded(tmp_path) as (scene, tools):
-        script = calls(("shell", {"command": f"rm -rf /srv --password={PASSWORD}"}))
-        edited = {"command": "rm -rf ./build --password=[REDACTED]"}
-        request, frames = await answered(scene, script, approved=True, arguments=edited)
-
-    assert request["arguments"] == {"command": "rm -rf /srv --password=[REDACTED]"}
-    assert tools.ran == [f"rm -rf ./build --password={PASSWORD}"]
-    assert only(frames, "tool_result")["arguments"] == edited
-
-
 async def test_a_secret_is_redacted_on_every_path(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """What the tool told, and what the model itself had put into the call's arguments."""
     seen = tmp_path / "seen.jsonl"
