@@ -1,6 +1,7 @@
 """server/policy/engine.py: the stages in their order, what each outcome becomes, and who learns of it."""
 
 import logging
+import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from server.tool_calls import MAX_EDITS, Permission, ToolInvocation, ToolOutcome
 from tests.hooks.fakes import FakeHuman
 
 FACTS = TurnFacts(session_id="s", turn_id="t", user_id="anna", address="192.0.2.1")
+DOCS = Path(__file__).parents[2] / "docs" / "policy.md"
 CUSTOM = Path(__file__).parent / "custom_handlers"
 SECRET = "ghp_" + "NlJBNclzN0yvGBZ4RbZ61O1ZkWhGOzArM568"
 # seed 003 §4.1, and the stage that it leaves out
@@ -164,12 +166,16 @@ async def test_a_trusted_servers_word_spares_the_tools_name_but_no_command(
 
 async def test_the_operators_own_danger_table_goes_over_the_built_in_one(tmp_path: Path) -> None:
     table, asked = tmp_path / "danger.toml", human()
-    table.write_text('[tool_verbs]\n"starts the machine" = "ignite"\n')
+    [example] = re.findall(r"```toml\n(# danger.toml\n.*?)```", DOCS.read_text(), re.DOTALL)
+    table.write_text(example)
     policy = policy_of({"pre_tool_use": [{"type": "dangerous_confirmation"}]}, ask=asked, danger_table=table)
 
-    await policy.before(call("ignite_engine"))
+    for given in (call("ignite_engine"), call(command="deployctl restart prod1"), call(command="deployctl status")):
+        await policy.before(given)
 
-    assert "starts the machine" in asked.questions[0].message
+    assert ["starts a machine" in q.message or "restarts production" in q.message for q in asked.questions] == [
+        True
+    ] * 2
 
 
 async def test_edited_arguments_pass_the_others_again_and_the_same_question_is_not_asked_twice() -> None:

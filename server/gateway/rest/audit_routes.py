@@ -43,7 +43,7 @@ _COLUMNS: Final = ("id", "ts", "replica", "day", "number", *_PLAIN, *_STRUCTURES
 _FORMULA: Final = tuple("=+-@\t\r\n＝＋－＠")
 """A cell that begins so is a formula to spreadsheets."""
 _HIDDEN_FORMULA: Final = re.compile(r"[;\t\r\n](?=[ \"]*[=+\-@＝＋－＠])")
-"""Escapes a cell: where the comma separates decimals, spreadsheets split at semicolons, whatever the quotes say: a cell may begin behind it."""
+"""Start of a formula inside a cell: where the comma separates decimals, spreadsheets split at semicolons despite quotes."""
 
 
 class AuditRoutes:
