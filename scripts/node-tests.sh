@@ -7,7 +7,7 @@ tests=$(find tests/frontend -name '*.test.js' | sort)
 mkdir -p .cache
 log=.cache/node-tests.log
 # shellcheck disable=SC2086  # one word per file; none of our names holds a space
-if scripts/node.sh --test --test-reporter=spec $tests >$log 2>&1; then
+if scripts/node.sh --test --test-concurrency=4 --test-reporter=spec $tests >$log 2>&1; then
     tail -n 8 $log
 else
     cat $log
