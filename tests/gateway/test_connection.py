@@ -121,6 +121,7 @@ async def test_a_client_that_does_not_read_is_told_4408_and_its_turn_is_over(ben
     slow.writer.close()
 
 
+@pytest.mark.slow
 async def test_a_client_that_never_reads_again_is_cut_off(bench: Bench, agent: FakeAgent) -> None:
     agent.turns = [[LLMChunk(text="x" * 60_000)] * 1000]
     slow = await connect(bench.port, receive_buffer_bytes=4096)

@@ -90,6 +90,7 @@ async def test_a_new_chat_replaces_the_running_one(server: Parley, model: OpenAI
     assert {f["turn_id"] for f in frames} == {"t2"}
 
 
+@pytest.mark.slow
 async def test_a_message_over_the_limit_closes_with_1009_and_its_exact_size_passes(
     tmp_path: Path, model: OpenAIServer
 ) -> None:
