@@ -35,49 +35,43 @@ _MISSING_MAYBE_S: Final = 0.35  # sound that does not come: so long until the si
 _MISSING_SPEAKING_S: Final = 1.2  # and in mid-utterance, where it is more likely a bad network than a pause
 
 
-@dataclass(frozen=True, slots=True)
-class Detected:
+@dataclass(frozen=True)
+class _Event:
+    utterance: str
+
+
+@dataclass(frozen=True)
+class _VoiceEvent(_Event):
+    audio_ms: float
+
+
+class Detected(_VoiceEvent):
     """Possible speech. Rejected or Started follows within 600 ms, or Discarded."""
 
-    utterance: str
-    audio_ms: float
 
-
-@dataclass(frozen=True, slots=True)
-class Rejected:
+class Rejected(_Event):
     """The end of what was not speech, or was discarded before that was sure."""
 
-    utterance: str
 
-
-@dataclass(frozen=True, slots=True)
-class Started:
+class Started(_VoiceEvent):
     """Speech (push-to-talk: the key is down; no Detected came before). Stopped or Discarded follows."""
 
-    utterance: str
-    audio_ms: float
 
-
-@dataclass(frozen=True, slots=True)
-class Paused:
+@dataclass(frozen=True)
+class Paused(_Event):
     """A possible end: `audio` (PCM16, 16 kHz) may be recognised already. Resumed, Stopped or Discarded follows."""
 
-    utterance: str
     audio: bytes = field(repr=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Resumed:
+class Resumed(_Event):
     """Speech that goes on: what was recognised since Paused is of no use."""
 
-    utterance: str
 
-
-@dataclass(frozen=True, slots=True)
-class Stopped:
+@dataclass(frozen=True)
+class Stopped(_Event):
     """The end of the utterance. `is_paused_audio`: `audio` is that of the last Paused, byte for byte."""
 
-    utterance: str
     audio: bytes = field(repr=False)
     audio_ms: float
     """The end of the voice."""
@@ -86,11 +80,8 @@ class Stopped:
     is_paused_audio: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Discarded:
+class Discarded(_Event):
     """The end of an utterance thrown away after Started: by a `chat`, a `configure`, a cancelled key."""
-
-    utterance: str
 
 
 UtteranceEvent = Detected | Rejected | Started | Paused | Resumed | Stopped | Discarded

@@ -16,7 +16,8 @@ _TAGS: Final = ("<voice>", "</voice>")
 _ATTRIBUTES: Final = rf"[ \t][^<>\n]{{0,{MAX_ATTRIBUTES_CHARS}}}"
 _TAG: Final = re.compile(rf"<(/?)voice({_ATTRIBUTES})?>", re.IGNORECASE)
 _BEGUN_TAG: Final = re.compile(rf"</?voice{_ATTRIBUTES}", re.IGNORECASE)
-_FENCE_HEAD: Final = re.compile(r" {0,3}(?:`*|~*)")
+_FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})")
+_BACKTICKS: Final = re.compile("`+")
 _MAX_HEAD_CHARS: Final = 32
 
 
@@ -104,43 +105,36 @@ class _Code:
 
     def __init__(self) -> None:
         self._fence: str | None = None  # what closes the block
-        self._head: str | None = ""  # of a line that may yet open or close a block; None: it does not, or has
-        self._is_fence_line = False
-        self._ticks = 0  # that close the code on this line
+        self._head = ""  # of the line: its first characters
+        self._opener = 0  # backticks that opened code on this line; 0: it is closed
         self._run = 0  # backticks in a row at the very end
 
     @property
     def is_open(self) -> bool:
-        """If no further backtick follows."""
-        if self._fence is not None or self._is_fence_line:
-            return True
-        run = self._run if self._head is None else len(self._head.strip(" ~"))
-        return self._ticks != run if run and self._ticks in (0, run) else self._ticks > 0
+        """Whether it is code if no further backtick follows."""
+        return self._fence is not None or self._opener_after_run() > 0 or _FENCE.match(self._head) is not None
 
     def feed(self, text: str) -> None:
-        for character in text:
-            if self._head is not None:
-                if _FENCE_HEAD.fullmatch(self._head + character):
-                    self._head = (self._head + character)[:_MAX_HEAD_CHARS]
-                    continue
-                self._end_head(self._head.lstrip(" "))
-            if character == "`":
-                self._run += 1
-                continue
-            if self._run:
-                self._ticks = {0: self._run, self._run: 0}.get(self._ticks, self._ticks)
-                self._run = 0
-            if character == "\n":
-                self._head, self._ticks, self._is_fence_line = "", 0, False
+        for number, line in enumerate(text.split("\n")):
+            if number:
+                self._end_line()
+            self._head = (self._head + line[:_MAX_HEAD_CHARS])[:_MAX_HEAD_CHARS]
+            line = "`" * self._run + line
+            for found in _BACKTICKS.finditer(line):
+                self._run = len(found[0])
+                if found.end() < len(line):
+                    self._opener, self._run = self._opener_after_run(), 0
 
-    def _end_head(self, mark: str) -> None:
-        self._head = None
-        if len(mark) < 3:
-            self._run = mark.count("`")
-        elif self._fence is None:
-            self._fence, self._is_fence_line = mark, True
-        elif mark.startswith(self._fence):
-            self._fence, self._is_fence_line = None, True
+    def _opener_after_run(self) -> int:
+        return {0: self._run, self._run: 0}.get(self._opener, self._opener)
+
+    def _end_line(self) -> None:
+        if mark := _FENCE.match(self._head):
+            if self._fence is None:
+                self._fence = mark[1]
+            elif mark[1].startswith(self._fence):
+                self._fence = None
+        self._head, self._opener, self._run = "", 0, 0
 
 
 def _tag(text: str, at: int) -> str | None:

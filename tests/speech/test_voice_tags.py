@@ -53,6 +53,7 @@ def test_tags_are_never_shown_and_say_what_is_said(reply: str, text: str, said: 
         "~~~\n<voice>\n```\n</voice>\n~~~",
         "````\n```\n<voice>\n````",
         "```html <voice>\nx",
+        "~~~<voice>\nx",
         "Use the `<voice>` element, or `` `<voice>` ``.",
         "`</voice>` closes it.",
         "``<voice>` and ``",
