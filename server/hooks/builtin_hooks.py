@@ -17,19 +17,14 @@ from server.hooks.health import BuiltinHealth, HookStats
 from server.hooks.stages import (
     KINDS,
     STAGES,
-    Abort,
     ApproverVerdict,
     Decision,
-    Deny,
     HookCallFailed,
     HookEvent,
-    LlmAnswer,
     LlmCall,
-    Respond,
     Stage,
     StageContext,
     StageValue,
-    ToolRan,
 )
 from server.llm.language_model import Message, ToolSpec
 from server.tool_calls import Permission, ToolInvocation
@@ -37,13 +32,6 @@ from server.tool_calls import Permission, ToolInvocation
 logger = logging.getLogger(__name__)
 
 MAX_QUEUED_EVENTS: Final = 256
-_RETURNED: Final[Mapping[Stage, tuple[type, ...]]] = {
-    "before_llm": (LlmCall, Abort),
-    "after_llm": (LlmAnswer, Abort),
-    "before_tool": (ToolInvocation, Respond, Deny, Abort),
-    "after_tool": (ToolRan, Abort),
-    "approve_tool": (ApproverVerdict,),
-}
 
 
 class BuiltinHook:
@@ -55,7 +43,7 @@ class BuiltinHook:
     stays inside. `run` delivers events; the owner of the hook owns that task.
     """
 
-    timeout_ms = None
+    timeout_ms: int | None = None
 
     def __init__(
         self,
@@ -122,10 +110,6 @@ class BuiltinHook:
                 raise HookCallFailed("timed_out", f'hook "{self.name}" {stage} timed out') from error
             text = f'hook "{self.name}" {stage} failed: {type(error).__name__}'
             raise HookCallFailed("failed", text, raised=error) from error
-        if result is not None and not isinstance(result, _RETURNED[stage]):
-            text = f'hook "{self.name}" gave {type(result).__name__} at {stage}'
-            self.warn(text)
-            raise HookCallFailed("failed", text)
         if isinstance(result, LlmCall) and isinstance(value, LlmCall):
             return replace(result, messages=_originals_of(result.messages, copies, value.messages))
         return result

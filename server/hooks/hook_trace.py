@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any, Final, Literal
 
 import msgspec
@@ -46,7 +46,7 @@ async def report_change(
     """Report what a hook's answer changes, or would have; a plain approval is not worth a line."""
     if isinstance(result, ApproverVerdict) and result.approved and result.arguments is None:
         return None
-    data = {"action": _action(result), "changes": trimmed(await conceal(_readable_changes(value, result)))}
+    data = {"action": _action(result), "changes": trimmed(await conceal(changes(value, result)))}
     if discarded:
         data["discarded"] = trimmed(await conceal(dict(discarded)))
     return HookReport(event="hook_changed", data=data)
@@ -71,15 +71,6 @@ def _action(result: StageValue | Decision | Ignored) -> str:
         case ApproverVerdict():
             return "approve" if result.approved else "deny"
     return "modify"
-
-
-def _readable_changes(value: StageValue, result: StageValue | Decision | Ignored) -> Changes:
-    try:
-        return changes(value, result)
-    except (AttributeError, KeyError, TypeError):
-        if isinstance(result, LlmCall) and isinstance(value, LlmCall):  # messages that are none cannot be shown
-            return changes(value, replace(result, messages=value.messages))
-        raise
 
 
 def changes(before: StageValue, result: StageValue | Decision | Ignored | None) -> Changes:

@@ -264,16 +264,9 @@ def _kept(
         return None, {"reply": given.why}
     if check is None or not isinstance(given, LlmCall) or not isinstance(value, LlmCall):
         return given, {}
-    if given.messages is value.messages or not (problem := _problem(check, given.messages)):
+    if given.messages is value.messages or not (problem := check(given.messages)):
         return given, {}
     return replace(given, messages=value.messages), {"messages": problem}
-
-
-def _problem(check: Check, messages: Sequence[dict[str, Any]]) -> str | None:
-    try:
-        return check(messages)
-    except (AttributeError, KeyError, TypeError) as error:  # a hook in this process may have put anything into it
-        return f"they are no messages ({type(error).__name__}: {error})"
 
 
 def _on_failure(hook: Hook, stage: Stage, error: HookCallFailed, value: StageValue) -> StageValue | Decision | None:

@@ -203,33 +203,17 @@ class HookCallFailed(Exception):
 class Hook(Protocol):
     """A hook as the pipeline asks it, in this process or in another."""
 
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def order(self) -> tuple[int, int, bytes]:
-        """In-process before process; lower priority first; then the name, byte by byte."""
-        ...
-
-    @property
-    def stages(self) -> frozenset[Stage]:
-        """The stages at which it is asked."""
-        ...
-
-    @property
-    def kinds(self) -> frozenset[str]:
-        """The kinds of events that it is sent."""
-        ...
-
-    @property
-    def is_guard(self) -> bool:
-        """Whether a failure of it denies the call (`on_error: closed`)."""
-        ...
-
-    @property
-    def timeout_ms(self) -> int | None:
-        """The limit of its calls; None: `hooks.defaults`."""
-        ...
+    name: str
+    order: tuple[int, int, bytes]
+    """In-process before process; lower priority first; then the name, byte by byte."""
+    stages: frozenset[Stage]
+    """The stages at which it is asked."""
+    kinds: frozenset[str]
+    """The kinds of events that it is sent."""
+    is_guard: bool
+    """Whether a failure of it denies the call (`on_error: closed`)."""
+    timeout_ms: int | None
+    """The limit of its calls; None: `hooks.defaults`."""
 
     async def ask(
         self, stage: Stage, value: StageValue, at: StageContext, limit_s: float

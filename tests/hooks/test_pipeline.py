@@ -342,21 +342,6 @@ def offering(*names: str) -> dict[str, Any]:
     return {"request": {"tools": [{"type": "function", "function": {"name": name}} for name in names]}}
 
 
-@pytest.mark.parametrize(
-    "given", [{"content": "no role"}, {"role": "assistant", "tool_calls": [{}]}, "no object"], ids=str
-)
-async def test_what_is_no_message_at_all_is_put_back_too(given: Any) -> None:
-    class Careless:
-        async def before_llm(self, call: LlmCall, at: StageContext) -> LlmCall:
-            return replace(call, messages=[*call.messages, given])
-
-    pipeline = pipeline_of(builtin("careless", Careless()), is_traced=True)
-
-    result = await pipeline.before_llm(call(), registered=(), check=find_violation)
-
-    assert result.messages == call().messages
-
-
 async def test_a_tool_belongs_to_the_hook_that_added_it_and_no_other() -> None:
     pipeline = pipeline_of(
         hook("a", before_llm=offering("bash", "mine")), hook("b", before_llm=offering("bash", "mine", "his"))
