@@ -177,7 +177,7 @@ async def _test(options: argparse.Namespace, plan: Plan, environ: Mapping[str, s
 
 
 async def _replay(file: Path, plan: Plan, environ: Mapping[str, str]) -> int:
-    lives = read_recording(file)
+    processes = read_recording(file)
     calls = list[Replayed]()
 
     def show(call: Replayed) -> None:
@@ -188,7 +188,7 @@ async def _replay(file: Path, plan: Plan, environ: Mapping[str, str]) -> int:
             print(f"           - {difference}")
         sys.stdout.flush()
 
-    await replay(lives, plan.hook, environ, wait_s=plan.wait_s, show=show)
+    await replay(processes, plan.hook, environ, wait_s=plan.wait_s, show=show)
     differing = sum(bool(call.differences) for call in calls)
     print(f"{len(calls)} calls, {differing} differ" if differing else f"{len(calls)} calls, all as recorded")
     return PROBLEMS if differing else OK

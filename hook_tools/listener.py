@@ -1,4 +1,4 @@
-"""Listens in on a trial, and judges each line as it comes."""
+"""Checks each line of a trial as it comes."""
 
 import asyncio
 import json
@@ -6,36 +6,36 @@ import re
 from collections import deque
 from typing import Final
 
-from hook_tools.line_faults import Fault, fault, shown
+from hook_tools.line_checks import Finding, check_line, shown
 from server.hooks.process.hook_process import Direction, OnLine
 from server.subprocesses.lines import Line, Overlong
 
 _ID: Final = re.compile(rb'\{"jsonrpc":"2\.0","id":(\d+),')
 _MAX_COMPLAINTS: Final = 10  # lines of standard error that are shown
-_MAX_FAULTS: Final = 20  # between two looks
+_MAX_FINDINGS: Final = 20  # between two looks
 
 
 class Listener:
-    """Judges the lines of one trial; `other` gets them, too."""
+    """Checks the lines of one trial; `other` gets them, too."""
 
     def __init__(self, other: OnLine | None = None) -> None:
         self._other = other
         self._open = set[int]()
         self._given_up = set[int]()  # calls whose time was up, until they are answered all the same
         self._last_id = 0
-        self._faults: list[Fault] = []
+        self._findings: list[Finding] = []
         self._has_changed = asyncio.Event()
         self.complaints = deque[str](maxlen=_MAX_COMPLAINTS)
-        """The last of what it wrote on standard error."""
+        """The last lines that it wrote on standard error."""
         self.is_over = False
-        """Its input has ended."""
+        """Whether its input has ended."""
         self.has_answered = False
-        """A reply came while its input was open."""
+        """Whether a reply came while its input was open."""
         self.was_buffered = False
-        """A reply for which nobody waited any more came only when its input had ended."""
+        """Whether a reply for which nobody waited any more came only when its input had ended."""
 
     def give_up(self) -> None:
-        """Whatever has no reply yet has timed out."""
+        """Note that all calls without a reply have timed out."""
         self._given_up |= self._open
 
     async def caught_up(self) -> None:
@@ -44,10 +44,10 @@ class Listener:
             self._has_changed.clear()
             await self._has_changed.wait()
 
-    def take(self) -> list[Fault]:
-        """What was wrong since this was last asked."""
-        faults, self._faults = self._faults, []
-        return faults
+    def take(self) -> list[Finding]:
+        """Return what was wrong since this was last called."""
+        findings, self._findings = self._findings, []
+        return findings
 
     def hear(self, direction: Direction, line: Line) -> None:
         """Take a line of the hook's traffic."""
@@ -63,18 +63,18 @@ class Listener:
                 self.complaints.append(text)
 
     def _judge(self, line: Line) -> None:
-        found = fault(line, open_ids=self._open, last_id=self._last_id)
+        found = check_line(line, open_ids=self._open, last_id=self._last_id)
         call_id = _id_of(line)
         if call_id in self._given_up:
             self.was_buffered |= self.is_over
-            found = found if self.is_over else Fault("problem", "answered a call after its time was up")
+            found = found if self.is_over else Finding("problem", "answered a call after its time was up")
         if call_id is not None:
             self.has_answered |= not self.is_over
             self._open.discard(call_id)
             self._given_up.discard(call_id)
             self._has_changed.set()
-        if found is not None and len(self._faults) < _MAX_FAULTS:
-            self._faults.append(found)
+        if found is not None and len(self._findings) < _MAX_FINDINGS:
+            self._findings.append(found)
 
 
 def _id_of(line: Line) -> int | None:

@@ -16,12 +16,12 @@ _SHOWN_CHARACTERS: Final = 80
 
 
 class RecordingUnusable(Exception):
-    """The file is no recording; the message names the line."""
+    """A file that is no recording; the message names the line."""
 
 
 @dataclass(kw_only=True, slots=True)
 class Exchange:
-    """Something that was sent, and what came back."""
+    """A call or notification that was sent, and the reply."""
 
     method: str
     params: dict[str, Any]
@@ -33,39 +33,39 @@ class Exchange:
 
 
 @dataclass(kw_only=True, slots=True)
-class RecordedLife:
+class RecordedProcess:
     hook: str
     command: list[str] = field(default_factory=list)
     exchanges: list[Exchange] = field(default_factory=list)
 
 
-def read_recording(path: Path) -> list[RecordedLife]:
-    """Raises RecordingUnusable and OSError. What is no JSON-RPC in it is passed over."""
-    lives: list[RecordedLife] = []
+def read_recording(path: Path) -> list[RecordedProcess]:
+    """Read a recording. Raises RecordingUnusable and OSError. What is no JSON-RPC in it is passed over."""
+    processes: list[RecordedProcess] = []
     open_calls: dict[int, tuple[Exchange, float]] = {}
     with path.open(encoding="utf-8") as file:
         for number, text in enumerate(file, 1):
             match _entry(text, f"{path}, line {number}"):
                 case {"hook": str(hook), "command": list(command)}:
-                    lives.append(RecordedLife(hook=hook, command=command))
+                    processes.append(RecordedProcess(hook=hook, command=command))
                     open_calls = {}
-                case {"direction": "out", "line": str(line), "ms": int() | float() as ms} if lives:
+                case {"direction": "out", "line": str(line), "ms": int() | float() as ms} if processes:
                     if (exchange := _exchange(line)) is not None:
-                        lives[-1].exchanges.append(exchange)
+                        processes[-1].exchanges.append(exchange)
                         if exchange.id is not None:
                             open_calls[exchange.id] = exchange, ms
-                case {"direction": "in", "line": str(line), "ms": int() | float() as ms} if lives:
+                case {"direction": "in", "line": str(line), "ms": int() | float() as ms} if processes:
                     reply = _message(line)
                     exchange, began_ms = open_calls.pop(reply.get("id", 0), (None, 0.0))
                     if exchange is not None:
                         exchange.reply, exchange.ms = reply, ms - began_ms
-                case {"direction": "err"} if lives:
+                case {"direction": "err"} if processes:
                     pass
                 case _:
                     raise RecordingUnusable(f"{path}, line {number}: no line of a recording")
-    if not lives:
+    if not processes:
         raise RecordingUnusable(f"{path}: an empty recording")
-    return lives
+    return processes
 
 
 def _entry(text: str, where: str) -> dict[str, Any]:
@@ -103,24 +103,26 @@ class Replayed:
 
 
 async def replay(
-    lives: list[RecordedLife],
+    processes: list[RecordedProcess],
     hook: config.ProcessHookSettings,
     environ: Mapping[str, str],
     *,
     wait_s: float,
     show: Callable[[Replayed], None],
 ) -> None:
-    """One life after the other, one call after the other; `show` is told of each. Raises OSError if it cannot start."""
-    for life in lives:
-        child = await HookProcess.begin(life.hook, hook, environ, HookLimits())
+    """Replay one process after the other, and call after call; `show` gets each. Raises OSError if it cannot start."""
+    for process in processes:
+        child = await HookProcess.begin(process.hook, hook, environ, HookLimits())
         try:
-            await _replay(life, child, wait_s, show)
+            await _replay(process, child, wait_s, show)
         finally:
             await child.end()
 
 
-async def _replay(life: RecordedLife, child: HookProcess, wait_s: float, show: Callable[[Replayed], None]) -> None:
-    for number, exchange in enumerate(life.exchanges, 1):
+async def _replay(
+    process: RecordedProcess, child: HookProcess, wait_s: float, show: Callable[[Replayed], None]
+) -> None:
+    for number, exchange in enumerate(process.exchanges, 1):
         if exchange.id is None:
             child.notify(exchange.method, exchange.params)
             continue
@@ -135,7 +137,7 @@ async def _replay(life: RecordedLife, child: HookProcess, wait_s: float, show: C
 
 
 def compare(exchange: Exchange, reply: Mapping[str, Any]) -> list[str]:
-    """In words, what is not as it was. Of errors only that they are errors counts."""
+    """Return in words what differs from the recording. Errors differ in nothing from other errors."""
     was = exchange.reply
     if was is None:
         return [] if "none" in reply else [f"there was no reply; now: {_shown(reply)}"]

@@ -1,4 +1,4 @@
-"""How a trial looks to people, and to programs."""
+"""Prints a trial for people, and as JSON for programs."""
 
 import json
 from collections.abc import Mapping
@@ -31,13 +31,13 @@ class Printer:
     def step(self, step: Step) -> None:
         if self._is_terminal:
             self._out.write("\r\x1b[K")  # over its announcement
-        word = "PROBLEM" if step.has_problem else "hint" if step.faults or step.again else "ok"
+        word = "PROBLEM" if step.has_problem else "hint" if step.findings or step.again else "ok"
         ms = "" if step.ms is None else f"{step.ms:.0f} ms"
         self._print(
             f"  {self._coloured(word, word.ljust(7))}  {step.title.ljust(_WIDTH)} {ms:>8}  {step.outcome}".rstrip()
         )
-        for fault in step.faults:
-            self._print(f"           - {'' if fault.level == 'problem' else 'hint: '}{fault.text}")
+        for finding in step.findings:
+            self._print(f"           - {'' if finding.level == 'problem' else 'hint: '}{finding.text}")
         if step.again:
             self._print(f"           - as before: {_count(len(step.again), 'remark')}")
 
@@ -69,7 +69,7 @@ def as_json(plan: Plan, trial: Trial) -> str:
                 "title": step.title,
                 "outcome": step.outcome,
                 "ms": None if step.ms is None else round(step.ms, 2),
-                "faults": [{"level": fault.level, "text": fault.text} for fault in (*step.faults, *step.again)],
+                "faults": [{"level": finding.level, "text": finding.text} for finding in (*step.findings, *step.again)],
             }
             for step in trial.steps
         ],

@@ -52,9 +52,9 @@ class Backoff:
 
 
 class Supervisor:
-    """Runs `live` again and again: one child process, or one connection, from its start to its end.
+    """Runs `run_once` again and again: one child process, or one connection, from its start to its end.
 
-    `live` returns for how many seconds it served (0: it never did), or None when
+    `run_once` returns for how many seconds it served (0: it never did), or None when
     it must not be run again; it raises nothing but CancelledError. `on_wait` is
     called with the length of each pause, before it.
     """
@@ -62,13 +62,13 @@ class Supervisor:
     def __init__(
         self,
         name: str,
-        live: Callable[[], Awaitable[float | None]],
+        run_once: Callable[[], Awaitable[float | None]],
         policy: BackoffPolicy,
         *,
         on_wait: Callable[[float], None] | None = None,
     ) -> None:
         self._name = name
-        self._live = live
+        self._run_once = run_once
         self._on_wait = on_wait
         self._retry_at: float | None = None
         self._task: asyncio.Task[None] | None = None
@@ -93,8 +93,8 @@ class Supervisor:
             await asyncio.wait([self._task])
 
     async def run(self) -> None:
-        """Run one life after another, until cancelled or until one says that it was the last."""
-        while (served_s := await self._live()) is not None:
+        """Run until cancelled, or until `run_once` says that it was the last time."""
+        while (served_s := await self._run_once()) is not None:
             wait_s = self.backoff.wait_s(served_s)
             self._retry_at = asyncio.get_running_loop().time() + wait_s
             if self._on_wait is not None:

@@ -42,7 +42,7 @@ def test_the_same_as_json(capsys: pytest.CaptureFixture[str]) -> None:
 
     assert report["problems"] == 2
     assert report["steps"][1]["title"] == "hook.approve_tool: a tool with arguments"
-    assert [fault["level"] for fault in report["steps"][1]["faults"]] == ["problem", "problem"]
+    assert [finding["level"] for finding in report["steps"][1]["faults"]] == ["problem", "problem"]
     assert report["stages"]["approve_tool"]["limit_ms"] == 60_000
 
 

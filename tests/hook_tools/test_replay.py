@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hook_tools.replay import Exchange, RecordedLife, Replayed, compare, read_recording, replay
+from hook_tools.replay import Exchange, RecordedProcess, Replayed, compare, read_recording, replay
 from hook_tools.trial import Plan, Trial
 from server import config
 from server.hooks.process.recording import Recording
@@ -44,7 +44,7 @@ def test_a_reply_that_differs_everywhere_is_cut() -> None:
     assert compare(was, result({}))[-1] == "and 10 more"
 
 
-async def recorded(path: Path, *answers: str) -> list[RecordedLife]:
+async def recorded(path: Path, *answers: str) -> list[RecordedProcess]:
     hook = hook_with(*answers)
     recording = Recording(path, "scripted", hook.command)
     await Trial(Plan(name="scripted", hook=hook), os.environ, show=lambda _: None, on_line=recording.add).run()
@@ -58,11 +58,11 @@ def hook_with(*answers: str) -> config.ProcessHookSettings:
 
 
 async def test_a_recording_of_a_trial_is_replayed_call_by_call(tmp_path: Path) -> None:
-    lives = await recorded(tmp_path / "a.jsonl", 'hook.before_tool={"action": "continue"}')
+    processes = await recorded(tmp_path / "a.jsonl", 'hook.before_tool={"action": "continue"}')
     same, other = list[Replayed](), list[Replayed]()
     unchanged, changed = (hook_with(f'hook.before_tool={{"action": "{action}"}}') for action in ("continue", "modify"))
-    await replay(lives, unchanged, os.environ, wait_s=5, show=same.append)
-    await replay(lives, changed, os.environ, wait_s=5, show=other.append)
+    await replay(processes, unchanged, os.environ, wait_s=5, show=same.append)
+    await replay(processes, changed, os.environ, wait_s=5, show=other.append)
 
     assert [call.method for call in same] == ["hook.hello"] + 8 * ["hook.before_tool"]
     assert not any(call.differences for call in same)

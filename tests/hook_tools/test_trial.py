@@ -38,7 +38,7 @@ async def tried(what: Plan) -> Trial:
 
 
 def texts(trial: Trial) -> str:
-    return "\n".join(fault.text for step in trial.steps for fault in step.faults)
+    return "\n".join(finding.text for step in trial.steps for finding in step.findings)
 
 
 async def test_a_hook_without_faults_has_none() -> None:
@@ -152,7 +152,7 @@ async def test_a_remark_is_shown_once_but_marks_each_step() -> None:
     trial = await tried(scripted('hook.approve_tool={"allow": true}', intercept="approve_tool"))
 
     steps = [step for step in trial.steps if step.title.startswith("hook.approve_tool")]
-    assert [len(step.faults) for step in steps] == [2, 0, 0, 0]
+    assert [len(step.findings) for step in steps] == [2, 0, 0, 0]
     assert all(step.has_problem for step in steps)
 
 

@@ -20,7 +20,7 @@ CHILDREN = Path(__file__).parent / "children"
 ENVIRON = {"PATH": "/usr/local/bin:/usr/bin:/bin"}
 LIMITS = HookLimits(
     hello_s=10,
-    canary_s=10,
+    gate_test_s=10,
     eof_s=0.3,
     end_s=0.6,
     backoff=BackoffPolicy(first_wait_s=0.01, longest_wait_s=0.02, max_quick=1000),

@@ -39,7 +39,7 @@ WAYS: dict[str, str | dict[str, Any]] = {
     "it means no in other words": {"decision": "deny"},
     "it gives the wrong type": {"approved": "true", "action": 5},
 }
-QUICK = replace(LIMITS, canary_s=0.3, hello_s=2)
+QUICK = replace(LIMITS, gate_test_s=0.3, hello_s=2)
 GATES = {"approver": ("approve_tool", "open"), "guard": ("before_tool", "closed")}
 
 

@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 
 from hook_tools.__main__ import OK, main
-from hook_tools.judging import judge
-from hook_tools.scenes import ORDER, events, scenes
+from hook_tools.reply_checks import check_reply
+from hook_tools.sample_calls import ORDER, events, sample_calls
 from server.hooks.hook_params import EventMethod
 from server.hooks.stages import ALIAS_OF, STAGES, Stage, observed_kinds
 
 ROOT = Path(__file__).parent.parent.parent
 PAGE = (ROOT / "docs" / "process-hooks.md").read_text("utf-8")
 COMMON = ("meta", "channel", "chat_id", "context")
-SHOWN = {"after_llm": 1}  # of a stage's scenes, the one that the page shows; else the first
+SHOWN = {"after_llm": 1}  # of a stage's samples, the one that the page shows; else the first
 OUTCOMES = {
     "before_llm": ["changes the tools (adds get_weather)"],
     "after_llm": ["changes content"],
@@ -35,20 +35,20 @@ def blocks(heading: str) -> list[Any]:
 
 
 def test_what_every_call_holds_is_what_is_sent() -> None:
-    params = scenes("before_llm")[0].params
+    params = sample_calls("before_llm")[0].params
 
     assert blocks("## Methods") == [{key: params[key] for key in COMMON}]
 
 
 @pytest.mark.parametrize("stage", ORDER)
 def test_what_a_method_is_sent_and_may_answer_is_so(stage: Stage) -> None:
-    scene = scenes(stage)[SHOWN.get(stage, 0)]
+    sample = sample_calls(stage)[SHOWN.get(stage, 0)]
     sent, *replies = blocks(f"### `hook.{stage}`")
 
-    assert sent == {key: value for key, value in scene.params.items() if key not in COMMON}
-    judgements = [judge(scene, reply) for reply in replies]
-    assert [judgement.outcome for judgement in judgements] == OUTCOMES[stage]
-    assert [judgement.faults for judgement in judgements] == [[] for _ in replies]
+    assert sent == {key: value for key, value in sample.params.items() if key not in COMMON}
+    checks = [check_reply(sample, reply) for reply in replies]
+    assert [check.outcome for check in checks] == OUTCOMES[stage]
+    assert [check.findings for check in checks] == [[] for _ in replies]
 
 
 @pytest.mark.parametrize(("number", "method"), [(0, "hook.runtime_event"), (1, "hook.event")])

@@ -1,1 +1,1 @@
-"""A hook in a child process: its lines, its life, its health."""
+"""Hooks in child processes: kept alive, asked over JSON-RPC, recorded."""

@@ -28,7 +28,7 @@ class HookLimits:
     """Time limits for what a hook's process owes us, and the pauses before it is started again."""
 
     hello_s: float = 5.0
-    canary_s: float = 5.0
+    gate_test_s: float = 5.0
     """All test calls of a gate together."""
     last_words_s: float = 0.1
     """For what was written just before the exit and is still on its way, unless a child of the hook holds the pipe."""
@@ -118,7 +118,7 @@ class HookProcess:
         return not (self.is_closing or self._child.exited.done() or self._out.has_ended)
 
     @property
-    def lived_s(self) -> float:
+    def served_s(self) -> float:
         return self._loop.time() - self._began
 
     # --- calls

@@ -167,7 +167,7 @@ class HookHost:
         self._ending.pop(hook, None)
 
     def _trees(self) -> list[ProcessTree]:
-        return [life.tree for hook in self._begun if (life := hook.process) is not None]
+        return [process.tree for hook in self._begun if (process := hook.process) is not None]
 
 
 async def _all(work: Iterable[Coroutine[None, None, None]]) -> None:

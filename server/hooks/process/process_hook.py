@@ -49,16 +49,16 @@ _ODD_LINES: Final = {
     "late": "it answered a call after its time limit",
 }
 
-CANARY: Final = "parley_canary"
+TEST_NAME: Final = "parley_canary"
 """The name of the tool (of the model, for the stages of model calls) that a test call is about. There is none."""
 
-_TEST_CONTEXT: Final = StageContext(facts=TurnFacts(session_id=CANARY, turn_id=CANARY, conversation=CANARY))
+_TEST_CONTEXT: Final = StageContext(facts=TurnFacts(session_id=TEST_NAME, turn_id=TEST_NAME, conversation=TEST_NAME))
 _TEST_VALUES: Final[Mapping[Stage, StageValue]] = {
-    "before_llm": LlmCall(model=CANARY, messages=[{"role": "user", "content": CANARY}]),
-    "after_llm": LlmAnswer(model=CANARY, content=CANARY),
-    "before_tool": ToolInvocation(name=CANARY, arguments={}),
-    "after_tool": ToolRan(name=CANARY, arguments={}, answer=ToolAnswer(for_llm=CANARY, is_silent=True)),
-    "approve_tool": ToolInvocation(name=CANARY, arguments={}),
+    "before_llm": LlmCall(model=TEST_NAME, messages=[{"role": "user", "content": TEST_NAME}]),
+    "after_llm": LlmAnswer(model=TEST_NAME, content=TEST_NAME),
+    "before_tool": ToolInvocation(name=TEST_NAME, arguments={}),
+    "after_tool": ToolRan(name=TEST_NAME, arguments={}, answer=ToolAnswer(for_llm=TEST_NAME, is_silent=True)),
+    "approve_tool": ToolInvocation(name=TEST_NAME, arguments={}),
 }
 
 
@@ -101,7 +101,7 @@ class ProcessHook:
         self._settled = asyncio.Event()
         self._armed: bool | None = None
         self._armed_reason = ""
-        self._supervisor = Supervisor(f"process hook {name}", self._live, self._limits.backoff, on_wait=self._note_wait)
+        self._supervisor = Supervisor(f"process hook {name}", self._run, self._limits.backoff, on_wait=self._note_wait)
 
     def start(self) -> None:
         """Returns at once; `settled` tells when it is up, or down. Needs a running loop."""
@@ -205,16 +205,16 @@ class ProcessHook:
 
     # --- from process to process
 
-    async def _live(self) -> float | None:
+    async def _run(self) -> float | None:
         """Run one process, unless a reload has replaced the hook; for the supervisor."""
         if self.is_retired:
             return None
         self._become("starting")
-        return self._unless_retired(await self._live_once())
+        return self._unless_retired(await self._run_once())
 
-    def _unless_retired(self, lived_s: float) -> float | None:
+    def _unless_retired(self, served_s: float) -> float | None:
         if not self.is_retired:
-            return lived_s
+            return served_s
         self._be_down("has ended under its last turns")
         return None
 
@@ -228,8 +228,8 @@ class ProcessHook:
         self._report_state()
         logger.warning('process hook "%s" is down: %s; it %s', self.name, self._stats.last_error, what_next)
 
-    async def _live_once(self) -> float:
-        """Return how long it lived, its hello answered; the reason of its end is noted."""
+    async def _run_once(self) -> float:
+        """Run one process; return how long it served, and note the reason of its end."""
         async with AsyncExitStack() as stack:
             on_line = None
             if (recording := self._begin_recording()) is not None:
@@ -279,7 +279,7 @@ class ProcessHook:
         self._stats.set_error(f'process hook "{self.name}" ended: {await process.ended}')
         self._up = None
         self._become("down")  # now, not when the last of what it started is gone
-        return process.lived_s
+        return process.served_s
 
     async def _end(self, process: HookProcess) -> None:
         self._up = None
@@ -289,14 +289,14 @@ class ProcessHook:
         self._stats.ignored.update(process.calls.ignored)
 
     async def _test_gates(self, process: HookProcess) -> None:
-        """Make a harmless call for each stage at which it is a gate, until one goes wrong; `canary_s` for all.
+        """Make a harmless call for each stage at which it is a gate, until one goes wrong; `gate_test_s` for all.
 
         So a gate shows, before it is needed, that it answers as a gate has to.
         """
         if not (stages := gate_stages(self.settings)):
             return
         loop = asyncio.get_running_loop()
-        by = loop.time() + self._limits.canary_s
+        by = loop.time() + self._limits.gate_test_s
         problem = None
         for stage in stages:
             params = stage_params(stage, _TEST_VALUES[stage], _TEST_CONTEXT)

@@ -1,6 +1,6 @@
 """Writes a hook's traffic as JSON Lines, in a server or a trial; hook_tools/replay.py reads it.
 
-Each life of the hook begins with {"hook": …, "command": […], "began": …}. Then
+Each process of the hook begins with {"hook": …, "command": […], "began": …}. Then
 come {"ms": …, "direction": "out" | "in" | "err", "line": "…"}: sent to the
 hook, read from it, and what it wrote on standard error.
 """

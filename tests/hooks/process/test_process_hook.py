@@ -19,7 +19,7 @@ from tests.support.waiting import is_alive
 ONE_LIFE = replace(LIMITS, backoff=BackoffPolicy(first_wait_s=600, longest_wait_s=600))
 """A hook that ends stays down."""
 
-IMPATIENT = HookLimits(hello_s=0.05, canary_s=0.05, eof_s=0.2, end_s=0.4, backoff=ONE_LIFE.backoff)
+IMPATIENT = HookLimits(hello_s=0.05, gate_test_s=0.05, eof_s=0.2, end_s=0.4, backoff=ONE_LIFE.backoff)
 
 
 def scripted(**script: str) -> dict[str, Any]:
@@ -437,7 +437,7 @@ async def test_closing_a_hook_that_is_just_starting_leaves_no_process() -> None:
     ],
 )
 async def test_an_approver_is_armed_if_it_answers_its_canary_call_as_one(reply: str, reason: str | None) -> None:
-    limits = HookLimits(canary_s=0.05 if reply == "silence" else 10, backoff=ONE_LIFE.backoff)
+    limits = HookLimits(gate_test_s=0.05 if reply == "silence" else 10, backoff=ONE_LIFE.backoff)
     hook = settings("scripted", f"hook.approve_tool={reply}", intercept=["approve_tool"])
     async with on_stage(hook, limits=limits) as stage:
         health = stage.hook.health()

@@ -1,10 +1,10 @@
-"""What a reply does, and what its author should know about it, in plain words. Pure."""
+"""Says in plain words what a reply does, and what its author should know about it. Pure."""
 
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from hook_tools.line_faults import Fault
-from hook_tools.scenes import Scene
+from hook_tools.line_checks import Finding
+from hook_tools.sample_calls import SampleCall
 from server.hooks.replies import read_reply
 from server.hooks.reply_objects import ReplyUnusable
 from server.hooks.stages import Abort, ApproverVerdict, Decision, Deny, LlmAnswer, LlmCall, Respond, StageValue, ToolRan
@@ -39,45 +39,45 @@ _INSIDE: Final[Mapping[str, tuple[tuple[str, ...], str]]] = {
         '{"action": "modify", "result": {"result": {"for_llm": …}}}',
     ),
 }
-"""What people put at the top of a reply, and where it belongs."""
+"""Keys that people put at the top of a reply, and where they belong."""
 
 
-class Judgement(NamedTuple):
+class ReplyCheck(NamedTuple):
     outcome: str
-    faults: list[Fault]
+    findings: list[Finding]
     added: tuple[ToolSpec, ...] = ()
-    """Tools that the hook has brought along."""
+    """Tools that the hook has added."""
 
 
-def judge(scene: Scene, result: Mapping[str, Any]) -> Judgement:
-    """What the server would complain of is a problem; what other hosts would take otherwise, a hint."""
+def check_reply(sample: SampleCall, result: Mapping[str, Any]) -> ReplyCheck:
+    """Check a reply: what the server would warn of is a problem; what other hosts would take otherwise, a hint."""
     try:
-        reading = read_reply(scene.stage, result, scene.value)
+        reading = read_reply(sample.stage, result, sample.value)
     except ReplyUnusable as error:
-        return Judgement("cannot be used", [Fault("problem", f"the reply cannot be used: {error}")])
-    faults = [Fault("problem", text) for text in (*_misplaced(scene.stage, result), *reading.warnings)]
-    if not faults:
-        faults = [Fault("hint", text) for text in _elsewhere(scene.stage, result)]
-    return Judgement(describe(scene.value, reading.result), faults, _added(scene.value, reading.result))
+        return ReplyCheck("cannot be used", [Finding("problem", f"the reply cannot be used: {error}")])
+    findings = [Finding("problem", text) for text in (*_misplaced(sample.stage, result), *reading.warnings)]
+    if not findings:
+        findings = [Finding("hint", text) for text in _elsewhere(sample.stage, result)]
+    return ReplyCheck(describe(sample.value, reading.result), findings, _added(sample.value, reading.result))
 
 
-def judge_own(tool: str, result: Mapping[str, Any]) -> list[Fault]:
-    """The reply to before_tool for a tool of the hook's own."""
+def check_own_tool(tool: str, result: Mapping[str, Any]) -> list[Finding]:
+    """Check the reply to before_tool for a tool of the hook's own."""
     if result.get("action") == "respond":
         return []
     return [
-        Fault(
+        Finding(
             "problem",
             f"does not respond for {tool}, which it added itself: the call fails, for nobody else has that tool",
         )
     ]
 
 
-def slowness(ms: float, limit_s: float) -> list[Fault]:
+def check_speed(ms: float, limit_s: float) -> list[Finding]:
     if ms > limit_s * 500:
-        return [Fault("problem", f"took more than half of its limit of {limit_s * 1000:.0f} ms")]
+        return [Finding("problem", f"took more than half of its limit of {limit_s * 1000:.0f} ms")]
     if ms > AUDIBLE_MS:
-        return [Fault("hint", f"took more than {AUDIBLE_MS:.0f} ms: in a spoken conversation that is a pause")]
+        return [Finding("hint", f"took more than {AUDIBLE_MS:.0f} ms: in a spoken conversation that is a pause")]
     return []
 
 
@@ -131,7 +131,7 @@ def _misplaced(stage: str, result: Mapping[str, Any]) -> list[str]:
 
 
 def _elsewhere(stage: str, result: Mapping[str, Any]) -> list[str]:
-    """What is understood here and lost on the reference host."""
+    """Return what is understood here and lost on the reference host."""
     reply = {key.lower(): value for key, value in result.items()}
     if reply.get("action") not in (None, "", "continue", "modify"):
         return []

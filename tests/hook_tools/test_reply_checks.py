@@ -1,4 +1,4 @@
-"""hook_tools/judging.py: what a reply does, and what is odd about it."""
+"""hook_tools/reply_checks.py: what a reply does, and what is odd about it."""
 
 from typing import Any
 
@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hook_tools.judging import judge, judge_own, slowness
-from hook_tools.scenes import ORDER, Scene, call_of, scenes
+from hook_tools.reply_checks import check_own_tool, check_reply, check_speed
+from hook_tools.sample_calls import ORDER, SampleCall, sample_call_of, sample_calls
 from server.hooks.stages import STAGES, Stage
 from server.llm.language_model import ToolSpec
 
@@ -23,8 +23,8 @@ VALUES = st.recursive(
 TOOL = {"type": "function", "function": {"name": "get_weather", "description": "", "parameters": {"type": "object"}}}
 
 
-def first(stage: Stage) -> Scene:
-    return scenes(stage)[0]
+def first(stage: Stage) -> SampleCall:
+    return sample_calls(stage)[0]
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def first(stage: Stage) -> Scene:
     ],
 )
 def test_what_a_reply_does_is_said(stage: Stage, reply: dict[str, Any], outcome: str) -> None:
-    assert judge(first(stage), reply).outcome == outcome
+    assert check_reply(first(stage), reply).outcome == outcome
 
 
 @pytest.mark.parametrize(
@@ -75,10 +75,10 @@ def test_what_a_reply_does_is_said(stage: Stage, reply: dict[str, Any], outcome:
     ],
 )
 def test_what_the_server_would_complain_of_is_a_problem(stage: Stage, reply: dict[str, Any], words: str) -> None:
-    faults = judge(first(stage), reply).faults
+    findings = check_reply(first(stage), reply).findings
 
-    assert words in " ".join(fault.text for fault in faults)
-    assert {fault.level for fault in faults} == {"problem"}
+    assert words in " ".join(finding.text for finding in findings)
+    assert {finding.level for finding in findings} == {"problem"}
 
 
 @pytest.mark.parametrize(
@@ -91,43 +91,43 @@ def test_what_the_server_would_complain_of_is_a_problem(stage: Stage, reply: dic
     ],
 )
 def test_what_only_another_host_would_lose_is_a_hint(stage: Stage, reply: dict[str, Any], words: str) -> None:
-    [hint] = judge(first(stage), reply).faults
+    [hint] = check_reply(first(stage), reply).findings
 
     assert hint.level == "hint"
     assert words in hint.text
 
 
 def test_a_tool_that_a_hook_brought_along_is_to_be_answered_by_it() -> None:
-    [tool] = judge(first("before_llm"), {"request": {"tools": [TOOL]}}).added
+    [tool] = check_reply(first("before_llm"), {"request": {"tools": [TOOL]}}).added
 
     assert tool.name == "get_weather"
-    assert judge_own(tool.name, {"action": "respond", "result": {"for_llm": "x"}}) == []
-    assert "does not respond for get_weather" in judge_own(tool.name, {"action": "continue"})[0].text
+    assert check_own_tool(tool.name, {"action": "respond", "result": {"for_llm": "x"}}) == []
+    assert "does not respond for get_weather" in check_own_tool(tool.name, {"action": "continue"})[0].text
 
 
 def test_a_call_of_such_a_tool_has_arguments_that_fit_its_schema() -> None:
     properties = {"city": {"type": "string"}, "days": {"type": "integer"}, "unit": {"enum": ["C", "F"]}, "any": {}}
     tool = ToolSpec(name="x", description="", parameters={"type": "object", "properties": properties})
 
-    assert call_of(tool).params["arguments"] == {"city": "example", "days": 1, "unit": "C", "any": "example"}
+    assert sample_call_of(tool).params["arguments"] == {"city": "example", "days": 1, "unit": "C", "any": "example"}
 
 
 @pytest.mark.parametrize(("ms", "level"), [(699, None), (701, "hint"), (2600, "problem")])
 def test_a_slow_reply_is_told_of(ms: float, level: str | None) -> None:
-    assert [fault.level for fault in slowness(ms, 5.0)] == ([level] if level else [])
+    assert [finding.level for finding in check_speed(ms, 5.0)] == ([level] if level else [])
 
 
 def test_every_stage_has_its_scenes() -> None:
     assert set(ORDER) == set(STAGES)
     for stage in STAGES:
-        assert len(scenes(stage)) >= 4
-        for scene in scenes(stage):
-            assert scene.params["meta"]["TurnID"] == "turn-1"
+        assert len(sample_calls(stage)) >= 4
+        for sample in sample_calls(stage):
+            assert sample.params["meta"]["TurnID"] == "turn-1"
 
 
 @given(st.sampled_from(ORDER), st.dictionaries(st.sampled_from(KEYS), VALUES, max_size=4))
 def test_every_reply_is_judged(stage: Stage, reply: dict[str, Any]) -> None:
-    for scene in scenes(stage)[:3]:
-        judgement = judge(scene, reply)
-        assert not judgement.outcome.endswith(" ")
-        assert all(fault.text for fault in judgement.faults)
+    for sample in sample_calls(stage)[:3]:
+        check = check_reply(sample, reply)
+        assert not check.outcome.endswith(" ")
+        assert all(finding.text for finding in check.findings)

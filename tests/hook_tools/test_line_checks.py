@@ -1,4 +1,4 @@
-"""hook_tools/line_faults.py: lines that are no replies, in words that help."""
+"""hook_tools/line_checks.py: lines that are no replies, in words that help."""
 
 import json
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hook_tools.line_faults import Fault, fault, shown
+from hook_tools.line_checks import Finding, check_line, shown
 from hook_tools.listener import Listener
 from server.subprocesses.lines import Overlong
 
@@ -22,9 +22,9 @@ JSON = st.recursive(
 REPLY = {"jsonrpc": "2.0", "id": 2, "result": {}}
 
 
-def found(line: str | bytes) -> Fault | None:
+def found(line: str | bytes) -> Finding | None:
     data = line.encode() if isinstance(line, str) else line
-    return fault(data, open_ids={2}, last_id=2)
+    return check_line(data, open_ids={2}, last_id=2)
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_what_is_wrong_is_said_in_words(line: str, words: str) -> None:
 
 
 def test_a_line_beyond_the_limit_shows_how_it_began() -> None:
-    result = fault(Overlong(b'{"jsonrpc":"2.0","id":2,"result":{"x":"aaaa'), open_ids={2}, last_id=2)
+    result = check_line(Overlong(b'{"jsonrpc":"2.0","id":2,"result":{"x":"aaaa'), open_ids={2}, last_id=2)
 
     assert result is not None
     assert "more than 16 MiB" in result.text
@@ -77,7 +77,7 @@ def test_a_line_beyond_the_limit_shows_how_it_began() -> None:
     "line", ['{"jsonrpc": "2.0", "id": null, "result": {}}', '{"jsonrpc": "2.0", "id": 0, "result": {}}']
 )
 def test_an_answer_to_a_notification_is_only_a_hint(line: str) -> None:
-    result = fault(line.encode(), open_ids=set(), last_id=2)
+    result = check_line(line.encode(), open_ids=set(), last_id=2)
 
     assert result is not None
     assert result.level == "hint"

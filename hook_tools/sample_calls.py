@@ -1,4 +1,4 @@
-"""What a trial asks a hook: the stages in the order of a turn, with what real turns hold. Pure."""
+"""Calls and events with which a trial asks a hook: the stages in the order of a turn, with what real turns hold. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -62,8 +62,8 @@ _CALLED: Final[list[Message]] = [
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Scene:
-    """One call: at which stage, about what."""
+class SampleCall:
+    """One call at one stage."""
 
     stage: Stage
     title: str
@@ -75,18 +75,18 @@ class Scene:
 
 
 ORDER: Final[tuple[Stage, ...]] = ("before_llm", "after_llm", "before_tool", "approve_tool", "after_tool")
-"""In which a turn comes to the stages."""
+"""The order in which a turn comes to the stages."""
 
 
-def scenes(stage: Stage) -> list[Scene]:
-    return [Scene(stage=stage, title=title, value=value) for title, value in _VALUES[stage].items()]
+def sample_calls(stage: Stage) -> list[SampleCall]:
+    return [SampleCall(stage=stage, title=title, value=value) for title, value in _VALUES[stage].items()]
 
 
-def call_of(tool: ToolSpec) -> Scene:
-    """A call of a tool that the hook has brought along, with arguments that fit its schema roughly."""
+def sample_call_of(tool: ToolSpec) -> SampleCall:
+    """Return a call of a tool that the hook has added, with arguments that fit its schema roughly."""
     given: Mapping[str, Any] = tool.parameters.get("properties") or {}
     arguments = {name: _example(schema) for name, schema in given.items()}
-    return Scene(
+    return SampleCall(
         stage="before_tool",
         title=f"its own tool {tool.name}",
         value=ToolInvocation(name=tool.name, arguments=arguments),
@@ -211,7 +211,7 @@ _PAYLOADS: Final[Mapping[str, Mapping[str, Any]]] = {
 
 
 def events(kinds: frozenset[str], method: EventMethod) -> list[tuple[str, dict[str, Any]]]:
-    """(kind, params) of the notifications that a hook with these kinds would get."""
+    """Return (kind, params) of the notifications that a hook with these kinds would get."""
     return [
         (kind, event_params(HookEvent(kind=kind, payload=payload, at=_AT, trace_path=_trace_path(kind)), method))
         for kind, payload in _PAYLOADS.items()

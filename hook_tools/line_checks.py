@@ -1,4 +1,4 @@
-"""What is wrong with a line that a hook printed, in plain words. Pure.
+"""Says in plain words what is wrong with a line that a hook printed. Pure.
 
 The server skips such lines; this says to their author why.
 """
@@ -21,33 +21,35 @@ _NO_NUMBERS: Final = {
 }
 
 
-class Fault(NamedTuple):
+class Finding(NamedTuple):
+    """A problem, or a hint, for the author of a hook."""
+
     level: Literal["problem", "hint"]
     text: str
 
 
-def fault(line: Line, *, open_ids: Collection[int], last_id: int) -> Fault | None:
-    """None: a reply to one of `open_ids`, or an empty line. `last_id`: the last that was given."""
+def check_line(line: Line, *, open_ids: Collection[int], last_id: int) -> Finding | None:
+    """Return None for a reply to one of `open_ids`, and for an empty line. `last_id`: the last that was given."""
     if isinstance(line, Overlong):
-        return Fault("problem", f"printed a line of more than 16 MiB, which begins {shown(line.head)}")
+        return Finding("problem", f"printed a line of more than 16 MiB, which begins {shown(line.head)}")
     text = bytes(line).decode("utf-8", "replace").strip()
     if not text:
         return None
     if not text.startswith("{"):
         if text.startswith("["):
-            return Fault("problem", f"printed a list: {shown(line)}; send one object a line, without batches")
-        return Fault("problem", f"printed something that is no reply: {shown(line)}; {_ELSEWHERE}")
+            return Finding("problem", f"printed a list: {shown(line)}; send one object a line, without batches")
+        return Finding("problem", f"printed something that is no reply: {shown(line)}; {_ELSEWHERE}")
     try:
         message = json.loads(text)
     except ValueError as error:
-        return Fault("problem", f"printed a line that is no valid JSON: {shown(line)} ({error}){_cure(text)}")
+        return Finding("problem", f"printed a line that is no valid JSON: {shown(line)} ({error}){_fix(text)}")
     except RecursionError:
-        return Fault("problem", f"printed JSON that is nested too deep: {shown(line)}")
-    return _of_message({key.lower(): value for key, value in message.items()}, line, open_ids, last_id)
+        return Finding("problem", f"printed JSON that is nested too deep: {shown(line)}")
+    return _check_message({key.lower(): value for key, value in message.items()}, line, open_ids, last_id)
 
 
 def shown(line: Line, quotes: str = "‘’") -> str:
-    """A line as people read it, cut to size, between quotes."""
+    """Return a line as people read it, cut to size, between quotes."""
     data = line.head if isinstance(line, Overlong) else bytes(line)
     text = data.decode("utf-8", "replace").strip()
     text = "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
@@ -55,7 +57,7 @@ def shown(line: Line, quotes: str = "‘’") -> str:
     return quotes[:1] + text + quotes[1:]
 
 
-def _cure(text: str) -> str:
+def _fix(text: str) -> str:
     if text == "{":
         return "; a reply has to stand on one line, so do not indent it"
     if text.startswith("{'"):
@@ -63,41 +65,41 @@ def _cure(text: str) -> str:
     return ""
 
 
-def _of_message(message: dict[str, Any], line: Line, open_ids: Collection[int], last_id: int) -> Fault | None:
+def _check_message(message: dict[str, Any], line: Line, open_ids: Collection[int], last_id: int) -> Finding | None:
     call_id = message.get("id")
     if message.get("method") is not None and "result" not in message and "error" not in message:
-        return Fault("problem", f"sent a call of its own: {shown(line)}; a hook only answers")
+        return Finding("problem", f"sent a call of its own: {shown(line)}; a hook only answers")
     if call_id is None or (call_id == 0 and type(call_id) is int):
         return _without_id(message, line, open_ids)
     if type(call_id) is not int:
         what = _NO_NUMBERS.get(type(call_id), "no number")
-        return Fault("problem", f'answered with "id": {json.dumps(call_id)}, {what}; send the id back as it came')
+        return Finding("problem", f'answered with "id": {json.dumps(call_id)}, {what}; send the id back as it came')
     if call_id not in open_ids:
         if 0 < call_id <= last_id:
-            return Fault("problem", "answered a call that it had answered already; answer each once")
-        return Fault("problem", f'answered with "id": {call_id}, which no call has; send the id back as it came')
-    return _of_reply(message)
+            return Finding("problem", "answered a call that it had answered already; answer each once")
+        return Finding("problem", f'answered with "id": {call_id}, which no call has; send the id back as it came')
+    return _check_reply(message)
 
 
-def _without_id(message: dict[str, Any], line: Line, open_ids: Collection[int]) -> Fault:
+def _without_id(message: dict[str, Any], line: Line, open_ids: Collection[int]) -> Finding:
     if not open_ids:
-        return Fault("hint", f"answered a notification: {shown(line)}; what comes without an id wants no answer")
+        return Finding("hint", f"answered a notification: {shown(line)}; what comes without an id wants no answer")
     where = "; the answer stands in “result”" if _INNER & message.keys() else ""
-    return Fault(
+    return Finding(
         "problem",
         f'printed a reply without the id of its call: {shown(line)}; write {{"jsonrpc": "2.0", "id": …, "result": …}}{where}',
     )
 
 
-def _of_reply(message: dict[str, Any]) -> Fault | None:
+def _check_reply(message: dict[str, Any]) -> Finding | None:
     error = message.get("error")
     if error is not None and not (isinstance(error, dict) and isinstance(error.get("message", ""), str)):
-        return Fault("problem", '"error" has to be an object: {"code": -32000, "message": "…"}')
+        return Finding("problem", '"error" has to be an object: {"code": -32000, "message": "…"}')
     if error is None and "result" not in message:
         inner = sorted(_INNER & message.keys())
         where = f"; {', '.join(inner)} has to stand inside it" if inner else ""
-        return Fault("problem", f'answered without "result"{where}')
+        return Finding("problem", f'answered without "result"{where}')
     version = message.get("jsonrpc")
     if version != "2.0":
-        return Fault("hint", '"jsonrpc": "2.0" is missing; it works here, other hosts may insist')
+        return Finding("hint", '"jsonrpc": "2.0" is missing; it works here, other hosts may insist')
     return None
