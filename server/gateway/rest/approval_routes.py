@@ -2,12 +2,17 @@
 
 from typing import Final
 
-from server.gateway.rest.bodies import ApprovalList, Done
-from server.gateway.rest.operation import ApiAnswer, ApiCall, Operation, Refusal
-from server.storage.approval_table import ApprovalTable
+from msgspec import Struct
+
+from server.gateway.rest.operation import ApiAnswer, ApiCall, Done, Operation, Refusal
+from server.storage.approval_table import ApprovalTable, RememberedApproval
 from server.storage.audit_log import AuditLog
 
 PATH: Final = "/api/approvals"
+
+
+class ApprovalList(Struct, frozen=True, kw_only=True):
+    approvals: list[RememberedApproval]
 
 
 class ApprovalRoutes:

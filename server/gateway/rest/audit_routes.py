@@ -12,17 +12,18 @@ from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from contextlib import aclosing
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from aiohttp import web
+from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from server.errors import StorageError
-from server.gateway.rest.bodies import AuditExportQuery, AuditPageQuery, AuditQuery, AuditVerification
 from server.gateway.rest.operation import ApiAnswer, ApiCall, Operation, Refusal, log_in_first
+from server.storage.audit_chain import Day
 from server.storage.audit_entry import AuditRecord
-from server.storage.audit_query import AuditFilter, AuditPage, BadCursor, entry_of, read_all, read_page
+from server.storage.audit_query import MAX_PAGE, AuditFilter, AuditPage, BadCursor, entry_of, read_all, read_page
 from server.storage.audit_verify import verify
 from server.storage.database import Database
 
@@ -44,6 +45,43 @@ _FORMULA: Final = tuple("=+-@\t\r\n＝＋－＠")
 """A cell that begins so is a formula to spreadsheets."""
 _HIDDEN_FORMULA: Final = re.compile(r"[;\t\r\n](?=[ \"]*[=+\-@＝＋－＠])")
 """Start of a formula inside a cell: where the comma separates decimals, spreadsheets split at semicolons despite quotes."""
+Name = Annotated[str, Meta(max_length=256)]
+Time = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
+"""A text until it is read: as a datetime, msgspec would accept numbers, too."""
+
+
+class AuditQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    user: Name | None = None
+    """Operators only; everybody else reads their own entries."""
+    session: Name | None = None
+    turn: Name | None = None
+    tool: Name | None = None
+    """The whole name, or its beginning and `*`."""
+    phase: Name | None = None
+    outcome: Name | None = None
+    handler: Name | None = None
+    since: Time | None = None
+    until: Time | None = None
+    """Not included."""
+    text: Name | None = None
+    """Anywhere in the entry."""
+
+
+class AuditPageQuery(AuditQuery, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    limit: Annotated[int, Meta(ge=1, le=MAX_PAGE)] = 100
+    cursor: Annotated[str, Meta(max_length=64)] | None = None
+
+
+class AuditExportQuery(AuditQuery, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    format: Literal["jsonl", "csv"] = "jsonl"
+
+
+class AuditVerification(Struct, frozen=True, kw_only=True):
+    is_whole: bool
+    """Nothing was found to be wrong. What cannot be found this way, docs/operations.md says."""
+    problems: list[str]
+    days: list[Day]
+    """By replica, then by day."""
 
 
 class AuditRoutes:

@@ -7,8 +7,7 @@ import msgspec
 
 from server import __version__
 from server.gateway.auth import COOKIE
-from server.gateway.rest.bodies import ErrorAnswer
-from server.gateway.rest.operation import Operation
+from server.gateway.rest.operation import ErrorAnswer, Operation
 
 _REF: Final = "#/components/schemas/{name}"
 _WHAT: Final = {

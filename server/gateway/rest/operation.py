@@ -26,6 +26,21 @@ Query = TypeVar("Query", bound=Struct)
 _RETRY_S: Final = 5
 
 
+class ErrorDetail(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    code: str
+    message: str
+    path: str | None = None
+    """The parameter, or the JSON path in the body."""
+
+
+class ErrorAnswer(Struct, frozen=True):
+    error: ErrorDetail
+
+
+class Done(Struct, frozen=True):
+    status: Literal["ok"] = "ok"
+
+
 class Refusal(Exception):
     """Error of the API, raised by an operation's handler."""
 

@@ -1,15 +1,17 @@
 """`/api/hooks/config` and `/api/hooks/available`: the tool policy, read and written."""
 
 import asyncio
-from typing import Final
+from typing import Final, Literal
+
+from msgspec import Struct
 
 from server.errors import PolicyError
-from server.gateway.rest.bodies import AvailableHandlers, HandlerInfo, PolicySaved, ScopeQuery, WrappedPolicy
 from server.gateway.rest.operation import ApiAnswer, ApiCall, Operation, Refusal, log_in_first
 from server.policy.document import (
     HandlerSpec,
     PolicyBody,
     PolicyDocument,
+    PolicyStageName,
     place_as_written,
     read_document,
     without_locked,
@@ -22,6 +24,34 @@ from server.storage.audit_log import AuditLog
 
 PATH: Final = "/api/hooks/config"
 MAX_BODY_BYTES: Final = 64 << 10
+
+
+class PolicySaved(Struct, frozen=True, kw_only=True):
+    status: Literal["ok"] = "ok"
+    version: int
+
+
+class WrappedPolicy(Struct, frozen=True, forbid_unknown_fields=True):
+    hooks: PolicyBody
+
+
+class ScopeQuery(Struct, frozen=True, forbid_unknown_fields=True):
+    scope: Literal["user", "operator"] | None = None
+    """None: reading, what is in force for the user; writing, the user's."""
+
+
+class HandlerInfo(Struct, frozen=True, kw_only=True):
+    name: str
+    description: str
+    stages: list[PolicyStageName]
+    """Stages whose documents may name it."""
+    settings: list[str] | None
+    """The keys of its `config`; null: it reads them itself."""
+
+
+class AvailableHandlers(Struct, frozen=True, kw_only=True):
+    builtin: list[HandlerInfo]
+    custom: list[HandlerInfo]
 
 
 class PolicyRoutes:

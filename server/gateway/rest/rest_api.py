@@ -1,15 +1,15 @@
 """The API's routes: every operation, the OpenAPI document, and an answer in its one shape for what is none."""
 
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Any, Final
 
 from aiohttp import web
+from msgspec import Struct
 
 from server.gateway.auth import Authenticator
 from server.gateway.responses import refuse
 from server.gateway.rest.approval_routes import ApprovalRoutes
 from server.gateway.rest.audit_routes import AuditRoutes
-from server.gateway.rest.bodies import HookProcesses, OpenApi
 from server.gateway.rest.openapi import build_document
 from server.gateway.rest.operation import ApiAnswer, ApiCall, Operation, handler_of
 from server.gateway.rest.policy_routes import PolicyRoutes
@@ -19,6 +19,19 @@ from server.policy.engine import PolicyEngine
 from server.storage.storage import Storage
 
 DOCUMENT: Final = "/openapi.json"
+
+
+class HookProcesses(Struct, frozen=True, kw_only=True):
+    processes: list[HookHealth]
+    builtins: list[BuiltinHealth]
+
+
+class OpenApi(Struct, frozen=True, kw_only=True):
+    openapi: str
+    info: dict[str, Any]
+    paths: dict[str, Any]
+    components: dict[str, Any]
+    security: list[Any]
 
 
 class RestApi:

@@ -18,8 +18,7 @@ from yarl import URL
 
 from server.accounts.principal import Principal
 from server.approval.remembered import Approved, StoredApprovals, keys_for
-from server.gateway.rest.audit_routes import MAX_EXPORTS_PER_USER, AuditRoutes
-from server.gateway.rest.bodies import AuditExportQuery
+from server.gateway.rest.audit_routes import MAX_EXPORTS_PER_USER, AuditExportQuery, AuditRoutes
 from server.gateway.rest.operation import ApiCall
 from server.policy.redaction.redact import redact
 from server.storage.audit_entry import AuditEntry
