@@ -67,32 +67,32 @@ class Engine(Protocol):
 
 
 class Inbox:
-    """Requests in order of arrival (their ids grow), from the reading thread to the working one."""
+    """Requests in order of arrival, from the reading thread to the working one."""
 
     def __init__(self) -> None:
-        self._waiting: queue.SimpleQueue[tuple[Header, bytes]] = queue.SimpleQueue()
-        self._cancelled: set[int] = set()
-        self._current = 0
+        self._waiting: dict[int, tuple[Header, bytes]] = {}
+        self._ids: queue.SimpleQueue[int] = queue.SimpleQueue()
+        self._current: int | None = None
+        self._is_cancelled = False
 
     def put(self, request: Header, payload: bytes) -> None:
-        self._waiting.put((request, payload))
+        self._waiting[request["id"]] = (request, payload)
+        self._ids.put(request["id"])
 
     def cancel(self, request_id: int) -> None:
-        if request_id >= self._current:  # else it is answered already
-            self._cancelled.add(request_id)
+        if self._waiting.pop(request_id, None) is None and request_id == self._current:
+            self._is_cancelled = True
 
     def take(self) -> tuple[Header, bytes]:
         """Return the oldest request that is not cancelled; waits for one."""
         while True:
-            self._cancelled.discard(self._current)
-            request, payload = self._waiting.get()
-            self._current = request["id"]
-            if not self.is_cancelled():
-                return request, payload
+            self._current, self._is_cancelled = self._ids.get(), False  # before `cancel` can miss it
+            if (request := self._waiting.pop(self._current, None)) is not None:
+                return request
 
     def is_cancelled(self) -> bool:
         """Return whether the request taken last is of no use any more."""
-        return self._current in self._cancelled
+        return self._is_cancelled
 
 
 def run(engine: Engine) -> int:
