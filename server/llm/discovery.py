@@ -98,10 +98,6 @@ class Discovery:
     def known_model(self) -> str | None:
         return self._model
 
-    def begin(self) -> None:
-        """Ask, so that the first call need not wait for it."""
-        self._ask_when_due()
-
     async def aclose(self) -> None:
         if (asking := self._asking) is not None:
             asking.cancel()
@@ -126,16 +122,16 @@ class Discovery:
         return listing.context_tokens(self._model) if listing else None
 
     async def _list(self, *, is_needed: bool) -> Listing | None:
-        asking = self._ask_when_due()
+        asking = self.begin()
         if asking is not None and is_needed:
             await asyncio.wait([asking])
         return self._listing
 
-    def _ask_when_due(self) -> asyncio.Task[None] | None:
-        """Return the request under way."""
+    def begin(self) -> asyncio.Task[None] | None:
+        """Ask if it is time to, so that the first call need not wait. Return the request under way."""
         is_settled = self._listing is not None and self._model is not None
         if self._asking is None and not is_settled and asyncio.get_running_loop().time() >= self._next_try_s:
-            self._asking = asyncio.create_task(self._ask_once(), name="question for models")
+            self._asking = asyncio.create_task(self._ask_once(), name="discovery of models")
         return self._asking
 
     async def _ask_once(self) -> None:
