@@ -34,7 +34,7 @@ SLOW = (
     "policy/test_policy_server.py",
     "session/test_replica_broker.py",
     "skills_engine/test_watching.py",
-    "tools/mcp/test_connection.py",
+    "tools/mcp/test_mcp_connection.py",
     "tools/mcp/test_http.py",
     "tools/mcp/test_servers.py",
 )

@@ -11,7 +11,7 @@ from typing import Any
 from server.config import McpServerSettings
 from server.subprocesses.supervisor import BackoffPolicy
 from server.tool_calls import ToolAnswer
-from server.tools.mcp.connection import McpConnection
+from server.tools.mcp.mcp_connection import McpConnection
 from server.tools.registry import Tool
 from tests.support.waiting import LIMIT_S
 

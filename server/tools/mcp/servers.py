@@ -33,7 +33,7 @@ class McpServers:
         self._registry = registry
         self._environ = environ
         self._notify_clients = notify
-        self._connections: dict[str, Any] = {}
+        self._connections: list[Any] = []
         self._tasks: list[asyncio.Task[None]] = []
         self._lost: dict[str, str] = {}
 
@@ -44,11 +44,11 @@ class McpServers:
 
     async def start(self) -> None:
         """Begin to connect; returns without waiting for any server. None of them keeps us from starting."""
-        wanted = {name: server for name, server in self._settings.mcp.items() if server.enabled}
+        wanted = [(name, server) for name, server in self._settings.mcp.items() if server.enabled]
         if not wanted:
             return
-        module = await asyncio.to_thread(importlib.import_module, "server.tools.mcp.connection")
-        for name, server in wanted.items():
+        module = await asyncio.to_thread(importlib.import_module, "server.tools.mcp.mcp_connection")
+        for name, server in wanted:
             connection = module.McpConnection(
                 name,
                 server,
@@ -57,7 +57,7 @@ class McpServers:
                 put=partial(self._registry.put, name),
                 notify=partial(self._on_notice, name),
             )
-            self._connections[name] = connection
+            self._connections.append(connection)
             self._tasks.append(asyncio.create_task(connection.run(), name=f"mcp {name}"))
 
     def _on_notice(self, name: str, code: str, message: str) -> None:
@@ -76,4 +76,4 @@ class McpServers:
         for task in self._tasks:
             if not task.done():
                 logger.error("%s does not end after it was cancelled", task.get_name())
-        await asyncio.gather(*(connection.aclose() for connection in self._connections.values()))
+        await asyncio.gather(*(connection.aclose() for connection in self._connections))

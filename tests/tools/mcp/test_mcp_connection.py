@@ -16,7 +16,7 @@ import pytest
 from server.config import McpServerSettings
 from server.errors import ToolError
 from server.subprocesses.lines import MAX_PARTS
-from server.tools.mcp.connection import MAX_CALLS
+from server.tools.mcp.mcp_connection import MAX_CALLS
 from server.tools.mcp.message_filter import MAX_ENTRIES
 from server.tools.mcp.transports import MAX_LINE_BYTES
 from tests.support.mcp_server import PNG
@@ -258,12 +258,12 @@ async def test_a_long_line_within_the_limit_arrives_whole() -> None:
 async def test_a_server_that_cannot_be_had_is_told_once_and_tried_again(
     settings: McpServerSettings, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level("INFO", "server.tools.mcp.connection")
+    caplog.set_level("INFO", "server.tools.mcp.mcp_connection")
     async with connected(settings, waits=False) as scene:
         waker = Waker(scene)
-        logging.getLogger("server.tools.mcp.connection").addHandler(waker)
+        logging.getLogger("server.tools.mcp.mcp_connection").addHandler(waker)
         await scene.until(lambda: "still lost" in caplog.text)
-        logging.getLogger("server.tools.mcp.connection").removeHandler(waker)
+        logging.getLogger("server.tools.mcp.mcp_connection").removeHandler(waker)
 
     assert scene.notices == ["mcp_server_lost"]
 
