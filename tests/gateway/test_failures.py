@@ -23,7 +23,7 @@ async def test_what_nobody_foresaw_is_a_500_in_the_apis_shape_and_once_in_the_lo
 ) -> None:
     with sqlite3.connect(str(server.app.storage.database.url.database)) as damaged:
         damaged.execute(  # somebody has put his own text where a number stood
-            "INSERT INTO parley_approvals VALUES ('i', 'local', 'k', 'tool', '{}', 'me', 'words-of-the-row')"
+            "INSERT INTO parley_approvals VALUES ('i', 'local', 'k', 'tool', '{}', 'me', 'words-of-the-row', 'arguments')"
         )
     async with ClientSession() as http, http.get(f"{server.url}/api/approvals") as answer:
         status, body, headers = answer.status, await answer.json(), answer.headers
@@ -55,7 +55,7 @@ async def test_people_are_told_in_text(caplog: pytest.LogCaptureFixture) -> None
 
 async def test_two_failures_have_two_ids(server: Parley) -> None:
     with sqlite3.connect(str(server.app.storage.database.url.database)) as damaged:
-        damaged.execute("INSERT INTO parley_approvals VALUES ('i', 'local', 'k', 'tool', '{}', 'me', 'x')")
+        damaged.execute("INSERT INTO parley_approvals VALUES ('i', 'local', 'k', 'tool', '{}', 'me', 'x', 'arguments')")
     async with ClientSession() as http:
         messages = [
             (await (await http.get(f"{server.url}/api/approvals")).json())["error"]["message"] for _ in range(2)
