@@ -65,18 +65,8 @@ class BuiltinHook:
         self.is_guard = bool(getattr(implementation, "is_guard", False))
 
     def health(self) -> BuiltinHealth:
-        stats = self._stats
-        return BuiltinHealth(
-            name=self.name,
-            stages=[stage for stage in STAGES if stage in self.stages],
-            last_error=stats.last_error,
-            calls=stats.calls,
-            failures=stats.failures,
-            p50_ms=stats.percentile_ms(0.5),
-            p99_ms=stats.percentile_ms(0.99),
-            dropped_events=stats.dropped_events,
-            warnings=dict(stats.warnings),
-        )
+        stages = [stage for stage in STAGES if stage in self.stages]
+        return BuiltinHealth(name=self.name, stages=stages, **self._stats.counts())
 
     async def ask(
         self, stage: Stage, value: StageValue, at: StageContext, limit_s: float

@@ -2,7 +2,7 @@
 
 from collections import Counter, deque
 from collections.abc import Mapping
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from msgspec import Struct
 
@@ -16,15 +16,28 @@ _MAX_WARNINGS: Final = 64
 _MAX_TEXT: Final = 500
 
 
-class HookHealth(Struct, frozen=True, kw_only=True):
+class HookCounts(Struct, frozen=True, kw_only=True):
+    """Counts of any hook since it was begun."""
+
+    calls: int
+    failures: int
+    p50_ms: float | None
+    """Median of the calls it answered, without the time that humans took."""
+    p99_ms: float | None
+    dropped_events: int
+    last_error: str
+    """The reason why a start, process or call failed last; it stays when the hook is up again."""
+    warnings: dict[str, int]
+    """Texts for its author, and how often each was due."""
+
+
+class HookHealth(HookCounts, frozen=True, kw_only=True):
     """A process hook at one moment."""
 
     name: str
     state: HookState
     modes: list[str]
     pid: int | None
-    last_error: str
-    """The reason why a start, process or call failed last; it stays when the hook is up again."""
     restarts: int
     retry_in_s: float | None
     """While it is down: until it is tried again."""
@@ -33,31 +46,15 @@ class HookHealth(Struct, frozen=True, kw_only=True):
     armed: bool | None
     """Whether it answered its test call as a gate has to. None: it is no gate, or not yet asked."""
     armed_reason: str
-    calls: int
-    failures: int
-    p50_ms: float | None
-    p99_ms: float | None
-    dropped_events: int
     ignored: dict[str, int]
     """Lines of its output that counted for nothing, by reason (server/hooks/process/jsonrpc.py)."""
-    warnings: dict[str, int]
-    """Texts for its author, and how often each was due."""
 
 
-class BuiltinHealth(Struct, frozen=True, kw_only=True):
+class BuiltinHealth(HookCounts, frozen=True, kw_only=True):
     """A hook in this process at one moment."""
 
     name: str
     stages: list[Stage]
-    last_error: str
-    calls: int
-    failures: int
-    p50_ms: float | None
-    """Counts the calls it answered, without the time that humans took."""
-    p99_ms: float | None
-    dropped_events: int
-    warnings: dict[str, int]
-    """Texts for its author, and how often each was due."""
 
 
 class HookStats:
@@ -92,6 +89,18 @@ class HookStats:
             text = "further warnings"
         self.warnings[text] = self.warnings.get(text, 0) + 1
         return self.warnings[text] == 1
+
+    def counts(self) -> dict[str, Any]:
+        """Return the fields of HookCounts."""
+        return {
+            "calls": self.calls,
+            "failures": self.failures,
+            "p50_ms": self.percentile_ms(0.5),
+            "p99_ms": self.percentile_ms(0.99),
+            "dropped_events": self.dropped_events,
+            "last_error": self.last_error,
+            "warnings": dict(self.warnings),
+        }
 
     def percentile_ms(self, share: float) -> float | None:
         """Return the duration that this share of the latest calls did not exceed."""

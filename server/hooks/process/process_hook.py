@@ -174,25 +174,19 @@ class ProcessHook:
             logger.warning('process hook "%s": %s', self.name, text)
 
     def health(self) -> HookHealth:
-        up, stats, retry_in_s = self._up, self._stats, self._supervisor.retry_in_s
+        up, retry_in_s = self._up, self._supervisor.retry_in_s
         return HookHealth(
             name=self.name,
             state=self.state,
             modes=hello_modes(self.settings),
             pid=None if up is None else up.pid,
-            last_error=stats.last_error,
             restarts=self._supervisor.restarts,
             retry_in_s=None if retry_in_s is None else round(retry_in_s, 1),
             gates=list(gate_stages(self.settings)),
             armed=self._armed,
             armed_reason=self._armed_reason,
-            calls=stats.calls,
-            failures=stats.failures,
-            p50_ms=stats.percentile_ms(0.5),
-            p99_ms=stats.percentile_ms(0.99),
-            dropped_events=stats.dropped_events,
-            ignored=stats.all_ignored({} if up is None else up.calls.ignored),
-            warnings=dict(stats.warnings),
+            ignored=self._stats.all_ignored({} if up is None else up.calls.ignored),
+            **self._stats.counts(),
         )
 
     def _why_not_there(self) -> str:
