@@ -1,4 +1,4 @@
-"""server/accounts/jwks.py before a real provider on this machine, which may change its keys, fail or hang."""
+"""server/accounts/jwt_tokens.py before a real provider on this machine, which may change its keys, fail or hang."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -10,8 +10,14 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from server import config
-from server.accounts.jwks import COOLDOWN_S, FIRST_COOLDOWN_S, MAX_BYTES, REFRESH_S, PublishedKeys
-from server.accounts.jwt_tokens import JwtVerifier
+from server.accounts.jwt_tokens import (
+    COOLDOWN_S,
+    FIRST_COOLDOWN_S,
+    MAX_JWKS_BYTES,
+    REFRESH_S,
+    JwtVerifier,
+    PublishedKeys,
+)
 from server.accounts.principal import Identity
 from server.errors import AuthError, KeysUnavailable
 from tests.accounts.keys import ELLIPTIC, OTHER, RSA, SECRET, jwk, token
@@ -151,7 +157,7 @@ async def test_nobody_waits_for_a_provider_that_hangs_whose_key_is_there(provide
         web.Response(text='{"keys": 5}'),
         web.Response(text='{"keys": []}'),
         web.Response(text='{"keys": [5, {"kty": "RSA"}]}'),
-        web.Response(text='{"keys": [' + " " * MAX_BYTES + "]}"),
+        web.Response(text='{"keys": [' + " " * MAX_JWKS_BYTES + "]}"),
         web.Response(status=302, headers={"Location": "/keys"}),
     ],
     ids=["text", "list", "number", "empty", "broken", "large", "elsewhere"],
