@@ -25,7 +25,7 @@ _ASIDE: Final = re.compile(
 """Comments, literals and quoted names."""
 _WORD: Final = re.compile(r"[a-z_][\w$]*+\(?|;|=|\d+|\*")
 """Words, with the bracket where they call a function: `truncate(price, 2)` empties nothing."""
-_START: Final = re.compile(r"\s*\(?\s*(?:--[^\n]*\n\s*)?([a-zA-Z]+)\b")
+_START: Final = re.compile(r"(?:[\s(]++|--[^\n]*+(?:\n|\Z))*+([a-zA-Z]+)")
 _ALWAYS_TRUE: Final = (["true"], ["1", "=", "1"], ["1"])
 _HIDDEN: Final = dangerous("runs code that cannot be seen before it runs")
 
@@ -50,7 +50,8 @@ def effects(code: str, language: str, table: DangerTable) -> Iterator[DangerVerd
         return
     calls = _calls_by_name(code)
     if language.startswith(("python", "ipython", "jupyter", "notebook", "pypy")):
-        yield ["\n".join(_MAGIC.findall(code))]
+        is_script = code.lstrip().startswith(("%%bash", "%%sh", "%%script"))
+        yield [code.partition("\n")[2] if is_script else "\n".join(_MAGIC.findall(code))]
         with suppress(SyntaxError, ValueError, RecursionError, MemoryError):  # else read as any other language
             calls = list(_python_calls(ast.parse(_MAGIC.sub("", code))))
     for call in calls:
@@ -143,7 +144,7 @@ def _calls_by_name(code: str) -> Iterable[_CodeCall]:
 
 
 def judge_sql(text: str, table: DangerTable) -> DangerVerdict:
-    """Rate SQL by its statements; one that deletes or updates without a WHERE is dangerous."""
+    """Rate SQL by its statements; those that delete, or update without a WHERE, are dangerous."""
     plain = _ASIDE.sub(lambda m: " " if m[0][:2] in ("--", "/*") else " x ", text).lower()
     statements: list[list[str]] = [[]]
     for word in _WORD.findall(plain):
@@ -151,7 +152,7 @@ def judge_sql(text: str, table: DangerTable) -> DangerVerdict:
             statements.append([])
         else:
             statements[-1].append(word)
-    return worst(_judge_statement(words, table).about(" ".join(text.split())) for words in statements if words)
+    return worst(_judge_statement(words, table).about(text) for words in statements if words)
 
 
 def looks_like_sql(text: str, table: DangerTable) -> bool:

@@ -10,7 +10,7 @@ from server.policy.danger.code_and_sql import effects, judge_sql, looks_like_sql
 from server.policy.danger.danger_table import SAFE, DangerTable, DangerVerdict, dangerous, worst
 from server.policy.danger.shell_lexer import MAX_CHARS, MAX_COMMANDS, SUBSTITUTED, Command, Redirect, parse
 
-_MAX_DEPTH: Final = 6
+_MAX_DEPTH: Final = 4
 """Scripts within scripts; deeper ones are asked about."""
 _MAX_WRAPPERS: Final = 12
 _MAX_FRONT: Final = 32
@@ -78,7 +78,7 @@ class CommandJudge:
                 yield self.deeper.windows(_inner_windows(words[1:]))
             elif words:
                 yield self.table.judge_windows(base_name(words[0]).lower(), words[1:]).about(" ".join(words))
-            elif any(word[0] == "%" == word[-1] and word[1:] for word in command.words):
+            elif any(word[:1] == "%" == word[-1:] and word[1:] for word in command.words):
                 yield _UNSEEN.about(text)
 
     def _commands(self, commands: list[Command]) -> Iterator[DangerVerdict]:

@@ -61,7 +61,8 @@ def command_name(tool: str, arguments: Any, *, table: DangerTable | None = None)
     name, *rest = _plain_command(_ToolCall(tool, arguments, table)) or [""]
     if not name.replace("-", "").replace("_", "").isalnum() or base_name(name) != name:
         return None
-    if any(key.split()[0] == name for key in (*table.wrappers, *table.interpreters, *table.words("script_runners"))):
+    runs_others = table.wrappers.keys() | table.interpreters.keys() | table.words("script_runners")
+    if not runs_others.isdisjoint((name, *(f"{name} {word}" for word in rest))):
         return None
     program = table.programs.get(name)
     has_subcommand = bool(rest) and rest[0].replace("-", "a").isalnum() and rest[0][0] != "-"
@@ -169,7 +170,8 @@ class _ToolCall:
             yield self._by_method(method)
             return
         for key, value in islice(self._given.items(), _MAX_VALUES):
-            shown = str(value[0] if isinstance(value, list) and value else value)[:_MAX_ACTION_CHARS].lower()
+            value = value[0] if isinstance(value, list) and value else value
+            shown = str(value).lower() if isinstance(value, str | bool) else ""
             if phrase := self._table.values.get((str(key).lower(), shown)):
                 yield dangerous(phrase).about(f"{key}: {shown}")
         if not self._reads():

@@ -1,0 +1,146 @@
+"""SQL by its verbs, Python by its syntax tree, other languages by their calls."""
+
+import pytest
+
+from server.policy.danger.code_and_sql import judge_sql, looks_like_sql
+from server.policy.danger.command_lines import CommandJudge
+from server.policy.danger.danger_table import load_table
+
+TABLE = load_table()
+JUDGE = CommandJudge(TABLE)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "DROP TABLE users",
+        "drop/**/table users",
+        "SELECT 1; DROP VIEW a",
+        "TRUNCATE a",
+        "DELETE FROM a",
+        "DELETE FROM a WHERE id = 1",
+        "UPDATE a SET b = 1",
+        "UPDATE a SET b = 1 WHERE 1=1",
+        "UPDATE a SET b = 1 -- WHERE id = 7",
+        "WITH x AS (DELETE FROM a RETURNING *) SELECT * FROM x",
+        "GRANT ALL ON a TO b",
+        "REVOKE ALL ON a FROM b",
+        "ALTER TABLE a DROP COLUMN b",
+        "CREATE USER a",
+        "COPY a TO PROGRAM 'x'",
+        "SELECT * INTO OUTFILE 'a' FROM b",
+        "EXEC xp_cmdshell 'dir'",
+        "REPLACE INTO a SELECT * FROM b",
+        "SHUTDOWN",
+        "SELECT pg_terminate_backend(1)",
+        "PRAGMA writable_schema=1",
+        "MATCH (n) DETACH DELETE n",
+    ],
+)
+def test_sql_that_changes_for_good_is_dangerous(statement: str) -> None:
+    assert judge_sql(statement, TABLE).level == "dangerous"
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SELECT * FROM deleted_items",
+        "select 'DROP TABLE users'",
+        "-- DELETE FROM users\nSELECT 1",
+        'SELECT "update", "set" FROM "table"',
+        "SELECT truncate(price, 2), drop_off FROM rides",
+        "UPDATE a SET b = 1 WHERE id = 17",
+        "INSERT INTO a VALUES ('drop table b')",
+        "CREATE TABLE a (is_deleted boolean)",
+        "SHOW GRANTS FOR a",
+        "EXPLAIN DELETE FROM a",
+        "BEGIN; SELECT 1; ROLLBACK",
+        "",
+        ";",
+    ],
+)
+def test_sql_that_looks_or_adds_is_safe(statement: str) -> None:
+    assert judge_sql(statement, TABLE).level == "safe"
+
+
+def test_a_statement_that_no_rule_knows_is_unknown() -> None:
+    assert judge_sql("FROBNICATE a", TABLE).level == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [(" ( select 1)", True), ("-- a\ndrop x", True), ("hello", False), ("", False)]
+)
+def test_a_statement_is_told_from_other_texts(text: str, expected: bool) -> None:
+    assert looks_like_sql(text, TABLE) is expected
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import os\nos.remove('a')",
+        "from shutil import rmtree as r\nr('a')",
+        "import os as x\nx.unlink('a')",
+        "from pathlib import Path\nPath('a').unlink()",
+        "__import__('os').remove('a')",
+        "import os\nos.system('rm -r a')",
+        "import subprocess\nsubprocess.run(['rm', '-r', 'a'])",
+        "import subprocess\nsubprocess.run('rm -r a'.split())",
+        "import subprocess\nsubprocess.run(f'rm -r {a}', shell=True)",
+        "import subprocess\nsubprocess.run(decode(a))",
+        "exec(fetch(a))",
+        'eval(\'__import__("os").remove("a")\')',
+        "open('/etc/passwd', 'a').write('x')",
+        "from pathlib import Path\nPath('/etc/hosts').write_text('x')",
+        "cursor.execute('DROP TABLE a')",
+        "requests.delete('https://a.example')",
+        "client.delete_bucket('a')",
+        "!rm -r a",
+        "%%bash\nrm -r a",
+        "import shutil\nprint 'old'\nshutil.rmtree('a')",
+    ],
+)
+def test_python_that_changes_for_good_is_dangerous(code: str) -> None:
+    assert JUDGE.code(code, "python").level == "dangerous"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "print('shutil.rmtree(a)')",
+        '"""os.remove(a)"""',
+        "# os.remove('a')",
+        "x = [1]\nx.remove(1)\ndel x",
+        "import os\nprint(os.listdir('/etc'))",
+        "import subprocess\nsubprocess.run(['git', 'status'])",
+        "cursor.execute('SELECT 1')",
+        "open('/etc/passwd').read()",
+        "open('a.txt', 'w').write('x')",
+        "df.drop(columns=['x']).head()",
+        "!ls",
+        "",
+    ],
+)
+def test_python_that_looks_or_computes_is_safe(code: str) -> None:
+    assert JUDGE.code(code, "python").level == "safe"
+
+
+@pytest.mark.parametrize(
+    ("language", "code"),
+    [
+        ("node", "fs.rmSync('a', {recursive: true})"),
+        ("node", "require('child_process').execSync('git push -f')"),
+        ("node", "await axios.delete('https://a.example')"),
+        ("perl", "system('rm', '-rf', 'a')"),
+        ("ruby", "FileUtils.rm_rf('a')"),
+        ("php", "unlink('a');"),
+        ("rust", 'std::fs::remove_dir_all("a")'),
+        ("bash", "rm -r a"),
+    ],
+)
+def test_other_languages_are_judged_by_their_calls(language: str, code: str) -> None:
+    assert JUDGE.code(code, language).level == "dangerous"
+
+
+@pytest.mark.parametrize("code", ["const m = new Map(); m.delete(1)", "console.log(1 + 1)", "fs.readFileSync('a')"])
+def test_harmless_code_of_other_languages_is_safe(code: str) -> None:
+    assert JUDGE.code(code, "node").level == "safe"
