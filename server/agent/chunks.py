@@ -121,7 +121,7 @@ class _ReaderGone(BaseException):
 def _next_chunk(
     running: Coroutine[Any, Any, None], error: BaseException | None = None
 ) -> Generator[Any, Any, LLMChunk | None]:
-    """Run up to the next chunk; None: it is over. What else is awaited is the event loop's."""
+    """Run up to the next chunk, or to the end (None); everything else that is awaited goes to the event loop."""
     value: Any = None
     try:
         while True:

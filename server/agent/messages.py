@@ -13,7 +13,7 @@ from server.wire import frames as wire
 
 SystemPolicy = Literal["allow", "demote", "reject"]
 Verify = Callable[[str, str, str, str, str], bool]
-"""(sig, skill, name, role, content) → whether this operator once signed it."""
+"""Signature check: (sig, skill, name, role, content) → whether this operator once signed it."""
 
 _MAX_NAME_CHARS = 256
 
@@ -121,7 +121,7 @@ class Conversation:
         return "\n\n".join(part["text"] for part in content or () if part.get("type") == "text")
 
     def knows(self, message: Message) -> bool:
-        """Whether it is one of the turn's own, and no hook's."""
+        """Return whether it is one of the turn's own, and no hook's."""
         return id(message) in self._origins
 
     def origin(self, message: Message) -> Origin:
@@ -142,7 +142,7 @@ def _origin(message: Message, *, is_new: bool) -> Origin:
 
 
 def pair_tools(messages: Sequence[Message]) -> tuple[list[Message], int]:
-    """Leave out calls without a result and results without their call; returns how many.
+    """Leave out calls without a result and results without their call; return also how many.
 
     A result counts only in the run of tool messages right after its call.
     """

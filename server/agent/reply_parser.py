@@ -27,7 +27,7 @@ class ThinkReader:
         self._state: Literal["head", "thinking", "gap", "text"] = "head"
 
     def feed(self, delta: str) -> tuple[str, str]:
-        """Returns (reasoning, text), each as far as it is certain."""
+        """Return (reasoning, text), each as far as it is certain."""
         if self._state == "gap" and (delta := delta.lstrip()):
             self._state = "text"
         if self._state in ("gap", "text"):
@@ -156,7 +156,7 @@ class ModelReply:
         self._head = head
 
     def read(self, event: ModelEvent) -> tuple[str, Sequence[LLMChunk]]:
-        """Returns the text for the user, and what goes to the reader of the turn before it."""
+        """Return the text for the user, and the chunks that go before it."""
         match event:
             case TextDelta(text):
                 reasoning, text = self._think.feed(text)
@@ -177,7 +177,7 @@ class ModelReply:
                 return "", chunks
 
     def end(self) -> tuple[str, Sequence[LLMChunk]]:
-        """Returns what was withheld until now."""
+        """Return what was withheld until now."""
         reasoning, text = self._think.end()
         if self._head:
             text = self._head.feed(text) + self._head.end()

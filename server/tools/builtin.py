@@ -107,7 +107,7 @@ def build_registry(settings: config.ToolsSettings, skills_dir: Path) -> ToolRegi
         if not root.is_dir():
             logger.warning("tools.roots: %s is not a folder; nothing is read there until it is", root)
     folders = Folders([skills_dir, *settings.roots])
-    # their own messages, which know more, come before the executor's
+    # these tools cut first, as their notes say more than the executor's
     max_bytes = settings.max_result_bytes - _NOTE_BYTES
     search_limit_s = settings.timeout_s / 2
 

@@ -1,4 +1,4 @@
-"""The one way by which tools are run: a batch of calls, of which each passes the stages of a ToolRun."""
+"""Executor of tool calls: the only code that runs tools, a batch at a time."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""The tools there are, each with its manifest."""
+"""Registry of the tools, each with its schema and its permission."""
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 
 MAX_ERROR_BYTES: Final = 8192
 MAX_MEDIA: Final = 16
-"""References of one result that are looked at."""
+"""The most references of one result that are read."""
 _UNSCANNED: Final = "[withheld: it could not be scanned for secrets]"
 
 
@@ -121,7 +121,7 @@ class ToolRun:
         if self._hooks is not None and (hook := self._hooks.pipeline.injector(self._name)) is not None:
             return self.refusal(f"{self._name} did not run: the hook {hook}, whose tool it is, gave no result")
         outcome = self.refusal(f"there is no tool {self._name}; there are: {', '.join(self._registry.names)}")
-        return replace(outcome, name=self.call.name)  # a hook may have written anything, and providers are touchy
+        return replace(outcome, name=self.call.name)  # a hook may have written anything, and providers refuse odd names
 
     def _check_schema(self) -> ToolOutcome | None:
         if self._tool is None:

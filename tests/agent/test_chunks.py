@@ -124,6 +124,28 @@ async def test_cancelling_the_reader_cancels_the_work_where_it_waits() -> None:
     assert log == ["cancelled"]
 
 
+async def test_work_that_takes_long_to_unwind_can_be_cancelled() -> None:
+    unwinding = asyncio.Event()
+
+    async def work() -> None:
+        try:
+            await emit(A)
+        finally:
+            unwinding.set()
+            await asyncio.Event().wait()
+
+    async def read_one() -> None:
+        async with aclosing(emitted(work)) as stream:
+            await anext(stream)
+
+    task = asyncio.create_task(read_one())
+    await unwinding.wait()
+    task.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
 async def test_a_stream_that_nobody_reads_starts_no_work() -> None:
     async def work() -> None:
         raise AssertionError("not wanted")

@@ -21,7 +21,7 @@ from server.tools.registry import Tool
 
 MAX_TOOLS: Final = 128
 MAX_NAME_CHARS: Final = 64
-"""Providers refuse longer ones."""
+"""The longest name of a tool that providers take."""
 MAX_DESCRIPTION_CHARS: Final = 2000
 MAX_SCHEMA_BYTES: Final = 32_768
 MAX_SCHEMA_DEPTH: Final = 16

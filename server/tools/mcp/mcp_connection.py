@@ -34,7 +34,7 @@ _LIST_LIMIT_S: Final = 10.0
 _HEARTBEAT_S: Final = 15.0
 _RELIST_AFTER_S: Final = 0.5  # changes in a row are read once
 _RELISTEN_S: Final = 30.0
-_CANCEL_AGAIN_S: Final = 15.0  # a child that is deaf takes less to end
+_CANCEL_AGAIN_S: Final = 15.0  # ending a child that ignores signals takes less
 _MAX_PAGES: Final = 20
 _MAX_REASON_CHARS: Final = 300
 _LOST: Final = (types.CONNECTION_CLOSED, types.INVALID_REQUEST)  # the latter also says "Session terminated"
@@ -42,7 +42,7 @@ _LOST: Final = (types.CONNECTION_CLOSED, types.INVALID_REQUEST)  # the latter al
 Put = Callable[[list[Tool]], None]
 """Takes all tools of the server, in place of those before."""
 Notify = Callable[[str, str], None]
-"""(notice code, message)."""
+"""Receives a notice: its code and its message."""
 
 
 class McpConnection:
@@ -91,7 +91,7 @@ class McpConnection:
         try:
             await self._hold_in_own_task()
             reason = "it has ended"
-        except Exception as error:  # the boundary to a server's process, network and words
+        except Exception as error:  # the boundary to a server's process, network and messages
             logger.debug("MCP server %s", self._name, exc_info=True)
             reason = _explain(error)
         self._report_loss(reason)
@@ -242,7 +242,7 @@ class McpConnection:
             if error.code in _LOST:
                 self._in_doubt.set()
             raise ToolError(self._explain_failure(error)) from error
-        except ValueError as error:  # of pydantic
+        except ValueError as error:  # from pydantic
             raise ToolError(f"the MCP server {self._name} gave an answer that is not a tool result") from error
         finally:
             call.cancel()
@@ -250,7 +250,7 @@ class McpConnection:
     def _forget(self, call: asyncio.Task[types.CallToolResult]) -> None:
         self._calls.discard(call)
         if not call.cancelled():
-            call.exception()  # whoever waited has it
+            call.exception()  # the waiting caller has it already
 
     def _explain_failure(self, error: MCPError) -> str:
         if error.code == types.CONNECTION_CLOSED:

@@ -1,4 +1,4 @@
-"""The choice of messages of an MCP server that are passed on. No I/O: time comes in.
+"""Filter for the messages of an MCP server. No I/O: time comes in.
 
 A server may say as much as it likes, unasked, and each message that is passed
 on costs a task. What is dropped is what nobody waits for.
@@ -36,7 +36,7 @@ class MessageFilter:
         self._open = 0
 
     def admits(self, message: JSONRPCMessage, now_s: float) -> bool:
-        """False: drop it.
+        """Return whether to pass the message on.
 
         What is dropped of changes of the list is no loss: one was admitted less
         than a tenth of a second before, and the list is read later than that.

@@ -15,7 +15,7 @@ logger = logging.getLogger(__name__)
 _END_S: Final = 5.0
 
 Notify = Callable[[str, str], None]
-"""(notice code, message), to every client."""
+"""Sends a notice, its code and its message, to every client."""
 
 
 class McpServers:

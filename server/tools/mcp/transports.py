@@ -40,7 +40,7 @@ _REST_S: Final = 0.01
 
 
 class CannotStart(Exception):
-    """The text names the program and the cure."""
+    """Failure to start a server; the text names the program and the cure."""
 
 
 @asynccontextmanager
@@ -154,7 +154,7 @@ async def _read(
                     noise += 1
                 if noise >= _MAX_NOISE:
                     noise = 0
-                    await asyncio.sleep(_REST_S)  # a flood costs the server its own answers, and nobody else anything
+                    await asyncio.sleep(_REST_S)  # a flood delays the server's own answers only
     over()
 
 
