@@ -1,9 +1,16 @@
-"""Where something secret stands in a text."""
+"""Places of secrets in a text, found one by one and replaced together; and the pauses that a long scan makes."""
 
+import threading
+import time
+from bisect import insort
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from server.approval.asking import REDACTED
+
+_TURN_S: Final = 0.0005
+_PAUSE_S: Final = 0.00005
+_turns = threading.local()
 
 
 class Span(NamedTuple):
@@ -13,26 +20,44 @@ class Span(NamedTuple):
     """What it is, for the counts; never any of the text."""
 
 
+def give_way() -> None:
+    """Let other threads run, if this one has not done so for half a millisecond.
+
+    A thread that scans would hold the event loop for as long as the interpreter's
+    switch interval, 5 ms. Every loop whose length a text decides calls this.
+    """
+    now = time.perf_counter()
+    if now < getattr(_turns, "ends", 0.0):
+        return
+    if threading.current_thread() is not threading.main_thread():
+        time.sleep(_PAUSE_S)
+    _turns.ends = time.perf_counter() + _TURN_S
+
+
 def merged(spans: Iterable[Span]) -> list[Span]:
-    """In order, each place once: what overlaps is one span of the first one's kind."""
+    """Put spans in order, each place once: what overlaps becomes one span of the first one's kind."""
+    ordered: list[Span] = []
+    for span in spans:
+        insort(ordered, span)  # nearly in order: sorting them at the end would hold the interpreter's lock
     out: list[Span] = []
-    for span in sorted(spans):
+    for span in ordered:
+        give_way()
         if out and span.start < out[-1].end:
-            last = out[-1]
-            out[-1] = Span(last.start, max(last.end, span.end), last.kind)
-        elif span.end > span.start:
+            out[-1] = out[-1]._replace(end=max(out[-1].end, span.end))
+        else:
             out.append(span)
     return out
 
 
 def replaced(text: str, spans: Iterable[Span]) -> str:
-    """`spans` as `merged` gives them."""
+    """Put `[REDACTED]` in the place of each span; they are in order, none over another."""
     return "".join(_pieces(text, spans))
 
 
 def _pieces(text: str, spans: Iterable[Span]) -> Iterator[str]:
     at = 0
     for span in spans:
+        give_way()
         yield text[at : span.start]
         yield REDACTED
         at = span.end
