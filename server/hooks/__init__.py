@@ -1,1 +1,1 @@
-"""Process hooks and tool policy: who may rewrite a model call, and what a tool call has to pass."""
+"""Layer 2: programs that take part in turns, in child processes or in this one."""

@@ -28,7 +28,7 @@ class Backoff:
     def __init__(self, policy: BackoffPolicy) -> None:
         self._policy = policy
         self.failures = 0
-        """In a row."""
+        """Failures in a row."""
 
     @property
     def is_open(self) -> bool:

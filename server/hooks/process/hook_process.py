@@ -127,8 +127,7 @@ class HookProcess:
         """Return the result of one call. Raises HookCallFailed; cancelled, the call is given up."""
         call_id = self._send(method, params)
         answer = self._answers[call_id] = self._loop.create_future()
-        too_late = f"no reply within {limit_s * 1000:.0f} ms"
-        timer = self._loop.call_later(limit_s, self._fail, call_id, "timed_out", too_late)
+        timer = self._loop.call_later(limit_s, self._time_out, call_id, limit_s)
         try:
             reply = await answer
         finally:
@@ -183,6 +182,9 @@ class HookProcess:
         if self._on_line is not None:
             self._on_line("out", line)
         return call_id
+
+    def _time_out(self, call_id: int, limit_s: float) -> None:
+        self._fail(call_id, "timed_out", f"no reply within {limit_s * 1000:.0f} ms")
 
     def _fail(self, call_id: int, kind: FailureKind, why: str) -> None:
         if not self._answers[call_id].done():
