@@ -150,7 +150,7 @@ async def test_a_remembered_approval_is_listed_and_revoked_by_its_user(
     server: Parley, operator: Client, anna: Client, bert: Client
 ) -> None:
     approvals = StoredApprovals(server.app.storage.approvals, redact)
-    call = {"to": "bert@example.org", "key": "ghp_0123456789abcdefghij", "n": 1}
+    call = {"to": "bert@example.org", "key": "ghp_NlJBNclzN0yvGBZ4RbZ61O1ZkWhGOzArM568", "n": 1}
     await approvals.remember("anna", Approved(tool="send", remember_for="arguments", value=call, origin="ask_human"))
     assert await approvals.find("anna", keys_for("send", dict(reversed(call.items())), None))
     assert not await approvals.find("anna", keys_for("send", {**call, "n": 2}, None))
