@@ -16,9 +16,8 @@ from server.errors import ProviderError, TurnError
 from server.hooks.layers import HookLayers, TurnLayers
 from server.llm.language_model import Message
 from server.session.outbox import Closed, Outbox
-from server.session.playback import PlaybackClock
 from server.session.sentence_assembler import SentenceAssembler, SpokenSentence, TTSResult, in_pieces
-from server.session.speech_output import SpeechOutput, Voice
+from server.session.speech_output import PlaybackClock, SpeechOutput, Voice
 from server.session.turn_limits import TurnLimits, TurnTimer
 from server.session.turn_writer import TurnWriter, code_of
 from server.tool_calls import TurnAborted, TurnFacts

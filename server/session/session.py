@@ -14,10 +14,9 @@ from server.errors import FrameError
 from server.session.approvals import Approvals
 from server.session.chat_handler import TurnRequest
 from server.session.outbox import Outbox
-from server.session.playback import PlaybackClock
 from server.session.settings import ClientSettings, Services
 from server.session.speech_input import SpeechInput, SpokenWords
-from server.session.speech_output import Voice
+from server.session.speech_output import PlaybackClock, Voice
 from server.session.turn_writer import code_of
 from server.session.turns import Turns
 from server.tool_calls import TurnFacts

@@ -9,7 +9,7 @@ from typing import Any, Final, Protocol, TypeVar, assert_never
 
 from server.approval.yes_no import is_lasting_yes, yes_or_no
 from server.errors import SpeechError
-from server.session.playback import PlaybackClock
+from server.session.speech_output import PlaybackClock
 from server.speech.service import SpeechService
 from server.speech.turn_taking import sounds_complete
 from server.speech.utterances import (

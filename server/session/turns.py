@@ -13,8 +13,8 @@ from server.metrics import Metrics
 from server.session.approvals import Approvals
 from server.session.chat_handler import TurnRequest
 from server.session.outbox import Outbox
-from server.session.playback import PlaybackClock
 from server.session.settings import Services
+from server.session.speech_output import PlaybackClock
 from server.session.turn_writer import TurnWriter, code_of
 
 logger = logging.getLogger(__name__)

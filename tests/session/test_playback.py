@@ -1,10 +1,10 @@
-"""server/session/playback.py"""
+"""server/session/speech_output.py: how much of a turn's sound was heard"""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.session.playback import TAIL_S, PlaybackClock
+from server.session.speech_output import TAIL_S, PlaybackClock
 
 
 def clock_with(*sentences_ms: float, now_s: float = 10.0) -> PlaybackClock:

@@ -11,9 +11,8 @@ import pytest
 from server.agent.chunks import LLMChunk, NoticeGiven
 from server.errors import SpeechTimeout
 from server.session.outbox import Closed
-from server.session.playback import PlaybackClock
 from server.session.sentence_assembler import SpokenSentence, TTSResult
-from server.session.speech_output import MAX_QUEUED, MAX_SYNTHESES, SpeechOutput, Voice
+from server.session.speech_output import MAX_QUEUED, MAX_SYNTHESES, PlaybackClock, SpeechOutput, Voice
 from server.session.turn_writer import TurnWriter
 from server.speech.tts import SoundChunk
 from server.wire import frames as wire
