@@ -51,15 +51,15 @@ FLOORS = [
 # `python -m scripts.house` prints these figures. Lower a limit when the code has become lighter; raise one only in a
 # commit of its own that says what it bought.
 LIMITS = {
-    "lines": 36_500,  # goal: 30,000
-    "files": 264,  # goal: 230
-    "short files": 36,  # goal: 34
-    "largest room, percent": 27,  # goal: 15; skills_engine may be larger
-    "docstring fragments": 130,  # goal: 0
-    "class names that stand twice": 0,  # goal: 0
-    "module names that stand twice": 4,  # goal: 0
+    "lines": 31_200,  # goal: 30,000
+    "files": 230,
+    "short files": 34,
+    "largest room, percent": 15,  # skills_engine may be larger
+    "docstring fragments": 39,  # goal: 0
+    "class names that stand twice": 0,
+    "module names that stand twice": 1,  # goal: 0
     "files a typed message passes": 49,  # goal: 45
-    "files a tool call with policy passes": 97,  # goal: 75
+    "files a tool call with policy passes": 76,  # goal: 75
 }
 
 IMPORTED_AS = {"PyYAML": "yaml", "PyJWT": "jwt", "piper-tts": "piper"}
