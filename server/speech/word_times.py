@@ -8,7 +8,7 @@ phonemised alone, too, and the two rows are laid side by side: where a word begi
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from difflib import SequenceMatcher
 from itertools import accumulate
 from typing import Final
@@ -18,14 +18,10 @@ _STRESS: Final = frozenset("ˈˌ")
 _PAUSES: Final = frozenset(" ,.;:!?\"'()-—…")
 _MAX_UNLIKE: Final = 8
 """Phonemes in a row that only one of the rows has: with more of them the beginnings of words are unknown."""
-
-# Fields of ONNX's ModelProto, GraphProto, NodeProto and ValueInfoProto.
-_GRAPH: Final = 7
-_GRAPH_NODE: Final = 1
-_GRAPH_OUTPUT: Final = 12
-_NODE_OUTPUT: Final = 2
-_NODE_KIND: Final = 4
-_VALUE_NAME: Final = 1
+# A node of kind Ceil in ONNX: NodeProto's output (field 2), its name (3) if it has one, its op_type (4).
+_CEIL: Final = b'"\x04Ceil'
+_BEFORE_CEIL: Final = re.compile(rb"\x12([\x01-\x64])([ -~]+)(?:\x1a.[ -~]+)?\Z", re.DOTALL)
+_MAX_NODE_BYTES: Final = 400
 
 
 def word_starts(
@@ -83,63 +79,15 @@ def _before_stress(phonemes: Sequence[Sequence[str]], number: int, at: int) -> t
 
 def durations_output(model: bytes) -> bytes | None:
     """Return the bytes that, appended, make the durations a second output; None if their tensor is not to be found."""
-    try:
-        names = list(_durations_of(memoryview(model)))
-    except (IndexError, ValueError):
+    if model.count(_CEIL) != 1:
         return None
-    if len(names) != 1:
+    end = model.index(_CEIL)
+    found = _BEFORE_CEIL.search(model, max(0, end - _MAX_NODE_BYTES), end)
+    if found is None or found[1][0] != len(found[2]):
         return None
-    return _message(_GRAPH, _message(_GRAPH_OUTPUT, _message(_VALUE_NAME, names[0])))
+    graph, graph_output, value_name = 7, 12, 1  # fields of ModelProto, GraphProto and ValueInfoProto
+    return _field(graph, _field(graph_output, _field(value_name, found[2])))
 
 
-def _durations_of(model: memoryview) -> Iterator[bytes]:
-    for graph in _messages(model, _GRAPH):
-        for node in _messages(graph, _GRAPH_NODE):
-            if [bytes(kind) for kind in _messages(node, _NODE_KIND)] == [b"Ceil"]:
-                yield from map(bytes, _messages(node, _NODE_OUTPUT))
-
-
-def _messages(message: memoryview, wanted: int) -> Iterator[memoryview]:
-    """Yield the contents of that field, wherever it occurs. Raises IndexError or ValueError for an invalid message."""
-    at = 0
-    while at < len(message):
-        key, at = _varint(message, at)
-        match key & 7:  # how it is encoded: a number, eight bytes, so many bytes as it says, four bytes
-            case 0:
-                _, at = _varint(message, at)
-            case 1:
-                at += 8
-            case 2:
-                length, at = _varint(message, at)
-                if key >> 3 == wanted:
-                    yield message[at : at + length]
-                at += length
-            case 5:
-                at += 4
-            case kind:
-                raise ValueError(f"a field of kind {kind}")
-
-
-def _varint(message: memoryview, at: int) -> tuple[int, int]:
-    """Return the number at that place, and the place behind it."""
-    number = shift = 0
-    while True:
-        byte = message[at]
-        at += 1
-        number |= (byte & 0x7F) << shift
-        shift += 7
-        if byte < 0x80:
-            return number, at
-
-
-def _message(field: int, content: bytes) -> bytes:
-    return _as_varint(field << 3 | 2) + _as_varint(len(content)) + content
-
-
-def _as_varint(number: int) -> bytes:
-    encoded = bytearray()
-    while number >= 0x80:
-        encoded.append(number & 0x7F | 0x80)
-        number >>= 7
-    encoded.append(number)
-    return bytes(encoded)
+def _field(number: int, content: bytes) -> bytes:
+    return bytes((number << 3 | 2, len(content))) + content

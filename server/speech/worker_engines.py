@@ -228,15 +228,11 @@ def _telling_durations(model: Path) -> Iterator[Path]:
         if output is not None:
             with suppress(OSError):  # nowhere to write: without the times of words
                 folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="parley-voice-"))
-                path = _appended(model, output, Path(folder) / model.name)
+                copy = Path(shutil.copyfile(model, Path(folder) / model.name))
+                with copy.open("ab") as file:
+                    file.write(output)
+                path = copy
         yield path
-
-
-def _appended(model: Path, output: bytes, to: Path) -> Path:
-    shutil.copyfile(model, to)
-    with to.open("ab") as file:
-        file.write(output)
-    return to
 
 
 def _lead(sound: _Sound) -> int:
