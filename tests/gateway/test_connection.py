@@ -21,7 +21,7 @@ from server.gateway.http import auth_middleware
 from server.gateway.websocket_server import WebSocketServer
 from server.session.outbox import OutboxLimits
 from tests.accounts.keys import SECRET, token
-from tests.session.fakes import Desk, FakeAgent, Pause
+from tests.session.fakes import FakeAgent, Pause, SessionHarness
 from tests.support.waiting import LIMIT_S
 
 UPGRADE = (
@@ -79,7 +79,7 @@ async def connect(port: int, *, receive_buffer_bytes: int | None = None, token: 
 class Bench:
     """The WebSocket server with a scripted agent behind it."""
 
-    desk: Desk
+    harness: SessionHarness
     sockets: WebSocketServer
     port: int
 
@@ -91,18 +91,18 @@ def agent() -> FakeAgent:
 
 @pytest.fixture
 async def bench(agent: FakeAgent) -> AsyncIterator[Bench]:
-    desk = Desk(agent)
+    harness = SessionHarness(agent)
     limits = OutboxLimits(
         high_frames=4000, high_bytes=1 << 18, full_frames=8000, full_bytes=1 << 20, stall_s=0.1, close_s=3.0
     )
     security = config.SecuritySettings(jwt=config.JwtSettings(keys=[Secret(SECRET)], algorithms=["HS256"], leeway_s=0))
     authenticator = Authenticator(config.ListenSettings(), security, [], Accounts(security, [b"a key"]))
-    sockets = WebSocketServer(desk.services, authenticator, desk.limits, outbox_limits=limits)
-    app = web.Application(middlewares=[auth_middleware(authenticator, desk.metrics)])
+    sockets = WebSocketServer(harness.services, authenticator, harness.limits, outbox_limits=limits)
+    app = web.Application(middlewares=[auth_middleware(authenticator, harness.metrics)])
     app.router.add_get("/ws", sockets.handle)
     async with TestServer(app) as server:
         assert server.port is not None
-        yield Bench(desk, sockets, server.port)
+        yield Bench(harness, sockets, server.port)
         await sockets.aclose()
 
 
@@ -112,7 +112,7 @@ async def test_a_client_that_does_not_read_is_told_4408_and_its_turn_is_over(ben
     slow.send(TEXT, b'{"type":"chat","messages":[{"role":"user","content":"hi"}]}')
 
     async with asyncio.timeout(LIMIT_S):
-        while "parley_slow_clients_total 1.0" not in bench.desk.metrics.render().decode():  # noqa: ASYNC110 - no event
+        while "parley_slow_clients_total 1.0" not in bench.harness.metrics.render().decode():  # noqa: ASYNC110 - no event
             await asyncio.sleep(0.02)
         payload = await slow.until(CLOSE)
 

@@ -18,7 +18,7 @@ from server.session.outbox import Outbox
 from server.session.turn_writer import TurnWriter
 from server.tool_calls import Permission, TurnFacts
 from skills_engine import HookInfo
-from tests.session.fakes import Desk, FakeAgent, Frame, Pause
+from tests.session.fakes import FakeAgent, Frame, Pause, SessionHarness
 from tests.support.virtual_loop import VirtualLoop
 
 DONE = LLMChunk(text="Done.")
@@ -92,7 +92,7 @@ class AskingAgent(FakeAgent):
                     self.answers += [task.result() for task in asked]
 
 
-class Client(Desk):
+class Client(SessionHarness):
     """A client whose agent asks. Those that share `broker` and `principal` are one user's."""
 
     def __init__(

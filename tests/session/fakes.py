@@ -111,7 +111,7 @@ class RecordingSocket:
         self.closed = (code, reason)
 
 
-class Desk:
+class SessionHarness:
     """A session on one side, a client's voice on the other."""
 
     def __init__(

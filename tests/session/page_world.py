@@ -24,7 +24,7 @@ from server.speech.audio import WINDOW, WINDOW_MS
 from server.speech.stt import OnPartial
 from server.speech.tts import SoundChunk
 from skills_engine import HookInfo
-from tests.session.fakes import Desk, FakeAgent, Frame, RecordingSocket, call, hook, result
+from tests.session.fakes import FakeAgent, Frame, RecordingSocket, SessionHarness, call, hook, result
 from tests.session.speech_fakes import FakeRecognizer, FakeSynthesizer, speech
 
 RATE: Final = 8_000
@@ -164,10 +164,10 @@ class PageProcess:
 class Line:
     """One connection of the page: a session of its own."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, harness: SessionHarness) -> None:
         self.socket = WireSocket()
-        self.outbox = Outbox(self.socket, desk.metrics)
-        services = replace(desk.services, now_s=asyncio.get_running_loop().time)
+        self.outbox = Outbox(self.socket, harness.metrics)
+        services = replace(harness.services, now_s=asyncio.get_running_loop().time)
         self.session = Session(services, self.outbox, principal=Principal("127.0.0.1", is_local=True))
         self.writer = asyncio.create_task(self.outbox.run(), name="writer")
         self.session.greet()
@@ -186,8 +186,8 @@ class PageWorld:
     ) -> None:
         self._page = page
         engines = speech(SlowRecognizer(*words, wait_ms=wait_ms), NumberingVoice())
-        self._desk = Desk(NumberingAgent(replies), speech=engines)
-        self._line = Line(self._desk)
+        self._harness = SessionHarness(NumberingAgent(replies), speech=engines)
+        self._line = Line(self._harness)
         self._up: deque[Frame] = deque()
         self._asked = 0
         self.lines: list[list[Frame]] = [self._line.socket.frames]
@@ -270,5 +270,5 @@ class PageWorld:
         await self._line.aclose()
         self._up.clear()
         self._tell(("lose", None))
-        self._line = Line(self._desk)
+        self._line = Line(self._harness)
         self.lines.append(self._line.socket.frames)

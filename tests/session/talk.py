@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from tests.session.fakes import Desk, FakeAgent, Frame, kinds, say
+from tests.session.fakes import FakeAgent, Frame, SessionHarness, kinds, say
 from tests.session.speech_fakes import FakeRecognizer, FakeSynthesizer, hear, speech
 
 HEARD = ["speech_detected", "speech_started", "speech_stopped", "transcript"]
 
 
-class Talk(Desk):
+class Talk(SessionHarness):
     """A client with a microphone."""
 
     def __init__(

@@ -8,7 +8,7 @@ from server import config
 from server.agent.chunks import LLMChunk
 from server.session.chat_handler import ChatHandler, Filler
 from server.session.sentence_assembler import SpokenSentence
-from tests.session.fakes import Desk, FakeAgent, Pause, Step, call, result
+from tests.session.fakes import FakeAgent, Pause, SessionHarness, Step, call, result
 from tests.session.speech_fakes import speech
 from tests.session.test_speech_output import Stage
 
@@ -97,17 +97,17 @@ class Filling(ChatHandler):
 async def test_in_a_spoken_turn_the_filler_is_a_sentence_without_text_and_the_reply_stays_whole() -> None:
     tool = Pause()
     steps: list[Step] = [call("c1"), tool, result("c1"), LLMChunk(text="Noon."), LLMChunk(reply_end=True)]
-    async with Desk(FakeAgent([steps]), speech=speech(), handler=Filling) as desk:
-        desk.chat()
-        filler = await desk.until("sentence")
-        await desk.until("sentence_end")
+    async with SessionHarness(FakeAgent([steps]), speech=speech(), handler=Filling) as harness:
+        harness.chat()
+        filler = await harness.until("sentence")
+        await harness.until("sentence_end")
         tool.resume.set()
-        await desk.until("turn_end")
+        await harness.until("turn_end")
 
     assert (filler["text"], filler["spoken"]) == ("", "One moment.")
     assert filler["audio"] is not None
-    sentences = [frame["text"] for frame in desk.frames if frame["type"] == "sentence"]
-    shown = [frame["delta"] for frame in desk.frames if frame["type"] == "text"]
+    sentences = [frame["text"] for frame in harness.frames if frame["type"] == "sentence"]
+    shown = [frame["delta"] for frame in harness.frames if frame["type"] == "text"]
     assert "".join(sentences) == "".join(shown) == "Noon."
 
 

@@ -10,7 +10,20 @@ from hypothesis import strategies as st
 from server.agent.chunks import LLMChunk
 from server.errors import ProviderTimeout, SpeechTimeout
 from server.speech.service import SpeechService
-from tests.session.fakes import SOUND, Desk, FakeAgent, Frame, Step, Yield, call, hook, notice, result, trace, used
+from tests.session.fakes import (
+    SOUND,
+    FakeAgent,
+    Frame,
+    SessionHarness,
+    Step,
+    Yield,
+    call,
+    hook,
+    notice,
+    result,
+    trace,
+    used,
+)
 from tests.session.speech_fakes import CHUNK, FakeSynthesizer, speech
 
 TEXTS = st.sampled_from(["Hello. ", "Well", "! ", "你好。", "\n\n", "```py\n", "a.b", " and so on", "1. "])
@@ -68,25 +81,25 @@ def test_frames_keep_the_order_of_the_protocol(
 
 
 async def play(turns: list[list[Step]], actions: Sequence[str], heard: SpeechService | None) -> list[Frame]:
-    async with Desk(FakeAgent(turns), speech=heard) as desk:
+    async with SessionHarness(FakeAgent(turns), speech=heard) as harness:
         for action in actions:
             match action:
                 case "chat":
-                    desk.chat()
+                    harness.chat()
                 case "interrupt" | "ping":
-                    desk.send(action)
+                    harness.send(action)
                 case "malformed":
-                    desk.session.receive_text(b"{")
+                    harness.session.receive_text(b"{")
                 case "trace on":
-                    desk.send("configure", trace=True)
+                    harness.send("configure", trace=True)
                 case "wait" | "wait long":
                     for _ in range(3 if action == "wait" else 30):
                         await asyncio.sleep(0)
-        await desk.session.aclose()
-        desk.outbox.finish(1000, "")
-        assert desk._writer is not None
-        await desk._writer
-        return desk.frames
+        await harness.session.aclose()
+        harness.outbox.finish(1000, "")
+        assert harness._writer is not None
+        await harness._writer
+        return harness.frames
 
 
 def check_turns(frames: list[Frame]) -> None:

@@ -14,7 +14,7 @@ from server.session.session import Session
 from server.session.turn_limits import TurnGate
 from server.session.turns import MAX_REMEMBERED_IDS
 from skills_engine import Diagnostic, HookInfo, Skill, SkillsSnapshot
-from tests.session.fakes import Desk, FakeAgent, Frame, Pause, call, kinds, say
+from tests.session.fakes import FakeAgent, Frame, Pause, SessionHarness, call, kinds, say
 
 
 def skill(name: str, *hooks: str) -> Skill:
@@ -31,13 +31,13 @@ THREE = SkillsSnapshot((skill("a", "a1"), skill("b", "b1", "b2"), skill("c")), (
 
 
 async def test_ready_comes_first_and_tells_all_that_a_client_needs() -> None:
-    async with Desk(FakeAgent(), snapshot=THREE) as desk:
-        desk.session.greet()
-        [ready] = await desk.flushed()
+    async with SessionHarness(FakeAgent(), snapshot=THREE) as harness:
+        harness.session.greet()
+        [ready] = await harness.flushed()
 
     assert ready["type"] == "ready"
     assert ready["protocol"] == "parley.v1"
-    assert ready["session_id"] == desk.session.id
+    assert ready["session_id"] == harness.session.id
     assert ready["model"] == {"name": "fake", "host": "nowhere", "location": "local"}
     assert [(s["name"], s["enabled"], len(s["hooks"])) for s in ready["skills"]] == [
         ("a", True, 1),
@@ -62,9 +62,9 @@ async def test_ready_comes_first_and_tells_all_that_a_client_needs() -> None:
 
 async def test_diagnostics_follow_ready() -> None:
     wrong = Diagnostic("error", "a", "hooks/hooks.json", "$.hooks[0].role", "expected system or user")
-    async with Desk(FakeAgent(), snapshot=SkillsSnapshot(THREE.skills, (wrong,), 1)) as desk:
-        desk.session.greet()
-        frames = await desk.flushed()
+    async with SessionHarness(FakeAgent(), snapshot=SkillsSnapshot(THREE.skills, (wrong,), 1)) as harness:
+        harness.session.greet()
+        frames = await harness.flushed()
 
     assert kinds(frames) == ["ready", "skills"]
     assert frames[1]["diagnostics"] == [
@@ -79,10 +79,10 @@ async def test_diagnostics_follow_ready() -> None:
 
 
 async def test_a_skills_frame_tells_what_the_clients_selection_leaves_on() -> None:
-    async with Desk(FakeAgent(), snapshot=THREE) as desk:
-        desk.send("configure", skills=["b", "unknown"])
-        desk.session.send_skills(THREE)
-        [frame] = await desk.flushed()
+    async with SessionHarness(FakeAgent(), snapshot=THREE) as harness:
+        harness.send("configure", skills=["b", "unknown"])
+        harness.session.send_skills(THREE)
+        [frame] = await harness.flushed()
 
     assert [(s["name"], s["enabled"]) for s in frame["skills"]] == [("a", False), ("b", True), ("c", False)]
 
@@ -101,35 +101,35 @@ async def test_a_skills_frame_tells_what_the_clients_selection_leaves_on() -> No
     ],
 )
 async def test_a_wrong_frame_gets_one_error_with_its_path(data: bytes, code: str, path: str) -> None:
-    async with Desk(FakeAgent()) as desk:
-        desk.session.receive_text(data)
-        [error] = await desk.flushed()
+    async with SessionHarness(FakeAgent()) as harness:
+        harness.session.receive_text(data)
+        [error] = await harness.flushed()
 
     assert (error["type"], error["code"], error["path"]) == ("error", code, path)
     assert "turn_id" not in error
 
 
 async def test_a_ping_is_answered_at_once_with_its_t() -> None:
-    async with Desk(FakeAgent()) as desk:
-        desk.send("ping", t=17.5)
-        desk.send("ping")
-        await desk.until("pong", 2)
+    async with SessionHarness(FakeAgent()) as harness:
+        harness.send("ping", t=17.5)
+        harness.send("ping")
+        await harness.until("pong", 2)
 
-    assert desk.frames == [{"type": "pong", "t": 17.5}, {"type": "pong", "t": None}]
+    assert harness.frames == [{"type": "pong", "t": 17.5}, {"type": "pong", "t": None}]
 
 
 async def test_history_and_playback_are_taken_in_silence() -> None:
-    async with Desk(FakeAgent()) as desk:
-        desk.send("history", utterance="u1", messages=[])
-        desk.send("playback", turn_id="t1", index=0, ms=120, state="started")
+    async with SessionHarness(FakeAgent()) as harness:
+        harness.send("history", utterance="u1", messages=[])
+        harness.send("playback", turn_id="t1", index=0, ms=120, state="started")
 
-        assert await desk.flushed() == []
+        assert await harness.flushed() == []
 
 
 async def test_an_approval_that_nobody_asked_for_is_a_notice() -> None:
-    async with Desk(FakeAgent()) as desk:
-        desk.send("approval", id="x", approved=True)
-        [frame] = await desk.flushed()
+    async with SessionHarness(FakeAgent()) as harness:
+        harness.send("approval", id="x", approved=True)
+        [frame] = await harness.flushed()
 
     assert (frame["type"], frame["code"]) == ("notice", "approval_unknown")
 
@@ -138,10 +138,10 @@ async def test_an_approval_that_nobody_asked_for_is_a_notice() -> None:
 
 
 async def test_sound_is_refused_once_and_wrong_sound_each_time() -> None:
-    async with Desk(FakeAgent(), limits=config.LimitsSettings(max_binary_bytes=8)) as desk:
+    async with SessionHarness(FakeAgent(), limits=config.LimitsSettings(max_binary_bytes=8)) as harness:
         for data in (b"\0\0", b"\0\0", b"\0", b"\0\0\0", b"\0" * 10, b"\0\0"):
-            desk.session.receive_binary(data)
-        frames = await desk.flushed()
+            harness.session.receive_binary(data)
+        frames = await harness.flushed()
 
     assert [(frame["code"], frame.get("path")) for frame in frames] == [
         ("speech_unavailable", None),
@@ -152,23 +152,23 @@ async def test_sound_is_refused_once_and_wrong_sound_each_time() -> None:
 
 
 async def test_push_to_talk_frames_are_a_notice_while_the_server_listens() -> None:
-    async with Desk(FakeAgent()) as desk:
+    async with SessionHarness(FakeAgent()) as harness:
         for type_ in ("speech_start", "speech_end", "speech_cancel"):
-            desk.send(type_)
-        frames = await desk.flushed()
+            harness.send(type_)
+        frames = await harness.flushed()
 
     assert [(f["type"], f["code"]) for f in frames] == [("notice", "not_push_to_talk")] * 3
 
 
 async def test_speech_start_ends_the_turn_and_says_that_there_is_no_ear() -> None:
     pause = Pause()
-    async with Desk(FakeAgent([[LLMChunk(text="On and on"), pause]])) as desk:
-        desk.send("configure", turn_detection="push_to_talk")
-        desk.chat()
+    async with SessionHarness(FakeAgent([[LLMChunk(text="On and on"), pause]])) as harness:
+        harness.send("configure", turn_detection="push_to_talk")
+        harness.chat()
         await pause.reached.wait()
-        desk.send("speech_start")
-        desk.send("speech_end")
-        frames = await desk.flushed()
+        harness.send("speech_start")
+        harness.send("speech_end")
+        frames = await harness.flushed()
 
     assert kinds(frames) == ["turn_start", "text", "turn_end", "error"]
     assert frames[-2]["reason"] == "interrupted"
@@ -181,73 +181,73 @@ async def test_speech_start_ends_the_turn_and_says_that_there_is_no_ear() -> Non
 async def test_an_interrupt_ends_the_turn_at_once_and_closes_the_models_stream() -> None:
     pause = Pause()
     agent = FakeAgent([[call("1"), LLMChunk(text="On and on"), pause, LLMChunk(text="never said")]])
-    async with Desk(agent) as desk:
-        desk.chat(id="t1")
+    async with SessionHarness(agent) as harness:
+        harness.chat(id="t1")
         await pause.reached.wait()
 
-        desk.send("interrupt")
-        assert desk.session.is_idle, "before anything could unwind"
-        frames = await desk.flushed()
-        await desk.session.aclose()
+        harness.send("interrupt")
+        assert harness.session.is_idle, "before anything could unwind"
+        frames = await harness.flushed()
+        await harness.session.aclose()
 
     assert kinds(frames) == ["turn_start", "tool_call", "text", "tool_result", "turn_end"]
     assert frames[-1]["reason"] == "interrupted"
     assert agent.asked[0].is_closed
-    assert desk.ended == ["over"]
+    assert harness.ended == ["over"]
 
 
 async def test_an_interrupt_for_another_turn_is_ignored() -> None:
     pause = Pause()
-    async with Desk(FakeAgent([[pause, LLMChunk(text="Done.")]])) as desk:
-        desk.send("interrupt")
-        desk.chat(id="t2")
+    async with SessionHarness(FakeAgent([[pause, LLMChunk(text="Done.")]])) as harness:
+        harness.send("interrupt")
+        harness.chat(id="t2")
         await pause.reached.wait()
-        desk.send("interrupt", turn_id="t1")
+        harness.send("interrupt", turn_id="t1")
         pause.resume.set()
 
-        assert (await desk.until("turn_end"))["reason"] == "completed"
-        desk.send("interrupt", turn_id="t2")
-        assert (await desk.flushed())[-1]["type"] == "turn_end"
+        assert (await harness.until("turn_end"))["reason"] == "completed"
+        harness.send("interrupt", turn_id="t2")
+        assert (await harness.flushed())[-1]["type"] == "turn_end"
 
 
 async def test_a_chat_ends_the_running_turn_before_its_own_starts() -> None:
     pause = Pause()
-    async with Desk(FakeAgent([[LLMChunk(text="One"), pause], say("Two.")])) as desk:
-        desk.chat(id="t1")
+    async with SessionHarness(FakeAgent([[LLMChunk(text="One"), pause], say("Two.")])) as harness:
+        harness.chat(id="t1")
         await pause.reached.wait()
-        desk.chat(id="t2")
-        await desk.until("turn_end", 2)
+        harness.chat(id="t2")
+        await harness.until("turn_end", 2)
 
-    assert [(f["type"], f["turn_id"]) for f in desk.frames if f["type"].startswith("turn_")] == [
+    assert [(f["type"], f["turn_id"]) for f in harness.frames if f["type"].startswith("turn_")] == [
         ("turn_start", "t1"),
         ("turn_end", "t1"),
         ("turn_start", "t2"),
         ("turn_end", "t2"),
     ]
-    last_of_first = max(i for i, f in enumerate(desk.frames) if f["turn_id"] == "t1")
-    assert desk.frames[last_of_first]["type"] == "turn_end"
+    last_of_first = max(i for i, f in enumerate(harness.frames) if f["turn_id"] == "t1")
+    assert harness.frames[last_of_first]["type"] == "turn_end"
 
 
 async def test_many_chats_at_once_leave_one_end_for_each_start() -> None:
-    async with Desk(FakeAgent([say("Hi.")])) as desk:
+    async with SessionHarness(FakeAgent([say("Hi.")])) as harness:
         for number in range(50):
-            desk.chat(id=f"t{number}")
-        await desk.until("turn_end", 50)
+            harness.chat(id=f"t{number}")
+        await harness.until("turn_end", 50)
 
-    order = [(f["type"], f["turn_id"]) for f in desk.frames if f["type"].startswith("turn_")]
+    order = [(f["type"], f["turn_id"]) for f in harness.frames if f["type"].startswith("turn_")]
     assert order == [(kind, f"t{number}") for number in range(50) for kind in ("turn_start", "turn_end")]
-    assert [f["reason"] for f in desk.frames if f["type"] == "turn_end"] == ["interrupted"] * 49 + ["completed"]
+    assert [f["reason"] for f in harness.frames if f["type"] == "turn_end"] == ["interrupted"] * 49 + ["completed"]
 
 
 async def test_an_id_is_used_once_and_the_running_turn_goes_on() -> None:
     pause = Pause()
-    async with Desk(FakeAgent([[pause, LLMChunk(text="Done.")]])) as desk:
-        desk.chat(id="t1")
+    async with SessionHarness(FakeAgent([[pause, LLMChunk(text="Done.")]])) as harness:
+        harness.chat(id="t1")
         await pause.reached.wait()
-        desk.chat(id="t1")
-        error = await desk.until("error")
+        harness.chat(id="t1")
+        error = await harness.until("error")
         pause.resume.set()
-        end = await desk.until("turn_end")
+        end = await harness.until("turn_end")
 
     assert (error["code"], error["path"]) == ("turn_id_reused", "$.id")
     assert "turn_id" not in error
@@ -255,46 +255,46 @@ async def test_an_id_is_used_once_and_the_running_turn_goes_on() -> None:
 
 
 async def test_only_so_many_ids_are_remembered() -> None:
-    async with Desk(FakeAgent([say("Hi.")])) as desk:
+    async with SessionHarness(FakeAgent([say("Hi.")])) as harness:
         for number in range(MAX_REMEMBERED_IDS + 1):
-            desk.chat(id=f"t{number}")
-        desk.chat(id="t1")
-        assert (await desk.until("error"))["code"] == "turn_id_reused"
-        desk.chat(id="t0")
-        await desk.until("turn_end", MAX_REMEMBERED_IDS + 2)
+            harness.chat(id=f"t{number}")
+        harness.chat(id="t1")
+        assert (await harness.until("error"))["code"] == "turn_id_reused"
+        harness.chat(id="t0")
+        await harness.until("turn_end", MAX_REMEMBERED_IDS + 2)
 
 
 async def test_without_an_id_the_server_makes_one() -> None:
-    async with Desk(FakeAgent([say("Hi.")])) as desk:
-        desk.chat()
-        desk.chat()
-        await desk.until("turn_end", 2)
+    async with SessionHarness(FakeAgent([say("Hi.")])) as harness:
+        harness.chat()
+        harness.chat()
+        await harness.until("turn_end", 2)
 
-    first, second = (f["turn_id"] for f in desk.frames if f["type"] == "turn_start")
+    first, second = (f["turn_id"] for f in harness.frames if f["type"] == "turn_start")
     assert first != second
 
 
 async def test_closing_ends_the_turn_and_waits_until_it_has_unwound() -> None:
     pause = Pause()
     agent = FakeAgent([[pause]])
-    async with Desk(agent) as desk:
-        desk.chat()
+    async with SessionHarness(agent) as harness:
+        harness.chat()
         await pause.reached.wait()
-        await desk.session.aclose()
+        await harness.session.aclose()
 
         assert agent.asked[0].is_closed
-        assert desk.gate._running == 0
+        assert harness.gate._running == 0
 
 
 async def test_a_turn_whose_start_finds_the_client_too_slow_never_runs() -> None:
     agent = FakeAgent([say("Hi.")])
-    desk = Desk(agent)
+    harness = SessionHarness(agent)
 
     def give_up() -> None:
         session.interrupt()
 
-    outbox = Outbox(desk.socket, desk.metrics, OutboxLimits(full_frames=1), on_slow=give_up)
-    session = Session(desk.services, outbox, principal=Principal("127.0.0.1", is_local=True))
+    outbox = Outbox(harness.socket, harness.metrics, OutboxLimits(full_frames=1), on_slow=give_up)
+    session = Session(harness.services, outbox, principal=Principal("127.0.0.1", is_local=True))
     for _ in range(2):  # nobody empties it
         session.receive_text(b'{"type":"ping"}')
     session.receive_text(b'{"type":"chat","messages":[{"role":"user","content":"hi"}]}')
@@ -306,13 +306,13 @@ async def test_a_turn_whose_start_finds_the_client_too_slow_never_runs() -> None
 
 async def test_a_turn_whose_task_is_cancelled_from_outside_ends_all_the_same() -> None:
     pause = Pause()
-    async with Desk(FakeAgent([[pause]])) as desk:
-        desk.chat(id="t1")
+    async with SessionHarness(FakeAgent([[pause]])) as harness:
+        harness.chat(id="t1")
         await pause.reached.wait()
         [task] = [task for task in asyncio.all_tasks() if task.get_name() == "turn t1"]
         task.cancel()
 
-        assert (await desk.until("turn_end"))["reason"] == "interrupted"
+        assert (await harness.until("turn_end"))["reason"] == "interrupted"
 
 
 # what a turn is given
@@ -322,15 +322,15 @@ async def test_a_turn_whose_task_is_cancelled_from_outside_ends_all_the_same() -
 async def test_a_turn_keeps_the_skills_it_started_with() -> None:
     loaded = asyncio.Event()
     agent = FakeAgent([say("Hi.")])
-    async with Desk(agent, snapshot=THREE, model_ready=loaded) as desk:
-        desk.chat()
+    async with SessionHarness(agent, snapshot=THREE, model_ready=loaded) as harness:
+        harness.chat()
         await asyncio.sleep(0)
-        desk.snapshot = SkillsSnapshot((skill("new", "n1"),), (), 2)
+        harness.snapshot = SkillsSnapshot((skill("new", "n1"),), (), 2)
         loaded.set()
-        await desk.until("turn_end")
+        await harness.until("turn_end")
 
     assert [hook.name for hook in agent.asked[0].hooks] == ["a1", "b1", "b2"]
-    assert desk.frames[0]["skills"] == ["a", "b", "c"]
+    assert harness.frames[0]["skills"] == ["a", "b", "c"]
     assert "a: about a" in agent.asked[0].options.catalog
 
 
@@ -347,12 +347,12 @@ async def test_a_turn_keeps_the_skills_it_started_with() -> None:
 )
 async def test_a_clients_list_of_skills_only_narrows(configured: Frame, per_turn: Frame, effective: list[str]) -> None:
     agent = FakeAgent([say("Hi.")])
-    async with Desk(agent, snapshot=THREE) as desk:
-        desk.send("configure", **configured)
-        desk.chat(**per_turn)
-        await desk.until("turn_end")
+    async with SessionHarness(agent, snapshot=THREE) as harness:
+        harness.send("configure", **configured)
+        harness.chat(**per_turn)
+        await harness.until("turn_end")
 
-    assert desk.frames[0]["skills"] == effective
+    assert harness.frames[0]["skills"] == effective
     assert [hook.skill for hook in agent.asked[0].hooks] == [
         hook.skill for name in effective for s in THREE.skills if s.name == name for hook in s.hooks
     ]
@@ -360,16 +360,16 @@ async def test_a_clients_list_of_skills_only_narrows(configured: Frame, per_turn
 
 async def test_configure_lasts_and_fields_left_out_keep_their_value() -> None:
     agent = FakeAgent([say("Hi.")])
-    async with Desk(agent) as desk:
-        desk.send("configure", language="de", enable_tools=False)
-        desk.send("configure", voice=False)
-        desk.chat()
-        await desk.until("turn_end")
-        desk.chat(enable_tools=True)
-        await desk.until("turn_end", 2)
-        desk.send("configure", language=None)
-        desk.chat()
-        await desk.until("turn_end", 3)
+    async with SessionHarness(agent) as harness:
+        harness.send("configure", language="de", enable_tools=False)
+        harness.send("configure", voice=False)
+        harness.chat()
+        await harness.until("turn_end")
+        harness.chat(enable_tools=True)
+        await harness.until("turn_end", 2)
+        harness.send("configure", language=None)
+        harness.chat()
+        await harness.until("turn_end", 3)
 
     assert [(a.enable_tools, a.options.language) for a in agent.asked] == [(False, "de"), (True, "de"), (False, None)]
 
@@ -381,22 +381,22 @@ async def test_configure_lasts_and_fields_left_out_keep_their_value() -> None:
 async def test_the_trace_is_for_those_who_may_see_it(allowed: bool | str, is_local: bool, traces: bool) -> None:
     agent = FakeAgent([say("Hi.")])
     security = config.SecuritySettings(trace=allowed)  # type: ignore[arg-type]  # a table of the three values
-    async with Desk(agent, security=security, is_local=is_local) as desk:
-        desk.send("configure", trace=True)
-        desk.chat()
-        await desk.until("turn_end")
+    async with SessionHarness(agent, security=security, is_local=is_local) as harness:
+        harness.send("configure", trace=True)
+        harness.chat()
+        await harness.until("turn_end")
 
     assert agent.asked[0].options.trace is traces
-    assert [f["code"] for f in desk.frames if f["type"] == "notice"] == ([] if traces else ["trace_not_allowed"])
+    assert [f["code"] for f in harness.frames if f["type"] == "notice"] == ([] if traces else ["trace_not_allowed"])
 
 
 async def test_an_operator_may_see_the_trace_from_anywhere() -> None:
     agent = FakeAgent([say("Hi.")])
     principal = Principal("1.2.3.4", is_local=False, user_id="anna", is_operator=True, is_logged_in=True)
-    async with Desk(agent, principal=principal) as desk:
-        desk.send("configure", trace=True)
-        desk.chat()
-        await desk.until("turn_end")
+    async with SessionHarness(agent, principal=principal) as harness:
+        harness.send("configure", trace=True)
+        harness.chat()
+        await harness.until("turn_end")
 
     assert agent.asked[0].options.trace
 
@@ -408,7 +408,10 @@ async def test_too_many_turns_are_refused_with_a_time_to_come_again() -> None:
     metrics = Metrics()
     gate = TurnGate(1, metrics)
     pause = Pause()
-    async with Desk(FakeAgent([[pause]]), gate=gate) as first, Desk(FakeAgent([say("Hi.")]), gate=gate) as second:
+    async with (
+        SessionHarness(FakeAgent([[pause]]), gate=gate) as first,
+        SessionHarness(FakeAgent([say("Hi.")]), gate=gate) as second,
+    ):
         first.chat()
         second.chat(id="t1")
         error = await second.until("error")
@@ -423,35 +426,35 @@ async def test_too_many_turns_are_refused_with_a_time_to_come_again() -> None:
 
 async def test_a_client_may_replace_its_own_turn_when_no_other_place_is_left() -> None:
     pause = Pause()
-    async with Desk(FakeAgent([[pause], say("Hi.")]), limits=config.LimitsSettings(turns=1)) as desk:
-        desk.chat()
+    async with SessionHarness(FakeAgent([[pause], say("Hi.")]), limits=config.LimitsSettings(turns=1)) as harness:
+        harness.chat()
         await pause.reached.wait()
-        desk.chat()
+        harness.chat()
 
-        assert (await desk.until("turn_end", 2))["reason"] == "completed"
+        assert (await harness.until("turn_end", 2))["reason"] == "completed"
 
 
 async def test_while_draining_new_turns_are_refused() -> None:
     pause = Pause()
-    async with Desk(FakeAgent([[pause]])) as desk:
-        desk.chat(id="t1")
+    async with SessionHarness(FakeAgent([[pause]])) as harness:
+        harness.chat(id="t1")
         await pause.reached.wait()
-        desk.gate.is_draining = True
-        desk.chat(id="t2")
-        frames = await desk.flushed()
+        harness.gate.is_draining = True
+        harness.chat(id="t2")
+        frames = await harness.flushed()
 
     assert kinds(frames) == ["turn_start", "error", "turn_end"]
     assert frames[1]["code"] == "turn_refused_draining"
 
 
 async def test_metrics_count_turns_errors_and_hooks() -> None:
-    async with Desk(FakeAgent([say("Hi.")])) as desk:
-        desk.chat()
-        await desk.until("turn_end")
-        desk.session.receive_text(b"{")
-        await desk.flushed()
+    async with SessionHarness(FakeAgent([say("Hi.")])) as harness:
+        harness.chat()
+        await harness.until("turn_end")
+        harness.session.receive_text(b"{")
+        await harness.flushed()
 
-    text = desk.metrics.render().decode()
+    text = harness.metrics.render().decode()
     assert 'parley_turns_total{reason="completed"} 1.0' in text
     assert 'parley_errors_total{code="frame_malformed"} 1.0' in text
     assert 'parley_frames_in_total{type="chat"} 1.0' in text

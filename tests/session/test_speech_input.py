@@ -6,7 +6,7 @@ import pytest
 
 from server.errors import SpeechTimeout
 from server.speech.turn_taking import TurnTakingConfig
-from tests.session.fakes import SOUND, Desk, FakeAgent, kinds, say
+from tests.session.fakes import SOUND, FakeAgent, SessionHarness, kinds, say
 from tests.session.speech_fakes import FakeRecognizer, Held, hear
 from tests.session.talk import HEARD, Talk
 from tests.support.waiting import settle
@@ -303,8 +303,8 @@ async def test_closing_gives_up_recognition_and_leaves_no_task() -> None:
 
 
 async def test_a_session_without_ears_hears_nothing_and_keeps_nothing() -> None:
-    async with Desk(FakeAgent([say("Hi.")])) as desk:
-        await hear(desk.session.receive_binary, 0.5, is_voice=True)
-        frames = await desk.flushed()
+    async with SessionHarness(FakeAgent([say("Hi.")])) as harness:
+        await hear(harness.session.receive_binary, 0.5, is_voice=True)
+        frames = await harness.flushed()
 
     assert kinds(frames) == ["error"]

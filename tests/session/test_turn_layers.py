@@ -13,7 +13,7 @@ from server.session.chat_handler import ChatHandler
 from server.session.turn_writer import ABORTED_TOOL
 from server.tool_calls import ToolOutcome, TurnAborted
 from tests.hooks.fakes import FakeHook, hook
-from tests.session.fakes import Desk, FakeAgent, call, kinds, say
+from tests.session.fakes import FakeAgent, SessionHarness, call, kinds, say
 
 PICTURE = MediaItem(ref="media://1", url="/media/1?s=x", content_type="image/png", name="a.png", size=3)
 
@@ -21,23 +21,23 @@ PICTURE = MediaItem(ref="media://1", url="/media/1?s=x", content_type="image/png
 @pytest.mark.parametrize("rollback", [False, True])
 async def test_an_abort_ends_the_turn_with_its_reason_and_every_open_call_with_a_result(rollback: bool) -> None:
     agent = FakeAgent([[LLMChunk(text="Well. "), call("c1"), call("c2"), TurnAborted("enough", rollback=rollback)]])
-    async with Desk(agent) as desk:
-        desk.chat()
-        end = await desk.until("turn_end")
+    async with SessionHarness(agent) as harness:
+        harness.chat()
+        end = await harness.until("turn_end")
 
     assert (end["reason"], end["message"], end.get("rollback")) == ("aborted", "enough", rollback or None)
-    results = [frame for frame in desk.frames if frame["type"] == "tool_result"]
+    results = [frame for frame in harness.frames if frame["type"] == "tool_result"]
     assert [(frame["id"], frame["content"]) for frame in results] == [("c1", ABORTED_TOOL), ("c2", ABORTED_TOOL)]
-    assert "error" not in kinds(desk.frames)
+    assert "error" not in kinds(harness.frames)
     assert agent.asked[0].is_closed
 
 
 async def test_the_next_turn_after_an_abort_is_like_any_other() -> None:
-    async with Desk(FakeAgent([[TurnAborted("enough")], say("Hi.")])) as desk:
-        desk.chat()
-        await desk.until("turn_end")
-        desk.chat()
-        end = await desk.until("turn_end", 2)
+    async with SessionHarness(FakeAgent([[TurnAborted("enough")], say("Hi.")])) as harness:
+        harness.chat()
+        await harness.until("turn_end")
+        harness.chat()
+        end = await harness.until("turn_end", 2)
 
     assert end["reason"] == "completed"
 
@@ -48,24 +48,26 @@ async def test_a_result_tells_which_arguments_ran_and_what_is_for_the_user() -> 
     )
     plain = ToolOutcome(id="c2", name="echo", content="42", is_error=False, duration_ms=1)
     steps: list[Any] = [call("c1"), call("c2"), LLMChunk(tool_result=finished), LLMChunk(tool_result=plain)]
-    async with Desk(FakeAgent([steps])) as desk:
-        desk.chat()
-        await desk.until("turn_end")
+    async with SessionHarness(FakeAgent([steps])) as harness:
+        harness.chat()
+        await harness.until("turn_end")
 
-    first, second = (frame for frame in desk.frames if frame["type"] == "tool_result")
+    first, second = (frame for frame in harness.frames if frame["type"] == "tool_result")
     assert (first["arguments"], first["for_user"]) == ({"n": 2}, "forty-two")
     assert "arguments" not in second
     assert "for_user" not in second
 
 
 async def test_a_file_is_shown_in_its_place() -> None:
-    async with Desk(FakeAgent([[LLMChunk(text="Look: "), LLMChunk(media=PICTURE), LLMChunk(text="Nice.")]])) as desk:
-        desk.chat()
-        await desk.until("turn_end")
+    async with SessionHarness(
+        FakeAgent([[LLMChunk(text="Look: "), LLMChunk(media=PICTURE), LLMChunk(text="Nice.")]])
+    ) as harness:
+        harness.chat()
+        await harness.until("turn_end")
 
-    order = [kind for kind in kinds(desk.frames) if kind in ("sentence", "media")]
+    order = [kind for kind in kinds(harness.frames) if kind in ("sentence", "media")]
     assert order == ["sentence", "media", "sentence"]
-    [frame] = [frame for frame in desk.frames if frame["type"] == "media"]
+    [frame] = [frame for frame in harness.frames if frame["type"] == "media"]
     assert {key: frame[key] for key in ("url", "content_type", "name", "size")} == {
         "url": "/media/1?s=x", "content_type": "image/png", "name": "a.png", "size": 3,
     }  # fmt: skip
@@ -101,11 +103,11 @@ async def test_a_turn_has_its_hooks_for_as_long_as_it_lasts() -> None:
     leases = Leases(hook(before_tool={}))
     agent = FakeAgent([say("Hi."), [RuntimeError("broken")]])
     layers = HookLayers(config.HooksSettings(stream_gate="sentence"), processes=leases)
-    async with Desk(agent, handler=handler_over(layers)) as desk:
-        desk.chat(id="t1")
-        await desk.until("turn_end")
-        desk.chat()
-        await desk.until("turn_end", 2)
+    async with SessionHarness(agent, handler=handler_over(layers)) as harness:
+        harness.chat(id="t1")
+        await harness.until("turn_end")
+        harness.chat()
+        await harness.until("turn_end", 2)
 
     given = agent.asked[0].options.layers
     assert given is not None
@@ -122,9 +124,9 @@ async def test_a_turn_has_its_hooks_for_as_long_as_it_lasts() -> None:
 async def test_where_nothing_is_configured_a_turn_has_no_layers(settings: config.HooksSettings, channels: list[FakeHook]) -> None:  # fmt: skip
     agent = FakeAgent([say("Hi.")])
     layers = HookLayers(settings, processes=Leases(*channels))
-    async with Desk(agent, handler=handler_over(layers)) as desk:
-        desk.chat()
-        await desk.until("turn_end")
+    async with SessionHarness(agent, handler=handler_over(layers)) as harness:
+        harness.chat()
+        await harness.until("turn_end")
 
     assert agent.asked[0].options.layers is None
 
@@ -132,12 +134,12 @@ async def test_where_nothing_is_configured_a_turn_has_no_layers(settings: config
 async def test_settings_that_were_read_anew_count_from_the_next_turn() -> None:
     agent = FakeAgent([say("Hi.")])
     layers = HookLayers(config.HooksSettings(), processes=Leases(hook(before_tool={})))
-    async with Desk(agent, handler=handler_over(layers)) as desk:
-        desk.chat()
-        await desk.until("turn_end")
+    async with SessionHarness(agent, handler=handler_over(layers)) as harness:
+        harness.chat()
+        await harness.until("turn_end")
         layers.reload(config.HooksSettings(respond_policy="any"))
-        desk.chat()
-        await desk.until("turn_end", 2)
+        harness.chat()
+        await harness.until("turn_end", 2)
 
     policies = [asked.options.layers.respond_policy for asked in agent.asked if asked.options.layers]
     assert policies == ["injected", "any"]

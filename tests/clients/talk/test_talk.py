@@ -27,7 +27,7 @@ from server.errors import ProviderUnreachable
 from server.session.outbox import Kind, Outbox
 from server.session.session import Session
 from tests.session.asking import AskingAgent, AskingHandler, question
-from tests.session.fakes import Desk, FakeAgent, Pause, hook, say
+from tests.session.fakes import FakeAgent, Pause, SessionHarness, hook, say
 from tests.session.speech_fakes import CHUNK, RATE, FakeRecognizer, hear, speech
 
 ROOT = Path(__file__).parent.parent.parent.parent
@@ -59,7 +59,7 @@ async def listening(talk: Callable[[ServerConnection], Awaitable[None]], **setti
 @asynccontextmanager
 async def server(agent: FakeAgent, recognizer: FakeRecognizer | None = None) -> AsyncIterator[str]:
     """Its address."""
-    services = Desk(agent, speech=speech(recognizer), handler=AskingHandler).services
+    services = SessionHarness(agent, speech=speech(recognizer), handler=AskingHandler).services
 
     async def talk(socket: ServerConnection) -> None:
         outbox = Outbox(Wire(socket), services.metrics)
