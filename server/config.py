@@ -313,6 +313,8 @@ class HooksSettings(Section, frozen=True, kw_only=True):
     """Python files with policy handlers of the operator's own; None: there are none."""
     danger_table: Path | None = None
     """Rules of the operator's own over those of dangerous_confirmation (docs/policy.md); read at start."""
+    secrets_table: Path | None = None
+    """Rules of the operator's own over those that redact secrets; read at start."""
     pre_tool_use: AnyPolicyStage = []
     post_tool_use: AnyPolicyStage = []
     tool_error: AnyPolicyStage = []

@@ -34,6 +34,7 @@ _PATHS = (
     ("security", "secret_file"),
     ("hooks", "custom_dir"),
     ("hooks", "danger_table"),
+    ("hooks", "secrets_table"),
 )
 
 _PUBLISHED = {("hooks", stage) for stage in ("pre_tool_use", "post_tool_use", "tool_error", "tool_skip")}

@@ -54,8 +54,11 @@ class PolicyEngine:
 
     def __init__(self, effective: Effective, sink: AuditSink, settings: config.HooksSettings) -> None:
         """Load the custom handlers. Raises ConfigError."""
-        self.scanner = SecretScanner()
+        self.scanner = SecretScanner(settings.secrets_table)
         self.judge = DangerJudge(settings.danger_table)
+        # a mistake in a table of the operator's own is reported at the start, whatever documents are stored
+        tables = {"security_scan": settings.secrets_table, "dangerous_confirmation": settings.danger_table}
+        self._own_tables = frozenset(handler for handler, table in tables.items() if table is not None)
         self._effective = effective
         builtin = frozenset(spec.name for spec in BUILTIN_SPECS)
         self._parts = HandlerParts(
@@ -95,7 +98,7 @@ class PolicyEngine:
             self.check(document, may_lock=True)
         except PolicyError as error:
             raise ConfigError(f"hooks{error.path.removeprefix('$')}: {error}") from error
-        self.load_rules(document.handler_names)
+        self.load_rules(document.handler_names | self._own_tables)
 
     def has_rules(self, handlers: frozenset[str]) -> bool:
         """Tell whether everything is loaded that these handlers need."""

@@ -6,6 +6,7 @@ It fails closed: a text that could not be scanned is withheld, with a word in it
 import asyncio
 import traceback
 from collections import Counter
+from pathlib import Path
 from typing import Any, Final, Literal
 
 from server import config
@@ -28,32 +29,38 @@ _DENIED: Final = (
 class SecretScanner:
     """Redaction of texts and structures. Its rules are imported at the first use, which takes a while: see `load`."""
 
-    def __init__(self) -> None:
+    def __init__(self, table: Path | None = None) -> None:
+        """`table`: the operator's own rules, laid over the built-in ones for the whole process."""
+        self._table = table
         self.is_loaded = False
 
     def load(self) -> None:
-        """Load the rules now, where waiting does no harm. Idempotent."""
-        from server.policy.redaction.redact import load_table
+        """Load the rules unless they are loaded. Raises ConfigError for a wrong line of a table."""
+        if not self.is_loaded:
+            from server.policy.redaction.redact import load_table
 
-        load_table(None)
-        self.is_loaded = True
+            load_table(self._table)
+            self.is_loaded = True
 
     def redact(self, value: Any) -> tuple[Any, Counter[str]]:
         """Return a JSON value without its secrets, and how many there were; the same object where there are none."""
         from server.policy.redaction.redact import redact
 
+        self.load()
         return redact(value)
 
     def redact_text(self, text: str) -> str:
         """Return a text without its secrets."""
         from server.policy.redaction.redact import redact_text
 
+        self.load()
         return redact_text(text)[0]
 
     async def scan_text(self, text: str) -> tuple[str, Counter[str]]:
         """Return a tool's result without its secrets; the same object where there are none."""
         from server.policy.redaction.redact import redact_result
 
+        self.load()
         if len(text) <= INLINE_CHARS:
             return redact_result(text)
         clean, counts = await asyncio.to_thread(redact_result, text[:MAX_CHARS])

@@ -178,6 +178,27 @@ async def test_the_operators_own_danger_table_goes_over_the_built_in_one(tmp_pat
     ] * 2
 
 
+async def test_the_operators_own_secrets_table_goes_over_the_built_in_one(tmp_path: Path) -> None:
+    table = tmp_path / "secrets.toml"
+    [example] = re.findall(r"```toml\n(# secrets.toml\n.*?)```", DOCS.read_text(), re.DOTALL)
+    table.write_text(example)
+    text = "doorword: Regenschirm#88 and acme-live-4f9k2m7q8w3e5r6t, password: Lampenschirm#77"
+
+    clean = await policy_of(SEED, secrets_table=table).after(LS, outcome(text))
+    plain = await policy_of(SEED).after(LS, outcome(text))
+
+    assert clean.content == "doorword: [REDACTED] and [REDACTED], password: [REDACTED]"
+    assert plain.content == text.replace("Lampenschirm#77", "[REDACTED]")
+
+
+@pytest.mark.parametrize("key", ["danger_table", "secrets_table"])
+def test_a_mistake_in_a_table_of_ones_own_is_told_before_anything_starts(tmp_path: Path, key: str) -> None:
+    (tmp_path / "own.toml").write_text("[nonsense]\n")
+
+    with pytest.raises(ConfigError, match=r"own\.toml"):
+        book_of({}, Sink(), **{key: tmp_path / "own.toml"}).check_config(document_of({}))
+
+
 async def test_edited_arguments_pass_the_others_again_and_the_same_question_is_not_asked_twice() -> None:
     edit = Answer(approved=True, by="user", arguments={"command": "rm -rf prod"})
     asked = human(edit)
