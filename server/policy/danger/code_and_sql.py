@@ -1,23 +1,16 @@
-"""Judge of code: Python by its syntax tree, SQL by its verbs, other languages by the names of the calls they make."""
+"""Judge of code: Python by the calls in its syntax tree, SQL by its verbs. Other languages are not read."""
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import Final
+from typing import Final, NamedTuple
 
 from server.policy.danger.danger_table import SAFE, DangerTable, DangerVerdict, dangerous, unknown, worst
 
 _MAX_CHARS: Final = 65_536
 _MAGIC: Final = re.compile(r"^[ \t]*(?:!|%%?(?:bash|sh|system|sx)\b|%(?=rm\b))(.*)$", re.MULTILINE)
 """Lines of a notebook that a shell runs."""
-_CALL: Final = re.compile(
-    r"(?<![\w$.:])(?<!->)((?:(?<=[)\]\"'])\.)?[A-Za-z_$][\w$]*+(?:(?:\.|::|->)[A-Za-z_$][\w$]*+)*+)"
-    r"!?(?:\s?[(\[{]){0,2}\s?(?=[\w\"'`(\[{<$@~/])"
-)
-_TEXTS: Final = re.compile(r"\s*,?\s*\[?\s*(?:\"((?:[^\"\\\n]|\\.){0,300})\"|'([^'\n]{0,300})'|`([^`]{0,300})`)")
 _ASIDE: Final = re.compile(
     r"--[^\n]*|/\*(?!!)(?:[^*]|\*(?!/))*+(?:\*/|\Z)|'(?:[^'\\]|''|\\.)*+(?:'|\Z)|\"[^\"]*(?:\"|\Z)|`[^`]*(?:`|\Z)|\[[A-Za-z][\w ]*\]",
     re.DOTALL,
@@ -30,41 +23,38 @@ _ALWAYS_TRUE: Final = (["true"], ["1", "=", "1"], ["1"])
 _HIDDEN: Final = dangerous("runs code that cannot be seen before it runs")
 
 
-@dataclass(frozen=True, slots=True)
-class _CodeCall:
+class _PythonCall(NamedTuple):
     """Call in a program, as far as it can be read."""
 
     name: str
     texts: Sequence[str]
     """Texts among its arguments, or of the list that is the first of them."""
-    is_unseen: bool = False
+    is_unseen: bool
     """Whether what stands first is put together while the program runs."""
-    path: str = ""
+    path: str
     """The file that is opened for writing."""
 
 
-def effects(code: str, language: str, table: DangerTable) -> Iterator[DangerVerdict | Sequence[str]]:
-    """Rate a program by the calls it makes; yields verdicts, and the command lines that it would run."""
+def effects(code: str, table: DangerTable) -> Iterator[DangerVerdict | Sequence[str]]:
+    """Rate a Python program by the calls it makes; yields verdicts, and the command lines that it would run."""
     if len(code) > _MAX_CHARS:
         yield dangerous("is more code than can be looked at")
         return
-    calls = _calls_by_name(code)
-    if language.startswith(("python", "ipython", "jupyter", "notebook", "pypy")):
-        is_script = code.lstrip().startswith(("%%bash", "%%sh", "%%script"))
-        yield [code.partition("\n")[2] if is_script else "\n".join(_MAGIC.findall(code))]
-        with suppress(SyntaxError, ValueError, RecursionError, MemoryError):  # else read as any other language
-            calls = list(_python_calls(ast.parse(_MAGIC.sub("", code))))
+    is_script = code.lstrip().startswith(("%%bash", "%%sh", "%%script"))
+    yield [code.partition("\n")[2] if is_script else "\n".join(_MAGIC.findall(code))]
+    try:
+        calls = list(_python_calls(ast.parse("" if is_script else _MAGIC.sub("", code))))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        yield unknown("code that is no Python of this version")
+        return
     for call in calls:
         yield from _effects(call, table)
 
 
-def _effects(call: _CodeCall, table: DangerTable) -> Iterator[DangerVerdict | Sequence[str]]:
+def _effects(call: _PythonCall, table: DangerTable) -> Iterator[DangerVerdict | Sequence[str]]:
     method = call.name.rpartition(".")[2]
-    keys = (
-        (call.name, f".{method}", f".{method.partition('_')[0]}_*" if "_" in method else "")
-        if "." in call.name
-        else (call.name,)
-    )
+    verb, sign, _ = method.partition("_")
+    keys = (call.name, f".{method}", f".{verb}_*" if sign else "") if "." in call.name else (call.name,)
     if phrase := next(filter(None, map(table.calls.get, keys)), ""):
         yield dangerous(phrase).about(f"{call.name}(…)")
     if call.path and table.paths["protected"](call.path):
@@ -73,11 +63,11 @@ def _effects(call: _CodeCall, table: DangerTable) -> Iterator[DangerVerdict | Se
         yield judge_sql(call.texts[0], table)
     elif call.name in table.words("runs") or f".{method}" in table.words("runs"):
         yield call.texts or (_HIDDEN if call.is_unseen else SAFE)
-    elif call.name in ("eval", "exec", "Function"):
+    elif call.name in ("eval", "exec"):
         yield ["python", "-c", call.texts[0]] if call.texts else _HIDDEN
 
 
-def _python_calls(tree: ast.AST) -> Iterator[_CodeCall]:
+def _python_calls(tree: ast.AST) -> Iterator[_PythonCall]:
     nodes = list(ast.walk(tree))
     names: dict[str, str] = {}  # what an imported name stands for
     for node in nodes:
@@ -90,7 +80,7 @@ def _python_calls(tree: ast.AST) -> Iterator[_CodeCall]:
             first = node.args[0] if node.args else None
             texts = [_text(item) for item in (first.elts if isinstance(first, ast.List | ast.Tuple) else node.args)]
             known = [text or "…" for text in texts] if texts and texts[0] is not None else []
-            yield _CodeCall(_dotted(node.func, names), known, first is not None, _written(node))
+            yield _PythonCall(_dotted(node.func, names), known, first is not None, _written(node))
 
 
 def _dotted(node: ast.AST, names: dict[str, str]) -> str:
@@ -127,17 +117,6 @@ def _written(call: ast.Call) -> str:
         case ast.Call(func=ast.Attribute(value=ast.Call(args=[path]), attr="write_text" | "write_bytes")):
             return _text(path) or ""
     return ""
-
-
-def _calls_by_name(code: str) -> Iterable[_CodeCall]:
-    """Yield the names that are called, and the texts directly behind them."""
-    for match in _CALL.finditer(code):
-        texts: list[str] = []
-        at = match.end()
-        while found := _TEXTS.match(code, at):
-            texts.append(next((text for text in found.groups() if text), "").replace('\\"', '"'))
-            at = found.end()
-        yield _CodeCall(match[1].replace("::", ".").replace("->", "."), texts)
 
 
 # --- SQL

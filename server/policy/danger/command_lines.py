@@ -7,7 +7,7 @@ from itertools import dropwhile, takewhile
 from typing import Final
 
 from server.policy.danger.code_and_sql import effects, judge_sql, looks_like_sql
-from server.policy.danger.danger_table import SAFE, DangerTable, DangerVerdict, dangerous, worst
+from server.policy.danger.danger_table import SAFE, DangerTable, DangerVerdict, dangerous, unknown, worst
 from server.policy.danger.shell_lexer import MAX_CHARS, MAX_COMMANDS, SUBSTITUTED, Command, Redirect, parse
 
 _MAX_DEPTH: Final = 4
@@ -53,7 +53,9 @@ class CommandJudge:
             return self.line(text)
         if self.depth > _MAX_DEPTH:
             return _TOO_MUCH
-        found = effects(text, language, self.table)
+        if not language.startswith(("python", "ipython", "jupyter", "notebook", "pypy")):
+            return unknown(f"code of {language}")
+        found = effects(text, self.table)
         return worst(one if isinstance(one, DangerVerdict) else self.deeper.argv(one) for one in found)
 
     def windows(self, text: str) -> DangerVerdict:
@@ -141,12 +143,10 @@ class CommandJudge:
             yield self.deeper.windows(_inner_windows(rest))
         elif self.table.words("harmless_flags").isdisjoint(rest):
             if name in self.table.words("sql_clients"):
-                texts = (*command.scripts(), *(text for word in rest if self._is_sql(text := _SQL_FLAG.sub("", word))))
+                words = (_SQL_FLAG.sub("", word) for word in rest)
+                texts = (*command.scripts(), *(word for word in words if looks_like_sql(word, self.table)))
                 yield from (_UNSEEN if text is None else judge_sql(text, self.table) for text in texts)
             yield self.table.judge_program(name, rest)
-
-    def _is_sql(self, text: str) -> bool:
-        return looks_like_sql(text, self.table)
 
     def _interpreter(self, name: str, rest: list[str], command: Command) -> Iterator[DangerVerdict]:
         """Judge the script that a shell or an interpreter is given: as a word, by its name, or on its input."""

@@ -101,6 +101,7 @@ class Program:
     rules: list[tuple[Pattern, str]] = field(default_factory=list)
     value_flags: frozenset[str] = frozenset()
     ignore_case: bool = False
+    has_subcommands: bool = False
     has_verbs: bool = False
     """Whether a verb among its first words decides where no pattern does."""
     otherwise: str = ""
@@ -172,6 +173,7 @@ class DangerTable:
             pattern = compile_pattern(rest, lists)
             for name in self._names(names):
                 new.setdefault(name, []).append((pattern, phrase))
+                programs.setdefault(name, Program()).has_subcommands |= rest[0].isalpha()
         for name, patterns in new.items():
             program = programs.setdefault(name, Program())
             program.rules = [*patterns, *program.rules]

@@ -65,9 +65,9 @@ def command_name(tool: str, arguments: Any, *, table: DangerTable | None = None)
     if not runs_others.isdisjoint((name, *(f"{name} {word}" for word in rest))):
         return None
     program = table.programs.get(name)
-    has_subcommand = bool(rest) and rest[0].replace("-", "a").isalnum() and rest[0][0] != "-"
-    is_told = program is not None and (program.has_verbs or program.rules)
-    return f"{name} {rest[0]}" if has_subcommand and is_told else name
+    if not rest or program is None or not (program.has_verbs or program.has_subcommands):
+        return name
+    return f"{name} {rest[0]}" if rest[0].replace("-", "").isalpha() and rest[0][0] != "-" else None
 
 
 def is_worse_than_plain(tool: str, arguments: Any, *, table: DangerTable | None = None) -> bool:
@@ -199,7 +199,8 @@ class _ToolCall:
         known, words = self._table.tool_verbs, self._words
         if self._reads():
             return SAFE
-        actions = [word for text in islice(self._actions(), _MAX_ACTIONS) for word in name_words(text)]
+        texts = self._under("label_keys" if self._is("click") else "action_keys") if not self._is("text") else iter(())
+        actions = [word for text in islice(texts, _MAX_ACTIONS) for word in name_words(text[:_MAX_ACTION_CHARS])]
         pairs = ["_".join(pair) for pair in (*pairwise(words), *pairwise(actions))]
         pairs += [f"{action}_{word}" for action in actions for word in words]
         if any(known.get(pair) == "" for pair in pairs) or not self._table.words("harmless_things").isdisjoint(words):
@@ -209,12 +210,6 @@ class _ToolCall:
             if phrase := known.get(word):
                 return dangerous(phrase).about(word.replace("_", " "))
         return SAFE if any(word in known for word in said) else unknown("this tool")
-
-    def _actions(self) -> Iterator[str]:
-        if self._is("text"):
-            return
-        names = "label_keys" if self._is("click") else "action_keys"
-        yield from (text for text in self._under(names) if len(text) < _MAX_ACTION_CHARS)
 
 
 @lru_cache(maxsize=2048)

@@ -96,7 +96,6 @@ def test_a_statement_is_told_from_other_texts(text: str, expected: bool) -> None
         "client.delete_bucket('a')",
         "!rm -r a",
         "%%bash\nrm -r a",
-        "import shutil\nprint 'old'\nshutil.rmtree('a')",
     ],
 )
 def test_python_that_changes_for_good_is_dangerous(code: str) -> None:
@@ -125,22 +124,11 @@ def test_python_that_looks_or_computes_is_safe(code: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("language", "code"),
-    [
-        ("node", "fs.rmSync('a', {recursive: true})"),
-        ("node", "require('child_process').execSync('git push -f')"),
-        ("node", "await axios.delete('https://a.example')"),
-        ("perl", "system('rm', '-rf', 'a')"),
-        ("ruby", "FileUtils.rm_rf('a')"),
-        ("php", "unlink('a');"),
-        ("rust", 'std::fs::remove_dir_all("a")'),
-        ("bash", "rm -r a"),
-    ],
+    ("language", "code"), [("node", "fs.rmSync('a')"), ("ruby", "puts 1"), ("python", "print 'of version 2'")]
 )
-def test_other_languages_are_judged_by_their_calls(language: str, code: str) -> None:
-    assert JUDGE.code(code, language).level == "dangerous"
+def test_code_that_is_not_read_is_unknown(language: str, code: str) -> None:
+    assert JUDGE.code(code, language).level == "unknown"
 
 
-@pytest.mark.parametrize("code", ["const m = new Map(); m.delete(1)", "console.log(1 + 1)", "fs.readFileSync('a')"])
-def test_harmless_code_of_other_languages_is_safe(code: str) -> None:
-    assert JUDGE.code(code, "node").level == "safe"
+def test_code_of_a_shell_is_a_command_line() -> None:
+    assert JUDGE.code("rm -r a", "bash").level == "dangerous"

@@ -198,6 +198,8 @@ def test_commands_are_found_in_all_their_forms(tool: str, arguments: dict[str, A
         ("docker -H a exec web ls", None),
         ("find . -exec ls {} +", None),
         ("./deploy", None),
+        ("git -C a push", None),
+        ("git -c alias.x=!sh x", None),
         ("/usr/bin/git push", None),
         ("", None),
     ],
