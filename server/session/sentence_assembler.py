@@ -9,8 +9,7 @@ import msgspec
 from server.agent.chunks import LLMChunk, NoticeGiven, ToolStarted, TraceEvent
 from server.media.store import MediaItem
 from server.speech.sentences import SentenceSplitter
-from server.speech.speakable import SpokenText
-from server.speech.voice_tags import VoiceTags
+from server.speech.speakable import SpokenText, VoiceTags
 from server.tool_calls import ToolOutcome
 
 MAX_PIECE_CHARS: Final = 256

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.speech.voice_tags import VoiceTags
+from server.speech.speakable import VoiceTags
 
 TAG = re.compile(r"</?voice>", re.IGNORECASE)
 
