@@ -1,4 +1,4 @@
-"""`/api/hooks/config` and `/api/hooks/available`: the tool policy, read and written."""
+"""`/api/hooks/config`, `/api/hooks/available` and `/api/approvals`: the tool policy, and what was approved for good."""
 
 import asyncio
 from typing import Final, Literal
@@ -6,7 +6,7 @@ from typing import Final, Literal
 from msgspec import Struct
 
 from server.errors import PolicyError
-from server.gateway.rest.operation import ApiAnswer, ApiCall, Operation, Refusal, log_in_first
+from server.gateway.rest.operation import ApiAnswer, ApiCall, Done, Operation, Refusal, log_in_first
 from server.policy.document import (
     HandlerSpec,
     PolicyBody,
@@ -19,10 +19,12 @@ from server.policy.document import (
 from server.policy.document_store import PolicyStore, Scope
 from server.policy.engine import BUILTIN_SPECS, PolicyEngine
 from server.schema_hints import keys_at
+from server.storage.approval_table import ApprovalTable, RememberedApproval
 from server.storage.audit_entry import AuditEntry
 from server.storage.audit_log import AuditLog
 
 PATH: Final = "/api/hooks/config"
+APPROVALS_PATH: Final = "/api/approvals"
 MAX_BODY_BYTES: Final = 64 << 10
 
 
@@ -156,6 +158,47 @@ class PolicyRoutes:
         """RFC 9110, 13.1.1: a list of strong tags, or `*` for whatever is there."""
         given = {tag.strip() for tag in wanted.split(",")}
         return "*" in given or _quoted(self._tag(scope, user)) in given
+
+
+class ApprovalList(Struct, frozen=True, kw_only=True):
+    approvals: list[RememberedApproval]
+
+
+class ApprovalRoutes:
+    """Routes of approvals that were remembered for good; everybody sees and revokes their own alone."""
+
+    def __init__(self, table: ApprovalTable, audit: AuditLog) -> None:
+        self._table = table
+        self._audit = audit
+
+    def operations(self) -> tuple[Operation, ...]:
+        return (
+            Operation(
+                method="GET",
+                path=APPROVALS_PATH,
+                summary="What you have approved for good: calls, commands of a tool, or tools",
+                handle=self._show,
+                answer=ApprovalList,
+            ),
+            Operation(
+                method="DELETE",
+                path=APPROVALS_PATH + "/{id}",
+                summary="Be asked about it again",
+                handle=self._revoke,
+                answer=Done,
+                refusals=(404,),
+            ),
+        )
+
+    async def _show(self, call: ApiCall) -> ApiAnswer:
+        return ApiAnswer(ApprovalList(approvals=await self._table.list(call.principal.user_id)))
+
+    async def _revoke(self, call: ApiCall) -> ApiAnswer:
+        approval_id = call.request.match_info["id"]
+        if not await self._table.remove(call.principal.user_id, approval_id):
+            raise Refusal(404, "approval_unknown", "you have approved nothing under this id; it may be revoked already")
+        self._audit.append(call.entry("approval", "revoked", details={"approval": approval_id[:64]}))
+        return ApiAnswer(Done())
 
 
 def _require_operator(call: ApiCall) -> None:

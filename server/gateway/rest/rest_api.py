@@ -8,11 +8,10 @@ from msgspec import Struct
 
 from server.gateway.auth import Authenticator
 from server.gateway.responses import refuse
-from server.gateway.rest.approval_routes import ApprovalRoutes
 from server.gateway.rest.audit_routes import AuditRoutes
 from server.gateway.rest.openapi import build_document
 from server.gateway.rest.operation import ApiAnswer, ApiCall, Operation, handler_of
-from server.gateway.rest.policy_routes import PolicyRoutes
+from server.gateway.rest.policy_routes import ApprovalRoutes, PolicyRoutes
 from server.hooks.health import BuiltinHealth, HookHealth
 from server.policy.document_store import PolicyStore
 from server.policy.engine import PolicyEngine

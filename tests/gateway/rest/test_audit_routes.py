@@ -1,4 +1,4 @@
-"""server/gateway/rest/audit_routes.py and approval_routes.py"""
+"""server/gateway/rest/audit_routes.py, and the approvals of policy_routes.py"""
 
 import asyncio
 import csv
