@@ -103,7 +103,6 @@ def test_is_safe(line: str) -> None:
         "kubectl exec -n x pod -- rm -r a",
         "python -c 'import os; os.remove(\"a\")'",
         "python -m pip uninstall a",
-        'node -e \'require("fs").rmSync("a")\'',
         "powershell -Command Remove-Item a",
         "cmd.exe /c del a",
         "PATH=/tmp ls",
