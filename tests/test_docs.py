@@ -63,7 +63,7 @@ def test_protocol_md_names_every_frame_and_field(frame: type[msgspec.Struct]) ->
 
 def notice_codes() -> set[str]:
     """What the calls that make notices are given as the code."""
-    makers = {"NoticeGiven", "Notice", "_mcp_notice", "notify", "warn", "_tell"}
+    makers = {"NoticeGiven", "Notice", "_mcp_notice", "notify", "_notify", "warn"}
     found = set()
     for file in (ROOT / "server").rglob("*.py"):
         for call in ast.walk(ast.parse(file.read_text("utf-8"))):
