@@ -46,11 +46,6 @@ class BoundHandler:
     is_custom: bool = False
     """The operator's own code: it gets copies."""
 
-    @property
-    def is_read_only(self) -> bool:
-        """It leaves its context as it is, so that others may share it."""
-        return self.limit_s is None
-
     async def call(self, ctx: HookContext) -> HookResult | None:
         """Return the handler's answer; None: it has nothing to say at this stage.
 

@@ -19,6 +19,7 @@ from types import ModuleType
 from typing import Any, Final
 
 from server.errors import ConfigError
+from server.policy.document import STAGES, HandlerSpec
 from server.policy.hook_types import METHODS, HookType
 from server.policy.scan_handler import SecretScanner
 
@@ -32,19 +33,13 @@ _NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,62}\Z")
 class CustomHandler:
     """A file of the operator's with a policy handler."""
 
-    name: str
-    description: str
+    spec: HandlerSpec
     module: ModuleType
 
     def build(self, settings: dict[str, Any]) -> object:
-        """A new handler for one entry. Raises what its code raises."""
+        """Return a new handler for one entry. Raises what its code raises."""
         made = getattr(self.module, "Handler", None)
         return self.module if made is None else made(settings)
-
-    @property
-    def phases(self) -> frozenset[HookType]:
-        """Stages for which it has a method."""
-        return _phases(self.module)
 
 
 def load_custom(folder: Path | None, *, taken: frozenset[str], scanner: SecretScanner) -> dict[str, CustomHandler]:
@@ -66,17 +61,14 @@ def load_custom(folder: Path | None, *, taken: frozenset[str], scanner: SecretSc
             logger.error("the policy handler %s cannot be loaded\n%s", path, scanner.traceback_of(error))  # noqa: TRY400  # without its secrets
             continue
         owner = getattr(module, "Handler", module)
-        if not _phases(module):
+        stages = tuple(name for name in STAGES if callable(getattr(owner, METHODS[HookType(name)], None)))
+        if not stages:
             logger.error("%s: has none of %s; see docs/policy.md", path, ", ".join(METHODS.values()))
             continue
-        lines = str(getattr(owner, "__doc__", None) or module.__doc__ or name).strip().splitlines()
-        found[name] = CustomHandler(name, lines[0][:200] if lines else name, module)
+        lines = str(getattr(owner, "__doc__", None) or module.__doc__ or name).strip().splitlines() or [name]
+        spec = HandlerSpec(name=name, description=lines[0][:200], stages=stages, settings=None)
+        found[name] = CustomHandler(spec, module)
     return found
-
-
-def _phases(module: ModuleType) -> frozenset[HookType]:
-    owner = getattr(module, "Handler", module)
-    return frozenset(phase for phase, method in METHODS.items() if callable(getattr(owner, method, None)))
 
 
 def _files(folder: Path) -> Iterator[Path]:

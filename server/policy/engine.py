@@ -13,16 +13,21 @@ from server.policy.audit_handler import AuditLogHandler, AuditSettings, AuditSin
 from server.policy.bound_handler import BoundHandler, BoundStages, HandlerFailed, HandlerParts
 from server.policy.confirmation_handler import ConfirmationSettings, DangerJudge
 from server.policy.custom_handlers import load_custom
-from server.policy.document import NO_POLICY, STAGES, HandlerSpec, PolicyDocument, check_document, to_json
-from server.policy.hook_types import HookAction, HookContext, HookType
+from server.policy.document import NO_POLICY, HandlerSpec, PolicyDocument, check_document, to_json
+from server.policy.hook_types import HookAction, HookContext, HookResult, HookType
 from server.policy.scan_handler import WITHHELD, ScanSettings, SecretScanner, SecurityScan
-from server.tool_calls import MAX_EDITS, ToolInvocation, ToolOutcome, TurnFacts
+from server.tool_calls import MAX_EDITS, Ending, ToolInvocation, ToolOutcome, TurnFacts
 
 logger = logging.getLogger(__name__)
 
 _MAX_BOUND: Final = 256
 """Documents whose handlers are kept built; beyond it the longest unused is built anew."""
 _REMEMBERED: Final = 64
+_PHASES: Final[dict[Ending, HookType]] = {
+    "ran": HookType.POST_TOOL_USE,
+    "answered": HookType.POST_TOOL_USE,
+    "failed": HookType.TOOL_ERROR,
+}
 _UNSEEN: Final = {"withheld": "could not be scanned for secrets"}
 BUILTIN_SPECS: Final = (
     HandlerSpec(
@@ -74,15 +79,7 @@ class PolicyEngine:
     @property
     def custom_specs(self) -> tuple[HandlerSpec, ...]:
         """The operator's own handlers, as documents may name them."""
-        return tuple(
-            HandlerSpec(
-                name=handler.name,
-                description=handler.description,
-                stages=tuple(name for name in STAGES if HookType(name) in handler.phases),
-                settings=None,
-            )
-            for handler in self._parts.custom.values()
-        )
+        return tuple(handler.spec for handler in self._parts.custom.values())
 
     def check(self, document: PolicyDocument, *, may_lock: bool, below: PolicyDocument = NO_POLICY) -> None:
         """Raises PolicyError for a document that names what is not there or does not fit."""
@@ -160,42 +157,36 @@ class TurnPolicy:
         self, call: ToolInvocation, edited_by: int | None
     ) -> ToolInvocation | ToolOutcome | tuple[int, ToolInvocation]:
         """Pass the stage once. A pair means: the handler at that place had a human change the call to this one."""
-        phase = HookType.PRE_TOOL_USE
         auditors: list[AuditLogHandler] = []
-        shared: HookContext | None = None  # by the handlers that leave it as it is
-        for index, bound in enumerate(self._stages.at(phase)):
+        for index, bound in enumerate(self._stages.at(HookType.PRE_TOOL_USE)):
             if index == edited_by or not await bound.filter.fits(call.name, call.permission, call.arguments):
                 continue
-            if shared is None:
-                shared = await self._context(call, phase)
             try:
-                result = await bound.call(shared if bound.is_read_only else await self._context(call, phase))
+                result = await bound.call(await self._context(call, HookType.PRE_TOOL_USE))
             except HandlerFailed as error:
                 if isinstance(bound.handler, AuditLogHandler):
                     continue  # a record that cannot be written stops nobody
                 text = f"Not run: the policy of this server could not be asked ({error})."
-                await self._note(call, auditors, index, "denied", text)
-                return _denied(call, text)
+                result = HookResult(action=HookAction.DENY, message=text)
             if isinstance(bound.handler, AuditLogHandler):
                 auditors.append(bound.handler)
-            if result is None:
-                continue
-            if result.action is HookAction.DENY:
-                text = result.message or f"The policy of this server ({bound.name}) does not allow this call."
-                await self._note(call, auditors, index, "denied", text, result.approval)
-                return _denied(call, text)
-            if result.action is HookAction.MODIFY:
-                call, shared = replace(call, arguments=result.modified_args), None
-                await self._note(call, auditors, index, "modified", approval=result.approval)
-                if result.approval is not None:
-                    return index, call
-            elif result.approval is not None:
-                await self._note(call, auditors, index, "approved", approval=result.approval)
+            match result:
+                case HookResult(action=HookAction.DENY):
+                    text = result.message or f"The policy of this server ({bound.name}) does not allow this call."
+                    await self._note(call, auditors, index, "denied", text, result.approval)
+                    return _denied(call, text)
+                case HookResult(action=HookAction.MODIFY):
+                    call = replace(call, arguments=result.modified_args)
+                    await self._note(call, auditors, index, "modified", approval=result.approval)
+                    if result.approval is not None:
+                        return index, call
+                case HookResult() if result.approval is not None:
+                    await self._note(call, auditors, index, "approved", approval=result.approval)
         return call
 
     async def after(self, call: ToolInvocation, outcome: ToolOutcome) -> ToolOutcome:
         """Run the handlers that may change the result in order, then the scan, then the audit logs."""
-        phase = _phase(outcome)
+        phase = _PHASES.get(outcome.ending, HookType.TOOL_SKIP)
         handlers = [
             bound
             for bound in self._stages.at(phase)
@@ -316,15 +307,6 @@ class TurnPolicy:
         ctx = await self._context(call, HookType.PRE_TOOL_USE)
         for auditor in (*auditors, *others):
             auditor.note_decision(ctx, outcome, handlers[index].name, message=message, approval=approval or "")
-
-
-def _phase(outcome: ToolOutcome) -> HookType:
-    match outcome.ending:
-        case "ran" | "answered":
-            return HookType.POST_TOOL_USE
-        case "failed":
-            return HookType.TOOL_ERROR
-    return HookType.TOOL_SKIP
 
 
 def _denied(call: ToolInvocation, text: str) -> ToolOutcome:
