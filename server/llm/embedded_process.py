@@ -32,7 +32,7 @@ _ROOT: Final = Path(__file__).resolve().parents[2]
 
 @dataclass(frozen=True, kw_only=True)
 class ModelProcessSettings:
-    """Resources of the process; `model_path` and key aside, the settings that it is given."""
+    """Resources that the process may use."""
 
     threads: int
     """Threads that write, token by token."""
