@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final, Literal, assert_never, get_args
+from typing import Final, Literal, assert_never, get_args
 
 import msgspec
 
@@ -57,12 +57,10 @@ class TTSResult(msgspec.Struct, frozen=True, kw_only=True):  # cheaper to build 
     @property
     def kind(self) -> ResultKind:
         """Name of the field that is set, for a `match` that has to handle each."""
-        return next(kind for kind in _KINDS if getattr(self, kind) is not None)
-
-    @property
-    def value(self) -> Any:
-        """Value of the field that `kind` names."""
-        return getattr(self, self.kind)
+        for kind in _KINDS:
+            if getattr(self, kind) is not None:
+                return kind
+        raise ValueError("a TTSResult with no field set")
 
 
 def in_pieces(chunk: LLMChunk) -> Iterator[LLMChunk]:

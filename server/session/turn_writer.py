@@ -111,7 +111,8 @@ class TurnWriter:
     def write(self, result: TTSResult) -> None:
         if self.is_over:
             return
-        kind, value = result.kind, result.value
+        kind = result.kind
+        value = getattr(result, kind)
         match kind:
             case "text":
                 self._send(wire.Text(turn_id=self.id, delta=value))
