@@ -38,7 +38,7 @@ from server.policy.engine import PolicyEngine
 from server.runtime import Signals
 from server.session.chat_handler import ChatHandler
 from server.session.settings import Services
-from server.session.turn_limits import TurnGate, TurnLimits
+from server.session.turn_limits import TurnGate
 from server.speech.service import SpeechService
 from server.storage.storage import Storage
 from server.subprocesses.child_process import kill_all
@@ -227,9 +227,7 @@ class App:
         handler = ChatHandler(
             self._agent,
             verify=signer.verify,
-            limits=TurnLimits(
-                max_turn_s=settings.limits.max_turn_s, max_hook_frames=settings.limits.max_hook_frames_per_turn
-            ),
+            limits=settings.limits,
             model_ready=self._settled,
             layers=self._layers,
             filler=settings.agent.filler,

@@ -50,7 +50,11 @@ class Accounts:
             text = f"too many wrong tokens from your address; try again in {math.ceil(wait_s)} s"
             raise TooManyAttempts(text, retry_after_s=wait_s)
         try:
-            return self._tokens.find(token) or await self._by_jwt(token)
+            if (identity := self._tokens.find(token)) is not None:
+                return identity
+            if self._jwt is None:
+                raise AuthError("the token is not known here")
+            return await self._jwt.identify(token)
         except (KeysUnavailable, CredentialExpired):
             raise
         except AuthError:
@@ -65,11 +69,6 @@ class Accounts:
     def open_session(self, identity: Identity) -> tuple[str, int]:
         """Returns the cookie's value, and for how many seconds it is good."""
         return self._sessions.issue(identity)
-
-    async def _by_jwt(self, token: str) -> Identity:
-        if self._jwt is None:
-            raise AuthError("the token is not known here")
-        return await self._jwt.identify(token)
 
 
 class FailedAttempts:

@@ -74,13 +74,21 @@ class Authenticator:
         browsers send it unasked. Raises AuthError, and then the principal that is
         kept may not enter.
         """
-        address = self.address(request)
+        principal = self._unknown(request)
         try:
-            identity = await self._identify(request, address)
+            identity = await self._identify(request, principal.address)
         except AuthError:
-            request[_PRINCIPAL] = replace(self._unknown(request), may_enter=False, is_operator=False)
+            request[_PRINCIPAL] = replace(principal, may_enter=False, is_operator=False)
             raise
-        principal = self._unknown(request) if identity is None else _known(identity, address, self._is_local(request))
+        if identity is not None:
+            principal = Principal(
+                principal.address,
+                principal.is_local,
+                user_id=identity.user_id,
+                is_operator=identity.is_operator,
+                is_logged_in=True,
+                expires_at_s=identity.expires_at_s,
+            )
         request[_PRINCIPAL] = principal
         return principal
 
@@ -91,9 +99,6 @@ class Authenticator:
     def is_secure(self, request: web.Request) -> bool:
         """Whether the client speaks TLS, to us or to a trusted proxy."""
         return request.secure or self._scheme(request) == "https"
-
-    def address(self, request: web.Request) -> str:
-        return self._client_address(request.remote or "", request)
 
     async def _identify(self, request: web.Request, address: str) -> Identity | None:
         if self._accounts.is_empty:  # a token could be compared with nothing
@@ -145,11 +150,11 @@ class Authenticator:
             name.lower() in _FORWARDED or name.lower().startswith("x-forwarded-") for name in request.headers
         )
 
-    def _client_address(self, peer: str, request: web.Request) -> str:
+    def address(self, request: web.Request) -> str:
         """Return the nearest hop that is no trusted proxy: what stands left of it can be made up."""
         forwarded = ",".join(request.headers.getall("X-Forwarded-For", []))
         hops = [hop.strip() for hop in forwarded.split(",") if hop.strip()]
-        address = peer
+        address = request.remote or ""
         while hops and self._is_proxy(address):
             hop = hops.pop()
             hop = hop if _parsed(hop) else _split_host(hop)[0]  # some proxies add the port
@@ -170,21 +175,6 @@ class Authenticator:
         return parsed is not None and any(parsed in network for network in self._proxies)
 
 
-def is_loopback_host(host: str) -> bool:
-    return host == "localhost" or _is_loopback(host)
-
-
-def _known(identity: Identity, address: str, is_local: bool) -> Principal:
-    return Principal(
-        address,
-        is_local,
-        user_id=identity.user_id,
-        is_operator=identity.is_operator,
-        is_logged_in=True,
-        expires_at_s=identity.expires_at_s,
-    )
-
-
 def _require_way_in(listen: config.ListenSettings, security: config.SecuritySettings, *, has_login: bool) -> None:
     if security.auth != "auto" or has_login:
         return
@@ -192,7 +182,7 @@ def _require_way_in(listen: config.ListenSettings, security: config.SecuritySett
         "give them a way to log in with `security.tokens` or `security.jwt`, or set `security.auth: none` "
         "to let in everybody who reaches the port"
     )
-    if not is_loopback_host(listen.host):
+    if listen.host != "localhost" and not _is_loopback(listen.host):
         raise ConfigError(
             f"listen.host {listen.host}: others could connect, but none of them could log in; {cure}, "
             "or listen on 127.0.0.1"

@@ -46,7 +46,7 @@ class LoginRoutes:
         return web.FileResponse(self._page, headers={"Cache-Control": "no-cache"})
 
     async def _log_in(self, request: web.Request) -> web.Response:
-        if not _is_json(request):
+        if request.content_type != "application/json":
             return _not_json()
         data = await request.read()
         try:
@@ -69,7 +69,7 @@ class LoginRoutes:
 
     async def _log_out(self, request: web.Request) -> web.Response:
         """Take the cookie back, also from somebody who is not logged in."""
-        if not _is_json(request):
+        if request.content_type != "application/json":
             return _not_json()
         answer = web.Response(status=204, headers={"Cache-Control": "no-store"})
         give_cookie(answer, "", lasts_s=0, is_secure=self._authenticator.is_secure(request))
@@ -86,10 +86,6 @@ class LoginRoutes:
         return web.json_response(body, headers={"Cache-Control": "no-store"})
 
 
-def _is_json(request: web.Request) -> bool:
-    """Whether the request has what no form of another site can send, whatever its Origin says."""
-    return request.content_type == "application/json"
-
-
 def _not_json() -> web.Response:
+    """Refuse what a form of another site could send, whatever its Origin says."""
     return refuse(415, "body_not_json", "send Content-Type: application/json")

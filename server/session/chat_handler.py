@@ -18,7 +18,7 @@ from server.llm.language_model import Message
 from server.session.outbox import Closed, Outbox
 from server.session.sentence_assembler import SentenceAssembler, SpokenSentence, TTSResult, in_pieces
 from server.session.speech_output import PlaybackClock, SpeechOutput, Voice
-from server.session.turn_limits import TurnLimits, TurnTimer
+from server.session.turn_limits import TurnTimer
 from server.session.turn_writer import TurnWriter, code_of
 from server.tool_calls import TurnAborted, TurnFacts
 from server.wire import frames as wire
@@ -85,7 +85,7 @@ class ChatHandler:
         agent: Agent,
         *,
         verify: Verify,
-        limits: TurnLimits,
+        limits: config.LimitsSettings,
         model_ready: Callable[[], Awaitable[None]],
         layers: HookLayers | None = None,
         filler: config.FillerSettings | None = None,
@@ -215,7 +215,7 @@ class ChatHandler:
             catalog=catalog.text,
             language=request.language,
             trace=request.trace,
-            max_persistent=self._limits.max_hook_frames,
+            max_persistent=self._limits.max_hook_frames_per_turn,
             layers=layers,
         )
 

@@ -4,21 +4,12 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
 from typing import Final
 
 from server.errors import TurnError
 from server.metrics import Metrics
 
 RETRY_AFTER_MS: Final = 2000
-
-
-@dataclass(frozen=True, kw_only=True)
-class TurnLimits:
-    """Limits of each turn by itself."""
-
-    max_turn_s: float
-    max_hook_frames: int
 
 
 class TurnGate:

@@ -17,7 +17,7 @@ from server.session.chat_handler import ChatHandler
 from server.session.outbox import Kind, Outbox
 from server.session.session import Session
 from server.session.settings import Services
-from server.session.turn_limits import TurnGate, TurnLimits
+from server.session.turn_limits import TurnGate
 from server.speech.service import SpeechService
 from server.speech.stt import NoRecognizer
 from server.speech.tts import NoSynthesizer
@@ -138,7 +138,7 @@ class SessionHarness:
         answering = handler(
             agent,
             verify=lambda sig, *_: sig == "genuine",
-            limits=TurnLimits(max_turn_s=self.limits.max_turn_s, max_hook_frames=self.limits.max_hook_frames_per_turn),
+            limits=self.limits,
             model_ready=self._wait_for_model,
         )
         self.services = Services(
