@@ -75,7 +75,7 @@ class OpenAIEndpoint:
 
 
 def base_url_from(setting: str, configured: str | None, environ: Mapping[str, str]) -> str:
-    """Return the base URL of that setting, else of OPENAI_BASE_URL, else OpenAI's. Raises ConfigError for an invalid one."""
+    """Return the base URL of that setting, of OPENAI_BASE_URL, or OpenAI's. Raises ConfigError for an invalid one."""
     url = (configured or environ.get("OPENAI_BASE_URL") or OPENAI_URL).strip().rstrip("/")
     if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname:
         source = setting if configured else "OPENAI_BASE_URL"
@@ -135,7 +135,7 @@ class OpenAIClient:
         return await self._body("POST", path, headers=self._json_headers, data=msgspec.json.encode(body))
 
     async def upload(self, path: str, fields: Mapping[str, str], file: tuple[str, bytes, str]) -> bytes:
-        """Send a form whose `file` is (name, bytes, type), return the body of a success. Raises Refused and Unreachable."""
+        """Send a form whose `file` is (name, bytes, type), return a success's body. Raises Refused and Unreachable."""
         kind, data = _form(fields, file)
         return await self._body("POST", path, headers={**self._headers, "Content-Type": kind}, data=data)
 
@@ -226,7 +226,7 @@ def _form(fields: Mapping[str, str], file: tuple[str, bytes, str]) -> tuple[str,
 
 
 def _proxy_of(url: str) -> str | None:
-    """Read the proxy from the environment. aiohttp itself would ask it, and ~/.netrc, in a thread before each request."""
+    """Read the proxy from the environment. aiohttp itself would do so in a thread before each request."""
     parts = urlsplit(url)
     if proxy_bypass(parts.hostname or ""):
         return None

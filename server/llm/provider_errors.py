@@ -43,8 +43,9 @@ _CONTEXT = re.compile(
     re.IGNORECASE,
 )
 _LIMIT = re.compile(
-    r"(?:maximum context length (?:is|of)|maximum model length of|configured limit of|number of (?:input )?tokens allowed"
-    r"|context (?:size|window|length)(?: (?:is|of)(?: only)?)?)\s+\(?(\d+)|> (\d+) maximum",
+    r"(?:maximum context length (?:is|of)|maximum model length of|configured limit of"
+    r"|number of (?:input )?tokens allowed|context (?:size|window|length)(?: (?:is|of)(?: only)?)?)\s+\(?(\d+)"
+    r"|> (\d+) maximum",
     re.IGNORECASE,
 )
 _IMAGES = re.compile(
@@ -101,7 +102,7 @@ def error_from_answer(
 
 
 def error_from_event(endpoint: ModelEndpoint, model: str | None, error: Any) -> ProviderError:
-    """Return the error for an `error` in the stream, after HTTP 200. Its `code`, where it is a status, counts as one."""
+    """Return the error for an `error` in the stream, after HTTP 200. Its `code`, if it is a status, counts as one."""
     details = error if isinstance(error, dict) else {"message": str(error)}
     status = details.get("code") if isinstance(details.get("code"), int) else details.get("status")
     body = json.dumps({"error": details}).encode()

@@ -276,7 +276,7 @@ class CallAssembler:
             call.pieces.append(piece)
 
     def finish(self) -> list[ToolCall]:
-        """Return every call that began; a tool without parameters has `{}`. Raises StreamError for one without a name."""
+        """Return every call that began; without parameters it has `{}`. Raises StreamError for one without a name."""
         seen: set[str] = set()
         calls = []
         for call in self._calls:

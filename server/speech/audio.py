@@ -45,7 +45,7 @@ def level_dbfs(samples: Samples) -> Samples:
 
 
 def brightness(samples: Samples) -> Samples:
-    """Return each row's power of the first difference over its power: 0 for a hum, 0.02-0.3 for vowels, 2 for white noise.
+    """Return power of the first difference over power, row by row: 0 for a hum, 0.02-0.3 for vowels, 2 for noise.
 
     It tells a closed mouth ("mm-hmm") from an open one at the price of two dot products.
     """
@@ -55,7 +55,7 @@ def brightness(samples: Samples) -> Samples:
 
 
 class Resampler:
-    """A resampler of live sound at `rate` to 16 kHz, as it arrives: m samples in give m × 16000 / rate out, rounded up at most by one.
+    """A resampler of live sound at `rate` to 16 kHz: m samples in give m × 16000 / rate out, rounded up at most by one.
 
     A short windowed sinc, so every call yields its sound at once and the delay is 0.8 ms.
     What lies above the lower of the two bands is 20 dB down from 1.3 kHz past the edge:

@@ -98,7 +98,7 @@ class Formulas:
 
 
 def words_in(language: str | None) -> Mapping[str, str]:
-    """Return sign → word. `language`: BCP 47, None for English; in one without words only letters and numbers are read."""
+    """Return sign → word. `language`: BCP 47, None = English; one without words reads letters and numbers only."""
     name = (language or "en").partition("-")[0].lower()
     words = {names.split()[0]: translations.get(name, "") for names, translations in _TABLE.items()}
     return {**words, "formula": words["formula"] or "formula"}
@@ -118,7 +118,7 @@ def formula_in_words(formula: str, words: Mapping[str, str]) -> str:
 
 
 def _in_words(token: re.Match[str], words: Mapping[str, str]) -> str:
-    """Return one token as a part, as a mark of structure (`{`, `}`, `^`, `_`, `\\frac`, `\\sqrt`), or as `\\` without a word."""
+    """Return one token as a part, as a mark of structure (`{}^_`, `\\frac`, `\\sqrt`), or as `\\` if it has no word."""
     sign = token[0]
     name = _SIGN_OF.get(sign.lstrip("\\"), sign.lstrip("\\"))
     if token[1] is not None:

@@ -33,8 +33,8 @@ _MAX_FORMAT_BYTES: Final = 256
 class PcmReader:
     """Bytes as the network cuts them → whole samples. `sample_rate` is known from the first of them on.
 
-    Anything that is not a WAV and shows no other format at its head is PCM16, little-endian, mono, `raw_rate` a second. A head is
-    withheld until it is known: 8 bytes of sound, up to 64 of text.
+    Anything that is not a WAV and shows no other format at its head is PCM16, little-endian, mono, `raw_rate` a
+    second. A head is withheld until it is known: 8 bytes of sound, up to 64 of text.
     """
 
     def __init__(self, raw_rate: int = RAW_RATE) -> None:
@@ -156,7 +156,7 @@ def _is_text(head: bytearray) -> bool:
 
 
 def _mpeg_format(head: bytearray) -> str | None:
-    """Return the format whose frame begins here (MP3: ISO 11172-3 and 13818-3, AAC: ADTS of 13818-7); None: there is none.
+    """Return the format whose frame begins here (MP3: ISO 11172-3 and 13818-3, AAC: ADTS of 13818-7), or None.
 
     Such a frame may also be a first sample of PCM, at -30 dB. The sample after it would then be near to it, which
     the fourth byte of a frame never is. For servers that ignore `response_format`: played, MP3 is loud noise.

@@ -138,7 +138,7 @@ def recognizer_of(
 
 
 def normalized(text: str) -> str:
-    """Return words as they are written today, on one line, without control characters; "" for what names a noise only."""
+    """Return words as written today, on one line, without control characters; "" for what names a noise only."""
     text = text[:MAX_HEARD_CHARS]
     text = _SOUNDS.sub(" ", CONTROLS.sub(" ", text))
     text = _OLD_SPELLING.sub(r"\1\2", text)

@@ -43,8 +43,8 @@ _SOUND_TYPES: Final = frozenset(
 class SoundChunk:
     """Sound: whole samples of PCM16 mono. One synthesis keeps one sample rate.
 
-    words: those that begin in it or in what follows before the next words, as (offset in the text that was given, ms from
-    the beginning of this chunk); None: the voice cannot tell.
+    words: those that begin in it or in what follows before the next words, as (offset in the given text, ms from the
+    beginning of this chunk); None: not known.
     """
 
     pcm: bytes = field(repr=False)
@@ -60,7 +60,7 @@ class Synthesizer(SpeechProvider, Protocol):
         """The sound's, as far as it is known; the chunks have the last word."""
 
     def synthesize(self, text: str, *, language: str | None = None) -> AsyncGenerator[SoundChunk, None]:
-        """Yield the sound of one sentence as it comes, at most MAX_CHUNK_BYTES a chunk; nothing if there is nothing to say.
+        """Yield the sound of one sentence as it comes, at most MAX_CHUNK_BYTES a chunk; none for silence.
 
         Closing the generator or cancelling its task gives up the synthesis: no sound
         comes after that. Raises SpeechError, also in mid-sentence.

@@ -34,7 +34,7 @@ _DANGLING: Final = frozenset(
     "onto with from of for at i'm i've i'd i'll we're we've it's that's there's um uh er erm hmm i we they he she "
     "tell give".split()
 )
-"""English words that hardly ever end a sentence. `on`, `is` or `more` often do and are left out: a wrong guess costs a second."""
+"""English words that hardly ever end a sentence, unlike `on`, `is` or `more`: a wrong guess costs a second."""
 
 _DANGLING_TAIL: Final = re.compile(
     r"(?:因为|但是|可是|然后|所以|如果|还有|以及|和|跟|或者|的话|けど|から|それで|でも|あの|えっと|、|，)$"
@@ -102,7 +102,7 @@ class EchoGate:
         return self._is_speaking or self._tail_ms > 0
 
     def playback(self, *, is_speaking: bool) -> None:
-        """Take whether the assistant is to be heard. A pause shorter than the tail starts no new guard: sentences follow each other."""
+        """Take whether the assistant is to be heard. A pause between sentences starts no new guard."""
         if is_speaking and not self.is_on:
             self._guard_ms = GUARD_MS if self._has_spoken else FIRST_GUARD_MS
             self._has_spoken = True
@@ -161,7 +161,7 @@ class TurnTaking:
         self.echo.playback(is_speaking=is_speaking)
 
     def turn(self, *, is_running: bool) -> None:
-        """Take whether a turn runs: more than a short sound is needed to end it, whether it is to be heard already or not."""
+        """Take whether a turn runs: more than a short sound is needed to end it, even before it is to be heard."""
         self._is_turn_running = is_running
 
     def hint(self, is_complete: bool | None) -> None:
@@ -263,7 +263,7 @@ class TurnTaking:
 
 
 def sounds_complete(text: str) -> bool | None:
-    """Return whether the words so far sound complete: a hint of how long a silence must be. None: the words do not tell."""
+    """Return whether the words so far sound complete: a hint of how long a silence must be. None: unknown."""
     text = text.strip().rstrip("\"'”’」』)")
     if not text:
         return None

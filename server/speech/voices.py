@@ -13,7 +13,7 @@ from server.speech.sentences import CLAUSE_STOPS, STOPS, TERMINALS, WIDE_CLAUSE_
 MAX_PIECE_CHARS: Final = 160
 """Longer parts are cut at a clause: a cancelled synthesis stops there, and other sessions get their turn."""
 
-# Script → its characters, and the languages that are written in it: the first one reads it, unless another is asked for.
+# Script → its characters, and the languages written in it: the first one reads it, unless another is asked for.
 _SCRIPTS: Final = {
     "kana": (r"[\u3041-\u30ff\u31f0-\u31ff\uff66-\uff9f]", "ja"),
     "han": (r"[\u2e80-\u2fdf\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af]", "cmn yue hak ja"),

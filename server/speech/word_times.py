@@ -1,7 +1,7 @@
 """The time of each word in the sound of a text, from how long the voice says each phoneme. Pure.
 
 Piper's model computes that and keeps it to itself (VITS: the only tensor that a Ceil node makes). A message of Protocol
-Buffers that is appended to another one is merged into it: some twenty bytes behind the file name the tensor as an output.
+Buffers that is appended to another one is merged into it: twenty bytes behind the file name the tensor as an output.
 
 A voice phonemises a sentence as a whole: "of the" becomes one group of phonemes, "1984" four. So each word is
 phonemised alone, too, and the two rows are laid side by side: where a word begins in the one, it begins in the other.
