@@ -18,14 +18,12 @@ from server.policy.document import (
     STAGES,
     HandlerSpec,
     PolicyDocument,
-    PolicyStageName,
     check_document,
     document_of_config,
     lay_over,
     place_as_written,
     read_document,
     to_json,
-    without_locked,
 )
 from tests.support.policy_document import SEED
 
@@ -194,41 +192,6 @@ HANDLERS = st.builds(
 )
 STAGE = st.none() | st.builds(PolicyStage, enabled=st.booleans(), handlers=st.lists(HANDLERS, max_size=4))
 DOCUMENTS = st.builds(PolicyDocument, **dict.fromkeys(STAGES, STAGE))
-
-
-def at_work(document: PolicyDocument) -> dict[PolicyStageName, list[PolicyEntry]]:
-    return {name: stage.handlers for name, stage in document.stages() if stage.enabled}
-
-
-def locked(document: PolicyDocument) -> dict[PolicyStageName, list[PolicyEntry]]:
-    return {name: [h for h in handlers if h.locked] for name, handlers in at_work(document).items()}
-
-
-@given(DOCUMENTS, DOCUMENTS, DOCUMENTS)
-def test_no_document_removes_or_precedes_what_is_locked_below_it(
-    yaml: PolicyDocument, stored: PolicyDocument, user: PolicyDocument
-) -> None:
-    operators = lay_over(yaml, stored)
-    for below, above in ((yaml, stored), (operators, user)):
-        result = at_work(lay_over(below, above))
-        for name, handlers in locked(below).items():
-            now = result.get(name, [])
-            assert (now if above.stage(name) else locked(below)[name])[: len(handlers)] == handlers
-            assert [h for h in now if h in handlers] == handlers
-
-
-@given(DOCUMENTS, DOCUMENTS)
-def test_sending_back_what_was_read_leaves_the_same_handlers_at_work(
-    below: PolicyDocument, user: PolicyDocument
-) -> None:
-    """The locked ones stand first then."""
-    read = lay_over(below, user)
-    kept = without_locked(read_document(to_json(read)), below)
-
-    before, after = at_work(read), at_work(lay_over(below, kept))
-    for name, handlers in before.items():
-        held = locked(below).get(name, [])
-        assert after[name] == held + [h for h in handlers if h not in held]
 
 
 @given(DOCUMENTS)

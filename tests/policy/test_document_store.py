@@ -8,7 +8,7 @@ import pytest
 
 from server import config
 from server.config import PolicyEntry, PolicyStage
-from server.errors import ConfigError, PolicyError
+from server.errors import ConfigError
 from server.policy.document import PolicyDocument
 from server.policy.document_store import OPERATOR, PolicyStore
 from server.storage.database import Database
@@ -64,11 +64,3 @@ async def test_a_stored_document_that_cannot_be_read_keeps_the_last_good_one(
     assert "tool_skips: unknown key" in caplog.text
     with pytest.raises(ConfigError, match="stored policy, version 2"):
         PolicyStore(documents, PolicyDocument()).check()
-
-
-async def test_a_document_that_is_too_large_is_refused(documents: DocumentStore) -> None:
-    store = PolicyStore(documents, PolicyDocument())
-    large = PolicyStage(handlers=[PolicyEntry(type="audit_log", config={"x": "y" * 70_000})])
-
-    with pytest.raises(PolicyError, match="at most 65536"):
-        await store.save("user", "anna", PolicyDocument(tool_skip=large), if_version=0)

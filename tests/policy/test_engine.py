@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from server.approval.asking import Answer, AskHuman, text_for_model
-from server.config import HookDefaults, HooksSettings
+from server.config import HooksSettings
 from server.errors import ConfigError
 from server.policy.document import document_of
 from server.policy.engine import PolicyEngine, TurnPolicy
@@ -17,18 +17,14 @@ from server.policy.scan_handler import MAX_CHARS, WITHHELD, SecretScanner
 from server.storage.audit_entry import AuditEntry
 from server.tool_calls import MAX_EDITS, Permission, ToolInvocation, ToolOutcome, TurnFacts
 from tests.hooks.fakes import FakeHuman
+from tests.support import policy_document
 
 FACTS = TurnFacts(session_id="s", turn_id="t", user_id="anna", address="192.0.2.1")
 DOCS = Path(__file__).parents[2] / "docs" / "policy.md"
 CUSTOM = Path(__file__).parent / "custom_handlers"
 SECRET = "ghp_" + "NlJBNclzN0yvGBZ4RbZ61O1ZkWhGOzArM568"
 # seed 003 §4.1, and the stage that it leaves out
-SEED: dict[str, Any] = {
-    "pre_tool_use": [{"type": "audit_log"}, {"type": "dangerous_confirmation"}],
-    "post_tool_use": [{"type": "security_scan"}, {"type": "audit_log"}],
-    "tool_error": [{"type": "audit_log"}],
-    "tool_skip": [{"type": "audit_log"}],
-}
+SEED: dict[str, Any] = {**policy_document.SEED["hooks"], "tool_skip": [{"type": "audit_log"}]}
 
 
 @dataclass
@@ -353,12 +349,6 @@ async def test_a_scan_can_refuse_calls_that_carry_secrets() -> None:
     assert await policy.before(LS) is LS
 
 
-async def test_a_handler_that_does_not_answer_in_time_refuses() -> None:
-    policy = policy_of({"pre_tool_use": [{"type": "slow"}]}, defaults=HookDefaults(interceptor_timeout_ms=10))
-
-    assert "took longer than 0.01 s" in denied(await policy.before(LS))
-
-
 async def test_a_turn_keeps_the_policy_it_began_with() -> None:
     tree: dict[str, Any] = {"pre_tool_use": [{"type": "no_prod", "config": {"word": "live"}}]}
     book = book_of(tree, Sink())
@@ -374,15 +364,9 @@ async def test_a_turn_keeps_the_policy_it_began_with() -> None:
     ("tree", "told"),
     [
         ({"pre_tool_use": [{"type": "audit"}]}, "hooks.pre_tool_use.handlers[0].type: there is no handler `audit`"),
-        ({"post_tool_use": [{"type": "dangerous_confirmation"}]}, "does not work at post_tool_use"),
-        ({"pre_tool_use": [{"type": "audit_log", "config": {"x": 1}}]}, "config.x: unknown key"),
         (
             {"pre_tool_use": [{"type": "audit_log", "filter": {"arguments": {"a": "re:("}}}]},
             "hooks.pre_tool_use.handlers[0].filter.arguments: `re:(` is no regular expression",
-        ),
-        (
-            {"tool_error": [{"type": "audit_log", "filter": {"tools": ["a", "re:["]}}]},
-            "hooks.tool_error.handlers[0].filter.tools: `re:[` is no regular expression",
         ),
     ],
 )
@@ -398,7 +382,7 @@ def test_a_mistake_in_parley_yaml_is_told_before_anything_starts(tree: dict[str,
 def test_a_handler_of_ones_own_stands_where_it_has_a_method() -> None:
     kinds = {kind.name: kind for kind in book_of({}, Sink()).custom_specs}
 
-    assert set(kinds) == {"no_prod", "shout", "broken", "slow"}
+    assert set(kinds) == {"no_prod", "shout"}
     assert kinds["no_prod"].description == "Refuses calls that name production."
     assert kinds["no_prod"].stages == ("pre_tool_use",)
     assert kinds["shout"].stages == ("post_tool_use",)

@@ -16,20 +16,6 @@ def result(**given: Any) -> HookResult:
     return HookResult(**given)
 
 
-@pytest.mark.parametrize(
-    ("phase", "answer"),
-    [
-        *((phase, answer) for phase in HookType for answer in (None, ALLOW, CONTINUE)),
-        (PRE, result(action=HookAction.DENY, message="no", approval="user")),
-        (PRE, result(action=HookAction.MODIFY, modified_args=ARGUMENTS)),
-        (POST, result(action=HookAction.MODIFY_RESULT, modified_result="clean", counts={"password": 1})),
-        (ERROR, result(action=HookAction.MODIFY_RESULT, modified_result="")),
-    ],
-)
-def test_what_a_stage_understands_is_taken_as_it_is(phase: HookType, answer: HookResult | None) -> None:
-    assert checked(answer, phase) == answer
-
-
 @pytest.mark.parametrize("phase", HookType)
 def test_what_is_no_answer_is_refused(phase: HookType) -> None:
     for answer in (False, True, "deny", HookAction.DENY, {"action": "deny"}):
@@ -78,18 +64,12 @@ def test_values_that_do_not_go_with_the_action_are_refused(phase: HookType, give
         checked(result(**given), phase)
 
 
-def test_arguments_are_the_calls_own_whatever_the_handler_does_with_its_own_later() -> None:
-    given: dict[str, Any] = {"command": ["ls"]}
-    taken = checked(result(action=HookAction.MODIFY, modified_args=given), PRE)
+def test_values_are_copied_into_json() -> None:
+    arguments: dict[str, Any] = {"command": ["ls"]}
+    taken = checked(result(action=HookAction.MODIFY, modified_args=arguments), PRE)
+    arguments["command"].append("/home")
+    text = checked(result(action=HookAction.MODIFY_RESULT, modified_result={"größe": (1, None)}), POST)
 
-    given["command"].append("/home")
-
-    assert taken is not None
-    assert taken.modified_args == {"command": ["ls"]}
-
-
-def test_a_result_that_is_no_text_becomes_json() -> None:
-    taken = checked(result(action=HookAction.MODIFY_RESULT, modified_result={"größe": (1, None)}), POST)
-
-    assert taken is not None
-    assert taken.modified_result == '{"größe": [1, null]}'
+    assert all(checked(answer, phase) == answer for phase in HookType for answer in (None, ALLOW, CONTINUE))
+    assert taken == result(action=HookAction.MODIFY, modified_args={"command": ["ls"]})
+    assert text == result(action=HookAction.MODIFY_RESULT, modified_result='{"größe": [1, null]}')

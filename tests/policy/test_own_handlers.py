@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from server.approval.asking import Answer, Question
+from server.config import HookDefaults
 from server.policy.engine import TurnPolicy
 from tests.policy.test_engine import LS, SECRET, Sink, call, denied, human, outcome, policy_of
 
@@ -139,3 +140,10 @@ async def test_a_handler_that_cannot_be_built_refuses_and_the_log_tells_why_with
     assert "cannot be set up" in caplog.text
     assert "in __init__" in caplog.text
     assert SECRET not in caplog.text
+
+
+async def test_a_handler_that_does_not_answer_in_time_refuses(tmp_path: Path) -> None:
+    code = "import asyncio\nasync def pre_execute(ctx):\n    await asyncio.Event().wait()\n"
+    policy = own(tmp_path, "pre_tool_use", code, defaults=HookDefaults(interceptor_timeout_ms=10))
+
+    assert "took longer than 0.01 s" in denied(await policy.before(LS))

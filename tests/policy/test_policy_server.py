@@ -14,7 +14,7 @@ from server import config
 from server.llm.language_model import ToolSpec
 from server.tool_calls import ToolAnswer
 from server.tools.registry import Tool
-from tests.hooks.serving import Scene, entry, only, said, scripted, serving
+from tests.hooks.serving import Scene, entry, only, scripted, serving
 from tests.support.client import Frame, kinds
 from tests.support.openai_script import calls, text
 from tests.support.policy_document import SEED
@@ -200,18 +200,6 @@ async def test_a_refusal_quotes_no_secret_anywhere_though_no_scan_is_configured(
     assert tools.ran == []
     assert "[REDACTED]" in only(frames, "tool_result")["content"]
     assert PASSWORD not in json.dumps([frames, log, sent]) + seen.read_text() + caplog.text
-
-
-async def test_nothing_configured_is_as_if_there_were_no_policy(tmp_path: Path) -> None:
-    async with guarded(tmp_path, None) as (scene, tools):
-        dangerous = await scene.turn(RM, text("Gone."))
-        told = await scene.turn(calls(("leak", {"who": "root"})), text("There."))
-        assert await audited(scene) == []
-
-    assert tools.ran == ["rm -rf /srv", "root"]
-    assert kinds(dangerous).count("approval_request") == 0
-    assert SECRET in only(told, "tool_result")["content"]
-    assert said(dangerous) == "Gone."
 
 
 async def test_a_change_counts_from_the_next_turn_on_and_after_a_restart(tmp_path: Path) -> None:
