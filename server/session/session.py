@@ -153,7 +153,7 @@ class Session:
         self._outbox.refuse(code_of(error), str(error), path=error.path)
 
     def interrupt(self) -> None:
-        """End the running turn; its work unwinds behind its `turn_end`. Of one that is over, cut the sound still to be played."""
+        """End the running turn; of one that is over, cut the sound that is still to be played."""
         self._turns.interrupt()
 
     def hang_up(self) -> None:

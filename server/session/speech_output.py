@@ -261,7 +261,7 @@ class SpeechOutput:
                     if item.has_slot:
                         self._slots.release()
                 await self._room()
-        except Exception as error:  # noqa: BLE001  # to be raised by `say`, which must not wait for a queue that nobody empties
+        except Exception as error:  # noqa: BLE001  # raised by `say`, which must not wait for a dead queue
             self._broken = error
             while await self._queue.get() is not None:
                 pass

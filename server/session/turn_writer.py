@@ -73,7 +73,7 @@ class TurnWriter:
         self._send_sound = send_sound
         self._sign = sign
         self.unsent_hooks: Callable[[], list[TTSResult]] = list
-        """Set by the speech output, which queues hooks: a cut must not lose them, as the model has read them (L1-29)."""
+        """Set by the speech output, which queues hooks: a cut must not lose what the model has read (L1-29)."""
         self.speak: Callable[[SpokenSentence], Callable[[], None]] | None = None
         """Set by a speech output with a voice: says a question in its place; the result takes the question back."""
         self.on_ending: Callable[[], None] | None = None

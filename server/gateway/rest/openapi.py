@@ -1,6 +1,6 @@
 """The OpenAPI document, made from the operations and their types."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
@@ -10,7 +10,7 @@ from server.gateway.auth import COOKIE
 from server.gateway.rest.operation import ErrorAnswer, Operation
 
 _REF: Final = "#/components/schemas/{name}"
-_WHAT: Final = {
+_DESCRIPTIONS: Final = {
     400: "A parameter or the body is wrong; `path` says where",
     401: "Log in, or send a token",
     403: "Not for you, or asked from a foreign page",
@@ -27,11 +27,19 @@ _WHAT: Final = {
 _ALWAYS: Final = (400, 401, 403, 429, 500, 503)
 _OF_BODIES: Final = (408, 413, 415)
 _OF_VERSIONS: Final = (412, 428)
+_IF_MATCH: Final = {
+    "name": "If-Match",
+    "in": "header",
+    "required": True,
+    "description": "The ETag of what was read, or `*`",
+    "schema": {"type": "string"},
+}
 
 
 def build_document(operations: Sequence[Operation]) -> dict[str, Any]:
-    """OpenAPI 3.1."""
-    types = _types(operations)
+    """Make the OpenAPI 3.1 document."""
+    answers = [kind for operation in operations for kind in (operation.answer, *operation.body) if kind is not None]
+    types = list(dict.fromkeys([ErrorAnswer, *answers]))
     references, components = msgspec.json.schema_components(types, ref_template=_REF)
     schemas = dict(zip(types, references, strict=True))
     paths: dict[str, dict[str, Any]] = {}
@@ -52,15 +60,6 @@ def build_document(operations: Sequence[Operation]) -> dict[str, Any]:
     }
 
 
-def _types(operations: Iterable[Operation]) -> list[Any]:
-    found: dict[Any, None] = {ErrorAnswer: None}
-    for operation in operations:
-        for kind in (operation.answer, *operation.body):
-            if kind is not None:
-                found[kind] = None
-    return list(found)
-
-
 def _describe(operation: Operation, schemas: dict[Any, Any]) -> dict[str, Any]:
     described: dict[str, Any] = {
         "summary": operation.summary,
@@ -74,11 +73,11 @@ def _describe(operation: Operation, schemas: dict[Any, Any]) -> dict[str, Any]:
         described["requestBody"] = {"required": True, "content": content}
         refusals.update(_OF_BODIES)
         if operation.has_version:
-            described["parameters"].append(_header("If-Match", "The ETag of what was read, or `*`", required=True))
+            described["parameters"].append(_IF_MATCH)
             refusals.update(_OF_VERSIONS)
     for status in sorted(refusals):
         described["responses"][str(status)] = {
-            "description": _WHAT[status],
+            "description": _DESCRIPTIONS[status],
             "content": {"application/json": {"schema": schemas[ErrorAnswer]}},
         }
     return described
@@ -113,7 +112,7 @@ def _query_parameters(operation: Operation) -> list[dict[str, Any]]:
 
 
 def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
-    """A parameter that is not given has no null to be sent as."""
+    """Leave null out of the schema: a parameter that is not given is not sent as null."""
     kinds = [kind for kind in schema.get("anyOf", []) if kind != {"type": "null"}]
     if kinds:
         return kinds[0] if len(kinds) == 1 else {"anyOf": kinds}
@@ -121,10 +120,6 @@ def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
     if None in plain.get("enum", ()):
         plain["enum"] = [value for value in plain["enum"] if value is not None]
     return plain
-
-
-def _header(name: str, text: str, *, required: bool) -> dict[str, Any]:
-    return {"name": name, "in": "header", "required": required, "description": text, "schema": {"type": "string"}}
 
 
 def _name(operation: Operation) -> str:

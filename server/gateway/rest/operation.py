@@ -53,7 +53,7 @@ class Refusal(Exception):
 
 
 def log_in_first() -> Refusal:
-    """Refusal for users who are known by nothing but an address: nothing is kept for them, and nothing of before is shown."""
+    """Refuse users who are known by nothing but an address: nothing is kept for them, and nothing older is shown."""
     cure = "the operator can give you a login with `security.tokens`"
     return Refusal(403, "anonymous", f"log in first, as others may share your address; {cure}")
 

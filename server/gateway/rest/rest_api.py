@@ -1,4 +1,4 @@
-"""The API's routes: every operation, the OpenAPI document, and an answer in its one shape for what is none."""
+"""Routes of the API: every operation, the OpenAPI document, and an error for paths and methods that do not exist."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Final
