@@ -50,7 +50,7 @@ def _params(size: int) -> dict[str, Any]:
 async def _compare(name: str, params: dict[str, Any], goal_us: float, *, batches: int) -> list[Figure]:
     hook = Hook("bench", ProcessHookSettings(enabled=True, command=COMMAND, intercept=["before_llm"]), os.environ)
     hook.start()
-    await hook.settled()
+    await hook.settled.wait()
     ours: list[float] = []
     bare: list[float] = []
     try:

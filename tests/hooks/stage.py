@@ -59,7 +59,7 @@ async def on_stage(
     stage = Stage(hook, limits=limits, environ=environ)
     stage.hook.start()
     try:
-        await stage.hook.settled()
+        await stage.hook.settled.wait()
         yield stage
     finally:
         await stage.hook.aclose()

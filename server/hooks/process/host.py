@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Final
 
@@ -66,11 +66,11 @@ class HookHost:
     async def settled(self) -> None:
         """Wait until each hook's first start has succeeded or failed: its handshake and test calls at most."""
         for hook in self._hooks:
-            await hook.settled()
+            await hook.settled.wait()
 
     @property
     def is_settled(self) -> bool:
-        return all(hook.is_settled for hook in self._hooks)
+        return all(hook.settled.is_set() for hook in self._hooks)
 
     def current(self) -> Sequence[ProcessHook]:
         """Return all that are configured, in the order of asking, those that are down included."""
@@ -106,11 +106,11 @@ class HookHost:
             hooks = self._begin(wanted, kept)
             is_taken = False
             try:
-                await _all(hook.settled() for hook in hooks)
+                await asyncio.gather(*(hook.settled.wait() for hook in hooks))
                 is_taken = not self._is_closed
             finally:
                 if not is_taken:  # cancelled, or closed meanwhile: nobody else knows of the new ones
-                    await _all(self._end(hook) for hook in hooks if hook.name not in kept)
+                    await asyncio.gather(*(self._end(hook) for hook in hooks if hook.name not in kept))
             if is_taken:
                 self._hooks = hooks
                 for name in before.keys() - kept.keys():
@@ -130,7 +130,7 @@ class HookHost:
         self._is_closed = True
         ending = dict(self._ending)
         leased = [hook for hook in self._begun if hook.is_retired and hook not in ending]
-        await _all(self._end(hook) for hook in (*self._hooks, *leased))
+        await asyncio.gather(*(self._end(hook) for hook in (*self._hooks, *leased)))
         await asyncio.gather(*ending.values(), return_exceptions=True)
         if self._watch is not None:
             self._watch.cancel()
@@ -168,10 +168,3 @@ class HookHost:
 
     def _trees(self) -> list[ProcessTree]:
         return [process.tree for hook in self._begun if (process := hook.process) is not None]
-
-
-async def _all(work: Iterable[Coroutine[None, None, None]]) -> None:
-    """Await them side by side."""
-    async with asyncio.TaskGroup() as group:
-        for number, coroutine in enumerate(work):
-            group.create_task(coroutine, name=f"process hook {number}")

@@ -89,6 +89,8 @@ class ProcessHook:
         self.state: HookState = "starting"
         self.process: HookProcess | None = None
         """The process that is there now: also before it has answered hook.hello, and while it is being ended."""
+        self.settled = asyncio.Event()
+        """Set when its first start has succeeded or failed, its test calls included, or it was closed."""
         self.is_retired = False
         """Replaced by a reload: it serves the turns that began with it, but is not started again."""
         self.leases = 0
@@ -98,7 +100,6 @@ class ProcessHook:
         self._on_change = on_change
         self._stats = HookStats()
         self._up: HookProcess | None = None  # the process, while the state is `up`: its hello is answered
-        self._settled = asyncio.Event()
         self._armed: bool | None = None
         self._armed_reason = ""
         self._supervisor = Supervisor(f"process hook {name}", self._run, self._limits.backoff, on_wait=self._note_wait)
@@ -107,18 +108,10 @@ class ProcessHook:
         """Returns at once; `settled` tells when it is up, or down. Needs a running loop."""
         self._supervisor.start()
 
-    @property
-    def is_settled(self) -> bool:
-        return self._settled.is_set()
-
-    async def settled(self) -> None:
-        """Wait until its first start has succeeded or failed, its test calls included, or it was closed."""
-        await self._settled.wait()
-
     async def aclose(self) -> None:
         """Returns when nothing of it is left: after `limits.end_s`, or little more. May be called again."""
         await self._supervisor.aclose()
-        self._settled.set()  # it will not be up any more: a turn may wait for that since before a reload
+        self.settled.set()  # it will not be up any more: a turn may wait for that since before a reload
         self._become("closed")
 
     # --- calls
@@ -218,7 +211,7 @@ class ProcessHook:
 
     def _be_down(self, what_next: str) -> None:
         self.state = "down"
-        self._settled.set()
+        self.settled.set()
         self._report_state()
         logger.warning('process hook "%s" is down: %s; it %s', self.name, self._stats.last_error, what_next)
 
@@ -268,7 +261,7 @@ class ProcessHook:
         self._become("up")
         logger.info('process hook "%s" is up (pid %d)', self.name, process.pid)
         await self._test_gates(process)
-        self._settled.set()
+        self.settled.set()
         self._report_state()
         self._stats.set_error(f'process hook "{self.name}" ended: {await process.ended}')
         self._up = None
