@@ -98,7 +98,7 @@ class EmbeddedModel:
 
     async def start(self) -> None:
         """Load the model. Raises ProviderUnreachable where it is not installed or does not start."""
-        await asyncio.to_thread(tool_choice.prepare)
+        await asyncio.to_thread(tool_choice.cities)  # reads files
         await self._process.connected()
 
     async def warm_up(self, messages: Sequence[Message], tool_names: Sequence[str]) -> None:

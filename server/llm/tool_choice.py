@@ -135,11 +135,6 @@ def is_valid(tool: ToolSpec, arguments: Any) -> bool:
     return isinstance(arguments, dict) and bool(_fitting(tool.parameters, [arguments]))
 
 
-def prepare() -> None:
-    """Read what is read from disk once (the names of the time zones), before it could hold anybody up."""
-    _cities()
-
-
 def _fitting(schema: Schema, values: Sequence[Any]) -> list[Any]:
     try:
         jsonschema.Draft202012Validator.check_schema(dict(schema))
@@ -181,12 +176,12 @@ def _paths(question: str, context: str) -> list[str]:
 
 def _zones(question: str) -> list[str]:
     words = f" {' '.join(_WORD.findall(question)).lower()} "
-    return [zone for city, zone in _cities() if f" {city} " in words][:1]
+    return [zone for city, zone in cities() if f" {city} " in words][:1]
 
 
 @cache
-def _cities() -> tuple[tuple[str, str], ...]:
-    """Return city and zone, longest first, without the aliases that are countries or abbreviations."""
+def cities() -> tuple[tuple[str, str], ...]:
+    """Return city and zone, longest first, without countries and abbreviations. Reads the zones from disk, once."""
     zones = (zone for zone in sorted(available_timezones()) if "/" in zone and not zone.startswith(("Etc/", "US/")))
     named = [(zone.rsplit("/", 1)[1].replace("_", " ").lower(), zone) for zone in zones]
     return tuple(sorted(named, key=lambda each: -len(each[0])))

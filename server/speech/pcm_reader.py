@@ -1,6 +1,6 @@
 """Bytes of a speech server → samples: PCM16 as it is, a WAV unpacked, and everything else refused. Pure."""
 
-import codecs
+import re
 import sys
 from collections.abc import Mapping
 from typing import Final
@@ -23,7 +23,7 @@ _MAGIC: Final[Mapping[bytes, str]] = {
     b"\x1aE\xdf\xa3": "WebM",
 }
 _HEAD_BYTES: Final = 8  # the longest magic ends here
-_TEXT_BYTES: Final = 64  # of sound hold bytes that no text has
+_TEXT: Final = re.compile(rb"(?:\xef\xbb\xbf)?[\t\r\n -~]+")  # as sound, it would begin above -12 dBFS
 _UNKNOWN_SIZES: Final = (0, 0xFFFF_FFFF)  # what streams write, who cannot know
 _WAVE_FORMAT_PCM: Final = 1
 _WAVE_FORMAT_EXTENSIBLE: Final = 0xFFFE  # the format proper is the head of its GUID, at byte 24
@@ -34,7 +34,7 @@ class PcmReader:
     """Bytes as the network cuts them → whole samples. `sample_rate` is known from the first of them on.
 
     Anything that is not a WAV and shows no other format at its head is PCM16, little-endian, mono, `raw_rate` a
-    second. A head is withheld until it is known: 8 bytes of sound, up to 64 of text.
+    second. A head is withheld until it is known, 8 bytes.
     """
 
     def __init__(self, raw_rate: int = RAW_RATE) -> None:
@@ -138,21 +138,11 @@ def _begins_wav(head: bytearray, *, is_end: bool) -> bool | None:
             raise _refusal(name)
     if head[4:8] == b"ftyp":
         raise _refusal("MP4")
-    if head and _is_text(head[:_TEXT_BYTES]):
-        if len(head) < _TEXT_BYTES and not is_end:
-            return None
+    if _TEXT.fullmatch(head[:_HEAD_BYTES]):
         raise _refusal("text (JSON, HTML or an error)", _CURE_OF_TEXT)
     if mpeg := _mpeg_format(head):
         raise _refusal(mpeg)
     return False
-
-
-def _is_text(head: bytearray) -> bool:
-    try:
-        text = codecs.getincrementaldecoder("utf-8-sig")().decode(bytes(head))
-    except UnicodeDecodeError:
-        return False
-    return all(character.isprintable() or character in "\t\r\n" for character in text)
 
 
 def _mpeg_format(head: bytearray) -> str | None:

@@ -60,7 +60,7 @@ class Synthesizer(SpeechProvider, Protocol):
         """The sound's, as far as it is known; the chunks have the last word."""
 
     def synthesize(self, text: str, *, language: str | None = None) -> AsyncGenerator[SoundChunk, None]:
-        """Yield the sound of one sentence as it comes, at most MAX_CHUNK_BYTES a chunk; none for silence.
+        """Yield the sound of one sentence as it comes, at most MAX_CHUNK_BYTES a chunk; nothing for no words.
 
         Closing the generator or cancelling its task gives up the synthesis: no sound
         comes after that. Raises SpeechError, also in mid-sentence.
