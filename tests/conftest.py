@@ -30,6 +30,8 @@ SLOW = (
     "hooks/test_gates.py",
     "hostile/",
     "llm/test_embedded_process.py",
+    "policy/danger/test_hostile_calls.py",
+    "policy/redaction/test_scan_time.py",
     "policy/test_late_loading.py",
     "policy/test_policy_server.py",
     "session/test_replica_broker.py",
@@ -38,7 +40,7 @@ SLOW = (
     "tools/mcp/test_http.py",
     "tools/mcp/test_servers.py",
 )
-"""Files that start servers, programs or models anew for each test, or wait for a clock; `make check` leaves them out."""
+"""Files that start servers, programs or models anew for each test, or look at the clock; `make check` leaves them out."""
 
 LONG = (
     "storage/test_question_replicas.py",
