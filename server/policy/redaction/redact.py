@@ -1,6 +1,5 @@
 """Takes secrets out of texts and structures: the door of this package."""
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
@@ -24,7 +23,6 @@ _LABELS: Final = frozenset("name key k field label id title variable header para
 _VALUES: Final = frozenset("value val v content default text data plaintext".split())
 _JWK_PRIVATE: Final = frozenset("d p q dp dq qi k".split())
 _KUBERNETES: Final = frozenset(("data", "stringData"))
-_FLAG: Final = re.compile(r"--?[A-Za-z]")
 _LEAST_NUMBER: Final = 1000
 
 _table: Path | None = None
@@ -139,7 +137,9 @@ class _Walk:
                 new = self._of(value, self._promise(key), depth + 1)
             new_key = self._scanned(key) if isinstance(key, str) else key
             is_changed |= new is not value or new_key is not key
-            out[_free(new_key, out)] = new
+            while new_key in out:  # two that become the same must not become one
+                new_key += " 2"
+            out[new_key] = new
         return out if is_changed else given
 
     def _list(self, given: Sequence[Any], promise: Promise | None, depth: int) -> list[Any]:
@@ -150,26 +150,14 @@ class _Walk:
                 [self._of(cell, what, depth + 2) for cell, what in zip(row, columns, strict=True)] for row in given[1:]
             ]
             return [titles, *(old if new == old else new for new, old in zip(rows, given[1:], strict=True))]
-        if is_command(given):
-            return list(self._spoken(given))
-        if len(given) == 2 and isinstance(given[1], str) and promise is None:
-            return [self._of(given[0], None, depth + 1), self._of(given[1], self._promise(given[0]), depth + 1)]
-        return [self._of(item, promise, depth + 1) for item in given]
-
-    def _spoken(self, given: Sequence[str]) -> Iterator[str]:
-        """Yield the arguments without what is a secret when they are read as one command line, or by themselves."""
-        spans = self._found.get(" ".join(given), [])
-        at = 0
-        for item in given:
-            inside = [
-                Span(max(0, span.start - at), min(len(item), span.end - at), span.kind)
-                for span in spans
-                if span.start < at + len(item) and span.end > at
-            ]
-            clean, counts = _taken(item, inside or self._found.get(item, ()))
-            self._counts.update(counts)
-            yield clean
-            at += len(item) + 1
+        if is_command(given) and len(line := self._scanned(" ".join(given)).split(" ")) == len(given):
+            return line
+        out = []
+        for index, item in enumerate(given):
+            before = given[index - 1] if index else None
+            is_named = isinstance(before, str) and (before[:1] == "-" or (len(given) == 2 and promise is None))
+            out.append(self._of(item, self._promise(before) if is_named else promise, depth + 1))
+        return out
 
     def _promise(self, name: Any) -> Promise | None:
         return self._names.promise(name) if isinstance(name, str) and len(name) <= _LONGEST_NAME else None
@@ -187,8 +175,8 @@ class _Walk:
 
 
 def is_command(given: Sequence[Any]) -> bool:
-    """Tell a list of arguments: `["mysql", "-uroot", …]`."""
-    return len(given) > 1 and all(isinstance(item, str) for item in given) and any(map(_FLAG.match, given))
+    """Tell a list of arguments: `["mysql", "-uroot", …]`; one with a space in it is read by itself."""
+    return all(isinstance(item, str) and " " not in item for item in given) and any(item[:1] == "-" for item in given)
 
 
 def _texts(value: Any, depth: int) -> Iterator[str]:
@@ -207,13 +195,3 @@ def _texts(value: Any, depth: int) -> Iterator[str]:
             yield " ".join(value)
         for item in value:
             yield from _texts(item, depth + 1)
-
-
-def _free(key: Any, taken: Mapping[Any, Any]) -> Any:
-    """Return a key that is not taken: two that become the same must not become one."""
-    number = 2
-    free = key
-    while free in taken:
-        free = f"{key} {number}"
-        number += 1
-    return free

@@ -1,11 +1,10 @@
 """All rules over a text: keywords found in one pass, and at each the rules that it belongs to."""
 
 import re
-import threading
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
-from typing import Final, Protocol
+from typing import Final
 
 import hyperscan
 
@@ -20,13 +19,7 @@ _BETWEEN: Final = "\n\0\n"
 """Separator of texts that are scanned together; no rule reads across it."""
 _MASKED: Final = re.compile(r"[xX*]{8}|(?:0123456789|1234567890)(?:abcdef|ABCDEF|12)")
 _RUN: Final = re.compile(r"[\w+/=.~%-]*")
-_MARK_REACH: Final = 600
-"""Characters in which what follows a mark is looked for; what is longer goes on as a run of such characters."""
-
-
-class Rule(Protocol):
-    def find(self, text: str, at: int, end: int) -> Iterable[Span]:
-        """Return the secrets told by the keyword that stands at `at`; nothing behind `end` is read."""
+"""What a secret goes on with that is longer than the reach of its form."""
 
 
 class Scanner:
@@ -35,12 +28,12 @@ class Scanner:
     def __init__(self, table: SecretsTable) -> None:
         self.names = SecretNames(table.names)
         self.values = SecretValues(table.values, self.names)
-        rules: list[tuple[Rule, Iterable[str]]] = [
+        rules: list[tuple[NamedSecrets | SecretColumns | _FormRule, Iterable[str]]] = [
             (SecretColumns(self.names, self.values), self.names.keywords()),
             (NamedSecrets(self.names, self.values), self.names.keywords()),
         ]
-        rules += [(_FormRule(name, form, self.values), form.keywords) for name, form in table.forms.items()]
-        rules += [(_IssuerRule(name, issuer), issuer.marks.split()) for name, issuer in table.issuers.items()]
+        forms = {**table.forms, **{name: _form_of(issuer) for name, issuer in table.issuers.items()}}
+        rules += [(_FormRule(name, form, self.values), form.keywords) for name, form in forms.items()]
         self._rules = [rule for rule, _ in rules]
         by_keyword: dict[str, list[int]] = {}
         for number, (_, keywords) in enumerate(rules):
@@ -82,43 +75,37 @@ class _FormRule:
 
     def __init__(self, kind: str, form: Form, values: SecretValues) -> None:
         self._kind = kind
+        self._form = form
         self._pattern = re.compile(form.regex.strip(), re.IGNORECASE)
         self._each = re.compile(form.each.strip(), re.IGNORECASE) if form.each else None
-        self._looks = form.looks
-        self._reach = form.reach
-        self._back = form.back
         self._values = values
 
     def find(self, text: str, at: int, end: int) -> Iterator[Span]:
-        last = min(end, at + self._reach)
-        back = self._back
+        last = min(end, at + self._form.reach)
+        back = self._form.back
         match = self._pattern.search(text, max(0, at - back), last) if back else self._pattern.match(text, at, last)
-        if match is None:
+        if match is None or (self._form.looks is None and _MASKED.search(match[0])):
             return
         yield Span(match.end(), match.end(), "")  # no other keyword counts within
-        group = "s" if "s" in self._pattern.groupindex else 0
-        places = [match] if self._each is None else self._each.finditer(text, *match.span(group))
+        places = [match] if self._each is None else self._each.finditer(text, *match.span(_secret_group(match)))
         for place in places:
-            start, stop = place.span("s" if "s" in place.re.groupindex else 0)
-            if self._looks is None or self._values.is_secret(text[start:stop], self._looks):
+            start, stop = place.span(_secret_group(place))
+            if stop == last and (rest := _RUN.match(text, last, end)):
+                stop = rest.end()
+            if self._form.looks is None or self._values.is_secret(text[start:stop], self._form.looks):
                 yield Span(start, stop, self._kind)
 
 
-class _IssuerRule:
-    """Rule of an issuer: marks, and what follows them."""
+def _secret_group(match: re.Match[str]) -> str | int:
+    return "s" if "s" in match.re.groupindex else 0
 
-    def __init__(self, kind: str, issuer: Issuer) -> None:
-        self._kind = kind
-        marks = "|".join(map(re.escape, issuer.marks.split()))
-        self._pattern = re.compile(rf"(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))(?:{marks})(?:{issuer.then})")
 
-    def find(self, text: str, at: int, end: int) -> Iterator[Span]:
-        last = min(end, at + _MARK_REACH)
-        match = self._pattern.match(text, at, last)
-        if match is None or _MASKED.search(match[0]):
-            return
-        rest = _RUN.match(text, last, end) if match.end() == last else None
-        yield Span(at, rest.end() if rest else at + len(match[0].rstrip(".-")), self._kind)
+def _form_of(issuer: Issuer) -> Form:
+    """Return the form of an issuer's credentials; a dot or hyphen at the end belongs to the sentence."""
+    marks = issuer.marks.split()
+    either = "|".join(map(re.escape, marks))
+    before = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))"
+    return Form(keywords=marks, regex=rf"(?-i:{before}(?:{either})(?:{issuer.then})(?<![.-]))")
 
 
 class _Keywords:
@@ -138,7 +125,6 @@ class _Keywords:
             elements=len(spellings),
             flags=[hyperscan.HS_FLAG_CASELESS if word == word.lower() else 0 for word in spellings],
         )
-        self._scratch = threading.local()
 
     def places(self, text: str) -> Iterator[tuple[int, Sequence[int]]]:
         """Yield where keywords begin, in the order in which they end, and the numbers of their rules."""
@@ -149,7 +135,9 @@ class _Keywords:
             hits.append((end, which))
             give_way()
 
-        self._database.scan(data, match_event_handler=add, scratch=self._own_scratch())
+        self._database.scan(
+            data, match_event_handler=add, scratch=self._database.scratch.clone()
+        )  # its own for each thread
         if len(data) == len(text):
             for end, which in hits:
                 yield end - self._rules[which][0], self._rules[which][1]
@@ -159,10 +147,3 @@ class _Keywords:
             at += len(data[bytes_read:end].decode("utf-8", "surrogatepass"))
             bytes_read = end
             yield at - self._rules[which][0], self._rules[which][1]
-
-    def _own_scratch(self) -> hyperscan.Scratch:
-        """Return the working memory of this thread; no two threads may share one."""
-        if not hasattr(self._scratch, "own"):
-            self._scratch.own = self._database.scratch.clone()
-        own: hyperscan.Scratch = self._scratch.own
-        return own

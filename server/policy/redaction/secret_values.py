@@ -10,7 +10,7 @@ _LOOKED_AT: Final = 200
 """Characters of a long value by which it is judged."""
 _LONGEST_LABEL: Final = 40
 """Characters up to which a value may be the name of another secret: `"password": "newPassword"`."""
-_ODD: Final = re.compile(r"[^\W\d_]\d|\d[^\W\d_]|[a-z][A-Z]|[!#$%&*+?@^~=]|[^\W\d_].*\d|\d.*[^\W\d_]")
+_ODD: Final = re.compile(r"\d|[a-z][A-Z]|[!#$%&*+?@^~=]")
 _DIGIT: Final = re.compile(r"\d")
 _NUMBERED: Final = re.compile(r"[A-Za-z]+(?:[-_./][A-Za-z]+)*[-_./v]?\d{1,4}")
 """Words with a number: `session-1`, `tls-cert-2024`."""
@@ -25,7 +25,7 @@ _PROGRAM: Final = re.compile(
     r"[\w.$]+[\[(]|[A-Za-z_$]\w*(?:(?:\.|->|::)[A-Za-z_$]\w*)+$|[=|&~!]|\w+\?\.|[a-z]+(?:[A-Z][a-z]+)+$"
 )
 """Text that a program reads: calls, members, operators, variables."""
-_LONGEST: Final = 4000
+_LEAST: Final = 3
 _MOST_WORDS: Final = 8
 
 
@@ -54,7 +54,7 @@ class SecretValues:
     def is_secret(self, value: str, look: Promise | Look, *, is_sure: bool = True) -> bool:
         """`is_sure`: quotes, or a line of its own, show that a value is meant; so a plain word may be a password."""
         value = value.strip()
-        if not 3 <= len(value) <= _LONGEST or self.is_placeholder(value):
+        if len(value) < _LEAST or self.is_placeholder(value):
             return False
         match look:
             case "password":

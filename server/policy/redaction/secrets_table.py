@@ -2,7 +2,6 @@
 
 import re
 import tomllib
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, TypeVar
 
@@ -84,31 +83,31 @@ class SecretsTable(Section, frozen=True, kw_only=True):
     issuers: dict[str, Issuer] = field(default_factory=dict)
 
 
+_Words = TypeVar("_Words", NameWords, NoValues)
+
+
 def read_table(path: Path | None) -> SecretsTable:
     """Return our tables, with the operator's at `path` merged over them.
 
     Its words and patterns are added to ours, its forms and issuers replace those
     of the same name. Raises ConfigError, naming file, key and cure.
     """
-    files = [_TABLES / "secrets.toml", _TABLES / "issuers.toml", *([path] if path is not None else [])]
-    tables = [_read(file) for file in files]
-    return SecretsTable(
-        names=NameWords(**_joined([table.names for table in tables])),
-        values=NoValues(**_joined([table.values for table in tables])),
-        forms={name: form for table in tables for name, form in table.forms.items()},
-        issuers={name: issuer for table in tables for name, issuer in table.issuers.items()},
-    )
+    table = SecretsTable()
+    for file in (_TABLES / "secrets.toml", _TABLES / "issuers.toml", *([path] if path is not None else [])):
+        read = _read(file)
+        table = SecretsTable(
+            names=_joined(table.names, read.names),
+            values=_joined(table.values, read.values),
+            forms=table.forms | read.forms,
+            issuers=table.issuers | read.issuers,
+        )
+    return table
 
 
-def _joined(sections: Sequence[Section]) -> dict[str, Any]:
+def _joined(ours: _Words, theirs: _Words) -> _Words:
     """Join words by spaces, and lists of patterns."""
-    trees = [asdict(section) for section in sections]
-    return {
-        key: [item for tree in trees for item in tree[key]]
-        if isinstance(trees[0][key], list)
-        else " ".join(tree[key] for tree in trees)
-        for key in trees[0]
-    }
+    both = {key: (value, getattr(theirs, key)) for key, value in asdict(ours).items()}
+    return replace(ours, **{key: a + b if isinstance(a, list) else f"{a} {b}" for key, (a, b) in both.items()})
 
 
 def _read(path: Path) -> SecretsTable:

@@ -3,7 +3,7 @@
 import threading
 import time
 from bisect import insort
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from server.approval.asking import REDACTED
@@ -51,14 +51,9 @@ def merged(spans: Iterable[Span]) -> list[Span]:
 
 def replaced(text: str, spans: Iterable[Span]) -> str:
     """Put `[REDACTED]` in the place of each span; they are in order, none over another."""
-    return "".join(_pieces(text, spans))
-
-
-def _pieces(text: str, spans: Iterable[Span]) -> Iterator[str]:
-    at = 0
+    pieces, at = [], 0
     for span in spans:
         give_way()
-        yield text[at : span.start]
-        yield REDACTED
+        pieces += [text[at : span.start], REDACTED]
         at = span.end
-    yield text[at:]
+    return "".join([*pieces, text[at:]])
