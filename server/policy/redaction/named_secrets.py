@@ -1,4 +1,4 @@
-"""The rule that finds most: a name that promises a secret, and what stands behind it.
+"""Rules that find most: a name that promises a secret, and what stands behind it, or below it in a table.
 
 `name = value` as configuration, program text, JSON, YAML, headers, flags and
 URLs write it, `the password is …` as people do. All patterns are bounded.
@@ -75,6 +75,12 @@ _SAID: Final = re.compile(
 _NO_WORD: Final = re.compile(r".*[(){}\[\]=]|-|\w+[:.]\w*[a-z]\Z|https?:")
 _LEAST_NEAR: Final = 16
 """Characters of a token of which nothing but a space says that it is one."""
+
+_CELL: Final = re.compile(r"[^|│┃,;\t\s]+(?: [^|│┃,;\t\s]+)*")
+_RULER: Final = re.compile(r"[\s|+:=─│┼┃-]+")
+_BARS: Final = re.compile(r"[|│┃,;]")
+_NO_HEADING: Final = re.compile(r"[=:\"'(){}]|\d")
+_LONGEST_LINE: Final = 400
 
 
 class NamedSecrets:
@@ -185,3 +191,39 @@ def _until_cut(value: str) -> str:
     if _MAY_CUT.search(value):
         value = _CUT.split(value, maxsplit=1)[0]
     return value.rstrip(_STOPS)
+
+
+class SecretColumns:
+    """Rule of tables: keywords lead to a heading, and that to the cells below it."""
+
+    def __init__(self, names: SecretNames, values: SecretValues) -> None:
+        self._names = names
+        self._values = values
+
+    def find(self, text: str, at: int, end: int) -> Iterator[Span]:
+        """Yield the cells below the heading in whose line the keyword at `at` stands.
+
+        An empty span says how far the table goes: no other heading stands in it.
+        """
+        low = text.rfind("\n", max(0, at - _LONGEST_LINE), at) + 1
+        high = text.find("\n", at, min(end, at + _LONGEST_LINE))
+        if high < 0:
+            return
+        heading = text[low:high]
+        titles = [] if _NO_HEADING.search(heading) else _CELL.findall(heading)
+        promises = [self._names.promise(title) for title in titles]
+        if len(titles) < 2 or not any(promise not in (None, "key") for promise in promises):
+            yield Span(high, high, "")
+            return
+        is_sure = _BARS.search(heading) is not None  # with spaces alone it may be anything
+        while 0 < high < end:
+            start, high = high + 1, text.find("\n", high + 1, end)
+            line_end = high if high >= 0 else end
+            cells = list(_CELL.finditer(text, start, min(line_end, start + _LONGEST_LINE)))
+            if len(cells) == len(titles):
+                for cell, promise in zip(cells, promises, strict=True):
+                    if promise not in (None, "key") and self._values.is_secret(cell[0], promise, is_sure=is_sure):
+                        yield Span(cell.start(), cell.end(), "column")
+            elif not _RULER.fullmatch(text, start, line_end):
+                break
+            yield Span(line_end, line_end, "")

@@ -97,7 +97,7 @@ class _Walk:
         return self._of(self._value, None, 0), self._counts
 
     def _of(self, value: Any, promise: Promise | None, depth: int) -> Any:
-        """`promise`: what the name above it says of this value."""
+        """Return a value without its secrets; `promise` is what the name above it says of it."""
         match value:
             case str():
                 if promise is not None and self._values.is_secret(value, promise):

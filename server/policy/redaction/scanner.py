@@ -1,4 +1,4 @@
-"""All rules over a text: keywords found in one pass, and at each the rules that it belongs to."""
+"""Scan of texts by all rules: keywords are found in one pass, and each leads to the rules that it belongs to."""
 
 import re
 from bisect import bisect_right
@@ -8,8 +8,7 @@ from typing import Final
 
 import hyperscan
 
-from server.policy.redaction.columns import SecretColumns
-from server.policy.redaction.named_secrets import NamedSecrets
+from server.policy.redaction.named_secrets import NamedSecrets, SecretColumns
 from server.policy.redaction.secret_names import SecretNames
 from server.policy.redaction.secret_values import SecretValues
 from server.policy.redaction.secrets_table import Form, Issuer, SecretsTable
@@ -19,7 +18,7 @@ _BETWEEN: Final = "\n\0\n"
 """Separator of texts that are scanned together; no rule reads across it."""
 _MASKED: Final = re.compile(r"[xX*]{8}|(?:0123456789|1234567890)(?:abcdef|ABCDEF|12)")
 _RUN: Final = re.compile(r"[\w+/=.~%-]*")
-"""What a secret goes on with that is longer than the reach of its form."""
+"""Characters with which a secret goes on that is longer than the reach of its form."""
 
 
 class Scanner:

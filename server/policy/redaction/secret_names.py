@@ -1,4 +1,4 @@
-"""What a name promises of its value: `db_password`, `X-Api-Key`, `Zugangscode`."""
+"""Promises that names make of their values: `db_password`, `X-Api-Key`, `Zugangscode`."""
 
 import re
 import unicodedata

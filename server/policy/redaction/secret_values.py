@@ -1,4 +1,4 @@
-"""Whether a value looks like the secret that its name or form promises, or stands for one, or for nothing."""
+"""Looks of secrets, and of values that only stand for one: placeholders, references, program text."""
 
 import re
 from typing import Final
@@ -52,7 +52,10 @@ class SecretValues:
         )
 
     def is_secret(self, value: str, look: Promise | Look, *, is_sure: bool = True) -> bool:
-        """`is_sure`: quotes, or a line of its own, show that a value is meant; so a plain word may be a password."""
+        """Tell whether a value looks like what was promised.
+
+        `is_sure`: quotes, or a line of its own, show that a value is meant; then a plain word may be a password.
+        """
         value = value.strip()
         if len(value) < _LEAST or self.is_placeholder(value):
             return False

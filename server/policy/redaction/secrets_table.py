@@ -13,7 +13,7 @@ from server.config import Section
 from server.errors import ConfigError
 
 Promise = Literal["password", "token", "code", "key"]
-"""What a name says of its value: people chose it, a machine made it, it is short, it may be random."""
+"""Kind of value that a name announces: chosen by people, made by a machine, a short code, perhaps a random key."""
 Look = Literal["password", "token", "code", "odd"]
 
 _TABLES: Final = Path(__file__).parent.parent / "tables"

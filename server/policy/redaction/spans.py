@@ -17,7 +17,7 @@ class Span(NamedTuple):
     start: int
     end: int
     kind: str
-    """What it is, for the counts; never any of the text."""
+    """Kind of the secret, for the counts; never any of the text."""
 
 
 def give_way() -> None:
