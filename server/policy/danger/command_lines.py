@@ -15,7 +15,6 @@ _MAX_DEPTH: Final = 4
 _MAX_WRAPPERS: Final = 12
 _MAX_FRONT: Final = 32
 """Words in front among which the subcommand is looked for that runs another program, such as exec."""
-_MAX_FEEDERS: Final = 50
 _ASSIGNMENT: Final = re.compile(r"([A-Za-z_]\w{0,80})\+?=")
 _FUNCTION: Final = re.compile(r"([\w:.]{1,40})\s?\(\)\s?\{([^}]{0,400})")
 _SQL_FLAG: Final = re.compile(r"^(?:-e|--\w+=)(?=.)")
@@ -114,7 +113,6 @@ class CommandJudge:
             name, rest = base_name(words[0]), words[1:]
             keys = (f"{name} {word}".strip() for word in ("", *rest[:_MAX_FRONT]))
             key = next((key for key in keys if key in self.table.wrappers), "")
-            yield self._sent(name, command)
             if not key or (name == "command" and rest[:1] in (["-v"], ["-V"])):
                 yield from self._judge(name, rest, command)
                 return
@@ -165,19 +163,6 @@ class CommandJudge:
                 yield _UNSEEN if is_foreign else self.table.judge_program(script, rest[at + 1 :])
                 return
         yield from (_UNSEEN if text is None else self.deeper.code(text, name) for text in command.scripts())
-
-    def _sent(self, name: str, command: Command) -> DangerVerdict:
-        """Judge whether a program that sends is given what should not leave the machine."""
-        if name not in self.table.words("senders"):
-            return SAFE
-        given = [inner for script in command.inner for inner in parse(script)]
-        feeder: Command | None = command
-        while feeder is not None and len(given) < _MAX_FEEDERS:
-            given.append(feeder)
-            feeder = feeder.feeder
-        is_private, readers = self.table.paths["private"], self.table.words("private_readers")
-        is_found = any(any(map(is_private, one.words)) or not readers.isdisjoint(one.words[:1]) for one in given)
-        return dangerous("sends away what is private") if is_found else SAFE
 
 
 def base_name(word: str) -> str:

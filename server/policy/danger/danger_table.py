@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import product
@@ -19,6 +19,7 @@ BUILT_IN: Final = Path(__file__).parent.parent / "tables" / "danger.toml"
 _SHOWN_CHARS: Final = 80
 _VERB_WORDS: Final = 5
 """Words in front among which a program's verb is looked for."""
+_NAME: Final = re.compile(r"[\w:-]+")
 _NAME_BREAK: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[\W_]+")
 
 
@@ -48,11 +49,8 @@ SAFE: Final = DangerVerdict("safe")
 
 
 def dangerous(phrase: str) -> DangerVerdict:
-    return DangerVerdict("dangerous", phrase)
-
-
-def _rated(phrase: str) -> DangerVerdict:
-    return dangerous(phrase) if phrase else SAFE
+    """Make a verdict; an empty phrase makes a safe one, as in the table."""
+    return DangerVerdict("dangerous", phrase) if phrase else SAFE
 
 
 def unknown(what: str) -> DangerVerdict:
@@ -202,12 +200,11 @@ class DangerTable:
     def judge_windows(self, name: str, words: list[str]) -> DangerVerdict:
         """Rate a program of cmd.exe or a command of PowerShell; its name is in small letters."""
         words = [word.lower() for word in words]
-        if name in self.windows:
-            return self._by_rules(self.windows[name], words)
-        if "-" not in name:
-            return self.judge_program(name, words) if name[:1].isalpha() else SAFE
-        phrase = "" if "-whatif" in words else self.verbs.get(name.partition("-")[0])
-        return unknown(name) if phrase is None else _rated(phrase)
+        if (program := self.windows.get(name) or self.programs.get(name)) is not None:
+            return self._by_rules(program, words)
+        is_harmless = "-whatif" in words or not name[:1].isalpha()
+        phrase = "" if is_harmless else self.verbs.get(name.partition("-")[0])
+        return unknown(name) if phrase is None else dangerous(phrase)
 
     def _by_rules(self, program: Program, words: list[str]) -> DangerVerdict:
         if program.ignore_case:
@@ -215,27 +212,20 @@ class DangerTable:
         given = part_arguments(words, program.value_flags)
         for fits, phrase in program.rules:
             if fits(given):
-                return _rated(phrase)
+                return dangerous(phrase)
         if program.has_verbs and (verdict := self._by_verb(given.plain)):
             return verdict
-        return _rated(program.otherwise)
+        return dangerous(program.otherwise)
 
     def _by_verb(self, words: Iterable[str]) -> DangerVerdict | None:
         """Rate a program by the first verb among its first words; None where there is none."""
-        for word in _verb_words([word for word in words if word[:1] != "-"][:_VERB_WORDS]):
-            if (phrase := self.verbs.get(word)) is not None:
-                return _rated(phrase)
+        plain = [word.removeprefix("./").removesuffix(".sh") for word in words if word[:1] != "-"][:_VERB_WORDS]
+        names = [word for word in plain if _NAME.fullmatch(word)]  # neither files nor addresses
+        for part in (part for name in names for part in (name.lower(), *name_words(name))):
+            if (phrase := self.verbs.get(part)) is not None:
+                return dangerous(phrase)
         is_forced = not self._lists["dangerous_flags"].isdisjoint(words)
         return dangerous("deletes, forces or overwrites something") if is_forced else None
-
-
-def _verb_words(words: Iterable[str]) -> Iterator[str]:
-    """Yield words and their parts (`apps:destroy`, `delete-stack`); files and addresses, other than scripts, have none."""
-    for word in words:
-        name = word.removeprefix("./").removesuffix(".sh")
-        if re.fullmatch(r"[\w:-]+", name):
-            yield name.lower()
-            yield from name_words(name)
 
 
 def name_words(name: str) -> list[str]:
@@ -247,7 +237,6 @@ def name_words(name: str) -> list[str]:
 def load_table(path: Path | None = None) -> DangerTable:
     """Read the built-in table and lay the operator's over it. Raises ConfigError for a line that is wrong."""
     table = DangerTable()
-    for file in (BUILT_IN, path):
-        if file is not None:
-            table.add(file)
+    for file in filter(None, (BUILT_IN, path)):
+        table.add(file)
     return table

@@ -15,8 +15,7 @@ SUBSTITUTED: Final = "$(…)"
 """Stands in a word in the place of what another command prints or reads."""
 
 _TOKEN: Final = re.compile(
-    r"(?P<blank>[ \t\r]+|\\\n)"
-    r"|(?P<comment>#[^\n]*)"
+    r"(?P<blank>[ \t\r]+|\\\n|(?<![^\s;&|()])#[^\n]*)"
     r"|(?P<single>'[^']*'?)"
     r"|(?P<ansi>\$'(?:[^'\\]|\\.)*+'?)"
     r"|(?P<double>\$?\")"
@@ -104,8 +103,6 @@ class _Lexer:
         match kind:
             case "blank":
                 self._end_word()
-            case "comment" if self._word is None:
-                pass
             case "single":
                 self._take(piece.strip("'"))
             case "ansi":
