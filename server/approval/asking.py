@@ -4,6 +4,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import Any, Final, Literal, Protocol
 
+from server.approval.yes_no import phrase
 from server.speech.sentences import SENTENCE_ENDS
 from server.speech.speakable import SpokenText
 from server.tool_calls import Permission
@@ -120,47 +121,18 @@ def text_for_model(answer: Answer) -> str:
 
 # --- what the user reads and hears
 
-_ASK: Final = {
-    "en": "May I use {tool}?",
-    "zh": "我可以使用{tool}吗？",
-    "ja": "{tool}を使ってもよろしいですか？",
-    "de": "Darf ich {tool} benutzen?",
-    "fr": "Puis-je utiliser {tool} ?",
-    "es": "¿Puedo usar {tool}?",
-}
-_BY_VOICE: Final = {
-    "en": "Say yes or no.",
-    "zh": "请说可以或者不可以。",
-    "ja": "はい、か、いいえ、でお答えください。",
-    "de": "Bitte sagen Sie Ja oder Nein.",
-    "fr": "Dites oui ou non.",
-    "es": "Diga sí o no.",
-}
-_ON_SCREEN: Final = {
-    "en": "Please answer on the screen.",
-    "zh": "请在屏幕上回答。",
-    "ja": "画面でお答えください。",
-    "de": "Bitte antworten Sie auf dem Bildschirm.",
-    "fr": "Veuillez répondre à l’écran.",
-    "es": "Por favor, responda en la pantalla.",
-}
-
 
 def shown_text(question: Question, language: str | None) -> str:
     """The question as it is shown: as it was asked, else in the user's language (English where we lack it)."""
-    return question.message.strip() or _in(_ASK, language).format(tool=question.tool)
+    return question.message.strip() or phrase("ask", language).format(tool=question.tool)
 
 
 def said_text(question: Question, language: str | None, *, by_voice: bool) -> str:
     """The question as it is said: its first line without code and addresses, and how to answer."""
     spoken = _speakable(question.message, language)
     if not spoken:
-        spoken = _in(_ASK, language).format(tool=question.tool.replace("_", " "))
-    return f"{spoken} {_in(_BY_VOICE if by_voice else _ON_SCREEN, language)}"
-
-
-def _in(texts: dict[str, str], language: str | None) -> str:
-    return texts.get((language or "").partition("-")[0].lower(), texts["en"])
+        spoken = phrase("ask", language).format(tool=question.tool.replace("_", " "))
+    return f"{spoken} {phrase('by_voice' if by_voice else 'on_screen', language)}"
 
 
 def _speakable(message: str, language: str | None) -> str:

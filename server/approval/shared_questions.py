@@ -27,25 +27,15 @@ class Asked(Struct, frozen=True, kw_only=True):
     @classmethod
     def of(cls, question: Question, message: str, command: str | None) -> "Asked":
         """`message`: as it is shown."""
-        return cls(
-            tool=question.tool,
-            arguments=question.arguments,
-            message=message,
-            origin=question.origin,
-            permission=question.permission,
-            command=command,
-        )
+        shown = msgspec.convert(question, cls, from_attributes=True)
+        return msgspec.structs.replace(shown, message=message, command=command)
 
     @property
     def question(self) -> Question:
-        """For a client to be shown; what would really run is not known here."""
-        return Question(
-            tool=self.tool,
-            arguments=self.arguments,
-            message=self.message,
-            origin=self.origin,
-            permission=self.permission,
-        )
+        """Question for a client to be shown; what would really run is not known here."""
+        shown = msgspec.structs.asdict(self)
+        del shown["command"]
+        return Question(**shown)
 
 
 class Answered(Struct, frozen=True, kw_only=True):

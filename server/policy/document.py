@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from server import config
-from server.config import AnyPolicyStage, PolicyEntry, PolicyStage, Section
+from server.config import AnyPolicyStage, PolicyEntry, PolicyStage
 from server.errors import PolicyError
 from server.policy.call_filter import matcher
 from server.schema_hints import keys_at, values_at
@@ -53,10 +53,6 @@ class PolicyDocument(Struct, frozen=True, kw_only=True, omit_defaults=True, forb
 NO_POLICY: Final = PolicyDocument()
 
 
-class NoSettings(Section, frozen=True, kw_only=True):
-    """Settings of a handler that has none."""
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HandlerSpec:
     """Handler that a document may name in `type`."""
@@ -65,7 +61,7 @@ class HandlerSpec:
     description: str
     stages: tuple[PolicyStageName, ...] = STAGES
     """Stages at which it works."""
-    settings: type[Struct] | None = NoSettings
+    settings: type[Struct] | None = None
     """Type of its `config`; None: the handler itself reads whatever it is."""
 
 

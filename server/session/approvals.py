@@ -253,7 +253,7 @@ class TurnAsker:
     def _ask_aloud(self, opened: OpenQuestion) -> Callable[[], None]:
         """Returns what takes it back."""
         if self._turn.speak is None or opened.answered.done():
-            return _nothing
+            return lambda: None
         spoken = said_text(opened.question, self._facts.language, by_voice=opened.by_voice)
         return self._turn.speak(SpokenSentence("", spoken, approval=opened.id))
 
@@ -264,10 +264,6 @@ class TurnAsker:
 
     def _unasked(self) -> Answer:
         return Answer(approved=False, by="disconnect" if self._approvals.is_gone else "cancelled")
-
-
-def _nothing() -> None:
-    pass
 
 
 def _real(question: Question) -> object:

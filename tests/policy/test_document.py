@@ -122,9 +122,9 @@ def test_a_mistake_is_named_with_its_path(text: str | bytes, path: str, words: s
             "Expected `int`",
         ),
         (
-            pre(PolicyEntry(type="audit_log", config={"a": 1})),
+            pre(PolicyEntry(type="limited", config={"a": 1})),
             "$.pre_tool_use.handlers[0].config.a",
-            "unknown key; known: none",
+            "unknown key; known: limit",
         ),
     ],
 )
