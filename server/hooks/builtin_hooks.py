@@ -200,30 +200,24 @@ class AskHumanApprover:
 
 # --- the configuration's builtins
 
-Factory = Callable[[Any], object]
-"""Makes the hook from the `config` of its entry (None: not given). Raises ConfigError or msgspec.ValidationError."""
-
-BUILTINS: Final[Mapping[str, Factory]] = {"ask_human": AskHumanApprover.from_config}
+BUILTINS: Final[Mapping[str, Callable[[Any], object]]] = {"ask_human": AskHumanApprover.from_config}
+"""Name → what makes the hook from the `config` of its entry (None: not given); raises msgspec.ValidationError."""
 
 
-def build_builtins(
-    settings: config.HooksSettings, factories: Mapping[str, Factory] = BUILTINS
-) -> tuple[BuiltinHook, ...]:
+def build_builtins(settings: config.HooksSettings) -> tuple[BuiltinHook, ...]:
     """Build the builtins that are switched on. Raises ConfigError. Entries that are off are not looked at."""
     if not settings.enabled:
         return ()
     wanted = [(name, entry) for name, entry in sorted(settings.builtins.items()) if entry.enabled]
-    return tuple(_build(name, entry, settings.defaults, factories) for name, entry in wanted)
+    return tuple(_build(name, entry, settings.defaults) for name, entry in wanted)
 
 
-def _build(
-    name: str, entry: config.BuiltinHookSettings, defaults: config.HookDefaults, factories: Mapping[str, Factory]
-) -> BuiltinHook:
-    if (factory := factories.get(name)) is None:
-        known = ", ".join(sorted(factories))
+def _build(name: str, entry: config.BuiltinHookSettings, defaults: config.HookDefaults) -> BuiltinHook:
+    if (factory := BUILTINS.get(name)) is None:
+        known = ", ".join(sorted(BUILTINS))
         raise ConfigError(f'hooks.builtins.{name}: builtin hook "{name}" is not registered; there are: {known}')
     try:
         implementation = factory(entry.config)
-    except (ConfigError, msgspec.ValidationError) as error:
+    except msgspec.ValidationError as error:
         raise ConfigError(f'hooks.builtins.{name}.config: build builtin hook "{name}": {error}') from error
     return BuiltinHook(name, implementation, defaults, priority=entry.priority, kinds=KINDS)

@@ -48,22 +48,6 @@ Check = Callable[[Sequence[dict[str, Any]]], str | None]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class AnsweredByHook:
-    """A result that a hook gave in the tool's place."""
-
-    hook: str
-    answer: ToolAnswer
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class DeniedByHook:
-    """A refusal, with the text that the model reads."""
-
-    hook: str
-    text: str
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class EditedArguments:
     """A call whose arguments a human has changed while approving; `editor` is the hook that asked."""
 
@@ -161,21 +145,19 @@ class HookPipeline:
                 answer = result
         return answer
 
-    async def before_tool(self, call: ToolInvocation) -> ToolInvocation | AnsweredByHook | DeniedByHook:
+    async def before_tool(self, call: ToolInvocation) -> ToolInvocation | Respond | Deny:
         """Raises TurnAborted."""
         for hook in self._at_stage["before_tool"]:
             match await self._consult(hook, "before_tool", call):
                 case ToolInvocation() as changed:
                     call = changed
-                case Respond(answer=answer):
-                    return AnsweredByHook(hook=hook.name, answer=answer)
+                case Respond() as response:
+                    return replace(response, hook=hook.name)
                 case Deny(reason=reason):
-                    return DeniedByHook(hook=hook.name, text=_because(DENIED, reason))
+                    return Deny(reason=_because(DENIED, reason))
         return call
 
-    async def approve_tool(
-        self, call: ToolInvocation, *, editor: Hook | None = None
-    ) -> EditedArguments | DeniedByHook | None:
+    async def approve_tool(self, call: ToolInvocation, *, editor: Hook | None = None) -> EditedArguments | Deny | None:
         """Return None if all approve. The first refusal wins.
 
         EditedArguments comes back at once: the new arguments have to pass schema
@@ -187,7 +169,7 @@ class HookPipeline:
             verdict = await self._consult(hook, "approve_tool", call)
             if not isinstance(verdict, ApproverVerdict) or not verdict.approved:
                 reason = verdict.reason if isinstance(verdict, ApproverVerdict) else ""
-                return DeniedByHook(hook=hook.name, text=_because(NOT_APPROVED, reason))
+                return Deny(reason=_because(NOT_APPROVED, reason))
             if verdict.arguments is not None and verdict.arguments != call.arguments:
                 return EditedArguments(editor=hook, call=replace(call, arguments=verdict.arguments))
         return None

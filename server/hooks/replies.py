@@ -6,13 +6,13 @@ came with it is ignored.
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any, Final
 
 from server.hooks.reply_objects import (
     RESULT,
-    ReplyNotes,
+    ParsedReply,
     read_answer,
     read_fields,
     read_messages,
@@ -51,35 +51,27 @@ _ANSWER_KEYS: Final = ("content", "tool_calls", "finish_reason", "reasoning_cont
 _RESULT_KEYS: Final = ("for_llm", "for_user", "is_error", "silent", "media")
 
 
-@dataclass(frozen=True, kw_only=True)
-class ParsedReply:
-    """The meaning of a reply; `result` None = as it was."""
-
-    result: StageValue | Decision | None
-    warnings: list[str]
-    is_doubtful: bool
-    """It may have meant something else, say a denial in another host's words: a guard that must hold denies."""
-
-
 def read_reply(stage: Stage, reply: Mapping[str, Any], value: StageValue) -> ParsedReply:
     """Read a reply about this value. Raises ReplyUnusable where a known field has the wrong type."""
-    notes = ReplyNotes(stage)
-    fields = read_fields(reply, _ENVELOPES[stage], notes)
-    action = fields.get("action", "")
-    result = _verdict(fields, notes) if stage == "approve_tool" else _act(stage, action, fields, value, notes)
-    if result is value or (not isinstance(value, LlmCall) and result == value):  # a request is compared as it is read
-        result = None
-    return ParsedReply(result=result, warnings=notes.warnings, is_doubtful=notes.is_doubtful)
+    parsed = ParsedReply(stage)
+    fields = read_fields(reply, _ENVELOPES[stage], parsed)
+    if stage == "approve_tool":
+        parsed.result = _verdict(fields, parsed)
+        return parsed
+    result = _act(stage, fields.get("action", ""), fields, value, parsed)
+    if result is not value and (isinstance(value, LlmCall) or result != value):  # a request is compared as it is read
+        parsed.result = result
+    return parsed
 
 
-def _verdict(fields: dict[str, Any], notes: ReplyNotes) -> ApproverVerdict:
+def _verdict(fields: dict[str, Any], notes: ParsedReply) -> ApproverVerdict:
     if "approved" not in fields:
         notes.doubt('"approved" is missing, which means no: answer {"approved": true} or {"approved": false}')
     return ApproverVerdict(approved=fields.get("approved", False), reason=fields.get("reason", ""))
 
 
 def _act(
-    stage: Stage, action: str, fields: dict[str, Any], value: StageValue, notes: ReplyNotes
+    stage: Stage, action: str, fields: dict[str, Any], value: StageValue, notes: ParsedReply
 ) -> StageValue | Decision | None:
     match action:
         case "" | "continue" | "modify":
@@ -104,7 +96,7 @@ def _wanted(stage: Stage) -> str:
     return f'{{"action": "modify", "{key}": {{…}}}}'
 
 
-def _apply(fields: dict[str, Any], value: StageValue, notes: ReplyNotes) -> StageValue:
+def _apply(fields: dict[str, Any], value: StageValue, notes: ParsedReply) -> StageValue:
     match value:
         case LlmCall():
             return _request(fields["request"], value, notes) if "request" in fields else value
@@ -118,7 +110,7 @@ def _apply(fields: dict[str, Any], value: StageValue, notes: ReplyNotes) -> Stag
             return value if inner is None else replace(value, answer=read_result(inner, value.answer, notes))
 
 
-def _request(given: dict[str, Any], value: LlmCall, notes: ReplyNotes) -> LlmCall:
+def _request(given: dict[str, Any], value: LlmCall, notes: ParsedReply) -> LlmCall:
     found = read_fields(given, _REQUEST, notes, "request")
     changes: dict[str, Any] = {}
     if (model := found.get("model")) and model != value.model:
@@ -137,7 +129,7 @@ def _request(given: dict[str, Any], value: LlmCall, notes: ReplyNotes) -> LlmCal
 
 
 def _unwrap(
-    fields: dict[str, Any], key: str, around: Mapping[str, type], inner_keys: Collection[str], notes: ReplyNotes
+    fields: dict[str, Any], key: str, around: Mapping[str, type], inner_keys: Collection[str], notes: ParsedReply
 ) -> dict[str, Any] | None:
     """Return the object itself, whether the hook sent the whole of what it was sent or that object alone."""
     if (outer := fields.get(key)) is None:
@@ -153,7 +145,7 @@ def _unwrap(
     return None
 
 
-def _call(fields: dict[str, Any], value: ToolInvocation, notes: ReplyNotes) -> ToolInvocation:
+def _call(fields: dict[str, Any], value: ToolInvocation, notes: ParsedReply) -> ToolInvocation:
     found = read_fields(fields.get("call", {}), _CALL, notes, "call")
     result = fields.get("result", found.get("hook_result"))
     answer = value.answer if result is None else read_result(result, ToolAnswer(), notes)
@@ -164,7 +156,7 @@ def _call(fields: dict[str, Any], value: ToolInvocation, notes: ReplyNotes) -> T
     return replace(value, name=name, arguments=arguments, answer=answer)
 
 
-def _respond(fields: dict[str, Any], value: ToolInvocation, notes: ReplyNotes) -> Respond | None:
+def _respond(fields: dict[str, Any], value: ToolInvocation, notes: ParsedReply) -> Respond | None:
     answer = _call(fields, value, notes).answer
     if answer is None:
         notes.doubt('"respond" came without a "result"; the tool runs as if nothing had been said')

@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from server.hooks.hook_params import message_json, tool_json
-from server.hooks.stages import LlmAnswer
+from server.hooks.stages import Decision, LlmAnswer, Stage, StageValue
 from server.llm.language_model import Message, ToolCall, ToolSpec
 from server.tool_calls import ToolAnswer
 
@@ -80,14 +80,16 @@ class ReplyUnusable(Exception):
     """A known field of the wrong type: the whole reply counts as failed."""
 
 
-class ReplyNotes:
-    """Notes for the hook's author about one reply."""
+class ParsedReply:
+    """The meaning of one reply, with notes for the hook's author."""
 
-    def __init__(self, stage: str) -> None:
+    def __init__(self, stage: Stage) -> None:
         self.stage = stage
+        self.result: StageValue | Decision | None = None
+        """None: as it was."""
         self.warnings: list[str] = []
         self.is_doubtful = False
-        """Whether the reply may have meant something else than what was read."""
+        """Whether it may have meant something else, say a denial in another host's words: then a guard denies."""
 
     def warn(self, text: str) -> None:
         self.warnings.append(f"{self.stage}: {text}")
@@ -107,7 +109,7 @@ class ReplyNotes:
 
 
 def read_fields(
-    value: Mapping[str, Any], known: Mapping[str, type], notes: ReplyNotes, where: str = "", *, is_strict: bool = True
+    value: Mapping[str, Any], known: Mapping[str, type], notes: ParsedReply, where: str = "", *, is_strict: bool = True
 ) -> dict[str, Any]:
     """Return the known fields by their own names; null counts as absent; of a key given twice the last counts.
 
@@ -153,7 +155,7 @@ def _short(key: str) -> str:
 # --- messages, tools, calls, results
 
 
-def read_messages(items: list[Any], before: Sequence[Message], notes: ReplyNotes) -> list[Message]:
+def read_messages(items: list[Any], before: Sequence[Message], notes: ParsedReply) -> list[Message]:
     """Return the list as the hook wants it; not yet known to be legal."""
     own = _OwnMessages(before)
     return [own.take(item) or _message(item, own, notes) for item in objects(items, "request.messages")]
@@ -198,7 +200,7 @@ def _key(message: dict[str, Any]) -> tuple[Any, Any]:
     return (role, content) if isinstance(role, str) and isinstance(content, str) else ("", "")
 
 
-def _message(item: dict[str, Any], own: _OwnMessages, notes: ReplyNotes) -> Message:
+def _message(item: dict[str, Any], own: _OwnMessages, notes: ParsedReply) -> Message:
     found = read_fields(item, _MESSAGE, notes, "request.messages", is_strict=False)
     message: Message = {"role": found.get("role", ""), "content": _content(found)}
     if found.get("tool_calls") and (calls := read_calls(found["tool_calls"], own.calls, notes)):
@@ -231,7 +233,7 @@ def _is_part(part: Any) -> bool:
     return False
 
 
-def read_calls(items: list[Any], known: Mapping[str, ToolCall], notes: ReplyNotes) -> tuple[ToolCall, ...]:
+def read_calls(items: list[Any], known: Mapping[str, ToolCall], notes: ParsedReply) -> tuple[ToolCall, ...]:
     """Return the calls; what is left out of one that was there before, by its id, stays. One without a name is noted."""
     calls = []
     for item in objects(items, "tool_calls"):
@@ -253,7 +255,7 @@ def _arguments(function: dict[str, Any], was: ToolCall) -> str:
     return arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
 
 
-def read_tools(items: list[Any], before: Sequence[ToolSpec], notes: ReplyNotes) -> list[ToolSpec]:
+def read_tools(items: list[Any], before: Sequence[ToolSpec], notes: ParsedReply) -> list[ToolSpec]:
     """Return the tools; the first of one name stands, one whose name no model takes is left out and noted."""
     known = {tool.name: tool for tool in before}
     tools: dict[str, ToolSpec] = {}
@@ -277,7 +279,7 @@ def _tool(name: str, found: dict[str, Any], was: ToolSpec | None) -> ToolSpec:
     )
 
 
-def read_answer(value: dict[str, Any], before: LlmAnswer, notes: ReplyNotes) -> LlmAnswer:
+def read_answer(value: dict[str, Any], before: LlmAnswer, notes: ParsedReply) -> LlmAnswer:
     """Return the answer of a model, over what it was."""
     found = read_fields(value, _ANSWER, notes, "response.response")
     calls = found.get("tool_calls")
@@ -290,7 +292,7 @@ def read_answer(value: dict[str, Any], before: LlmAnswer, notes: ReplyNotes) -> 
     )
 
 
-def read_result(value: dict[str, Any], before: ToolAnswer, notes: ReplyNotes) -> ToolAnswer:
+def read_result(value: dict[str, Any], before: ToolAnswer, notes: ParsedReply) -> ToolAnswer:
     """Return the result of a tool call, over what it was."""
     found = read_fields(value, RESULT, notes, "result")
     lists = {key: strings(item, f"result.{key}") for key, item in found.items() if RESULT[key] is list}

@@ -78,11 +78,13 @@ class Respond:
     """A result in the tool's place, at before_tool; the tool does not run."""
 
     answer: ToolAnswer
+    hook: str = ""
+    """The name of the hook that gave it, filled in by the pipeline."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Deny:
-    """A refusal at before_tool: the tool does not run, and the model reads why."""
+    """A refusal: the tool does not run, and the model reads why."""
 
     reason: str = ""
 
@@ -147,14 +149,10 @@ ALIAS_OF: Final = {kind: kind.removeprefix("agent.").replace(".", "_") for kind 
 LEGACY: Final = {alias: kind for kind, alias in ALIAS_OF.items()}
 
 
-class UnknownEvent(ValueError):
-    """An event in `observe` that there is not; the text is its name."""
-
-
 def observed_kinds(names: Iterable[str]) -> frozenset[str]:
     """Return the kinds that `observe` asks for, aliases resolved; all for `*`, `all` or an empty name.
 
-    Read from left to right: what stands behind a `*` is not looked at. Raises UnknownEvent.
+    Read from left to right: what stands behind a `*` is not looked at. Raises ValueError with the name of an unknown one.
     """
     kinds = set[str]()
     for name in names:
@@ -162,7 +160,7 @@ def observed_kinds(names: Iterable[str]) -> frozenset[str]:
             return KINDS
         kind = LEGACY.get(name, name)
         if kind not in KINDS:
-            raise UnknownEvent(name)
+            raise ValueError(name)
         kinds.add(kind)
     return frozenset(kinds)
 

@@ -12,8 +12,8 @@ import msgspec
 from server import config
 from server.errors import ToolError, is_cancelled
 from server.hooks.layers import TurnHooks
-from server.hooks.pipeline import AnsweredByHook, DeniedByHook, EditedArguments
-from server.hooks.stages import Hook, Stage, ToolRan
+from server.hooks.pipeline import EditedArguments
+from server.hooks.stages import Deny, Hook, Respond, Stage, ToolRan
 from server.llm.language_model import ToolCall
 from server.media.references import MediaError
 from server.media.store import MediaItem
@@ -71,7 +71,7 @@ class ToolRun:
         self._parsed: Any = None  # the model's arguments
         self._arguments: Any = None  # as they are now
         self._tool: Tool | None = None
-        self._answered: AnsweredByHook | None = None  # by a hook, in the tool's place
+        self._answered: Respond | None = None  # by a hook, in the tool's place
 
     # before the run
 
@@ -98,9 +98,9 @@ class ToolRun:
             return None  # the next stage refuses it
         self._tool = self._registry.get(self._name)  # the model's; a hook may name another
         match await self._hooks.pipeline.before_tool(self._invocation()):
-            case DeniedByHook(text=text):
+            case Deny(reason=text):
                 return self.refusal(text, "denied")
-            case AnsweredByHook() as answered:
+            case Respond() as answered:
                 self._answered = answered  # to the call as the model made it, whatever earlier hooks made of it
             case ToolInvocation(name=name, arguments=arguments):
                 self._name, self._arguments = name, arguments
@@ -155,7 +155,7 @@ class ToolRun:
             match await hooks.pipeline.approve_tool(asked, editor=editor):
                 case None:
                     return None
-                case DeniedByHook(text=text):
+                case Deny(reason=text):
                     return self.refusal(text, "denied")
                 case EditedArguments(editor=editor, call=edited):
                     self._arguments = edited.arguments

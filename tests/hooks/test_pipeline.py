@@ -8,8 +8,17 @@ import pytest
 from server import config
 from server.agent.messages import find_violation
 from server.hooks.builtin_hooks import BuiltinHook
-from server.hooks.pipeline import AnsweredByHook, DeniedByHook, EditedArguments, HookPipeline
-from server.hooks.stages import ApproverVerdict, HookCallFailed, LlmAnswer, LlmCall, StageContext, ToolRan
+from server.hooks.pipeline import EditedArguments, HookPipeline
+from server.hooks.stages import (
+    ApproverVerdict,
+    Deny,
+    HookCallFailed,
+    LlmAnswer,
+    LlmCall,
+    Respond,
+    StageContext,
+    ToolRan,
+)
 from server.llm.language_model import ToolSpec
 from server.tool_calls import ToolAnswer, ToolInvocation, TurnAborted
 from tests.hooks.fakes import (
@@ -124,9 +133,9 @@ async def test_with_pair_stages_one_stage_turns_on_both_as_on_the_reference_host
 @pytest.mark.parametrize(
     ("reply", "result"),
     [
-        ({"action": "respond", "result": {"for_llm": "42"}}, AnsweredByHook(hook="b", answer=ToolAnswer(for_llm="42"))),
-        ({"action": "deny_tool"}, DeniedByHook(hook="b", text="Tool execution denied by hook")),
-        ({"action": "deny_tool", "reason": "no"}, DeniedByHook(hook="b", text="Tool execution denied by hook: no")),
+        ({"action": "respond", "result": {"for_llm": "42"}}, Respond(hook="b", answer=ToolAnswer(for_llm="42"))),
+        ({"action": "deny_tool"}, Deny(reason="Tool execution denied by hook")),
+        ({"action": "deny_tool", "reason": "no"}, Deny(reason="Tool execution denied by hook: no")),
     ],
 )
 async def test_the_first_decision_ends_the_chain(reply: dict[str, Any], result: object) -> None:
@@ -225,7 +234,7 @@ async def test_an_approver_that_does_not_approve_denies_whatever_its_setting(fai
 
     result = await pipeline_of(hook("a", approve_tool=failure), last).approve_tool(ASK)
 
-    assert result == DeniedByHook(hook="a", text=denied)
+    assert result == Deny(reason=denied)
     assert last.asked == []
 
 
@@ -247,8 +256,8 @@ async def test_an_approver_that_does_not_approve_denies_whatever_its_setting(fai
 async def test_a_guard_that_fails_or_is_not_understood_denies_the_call(failure: Any) -> None:
     result = await pipeline_of(guard(before_tool=failure)).before_tool(ASK)
 
-    assert isinstance(result, DeniedByHook)
-    assert result.text.startswith('Tool execution denied by hook: hook "guard" ')
+    assert isinstance(result, Deny)
+    assert result.reason.startswith('Tool execution denied by hook: hook "guard" ')
 
 
 async def test_a_guard_that_denies_is_heard_whatever_else_it_says() -> None:
@@ -256,7 +265,7 @@ async def test_a_guard_that_denies_is_heard_whatever_else_it_says() -> None:
 
     result = await pipeline_of(guard(before_tool=reply)).before_tool(ASK)
 
-    assert result == DeniedByHook(hook="guard", text="Tool execution denied by hook: never")
+    assert result == Deny(reason="Tool execution denied by hook: never")
 
 
 @pytest.mark.parametrize("failure", [*FAILURES, {"action": "redact"}, {"result": {"text": "x"}}], ids=str)
@@ -306,7 +315,7 @@ async def test_another_hook_with_the_editor_s_name_is_asked_all_the_same() -> No
 
     result = await pipeline_of(editor, namesake).approve_tool(ASK, editor=editor)
 
-    assert isinstance(result, DeniedByHook)
+    assert isinstance(result, Deny)
 
 
 # --- limits in time

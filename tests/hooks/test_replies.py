@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from server.hooks.hook_params import stage_params
-from server.hooks.replies import ParsedReply, read_reply
-from server.hooks.reply_objects import ReplyUnusable
+from server.hooks.replies import read_reply
+from server.hooks.reply_objects import ParsedReply, ReplyUnusable
 from server.hooks.stages import (
     STAGES,
     Abort,

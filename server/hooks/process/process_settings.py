@@ -5,7 +5,7 @@ from typing import Final
 
 from server.config import HooksSettings, ProcessHookSettings
 from server.errors import ConfigError
-from server.hooks.stages import ALIAS_OF, KINDS, LEGACY, STAGES, Stage, UnknownEvent, observed_kinds
+from server.hooks.stages import ALIAS_OF, KINDS, LEGACY, STAGES, Stage, observed_kinds
 
 _PAIRS: Final = (("before_llm", "after_llm"), ("before_tool", "after_tool"))
 
@@ -62,7 +62,7 @@ def _problem(hook: ProcessHookSettings) -> str | None:
         return 'command is required, as a list: ["python3", "my_hook.py"]'
     try:
         kinds = observed_kinds(hook.observe)
-    except UnknownEvent as error:
+    except ValueError as error:
         return f'unsupported observe event "{error}"{_events(str(error))}'
     wanted = [stage for stage in hook.intercept if stage]
     for stage in wanted:
