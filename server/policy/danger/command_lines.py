@@ -133,7 +133,7 @@ class CommandJudge:
     def _judge(self, name: str, rest: list[str], command: Command) -> Iterator[DangerVerdict]:
         if name[:1] in "$`(":
             yield _UNSEEN
-        elif rest[:1] in (["--version"], ["--help"], ["help"]) or rest in (["-h"], ["-V"]):
+        elif rest[:1] in (["--version"], ["--help"]) or (rest in (["-h"], ["-V"]) and name != "shutdown"):
             return
         elif name in self.table.interpreters:
             yield from self._interpreter(name, rest, command)

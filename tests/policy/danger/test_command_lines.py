@@ -106,6 +106,12 @@ def test_is_safe(line: str) -> None:
         "powershell -Command Remove-Item a",
         "cmd.exe /c del a",
         "PATH=/tmp ls",
+        "rm -rf /?",
+        "rm help",
+        "shutdown -h",
+        "kubectl delete pod a --dry-run=none",
+        "rm -rf /tmp/../home",
+        "rm -rf /tmp/a /srv",
         "LD_PRELOAD=a.so ls",
     ],
 )
