@@ -1,7 +1,7 @@
 """Takes secrets out of texts and structures: the door of this package."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -90,7 +90,7 @@ class _Walk:
         self._value = value
         self._names = scanner.names
         self._values = scanner.values
-        self._found: Mapping[str, list[Span]] = scanner.scan(_texts(value, 0))
+        self._found: Mapping[str, list[Span]] = scanner.scan(_texts(value, 0, []))
         self._counts: Counter[str] = Counter()
 
     def clean(self) -> tuple[Any, Counter[str]]:
@@ -122,20 +122,24 @@ class _Walk:
         return value
 
     def _dict(self, given: dict[Any, Any], promise: Promise | None, depth: int) -> dict[Any, Any]:
-        labels = [item for key, item in given.items() if key in _LABELS and isinstance(item, str)]
+        labels = [given[key] for key in given if key in _LABELS and isinstance(given[key], str)]
         told = next((said for label in labels if (said := self._promise(label)) is not None), None)
+        is_jwk, is_kubernetes = "kty" in given, given.get("kind") == "Secret"
         out: dict[Any, Any] = {}
         is_changed = False
         for key, value in given.items():
-            if "kty" in given and key in _JWK_PRIVATE and isinstance(value, str):
+            inner = self._promise(key)
+            if (told or promise) and str(key).lower() in _VALUES:
+                inner = told or promise
+            if is_jwk and key in _JWK_PRIVATE and isinstance(value, str):
                 new: Any = self._take("private_key")
-            elif given.get("kind") == "Secret" and key in _KUBERNETES and isinstance(value, dict):
+            elif is_kubernetes and key in _KUBERNETES and isinstance(value, dict):
                 new = {name: self._take("named") for name in value}
-            elif isinstance(key, str) and key.lower() in _VALUES:
-                new = self._of(value, told or promise or self._promise(key), depth + 1)
+            elif inner is None and type(value) is str:  # most are
+                new = self._scanned(value)
             else:
-                new = self._of(value, self._promise(key), depth + 1)
-            new_key = self._scanned(key) if isinstance(key, str) else key
+                new = self._of(value, inner, depth + 1)
+            new_key = self._scanned(key) if key in self._found else key
             is_changed |= new is not value or new_key is not key
             while new_key in out:  # two that become the same must not become one
                 new_key += " 2"
@@ -179,19 +183,19 @@ def is_command(given: Sequence[Any]) -> bool:
     return all(isinstance(item, str) and " " not in item for item in given) and any(item[:1] == "-" for item in given)
 
 
-def _texts(value: Any, depth: int) -> Iterator[str]:
-    """Yield all that may hold secrets."""
+def _texts(value: Any, depth: int, out: list[str]) -> list[str]:
+    """Collect all that may hold secrets."""
     if isinstance(value, str):
-        yield value
+        out.append(value)
     elif isinstance(value, dict) and depth <= _DEEPEST:
         give_way()
-        for key, item in value.items():
-            if isinstance(key, str) and len(key) >= _LEAST_KEY:
-                yield key
-            yield from _texts(item, depth + 1)
+        out += [key for key in value if isinstance(key, str) and len(key) >= _LEAST_KEY]
+        for item in value.values():
+            _texts(item, depth + 1, out)
     elif isinstance(value, (list, tuple)) and depth <= _DEEPEST:
         give_way()
         if is_command(value):
-            yield " ".join(value)
+            out.append(" ".join(value))
         for item in value:
-            yield from _texts(item, depth + 1)
+            _texts(item, depth + 1, out)
+    return out

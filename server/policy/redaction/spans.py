@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from server.approval.asking import REDACTED
 
-_TURN_S: Final = 0.0005
+_TURN_S: Final = 0.001
 _PAUSE_S: Final = 0.00005
 _turns = threading.local()
 
@@ -21,7 +21,7 @@ class Span(NamedTuple):
 
 
 def give_way() -> None:
-    """Let other threads run, if this one has not done so for half a millisecond.
+    """Let other threads run, if this one has not done so for a millisecond.
 
     A thread that scans would hold the event loop for as long as the interpreter's
     switch interval, 5 ms. Every loop whose length a text decides calls this.
