@@ -198,18 +198,9 @@ def _filter(call: ApiCall, query: AuditQuery) -> AuditFilter:
         if user not in (None, call.principal.user_id):
             raise Refusal(403, "operators_only", "entries of others are for operators", path="user")
         user = call.principal.user_id
-    return AuditFilter(
-        user=user,
-        session=query.session,
-        turn=query.turn,
-        tool=query.tool,
-        phase=query.phase,
-        outcome=query.outcome,
-        handler=query.handler,
-        since_us=_microseconds(query.since, path="since"),
-        until_us=_microseconds(query.until, path="until"),
-        text=query.text,
-    )
+    given = {name: getattr(query, name) for name in ("session", "turn", "tool", "phase", "outcome", "handler", "text")}
+    since_us, until_us = _microseconds(query.since, path="since"), _microseconds(query.until, path="until")
+    return AuditFilter(user=user, since_us=since_us, until_us=until_us, **given)
 
 
 def _microseconds(text: str | None, *, path: str) -> int | None:
