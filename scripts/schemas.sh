@@ -2,7 +2,7 @@
 # Writes the JSON Schemas that are published from the code that they describe.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-.venv/bin/python -m server.wire.schemas docs/schemas
+.venv/bin/python -m scripts.frame_schemas docs/schemas
 .venv/bin/python -m skills_engine schema >.schema.tmp
 mv .schema.tmp skills_engine/hooks.schema.json
 git diff --stat -- docs/schemas skills_engine/hooks.schema.json 2>/dev/null || true

@@ -7,8 +7,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from scripts import frame_schemas as schemas
 from server.config import Config, Section
-from server.wire import schemas
 from server.wire.frames import CLIENT_FRAMES, SERVER_FRAMES
 
 ROOT = Path(__file__).parent.parent

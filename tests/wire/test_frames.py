@@ -11,7 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from server.wire import codec, schemas
+from scripts import frame_schemas as schemas
+from server.wire import codec
 from server.wire.frames import CLIENT_FRAMES, SERVER_FRAMES, AnyClientFrame, AnyServerFrame, Chat, Message
 
 ALL_FRAMES = [*CLIENT_FRAMES, *SERVER_FRAMES]

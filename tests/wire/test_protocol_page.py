@@ -8,8 +8,8 @@ from typing import Any, get_args
 import msgspec
 import pytest
 
+from scripts.frame_schemas import frames_schema
 from server.wire.frames import CLIENT_FRAMES, PROTOCOL, SERVER_FRAMES, ErrorCode, LimitItems
-from server.wire.schemas import frames_schema
 
 PAGE = (Path(__file__).parents[2] / "docs" / "protocol.md").read_text("utf-8")
 FRAMES: dict[tuple[str, Any], type[msgspec.Struct]] = {

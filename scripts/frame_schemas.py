@@ -1,4 +1,4 @@
-"""JSON Schemas of all frames, made from the structs: `python -m server.wire.schemas docs/schemas`."""
+"""JSON Schemas of all frames, made from the structs: `python -m scripts.frame_schemas docs/schemas`."""
 
 import json
 import sys
