@@ -110,18 +110,6 @@ class _RedactingAsk:
         return await self._ask.ask(replace(question, message=message, arguments=shown, real_arguments=real))
 
 
-class MissingHandler:
-    """A handler that cannot be built: whatever it would have guarded stays guarded."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    async def pre_execute(self, ctx: HookContext) -> HookResult:  # noqa: ARG002  # the protocol's
-        raise LookupError(f"the policy handler {self._name} is not there")
-
-    post_execute = pre_execute
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HandlerParts:
     """Parts that handlers are built with, whatever the document."""
@@ -134,14 +122,14 @@ class HandlerParts:
     """Time limit for a handler's answer."""
 
     def bind(self, entry: config.PolicyEntry, phase: HookType) -> BoundHandler:
-        """Build the handler of a document's entry; MissingHandler in its place where that fails."""
+        """Build the handler of a document's entry. Where that fails, whatever it would have guarded stays guarded."""
         handler: object
         try:
             wanted, handler = CallFilter(entry.filter), self._build(entry)
         except (Exception, SystemExit) as error:  # noqa: BLE001  # a handler's code, and documents of other versions
             shown = _traceback_of(error, self.scanner)
             logger.warning("the policy handler %s cannot be set up: what it guards is refused\n%s", entry.type, shown)
-            wanted, handler = CallFilter(None), MissingHandler(entry.type)
+            wanted, handler = CallFilter(None), _Missing()
         return BoundHandler(
             name=entry.type,
             handler=handler,
@@ -161,6 +149,13 @@ class HandlerParts:
             case "security_scan":
                 return SecurityScan(msgspec.convert(entry.config, ScanSettings), self.scanner)
         return self.custom[entry.type].build(dict(entry.config))
+
+
+class _Missing:
+    """Stands in for a handler that cannot be built."""
+
+    async def pre_execute(self, _ctx: HookContext) -> HookResult:
+        raise LookupError("the handler is not there")
 
 
 class BoundStages:

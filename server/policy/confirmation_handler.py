@@ -9,7 +9,8 @@ import msgspec
 from msgspec import Meta
 
 from server import config
-from server.approval.asking import Question, shown_text, text_for_model
+from server.approval.asking import Question, text_for_model
+from server.approval.yes_no import phrase
 from server.policy.call_filter import Matcher, matcher
 from server.policy.hook_types import ALLOW, HookAction, HookContext, HookResult
 from server.tool_calls import Permission
@@ -164,6 +165,5 @@ def _sign(pattern: str) -> Matcher:
 
 def _question(ctx: HookContext, reason: str) -> str:
     """Return the question in the user's language; the reason, in English, has a line of its own, not read aloud."""
-    language = ctx.metadata.get("language")
-    ask = shown_text(Question(tool=ctx.tool_name, arguments=None, message="", origin=""), language)
+    ask = phrase("ask", ctx.metadata.get("language")).format(tool=ctx.tool_name)
     return f"{ask}\n{ctx.tool_name}: {reason}"
