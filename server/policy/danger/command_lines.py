@@ -11,7 +11,7 @@ from server.policy.danger.danger_table import SAFE, DangerTable, DangerVerdict, 
 from server.policy.danger.shell_lexer import MAX_CHARS, MAX_COMMANDS, SUBSTITUTED, Command, Redirect, parse
 
 _MAX_DEPTH: Final = 4
-"""Scripts within scripts; deeper ones are asked about."""
+"""Scripts within scripts; deeper ones are asked about, and so are long ones within others."""
 _MAX_WRAPPERS: Final = 12
 _MAX_FRONT: Final = 32
 """Words in front among which the subcommand is looked for that runs another program, such as exec."""
@@ -33,7 +33,7 @@ class CommandJudge:
 
     def line(self, text: str) -> DangerVerdict:
         """Judge a command line or a script of a POSIX shell."""
-        if len(text) > MAX_CHARS or self.depth > _MAX_DEPTH:
+        if len(text) * (self.depth + 1) > MAX_CHARS or self.depth > _MAX_DEPTH:
             return _TOO_MUCH
         if "()" in text and any(f"{m[1]}|" in "".join(m[2].split()) for m in _FUNCTION.finditer(text)):
             return dangerous("starts itself without end (a fork bomb)")
@@ -60,7 +60,7 @@ class CommandJudge:
     def windows(self, text: str) -> DangerVerdict:
         """Judge a command line of cmd.exe or PowerShell."""
         small = text.lower()
-        if len(text) > MAX_CHARS or self.depth > _MAX_DEPTH:
+        if len(text) * (self.depth + 1) > MAX_CHARS or self.depth > _MAX_DEPTH:
             return _TOO_MUCH
         if any(sign in small for sign in self.table.words("windows_signs")):
             return _UNSEEN.about(text)
@@ -79,8 +79,6 @@ class CommandJudge:
                 yield self.deeper.windows(_inner_windows(words[1:]))
             elif words:
                 yield self.table.judge_windows(base_name(words[0]).lower(), words[1:]).about(" ".join(words))
-            elif any(word[:1] == "%" == word[-1:] and word[1:] for word in command.words):
-                yield _UNSEEN.about(text)
 
     def _commands(self, commands: list[Command]) -> Iterator[DangerVerdict]:
         for command in commands:
@@ -113,7 +111,7 @@ class CommandJudge:
             name, rest = base_name(words[0]), words[1:]
             keys = (f"{name} {word}".strip() for word in ("", *rest[:_MAX_FRONT]))
             key = next((key for key in keys if key in self.table.wrappers), "")
-            if not key or (name == "command" and rest[:1] in (["-v"], ["-V"])):
+            if not key:
                 yield from self._judge(name, rest, command)
                 return
             wrapper = self.table.wrappers[key]

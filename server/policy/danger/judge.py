@@ -131,8 +131,8 @@ class _ToolCall:
             program = next((value for value in programs if isinstance(value, str)), "")
             is_script = not program and " " in argv[0]
             yield from argv if is_script else [[*(program.split() or self._lead(argv[0])), *argv]]
-            return
         keys = self._table.words("command_keys") | (self._table.words("line_keys") if self._is("shell") else set())
+        keys = keys - self._table.words("argv_keys") - self._table.words("program_keys") if argv else keys
         yield from (text for key, text in self._texts if key in keys)
 
     def _lead(self, first: str) -> list[str]:

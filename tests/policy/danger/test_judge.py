@@ -163,6 +163,7 @@ def test_the_method_of_a_request_decides(method: str, url: str, expected: str) -
         ("batch", {"steps": [{"run": "ls"}, {"run": "rm -r ~/a"}]}),
         ("run_task", {"env": {"POST": "rm -rf ~/work"}}),
         ("terminal", {"input": "rm -r ~/a"}),
+        ("terminal", {"args": ["a"], "script": "rm -r ~/a"}),
         ("run_code", {"language": "bash", "code": "rm -r ~/a"}),
         ("db_batch", {"statements": ["SELECT 1", "DROP TABLE t"]}),
     ],
