@@ -145,13 +145,11 @@ class NamedSecrets:
                 at = quoted.end()
                 is_one = self._values.is_secret(quoted["v"], promise)
             elif bare := _BARE.match(text, at, end):
-                start, at = bare.span()
-                stop = start + len(_until_cut(bare[0]))
+                value = _until_cut(bare[0])
+                start, stop, at = bare.start(), bare.start() + len(value), bare.end()
                 is_sure = is_setting or self._is_line(text, low, stop, end)
-                value = text[start:stop]
-                is_one = (promise == "password" or not is_program(value)) and self._values.is_secret(
-                    value, promise, is_sure=is_sure
-                )
+                is_one = self._values.is_secret(value, promise, is_sure=is_sure)
+                is_one = is_one and (promise == "password" or not is_program(value))
                 if is_one and stop - start > _LOOKED_AT and (rest := _REST.match(text, stop, end)):
                     stop = at = max(at, rest.end())
             else:
@@ -176,14 +174,12 @@ class NamedSecrets:
         return _ALONE.match(text, line, low) is not None and _LINE_ENDS.match(text, stop, end) is not None
 
     def _is_said(self, value: str, promise: Promise, *, is_near: bool, is_flag: bool) -> bool:
-        is_flag = is_flag and is_near
-        if (not is_flag and _NO_WORD.match(value)) or value.startswith("-"):
-            return False
-        if promise == "token" and is_near and not is_flag and len(value) < _LEAST_NEAR:
-            return False
-        if promise == "password" and not is_flag and not is_odd(value):
-            return False
-        return self._values.is_secret(value, promise, is_sure=is_flag)
+        """Tell whether a sentence says a secret here, or a flag (`--token …`) is given one."""
+        if not (is_flag and is_near):
+            is_short = promise == "token" and is_near and len(value) < _LEAST_NEAR
+            if is_short or _NO_WORD.match(value) or (promise == "password" and not is_odd(value)):
+                return False
+        return not value.startswith("-") and self._values.is_secret(value, promise, is_sure=is_flag and is_near)
 
 
 def _until_cut(value: str) -> str:

@@ -44,7 +44,8 @@ def redact(value: Any) -> tuple[Any, Counter[str]]:
     Types are kept, but for a number under the name of a secret, which becomes a
     text. The same object where there was nothing to take out.
     """
-    return _Walk(_scanner(_table), value).clean()
+    walk = _Walk(_scanner(_table), value)
+    return walk.of(value, None, 0), walk.counts
 
 
 def redact_text(text: str) -> tuple[str, Counter[str]]:
@@ -87,34 +88,27 @@ class _Walk:
     """One structure: its texts are scanned together, then it is built anew where something was found."""
 
     def __init__(self, scanner: Scanner, value: Any) -> None:
-        self._value = value
+        self.counts: Counter[str] = Counter()
         self._names = scanner.names
         self._values = scanner.values
         self._found: Mapping[str, list[Span]] = scanner.scan(_texts(value, 0, []))
-        self._counts: Counter[str] = Counter()
 
-    def clean(self) -> tuple[Any, Counter[str]]:
-        return self._of(self._value, None, 0), self._counts
-
-    def _of(self, value: Any, promise: Promise | None, depth: int) -> Any:
+    def of(self, value: Any, promise: Promise | None, depth: int) -> Any:
         """Return a value without its secrets; `promise` is what the name above it says of it."""
+        give_way()
         match value:
             case str():
                 if promise is not None and self._values.is_secret(value, promise):
                     return self._take("code" if promise == "code" else "named")
                 return self._scanned(value)
-            case bool() | None | float():
-                return value
-            case int():
+            case int() if not isinstance(value, bool):
                 is_secret = promise in ("code", "password") and abs(value) >= _LEAST_NUMBER
                 return self._take("code") if is_secret else value
             case dict() | list() | tuple() if depth > _DEEPEST:
                 return self._take("too_deep")
             case dict():
-                give_way()
                 return self._dict(value, promise, depth)
             case list() | tuple():
-                give_way()
                 new = self._list(value, promise, depth)
                 if all(new_item is item for new_item, item in zip(new, value, strict=True)):
                     return value
@@ -138,7 +132,7 @@ class _Walk:
             elif inner is None and type(value) is str:  # most are
                 new = self._scanned(value)
             else:
-                new = self._of(value, inner, depth + 1)
+                new = self.of(value, inner, depth + 1)
             new_key = self._scanned(key) if key in self._found else key
             is_changed |= new is not value or new_key is not key
             while new_key in out:  # two that become the same must not become one
@@ -151,7 +145,7 @@ class _Walk:
         columns = [self._promise(title) for title in titles]
         if any(columns) and all(isinstance(row, list) and len(row) == len(columns) for row in given):
             rows = [
-                [self._of(cell, what, depth + 2) for cell, what in zip(row, columns, strict=True)] for row in given[1:]
+                [self.of(cell, what, depth + 2) for cell, what in zip(row, columns, strict=True)] for row in given[1:]
             ]
             return [titles, *(old if new == old else new for new, old in zip(rows, given[1:], strict=True))]
         if is_command(given) and len(line := self._scanned(" ".join(given)).split(" ")) == len(given):
@@ -160,7 +154,7 @@ class _Walk:
         for index, item in enumerate(given):
             before = given[index - 1] if index else None
             is_named = isinstance(before, str) and (before[:1] == "-" or (len(given) == 2 and promise is None))
-            out.append(self._of(item, self._promise(before) if is_named else promise, depth + 1))
+            out.append(self.of(item, self._promise(before) if is_named else promise, depth + 1))
         return out
 
     def _promise(self, name: Any) -> Promise | None:
@@ -170,11 +164,11 @@ class _Walk:
         if text not in self._found:
             return text
         clean, counts = _taken(text, self._found[text])
-        self._counts.update(counts)
+        self.counts.update(counts)
         return clean
 
     def _take(self, kind: str) -> str:
-        self._counts[kind] += 1
+        self.counts[kind] += 1
         return REDACTED
 
 

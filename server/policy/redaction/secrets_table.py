@@ -95,12 +95,9 @@ def read_table(path: Path | None) -> SecretsTable:
     table = SecretsTable()
     for file in (_TABLES / "secrets.toml", _TABLES / "issuers.toml", *([path] if path is not None else [])):
         read = _read(file)
-        table = SecretsTable(
-            names=_joined(table.names, read.names),
-            values=_joined(table.values, read.values),
-            forms=table.forms | read.forms,
-            issuers=table.issuers | read.issuers,
-        )
+        names, values = _joined(table.names, read.names), _joined(table.values, read.values)
+        forms, issuers = table.forms | read.forms, table.issuers | read.issuers
+        table = SecretsTable(names=names, values=values, forms=forms, issuers=issuers)
     return table
 
 
@@ -119,13 +116,12 @@ def _read(path: Path) -> SecretsTable:
         raise ConfigError(f"{path}: not valid TOML: {error}") from error
     rest = {key: value for key, value in tree.items() if key not in ("forms", "issuers")}
     table = _convert(path, "table", rest, SecretsTable)
-    forms = _convert(path, "forms", tree.get("forms", {}), dict[str, Any])
-    issuers = _convert(path, "issuers", tree.get("issuers", {}), dict[str, Any])
-    return replace(
-        table,
-        forms={name: _convert(path, f"forms.{name}", entry, Form) for name, entry in forms.items()},
-        issuers={name: _convert(path, f"issuers.{name}", entry, Issuer) for name, entry in issuers.items()},
-    )
+    return replace(table, forms=_entries(path, tree, "forms", Form), issuers=_entries(path, tree, "issuers", Issuer))
+
+
+def _entries(path: Path, tree: dict[str, Any], key: str, kind: type[_T]) -> dict[str, _T]:
+    entries = _convert(path, key, tree.get(key, {}), dict[str, Any])
+    return {name: _convert(path, f"{key}.{name}", entry, kind) for name, entry in entries.items()}
 
 
 def _convert(path: Path, key: str, given: Any, kind: type[_T]) -> _T:
