@@ -9,7 +9,7 @@
 
 import { withPictures } from "./images.js";
 import { flushHistorySegments } from "./playback.js";
-import { shortened } from "./shorten.js";
+import { shortened } from "./text.js";
 
 const MAX_TITLE_CHARS = 60;
 

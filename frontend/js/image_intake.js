@@ -6,7 +6,7 @@
  */
 
 import { fittedSize } from "./images.js";
-import { shortened } from "./shorten.js";
+import { shortened } from "./text.js";
 
 const MAX_FILE_BYTES = 64 << 20;
 const MAX_NAME_CHARS = 80;

@@ -6,7 +6,6 @@
  * @typedef {import("./state.js").Effect} Effect
  */
 
-import { catchUp } from "./catching_up.js";
 import { keepImages, keepText, keptImages, keptText } from "./draft.js";
 import { listenToUser } from "./gestures.js";
 import { imageBudgetBytes } from "./images.js";
@@ -14,7 +13,7 @@ import { claim } from "./locks.js";
 import { polls } from "./polls.js";
 import { reduce } from "./reduce.js";
 import * as page from "./render/page.js";
-import { saver } from "./saving.js";
+import { catchUp, saver } from "./saving.js";
 import { Socket } from "./socket.js";
 import { initialState } from "./state.js";
 import { loadSettings, saveSettings } from "./storage.js";

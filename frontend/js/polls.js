@@ -1,6 +1,8 @@
-/** What the server is asked over HTTP again and again, as long as the answer matters. */
-
-import { loadingStages } from "./loading.js";
+/**
+ * What the server is asked over HTTP again and again, as long as the answer matters.
+ *
+ * @typedef {import("./state.js").Stage} Stage
+ */
 
 const READY_POLL_MS = 700;
 const HEALTH_POLL_MS = 2_000;
@@ -41,4 +43,20 @@ export function polls(dispatch, state) {
   }
 
   return { readiness, hooks };
+}
+
+/** `GET /stages` → the stages of a server that still loads its model; null = nothing to wait for. @param {unknown} body null = not read @returns {Stage[] | null} */
+export function loadingStages(body) {
+  const { ready, stages, draining } = /** @type {{[name: string]: unknown}} */ (body ?? {});
+  if (ready !== false || draining) return null; // one that drains is going, not coming: its connections end by themselves
+  return Array.isArray(stages) ? stages.map(asStage) : [];
+}
+
+/** @param {any} stage @returns {Stage} */
+function asStage(stage) {
+  return {
+    name: String(stage?.name),
+    state: String(stage?.state),
+    detail: stage?.detail ? String(stage.detail) : null,
+  };
 }

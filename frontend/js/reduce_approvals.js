@@ -11,7 +11,7 @@
  */
 
 import { sentencesAsking, unasked } from "./playback.js";
-import { pretty } from "./pretty.js";
+import { pretty } from "./text.js";
 import { playedOn } from "./reduce_playback.js";
 import { withEffects, withNotice, withTurnNotice } from "./state.js";
 

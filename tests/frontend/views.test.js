@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { changed, clicked } from "../../frontend/js/actions.js";
-import { loadingStages } from "../../frontend/js/loading.js";
+import { loadingStages } from "../../frontend/js/polls.js";
 import { approvalView } from "../../frontend/js/render/approval_view.js";
 import { composerView } from "../../frontend/js/render/composer_view.js";
 import { conversationView, groupsOf } from "../../frontend/js/render/conversation_view.js";

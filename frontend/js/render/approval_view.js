@@ -11,7 +11,7 @@
 
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
-import { unmistakable } from "../pretty.js";
+import { unmistakable } from "../text.js";
 
 const TOUCHES = {
   READ: "It only reads.",

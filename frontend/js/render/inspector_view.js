@@ -12,8 +12,7 @@ import { openConversation } from "../state.js";
 import { h, memoAll } from "./dom.js";
 import { hookStepsView } from "./hook_steps_view.js";
 import { icon } from "./icons.js";
-import { pretty } from "../pretty.js";
-import { shortened } from "../shorten.js";
+import { pretty, shortened } from "../text.js";
 
 const MAX_EXCERPT_CHARS = 90;
 

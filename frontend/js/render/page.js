@@ -7,16 +7,15 @@
 
 import { titleOf } from "../conversation.js";
 import { openConversation } from "../state.js";
-import { focusApproval, isFocusFree } from "./approval_focus.js";
 import { approvalView } from "./approval_view.js";
 import { composerView } from "./composer_view.js";
 import { conversationView } from "./conversation_view.js";
 import { draw, h } from "./dom.js";
+import { focusApproval, isFocusFree, keepFocus } from "./focus.js";
 import { headerView } from "./header_view.js";
 import { hooksView } from "./hooks_view.js";
 import { icon } from "./icons.js";
 import { inspectorView } from "./inspector_view.js";
-import { keepFocus } from "./layer_focus.js";
 import { settingsView } from "./settings_view.js";
 import { sidebarView } from "./sidebar_view.js";
 import { skillsView } from "./skills_view.js";
@@ -39,7 +38,7 @@ export function render(state) {
   focusApproval(input());
 }
 
-/** @param {State} state @returns {import("./layer_focus.js").Layers} */
+/** @param {State} state @returns {import("./focus.js").Layers} */
 function layersOf({ panel, isSidebarOpen }) {
   return {
     panel: panel && `.header [data-panel=${panel}]`,

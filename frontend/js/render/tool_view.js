@@ -3,8 +3,7 @@
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
 import { markdownView } from "./markdown_view.js";
-import { pretty } from "../pretty.js";
-import { shortened } from "../shorten.js";
+import { pretty, shortened } from "../text.js";
 
 const MAX_SUMMARY_CHARS = 72;
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { titleOf } from "../../frontend/js/conversation.js";
-import { shortened } from "../../frontend/js/shorten.js";
+import { shortened } from "../../frontend/js/text.js";
 
 test("a text that fits stays as it is", () => {
   assert.equal(shortened("12345", 5), "12345");

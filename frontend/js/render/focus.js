@@ -1,4 +1,4 @@
-/** Where the focus is when a request to run a tool comes, is edited, or is refused as it was edited. */
+/** Where the focus goes when a request to run a tool, the panel, or the list of conversations comes or goes. */
 
 /** @type {string | null} the request drawn last */
 let shownId = null;
@@ -27,4 +27,37 @@ export function focusApproval(message) {
 export function isFocusFree() {
   const { activeElement, body } = document;
   return activeElement === body || document.getElementById("approval")?.contains(activeElement) === true;
+}
+
+/** @typedef {Readonly<Record<string, string | null>>} Layers id → selector of the button that opened it; null: it is closed */
+
+/** @type {Layers} those drawn last */
+let shownLayers = {};
+
+/**
+ * Draw. The focus does not go with a layer that had it: the button that opened it takes it. A layer
+ * that covers the page from its top, and so its button, takes the focus itself: it would be out of sight.
+ *
+ * @param {Layers} layers those that there are from now on
+ * @param {() => void} draw
+ */
+export function keepFocus(layers, draw) {
+  const before = shownLayers;
+  shownLayers = layers;
+  const left = Object.keys(layers).filter((id) => document.getElementById(id)?.contains(document.activeElement));
+  draw();
+  for (const [id, button] of Object.entries(layers)) {
+    const opener = before[id] ?? null;
+    if (button === opener) continue;
+    if (button) focusCovering(id);
+    else if (opener && left.includes(id)) /** @type {HTMLElement | null} */ (document.querySelector(opener))?.focus();
+  }
+}
+
+/** @param {string} id */
+function focusCovering(id) {
+  const layer = document.getElementById(id);
+  if (!layer) return;
+  const { position, top } = getComputedStyle(layer);
+  if (position === "fixed" && top === "0px") layer.focus();
 }
