@@ -108,6 +108,7 @@ class App:
         self._show_speech()
         if self._speech.detector is not None:
             show_voice_detection(self._metrics, self._speech.detector)
+        self._are_hooks_settled = False
         self.hooks = HookHost(settings.hooks, environ, limits=hook_limits, on_change=self._show_hooks)
         self.storage = Storage(settings.storage, data_dir)
         self._lasting = AsyncExitStack()
@@ -123,7 +124,7 @@ class App:
         self._mcp = McpServers(settings.tools, self.tools, environ, notify=self._note_mcp)
         executor = ToolExecutor(self.tools, settings.tools)
         self._layers = HookLayers(
-            settings.hooks, processes=self.hooks.lease, policies=self._policy_engine.for_turn, media=self.media
+            settings.hooks, processes=self.hooks, policies=self._policy_engine.for_turn, media=self.media
         )
         self._broker = _build_broker(settings, self.storage, self._policy_engine)
         self._agent = AgentClient(model, executor, config=settings.agent, llm=settings.llm)
@@ -286,7 +287,8 @@ class App:
 
     async def _settled(self) -> None:
         """A turn waits for what has to be there, or to have failed, before it can begin."""
-        await self.hooks.settled()
+        if not self._are_hooks_settled:
+            await self.hooks.settled()
         await self._readiness.settled("model")
         if self._rules_loading:
             await asyncio.wait(self._rules_loading)
@@ -331,6 +333,7 @@ class App:
             self._readiness.set(stage, part.state, part.reason if part.state == "missing" else part.name)
 
     def _show_hooks(self) -> None:
+        self._are_hooks_settled = self.hooks.is_settled
         if not (health := self.hooks.health()):
             return
         not_up = [hook.name for hook in health if hook.state != "up"]

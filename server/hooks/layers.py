@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,12 +11,10 @@ from server.approval.asking import AskHuman
 from server.hooks.builtin_hooks import build_builtins
 from server.hooks.health import BuiltinHealth
 from server.hooks.pipeline import HookEvents, HookPipeline
+from server.hooks.process.host import HookHost
 from server.hooks.stages import Hook
 from server.media.store import MediaStore
 from server.tool_calls import ToolPolicy, TurnFacts
-
-Lease = Callable[[], AbstractContextManager[Sequence[Hook]]]
-"""Lends process hooks to one turn (HookHost.lease)."""
 
 Policies = Callable[[TurnFacts, AskHuman | None], ToolPolicy | None]
 """Gives a turn its tool policy; None: nothing is configured."""
@@ -72,7 +70,7 @@ class HookLayers:
         self,
         settings: config.HooksSettings,
         *,
-        processes: Lease | None = None,
+        processes: HookHost | None = None,
         policies: Policies | None = None,
         media: MediaStore | None = None,
     ) -> None:
@@ -100,21 +98,36 @@ class HookLayers:
 
     @contextmanager
     def for_turn(self, facts: TurnFacts, ask: AskHuman | None = None) -> Iterator[TurnLayers | None]:
-        """Lend a turn its layers; None where nothing is configured: it runs as if there were none."""
+        """Lend a turn its layers; None where nothing is configured: it runs as if there were none.
+
+        Hooks that a reload replaces live until the last turn that has them ends.
+        """
         settings = self._settings
-        with nullcontext(()) if self._processes is None else self._processes() as processes:
-            hooks: Sequence[Hook] = (*self._builtins, *processes) if settings.enabled else ()
-            policy = self._policies(facts, ask) if self._policies is not None and settings.enabled else None
-            if not hooks and policy is None and self._media is None:
-                yield None
-                return
-            yield TurnLayers(
-                facts=facts,
-                hooks=hooks,
-                defaults=settings.defaults,
-                policy=policy,
-                ask=ask,
-                media=self._media,
-                stream_gate=settings.stream_gate,
-                respond_policy=settings.respond_policy,
-            )
+        processes = () if self._processes is None else self._processes.hooks
+        for hook in processes:
+            hook.leases += 1
+        try:
+            yield self._layers(facts, ask, settings, processes)
+        finally:
+            for hook in processes:
+                hook.leases -= 1
+                if hook.is_retired and self._processes is not None:
+                    self._processes.end_if_free(hook)
+
+    def _layers(
+        self, facts: TurnFacts, ask: AskHuman | None, settings: config.HooksSettings, processes: Sequence[Hook]
+    ) -> TurnLayers | None:
+        hooks: Sequence[Hook] = (*self._builtins, *processes) if settings.enabled else ()
+        policy = self._policies(facts, ask) if self._policies is not None and settings.enabled else None
+        if not hooks and policy is None and self._media is None:
+            return None
+        return TurnLayers(
+            facts=facts,
+            hooks=hooks,
+            defaults=settings.defaults,
+            policy=policy,
+            ask=ask,
+            media=self._media,
+            stream_gate=settings.stream_gate,
+            respond_policy=settings.respond_policy,
+        )

@@ -61,7 +61,7 @@ def is_up(hook: ProcessHook) -> bool:
 
 
 def faulty(host: HookHost) -> ProcessHook:
-    return next(hook for hook in host.current() if hook.name == "faulty")
+    return next(hook for hook in host.hooks if hook.name == "faulty")
 
 
 def hooks_of(stage: str, version: str = "") -> HooksSettings:

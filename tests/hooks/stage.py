@@ -2,18 +2,20 @@
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import psutil
 
 from server.config import HooksSettings, ProcessHookSettings
+from server.hooks.layers import HookLayers
 from server.hooks.process import process_hook
 from server.hooks.process.hook_process import HookLimits
 from server.hooks.process.host import HookHost
 from server.subprocesses.supervisor import BackoffPolicy
+from tests.hooks.fakes import FACTS
 from tests.support.waiting import LIMIT_S
 
 CHILDREN = Path(__file__).parent / "children"
@@ -75,6 +77,14 @@ async def hosting(*, limits: HookLimits = LIMITS, **hooks: ProcessHookSettings) 
         yield host
     finally:
         await host.aclose()
+
+
+@contextmanager
+def leased(host: HookHost) -> Iterator[Sequence[process_hook.ProcessHook]]:
+    """The hooks of a turn, while it lasts."""
+    hooks = host.hooks
+    with HookLayers(HooksSettings(), processes=host).for_turn(FACTS):
+        yield hooks
 
 
 _others: set[psutil.Process] = set()

@@ -9,7 +9,7 @@ import pytest
 from server.hooks.process.host import HookHost
 from server.hooks.stages import HookCallFailed
 from tests.hooks.faults import FAULTS, LIMITS, faulty, hooks_of, nothing_left, soak
-from tests.hooks.stage import ENVIRON
+from tests.hooks.stage import ENVIRON, leased
 from tests.support.client import client
 from tests.support.openai_script import calls, text
 from tests.support.openai_server import OpenAIServer
@@ -21,7 +21,7 @@ TURNS = 1000 if os.environ.get("SOAK") else 20
 
 async def one_call(host: HookHost, fault: str) -> None:
     """The faulty hook is asked, then one that is never up, then one that must not notice anything."""
-    with host.lease() as hooks:
+    with leased(host) as hooks:
         ended = await ask(host, fault)
         assert ended == FAULTS[fault]
         if fault == "50 grandchildren":

@@ -64,7 +64,7 @@ async def hosting(**processes: dict[str, Any]) -> AsyncIterator[ToolExecutor]:
     host.start()
     try:
         await host.settled()
-        with HookLayers(settings, processes=host.lease).for_turn(FACTS) as layers:
+        with HookLayers(settings, processes=host).for_turn(FACTS) as layers:
             assert layers is not None
             yield ToolExecutor(ToolRegistry([tool("alpha")]), config.ToolsSettings(), hooks=TurnHooks(layers))
     finally:

@@ -7,7 +7,7 @@ import pytest
 from server import config
 from server.agent.chunks import LLMChunk
 from server.hooks.layers import HookLayers
-from server.hooks.stages import Hook
+from server.hooks.process.host import HookHost
 from server.media.store import MediaItem
 from server.session.chat_handler import ChatHandler
 from server.session.turn_writer import ABORTED_TOOL
@@ -73,22 +73,10 @@ async def test_a_file_is_shown_in_its_place() -> None:
     }  # fmt: skip
 
 
-class Leases:
-    """Lends its hooks, and counts who still has them."""
-
-    def __init__(self, *channels: FakeHook) -> None:
-        self.channels = channels
-        self.lent = 0
-
-    def __call__(self) -> "Leases":
-        return self
-
-    def __enter__(self) -> list[Hook]:
-        self.lent += 1
-        return list(self.channels)
-
-    def __exit__(self, *_: object) -> None:
-        self.lent -= 1
+def host_of(*hooks: FakeHook) -> HookHost:
+    host = HookHost(config.HooksSettings(), {})
+    host.hooks = hooks
+    return host
 
 
 def handler_over(layers: HookLayers) -> type[ChatHandler]:
@@ -100,9 +88,9 @@ def handler_over(layers: HookLayers) -> type[ChatHandler]:
 
 
 async def test_a_turn_has_its_hooks_for_as_long_as_it_lasts() -> None:
-    leases = Leases(hook(before_tool={}))
+    host = host_of(hook(before_tool={}))
     agent = FakeAgent([say("Hi."), [RuntimeError("broken")]])
-    layers = HookLayers(config.HooksSettings(stream_gate="sentence"), processes=leases)
+    layers = HookLayers(config.HooksSettings(stream_gate="sentence"), processes=host)
     async with SessionHarness(agent, handler=handler_over(layers)) as harness:
         harness.chat(id="t1")
         await harness.until("turn_end")
@@ -114,7 +102,7 @@ async def test_a_turn_has_its_hooks_for_as_long_as_it_lasts() -> None:
     assert [hook.name for hook in given.hooks] == ["hook"]
     assert (given.facts.turn_id, given.facts.user_message, given.stream_gate) == ("t1", "hi", "sentence")
     assert given.ask is not None
-    assert leases.lent == 0
+    assert [hook.leases for hook in host.hooks] == [0]
 
 
 @pytest.mark.parametrize(
@@ -123,7 +111,7 @@ async def test_a_turn_has_its_hooks_for_as_long_as_it_lasts() -> None:
 )
 async def test_where_nothing_is_configured_a_turn_has_no_layers(settings: config.HooksSettings, channels: list[FakeHook]) -> None:  # fmt: skip
     agent = FakeAgent([say("Hi.")])
-    layers = HookLayers(settings, processes=Leases(*channels))
+    layers = HookLayers(settings, processes=host_of(*channels))
     async with SessionHarness(agent, handler=handler_over(layers)) as harness:
         harness.chat()
         await harness.until("turn_end")
@@ -133,7 +121,7 @@ async def test_where_nothing_is_configured_a_turn_has_no_layers(settings: config
 
 async def test_settings_that_were_read_anew_count_from_the_next_turn() -> None:
     agent = FakeAgent([say("Hi.")])
-    layers = HookLayers(config.HooksSettings(), processes=Leases(hook(before_tool={})))
+    layers = HookLayers(config.HooksSettings(), processes=host_of(hook(before_tool={})))
     async with SessionHarness(agent, handler=handler_over(layers)) as harness:
         harness.chat()
         await harness.until("turn_end")

@@ -2,8 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -31,7 +30,7 @@ class Reloaded(Struct, frozen=True, kw_only=True):
 
 
 class HookHost:
-    """`start`, then `lease` for each turn; `aclose` ends every hook, side by side.
+    """`start`, then lend `hooks` to turns; `aclose` ends every hook, side by side.
 
     A hook that cannot be started, or dies, is still listed: a configured
     approver that is down denies. No hook keeps another, or the server, from
@@ -50,8 +49,9 @@ class HookHost:
         self._environ = environ
         self._limits = limits
         self._on_change = on_change
-        self._hooks: Sequence[ProcessHook] = ()
-        self._begun = set[ProcessHook]()  # and not ended: besides `_hooks` those that a reload brings or has replaced
+        self.hooks: Sequence[ProcessHook] = ()
+        """All that are configured, in the order of asking, those that are down included."""
+        self._begun = set[ProcessHook]()  # and not ended: besides `hooks` those that a reload brings or has replaced
         self._wanted = enabled_hooks(settings)
         self._ending = dict[ProcessHook, asyncio.Task[None]]()  # those that a reload has replaced, once they are free
         self._reloading = asyncio.Lock()
@@ -61,37 +61,20 @@ class HookHost:
 
     def start(self) -> None:
         """Returns at once; `settled` tells when each hook is up, or down. Needs a running loop."""
-        self._hooks = self._begin(self._wanted, {})
+        self.hooks = self._begin(self._wanted, {})
 
     async def settled(self) -> None:
         """Wait until each hook's first start has succeeded or failed: its handshake and test calls at most."""
-        for hook in self._hooks:
+        for hook in self.hooks:
             await hook.settled.wait()
 
     @property
     def is_settled(self) -> bool:
-        return all(hook.settled.is_set() for hook in self._hooks)
-
-    def current(self) -> Sequence[ProcessHook]:
-        """Return all that are configured, in the order of asking, those that are down included."""
-        return self._hooks
-
-    @contextmanager
-    def lease(self) -> Iterator[Sequence[ProcessHook]]:
-        """Lend `current` to one turn: hooks that a reload replaces live until the last lease on them has ended."""
-        hooks = self._hooks
-        for hook in hooks:
-            hook.leases += 1
-        try:
-            yield hooks
-        finally:
-            for hook in hooks:
-                hook.leases -= 1
-                self._end_if_free(hook)
+        return all(hook.settled.is_set() for hook in self.hooks)
 
     def health(self) -> list[HookHealth]:
         """Return the health of the current hooks, in the order of asking."""
-        return [hook.health() for hook in self._hooks]
+        return [hook.health() for hook in self.hooks]
 
     async def reload(self, settings: config.HooksSettings) -> Reloaded:
         """Run what is configured now: only hooks whose entry changed are started or ended.
@@ -101,7 +84,7 @@ class HookHost:
         """
         wanted = enabled_hooks(settings)
         async with self._reloading:
-            before = {hook.name: hook for hook in self._hooks}
+            before = {hook.name: hook for hook in self.hooks}
             kept = {name: hook for name, hook in before.items() if wanted.get(name) == hook.settings}
             hooks = self._begin(wanted, kept)
             is_taken = False
@@ -112,10 +95,10 @@ class HookHost:
                 if not is_taken:  # cancelled, or closed meanwhile: nobody else knows of the new ones
                     await asyncio.gather(*(self._end(hook) for hook in hooks if hook.name not in kept))
             if is_taken:
-                self._hooks = hooks
+                self.hooks = hooks
                 for name in before.keys() - kept.keys():
                     before[name].is_retired = True
-                    self._end_if_free(before[name])
+                    self.end_if_free(before[name])
         if self._on_change is not None:
             self._on_change()
         return Reloaded(
@@ -130,7 +113,7 @@ class HookHost:
         self._is_closed = True
         ending = dict(self._ending)
         leased = [hook for hook in self._begun if hook.is_retired and hook not in ending]
-        await asyncio.gather(*(self._end(hook) for hook in (*self._hooks, *leased)))
+        await asyncio.gather(*(self._end(hook) for hook in (*self.hooks, *leased)))
         await asyncio.gather(*ending.values(), return_exceptions=True)
         if self._watch is not None:
             self._watch.cancel()
@@ -156,7 +139,7 @@ class HookHost:
             hooks.append(hook)
         return hooks
 
-    def _end_if_free(self, hook: ProcessHook) -> None:
+    def end_if_free(self, hook: ProcessHook) -> None:
         """End a hook that a reload has replaced, once no turn uses it any more."""
         if hook.is_retired and hook.leases == 0 and not self._is_closed:
             self._ending[hook] = asyncio.create_task(self._end(hook), name=f"end of process hook {hook.name}")

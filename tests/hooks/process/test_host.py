@@ -13,18 +13,18 @@ from server.hooks.process.host import HookHost, Reloaded
 from server.hooks.stages import HookCallFailed
 from server.subprocesses.child_process import kill_all
 from server.subprocesses.supervisor import BackoffPolicy
-from tests.hooks.stage import ENVIRON, LIMITS, hosting, leftovers, settings
+from tests.hooks.stage import ENVIRON, LIMITS, hosting, leased, leftovers, settings
 from tests.support.waiting import LIMIT_S, is_alive, until
 
 ONE_LIFE = replace(LIMITS, backoff=BackoffPolicy(first_wait_s=600, longest_wait_s=600))
 
 
 def names(host: HookHost) -> list[str]:
-    return [hook.name for hook in host.current()]
+    return [hook.name for hook in host.hooks]
 
 
 async def pid_of(host: HookHost, name: str) -> int:
-    [hook] = [hook for hook in host.current() if hook.name == name]
+    [hook] = [hook for hook in host.hooks if hook.name == name]
     return int((await hook.request("x", {}, limit_s=20))["pid"])
 
 
@@ -39,7 +39,7 @@ async def test_hooks_are_listed_in_the_order_of_asking_and_one_that_fails_keeps_
         assert names(host) == ["b", "c", "a"]
         assert [health.state for health in host.health()] == ["up", "down", "up"]
         with pytest.raises(HookCallFailed) as caught:
-            await host.current()[1].request("hook.approve_tool", {}, limit_s=1)
+            await host.hooks[1].request("hook.approve_tool", {}, limit_s=1)
     assert caught.value.kind == "down"
     assert leftovers() == []
 
@@ -48,7 +48,7 @@ async def test_without_hooks_nothing_runs() -> None:
     tasks = asyncio.all_tasks()
     async with hosting(x=settings("echo", enabled=False)) as host:
         assert (names(host), asyncio.all_tasks()) == ([], tasks)
-        with host.lease() as hooks:
+        with leased(host) as hooks:
             assert list(hooks) == []
 
 
@@ -67,7 +67,7 @@ async def test_a_reload_restarts_only_what_changed() -> None:
 
 async def test_a_turn_finishes_with_the_hooks_it_began_with() -> None:
     async with hosting(x=settings("echo")) as host:
-        with host.lease() as first, host.lease() as second:
+        with leased(host) as first, leased(host) as second:
             assert first == second
             [old] = first
             await host.reload(HooksSettings(processes={"x": settings("echo", priority=1)}))
@@ -80,7 +80,7 @@ async def test_a_turn_finishes_with_the_hooks_it_began_with() -> None:
 
 async def test_an_old_hook_that_dies_under_its_last_turn_is_not_started_again() -> None:
     async with hosting(x=settings("faulty")) as host:
-        with host.lease() as [old]:
+        with leased(host) as [old]:
             await host.reload(HooksSettings())
             with pytest.raises(HookCallFailed):
                 await old.request("x", {"fault": "kill -9"}, limit_s=20)
@@ -90,11 +90,11 @@ async def test_an_old_hook_that_dies_under_its_last_turn_is_not_started_again() 
 
 async def test_a_reload_with_a_mistake_changes_nothing() -> None:
     async with hosting(x=settings("echo")) as host:
-        before = host.current()
+        before = host.hooks
         with pytest.raises(ConfigError):
             await host.reload(HooksSettings(processes={"x": settings("echo", transport="http")}))
 
-        assert host.current() is before
+        assert host.hooks is before
 
 
 async def test_an_approver_that_cannot_start_takes_the_place_of_the_old_one_and_is_down() -> None:
@@ -112,7 +112,7 @@ async def test_the_old_hook_is_asked_until_the_new_one_has_settled() -> None:
             host.reload(HooksSettings(processes={"x": settings("echo", intercept=["approve_tool"], priority=1)}))
         )
         while not reload.done():
-            states += [hook.state for hook in host.current()]
+            states += [hook.state for hook in host.hooks]
             await asyncio.sleep(0)
 
         assert set(states) == {"up"}
@@ -156,10 +156,10 @@ async def test_who_waits_for_a_hook_that_a_reload_takes_away_waits_no_longer() -
 
 async def test_all_hooks_end_together_those_in_use_and_those_on_their_way_out_too() -> None:
     async with hosting(a=settings("echo"), b=settings("faulty")) as host:
-        lease = host.lease()
+        lease = leased(host)
         lease.__enter__()
         await host.reload(HooksSettings(processes={"b": settings("faulty", priority=1)}))
-        [hook] = host.current()
+        [hook] = host.hooks
         pids = (await hook.request("x", {"fault": "50 grandchildren"}, limit_s=20))["pids"]
         assert all(map(is_alive, pids))
         await host.aclose()
@@ -171,7 +171,7 @@ async def test_all_hooks_end_together_those_in_use_and_those_on_their_way_out_to
 
 async def test_a_hook_killed_with_its_grandchildren_around_leaves_none_of_them() -> None:
     async with hosting(x=settings("faulty")) as host:
-        [hook] = host.current()
+        [hook] = host.hooks
         pids = (await hook.request("x", {"fault": "50 grandchildren"}, limit_s=20))["pids"]
         assert sum(map(is_alive, pids)) == 50
         with pytest.raises(HookCallFailed):
