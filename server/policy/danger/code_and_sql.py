@@ -4,7 +4,7 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import Final, NamedTuple
+from typing import Final
 
 from server.policy.danger.danger_table import SAFE, DangerTable, DangerVerdict, dangerous, unknown, worst
 
@@ -23,18 +23,6 @@ _ALWAYS_TRUE: Final = (["true"], ["1", "=", "1"], ["1"])
 _HIDDEN: Final = dangerous("runs code that cannot be seen before it runs")
 
 
-class _PythonCall(NamedTuple):
-    """Call in a program, as far as it can be read."""
-
-    name: str
-    texts: Sequence[str]
-    """Texts among its arguments, or of the list that is the first of them."""
-    is_unseen: bool
-    """Whether what stands first is put together while the program runs."""
-    path: str
-    """The file that is opened for writing."""
-
-
 def effects(code: str, table: DangerTable) -> Iterator[DangerVerdict | Sequence[str]]:
     """Rate a Python program by the calls it makes; yields verdicts, and the command lines that it would run."""
     if len(code) > _MAX_CHARS:
@@ -47,27 +35,28 @@ def effects(code: str, table: DangerTable) -> Iterator[DangerVerdict | Sequence[
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         yield unknown("code that is no Python of this version")
         return
-    for call in calls:
-        yield from _effects(call, table)
+    for name, texts in calls:
+        yield from _effects(name, texts, table)
 
 
-def _effects(call: _PythonCall, table: DangerTable) -> Iterator[DangerVerdict | Sequence[str]]:
-    method = call.name.rpartition(".")[2]
+def _effects(name: str, texts: list[str], table: DangerTable) -> Iterator[DangerVerdict | Sequence[str]]:
+    method = name.rpartition(".")[2]
     verb, sign, _ = method.partition("_")
-    keys = (call.name, f".{method}", f".{verb}_*" if sign else "") if "." in call.name else (call.name,)
+    keys = (name, f".{method}", f".{verb}_*" if sign else "") if "." in name else (name,)
     if phrase := next(filter(None, map(table.calls.get, keys)), ""):
-        yield dangerous(phrase).about(f"{call.name}(…)")
-    if call.path and table.paths["protected"](call.path):
-        yield dangerous("writes where the system or the login is set up").about(call.path)
-    if call.texts and method in table.words("sql_methods") and looks_like_sql(call.texts[0], table):
-        yield judge_sql(call.texts[0], table)
-    elif call.name in table.words("runs") or f".{method}" in table.words("runs"):
-        yield call.texts or (_HIDDEN if call.is_unseen else SAFE)
-    elif call.name in ("eval", "exec"):
-        yield ["python", "-c", call.texts[0]] if call.texts else _HIDDEN
+        yield dangerous(phrase).about(f"{name}(…)")
+    if name == "open" and not set("wax+").isdisjoint("".join(texts[1:2])) and table.paths["protected"](texts[0]):
+        yield dangerous("writes where the system or the login is set up").about(texts[0])
+    if texts and method in table.words("sql_methods") and looks_like_sql(texts[0], table):
+        yield judge_sql(texts[0], table)
+    elif name in table.words("runs") or f".{method}" in table.words("runs"):
+        yield texts or _HIDDEN
+    elif name in ("eval", "exec"):
+        yield ["python", "-c", texts[0]] if texts else _HIDDEN
 
 
-def _python_calls(tree: ast.AST) -> Iterator[_PythonCall]:
+def _python_calls(tree: ast.AST) -> Iterator[tuple[str, list[str]]]:
+    """Yield the names that are called, and the texts among their arguments or in the list that comes first."""
     nodes = list(ast.walk(tree))
     names: dict[str, str] = {}  # what an imported name stands for
     for node in nodes:
@@ -79,8 +68,7 @@ def _python_calls(tree: ast.AST) -> Iterator[_PythonCall]:
         if isinstance(node, ast.Call):
             first = node.args[0] if node.args else None
             texts = [_text(item) for item in (first.elts if isinstance(first, ast.List | ast.Tuple) else node.args)]
-            known = [text or "…" for text in texts] if texts and texts[0] is not None else []
-            yield _PythonCall(_dotted(node.func, names), known, first is not None, _written(node))
+            yield _dotted(node.func, names), [text or "…" for text in texts] if texts[:1] not in ([], [None]) else []
 
 
 def _dotted(node: ast.AST, names: dict[str, str]) -> str:
@@ -105,18 +93,6 @@ def _text(node: ast.AST) -> str | None:
         case ast.Call(func=ast.Attribute(value=value, attr="split" | "format" | "strip")):
             return _text(value)
     return None
-
-
-def _written(call: ast.Call) -> str:
-    """Return the path of `open(path, "w")` and `Path(path).write_text(…)`."""
-    match call:
-        case ast.Call(func=ast.Name(id="open"), args=[path, ast.Constant(value=str(mode)), *_]) if set("wax+") & set(
-            mode
-        ):
-            return _text(path) or ""
-        case ast.Call(func=ast.Attribute(value=ast.Call(args=[path]), attr="write_text" | "write_bytes")):
-            return _text(path) or ""
-    return ""
 
 
 # --- SQL

@@ -165,7 +165,8 @@ class CommandJudge:
 
 def base_name(word: str) -> str:
     """Return a program without its folder and `.exe`; a script of the current folder keeps its `./`."""
-    name = word if word[:2] == "./" and "/" not in word[2:] else word.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1]
+    is_whole = "/" not in word.removeprefix("./") and word[:1] in ("$", ".")
+    name = word if is_whole else word.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1]
     return name[:-4] if name.lower().endswith(".exe") else name
 
 

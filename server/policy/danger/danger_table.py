@@ -133,9 +133,7 @@ class DangerTable:
         """Lay a file over what is there. Raises ConfigError, naming file, key and cure."""
         try:
             read = msgspec.convert(tomllib.loads(path.read_text("utf-8")), _File)
-        except OSError as error:
-            raise ConfigError(f"{path}: cannot be read ({error.strerror}); name a file that is there") from error
-        except ValueError as error:  # not TOML, not UTF-8, or not of this form
+        except (OSError, ValueError) as error:  # not there, not TOML, not UTF-8, or not of this form
             raise ConfigError(f"{path}: {error}; docs/policy.md says what a table may hold") from error
         for name, globs in read.paths.items():
             self._globs[name] = [*globs, *self._globs.get(name, ())]

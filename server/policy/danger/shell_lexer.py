@@ -17,7 +17,6 @@ SUBSTITUTED: Final = "$(…)"
 _TOKEN: Final = re.compile(
     r"(?P<blank>[ \t\r]+|\\\n|(?<![^\s;&|()])#[^\n]*)"
     r"|(?P<single>'[^']*'?)"
-    r"|(?P<ansi>\$'(?:[^'\\]|\\.)*+'?)"
     r"|(?P<double>\$?\")"
     r"|(?P<backticks>`[^`]*`?)"
     r"|(?P<script>[$<>]\()"
@@ -32,7 +31,6 @@ _IN_QUOTES: Final = re.compile(
     r"(?P<double>\")|(?P<backticks>`[^`]*`?)|(?P<script>\$\()|(?P<escape>\\.)|(?P<letters>[^\\`$\"]+|.)", re.DOTALL
 )
 _BRACKET: Final = re.compile(r"[^\\'\"()]+|\\.|'[^']*'?|\"(?:[^\"\\]|\\.)*+\"?|.", re.DOTALL)
-_ESCAPE: Final = re.compile(r"\\(?:x([0-9a-fA-F]{1,2})|0?([0-7]{1,3})|(n))")
 
 
 @dataclass(slots=True)
@@ -63,19 +61,14 @@ class Command:
         if self.feeder is not None:
             name, *rest = self.feeder.words or [""]
             heredocs = [one.target for one in self.feeder.redirects if one.sign in ("<<", "<<<") and name == "cat"]
-            is_printed = name in ("echo", "printf") and self.feeder.feeder is None
-            text = unescape(" ".join(word for word in rest if word[:1] != "-"))
+            text = " ".join(word for word in rest if word[:1] != "-")
+            is_printed = name in ("echo", "printf") and self.feeder.feeder is None and "\\" not in text
             yield text if is_printed else next(iter(heredocs), None)
 
 
 def parse(text: str) -> list[Command]:
     """Take a command line apart; beyond MAX_CHARS or MAX_COMMANDS nothing is read, so callers compare with them."""
     return _Lexer(text[:MAX_CHARS]).run()
-
-
-def unescape(text: str) -> str:
-    """Read the escapes of `$'…'` and printf: `\\x72`, `\\162`, `\\n`."""
-    return _ESCAPE.sub(lambda m: "\n" if m[3] else chr(int(m[1], 16) if m[1] else int(m[2], 8)), text)
 
 
 class _Lexer:
@@ -105,8 +98,6 @@ class _Lexer:
                 self._end_word()
             case "single":
                 self._take(piece.strip("'"))
-            case "ansi":
-                self._take(unescape(piece[2:].removesuffix("'")))
             case "double":
                 self._is_quoted = not self._is_quoted
                 self._take("")

@@ -90,7 +90,6 @@ def test_a_statement_is_told_from_other_texts(text: str, expected: bool) -> None
         "exec(fetch(a))",
         'eval(\'__import__("os").remove("a")\')',
         "open('/etc/passwd', 'a').write('x')",
-        "from pathlib import Path\nPath('/etc/hosts').write_text('x')",
         "cursor.execute('DROP TABLE a')",
         "requests.delete('https://a.example')",
         "client.delete_bucket('a')",

@@ -4,7 +4,7 @@ import pytest
 
 from server.policy.danger.command_lines import CommandJudge
 from server.policy.danger.danger_table import load_table
-from server.policy.danger.shell_lexer import parse, unescape
+from server.policy.danger.shell_lexer import parse
 
 JUDGE = CommandJudge(load_table())
 
@@ -220,7 +220,3 @@ def test_the_lexer_keeps_the_text_of_a_here_document() -> None:
 
     assert command.redirects[0].target.strip() == "ls"
     assert following.words == ["pwd"]
-
-
-def test_escapes_are_read() -> None:
-    assert unescape("\\x72\\155\\n") == "rm\n"
