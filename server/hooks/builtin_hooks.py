@@ -206,10 +206,8 @@ BUILTINS: Final[Mapping[str, Callable[[Any], object]]] = {"ask_human": AskHumanA
 
 def build_builtins(settings: config.HooksSettings) -> tuple[BuiltinHook, ...]:
     """Build the builtins that are switched on. Raises ConfigError. Entries that are off are not looked at."""
-    if not settings.enabled:
-        return ()
-    wanted = [(name, entry) for name, entry in sorted(settings.builtins.items()) if entry.enabled]
-    return tuple(_build(name, entry, settings.defaults) for name, entry in wanted)
+    entries = sorted(settings.builtins.items()) if settings.enabled else ()
+    return tuple(_build(name, entry, settings.defaults) for name, entry in entries if entry.enabled)
 
 
 def _build(name: str, entry: config.BuiltinHookSettings, defaults: config.HookDefaults) -> BuiltinHook:

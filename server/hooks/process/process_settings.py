@@ -19,7 +19,8 @@ def enabled_hooks(settings: HooksSettings) -> dict[str, ProcessHookSettings]:
         return {}
     chosen = {name: hook for name, hook in settings.processes.items() if hook.enabled}
     for name, hook in chosen.items():
-        _check(name, hook)
+        if problem := _problem(hook):
+            raise ConfigError(f'configure process hook "{name}": {problem}')
     return dict(sorted(chosen.items(), key=lambda item: (item[1].priority, item[0].encode())))
 
 
@@ -49,11 +50,6 @@ def gate_stages(hook: ProcessHookSettings) -> list[Stage]:
     return [stage for stage in STAGES if stage in sent_stages(hook) and (closed or stage == "approve_tool")]
 
 
-def _check(name: str, hook: ProcessHookSettings) -> None:
-    if problem := _problem(hook):
-        raise ConfigError(f'configure process hook "{name}": {problem}')
-
-
 def _problem(hook: ProcessHookSettings) -> str | None:
     """Return what is wrong in the words of the reference, and behind them what could stand there."""
     if hook.transport not in ("", "stdio"):
@@ -63,7 +59,9 @@ def _problem(hook: ProcessHookSettings) -> str | None:
     try:
         kinds = observed_kinds(hook.observe)
     except ValueError as error:
-        return f'unsupported observe event "{error}"{_events(str(error))}'
+        similar = get_close_matches(str(error).lower(), [*LEGACY, *KINDS], 1)
+        hint = f'did you mean "{similar[0]}"?' if similar else f"there are * for all, and {', '.join(ALIAS_OF)}"
+        return f'unsupported observe event "{error}"; {hint}'
     wanted = [stage for stage in hook.intercept if stage]
     for stage in wanted:
         if stage not in STAGES:
@@ -71,10 +69,3 @@ def _problem(hook: ProcessHookSettings) -> str | None:
     if kinds or wanted:
         return None
     return f"no hook modes enabled: name stages in intercept ({', '.join(STAGES)}) or events in observe (* for all)"
-
-
-def _events(name: str) -> str:
-    similar = get_close_matches(name.lower(), [*LEGACY, *KINDS], 1)
-    if similar:
-        return f'; did you mean "{similar[0]}"?'
-    return f"; there are * for all, and {', '.join(ALIAS_OF)}"
