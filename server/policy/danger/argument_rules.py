@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from fnmatch import translate
+from itertools import islice
 from typing import Final, NamedTuple
 
 _LONGEST_CLUSTER: Final = 6
@@ -91,16 +92,12 @@ def _flag_test(flags: Sequence[str]) -> Test:
 
 
 def _fits_front(front: Sequence[Test | None], plain: Sequence[str]) -> bool:
-    at = 0
+    words = iter(plain)
     has_gap = False
     for test in front:
-        if test is None:
-            has_gap = True
-            continue
-        while has_gap and at < len(plain) and not test(plain[at]):
-            at += 1
-        if at >= len(plain) or not test(plain[at]):
-            return False
-        at += 1
-        has_gap = False
+        if test is not None:
+            following = words if has_gap else islice(words, 1)
+            if not any(map(test, following)):  # leaves the words behind the one that fits
+                return False
+        has_gap = test is None
     return True

@@ -20,7 +20,6 @@ _FUNCTION: Final = re.compile(r"([\w:.]{1,40})\s?\(\)\s?\{([^}]{0,400})")
 _SQL_FLAG: Final = re.compile(r"^(?:-e|--\w+=)(?=.)")
 _TOO_MUCH: Final = dangerous("is too long or nested too deeply to be looked at")
 _UNSEEN: Final = dangerous("runs commands that cannot be seen before they run")
-_PROTECTED: Final = dangerous("writes where the system or the login is set up")
 _WINDOWS_SIGNS: Final = str.maketrans({"\\": "/", "^": None, "`": None})
 
 
@@ -93,7 +92,7 @@ class CommandJudge:
         if ">" not in redirect.sign or self.table.paths["scratch"](target):
             return SAFE
         if self.table.paths["protected"](target):
-            return _PROTECTED.about(f"{redirect.sign} {target}")
+            return dangerous("writes where the system or the login is set up").about(f"{redirect.sign} {target}")
         is_emptied = redirect.sign == ">" and command.words in ([], [":"], ["true"], ["echo"])
         return dangerous("empties a file").about(f"> {target}") if is_emptied else SAFE
 

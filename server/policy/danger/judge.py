@@ -58,7 +58,13 @@ def command_name(tool: str, arguments: Any, *, table: DangerTable | None = None)
     (no shell, interpreter, wrapper or script runner).
     """
     table = table or load_table()
-    name, *rest = _plain_command(_ToolCall(tool, arguments, table)) or [""]
+    match list(islice(_ToolCall(tool, arguments, table).commands(), 2)):
+        case [[str(name), *rest]]:
+            pass
+        case [str(line)] if _SIGNS.isdisjoint(line.strip()) and [bool(one.words) for one in parse(line)] == [True]:
+            name, *rest = parse(line)[0].words
+        case _:
+            return None
     if not name.replace("-", "").replace("_", "").isalnum() or base_name(name) != name:
         return None
     runs_others = table.wrappers.keys() | table.interpreters.keys() | table.words("script_runners")
@@ -81,16 +87,6 @@ def is_worse_than_plain(tool: str, arguments: Any, *, table: DangerTable | None 
         return True
     call = _ToolCall(tool, arguments, table).judge(by_name=True)
     return call.level == "dangerous" and call.phrase != CommandJudge(table).line(name).phrase
-
-
-def _plain_command(call: "_ToolCall") -> list[str]:
-    """Return the words of the one plain command that a call runs, else an empty list."""
-    match list(islice(call.commands(), 2)):
-        case [list(words)]:
-            return words
-        case [str(line)] if _SIGNS.isdisjoint(line.strip()) and len(commands := parse(line)) == 1:
-            return commands[0].words
-    return []
 
 
 class _ToolCall:
@@ -167,13 +163,17 @@ class _ToolCall:
     def _by_name_and_values(self) -> Iterator[DangerVerdict]:
         method = next((text.upper() for text in self._under("action_keys") if text.upper() in _METHODS), "")
         if method:
-            yield self._by_method(method)
+            urls = list(self._under("url_keys"))
+            is_search = method == "POST" and urls and all(map(self._table.paths["harmless_urls"], urls))
+            is_safe = is_search or method in ("GET", "HEAD", "OPTIONS")
+            phrase = "" if is_safe else "deletes or changes something over HTTP"
+            yield dangerous(phrase).about(f"{method} {''.join(urls[:1])}")
             return
         for key, value in islice(self._given.items(), _MAX_VALUES):
             value = value[0] if isinstance(value, list) and value else value
             shown = str(value).lower() if isinstance(value, str | bool) else ""
-            if phrase := self._table.values.get((str(key).lower(), shown)):
-                yield dangerous(phrase).about(f"{key}: {shown}")
+            if told := self._table.values.get((str(key).lower(), shown)):
+                yield dangerous(told).about(f"{key}: {shown}")
         if not self._reads():
             for path in self._under("path_keys"):
                 if self._table.paths["protected"](path):
@@ -181,13 +181,6 @@ class _ToolCall:
                 if self._is("sending") and self._table.paths["private"](path):
                     yield dangerous("sends away what is private").about(path)
         yield self._by_name()
-
-    def _by_method(self, method: str) -> DangerVerdict:
-        urls = list(self._under("url_keys"))
-        is_harmless = method == "POST" and urls and all(map(self._table.paths["harmless_urls"], urls))
-        if is_harmless or method in ("GET", "HEAD", "OPTIONS"):
-            return SAFE
-        return dangerous("deletes or changes something over HTTP").about(f"{method} {''.join(urls[:1])}")
 
     def _reads(self) -> bool:
         """Tell whether the name begins with a verb of looking, or ends with one and begins with no other verb."""

@@ -1,7 +1,6 @@
 """Lexer for command lines of a POSIX shell: text → the simple commands that it would run.
 
-Nothing is expanded. The lexer knows quoting, operators, substitutions, redirections,
-here-documents and comments. What it cannot make sense of becomes plain words.
+Nothing is expanded; what the lexer cannot make sense of becomes plain words.
 """
 
 import re
