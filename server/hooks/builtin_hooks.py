@@ -182,7 +182,7 @@ class AskHumanApprover:
         if call.permission not in wanted.permissions and not any(fnmatchcase(call.name, glob) for glob in wanted.tools):
             return ApproverVerdict(approved=True)
         if at.ask is None:
-            return ApproverVerdict(approved=False, reason="nobody is there who could be asked")
+            return ApproverVerdict(approved=False, reason="nobody can be asked")
         answer = await at.ask.ask(
             Question(
                 tool=call.name,

@@ -1,7 +1,7 @@
 """JSON-RPC 2.0 with a hook, one line a message. No I/O: bytes in any cuts go in, replies come out.
 
 A hook is code that we did not write: whatever it prints costs at most the call
-that it belongs to. A line that is too long, garbled or nobody's is dropped,
+that it belongs to. A line that is too long, garbled or answers no call is dropped,
 counted by reason, and the next one is read as if nothing had been.
 """
 
