@@ -8,7 +8,6 @@ from typing import Final
 
 from server.policy.danger.danger_table import SAFE, DangerTable, DangerVerdict, dangerous, unknown, worst
 
-_MAX_CHARS: Final = 65_536
 _MAGIC: Final = re.compile(r"^[ \t]*(?:!|%%?(?:bash|sh|system|sx)\b|%(?=rm\b))(.*)$", re.MULTILINE)
 """Lines of a notebook that a shell runs."""
 _ASIDE: Final = re.compile(
@@ -25,9 +24,6 @@ _HIDDEN: Final = dangerous("runs code that cannot be seen before it runs")
 
 def effects(code: str, table: DangerTable) -> Iterator[DangerVerdict | Sequence[str]]:
     """Rate a Python program by the calls it makes; yields verdicts, and the command lines that it would run."""
-    if len(code) > _MAX_CHARS:
-        yield dangerous("is more code than can be looked at")
-        return
     is_script = code.lstrip().startswith(("%%bash", "%%sh", "%%script"))
     yield [code.partition("\n")[2] if is_script else "\n".join(_MAGIC.findall(code))]
     try:
@@ -47,9 +43,9 @@ def _effects(name: str, texts: list[str], table: DangerTable) -> Iterator[Danger
         yield dangerous(phrase).about(f"{name}(…)")
     if name == "open" and not set("wax+").isdisjoint("".join(texts[1:2])) and table.paths["protected"](texts[0]):
         yield dangerous("writes where the system or the login is set up").about(texts[0])
-    if texts and method in table.words("sql_methods") and looks_like_sql(texts[0], table):
+    if texts and method in table.lists["sql_methods"] and looks_like_sql(texts[0], table):
         yield judge_sql(texts[0], table)
-    elif name in table.words("runs") or f".{method}" in table.words("runs"):
+    elif name in table.lists["runs"] or f".{method}" in table.lists["runs"]:
         yield texts or _HIDDEN
     elif name in ("eval", "exec"):
         yield ["python", "-c", texts[0]] if texts else _HIDDEN
@@ -113,7 +109,7 @@ def judge_sql(text: str, table: DangerTable) -> DangerVerdict:
 def looks_like_sql(text: str, table: DangerTable) -> bool:
     """Tell whether a text begins as a statement does."""
     start = _START.match(text)
-    return start is not None and start[1].lower() in table.words("sql_verbs")
+    return start is not None and start[1].lower() in table.lists["sql_verbs"]
 
 
 def _judge_statement(words: list[str], table: DangerTable) -> DangerVerdict:

@@ -47,9 +47,9 @@ class CommandJudge:
 
     def code(self, text: str, language: str) -> DangerVerdict:
         """Judge a program of a scripting language, or of a shell."""
-        if language in self.table.words("shells"):
+        if language in self.table.lists["shells"]:
             return self.line(text)
-        if self.depth > _MAX_DEPTH:
+        if self.depth > _MAX_DEPTH or len(text) > MAX_CHARS:
             return _TOO_MUCH
         if not language.startswith(("python", "ipython", "jupyter", "notebook", "pypy")):
             return unknown(f"code of {language}")
@@ -61,7 +61,7 @@ class CommandJudge:
         small = text.lower()
         if len(text) * (self.depth + 1) > MAX_CHARS or self.depth > _MAX_DEPTH:
             return _TOO_MUCH
-        if any(sign in small for sign in self.table.words("windows_signs")):
+        if any(sign in small for sign in self.table.lists["windows_signs"]):
             return _UNSEEN.about(text)
         return worst(self._windows(text))
 
@@ -70,18 +70,18 @@ class CommandJudge:
         return CommandJudge(self.table, self.depth + 1)
 
     def _windows(self, text: str) -> Iterator[DangerVerdict]:
-        keywords = self.table.words("keywords")
+        keywords = self.table.lists["keywords"]
         for command in parse(text.translate(_WINDOWS_SIGNS)):
             words = list(dropwhile(lambda word: word[:1] in "$%@=" or word.lower() in keywords, command.words))
             yield from map(self.deeper.windows, command.inner)
-            if words and base_name(words[0]).lower() in self.table.words("windows_shells"):
+            if words and base_name(words[0]).lower() in self.table.lists["windows_shells"]:
                 yield self.deeper.windows(_inner_windows(words[1:]))
             elif words:
                 yield self.table.judge_windows(base_name(words[0]).lower(), words[1:]).about(" ".join(words))
 
     def _commands(self, commands: list[Command]) -> Iterator[DangerVerdict]:
         for command in commands:
-            while len(command.words) > 1 and command.words[0] in self.table.words("keywords"):
+            while len(command.words) > 1 and command.words[0] in self.table.lists["keywords"]:
                 del command.words[0]
             yield from (self.deeper.line(script) for script in command.inner if script)
             yield from (self._redirect(redirect, command) for redirect in command.redirects)
@@ -99,7 +99,7 @@ class CommandJudge:
     def _simple(self, command: Command) -> DangerVerdict:
         words = command.words
         assigned = [match[1] for match in takewhile(bool, map(_ASSIGNMENT.match, words)) if match]
-        if not self.table.words("environment").isdisjoint(assigned):
+        if not self.table.lists["environment"].isdisjoint(assigned):
             return dangerous("changes which programs run").about(words[0])
         words = words[len(assigned) :]
         return worst(self._program(words, command)).about(" ".join(words)) if words else SAFE
@@ -120,7 +120,7 @@ class CommandJudge:
                 yield self.deeper.argv([name, *words[ends[0] + 1 :], ""])  # `find -exec ls {} ; -exec rm {} ;`
                 words = words[: ends[0]]
             if name in self.table.programs:
-                yield self.table.judge_program(name, rest if name in self.table.words("takes_all") else own)
+                yield self.table.judge_program(name, rest if name in self.table.lists["takes_all"] else own)
             if "line" in wrapper and words:
                 yield self.deeper.line(" ".join(words))
             if "line" in wrapper or not words:
@@ -134,10 +134,10 @@ class CommandJudge:
             return
         elif name in self.table.interpreters:
             yield from self._interpreter(name, rest, command)
-        elif name in self.table.words("windows_shells"):
+        elif name in self.table.lists["windows_shells"]:
             yield self.deeper.windows(_inner_windows(rest))
-        elif self.table.words("harmless_flags").isdisjoint(rest):
-            if name in self.table.words("sql_clients"):
+        elif self.table.lists["harmless_flags"].isdisjoint(rest):
+            if name in self.table.lists["sql_clients"]:
                 words = (_SQL_FLAG.sub("", word) for word in rest)
                 texts = (*command.scripts(), *(word for word in words if looks_like_sql(word, self.table)))
                 yield from (_UNSEEN if text is None else judge_sql(text, self.table) for text in texts)

@@ -73,7 +73,6 @@ class _Rules(msgspec.Struct, forbid_unknown_fields=True):
     otherwise: dict[str, str] = {}
     value_flags: dict[str, str] = {}
     verbs: str = ""
-    ignore_case: str = ""
     safe: list[str] = []
     dangerous: dict[str, list[str]] = {}
 
@@ -98,7 +97,6 @@ class Program:
 
     rules: list[tuple[Pattern, str]] = field(default_factory=list)
     value_flags: frozenset[str] = frozenset()
-    ignore_case: bool = False
     has_subcommands: bool = False
     has_verbs: bool = False
     """Whether a verb among its first words decides where no pattern does."""
@@ -121,13 +119,9 @@ class DangerTable:
         self.sql: dict[str, str] = {}
         self.calls: dict[str, str] = {}
         self.values: dict[tuple[str, str], str] = {}  # name and value of an argument → what that does
-        self._lists: dict[str, frozenset[str]] = {}
+        self.lists: dict[str, frozenset[str]] = {}
         self._globs: dict[str, list[str]] = {}
         self._groups: dict[str, list[str]] = {}
-
-    def words(self, name: str) -> frozenset[str]:
-        """Return a list of [lists]."""
-        return self._lists[name]
 
     def add(self, path: Path) -> None:
         """Lay a file over what is there. Raises ConfigError, naming file, key and cure."""
@@ -139,7 +133,7 @@ class DangerTable:
             self._globs[name] = [*globs, *self._globs.get(name, ())]
             self.paths[name] = one_of(self._globs[name])
         for name, words in read.lists.items():
-            self._lists[name] = self._lists.get(name, frozenset()) | frozenset(words.split())
+            self.lists[name] = self.lists.get(name, frozenset()) | frozenset(words.split())
         for names, flags in read.interpreters.items():
             self.interpreters |= dict.fromkeys(names.split(), frozenset(flags.split()))
         for names, line in read.wrappers.items():
@@ -161,7 +155,7 @@ class DangerTable:
         for phrase, names in rules.otherwise.items():
             for name in self._names(names):
                 programs[name] = Program(otherwise="" if phrase == "safe" else phrase)
-        lists = {name: words.__contains__ for name, words in self._lists.items()} | self.paths
+        lists = {name: words.__contains__ for name, words in self.lists.items()} | self.paths
         texts = [("", rules.safe), *rules.dangerous.items()]
         new: dict[str, list[tuple[Pattern, str]]] = {}
         for phrase, text in ((phrase, text) for phrase, group in texts for text in group):
@@ -178,8 +172,6 @@ class DangerTable:
                 programs.setdefault(name, Program()).value_flags |= frozenset(flags.split())
         for name in self._names(rules.verbs):
             programs.setdefault(name, Program()).has_verbs = True
-        for name in self._names(rules.ignore_case):
-            programs.setdefault(name, Program()).ignore_case = True
 
     def _names(self, words: str) -> list[str]:
         """Return the programs that `a|b c @group` stands for. Raises ValueError for an unknown group."""
@@ -193,19 +185,19 @@ class DangerTable:
         program = self.programs.get(name.removeprefix("./"))
         if program is None:
             return self._by_verb([name, *words] if name[:2] == "./" else words) or unknown(name)
-        return self._by_rules(program, words)
+        return self._by_rules(name, program, words)
 
     def judge_windows(self, name: str, words: list[str]) -> DangerVerdict:
         """Rate a program of cmd.exe or a command of PowerShell; its name is in small letters."""
         words = [word.lower() for word in words]
         if (program := self.windows.get(name) or self.programs.get(name)) is not None:
-            return self._by_rules(program, words)
+            return self._by_rules(name, program, words)
         is_harmless = "-whatif" in words or not name[:1].isalpha()
         phrase = "" if is_harmless else self.verbs.get(name.partition("-")[0])
         return unknown(name) if phrase is None else dangerous(phrase)
 
-    def _by_rules(self, program: Program, words: list[str]) -> DangerVerdict:
-        if program.ignore_case:
+    def _by_rules(self, name: str, program: Program, words: list[str]) -> DangerVerdict:
+        if name in self.lists["ignore_case"]:
             words = [word.lower() for word in words]
         given = part_arguments(words, program.value_flags)
         for fits, phrase in program.rules:
@@ -222,7 +214,7 @@ class DangerTable:
         for part in (part for name in names for part in (name.lower(), *name_words(name))):
             if (phrase := self.verbs.get(part)) is not None:
                 return dangerous(phrase)
-        is_forced = not self._lists["dangerous_flags"].isdisjoint(words)
+        is_forced = not self.lists["dangerous_flags"].isdisjoint(words)
         return dangerous("deletes, forces or overwrites something") if is_forced else None
 
 

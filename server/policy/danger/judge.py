@@ -67,7 +67,7 @@ def command_name(tool: str, arguments: Any, *, table: DangerTable | None = None)
             return None
     if not name.replace("-", "").replace("_", "").isalnum() or base_name(name) != name:
         return None
-    runs_others = table.wrappers.keys() | table.interpreters.keys() | table.words("script_runners")
+    runs_others = table.wrappers.keys() | table.interpreters.keys() | table.lists["script_runners"]
     if not runs_others.isdisjoint((name, *(f"{name} {word}" for word in rest))):
         return None
     program = table.programs.get(name)
@@ -105,40 +105,40 @@ class _ToolCall:
         found = worst(run := list(self._runs()))
         if found.level == "dangerous" or (run and any(map(self._is, ("shell", "windows", "sql", "code", "program")))):
             return found
-        if not by_name or any(self._given.get(key) is True for key in self._table.words("dry_run_keys")):
+        if not by_name or any(self._given.get(key) is True for key in self._table.lists["dry_run_keys"]):
             return SAFE
         return worst(self._by_name_and_values())
 
     def _is(self, kind: str) -> bool:
-        return not self._table.words(f"{kind}_tools").isdisjoint(self._words)
+        return not self._table.lists[f"{kind}_tools"].isdisjoint(self._words)
 
     def _under(self, names: str) -> Iterator[str]:
         """Yield the texts under the names of a list."""
-        return (text for key, text in self._texts if key in self._table.words(names))
+        return (text for key, text in self._texts if key in self._table.lists[names])
 
     # --- command lines, SQL and code
 
     def commands(self) -> Iterator[str | list[str]]:
         """Yield the command lines and lists of arguments of the call."""
-        lists = (value for key, value in self._given.items() if key in self._table.words("argv_keys"))
+        lists = (value for key, value in self._given.items() if key in self._table.lists["argv_keys"])
         argv = next((value for value in lists if isinstance(value, list) and value), [])
         if argv and all(isinstance(word, str) for word in argv):
-            programs = (value for key, value in self._given.items() if key in self._table.words("program_keys"))
+            programs = (value for key, value in self._given.items() if key in self._table.lists["program_keys"])
             program = next((value for value in programs if isinstance(value, str)), "")
             is_script = not program and " " in argv[0]
             yield from argv if is_script else [[*(program.split() or self._lead(argv[0])), *argv]]
-        keys = self._table.words("command_keys") | (self._table.words("line_keys") if self._is("shell") else set())
-        keys = keys - self._table.words("argv_keys") - self._table.words("program_keys") if argv else keys
+        keys = self._table.lists["command_keys"] | (self._table.lists["line_keys"] if self._is("shell") else set())
+        keys = keys - self._table.lists["argv_keys"] - self._table.lists["program_keys"] if argv else keys
         yield from (text for key, text in self._texts if key in keys)
 
     def _lead(self, first: str) -> list[str]:
         """Return the program where the tool is one and the command does not begin with it: `kubectl {args: [get]}`."""
-        program = next((word for word in self._words if word in self._table.words("program_tools")), "")
+        program = next((word for word in self._words if word in self._table.lists["program_tools"]), "")
         return [program] if program and first != program and first not in self._table.programs else []
 
     def _runs(self) -> Iterator[DangerVerdict]:
         if self._is("code"):
-            others = (word for word in self._words if word in self._table.words("other_languages"))
+            others = (word for word in self._words if word in self._table.lists["other_languages"])
             language = str(self._given.get("language") or next(others, "python"))
             yield from (self._judge.code(text, language) for text in self._under("script_keys"))
             return
@@ -149,7 +149,7 @@ class _ToolCall:
                 yield self._judge.windows(command)
             elif not self._is("sql") or not looks_like_sql(command, self._table):
                 lead = self._lead("".join(command.split(None, 1)[:1]))
-                is_one_word = not self._table.words("takes_text").isdisjoint(lead)
+                is_one_word = not self._table.lists["takes_text"].isdisjoint(lead)
                 yield self._judge.argv([*lead, command] if is_one_word else [" ".join([*lead, command])])
         for text in self._under("sql_keys"):
             if self._is("sql") and looks_like_sql(text, self._table):
@@ -184,7 +184,7 @@ class _ToolCall:
 
     def _reads(self) -> bool:
         """Tell whether the name begins with a verb of looking, or ends with one and begins with no other verb."""
-        words, reading = self._words or ("",), self._table.words("reading")
+        words, reading = self._words or ("",), self._table.lists["reading"]
         return words[0] in reading or (words[-1] in reading and not self._table.verbs.get(words[0]))
 
     def _by_name(self) -> DangerVerdict:
@@ -196,7 +196,7 @@ class _ToolCall:
         actions = [word for text in islice(texts, _MAX_ACTIONS) for word in name_words(text[:_MAX_ACTION_CHARS])]
         pairs = ["_".join(pair) for pair in (*pairwise(words), *pairwise(actions))]
         pairs += [f"{action}_{word}" for action in actions for word in words]
-        if any(known.get(pair) == "" for pair in pairs) or not self._table.words("harmless_things").isdisjoint(words):
+        if any(known.get(pair) == "" for pair in pairs) or not self._table.lists["harmless_things"].isdisjoint(words):
             return SAFE
         said = [*pairs, *actions, *words]
         for word in said:
