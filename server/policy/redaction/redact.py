@@ -18,7 +18,6 @@ _MAX_JSON: Final = 1 << 18
 """Characters up to which a result is read as JSON; decoding more at once would hold the event loop."""
 _LEAST_KEY: Final = 12
 """Characters of a key that may itself be a secret."""
-_LONGEST_NAME: Final = 80
 _LABELS: Final = frozenset("name key k field label id title variable header param parameter setting env".split())
 _VALUES: Final = frozenset("value val v content default text data plaintext".split())
 _JWK_PRIVATE: Final = frozenset("d p q dp dq qi k".split())
@@ -116,29 +115,34 @@ class _Walk:
         return value
 
     def _dict(self, given: dict[Any, Any], promise: Promise | None, depth: int) -> dict[Any, Any]:
+        promise_of = self._names.promise
         labels = [given[key] for key in given if key in _LABELS and isinstance(given[key], str)]
-        told = next((said for label in labels if (said := self._promise(label)) is not None), None)
+        told = next((said for label in labels if (said := promise_of(label)) is not None), None) or promise
         is_jwk, is_kubernetes = "kty" in given, given.get("kind") == "Secret"
-        out: dict[Any, Any] = {}
-        is_changed = False
+        changed: dict[Any, Any] = {}
         for key, value in given.items():
-            inner = self._promise(key)
-            if (told or promise) and str(key).lower() in _VALUES:
-                inner = told or promise
+            inner = promise_of(key) if isinstance(key, str) else None
+            if told is not None and str(key).lower() in _VALUES:
+                inner = told
             if is_jwk and key in _JWK_PRIVATE and isinstance(value, str):
                 new: Any = self._take("private_key")
             elif is_kubernetes and key in _KUBERNETES and isinstance(value, dict):
                 new = {name: self._take("named") for name in value}
-            elif inner is None and type(value) is str:  # most are
-                new = self._scanned(value)
+            elif inner is None and not isinstance(value, (dict, list, tuple)) and value not in self._found:
+                continue  # most are
             else:
                 new = self.of(value, inner, depth + 1)
+            if new is not value:
+                changed[key] = new
+        if not changed and self._found.keys().isdisjoint(given):
+            return given
+        out: dict[Any, Any] = {}
+        for key, value in given.items():
             new_key = self._scanned(key) if key in self._found else key
-            is_changed |= new is not value or new_key is not key
             while new_key in out:  # two that become the same must not become one
                 new_key += " 2"
-            out[new_key] = new
-        return out if is_changed else given
+            out[new_key] = changed.get(key, value)
+        return out
 
     def _list(self, given: Sequence[Any], promise: Promise | None, depth: int) -> list[Any]:
         titles = given[0] if given and isinstance(given[0], list) else []
@@ -158,7 +162,7 @@ class _Walk:
         return out
 
     def _promise(self, name: Any) -> Promise | None:
-        return self._names.promise(name) if isinstance(name, str) and len(name) <= _LONGEST_NAME else None
+        return self._names.promise(name) if isinstance(name, str) else None
 
     def _scanned(self, text: str) -> str:
         if text not in self._found:

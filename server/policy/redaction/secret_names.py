@@ -14,6 +14,7 @@ _PLAIN: Final = str.maketrans(
 _LEAST_STEM: Final = 5
 """Characters of a word that also counts as the end of a longer one: smtppassword, Datenbankkennwort."""
 _MOST_WORDS: Final = 12
+_LONGEST_NAME: Final = 80
 
 
 class SecretNames:
@@ -51,6 +52,8 @@ class SecretNames:
 
     def _promise(self, name: str, before: str = "") -> Promise | None:
         """Tell what `name` promises; `before` holds the words of the sentence in front of it: `api` key, `public` key."""
+        if len(name) > _LONGEST_NAME:
+            return None
         own = words_of(name)
         while len(own) > 1 and (own[-1].isdigit() or own[-1] in self._endings):
             own = own[:-1]
@@ -87,8 +90,8 @@ def _words(text: str) -> frozenset[str]:
 def words_of(name: str) -> tuple[str, ...]:
     """Cut a name into its words: `DB_PASSWORD`, `dbPassword` and `db-password` are all db + password.
 
-    Lower case, accents folded away; at most the first 200 characters count.
+    Lower case, accents folded away.
     """
-    folded = unicodedata.normalize("NFKD", name[:200].translate(_PLAIN))
+    folded = unicodedata.normalize("NFKD", name.translate(_PLAIN))
     plain = "".join(letter for letter in folded if not "\u0300" <= letter <= "\u036f")
     return tuple(word.lower() for word in _WORD.findall(unicodedata.normalize("NFC", plain)))
