@@ -137,10 +137,6 @@ class _Keywords:
         self._database.scan(
             data, match_event_handler=add, scratch=self._database.scratch.clone()
         )  # its own for each thread
-        if len(data) == len(text):
-            for end, which in hits:
-                yield end - self._rules[which][0], self._rules[which][1]
-            return
         bytes_read = at = 0
         for end, which in hits:
             at += len(data[bytes_read:end].decode("utf-8", "surrogatepass"))

@@ -63,8 +63,8 @@ class SecretNames:
         for count in (3, 2, 1):
             if len(words) >= count and (kind := self._joined.get("".join(words[-count:]))):
                 before_it = own[:-count] if kind == "password" else own[:-count] + words[-count - 1 : -count]
-                return None if self._is_denied(before_it) else kind  # `public key`, but `no password=…`
-        if own[-1] in self._about or self._is_denied(own[:-1]):
+                return None if not self._unless.isdisjoint(before_it) else kind  # `public key`, but `no password=…`
+        if own[-1] in self._about or not self._unless.isdisjoint(own[:-1]):
             return None
         if own[-1] in ("hash", "crypt", "hashed") and any(self._joined.get(word) == "password" for word in own):
             return "token"
@@ -74,9 +74,6 @@ class SecretNames:
             )
         low = name.lower()
         return None if low.isascii() else next((kind for word, kind in self._foreign.items() if word in low), None)
-
-    def _is_denied(self, words: tuple[str, ...]) -> bool:
-        return not self._unless.isdisjoint(words)
 
 
 def _letters(name: str) -> list[str]:
@@ -88,10 +85,7 @@ def _words(text: str) -> frozenset[str]:
 
 
 def words_of(name: str) -> tuple[str, ...]:
-    """Cut a name into its words: `DB_PASSWORD`, `dbPassword` and `db-password` are all db + password.
-
-    Lower case, accents folded away.
-    """
+    """Cut a name into its words, in plain lower case: `DB_PASSWORD`, `dbPassword` and `db-password` are the same."""
     folded = unicodedata.normalize("NFKD", name.translate(_PLAIN))
     plain = "".join(letter for letter in folded if not "\u0300" <= letter <= "\u036f")
     return tuple(word.lower() for word in _WORD.findall(unicodedata.normalize("NFC", plain)))

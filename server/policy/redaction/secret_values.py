@@ -59,17 +59,14 @@ class SecretValues:
         value = value.strip()
         if len(value) < _LEAST or self.is_placeholder(value):
             return False
-        match look:
-            case "password":
-                return self._is_password(value, is_sure=is_sure)
-            case "token":
-                return _is_generated(value)
-            case "key":
-                return len(value) >= 20 and _is_generated(value) and _LONG_PART.search(value) is not None
-            case "code":
-                return _CODE.fullmatch(value) is not None
-            case "odd":
-                return len(value) >= 4 and is_odd(value)
+        if look == "password":
+            return self._is_password(value, is_sure=is_sure)
+        if look == "code":
+            return _CODE.fullmatch(value) is not None
+        if look == "odd":
+            return len(value) >= 4 and is_odd(value)
+        is_long = len(value) >= 20 and _LONG_PART.search(value) is not None
+        return (look == "token" or is_long) and _is_generated(value)
 
     def _is_password(self, value: str, *, is_sure: bool) -> bool:
         if " " in value:
