@@ -55,7 +55,7 @@ class ListenSettings(Section, frozen=True, kw_only=True):
     """0 picks a free port."""
     tls: TlsSettings = TlsSettings()
     drain_s: Annotated[float, Meta(ge=0, le=3600)] = 30
-    """How long a running turn may go on after SIGTERM."""
+    """Time that a running turn has left after SIGTERM."""
 
 
 class DataSettings(Section, frozen=True, kw_only=True):
@@ -108,7 +108,7 @@ class SkillsSettings(Section, frozen=True, kw_only=True):
 
 
 MCP_NAME: Final = re.compile(r"[A-Za-z0-9-]+(?:_[A-Za-z0-9-]+)*")
-"""Of a server: its tools are called `<name>__<tool>`, which has to stay readable both ways."""
+"""The form of a server's name. Its tools are called `<name>__<tool>`, which has to stay readable both ways."""
 
 
 class McpServerSettings(Section, frozen=True, kw_only=True):
@@ -118,18 +118,18 @@ class McpServerSettings(Section, frozen=True, kw_only=True):
     command: str | None = None
     args: list[str] = []
     env: dict[str, str] = {}
-    """Over the few variables that a program needs; the rest of ours it does not get."""
+    """Added to the few variables that a program needs; it does not get the rest of the server's."""
     dir: Path | None = None
     """The child's working directory; None: the server's."""
     url: str | None = None
     headers: dict[str, str] = {}
     timeout_s: Seconds | None = None
-    """Of each call; None: `tools.timeout_s`."""
+    """Applies to each call; None: `tools.timeout_s`."""
     tools: list[Glob] | None = None
-    """Which of its tools are taken, by the names it gives them; None: all."""
+    """The tools to take, by the names the server gives them; None: all."""
     permission: Literal["READ", "WRITE", "EXTERNAL"] = "EXTERNAL"
     permissions: dict[Glob, Literal["READ", "WRITE", "EXTERNAL"]] = {}
-    """Of single tools; the first that fits counts."""
+    """Exceptions by tool; the first that fits counts."""
     trust_hints: bool = False
     """True: a tool that says it only reads is READ."""
 
@@ -169,9 +169,9 @@ class MediaSettings(Section, frozen=True, kw_only=True):
     """None: `<data.dir>/media`. Replicas share it."""
     max_item_bytes: Annotated[int, Meta(ge=1024, le=1 << 30)] = 20 << 20
     max_total_bytes: Annotated[int, Meta(ge=1024, le=1 << 40)] = 1 << 30
-    """Of all items; beyond it the longest unused go."""
+    """Limit for all items; beyond it the longest unused go."""
     max_user_bytes: Annotated[int, Meta(ge=1024, le=1 << 40)] = 256 << 20
-    """Of one user's items; beyond it the user's longest unused go, but for those used in the last minute."""
+    """Limit for one user's items; beyond it the user's longest unused go, but for those used in the last minute."""
     max_user_items: Annotated[int, Meta(ge=1, le=4096)] = 1000
     max_age_s: Seconds = 1800
     """Since the last use."""
@@ -195,7 +195,7 @@ class VadSettings(Section, frozen=True, kw_only=True):
     """When a voice counts, and when it has ended; server/speech/turn_taking.py goes by it."""
 
     threshold: Annotated[float, Meta(ge=0.2, le=0.95)] = 0.5
-    """How sure the model must be of a voice."""
+    """The probability from which a sound counts as a voice."""
     min_speech_ms: Annotated[int, Meta(ge=64, le=576)] = 160
     """Voice that makes speech while the assistant is silent."""
     barge_in_ms: Annotated[int, Meta(ge=64, le=576)] = 352
@@ -233,7 +233,7 @@ class BuiltinHookSettings(Section, frozen=True, kw_only=True):
     enabled: bool = False
     priority: int = 0
     config: Any = None
-    """As the hook itself reads it."""
+    """Read by the hook itself."""
 
 
 class ProcessHookSettings(Section, frozen=True, kw_only=True):
@@ -252,9 +252,9 @@ class ProcessHookSettings(Section, frozen=True, kw_only=True):
     intercept: list[str] = []
     """Stages: before_llm, after_llm, before_tool, after_tool, approve_tool."""
     timeout_ms: Count | None = None
-    """Of each call; None: `hooks.defaults`."""
+    """Applies to each call; None: `hooks.defaults`."""
     on_error: Literal["open", "closed"] = "open"
-    """What a failing interceptor means: skipped, or the call is denied. An approver is always closed."""
+    """open: a failing interceptor is skipped; closed: the call is denied. An approver is always closed."""
     inherit_env: bool = False
     event_method: Literal["hook.runtime_event", "hook.event"] = "hook.runtime_event"
     pair_stages: bool = False
@@ -267,7 +267,7 @@ class PolicyFilter(Section, frozen=True, kw_only=True):
     """Selects the calls that a handler sees: those that match every key given. A list matches if one entry does."""
 
     tools: Annotated[list[Glob], Meta(min_length=1, max_length=256)] | None = None
-    """Of the tool's name."""
+    """Patterns for the tool's name."""
     permissions: Annotated[list[Literal["READ", "WRITE", "EXTERNAL"]], Meta(min_length=1, max_length=3)] | None = None
     arguments: Annotated[dict[Glob, Glob], Meta(min_length=1, max_length=64)] | None = None
     """Name of an argument (dots lead inwards) → what its text has to fit."""
@@ -281,7 +281,7 @@ class PolicyEntry(Section, frozen=True, kw_only=True):
     locked: bool = False
     """Documents laid over this one can neither remove it nor put anything before it."""
     config: dict[str, Any] = {}
-    """As the handler itself reads it."""
+    """Read by the handler itself."""
 
 
 class PolicyStage(Section, frozen=True, kw_only=True):
@@ -294,14 +294,14 @@ AnyPolicyStage = PolicyStage | Annotated[list[PolicyEntry], Meta(max_length=64)]
 
 
 StreamGate = Literal["off", "sentence", "full"]
-"""How much of a reply waits for after_llm before it is said: nothing, each sentence, all of it."""
+"""The part of a reply that waits for after_llm before it is sent: nothing, each sentence, all of it."""
 RespondPolicy = Literal["injected", "any"]
 """For which tools a hook may answer without policy and approval: those it added itself, or all."""
 
 
 class HooksSettings(Section, frozen=True, kw_only=True):
     enabled: bool = True
-    """Of process hooks and tool policy; never of skills' prompt hooks."""
+    """Switches process hooks and tool policy, never skills' prompt hooks."""
     defaults: HookDefaults = HookDefaults()
     builtins: dict[str, BuiltinHookSettings] = {}
     processes: dict[str, ProcessHookSettings] = {}
@@ -322,7 +322,7 @@ class HooksSettings(Section, frozen=True, kw_only=True):
 
 
 UserName = Annotated[str, Meta(min_length=1, max_length=128, pattern=r"^[^\x00-\x1f\x7f]+\Z")]
-"""What a user is called in logs, audit and stored documents."""
+"""The name of a user in logs, audit and stored documents."""
 
 MIN_TOKEN_CHARACTERS: Final = 16
 MIN_HMAC_BYTES: Final = 32  # RFC 7518, 3.2: as long as the hash
@@ -358,15 +358,15 @@ class JwtSettings(Section, frozen=True, kw_only=True):
     issuer: str | None = None
     audience: str | list[str] | None = None
     algorithms: Annotated[list[JwtAlgorithm], Meta(min_length=1)] = field(default_factory=lambda: ["RS256", "ES256"])
-    """Those that are taken, whatever a token says of itself."""
+    """Accepted algorithms, whatever a token says of itself."""
     user_claim: str = "sub"
     operator_claim: str | None = None
     """The claim that makes an operator; dots lead inwards."""
     operator_value: str | bool = True
-    """What it has to be, or has to have among its entries."""
+    """The value the claim has to be, or to have among its entries."""
     leeway_s: Annotated[float, Meta(ge=0, le=300)] = 30
     max_key_age_s: Seconds = 86_400
-    """How long the keys of `jwks_url` are good while it does not answer."""
+    """Time for which the keys of `jwks_url` stay good while it does not answer."""
 
     @property
     def is_set(self) -> bool:
@@ -393,7 +393,7 @@ class SecuritySettings(Section, frozen=True, kw_only=True):
     tokens: list[UserToken] = []
     jwt: JwtSettings = JwtSettings()
     session_s: Annotated[float, Meta(ge=60, le=2_592_000)] = 43_200
-    """How long a login on the page lasts."""
+    """Duration of a login on the page."""
     trust_loopback: bool = True
     """False behind a proxy, which makes every visitor look local."""
     origins: list[str] = []

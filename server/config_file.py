@@ -38,7 +38,7 @@ _PATHS = (
 )
 
 _PUBLISHED = {("hooks", stage) for stage in ("pre_tool_use", "post_tool_use", "tool_error", "tool_skip")}
-"""What users are shown over REST: what is in force for them."""
+"""Keys whose values users may read over REST, since they are in force for them."""
 
 
 def load_config(path: Path | None, environ: Mapping[str, str]) -> Config:

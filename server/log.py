@@ -19,7 +19,7 @@ turn_id: Final[ContextVar[str | None]] = ContextVar("turn_id", default=None)
 
 _CONTROLS: Final = (*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029)
 _VISIBLE: Final = {number: repr(chr(number))[1:-1] for number in _CONTROLS if chr(number) != "\t"}
-"""What would begin a line of its own, or tell a terminal to do something, is written out instead."""
+"""Characters that would begin a new line or command a terminal, each with its escaped form."""
 
 _QUIET: Final = {
     "aiohttp.access": logging.ERROR,

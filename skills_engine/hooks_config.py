@@ -31,7 +31,7 @@ Role = Literal["system", "user"]
 
 TIMINGS: tuple[Timing, ...] = get_args(Timing)
 MAX_FILE_BYTES = 64 * 1024
-"""Of hooks.json and of each hook's text (L1-05)."""
+"""Limit for hooks.json and for each hook's text (L1-05)."""
 
 HOOKS_JSON = "hooks/hooks.json"
 NEVER_FIRES = "an empty tool_filter never fires; name the tools, or leave the key out for every tool"
@@ -251,7 +251,7 @@ def _right_values(entry: dict[str, object], place: str, report: Report) -> dict[
 
 
 _WRONG: frozenset[str] = frozenset({""})
-"""What `_tool_filter` returns for a filter that drops its hook; known by identity."""
+"""Returned by `_tool_filter` for a filter that drops its hook; known by identity."""
 
 
 def _tool_filter(entry: dict[str, object], timing: object, place: str, report: Report) -> frozenset[str] | None:

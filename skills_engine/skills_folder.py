@@ -14,12 +14,12 @@ from skills_engine.skills_config import Skill, find_skill_file, read_skill
 
 MAX_SKILLS = 5000
 MAX_STAMPED_FILES = 2000
-"""Of one skill's hooks/; changes of files past it are not seen."""
+"""Limit for the files of one skill's hooks/; changes of files past it are not seen."""
 
 _IGNORED = ("node_modules", "__pycache__")
 
 Stamp = tuple[tuple[str, int, int, int, int], ...]
-"""Of each file that counts: its path, inode, size, and times of change."""
+"""Path, inode, size, and times of change of each file that counts."""
 
 
 @dataclass(frozen=True)

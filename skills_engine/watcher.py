@@ -21,7 +21,7 @@ SETTLE_S = 0.03  # a save is over when nothing happened for so long: an editor's
 MAX_SETTLE_S = 0.5  # a folder that never rests is read this often
 POLL_S = 0.25
 CHECK_S = 2.0
-"""How often, beside inotify, the folder is looked at: some file systems report nothing."""
+"""Interval at which the folder is also scanned, as some file systems report nothing to inotify."""
 
 MAX_MISSES = 2
 

@@ -58,7 +58,7 @@ _BY_SUFFIX: Final = {
     "opus": "audio/ogg",
     "m4a": "audio/mp4",
 }
-"""What the name may say; a table of our own, as the system's differs from machine to machine."""
+"""Types by the name's suffix; a table of our own, as the system's differs from machine to machine."""
 
 _SUFFIXES: Final = {
     "image/png": "png",

@@ -16,7 +16,7 @@ from server.errors import ServerError
 SCHEME: Final = "media://"
 MAX_NAME_CHARS: Final = 120
 MAX_ESCAPED_CHARS: Final = 1 << 20
-"""Of a `data:` URL in which escapes such as %3D are read: undoing them lets no other thread run."""
+"""Length up to which escapes such as %3D are undone in a `data:` URL: undoing them lets no other thread run."""
 _MAX_HEAD_CHARS: Final = 1024
 _PIECE_CHARS: Final = 1 << 16  # a multiple of 4
 _REST_S: Final = 0.0001  # a sleep of 0 s hands nothing over: who waits for the interpreter would have to wait on

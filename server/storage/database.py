@@ -39,7 +39,7 @@ _PENDING: Final = 256
 """Transactions that wait for a thread or run in one; beyond it a caller is refused."""
 _CONNECT_S: Final = 5
 _SQLITE_STEPS: Final = 100_000
-"""Of its virtual machine, some milliseconds, between two looks at the clock."""
+"""Steps of SQLite's virtual machine, some milliseconds, between two looks at the clock."""
 _TOO_SLOW: Final = (
     "57014",
     "55P03",

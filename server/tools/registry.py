@@ -20,7 +20,7 @@ class Tool:
     run: Run
     permission: Permission = "EXTERNAL"
     destructive: bool | None = None
-    """What a trusted server says of it (MCP's destructiveHint)."""
+    """A trusted server's destructiveHint (MCP)."""
     timeout_s: float | None = None
     """Its own time limit; None: `tools.timeout_s`."""
     schema: Mapping[str, Any] | None = None

@@ -216,7 +216,7 @@ class ApprovalRequest(ServerFrame, tag="approval_request", frozen=True, kw_only=
     by_voice: bool = False
     """A spoken yes or no to this client's microphone answers it."""
     remember_for: list[RememberFor]
-    """What a yes may be remembered for: these arguments, the command, the tool."""
+    """Scopes for which a yes may be remembered: these arguments, the command, the tool."""
     command_name: str | UnsetType = UNSET
     """The command that `command` stands for, such as "git push"."""
 

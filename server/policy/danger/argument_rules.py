@@ -28,7 +28,7 @@ _PARTS: Final[dict[str, Callable[[ProgramArguments, Test], bool]]] = {
     "!": lambda given, test: not any(map(test, given.flags)),
     "-": lambda given, test: any(map(test, given.flags)),
 }
-"""How a part of a pattern is compared, by the sign that it begins with."""
+"""Comparisons for a part of a pattern, by the sign that it begins with."""
 
 
 def part_arguments(words: Sequence[str], value_flags: frozenset[str]) -> ProgramArguments:

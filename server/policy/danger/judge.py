@@ -28,7 +28,7 @@ _MAX_ACTION_CHARS: Final = 100
 """Characters of a value that may name an action."""
 _METHODS: Final = frozenset("GET HEAD OPTIONS POST PUT PATCH DELETE PURGE".split())
 _SIGNS: Final = frozenset("$`&;|()<>*{}\n")
-"""What a command line that is one plain command has none of."""
+"""Characters that no command line has which is one plain command."""
 
 
 def judge_call(
