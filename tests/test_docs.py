@@ -122,7 +122,7 @@ def test_every_test_that_the_security_page_names_is_there() -> None:
 
 
 def test_every_line_of_the_security_page_names_a_test() -> None:
-    tables = re.findall(r"(?m)^\| what holds \| test \|\n\|---\|---\|\n((?:\|.*\n)+)", read("docs/security.md"))
+    tables = re.findall(r"(?m)^\| guarantee \| test \|\n\|---\|---\|\n((?:\|.*\n)+)", read("docs/security.md"))
 
     for row in "".join(tables).splitlines():
         assert "::" in row.split("|")[2], row
