@@ -12,7 +12,8 @@ from server.config import Config, Section
 from server.wire.frames import CLIENT_FRAMES, SERVER_FRAMES
 
 ROOT = Path(__file__).parent.parent
-PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *ROOT.glob("*/README.md")])
+MAX_LINE = 200
 
 
 def read(name: str) -> str:
@@ -90,6 +91,13 @@ def test_links_lead_to_files_that_are_there(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text("utf-8")):
         if not re.match(r"[a-z]+:", target):
             assert (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_no_line_is_too_long_to_read_but_rows_of_tables(page: Path) -> None:
+    lines = page.read_text("utf-8").splitlines()
+
+    assert [line for line in lines if len(line) > MAX_LINE and not line.startswith("|")] == []
 
 
 def anchors(page: Path) -> set[str]:
