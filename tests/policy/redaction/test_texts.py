@@ -242,6 +242,7 @@ FORMED = {
         'login("u", "' + P + '")',
     ],
     "login_pair": [
+        f"ops@example.com / {P}",
         "admin / " + P,
     ],
     "seed_phrase": [
@@ -276,7 +277,6 @@ FORMED = {
     ],
     "as_password": [f"i set it to {P} as the new password", f"nimm {P} als Passwort"],
     "generated_password": [f"A temporary password is generated for root@localhost: {P}"],
-    "mail_login": [f"ops@example.com / {P}"],
     "net_use": [f"net use Z: \\\\srv\\data {P} /user:jo"],
     "pgpass": [f"db:5432:shop:app:{P}"],
     "putty_key": ["Private-Lines: 2\n" + R + R + "\n" + R + "\nPrivate-MAC: 1"],
