@@ -150,6 +150,8 @@ class ToolsSettings(Section, frozen=True, kw_only=True):
     roots: list[Path] = []
     """Further folders that read_file and search_text may read, beside `skills.dir`."""
     timeout_s: Seconds = 30
+    parallel: Literal["auto", "always", "never"] = "auto"
+    """Whether the calls of one reply run side by side; auto: unless a process hook is asked about tool calls."""
     max_result_bytes: Annotated[int, Meta(ge=256, le=16 << 20)] = 65_536
     mcp: dict[str, McpServerSettings] = {}
     """Servers of further tools, by name."""

@@ -59,6 +59,7 @@ class BuiltinHook:
         self._events: asyncio.Queue[HookEvent] = asyncio.Queue(MAX_QUEUED_EVENTS)
         self._stats = HookStats()
         self.name = name
+        self.is_process = False
         self.order = (0, priority, name.encode())
         self.stages = frozenset(stage for stage in STAGES if callable(getattr(implementation, stage, None)))
         self.kinds = kinds if callable(getattr(implementation, "on_event", None)) else frozenset()

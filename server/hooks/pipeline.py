@@ -110,6 +110,12 @@ class HookPipeline:
         """Whether any hook is asked at this stage."""
         return bool(self._at_stage[stage])
 
+    @property
+    def has_process_at_tools(self) -> bool:
+        """Whether a process hook is asked about tool calls."""
+        stages: tuple[Stage, ...] = ("before_tool", "after_tool", "approve_tool")
+        return any(hook.is_process for stage in stages for hook in self._at_stage[stage])
+
     def take_reports(self) -> list[HookReport]:
         """Return what hooks did since the last time; always empty without a trace."""
         reports, self._reports = self._reports, []

@@ -202,6 +202,8 @@ class Hook(Protocol):
     """A hook as the pipeline asks it, in this process or in another."""
 
     name: str
+    is_process: bool
+    """Whether it is a program of its own, and not a builtin."""
     order: tuple[int, int, bytes]
     """In-process before process; lower priority first; then the name, byte by byte."""
     stages: frozenset[Stage]

@@ -45,10 +45,13 @@ class ToolExecutor:
     async def run_batch(self, calls: Sequence[ToolCall]) -> AsyncGenerator[ToolOutcome, None]:
         """Prepare the calls one after the other, run them side by side, yield outcomes in call order.
 
+        With a process hook at the tool stages each call ends before the next is
+        prepared (`tools.parallel`): the hook may judge one by what another did.
         At most 8 run at once; of more than 32 calls the rest are refused. Raises
         TurnAborted. Closing the generator, or cancelling it, cancels what still
         runs, waits for it to unwind and lets policy note what has no outcome.
         """
+        is_parallel = self._is_parallel()
         runs = [self._tool_run(call) for call in calls[:MAX_CALLS_PER_BATCH]]
         room = asyncio.Semaphore(MAX_AT_ONCE)
         tasks: list[asyncio.Task[ToolOutcome]] = []
@@ -58,7 +61,11 @@ class ToolExecutor:
                 refusal = await self._prepare(run, tasks)
                 work = _execute(run, room) if refusal is None else run.refuse(refusal)
                 tasks.append(asyncio.create_task(work, name=f"tool {run.call.name} {run.call.id}"))
-            for task in tasks:
+                if not is_parallel:
+                    outcome = await tasks[-1]
+                    yielded += 1
+                    yield outcome
+            for task in tasks[yielded:]:
                 outcome = await _settled(task, tasks)
                 yielded += 1
                 yield outcome
@@ -77,6 +84,11 @@ class ToolExecutor:
         run = self._tool_run(call)
         refusal = await run.prepare()
         return await (run.execute() if refusal is None else run.refuse(refusal))
+
+    def _is_parallel(self) -> bool:
+        if self._settings.parallel != "auto":
+            return self._settings.parallel == "always"
+        return self._hooks is None or not self._hooks.pipeline.has_process_at_tools
 
     def _tool_run(self, call: ToolCall) -> ToolRun:
         return ToolRun(call, registry=self.registry, settings=self._settings, hooks=self._hooks)

@@ -24,10 +24,11 @@ def tool(name: str, run: Run = count, permission: Permission = "WRITE") -> Tool:
     return Tool(spec=ToolSpec(name=name, description="", parameters=SCHEMA), run=run, permission=permission)
 
 
-def executor_for(layers: TurnLayers, *tools: Tool) -> ToolExecutor:
+def executor_for(layers: TurnLayers, *tools: Tool, parallel: Any = "auto") -> ToolExecutor:
     """With the tools `count` and `other`, if none are given."""
     registry = ToolRegistry(tools or (tool("count"), tool("other")))
-    return ToolExecutor(registry, config.ToolsSettings(max_result_bytes=300), hooks=TurnHooks(layers))
+    settings = config.ToolsSettings(max_result_bytes=300, parallel=parallel)
+    return ToolExecutor(registry, settings, hooks=TurnHooks(layers))
 
 
 def call(n: Any = 1, call_id: str = "c1", name: str = "count") -> ToolCall:

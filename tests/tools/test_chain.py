@@ -99,7 +99,9 @@ async def test_calls_pass_the_gates_one_at_a_time_in_call_order_and_run_side_by_
         return str(arguments["n"])
 
     approver = hook(approve_tool={"approved": True})
-    outcomes = await batch(executor_for(layers_of(approver), tool("count", meet)), call(1), call(2, "c2"))
+    outcomes = await batch(
+        executor_for(layers_of(approver), tool("count", meet), parallel="always"), call(1), call(2, "c2")
+    )
 
     assert [params["arguments"]["n"] for _, params, _ in approver.asked] == [1, 2]
     assert [outcome.content for outcome in outcomes] == ["1", "2"]

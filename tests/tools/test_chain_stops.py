@@ -8,10 +8,75 @@ import pytest
 
 from server import config
 from server.hooks.builtin_hooks import BuiltinHook
-from server.hooks.stages import Abort, ApproverVerdict, StageContext, ToolRan
+from server.hooks.stages import Abort, ApproverVerdict, Hook, StageContext, ToolRan
 from server.tool_calls import ToolInvocation, TurnAborted
 from tests.hooks.fakes import down, guarded, hook, layers_of
 from tests.tools.chain_scene import FakePolicy, batch, call, executor_for, tool
+
+
+class Approver:
+    """Approves everything."""
+
+    async def approve_tool(self, ask: ToolInvocation, at: StageContext) -> ApproverVerdict:
+        return ApproverVerdict(approved=True)
+
+
+class Guard:
+    """A process hook that remembers what a call read when it judges the next one."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.hook = hook(before_tool=self.before, approve_tool=self.approve, after_tool=self.after)
+        self._has_read = False
+
+    def before(self, params: dict[str, Any]) -> dict[str, Any]:
+        self.asked.append(f"before {params['arguments']['n']}")
+        return {"action": "deny_tool", "reason": "a secret was read"} if self._has_read else {}
+
+    def approve(self, params: dict[str, Any]) -> dict[str, Any]:
+        self.asked.append(f"approve {params['arguments']['n']}")
+        return {"approved": True}
+
+    def after(self, params: dict[str, Any]) -> dict[str, Any]:
+        self.asked.append(f"after {params['arguments']['n']}")
+        self._has_read = True
+        return {}
+
+
+@pytest.mark.parametrize("parallel", ["auto", "never"])
+async def test_a_process_hook_judges_a_call_by_what_the_one_before_it_read(parallel: Any) -> None:
+    guard = Guard()
+    executor = executor_for(layers_of(guard.hook), parallel=parallel)
+
+    first, second = await batch(executor, call(1), call(2, "c2"))
+
+    assert (first.ending, second.ending) == ("ran", "denied")
+    assert guard.asked == ["before 1", "approve 1", "after 1", "before 2"]
+
+
+@pytest.mark.parametrize(
+    ("parallel", "hooks", "is_parallel"),
+    [
+        ("auto", [hook(before_llm={})], True),
+        ("auto", [BuiltinHook("builtin", Approver(), config.HookDefaults())], True),
+        ("auto", [hook(after_tool={})], False),
+        ("always", [hook(after_tool={})], True),
+        ("never", [], False),
+    ],
+)
+async def test_other_calls_run_side_by_side(parallel: Any, hooks: list[Hook], is_parallel: bool) -> None:
+    running, most = set[int](), list[int]()
+
+    async def run(arguments: dict[str, Any]) -> str:
+        running.add(arguments["n"])
+        await asyncio.sleep(0.01)
+        most.append(len(running))
+        running.discard(arguments["n"])
+        return ""
+
+    await batch(executor_for(layers_of(*hooks), tool("count", run), parallel=parallel), call(1), call(2, "c2"))
+
+    assert max(most) == (2 if is_parallel else 1)
 
 
 async def test_an_abort_stops_what_runs_and_policy_hears_of_every_call() -> None:
@@ -21,7 +86,7 @@ async def test_an_abort_stops_what_runs_and_policy_hears_of_every_call() -> None
 
     aborter = hook(before_tool=lambda p: {"action": "abort_turn"} if p["arguments"]["n"] == 2 else {})
     policy = FakePolicy()
-    executor = executor_for(layers_of(aborter, policy=policy), tool("count", wait))
+    executor = executor_for(layers_of(aborter, policy=policy), tool("count", wait), parallel="always")
 
     with pytest.raises(TurnAborted):
         await batch(executor, call(1), call(2, "c2"), call(3, "c3"))
@@ -41,7 +106,7 @@ async def test_an_abort_after_one_tool_does_not_wait_for_the_others() -> None:
     aborter = hook(after_tool={"action": "hard_abort", "reason": "stop"})
 
     with pytest.raises(TurnAborted, match="stop") as aborted:
-        await batch(executor_for(layers_of(aborter), tool("count", run)), call(1), call(2, "c2"))
+        await batch(executor_for(layers_of(aborter), tool("count", run), parallel="always"), call(1), call(2, "c2"))
 
     assert aborted.value.rollback
 

@@ -81,6 +81,7 @@ class ProcessHook:
         """`on_change` is called in the event loop when `health` has a new state."""
         self.name = name
         self.settings = settings
+        self.is_process = True
         self.order = (1, settings.priority, name.encode())
         self.stages = sent_stages(settings)
         self.kinds = observed_kinds(settings.observe)
