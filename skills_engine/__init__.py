@@ -3,11 +3,10 @@
 from skills_engine.diagnostics import Diagnostic
 from skills_engine.hook_manager import HookManager
 from skills_engine.hooks_config import TIMINGS, HookInfo, Timing, scan_hooks
-from skills_engine.library import SkillsLibrary, load_snapshot
+from skills_engine.library import SkillsLibrary, SkillsSnapshot, load_snapshot
 from skills_engine.signing import SecretFileError, Signer
 from skills_engine.skills_config import Skill
 from skills_engine.skills_context_manager import Catalog, estimate_tokens
-from skills_engine.snapshot import SkillsSnapshot
 
 __all__ = [
     "TIMINGS",

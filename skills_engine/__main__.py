@@ -10,9 +10,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import cast
 
-from skills_engine.authoring.editor_schema import schema_text
 from skills_engine.authoring.lint import is_skill_folder, lint
-from skills_engine.authoring.scaffold import ScaffoldError, new_skill
+from skills_engine.authoring.scaffold import ScaffoldError, new_skill, schema_text
 from skills_engine.authoring.simulate import play, render
 from skills_engine.diagnostics import Diagnostic
 from skills_engine.hooks_config import HookInfo, read_hooks

@@ -1,11 +1,16 @@
-"""`new`: a skill that works at once, with notes on how to go on."""
+"""`new`, a skill that works at once, with notes on how to go on; `schema`, the form of its hooks.json."""
 
 import json
 import os
 from pathlib import Path
 
-from skills_engine.authoring.editor_schema import SCHEMA_FILE
+import msgspec
+
+from skills_engine.hooks_config import HooksDocument
 from skills_engine.skills_config import is_spec_name
+
+SCHEMA_FILE = Path(__file__).resolve().parent.parent / "hooks.schema.json"
+"""The committed copy, which a `$schema` key of a hooks.json may point to."""
 
 SKILL_MD = """\
 ---
@@ -86,3 +91,13 @@ def _hooks_json(folder: Path) -> str:
         ],
     }
     return json.dumps(document, indent=2) + "\n"
+
+
+def schema_text() -> str:
+    """Make the JSON Schema of hooks.json, for editors, from the struct that the loader checks with."""
+    schema = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Prompt hooks of a skill",
+        **msgspec.json.schema(HooksDocument),
+    }
+    return json.dumps(schema, indent=2) + "\n"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from skills_engine.__main__ import PIPE_CLOSED, main
-from skills_engine.authoring.editor_schema import schema_text
+from skills_engine.authoring.scaffold import schema_text
 from tests.skills_engine.folders import entry, make_skill
 
 PROJECT = Path(__file__).parents[2]

@@ -7,7 +7,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from skills_engine.authoring.editor_schema import SCHEMA_FILE, schema_text
+from skills_engine.authoring.scaffold import SCHEMA_FILE, schema_text
 from skills_engine.hooks_config import TIMINGS, read_hooks
 from tests.skills_engine.folders import entry, make_skill, write_hooks_json
 

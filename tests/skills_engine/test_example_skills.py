@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 from skills_engine import TIMINGS, estimate_tokens, load_snapshot
-from skills_engine.authoring.editor_schema import SCHEMA_FILE
 from skills_engine.authoring.lint import lint
+from skills_engine.authoring.scaffold import SCHEMA_FILE
 
 SKILLS = Path(__file__).parents[2] / "skills"
 SNAPSHOT = load_snapshot(SKILLS)

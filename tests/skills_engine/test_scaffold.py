@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from skills_engine import load_snapshot
-from skills_engine.authoring.editor_schema import SCHEMA_FILE
 from skills_engine.authoring.lint import lint
-from skills_engine.authoring.scaffold import ScaffoldError, new_skill
+from skills_engine.authoring.scaffold import SCHEMA_FILE, ScaffoldError, new_skill
 
 
 def test_a_new_skill_loads_with_its_hook_and_lint_is_content(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from skills_engine import HookInfo, Skill, SkillsSnapshot
-from skills_engine.snapshot import MAX_CACHED_SELECTIONS
+from skills_engine.library import MAX_CACHED_SELECTIONS
 
 
 def skill(name: str, *hooks: str) -> Skill:
