@@ -40,7 +40,7 @@ def test_our_tables_are_sound() -> None:
 
     assert len(table.issuers) > 180
     assert [name for name, issuer in table.issuers.items() if not issuer.source] == []
-    assert [name for name, form in table.forms.items() if form.back and form.reach > 600] == []
+    assert [name for name, form in table.forms.items() if form.back and form.reach > 100] == []
 
 
 def test_the_operators_table_is_merged_over_ours(tmp_path: Path) -> None:
