@@ -223,20 +223,15 @@ class TurnPolicy:
 
         The counts are None where none is.
         """
-        for bound in self._stages.scans:
-            if await bound.filter.fits(call.name, call.permission, call.arguments):
-                return await self._scanned(call, outcome)
-        return outcome, None
-
-    async def _scanned(self, call: ToolInvocation, outcome: ToolOutcome) -> tuple[ToolOutcome, dict[str, int]]:
+        wanted = [await bound.filter.fits(call.name, call.permission, call.arguments) for bound in self._stages.scans]
+        if not any(wanted):
+            return outcome, None
         try:
             content, counts = await self._scanner.scan_text(outcome.content)
-            for_user = outcome.for_user
-            if for_user and for_user != outcome.content:
-                for_user, more = await self._scanner.scan_text(for_user)
+            for_user = content
+            if outcome.for_user != outcome.content:
+                for_user, more = await self._scanner.scan_text(outcome.for_user)
                 counts += more
-            elif for_user:
-                for_user = content
         except Exception:  # whatever it is: what was not scanned is not shown
             logger.exception("a result of %s is withheld: it could not be scanned", call.name)
             return replace(outcome, content=WITHHELD, for_user="", is_error=True), {"withheld": 1}
