@@ -1,9 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { checkDocument, placeOf, readDocument } from "../../frontend/js/policy/check.js";
-import { compare, differing } from "../../frontend/js/policy/compare.js";
-import { canonical, documentOf, draftOf } from "../../frontend/js/policy/document.js";
+import {
+  compare,
+  differing,
+  documentOf,
+  draftOf,
+  fitsForm,
+  isSame,
+  placeOf,
+  readDocument,
+} from "../../frontend/js/policy/document.js";
 import { AUDIT, CONFIRM, KINDS, SCAN } from "./policy_support.js";
 
 const FULL = {
@@ -32,11 +39,12 @@ test("a document comes out of the form as it went in, without what says nothing"
   assert.deepEqual(document.pre_tool_use.handlers[0], { type: "audit_log", locked: true });
   assert.deepEqual(document.pre_tool_use.handlers[1], FULL.pre_tool_use.handlers[1]);
   assert.deepEqual(Object.keys(document), ["pre_tool_use", "tool_skip"]);
-  assert.equal(canonical(document), canonical(FULL));
+  assert.ok(isSame(document, FULL));
 });
 
 test("a stage that is a plain list is the same as one in full", () => {
-  assert.equal(canonical({ tool_error: [AUDIT] }), canonical({ tool_error: { enabled: true, handlers: [AUDIT] } }));
+  assert.ok(isSame({ tool_error: [AUDIT] }, { tool_error: { enabled: true, handlers: [AUDIT] } }));
+  assert.ok(!isSame({ tool_error: [AUDIT] }, { tool_error: [SCAN] }));
 });
 
 test("what of the form cannot be sent is named with its place", () => {
@@ -55,73 +63,44 @@ test("what of the form cannot be sent is named with its place", () => {
   assert.deepEqual(problems({ tools: " \n a\n\n b ", config: " " }), []);
 });
 
-const MISTAKES = [
-  ["[", "$"],
-  ["[]", "$"],
-  ["null", "$"],
-  ['{"enabled": true}', "$.enabled"],
-  ['{"tool_skip": 1}', "$.tool_skip"],
-  ['{"tool_skip": {"handler": []}}', "$.tool_skip.handler"],
-  ['{"tool_skip": {"enabled": "no"}}', "$.tool_skip.enabled"],
-  ['{"tool_skip": {"handlers": {}}}', "$.tool_skip.handlers"],
-  ['{"tool_skip": {"handlers": [1]}}', "$.tool_skip.handlers[0]"],
-  ['{"tool_skip": {"handlers": [{}]}}', "$.tool_skip.handlers[0].type"],
-  ['{"tool_skip": [{"type": "audit_log", "colour": 1}]}', "$.tool_skip[0].colour"],
-  ['{"tool_skip": [{"type": "audit_log", "locked": 1}]}', "$.tool_skip[0].locked"],
-  ['{"tool_skip": [{"type": "audit_log", "config": []}]}', "$.tool_skip[0].config"],
-  ['{"tool_skip": [{"type": "audit_log", "filter": []}]}', "$.tool_skip[0].filter"],
-  ['{"tool_skip": [{"type": "audit_log", "filter": {"tools": "*"}}]}', "$.tool_skip[0].filter.tools"],
-  ['{"tool_skip": [{"type": "audit_log", "filter": {"permissions": ["ROOT"]}}]}', "$.tool_skip[0].filter.permissions"],
-  ['{"tool_skip": [{"type": "audit_log", "filter": {"arguments": {"a": 1}}}]}', "$.tool_skip[0].filter.arguments"],
+test("a text is a document as soon as it is a JSON object, inside hooks or not", () => {
+  const paths = (text) => readDocument(text).problems.map(({ path }) => path);
+
+  for (const text of ["", "[", "[]", "null", "1"]) assert.deepEqual(paths(text), ["$"], text);
+  for (const text of ['{"tool_skip": [{"type": "audit_log"}]}', '{"hooks": {"tool_skip": [{"type": "audit_log"}]}}'])
+    assert.deepEqual(readDocument(text), {
+      document: { tool_skip: { enabled: true, handlers: [AUDIT] } },
+      problems: [],
+    });
+  assert.deepEqual(readDocument('{"hooks": {}, "tool_skip": []}').document, { hooks: {}, tool_skip: [] });
+});
+
+const UNSHOWN = [
+  { enabled: true },
+  { constructor: [] },
+  { tool_skip: 1 },
+  { tool_skip: { handler: [] } },
+  { tool_skip: { enabled: "no" } },
+  { tool_skip: { handlers: {} } },
+  { tool_skip: { handlers: [1] } },
+  { tool_skip: { handlers: [{}] } },
+  { tool_skip: [{ type: "audit_log", colour: 1 }] },
+  { tool_skip: [{ type: "audit_log", locked: 1 }] },
+  { tool_skip: [{ type: "audit_log", config: [] }] },
+  { tool_skip: [{ type: "audit_log", filter: [] }] },
+  { tool_skip: [{ type: "audit_log", filter: { tools: "*" } }] },
+  { tool_skip: [{ type: "audit_log", filter: { tools: [] } }] },
+  { tool_skip: [{ type: "audit_log", filter: { permissions: ["ROOT"] } }] },
+  { tool_skip: [{ type: "audit_log", filter: { arguments: { a: 1 } } }] },
 ];
 
-for (const [text, path] of MISTAKES) {
-  test(`${text} is wrong at ${path}`, () => {
-    const { document, problems } = readDocument(text);
-
-    assert.equal(document, null);
-    assert.deepEqual(
-      problems.map((problem) => problem.path),
-      [path],
-    );
-  });
-}
-
-test("an unknown handler and a lock that is not ours to set are found before the server is asked", () => {
-  const document = { tool_skip: { handlers: [{ type: "audit_lag" }, { ...SCAN, locked: true }] } };
-  const paths = (mayLock) => checkDocument(document, KINDS, { mayLock }).map(({ path }) => path);
-
-  assert.deepEqual(paths(true), ["$.tool_skip.handlers[0].type"]);
-  assert.deepEqual(paths(false), ["$.tool_skip.handlers[0].type", "$.tool_skip.handlers[1].locked"]);
-  assert.deepEqual(checkDocument({ pre_tool_use: [AUDIT, CONFIRM] }, KINDS, { mayLock: false }), []);
-});
-
-test("a handler that does not work at its stage is found before the server is asked", () => {
-  const found = checkDocument({ tool_skip: { handlers: [AUDIT, CONFIRM] } }, KINDS, { mayLock: false });
-
-  assert.deepEqual(found, [
-    { path: "$.tool_skip.handlers[1].type", message: "does not work here; it does at pre_tool_use" },
-  ]);
-});
-
-test("a setting that the handler does not know is found before the server is asked", () => {
-  const confirm = { type: "dangerous_confirmation", config: { always: ["a"], colour: 1 } };
-  const reads = { type: "audit_log", config: { colour: 1 } };
-  const found = checkDocument({ pre_tool_use: [confirm, reads] }, KINDS, { mayLock: false });
-
-  assert.deepEqual(found, [
-    { path: "$.pre_tool_use.handlers[0].config.colour", message: "unknown key; known: always, never" },
-  ]);
-  assert.equal(placeOf(found[0]).field, "config");
-});
-
-test("a document may stand inside hooks, as the server takes it", () => {
-  const { document, problems } = readDocument('{"hooks": {"tool_skip": [{"type": "audit_log"}]}}');
-  assert.deepEqual([document, problems], [{ tool_skip: [AUDIT] }, []]);
-
-  const paths = (text) => readDocument(text).problems.map(({ path }) => path);
-  assert.deepEqual(paths('{"hooks": {"processes": {}}}'), ["$.hooks.processes"]);
-  assert.deepEqual(paths('{"hooks": {}, "tool_skip": []}'), ["$.hooks"]);
+test("a document that the form cannot show in full is sent as it is written", () => {
+  for (const document of UNSHOWN) {
+    const text = JSON.stringify(document);
+    assert.ok(!fitsForm(document), text);
+    assert.deepEqual(readDocument(text), { document, problems: [] });
+  }
+  assert.ok(fitsForm(FULL) && fitsForm({ tool_skip: null, tool_error: [], post_tool_use: {} }));
 });
 
 test("a problem is placed at the field it is about, whoever found it", () => {

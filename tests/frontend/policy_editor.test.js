@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { clicked } from "../../frontend/js/policy/actions.js";
+import { clicked } from "../../frontend/js/policy/reduce.js";
 import { canSave, isDirty, lockedBelow, openBelow, problemsOf } from "../../frontend/js/policy/reduce_editor.js";
 import { pageView } from "../../frontend/js/policy/views/page_view.js";
 import { AUDIT, CONFIRM, Desk, OFFLINE, SCAN, elements, textOf, withId } from "./policy_support.js";
@@ -47,8 +47,8 @@ test("the focus goes along with a handler that moves, and to its neighbour when 
 test("each change can be undone, and undoing all leaves nothing to save", () => {
   const desk = both();
   const [first] = desk.handlers(PRE);
-  desk.edit("add", PRE, { handlerType: "audit_log" }).edit("set", PRE, { key: first.key, change: { tools: "a*" } });
-  desk.edit("permission", PRE, { key: first.key, name: "READ", isOn: true }).edit("mode", PRE, { mode: "below" });
+  desk.edit("add", PRE, { name: "audit_log" }).edit("set", PRE, { key: first.key, name: "tools", value: "a*" });
+  desk.edit("permission", PRE, { key: first.key, name: "READ", value: true }).edit("mode", PRE, { value: "below" });
   assert.deepEqual(desk.document, {});
 
   for (let count = 0; count < 4; count++) desk.dispatch({ type: "undo" });
@@ -61,7 +61,7 @@ test("what is typed into a field is undone as a whole, field by field, and up to
   const [one, two] = desk.handlers(PRE);
   const type = (key, tools) => {
     for (let end = 1; end <= tools.length; end++)
-      desk.edit("set", PRE, { key, change: { tools: tools.slice(0, end) } });
+      desk.edit("set", PRE, { key, name: "tools", value: tools.slice(0, end) });
   };
   const tools = () => desk.handlers(PRE).map((handler) => handler.tools);
   type(one.key, "read_*");
@@ -84,7 +84,8 @@ test("arguments are added, changed and removed by themselves", () => {
   desk.edit("add_argument", PRE, { key }).edit("add_argument", PRE, { key });
   const [one, two] = desk.handlers(PRE)[0].arguments;
   assert.deepEqual(desk.focus, [`argument-${two.key}`]);
-  desk.edit("set_argument", PRE, { key, row: one.key, change: { name: "path", glob: "*.env" } });
+  desk.edit("set_argument", PRE, { key, row: one.key, name: "name", value: "path" });
+  desk.edit("set_argument", PRE, { key, row: one.key, name: "glob", value: "*.env" });
   assert.ok(!canSave(desk.state), "an argument without a name would fit nothing");
   desk.edit("remove_argument", PRE, { key, row: two.key });
 
@@ -96,12 +97,12 @@ test("who takes over a stage begins with what is in force, without the locks", (
   const desk = new Desk({ effective: { [PRE]: { handlers: [locked, CONFIRM] } } });
   assert.deepEqual(lockedBelow(desk.state, PRE), [locked]);
   assert.deepEqual(openBelow(desk.state, PRE), [CONFIRM]);
-  desk.edit("mode", PRE, { mode: "own" });
+  desk.edit("mode", PRE, { value: "own" });
 
   assert.deepEqual(desk.document, { [PRE]: { enabled: true, handlers: [CONFIRM] } });
-  desk.edit("mode", PRE, { mode: "off" });
+  desk.edit("mode", PRE, { value: "off" });
   assert.equal(desk.document[PRE].enabled, false);
-  desk.edit("mode", PRE, { mode: "own" });
+  desk.edit("mode", PRE, { value: "own" });
   assert.deepEqual(desk.types(PRE), ["dangerous_confirmation"], "switching off keeps the handlers");
 });
 
@@ -112,7 +113,7 @@ test("the operator's own locks are not those of parley.yaml", () => {
     effective: { [PRE]: { handlers: [{ ...SCAN, locked: true }, own] } },
   });
   assert.ok(!canSave(desk.state));
-  desk.dispatch({ type: "choose_scope", scope: "operator" });
+  desk.dispatch({ type: "choose_scope", value: "operator" });
 
   assert.deepEqual(
     lockedBelow(desk.state, PRE).map(({ type }) => type),
@@ -123,7 +124,7 @@ test("the operator's own locks are not those of parley.yaml", () => {
 
 test("what somebody else stored is shown beside the changes, and neither is lost", () => {
   const desk = both();
-  desk.edit("add", PRE, { handlerType: "audit_log" }).change({ [PRE]: { handlers: [SCAN] }, tool_error: [AUDIT] });
+  desk.edit("add", PRE, { name: "audit_log" }).change({ [PRE]: { handlers: [SCAN] }, tool_error: [AUDIT] });
   desk.dispatch({ type: "save" });
 
   assert.deepEqual(desk.editor.conflict?.document.tool_error, [AUDIT]);
@@ -143,7 +144,7 @@ test("what somebody else stored is shown beside the changes, and neither is lost
 test("taking what is stored stage by stage ends the conflict, and can be undone", () => {
   const desk = both();
   desk
-    .edit("mode", PRE, { mode: "off" })
+    .edit("mode", PRE, { value: "off" })
     .change({ [PRE]: { handlers: [SCAN] } })
     .dispatch({ type: "save" });
   desk.dispatch({ type: "take_stage", stage: PRE });
@@ -157,7 +158,7 @@ test("taking what is stored stage by stage ends the conflict, and can be undone"
 test("taking all that is stored drops the changes", () => {
   const desk = both();
   desk
-    .edit("mode", PRE, { mode: "off" })
+    .edit("mode", PRE, { value: "off" })
     .change({ tool_skip: [AUDIT] })
     .dispatch({ type: "looked" });
   desk.dispatch({ type: "take_theirs" });
@@ -171,7 +172,7 @@ test("who comes back without changes sees what was stored meanwhile; an equal ch
   desk.change({ tool_skip: [AUDIT] }).dispatch({ type: "looked" });
   assert.deepEqual(desk.types("tool_skip"), ["audit_log"]);
 
-  desk.edit("add", "tool_skip", { handlerType: "security_scan" });
+  desk.edit("add", "tool_skip", { name: "security_scan" });
   desk.change({ tool_skip: [AUDIT, SCAN] }).dispatch({ type: "looked" });
   assert.equal(desk.editor.conflict, null);
   assert.ok(!isDirty(desk.state));
@@ -180,7 +181,7 @@ test("who comes back without changes sees what was stored meanwhile; an equal ch
 test("what the server finds stands at its field until the next change", () => {
   const desk = both();
   const [{ key }] = desk.handlers(PRE);
-  desk.edit("set", PRE, { key, change: { config: '{"colour": 1}' } });
+  desk.edit("set", PRE, { key, name: "config", value: '{"colour": 1}' });
   const path = "$.pre_tool_use.handlers[0].config.colour";
   desk.answers = false;
   desk.dispatch({ type: "save" });
@@ -189,13 +190,13 @@ test("what the server finds stands at its field until the next change", () => {
 
   assert.deepEqual(problemsOf(desk.state), [{ path, message: "No." }]);
   assert.ok(canSave(desk.state), "it may be tried again");
-  desk.edit("set", PRE, { key, change: { config: "{}" } });
+  desk.edit("set", PRE, { key, name: "config", value: "{}" });
   assert.deepEqual(problemsOf(desk.state), []);
 });
 
 test("a server that is away costs no change", () => {
   const desk = both();
-  desk.edit("mode", PRE, { mode: "off" });
+  desk.edit("mode", PRE, { value: "off" });
   desk.answers = false;
   desk.dispatch({ type: "save" }).dispatch({ type: "policy_failed", failure: OFFLINE });
 
@@ -208,7 +209,7 @@ test("a server that is away costs no change", () => {
 
 test("trying again after a saving that failed saves, and one that had arrived after all is told of", () => {
   const desk = both();
-  desk.edit("mode", PRE, { mode: "off" });
+  desk.edit("mode", PRE, { value: "off" });
   desk.answers = false;
   desk.dispatch({ type: "save" }).change(desk.document).dispatch({ type: "policy_failed", failure: OFFLINE });
   const again = elements(pageView(desk.state)).find((one) => textOf(one) === "Try again" && one.tag === "button");
@@ -222,9 +223,9 @@ test("trying again after a saving that failed saves, and one that had arrived af
 test("what is typed while it is being saved stays, and is not taken for saved", () => {
   const desk = both();
   const [{ key }] = desk.handlers(PRE);
-  desk.edit("set", PRE, { key, change: { tools: "read" } });
+  desk.edit("set", PRE, { key, name: "tools", value: "read" });
   desk.answers = false;
-  desk.dispatch({ type: "save" }).edit("set", PRE, { key, change: { tools: "read_*" } });
+  desk.dispatch({ type: "save" }).edit("set", PRE, { key, name: "tools", value: "read_*" });
   desk.answers = true;
   const [saving] = desk.effects.filter(({ type }) => type === "save_policy");
   desk.answer(saving);
@@ -236,7 +237,7 @@ test("what is typed while it is being saved stays, and is not taken for saved", 
 });
 
 test("nothing is disabled that has the focus while it saves", () => {
-  const desk = both().edit("mode", PRE, { mode: "off" });
+  const desk = both().edit("mode", PRE, { value: "off" });
   desk.answers = false;
   desk.dispatch({ type: "save" });
 
@@ -246,10 +247,10 @@ test("nothing is disabled that has the focus while it saves", () => {
 });
 
 test("a stage offers the handlers that work there, and to add the first that it has not", () => {
-  const desk = both().edit("mode", "tool_skip", { mode: "own" });
+  const desk = both().edit("mode", "tool_skip", { value: "own" });
   const offered = (stage) => {
     const add = withId(pageView(desk.state), `add-${stage}`);
-    desk.dispatch(clicked({ action: "add", stage, type: add.attributes["data-type"] }));
+    desk.dispatch(clicked({ action: "add", stage, name: add.attributes["data-name"] }));
     const types = desk.handlers(stage).map(({ key }) => withId(pageView(desk.state), `type-${key}`));
     return types.at(-1).children.map(({ attributes }) => attributes.value);
   };
@@ -263,10 +264,10 @@ test("what keeps it from being saved is said, and has the focus", () => {
   const desk = both().dispatch({ type: "save" });
   assert.equal(desk.state.announcements.at(-1).text, "There is nothing to save.");
   const [, second] = desk.handlers(PRE);
-  desk.edit("set", PRE, { key: second.key, change: { config: "{" } }).dispatch({ type: "save" });
+  desk.edit("set", PRE, { key: second.key, name: "config", value: "{" }).dispatch({ type: "save" });
   assert.deepEqual(desk.focus, [`config-${second.key}`]);
 
-  desk.edit("set", PRE, { key: second.key, change: { config: '{"a": 1}' } });
+  desk.edit("set", PRE, { key: second.key, name: "config", value: '{"a": 1}' });
   const failure = { kind: "refused", code: "policy_invalid", message: "No.", path: "$.pre_tool_use.handlers[0].filter" };
   desk.answers = false;
   desk.dispatch({ type: "save" }).dispatch({ type: "policy_failed", failure });
@@ -281,14 +282,14 @@ test("what keeps it from being saved is said, and has the focus", () => {
 
 test("changes are not lost to the other document without a word", () => {
   const desk = both();
-  desk.edit("mode", PRE, { mode: "off" }).dispatch({ type: "choose_scope", scope: "operator" });
+  desk.edit("mode", PRE, { value: "off" }).dispatch({ type: "choose_scope", value: "operator" });
   assert.equal(desk.editor.scope, "user");
   desk.dispatch({ type: "stay" });
   assert.equal(desk.document[PRE].enabled, false);
 
-  desk.dispatch({ type: "reload" }).dispatch({ type: "discard" });
+  desk.dispatch({ type: "choose_scope", value: "reload" }).dispatch({ type: "discard" });
   assert.deepEqual(desk.types(PRE), ["audit_log", "security_scan"]);
-  desk.dispatch({ type: "choose_scope", scope: "operator" });
+  desk.dispatch({ type: "choose_scope", value: "operator" });
   assert.equal(desk.editor.scope, "operator");
   assert.deepEqual(
     desk.effects.filter(({ type }) => type === "load_policy").map(({ scope }) => scope),
@@ -298,7 +299,7 @@ test("changes are not lost to the other document without a word", () => {
 
 test("nothing of one user is left to the next who logs in", () => {
   const desk = both().dispatch({ type: "who", who: { user: "anna", isOperator: true } });
-  desk.edit("mode", PRE, { mode: "off" }).dispatch({ type: "who", who: { user: "anna", isOperator: true } });
+  desk.edit("mode", PRE, { value: "off" }).dispatch({ type: "who", who: { user: "anna", isOperator: true } });
   assert.ok(isDirty(desk.state));
   desk.change({}).dispatch({ type: "who", who: { user: "bert", isOperator: false } });
 
@@ -309,34 +310,51 @@ test("nothing of one user is left to the next who logs in", () => {
 test("an answer about the document that was left comes too late", () => {
   const desk = both();
   desk.answers = false;
-  desk.dispatch({ type: "choose_scope", scope: "operator" });
+  desk.dispatch({ type: "choose_scope", value: "operator" });
   desk.load("user");
 
   assert.equal(desk.editor.base, null);
 });
 
 test("a saving that ends when its document was left changes nothing of the other", () => {
-  const desk = both().edit("mode", PRE, { mode: "off" });
+  const desk = both().edit("mode", PRE, { value: "off" });
   desk.answers = false;
   desk.dispatch({ type: "save" });
   const saving = desk.effects.find(({ type }) => type === "save_policy");
-  desk.dispatch({ type: "choose_scope", scope: "operator" }).dispatch({ type: "discard" });
+  desk.dispatch({ type: "choose_scope", value: "operator" }).dispatch({ type: "discard" });
   desk.answer(saving);
 
   assert.deepEqual([desk.editor.scope, desk.editor.base, desk.editor.saved], ["operator", null, null]);
 });
 
 test("as JSON it is checked with every letter, and what is right is in the form", () => {
-  const desk = both().dispatch({ type: "show_text", isText: true });
+  const desk = both().dispatch({ type: "show_text" });
   assert.deepEqual(JSON.parse(desk.editor.text), desk.document);
-  desk.dispatch({ type: "edit_text", text: '{"tool_skip": [' });
+  desk.dispatch({ type: "edit_text", value: '{"tool_skip": [' });
   assert.ok(!canSave(desk.state) && isDirty(desk.state));
-  desk.dispatch({ type: "show_text", isText: false });
+  desk.dispatch({ type: "show_form" });
   assert.notEqual(desk.editor.text, null, "a text that is not right yet is not left");
 
-  desk.dispatch({ type: "edit_text", text: '{"tool_skip": [{"type": "audit_log"}]}' });
+  desk.dispatch({ type: "edit_text", value: '{"tool_skip": [{"type": "audit_log"}]}' });
   assert.deepEqual(problemsOf(desk.state), []);
-  desk.dispatch({ type: "show_text", isText: false });
+  desk.dispatch({ type: "show_form" });
   assert.deepEqual(desk.types("tool_skip"), ["audit_log"]);
   assert.ok(canSave(desk.state));
+});
+
+test("JSON that the form cannot show is not left, and is sent as it is for the server to say what is wrong", () => {
+  const desk = both().dispatch({ type: "show_text" });
+  const document = { tool_skip: [{ typ: "audit_log" }] };
+  desk.dispatch({ type: "edit_text", value: JSON.stringify(document) }).dispatch({ type: "show_form" });
+  assert.match(problemsOf(desk.state)[0].message, /the form cannot show this/);
+  assert.notEqual(desk.editor.text, null);
+
+  desk.answers = false;
+  desk.dispatch({ type: "save" });
+  assert.deepEqual(desk.effects.findLast(({ type }) => type === "save_policy").document, document);
+  const failure = { kind: "refused", code: "policy_invalid", message: "Unknown key.", path: "$.tool_skip[0].typ" };
+  desk.dispatch({ type: "policy_failed", failure });
+  assert.deepEqual(desk.focus, ["policy-text"]);
+  assert.equal(withId(pageView(desk.state), "policy-text").attributes["aria-invalid"], "true");
+  assert.match(textOf(withId(pageView(desk.state), "problems")), /\$\.tool_skip\[0\]\.typ/);
 });

@@ -1,10 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { clicked, entered } from "../../frontend/js/policy/actions.js";
-import { reduce } from "../../frontend/js/policy/reduce.js";
-import { parametersOf, placeOf } from "../../frontend/js/policy/address.js";
-import { MAX_ROWS, canContinue } from "../../frontend/js/policy/reduce_audit.js";
+import { clicked, entered, placeOf, reduce } from "../../frontend/js/policy/reduce.js";
+import { MAX_ROWS, canContinue, parametersOf } from "../../frontend/js/policy/reduce_audit.js";
 import { failureOf } from "../../frontend/js/policy/rest.js";
 import { NO_FILTER } from "../../frontend/js/policy/state.js";
 import { pageView } from "../../frontend/js/policy/views/page_view.js";
@@ -249,8 +247,8 @@ test("hostile text stays text in every place it can stand", () => {
     effective: { pre_tool_use: { handlers: [locked] } },
   });
   desk.dispatch({ type: "who", who: { user: HOSTILE, isOperator: true } });
-  desk.edit("mode", "pre_tool_use", { mode: "off" }).edit("mode", "pre_tool_use", { mode: "own" });
-  desk.edit("add", "pre_tool_use", { handlerType: HOSTILE });
+  desk.edit("mode", "pre_tool_use", { value: "off" }).edit("mode", "pre_tool_use", { value: "own" });
+  desk.edit("add", "pre_tool_use", { name: HOSTILE });
   desk
     .change({ tool_skip: { handlers: [handler] } })
     .dispatch({ type: "save" })
@@ -278,7 +276,7 @@ test("every button of every view means something", () => {
   const desk = new Desk({ document: { pre_tool_use: { handlers: [CONFIRM] } } });
   const views = [pageView(desk.state)];
   desk.edit("add_argument", "pre_tool_use", { key: desk.handlers("pre_tool_use")[0].key });
-  desk.dispatch({ type: "choose_scope", scope: "operator" });
+  desk.dispatch({ type: "choose_scope", value: "operator" });
   desk.change({}).dispatch({ type: "looked" });
   views.push(pageView(desk.dispatch({ type: "policy_failed", failure: OFFLINE }).state));
   desk.dispatch({ type: "who", who: { user: "ann", isOperator: true } }).dispatch({ type: "show", view: "audit" });
@@ -301,7 +299,9 @@ test("every button of every view means something", () => {
 
 test("a handler that is set up shows how; a wrong field is tied to its problem", () => {
   const desk = new Desk({ document: { pre_tool_use: { handlers: [CONFIRM, { type: "gone" }] } } });
-  const view = pageView(desk.state);
+  const path = "$.pre_tool_use.handlers[1].type";
+  const failure = { kind: "refused", code: "policy_invalid", message: "There is no handler `gone`.", path };
+  const view = pageView(desk.dispatch({ type: "policy_failed", failure }).state);
   const [first, second] = desk.handlers("pre_tool_use");
   const details = elements(view).filter(({ tag }) => tag === "details");
 
@@ -324,7 +324,7 @@ test("a handler says which settings it knows", () => {
 test("a problem interrupts nobody who is typing: its field is described by it", () => {
   const desk = new Desk({ document: { pre_tool_use: { handlers: [CONFIRM] } } });
   const [{ key }] = desk.handlers("pre_tool_use");
-  desk.edit("add_argument", "pre_tool_use", { key }).edit("set", "pre_tool_use", { key, change: { config: "{" } });
+  desk.edit("add_argument", "pre_tool_use", { key }).edit("set", "pre_tool_use", { key, name: "config", value: "{" });
   const problems = elements(pageView(desk.state)).filter(({ attributes }) => attributes.id?.startsWith("problem-"));
   const described = elements(pageView(desk.state)).map(({ attributes }) => attributes["aria-describedby"]);
 
@@ -346,7 +346,7 @@ test("what is asked of the audit log stands in the address, and is asked and sho
 
   assert.deepEqual(again.state.audit.filter, { ...NO_FILTER, ...wanted });
   assert.deepEqual(again.effects.at(-1).filter, again.state.audit.filter);
-  const fields = elements(pageView(again.state)).filter(({ attributes }) => attributes["data-field"] === "filter");
+  const fields = elements(pageView(again.state)).filter(({ attributes }) => attributes["data-field"] === "edit_filter");
   const shown = fields.map(({ attributes, children }) => [
     attributes.name,
     attributes.value ?? children.find((option) => option.attributes.selected).attributes.value,

@@ -36,7 +36,7 @@ export class Desk {
   }
 
   edit(edit, stage, more = {}) {
-    return this.dispatch({ type: "edit", edit: { edit, stage, ...more } });
+    return this.dispatch({ type: edit, stage, ...more });
   }
 
   answer(effect) {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { verdict } from "../../frontend/js/policy/reduce_verification.js";
+import { verdict } from "../../frontend/js/policy/reduce_audit.js";
 import { pageView } from "../../frontend/js/policy/views/page_view.js";
 import { Desk, OFFLINE, elements, textOf, withId } from "./policy_support.js";
 

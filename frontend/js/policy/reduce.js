@@ -4,135 +4,59 @@
  *
  * @typedef {import("./state.js").State} State
  * @typedef {import("./state.js").View} View
- * @typedef {import("./state.js").Scope} Scope
- * @typedef {import("./state.js").Failure} Failure
- *
- * @typedef {import("./reduce_editor.js").EditorEvent} EditorEvent
- * @typedef {import("./reduce_audit.js").AuditEvent} AuditEvent
- * @typedef {import("./reduce_remembered.js").RememberedEvent} RememberedEvent
- * @typedef {import("./reduce_verification.js").VerificationEvent} VerificationEvent
- *
- * @typedef {{type: "show", view: View, filter?: import("./state.js").Filter}
- *   | {type: "who", who: import("./state.js").Who}
- *   | {type: "looked"}
- *   | EditorEvent
- *   | AuditEvent
- *   | RememberedEvent
- *   | VerificationEvent} Event
- *   show: without a filter, the audit log as it was asked for last
- *   looked: the user is back at this tab
+ * @typedef {import("./state.js").Filter} Filter
  */
 
-import * as audit from "./reduce_audit.js";
-import * as editor from "./reduce_editor.js";
-import * as remembered from "./reduce_remembered.js";
-import * as verification from "./reduce_verification.js";
-import { NO_FILTER, initialState } from "./state.js";
+import { AUDIT_STEPS, asked, filterOf } from "./reduce_audit.js";
+import { EDITOR_STEPS, loading as loadPolicy } from "./reduce_editor.js";
+import { REMEMBERED_STEPS, loading as loadApprovals } from "./reduce_remembered.js";
+import { initialState } from "./state.js";
 
-/** @param {State} before @param {Event} event @returns {State} */
-export function reduce(before, event) {
-  const state = { ...before, effects: [] };
-  switch (event.type) {
-    case "show":
-      return begun({ ...state, view: event.view }, event.filter);
-    case "who":
-      return known(state, event.who);
-    case "looked":
-      return looked(state);
-    case "load_policy":
-      return editor.loading(state);
-    case "policy_loaded":
-      return editor.loaded(state, event);
-    case "policy_failed":
-      return editor.failed(state, event.failure);
-    case "edit":
-      return editor.edited(state, event.edit);
-    case "undo":
-      return editor.undone(state);
-    case "show_text":
-      return editor.textShown(state, event.isText);
-    case "edit_text":
-      return editor.textEdited(state, event.text);
-    case "save":
-      return editor.saving(state);
-    case "policy_saved":
-      return editor.saved(state, event);
-    case "choose_scope":
-      return editor.wished(state, event.scope);
-    case "reload":
-      return editor.wished(state, "reload");
-    case "discard":
-      return editor.discarded(state);
-    case "stay":
-      return editor.stayed(state);
-    case "take_stage":
-      return editor.stageTaken(state, event.stage);
-    case "keep_mine":
-      return editor.mineKept(state);
-    case "take_theirs":
-      return editor.theirsTaken(state);
-    case "ask_audit":
-      return audit.filtered(state, state.audit.fields);
-    case "clear_filter":
-      return audit.filtered(state, NO_FILTER);
-    case "edit_filter":
-      return audit.fieldEdited(state, event);
-    case "exporting":
-      return audit.exporting(state);
-    case "more_audit":
-      return audit.continued(state);
-    case "audit_loaded":
-      return audit.loaded(state, event);
-    case "audit_failed":
-      return audit.failed(state, event);
-    case "toggle_entry":
-      return audit.toggled(state, event.id);
-    case "verify":
-      return verification.verifying(state);
-    case "verified":
-      return verification.verified(state, event.found);
-    case "verify_failed":
-      return verification.failed(state, event.failure);
-    case "load_approvals":
-      return remembered.loading(state);
-    case "approvals_loaded":
-      return remembered.loaded(state, event.approvals);
-    case "approvals_failed":
-      return remembered.failed(state, event.failure);
-    case "search_approvals":
-      return remembered.searched(state, event.text);
-    case "ask_revoke":
-      return remembered.asking(state, event.id);
-    case "keep_approval":
-      return remembered.kept(state);
-    case "revoke":
-      return remembered.revoking(state);
-    case "revoked":
-      return remembered.revoked(state, event.id);
-  }
+/** @type {Record<View, (state: State, filter: Filter) => State>} a view reads what it shows when it is opened: the others may have changed it */
+const OPENED = { policy: loadPolicy, audit: asked, approvals: loadApprovals };
+
+/** @type {Record<string, import("./state.js").Step>} */
+const STEPS = {
+  ...EDITOR_STEPS,
+  ...AUDIT_STEPS,
+  ...REMEMBERED_STEPS,
+
+  /** A view is opened; without a filter, the audit log as it was asked for last. @param {State} state @param {{view: View, filter?: Filter}} event */
+  show: (state, { view, filter = state.audit.filter }) => OPENED[view]({ ...state, view }, filter),
+
+  /** Somebody else has logged in in another tab: nothing of the one before is theirs. @param {State} state @param {{who: NonNullable<State["who"]>}} event */
+  who(state, { who }) {
+    if (!state.who || state.who.user === who.user) return { ...state, who };
+    const fresh = initialState();
+    const audit = { ...fresh.audit, question: state.audit.question }; // an answer under way is not for them either
+    return OPENED[state.view]({ ...fresh, who, audit, view: state.view }, state.audit.filter); // as in the address
+  },
+
+  /** The user is back at this tab: what others did shows; the audit log is left where it is being read. */
+  looked: (state) => (state.view === "audit" ? state : OPENED[state.view](state, state.audit.filter)),
+};
+
+/** @param {State} state @param {import("./state.js").Event} event @returns {State} */
+export function reduce(state, event) {
+  const step = STEPS[event.type];
+  if (!step) throw new TypeError(`no step \`${event.type}\``);
+  return step({ ...state, effects: [] }, event);
 }
 
-/** A view reads what it shows when it is opened: the others may have changed it. @param {State} state @returns {State} */
-function begun(state, filter = state.audit.filter) {
-  switch (state.view) {
-    case "policy":
-      return editor.loading(state);
-    case "audit":
-      return audit.asked(state, filter);
-    case "approvals":
-      return remembered.loading(state);
-  }
+/** What a click on an element means, by its data-action. @param {DOMStringMap} data @returns {import("./state.js").Event} */
+export function clicked({ action = "", ...data }) {
+  return { ...data, type: action };
 }
 
-/** Somebody else has logged in in another tab: nothing of the one before is theirs. @param {State} state @param {import("./state.js").Who} who @returns {State} */
-function known(state, who) {
-  if (!state.who || state.who.user === who.user) return { ...state, who };
-  const fresh = initialState();
-  const audit = { ...fresh.audit, question: state.audit.question }; // an answer under way is not for them either
-  return begun({ ...fresh, who, audit, view: state.view }, state.audit.filter); // which stands in the address
+/** What an input into a field means, by its data-field. @param {DOMStringMap} data @param {{type: string, value: string, checked: boolean}} field */
+export function entered({ field = "", ...data }, { type, value, checked }) {
+  return { ...data, type: field, value: type === "checkbox" ? checked : value };
 }
 
-/** What others do shows without a reload; the audit log is left where it is being read. @param {State} state */
-function looked(state) {
-  return state.view === "audit" ? state : begun(state);
+/** The view and filter of the page's address; a reload and a shared link lead to the same. @param {string} fragment `#/audit?tool=send` */
+export function placeOf(fragment) {
+  // A slash begins the fragment: it keeps it apart from the conversations of the other page.
+  const [name = "", query = ""] = fragment.slice(2).split(/\?(.*)/s);
+  const view = Object.hasOwn(OPENED, name) ? /** @type {View} */ (name) : "policy";
+  return { view, filter: filterOf(query) };
 }

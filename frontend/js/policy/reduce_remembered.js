@@ -5,18 +5,9 @@
  * @typedef {import("./state.js").State} State
  * @typedef {import("./state.js").Remembered} Remembered
  * @typedef {import("./state.js").Approval} Approval
- *
- * @typedef {{type: "load_approvals"}
- *   | {type: "approvals_loaded", approvals: Approval[]}
- *   | {type: "approvals_failed", failure: import("./state.js").Failure}
- *   | {type: "search_approvals", text: string}
- *   | {type: "ask_revoke", id: string}
- *   | {type: "keep_approval"}
- *   | {type: "revoke"}
- *   | {type: "revoked", id: string}} RememberedEvent
  */
 
-import { announced, withEffects } from "./state.js";
+import { announced, focused, withEffects } from "./state.js";
 
 /** @param {State} state @param {Partial<Remembered>} change @returns {State} */
 function withRemembered(state, change) {
@@ -28,65 +19,66 @@ export function loading(state) {
   return withEffects(withRemembered(state, { phase: "loading", failure: null }), { type: "load_approvals" });
 }
 
-/** @param {State} state @param {Approval[]} approvals @returns {State} */
-export function loaded(state, approvals) {
-  const { asking } = state.remembered;
-  const isThere = approvals.some(({ id }) => id === asking);
-  return withRemembered(state, { phase: "ready", approvals, asking: isThere ? asking : null });
-}
-
-/** @param {State} state @param {string} search @returns {State} */
-export function searched(state, search) {
-  const next = withRemembered(state, { search, asking: null });
-  const count = found(next.remembered).length;
-  return announced(next, `${count} of ${next.remembered.approvals.length}`);
-}
-
 /** Those that are shown: upper and lower case do not differ. @param {Remembered} remembered */
 export function found({ approvals, search }) {
   const wanted = search.trim().toLowerCase();
   return approvals.filter(({ tool, shown }) => `${tool} ${shown}`.toLowerCase().includes(wanted));
 }
 
-/** @param {State} state @param {import("./state.js").Failure} failure @returns {State} */
-export function failed(state, failure) {
-  const { revoking } = state.remembered;
-  const ready = withRemembered(state, { phase: "ready", failure, revoking: null });
-  // somebody else has revoked it: that is what was wanted
-  if (failure.code === "approval_unknown" && revoking)
-    return revoked(withRemembered(ready, { failure: null }), revoking);
-  return announced(ready, failure.message);
-}
+/** @type {Record<string, import("./state.js").Step>} */
+export const REMEMBERED_STEPS = {
+  load_approvals: loading,
+
+  /** @param {State} state @param {{approvals: Approval[]}} event */
+  approvals_loaded(state, { approvals }) {
+    const { asking } = state.remembered;
+    const isThere = approvals.some(({ id }) => id === asking);
+    return withRemembered(state, { phase: "ready", approvals, asking: isThere ? asking : null });
+  },
+
+  /** @param {State} state @param {{failure: import("./state.js").Failure}} event */
+  approvals_failed(state, { failure }) {
+    const { revoking } = state.remembered;
+    const ready = withRemembered(state, { phase: "ready", failure, revoking: null });
+    if (failure.code !== "approval_unknown" || !revoking) return announced(ready, failure.message);
+    return revoked(withRemembered(ready, { failure: null }), revoking); // somebody else has: that is what was wanted
+  },
+
+  /** @param {State} state @param {{value: string}} event */
+  search_approvals(state, { value: search }) {
+    const next = withRemembered(state, { search, asking: null });
+    return announced(next, `${found(next.remembered).length} of ${next.remembered.approvals.length}`);
+  },
+
+  /** @param {State} state @param {{id: string}} event */
+  ask_revoke(state, { id }) {
+    if (state.remembered.revoking) return state;
+    return focused(withRemembered(state, { asking: id, failure: null }), `keep-${id}`);
+  },
+
+  keep_approval(state) {
+    const { asking: id } = state.remembered;
+    return id === null ? state : focused(withRemembered(state, { asking: null }), `revoke-${id}`);
+  },
+
+  revoke(state) {
+    const { asking: id } = state.remembered;
+    if (id === null) return state;
+    return withEffects(withRemembered(state, { asking: null, revoking: id }), { type: "revoke", id });
+  },
+
+  /** @param {State} state @param {{id: string}} event */
+  revoked: (state, { id }) => revoked(state, id),
+};
 
 /** @param {State} state @param {string} id @returns {State} */
-export function asking(state, id) {
-  if (state.remembered.revoking) return state;
-  return withEffects(withRemembered(state, { asking: id, failure: null }), { type: "focus", ids: [`keep-${id}`] });
-}
-
-/** @param {State} state @returns {State} */
-export function kept(state) {
-  const { asking: id } = state.remembered;
-  if (id === null) return state;
-  return withEffects(withRemembered(state, { asking: null }), { type: "focus", ids: [`revoke-${id}`] });
-}
-
-/** @param {State} state @returns {State} */
-export function revoking(state) {
-  const { asking: id } = state.remembered;
-  if (id === null) return state;
-  return withEffects(withRemembered(state, { asking: null, revoking: id }), { type: "revoke", id });
-}
-
-/** @param {State} state @param {string} id @returns {State} */
-export function revoked(state, id) {
+function revoked(state, id) {
   const { approvals } = state.remembered;
   const gone = approvals.find((approval) => approval.id === id);
-  const others = approvals.filter((approval) => approval !== gone);
   const shown = found(state.remembered);
   const at = shown.findIndex((approval) => approval === gone);
   const next = shown[at + 1] ?? shown[at - 1];
-  const ids = [...(next ? [`revoke-${next.id}`] : []), "approvals-title"];
-  const left = withEffects(withRemembered(state, { approvals: others, revoking: null }), { type: "focus", ids });
+  const rest = withRemembered(state, { approvals: approvals.filter((one) => one !== gone), revoking: null });
+  const left = focused(rest, ...(next ? [`revoke-${next.id}`] : []), "approvals-title");
   return announced(left, `Revoked. You will be asked about ${gone?.tool ?? "it"} again.`);
 }

@@ -1,35 +1,39 @@
 /**
- * The only module that asks the server. Nothing is thrown: what went wrong is a Failure.
+ * The only module that asks the server. What went wrong is thrown as a Refusal.
  *
  * @typedef {import("./state.js").Failure} Failure
- * @typedef {{body: any, etag: string, failure: null} | {body: null, etag: "", failure: Failure}} Answer
+ * @typedef {import("./state.js").Filter} Filter
+ * @typedef {{ask: (effect: any) => Promise<import("./state.js").Event | null>, failed: string}} Question
  */
 
+import { parametersOf } from "./reduce_audit.js";
+
 const LIMIT_MS = 30_000; // a connection that hangs says nothing by itself for minutes
+const PAGE_ROWS = "50";
+
+export class Refusal extends Error {
+  /** @param {Failure} failure */
+  constructor(failure) {
+    super(failure.message);
+    this.failure = failure;
+  }
+}
 
 /**
  * @param {string} path
  * @param {{method?: string, etag?: string, body?: unknown, limitMs?: number}} [question] limitMs 0: as long as it takes
- * @returns {Promise<Answer>}
+ * @returns {Promise<{body: any, etag: string}>}
  */
 export async function ask(path, { method = "GET", etag, body, limitMs = LIMIT_MS } = {}) {
-  const headers = {
-    ...(body !== undefined && { "Content-Type": "application/json" }),
-    ...(etag !== undefined && { "If-Match": etag }),
-  };
-  /** @type {RequestInit} */
-  const options = {
-    method,
-    headers,
-    cache: "no-store",
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-    ...(limitMs && { signal: AbortSignal.timeout(limitMs) }),
-  };
+  const sent = body !== undefined && { body: JSON.stringify(body) };
+  const headers = { ...(sent && { "Content-Type": "application/json" }), ...(etag && { "If-Match": etag }) };
+  const limit = limitMs && { signal: AbortSignal.timeout(limitMs) };
+  const options = { method, headers, cache: /** @type {const} */ ("no-store"), ...sent, ...limit };
   const answer = await fetch(path, options).catch(() => null);
-  if (!answer) return refused(OFFLINE);
+  if (!answer) throw new Refusal(OFFLINE);
   const read = await answer.json().catch(() => null);
-  if (answer.ok && read !== null) return { body: read, etag: answer.headers.get("ETag") ?? "", failure: null };
-  return refused(failureOf(answer.status, read?.error));
+  if (!answer.ok || read === null) throw new Refusal(failureOf(answer.status, read?.error));
+  return { body: read, etag: answer.headers.get("ETag") ?? "" };
 }
 
 /** @type {Failure} */
@@ -40,11 +44,6 @@ const OFFLINE = {
   path: null,
 };
 
-/** @param {Failure} failure @returns {Answer} */
-function refused(failure) {
-  return { body: null, etag: "", failure };
-}
-
 /** @param {number} status @param {any} error @returns {Failure} */
 export function failureOf(status, error) {
   const code = String(error?.code ?? `status_${status}`);
@@ -53,3 +52,61 @@ export function failureOf(status, error) {
   const text = String(error?.message ?? `the server answers ${status}; its log says why`);
   return { kind: "refused", code, message: `${text.slice(0, 1).toUpperCase()}${text.slice(1)}.`, path };
 }
+
+/** @param {Filter} filter @param {Record<string, string>} more */
+function askAudit(filter, more) {
+  return ask(`/api/audit?${new URLSearchParams([...parametersOf(filter), ...Object.entries(more)])}`);
+}
+
+/** An effect → the event of its answer, and the event that says why there is none. */
+export const QUESTIONS = {
+  load_policy: {
+    /** @param {{scope: import("./state.js").Scope}} effect */
+    async ask({ scope }) {
+      const paths = ["available", "config", `config?scope=${scope}`];
+      const [available, effective, own] = await Promise.all(paths.map((path) => ask(`/api/hooks/${path}`)));
+      const kinds = [...available?.body.builtin, ...available?.body.custom];
+      const read = { kinds, effective: effective?.body, document: own?.body, etag: own?.etag };
+      return { type: "policy_loaded", scope, ...read };
+    },
+    failed: "policy_failed",
+  },
+  save_policy: {
+    /** @param {{scope: import("./state.js").Scope, etag: string, document: unknown}} effect */
+    async ask({ scope, etag: before, document }) {
+      const sent = { method: "POST", etag: before, body: document };
+      const { body, etag } = await ask(`/api/hooks/config?scope=${scope}`, sent);
+      return { type: "policy_saved", version: body.version, etag, document };
+    },
+    failed: "policy_failed",
+  },
+  load_audit: {
+    /** @param {{filter: Filter, cursor: string | null, question: number}} effect */
+    async ask({ filter, cursor, question }) {
+      const { body } = await askAudit(filter, { limit: PAGE_ROWS, ...(cursor !== null && { cursor }) });
+      return { type: "audit_loaded", question, rows: body.entries, next: body.next };
+    },
+    failed: "audit_failed",
+  },
+  check_audit: {
+    /** @param {{filter: Filter}} effect */
+    ask: ({ filter }) => askAudit(filter, { limit: "1" }).then(() => null),
+    failed: "audit_failed",
+  },
+  verify: {
+    ask: async () => ({ type: "verified", found: (await ask("/api/audit/verification", { limitMs: 0 })).body }),
+    failed: "verify_failed",
+  },
+  load_approvals: {
+    ask: async () => ({ type: "approvals_loaded", approvals: (await ask("/api/approvals")).body.approvals }),
+    failed: "approvals_failed",
+  },
+  revoke: {
+    /** @param {{id: string}} effect */
+    async ask({ id }) {
+      await ask(`/api/approvals/${encodeURIComponent(id)}`, { method: "DELETE" });
+      return { type: "revoked", id };
+    },
+    failed: "approvals_failed",
+  },
+};

@@ -4,8 +4,9 @@
  * @typedef {"policy" | "audit" | "approvals"} View
  * @typedef {"user" | "operator"} Scope
  * @typedef {import("./document.js").PolicyDocument} PolicyDocument
- * @typedef {import("./document.js").Draft} Draft
  * @typedef {import("./document.js").Problem} Problem
+ * @typedef {{type: string, [name: string]: any}} Event `type` names a step of `reduce`, which says what else it needs
+ * @typedef {(state: State, event: any) => State} Step
  *
  * @typedef {object} Failure a question to the server that was not answered as hoped
  * @property {"offline" | "login" | "refused"} kind
@@ -13,7 +14,6 @@
  * @property {string} message
  * @property {string | null} path the place in what was sent
  *
- * @typedef {{user: string, isOperator: boolean}} Who
  * @typedef {object} Kind a handler that a document may name
  * @property {string} name
  * @property {string} description
@@ -30,27 +30,19 @@
  * @property {readonly Kind[]} kinds
  * @property {PolicyDocument} effective what is in force for this user
  * @property {Stored | null} base what the draft began with; null = not read yet
- * @property {Draft} draft
- * @property {readonly Draft[]} past for undoing, the newest last
+ * @property {import("./document.js").Draft} draft
+ * @property {readonly import("./document.js").Draft[]} past for undoing, the newest last
  * @property {string | null} typing the field whose letters make one step of `past` so far
  * @property {string | null} text the document as JSON under the user's hands; null = the form is shown
- * @property {readonly Problem[]} textProblems why `text` is not in the draft yet
- * @property {readonly Problem[]} refused what the server found, until the next change
+ * @property {readonly Problem[]} refused what is wrong with what was last sent, until the next change
  * @property {Stored | null} conflict what somebody else has stored meanwhile
  * @property {string | null} saved what became of the last saving, until the next change
  * @property {Scope | "reload" | null} wish waits for a word whether the changes may go
  *
- * @typedef {Readonly<Record<FilterName, string>>} Filter
  * @typedef {"user" | "tool" | "phase" | "outcome" | "text" | "since" | "until"} FilterName
- *
- * @typedef {object} AuditRow
- * @property {number} id
- * @property {string} ts
- * @property {string} replica
- * @property {string} day
- * @property {number} number
- * @property {string} hash
- * @property {Readonly<Record<string, unknown>>} entry
+ * @typedef {Readonly<Record<FilterName, string>>} Filter
+ * @typedef {{id: number, ts: string, replica: string, day: string, number: number, hash: string,
+ *   entry: Readonly<Record<string, unknown>>}} AuditRow
  *
  * @typedef {object} Audit
  * @property {"loading" | "ready"} phase
@@ -62,19 +54,9 @@
  * @property {string | null} next where the older ones begin
  * @property {readonly number[]} openIds whose details are shown
  *
- * @typedef {object} Day of one replica, as it was written
- * @property {string} replica
- * @property {string} day
- * @property {number} entries
- * @property {string} last_hash
- * @property {boolean} is_closed
- *
+ * @typedef {{replica: string, day: string, entries: number, last_hash: string, is_closed: boolean}} Day of one replica
  * @typedef {{is_whole: boolean, problems: readonly string[], days: readonly Day[]}} Found
- *
- * @typedef {object} Verification of the whole log, for operators
- * @property {boolean} isRunning
- * @property {Failure | null} failure
- * @property {Found | null} found
+ * @typedef {{isRunning: boolean, failure: Failure | null, found: Found | null}} Verification of the whole log
  *
  * @typedef {{id: string, tool: string, shown: string, origin: string, created: string,
  *   remember_for: "arguments" | "command" | "tool", command_name: string | null}} Approval
@@ -89,7 +71,7 @@
  *
  * @typedef {object} State
  * @property {View} view
- * @property {Who | null} who
+ * @property {{user: string, isOperator: boolean} | null} who
  * @property {Editor} editor
  * @property {Audit} audit
  * @property {Verification} verification
@@ -97,54 +79,24 @@
  * @property {readonly {n: number, text: string}[]} announcements for screen readers, the last few
  * @property {readonly Effect[]} effects of the last event, to be carried out once
  *
- * @typedef {{type: "load_policy", scope: Scope}
- *   | {type: "save_policy", scope: Scope, etag: string, document: PolicyDocument}
- *   | {type: "load_audit", filter: Filter, cursor: string | null, question: number}
- *   | {type: "check_audit", filter: Filter, question: number}
- *   | {type: "verify"}
- *   | {type: "load_approvals"}
- *   | {type: "revoke", id: string}
- *   | {type: "address", fragment: string}
- *   | {type: "focus", ids: readonly string[]}} Effect
+ * @typedef {{type: "focus", ids: readonly string[]} | {type: "address", fragment: string}
+ *   | {type: keyof typeof import("./rest.js").QUESTIONS, [name: string]: any}} Effect
  *   focus: the first of them that is there and can be used
  */
 
 import { draftOf } from "./document.js";
 
-/** @type {readonly View[]} */
-export const VIEWS = ["policy", "audit", "approvals"];
-
 /** @type {Filter} */
 export const NO_FILTER = { user: "", tool: "", phase: "", outcome: "", text: "", since: "", until: "" };
 
 const MAX_ANNOUNCEMENTS = 3;
+const READY = { phase: /** @type {const} */ ("ready"), failure: null };
 
 /** @param {Scope} scope @returns {Editor} */
 export function emptyEditor(scope) {
-  return {
-    scope,
-    phase: "loading",
-    failure: null,
-    isUnsaved: false,
-    kinds: [],
-    effective: {},
-    base: null,
-    draft: draftOf({}),
-    past: [],
-    typing: null,
-    text: null,
-    textProblems: [],
-    refused: [],
-    conflict: null,
-    saved: null,
-    wish: null,
-  };
-}
-
-/** @returns {Audit} */
-function emptyAudit() {
-  const [filter, fields] = [NO_FILTER, NO_FILTER];
-  return { phase: "ready", failure: null, filter, fields, question: 0, rows: [], next: null, openIds: [] };
+  const asked = { base: null, conflict: null, saved: null, wish: null, refused: [], isUnsaved: false };
+  const written = { draft: draftOf({}), past: [], typing: null, text: null };
+  return { scope, phase: "loading", failure: null, kinds: [], effective: {}, ...asked, ...written };
 }
 
 /** @returns {State} */
@@ -153,9 +105,9 @@ export function initialState() {
     view: "policy",
     who: null,
     editor: emptyEditor("user"),
-    audit: emptyAudit(),
+    audit: { ...READY, filter: NO_FILTER, fields: NO_FILTER, question: 0, rows: [], next: null, openIds: [] },
     verification: { isRunning: false, failure: null, found: null },
-    remembered: { phase: "ready", failure: null, approvals: [], search: "", asking: null, revoking: null },
+    remembered: { ...READY, approvals: [], search: "", asking: null, revoking: null },
     announcements: [],
     effects: [],
   };
@@ -166,9 +118,9 @@ export function withEffects(state, ...effects) {
   return { ...state, effects: [...state.effects, ...effects] };
 }
 
-/** @param {State} state @param {Partial<Editor>} change @returns {State} */
-export function withEditor(state, change) {
-  return { ...state, editor: { ...state.editor, ...change } };
+/** The focus goes to the first of the elements that is there. @param {State} state @param {...string} ids */
+export function focused(state, ...ids) {
+  return withEffects(state, { type: "focus", ids });
 }
 
 /** Said to screen readers. @param {State} state @param {string} text @returns {State} */

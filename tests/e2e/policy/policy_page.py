@@ -59,7 +59,7 @@ def handlers(tab: Page, name: str) -> Locator:
 
 
 async def types(tab: Page, name: str) -> list[str]:
-    fields = stage(tab, name).locator("select[data-field=type]")
+    fields = stage(tab, name).locator("select[data-name=type]")
     return [str(value) for value in await fields.evaluate_all("fields => fields.map(field => field.value)")]
 
 

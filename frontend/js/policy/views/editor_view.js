@@ -1,22 +1,24 @@
 /**
- * The policy editor: four stages with their handlers, or the document as JSON.
+ * The policy editor: four stages with their handlers, or the document as JSON, beside what somebody else has stored.
  *
  * @typedef {import("../state.js").State} State
  * @typedef {import("../document.js").Stage} Stage
+ * @typedef {import("../document.js").DraftStage} DraftStage
  * @typedef {import("../document.js").Problem} Problem
  */
 
 import { h } from "../../render/dom.js";
 import { icon } from "../../render/icons.js";
-import { placeOf } from "../check.js";
-import { STAGES } from "../document.js";
+import { STAGES, compare, differing, documentOf, placeOf } from "../document.js";
 import { canSave, isDirty, lockedBelow, openBelow, problemsOf } from "../reduce_editor.js";
-import { conflictView } from "./conflict_view.js";
-import { failureView } from "./failure_view.js";
 import { handlerView, sketchView } from "./handler_view.js";
+import { button, failureView, fine, select } from "./parts.js";
+
+const SIGNS = { same: " ", added: "+", removed: "−" };
+const WORDS = { same: "", added: "mine: ", removed: "stored: " };
 
 /** @type {Record<Stage, [string, string]>} */
-export const STAGE_WORDS = {
+const STAGE_WORDS = {
   pre_tool_use: ["Before a tool runs", "Handlers can let the call run, change it, stop it, or ask a human."],
   post_tool_use: ["After it has run", "Handlers can change the result before anybody reads it."],
   tool_error: ["When it has failed", "Handlers see the error."],
@@ -25,254 +27,201 @@ export const STAGE_WORDS = {
 
 /** @param {State} state */
 export function editorView(state) {
-  const { editor } = state;
+  const { base, failure, isUnsaved, scope } = state.editor;
+  const below = scope === "operator" ? "in parley.yaml." : "by the operator.";
+  const about = `What is done before and after each tool call. A stage that you leave alone is decided ${below}`;
   return [
     h("h2", { id: "policy-title", tabindex: "-1" }, "Tool policy"),
-    h(
-      "p",
-      { class: "fine" },
-      "What is done before and after each tool call. A stage that you leave alone is decided ",
-      editor.scope === "operator" ? "in parley.yaml." : "by the operator.",
-      " Changes count from the next turn on.",
-    ),
+    fine(about, " Changes count from the next turn on."),
     scopeView(state),
     wishView(state),
-    failureView(editor.failure, editor.isUnsaved ? "save" : "load-policy"),
+    failureView(failure, isUnsaved ? "save" : "load_policy"),
     conflictView(state),
-    editor.base
-      ? documentView(state)
-      : !editor.failure && h("p", { class: "line", role: "status" }, "Reading the policy…"),
+    base ? documentView(state) : !failure && h("p", { class: "line", role: "status" }, "Reading the policy…"),
   ];
 }
 
 /** @param {State} state */
 function scopeView({ who, editor }) {
   if (!who?.isOperator) return null;
-  const options = [
-    ["user", `Mine (${who.user})`],
-    ["operator", "The operator's, under everybody's"],
-  ];
-  return h(
-    "fieldset",
-    { class: "choice" },
-    h("legend", {}, "Whose document"),
-    options.map(([value = "", label = ""]) =>
-      h(
-        "label",
-        { key: value },
-        h("input", { type: "radio", name: "scope", value, "data-field": "scope", checked: editor.scope === value }),
-        label,
-      ),
-    ),
-  );
+  const options = { user: `Mine (${who.user})`, operator: "The operator's, under everybody's" };
+  const choices = Object.entries(options).map(([value, label]) => {
+    const checked = editor.scope === value;
+    const box = h("input", { type: "radio", name: "scope", value, "data-field": "choose_scope", checked });
+    return h("label", { key: value }, box, label);
+  });
+  return h("fieldset", { class: "choice" }, h("legend", {}, "Whose document"), choices);
 }
 
 /** @param {State} state */
 function wishView({ editor }) {
   if (!editor.wish) return null;
   const what = editor.wish === "reload" ? "Read it anew" : "Go to the other document";
-  return h(
-    "div",
-    { class: "line line-warning", role: "alert", key: "wish" },
+  return h("div", { class: "line line-warning", role: "alert", key: "wish" }, [
     icon("alert"),
     h("p", {}, `${what} and lose the changes that are not saved?`),
     button("stay", "Keep my changes", { id: "stay" }),
     button("discard", "Lose them"),
-  );
+  ]);
 }
 
-/** @param {string} action @param {string} label @param {Record<string, import("../../render/dom.js").AttributeValue>} [more] */
-function button(action, label, more = {}) {
-  return h("button", { type: "button", class: "button small", "data-action": action, key: action, ...more }, label);
+/** Somebody else has stored another version: both beside each other. @param {State} state */
+function conflictView({ editor }) {
+  if (!editor.conflict) return null;
+  const mine = documentOf(editor.draft).document;
+  const theirs = editor.conflict.document;
+  const words = "The policy was changed elsewhere since you read it. Your changes are kept below.";
+  return h("section", { class: "conflict", "aria-labelledby": "conflict-title", key: "conflict" }, [
+    h("div", { class: "line line-warning" }, [
+      icon("alert"),
+      h("p", { id: "conflict-title", tabindex: "-1" }, words),
+    ]),
+    differing(mine, theirs).map((stage) => differenceView(stage, compare(theirs, mine, stage))),
+    h("div", { class: "conflict-actions" }, [
+      button("take_theirs", "Take all that is stored", { class: "button" }),
+      button("keep_mine", "Go on with mine", { class: "button" }),
+    ]),
+    fine("Going on with yours saves nothing yet; Save then replaces what is stored."),
+  ]);
+}
+
+/** @param {Stage} stage @param {ReturnType<typeof compare>} lines */
+function differenceView(stage, lines) {
+  const taking = { "data-stage": stage, "aria-label": `Take what is stored for ${stage}` };
+  const spans = lines.map(({ kind, text }, index) =>
+    h("span", { class: `diff diff-${kind}`, key: index }, [
+      h("span", { "aria-hidden": "true" }, `${SIGNS[kind]} `),
+      WORDS[kind] && h("span", { class: "visually-hidden" }, WORDS[kind]),
+      `${text}\n`,
+    ]),
+  );
+  return h("div", { class: "difference", key: stage }, [
+    h("div", { class: "stage-head" }, [
+      h("h3", {}, h("code", {}, stage)),
+      button("take_stage", "Take what is stored", taking),
+    ]),
+    h("pre", { tabindex: "0", "aria-label": `${stage}: − is stored, + is mine` }, spans),
+  ]);
 }
 
 /** @param {State} state */
 function documentView(state) {
-  const { editor } = state;
+  const { phase, scope, text } = state.editor;
   const problems = problemsOf(state);
-  return h(
-    "form",
-    { id: "document", "aria-busy": String(editor.phase !== "ready"), key: editor.scope },
-    formView(state),
-    h(
-      "fieldset",
-      { class: "bare" },
+  const pressed = (/** @type {boolean} */ isOn) => ({ "aria-pressed": String(isOn) });
+  return h("form", { id: "document", "aria-busy": String(phase !== "ready"), key: scope }, [
+    h("div", { class: "ways", role: "group", "aria-label": "How to edit" }, [
+      button("show_form", "Form", pressed(text === null)),
+      button("show_text", "JSON", pressed(text !== null)),
+    ]),
+    h("fieldset", { class: "bare" }, [
       h("legend", { class: "visually-hidden" }, "The document"),
-      editor.text === null
+      text === null
         ? STAGES.map((stage) => stageView(state, stage, problems))
-        : textView(editor.text, problems.length > 0),
-    ),
+        : textView(text, problems.length > 0),
+    ]),
     problemsView(state, problems),
     footView(state, problems),
-  );
+  ]);
 }
 
-/** Form or JSON: two ways to write the same. @param {State} state */
-function formView({ editor }) {
-  const isText = editor.text !== null;
-  return h(
-    "div",
-    { class: "ways", role: "group", "aria-label": "How to edit" },
-    button("show-form", "Form", { "aria-pressed": String(!isText) }),
-    button("show-text", "JSON", { "aria-pressed": String(isText) }),
-  );
-}
-
-/** @param {string} text @param {boolean} isWrong */
-function textView(text, isWrong) {
-  return h("textarea", {
-    id: "policy-text",
-    key: "text",
-    class: "code",
-    "data-field": "text",
-    "aria-label": "The policy document, as JSON",
-    "aria-invalid": isWrong ? "true" : null,
-    "aria-describedby": isWrong ? "problems" : null,
-    spellcheck: "false",
-    autocomplete: "off",
-    rows: Math.min(30, Math.max(12, text.split("\n").length + 1)),
-    value: text,
-  });
+/** @param {string} value @param {boolean} isWrong */
+function textView(value, isWrong) {
+  const code = { id: "policy-text", key: "text", class: "code", spellcheck: "false", autocomplete: "off" };
+  const wrong = isWrong ? { "aria-invalid": "true", "aria-describedby": "problems" } : {};
+  const rows = Math.min(30, Math.max(12, value.split("\n").length + 1));
+  const field = { "data-field": "edit_text", "aria-label": "The policy document, as JSON", rows, value };
+  return h("textarea", { ...code, ...wrong, ...field });
 }
 
 /** @param {State} state @param {Stage} stage @param {readonly Problem[]} problems */
 function stageView(state, stage, problems) {
-  const { editor } = state;
   const [title, help] = STAGE_WORDS[stage];
-  const draft = editor.draft.stages[stage];
-  const its = problems.filter((problem) => placeOf(problem)?.stage === stage);
-  return h(
-    "section",
-    { class: "stage", "aria-labelledby": `title-${stage}`, key: stage },
-    h(
-      "div",
-      { class: "stage-head" },
+  const draft = state.editor.draft.stages[stage];
+  return h("section", { class: "stage", "aria-labelledby": `title-${stage}`, key: stage }, [
+    h("div", { class: "stage-head" }, [
       h("h3", { id: `title-${stage}` }, title, " ", h("code", { class: "fine" }, stage)),
-      modeView(editor.scope, stage, draft),
-    ),
-    h("p", { class: "fine" }, help),
+      modeView(state, stage, draft),
+    ]),
+    fine(help),
     lockedView(state, stage),
-    draft ? ownView(state, stage, draft, its) : belowView(state, stage),
-  );
+    draft ? ownView(state, stage, draft, problems) : belowView(state, stage),
+  ]);
 }
 
-/** @param {import("../state.js").Scope} scope @param {Stage} stage @param {import("../document.js").DraftStage | null} draft */
-function modeView(scope, stage, draft) {
+/** @param {State} state @param {Stage} stage @param {DraftStage | null} draft */
+function modeView({ editor }, stage, draft) {
   const mode = draft ? (draft.enabled ? "own" : "off") : "below";
-  const options = [
-    ["below", scope === "operator" ? "As parley.yaml says" : "As the operator decides"],
-    ["own", "As decided here"],
-    ["off", "Off"],
-  ];
-  return h(
-    "label",
-    { class: "mode" },
+  const below = editor.scope === "operator" ? "As parley.yaml says" : "As the operator decides";
+  const field = { id: `mode-${stage}`, "data-field": "mode", "data-stage": stage };
+  return h("label", { class: "mode" }, [
     h("span", { class: "visually-hidden" }, `${STAGE_WORDS[stage][0]}: who decides`),
-    h(
-      "select",
-      { id: `mode-${stage}`, "data-field": "mode", "data-stage": stage },
-      options.map(([value = "", text = ""]) => h("option", { value, selected: value === mode, key: value }, text)),
-    ),
-  );
+    select(field, [["below", below], ["own", "As decided here"], ["off", "Off"]], mode), // prettier-ignore
+  ]);
 }
 
 /** Before everything else, whatever this document says. @param {State} state @param {Stage} stage */
 function lockedView(state, stage) {
-  const locked = lockedBelow(state, stage);
-  if (!locked.length) return null;
-  const who = state.editor.scope === "operator" ? "Locked in parley.yaml" : "Locked by the operator";
-  return h(
-    "ol",
-    { class: "handlers", "aria-label": `${STAGE_WORDS[stage][0]}: locked handlers, always first` },
-    locked.map((handler, index) => sketchView(handler, { key: `locked-${index}`, note: who })),
-  );
+  const note = state.editor.scope === "operator" ? "Locked in parley.yaml" : "Locked by the operator";
+  const locked = lockedBelow(state, stage).map((one, index) => sketchView(one, { key: `locked-${index}`, note }));
+  return locked.length > 0 && listOf(stage, "locked handlers, always first", locked);
 }
 
 /** @param {State} state @param {Stage} stage */
 function belowView(state, stage) {
-  const handlers = openBelow(state, stage);
-  if (handlers === null) return h("p", { class: "fine" }, "The document below decides, once this is saved.");
-  if (!handlers.length)
-    return lockedBelow(state, stage).length ? null : h("p", { class: "fine" }, "Nothing is done here.");
-  return h(
-    "ol",
-    { class: "handlers", "aria-label": `${STAGE_WORDS[stage][0]}: handlers in force` },
-    handlers.map((handler, index) => sketchView(handler, { key: `below-${index}`, note: "" })),
-  );
+  const handlers = openBelow(state, stage)?.map((one, index) => sketchView(one, { key: `below-${index}`, note: "" }));
+  if (!handlers) return fine("The document below decides, once this is saved.");
+  if (handlers.length) return listOf(stage, "handlers in force", handlers);
+  return lockedBelow(state, stage).length ? null : fine("Nothing is done here.");
 }
 
-/**
- * @param {State} state
- * @param {Stage} stage
- * @param {import("../document.js").DraftStage} draft
- * @param {readonly Problem[]} problems
- */
-function ownView({ editor }, stage, draft, problems) {
-  const count = draft.handlers.length;
-  if (!draft.enabled)
-    return h("p", { class: "fine" }, "Off: only locked handlers work here.", count > 0 && ` ${count} kept for later.`);
-  const fitting = editor.kinds.filter(({ stages }) => stages.includes(stage));
-  const offered = fitting.find(({ name }) => draft.handlers.every(({ type }) => type !== name)) ?? fitting[0];
+/** @param {Stage} stage @param {string} what @param {import("./parts.js").Child[]} handlers */
+function listOf(stage, what, handlers) {
+  return h("ol", { class: "handlers", "aria-label": `${STAGE_WORDS[stage][0]}: ${what}` }, handlers);
+}
+
+/** @param {State} state @param {Stage} stage @param {DraftStage} draft @param {readonly Problem[]} problems */
+function ownView({ editor }, stage, { enabled, handlers }, problems) {
+  const { kinds, scope } = editor;
+  const count = handlers.length;
+  if (!enabled) return fine("Off: only locked handlers work here.", count > 0 && ` ${count} kept for later.`);
+  const fitting = kinds.filter(({ stages }) => stages.includes(stage));
+  const offered = fitting.find(({ name }) => handlers.every(({ type }) => type !== name)) ?? fitting[0];
+  const data = { id: `add-${stage}`, "data-stage": stage, "data-name": offered?.name, disabled: !offered };
+  const adding = { ...data, class: "button small add", "aria-label": `Add a handler: ${STAGE_WORDS[stage][0]}` };
+  const views = handlers.map((handler, index) => {
+    const its = problems.filter((problem) => {
+      const place = placeOf(problem);
+      return place?.stage === stage && place.index === index;
+    });
+    return handlerView(handler, { stage, index, count, kinds, mayLock: scope === "operator", problems: its });
+  });
   return [
-    !count && h("p", { class: "fine" }, "Nothing is done here yet."),
-    h(
-      "ol",
-      { class: "handlers", "aria-label": `${STAGE_WORDS[stage][0]}: handlers, in the order they are asked` },
-      draft.handlers.map((handler, index) =>
-        handlerView(handler, {
-          stage,
-          index,
-          count,
-          kinds: editor.kinds,
-          mayLock: editor.scope === "operator",
-          problems: problems.filter((problem) => placeOf(problem)?.index === index),
-        }),
-      ),
-    ),
-    h(
-      "button",
-      {
-        type: "button",
-        class: "button small add",
-        id: `add-${stage}`,
-        "data-action": "add",
-        "data-stage": stage,
-        "data-type": offered?.name ?? "",
-        disabled: !offered,
-        "aria-label": `Add a handler: ${STAGE_WORDS[stage][0]}`,
-      },
-      icon("plus"),
-      "Add a handler",
-    ),
+    !count && fine("Nothing is done here yet."),
+    listOf(stage, "handlers, in the order they are asked", views),
+    button("add", [icon("plus"), "Add a handler"], adding),
   ];
 }
 
 /** Those that no field of the form shows. @param {State} state @param {readonly Problem[]} problems */
 function problemsView({ editor }, problems) {
   const shown = editor.text === null ? problems.filter((problem) => !placeOf(problem)) : problems;
-  return h(
-    "ul",
-    { id: "problems", class: "problems", "aria-label": "What is wrong", hidden: shown.length === 0 },
-    shown.map(({ path, message }, index) => h("li", { key: index }, h("code", {}, path), " ", message)),
-  );
+  const list = { id: "problems", class: "problems", "aria-label": "What is wrong", hidden: shown.length === 0 };
+  return h("ul", list, shown.map(({ path, message }, key) => h("li", { key }, h("code", {}, path), " ", message)));
 }
 
 /** @param {State} state @param {readonly Problem[]} problems */
 function footView(state, problems) {
-  const { editor } = state;
-  return h(
-    "footer",
-    { class: "standing-foot" },
+  const { past, phase, text } = state.editor;
+  // None is disabled in earnest: that would take the focus from whoever has just pressed it.
+  const disabled = (/** @type {boolean} */ isOff) => ({ "aria-disabled": String(isOff) });
+  const saving = { type: "submit", class: "button primary", id: "save", ...disabled(!canSave(state)) };
+  return h("footer", { class: "standing-foot" }, [
     h("p", { role: "status", class: "fine" }, stateWords(state, problems.length)),
-    // None is disabled in earnest: that would take the focus from whoever has just pressed it.
-    editor.text === null && button("undo", "Undo", { "aria-disabled": String(editor.past.length === 0) }),
-    button("reload", "Read anew", { "aria-disabled": String(editor.phase !== "ready") }),
-    h(
-      "button",
-      { type: "submit", class: "button primary", id: "save", "aria-disabled": String(!canSave(state)) },
-      editor.phase === "saving" ? "Saving…" : "Save",
-    ),
-  );
+    text === null && button("undo", "Undo", disabled(past.length === 0)),
+    button("choose_scope", "Read anew", { "data-value": "reload", ...disabled(phase !== "ready") }),
+    h("button", saving, phase === "saving" ? "Saving…" : "Save"),
+  ]);
 }
 
 /** @param {State} state @param {number} problems */

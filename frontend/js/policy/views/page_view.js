@@ -7,41 +7,22 @@ import { rememberedView } from "./remembered_view.js";
 
 /** @type {Record<import("../state.js").View, string>} */
 export const TITLES = { policy: "Tool policy", audit: "Audit log", approvals: "Remembered approvals" };
+const VIEWS = { policy: editorView, audit: auditView, approvals: rememberedView };
 
 /** @param {State} state */
 export function pageView(state) {
+  const { view, who, announcements } = state;
+  const links = Object.entries(TITLES).map(([name, title]) =>
+    h("a", { href: `#/${name}`, "aria-current": name === view ? "page" : null, key: name }, title),
+  );
+  const log = { class: "visually-hidden", role: "log", "aria-live": "polite", "aria-label": "What happened" };
   return [
-    h(
-      "header",
-      { class: "standing-head" },
+    h("header", { class: "standing-head" }, [
       h("h1", {}, h("a", { href: "/" }, "Parley")),
-      h(
-        "nav",
-        { "aria-label": "Views" },
-        Object.entries(TITLES).map(([name, title]) =>
-          h("a", { href: `#/${name}`, "aria-current": name === state.view ? "page" : null, key: name }, title),
-        ),
-      ),
-      state.who &&
-        h("p", { class: "who" }, state.who.user, state.who.isOperator && h("span", { class: "tag" }, "operator")),
-    ),
-    h("main", { class: "standing-main", key: state.view }, viewOf(state)),
-    h(
-      "div",
-      { class: "visually-hidden", role: "log", "aria-live": "polite", "aria-label": "What happened" },
-      state.announcements.map(({ n, text }) => h("p", { key: n }, text)),
-    ),
+      h("nav", { "aria-label": "Views" }, links),
+      who && h("p", { class: "who" }, who.user, who.isOperator && h("span", { class: "tag" }, "operator")),
+    ]),
+    h("main", { class: "standing-main", key: view }, VIEWS[view](state)),
+    h("div", log, announcements.map(({ n, text }) => h("p", { key: n }, text))), // prettier-ignore
   ];
-}
-
-/** @param {State} state */
-function viewOf(state) {
-  switch (state.view) {
-    case "policy":
-      return editorView(state);
-    case "audit":
-      return auditView(state);
-    case "approvals":
-      return rememberedView(state);
-  }
 }
