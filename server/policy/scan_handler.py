@@ -12,7 +12,7 @@ from typing import Any, Final, Literal
 from server import config
 from server.policy.hook_types import ALLOW, HookAction, HookContext, HookResult
 
-INLINE_CHARS: Final = 2048
+INLINE_CHARS: Final = 512
 """Texts up to this length are scanned in the event loop, longer ones in a thread."""
 _PART_CHARS: Final = 32
 """Weight of one part of a structure, in characters that take as long to scan."""
