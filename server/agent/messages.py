@@ -202,11 +202,11 @@ def find_violation(messages: Sequence[Message]) -> str | None:
         role = message["role"]
         if role == "tool":
             if message.get("tool_call_id") not in awaited:
-                return f"message {index} is the result of no open call"
+                return f"message {index} is a result without an open call"
             awaited.remove(message["tool_call_id"])
             continue
         if awaited:
-            return f"message {index} stands between a call and its result"
+            return f"message {index} is between a call and its result"
         if role not in ("system", "user", "assistant"):
             return f"message {index} has the unknown role {role!r}"
         awaited = [call["id"] for call in message.get("tool_calls") or ()]

@@ -125,7 +125,7 @@ class ModelCalls:
             mode = late_mode(self._settings, self._model, self._memory)
             messages = adapt(fitted.messages, mode)
             if violation := find_violation(messages):
-                raise IllegalMessages(f"the message list is not legal: {violation}")
+                raise IllegalMessages(f"the message list is invalid: {violation}")
             sent = replace(request, messages=messages, question=self._conversation.question)
             await emit(*self._tracer.before_call(sent, fitted, mode=mode, round_number=round_number, attempt=attempt))
             await self._announce(sent, fitted, attempt)
@@ -225,7 +225,7 @@ class ModelCalls:
         is_new = any(self._conversation.origin(message).kind in ("user", "turn") for message in unseen)
         if is_blind and is_new and not self._has_told_unseen:
             self._has_told_unseen = True
-            text = f"{self._model.info.name} cannot see pictures; it is only told that there is one"
+            text = f"{self._model.info.name} accepts no images; it is only told that there is one"
             await emit(LLMChunk(notice=NoticeGiven("image_unseen", "warning", text)))
 
     async def _learn(
@@ -261,7 +261,7 @@ class ModelCalls:
             self._memory.budget_tokens = error.limit_tokens * 3 // 4
         elif not any(map(has_image, fitted.messages)):
             self._memory.budget_tokens = self._budget_tokens
-        logger.warning("the context was too long; the turn's prompts are kept to %d tokens", self._budget_tokens)
+        logger.warning("the context was too long; the turn's prompts are limited to %d tokens", self._budget_tokens)
 
     def _may_change_roles(self, mode: LateSystem) -> bool:
         is_auto = self._settings.late_system == "auto" and self._model.late_system is None

@@ -172,7 +172,7 @@ class ModelReply:
                 self.finish_reason, self.usage = reason, usage
                 chunks = [LLMChunk(usage=usage)]
                 if reason == "length":
-                    notice = "the model's reply was cut off at its limit of tokens"
+                    notice = "the model's reply was cut off at its token limit"
                     chunks.append(LLMChunk(notice=NoticeGiven("reply_cut", "warning", notice)))
                 return "", chunks
 

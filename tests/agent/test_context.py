@@ -94,7 +94,7 @@ async def test_a_limit_that_the_endpoint_does_not_tell_is_three_quarters_of_what
 
     refused = sum(map(estimate_tokens, model.messages(0))) + estimate_tools(model.requests[0].tools)
     assert refused == 998
-    assert caplog.messages == ["the context was too long; the turn's prompts are kept to 748 tokens"]
+    assert caplog.messages == ["the context was too long; the turn's prompts are limited to 748 tokens"]
     assert numbers(model, 1) == ["2", "2", "3", "3"]
 
 

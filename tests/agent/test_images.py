@@ -91,7 +91,7 @@ async def test_a_model_known_to_be_blind_reads_that_there_is_an_image_and_the_us
     assert {"role": "user", "content": "What is it?\n\n[image]"} in model.messages(0)
     assert model.requests[0].question == "What is it?\n\n[image]"
     assert [(n.code, n.level, n.message) for n in given(chunks)] == [
-        ("image_unseen", "warning", "scripted cannot see pictures; it is only told that there is one")
+        ("image_unseen", "warning", "scripted accepts no images; it is only told that there is one")
     ]
 
 

@@ -217,9 +217,7 @@ async def test_a_reply_cut_off_at_its_limit_says_so() -> None:
         ("notice", "reply_cut"),
         ("reply_end",),
     ]
-    assert given(chunks) == [
-        NoticeGiven("reply_cut", "warning", "the model's reply was cut off at its limit of tokens")
-    ]
+    assert given(chunks) == [NoticeGiven("reply_cut", "warning", "the model's reply was cut off at its token limit")]
 
 
 async def test_each_call_reports_its_usage() -> None:

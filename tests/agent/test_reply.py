@@ -29,7 +29,7 @@ def test_the_end_of_a_call_tells_what_it_cost_and_why_it_ended() -> None:
 
 
 def test_a_reply_that_was_cut_off_is_told_of() -> None:
-    text = "the model's reply was cut off at its limit of tokens"
+    text = "the model's reply was cut off at its token limit"
 
     assert read(ModelReply(), Finished("length", Usage()))[1:] == [
         LLMChunk(notice=NoticeGiven("reply_cut", "warning", text))

@@ -80,7 +80,7 @@ async def test_an_illegal_list_is_not_sent_and_the_hook_is_named() -> None:
     await play(agent_for(model), enable_tools=False, options=with_hooks(broken))
 
     assert model.contents(0)[-1] == ("user", "What time is it?")
-    assert "is the result of no open call" in broken.warnings[0]
+    assert "is a result without an open call" in broken.warnings[0]
 
 
 @pytest.mark.parametrize("edited", [2, 3], ids=["call", "result"])

@@ -132,14 +132,14 @@ test("a hook that failed, and one that ended the turn before a call was made, ar
 test("what of a hook's reply does not count is said, and why", () => {
   const changes = { messages: [{ index: 0, after: { role: "tool", content: "x" } }] };
   const page = traced(
-    { action: "modify", changes, discarded: { messages: "message 0 is the result of no open call" } },
+    { action: "modify", changes, discarded: { messages: "message 0 is a result without an open call" } },
     { action: "ignored", changes: {}, discarded: { reply: 'unsupported action "redact"' } },
   );
 
   const text = textOf(inspected(page));
 
   assert.equal(text.split("Discarded").length - 1, 2);
-  assert.ok(text.includes("Discarded: messages: message 0 is the result of no open call"));
+  assert.ok(text.includes("Discarded: messages: message 0 is a result without an open call"));
   assert.ok(text.includes('Discarded: reply: unsupported action "redact"'));
 });
 

@@ -405,7 +405,7 @@ async def test_messages_that_are_put_back_are_reported_as_discarded() -> None:
     await pipeline.before_llm(call(), registered=(), check=find_violation)
 
     [report] = pipeline.take_reports()
-    assert report.data["discarded"] == {"messages": "message 0 is the result of no open call"}
+    assert report.data["discarded"] == {"messages": "message 0 is a result without an open call"}
     assert {"index": 0, "after": given[0]}.items() <= report.data["changes"]["messages"][0].items()
 
 
