@@ -138,7 +138,7 @@ def build_registry(settings: config.ToolsSettings, skills_dir: Path) -> ToolRegi
 def _read(folders: Folders, path: str, offset: int, limit: int, max_bytes: int) -> str:
     file = folders.find(path)
     if file.is_dir():
-        raise ToolError(f"{path} is a folder; it holds: {_names(file)}")
+        raise ToolError(f"{path} is a folder; it contains: {_names(file)}")
     lines = _text(file, path).splitlines()
     if not lines:
         return "(the file is empty)"

@@ -77,7 +77,7 @@ class ToolExecutor:
                 await self._report_unfinished(runs, tasks)
         for call in calls[MAX_CALLS_PER_BATCH:]:
             run = self._tool_run(call)
-            yield await run.refuse(run.refusal(f"not run: at most {MAX_CALLS_PER_BATCH} calls are taken at once"))
+            yield await run.refuse(run.refusal(f"not run: at most {MAX_CALLS_PER_BATCH} calls are accepted at once"))
 
     async def run(self, call: ToolCall) -> ToolOutcome:
         """Take one call through the stages. Raises nothing but TurnAborted and CancelledError."""

@@ -41,9 +41,11 @@ class Tool:
         try:
             error = jsonschema.exceptions.best_match(self._validator.iter_errors(arguments))
         except Unresolvable as missing:
-            return f"the tool's own schema refers to {missing.ref}, which is not in it: nothing fits"
+            return f"the tool's own schema refers to {missing.ref}, which is not in it: no arguments can match"
         except Exception as wrong:  # noqa: BLE001  # the boundary to a schema that may be anybody's, and to deep nesting
-            return f"they cannot be checked against the tool's own schema ({type(wrong).__name__}): nothing fits"
+            return (
+                f"they cannot be checked against the tool's own schema ({type(wrong).__name__}): no arguments can match"
+            )
         if error is None:
             return None
         where = error.json_path.removeprefix("$.")

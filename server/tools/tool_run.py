@@ -119,7 +119,7 @@ class ToolRun:
         if self._answered is not None and isinstance(self._arguments, dict):
             return None
         if self._hooks is not None and (hook := self._hooks.pipeline.injector(self._name)) is not None:
-            return self.refusal(f"{self._name} did not run: the hook {hook}, whose tool it is, gave no result")
+            return self.refusal(f"{self._name} did not run: the hook {hook}, which provides it, gave no result")
         outcome = self.refusal(f"there is no tool {self._name}; there are: {', '.join(self._registry.names)}")
         return replace(outcome, name=self.call.name)  # a hook may have written anything, and providers refuse odd names
 
@@ -161,7 +161,7 @@ class ToolRun:
                     self._arguments = edited.arguments
             if (refusal := self._check_schema()) is not None:
                 return refusal
-        return self.refusal("not run: its arguments were changed too often while it was approved", "denied")
+        return self.refusal("not run: its arguments were changed too often during approval", "denied")
 
     async def _pass_policy(self) -> ToolOutcome | None:
         if self._policy is None:
@@ -268,7 +268,7 @@ class ToolRun:
         store = None if self._hooks is None else self._hooks.layers.media
         for reference in answer.media[:MAX_MEDIA]:
             if store is None or self._hooks is None:
-                problems.append("this server keeps no media")
+                problems.append("this server stores no media")
                 break
             facts = self._hooks.facts
             try:

@@ -141,8 +141,8 @@ async def test_a_folder_names_what_it_holds(tools: Tools) -> None:
     (tools.folder / "sub" / "deep").mkdir(parents=True)
     (tools.folder / "sub" / "a.txt").write_text("")
 
-    assert await tools.fails("read_file", path="sub") == "sub is a folder; it holds: a.txt, deep/"
-    assert await tools.fails("read_file", path="sub/deep") == "sub/deep is a folder; it holds: nothing"
+    assert await tools.fails("read_file", path="sub") == "sub is a folder; it contains: a.txt, deep/"
+    assert await tools.fails("read_file", path="sub/deep") == "sub/deep is a folder; it contains: nothing"
 
 
 async def test_of_a_large_folder_100_names_are_told(tools: Tools) -> None:
@@ -152,7 +152,7 @@ async def test_of_a_large_folder_100_names_are_told(tools: Tools) -> None:
 
     text = await tools.fails("read_file", path="sub")
 
-    assert text == f"sub is a folder; it holds: {', '.join(f'{n:03}' for n in range(100))} and 3 more"
+    assert text == f"sub is a folder; it contains: {', '.join(f'{n:03}' for n in range(100))} and 3 more"
 
 
 async def test_what_is_no_text_is_refused(tools: Tools) -> None:

@@ -114,7 +114,7 @@ async def test_a_tool_whose_hook_gives_no_result_says_whose_it_is() -> None:
 
     outcome, _ = await respond(own, made=call(name="mine"), injected="mine")
 
-    assert outcome.content == "mine did not run: the hook weather, whose tool it is, gave no result"
+    assert outcome.content == "mine did not run: the hook weather, which provides it, gave no result"
 
 
 async def test_what_is_silent_is_not_shown_to_the_user() -> None:

@@ -150,7 +150,7 @@ async def test_a_tool_may_answer_with_an_error_and_with_files_where_there_is_a_s
 
     outcome = await executor_for(draw).run(call(1))
 
-    assert outcome.content == "half done\n(attachment not available: this server keeps no media)"
+    assert outcome.content == "half done\n(attachment not available: this server stores no media)"
     assert outcome.is_error
     assert outcome.media == ()
 
@@ -281,7 +281,11 @@ async def test_of_more_than_32_calls_the_rest_is_refused() -> None:
     assert [outcome.id for outcome in outcomes] == [f"c{n}" for n in range(34)]
     assert [outcome.is_error for outcome in outcomes] == [False] * 32 + [True] * 2
     assert outcomes[33] == ToolOutcome(
-        id="c33", name="count", content="not run: at most 32 calls are taken at once", is_error=True, ending="skipped"
+        id="c33",
+        name="count",
+        content="not run: at most 32 calls are accepted at once",
+        is_error=True,
+        ending="skipped",
     )
 
 

@@ -243,7 +243,7 @@ class McpConnection:
                 self._in_doubt.set()
             raise ToolError(self._explain_failure(error)) from error
         except ValueError as error:  # from pydantic
-            raise ToolError(f"the MCP server {self._name} gave an answer that is not a tool result") from error
+            raise ToolError(f"the MCP server {self._name} returned something that is not a tool result") from error
         finally:
             call.cancel()
 
@@ -254,7 +254,7 @@ class McpConnection:
 
     def _explain_failure(self, error: MCPError) -> str:
         if error.code == types.CONNECTION_CLOSED:
-            return f"the MCP server {self._name} went away during the call; what it did until then is not known"
+            return f"the MCP server {self._name} was lost during the call; what it did until then is unknown"
         return f"the MCP server {self._name} refused the call: {_short(error.message)}"
 
     def _report_loss(self, reason: str) -> None:
