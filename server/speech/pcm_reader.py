@@ -12,7 +12,7 @@ RAW_RATE: Final = 24_000
 
 MIN_RATE: Final = 8_000
 MAX_RATE: Final = 192_000
-_CURE: Final = "set it to answer in PCM or WAV of 16 bits, mono"
+_CURE: Final = "set it to answer in 16-bit mono PCM or WAV"
 _CURE_OF_TEXT: Final = (
     "check that speech.tts.base_url is a speech server that answers in PCM or WAV; its log may say more"
 )
@@ -94,18 +94,18 @@ class PcmReader:
                 if len(self._rest) < 12:
                     return False
                 if self._rest[8:12] != b"WAVE":
-                    raise _refusal("a RIFF file that is no WAV")
+                    raise _refusal("a RIFF file that is not WAV")
                 del self._rest[:12]
             case b"fmt ":
                 if not 16 <= size <= _MAX_FORMAT_BYTES:
-                    raise _refusal("a WAV with a broken head")
+                    raise _refusal("a WAV with a broken header")
                 if len(self._rest) < 8 + size:
                     return False
                 self._read_format(self._rest[8 : 8 + size])
                 del self._rest[: 8 + size + size % 2]
             case b"data":
                 if self.sample_rate is None:
-                    raise _refusal("a WAV that does not tell its format")
+                    raise _refusal("a WAV without a format")
                 self._left = sys.maxsize if size in _UNKNOWN_SIZES else size
                 del self._rest[:8]
             case _:
@@ -119,11 +119,11 @@ class PcmReader:
         if kind == _WAVE_FORMAT_EXTENSIBLE:
             kind = int.from_bytes(head[24:26], "little")
         if kind != _WAVE_FORMAT_PCM:
-            raise _refusal(f"a WAV whose samples are no integers (format {kind})")
+            raise _refusal(f"a WAV whose samples are not integers (format {kind})")
         if (channels, bits) != (1, 16):
             raise _refusal(f"a WAV of {bits} bits and {channels} channel{'s' * (channels != 1)}")
         if not MIN_RATE <= rate <= MAX_RATE or self.sample_rate not in (None, rate):
-            raise _refusal(f"a WAV of {rate} samples a second")
+            raise _refusal(f"a WAV of {rate} samples per second")
         self.sample_rate = rate
 
 

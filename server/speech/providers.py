@@ -77,7 +77,7 @@ class SpeechEndpoint(OpenAIEndpoint):
         if isinstance(error, Refused):
             return self._refusal(error.status, error_message(error.body))
         if isinstance(error, TimeoutError) or isinstance(error.__cause__, TimeoutError):  # or for connecting
-            return SpeechTimeout(f"{self.host} said nothing in time ({self.section})")
+            return SpeechTimeout(f"{self.host} did not answer in time ({self.section})")
         return SpeechUnavailable(
             f"no answer from {self.host}: is it running, and is {self.section}.base_url right? ({self._clean(str(error))})"
         )
@@ -91,13 +91,13 @@ class SpeechEndpoint(OpenAIEndpoint):
                 )
             case 404:
                 return SpeechUnavailable(
-                    f"{self.host} has no {self.model!r} there (HTTP 404): check {self.section}.base_url, which mostly "
+                    f"{self.host} has no {self.model!r} at this address (HTTP 404): check {self.section}.base_url, which mostly "
                     f"ends in /v1, and {self.section}.model"
                 )
             case 408 | 504:
-                return SpeechTimeout(f"{self.host} gave up waiting (HTTP {status})")
+                return SpeechTimeout(f"{self.host} timed out (HTTP {status})")
             case 429 | 503:
-                return SpeechBusy(f"{self.host} has too much to do (HTTP {status}): {quoted}")
+                return SpeechBusy(f"{self.host} is overloaded (HTTP {status}): {quoted}")
         return SpeechUnavailable(f"{self.host} failed (HTTP {status}): {quoted}")
 
     def _clean(self, text: str) -> str:

@@ -145,7 +145,7 @@ class OpenAISynthesizer(EndpointProvider):
         given = {name: value.strip('"') for name, _, value in (part.partition("=") for part in parameters)}
         if (kind and kind not in _SOUND_TYPES) or given.get("channels", "1") != "1":
             raise SpeechUnavailable(
-                f"{self._endpoint.host} sent {content_type[:_MAX_TYPE_CHARS]} where PCM was asked for: check that "
+                f"{self._endpoint.host} sent {content_type[:_MAX_TYPE_CHARS]} instead of PCM: check that "
                 "speech.tts.base_url is an OpenAI-compatible speech server that answers in mono PCM or WAV"
             )
         rate = given.get("rate", "")
@@ -188,4 +188,4 @@ def _chunks(
 
 def _check(text: str) -> None:
     if len(text) > MAX_TEXT_CHARS:
-        raise SpeechUnavailable(f"a text of {len(text)} characters is too long to be said at once")
+        raise SpeechUnavailable(f"a text of {len(text)} characters is too long to be spoken at once")

@@ -122,7 +122,7 @@ class SpeechWorker:
                 part = await answer.get()
         except TimeoutError as error:
             self._kill_if_stuck(timeout_s)
-            raise SpeechTimeout(f"{self.name} said nothing for {timeout_s:g} s") from error
+            raise SpeechTimeout(f"{self.name} did not answer for {timeout_s:g} s") from error
         if isinstance(part, SpeechError):
             raise part
         return part
@@ -130,7 +130,7 @@ class SpeechWorker:
     def _kill_if_stuck(self, silence_s: float) -> None:
         """Kill the process if it has answered nobody for so long; else it is busy with others."""
         if asyncio.get_running_loop().time() - self._heard_s >= silence_s and self._process is not None:
-            logger.warning("%s hangs; it is killed and started again", self.name)
+            logger.warning("%s hangs; it is killed and restarted", self.name)
             self._is_ready.clear()  # who comes now waits for the next process
             with suppress(ProcessLookupError):
                 self._process.kill()
@@ -143,7 +143,7 @@ class SpeechWorker:
     # --- the process
 
     def _note_wait(self, wait_s: float) -> None:
-        logger.warning("%s stopped; starting it again in %.1f s", self.name, wait_s)
+        logger.warning("%s stopped; restarting it in %.1f s", self.name, wait_s)
 
     async def _live_once(self) -> float | None:
         """Run one process to its end. Return for how long it was ready; None if another one would fail as well."""
@@ -172,10 +172,10 @@ class SpeechWorker:
             if self._is_closed:
                 pass
             elif self.status.state == "ready":
-                self._become("loading", f"{self.name} broke down and is starting again")
+                self._become("loading", f"{self.name} crashed and is being restarted")
             elif self.status.state == "missing" or process.returncode == EXIT_LOAD_FAILED:
                 self._is_ready.set()  # who waits for it reads `status`; a slow end may have become a kill
-            self._fail_all(SpeechUnavailable(f"{self.name} broke down in mid-work; it is starting again"))
+            self._fail_all(SpeechUnavailable(f"{self.name} crashed while working; it is being restarted"))
         return None if self.status.state == "missing" else self._served_s()
 
     def _served_s(self) -> float:
@@ -197,7 +197,7 @@ class SpeechWorker:
             case "ready":
                 self.facts = header["facts"]
                 for reason in self.facts.get("missing", ()):
-                    logger.warning("%s goes without one of its parts: %s", self.name, reason)
+                    logger.warning("%s runs without one of its parts: %s", self.name, reason)
                 self._ready_s = asyncio.get_running_loop().time()
                 self._is_ready.set()
                 self._become("ready")

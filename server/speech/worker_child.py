@@ -52,7 +52,7 @@ def parse(head: bytes) -> Header:
     try:
         return msgspec.json.decode(head, type=dict[str, Any])
     except msgspec.DecodeError as error:
-        raise WireError("a message of the worker is no JSON object") from error
+        raise WireError("a message of the worker is not a JSON object") from error
 
 
 class Engine(Protocol):

@@ -90,7 +90,7 @@ class Espeak:
             _ESPEAK_SYNCHRONOUS, _ESPEAK_BUFFER_MS, str(data.parent).encode(), 0
         )
         if self.sample_rate <= 0:
-            raise OSError("espeak-ng finds none of its data")
+            raise OSError("espeak-ng cannot find its data")
         self._library.espeak_SetSynthCallback(self._callback)
         self._voice: str | None = None
         self.languages = sorted(path.name.removesuffix("_dict") for path in data.glob("*_dict"))

@@ -136,7 +136,7 @@ async def test_a_voice_that_is_killed_in_mid_sentence_is_an_error_and_speaks_aga
         await anext(chunks)
         assert voice_worker.pid is not None
         os.kill(voice_worker.pid, signal.SIGKILL)
-        with pytest.raises(SpeechUnavailable, match="broke down"):
+        with pytest.raises(SpeechUnavailable, match="crashed"):
             async for _ in chunks:
                 pass
 
@@ -180,5 +180,5 @@ async def test_a_voice_that_is_not_there_is_told_and_another_speaks(
 
     assert worker.facts["name"] == "espeak-ng"
     [told] = [record for record in caplog.records if record.levelname == "WARNING"]
-    assert told.getMessage().startswith("the voice goes without one of its parts: FileNotFoundError: ")
+    assert told.getMessage().startswith("the voice runs without one of its parts: FileNotFoundError: ")
     assert "gone.onnx" in told.getMessage()

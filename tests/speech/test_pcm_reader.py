@@ -84,9 +84,9 @@ def test_of_a_wav_only_the_sound_is_heard_at_its_own_rate(sent: bytes, size: int
         (wav(kind=0xFFFE, more=EXTENSIBLE.replace(b"\1\0\0\0", b"\3\0\0\0")), r"format 3"),
         (wav(rate=0), "0 samples"),
         (wav() + wav(rate=16_000), "16000 samples"),
-        (b"RIFF" + bytes(5000), "no WAV"),
-        (b"RIFF\0\0\0\0WAVEdata\4\0\0\0\0\0\0\0", "does not tell its format"),
-        (b"RIFF\0\0\0\0WAVEfmt \4\0\0\0\1\0\1\0", "broken head"),
+        (b"RIFF" + bytes(5000), "not WAV"),
+        (b"RIFF\0\0\0\0WAVEdata\4\0\0\0\0\0\0\0", "without a format"),
+        (b"RIFF\0\0\0\0WAVEfmt \4\0\0\0\1\0\1\0", "broken header"),
         (b"ID3\x04" + SOUND, "MP3"),
         (mp3(b"\xff\xfb\x90\x64", 417), "MP3"),  # 128 kbit/s at 44.1 kHz
         (mp3(b"\xff\xf3\x84\xc4", 192), "MP3"),  # 64 kbit/s at 24 kHz

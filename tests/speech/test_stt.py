@@ -98,9 +98,9 @@ async def test_a_server_without_a_key_gets_none() -> None:
     [
         (401, SpeechUnavailable, "speech.stt.api_key"),
         (404, SpeechUnavailable, "speech.stt.base_url"),
-        (429, SpeechBusy, "too much to do"),
+        (429, SpeechBusy, "is overloaded"),
         (500, SpeechUnavailable, "HTTP 500"),
-        (504, SpeechTimeout, "gave up"),
+        (504, SpeechTimeout, "timed out"),
     ],
 )
 async def test_refusals_name_the_cure_and_no_key(status: int, error: type[SpeechError], says: str) -> None:
