@@ -218,7 +218,7 @@ class OpenAICompatible:
         kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind == "text/html":
             raise ProviderProtocol(
-                f"{self._endpoint.host} answered with an HTML page: check llm.base_url; it mostly ends in /v1"
+                f"{self._endpoint.host} answered with an HTML page: check llm.base_url; it usually ends in /v1"
             )
         return EventReader(is_whole=kind == "application/json")
 
@@ -232,12 +232,12 @@ class OpenAICompatible:
 
     def _no_first_token(self) -> ProviderTimeout:
         return ProviderTimeout(
-            f"{self._endpoint.host} said nothing for {self._endpoint.first_token_timeout_s:g} s "
+            f"{self._endpoint.host} sent nothing for {self._endpoint.first_token_timeout_s:g} s "
             "(llm.first_token_timeout_s)"
         )
 
     def _cut_off(self) -> ProviderUnreachable:
-        return ProviderUnreachable(f"{self._endpoint.host} broke the connection off in mid-reply")
+        return ProviderUnreachable(f"{self._endpoint.host} closed the connection in mid-reply")
 
 
 def tools_json(tools: Sequence[ToolSpec]) -> list[dict[str, Any]]:

@@ -144,7 +144,7 @@ class EmbeddedModel:
         except ProviderUnreachable as error:
             if not await self._process.has_died(process):
                 raise
-            raise ProviderUnreachable("the embedded model's process ended; it is being started again") from error
+            raise ProviderUnreachable("the embedded model's process ended and is being restarted") from error
         finally:
             self._replies -= 1
 

@@ -210,7 +210,7 @@ class EmbeddedProcess:
         if (wait_s := self._next_start_s - loop.time()) > 0:
             raise ProviderUnreachable(
                 f"the embedded model ended {self._backoff.failures + 1} times in a row; "
-                f"it is started again in {wait_s:.0f} s",
+                f"restarting it in {wait_s:.0f} s",
                 retry_after_ms=int(wait_s * 1000) + 1,
             )
         await self._drop()

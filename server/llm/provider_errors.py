@@ -72,7 +72,7 @@ def error_from_answer(
     text = f"{json.dumps(details, ensure_ascii=False)[:4000]} {quoted}"
     wait_ms = retry_after_ms(headers, now_s=now_s)
     if status not in _NOT_FOR_THE_CONTENT and _IMAGES.search(text):
-        return ImageRefused(f"{model or 'the model'} at {host} sees no pictures: {quoted}")
+        return ImageRefused(f"{model or 'the model'} at {host} accepts no images: {quoted}")
     match status:
         case 401 | 403:
             key = f"the key from {endpoint.key_source}" if endpoint.key_source else "a call without a key"
@@ -81,12 +81,12 @@ def error_from_answer(
             return ProviderAuth(f"{host} asks for payment: {quoted}")
         case 404 | 405 if not _MODEL.search(text):
             return ProviderProtocol(
-                f"{host} has no chat completions there (HTTP {status}): check llm.base_url; it mostly ends in /v1"
+                f"{host} has no chat completions at this address (HTTP {status}): check llm.base_url; it usually ends in /v1"
             )
         case 429:
             return _rate_limited(host, text, quoted, wait_ms)
         case 408 | 504:
-            return ProviderTimeout(f"{host} gave up waiting (HTTP {status}): {quoted}", retry_after_ms=wait_ms)
+            return ProviderTimeout(f"{host} timed out (HTTP {status}): {quoted}", retry_after_ms=wait_ms)
     if status == 413 or _CONTEXT.search(text):
         return ContextTooLong(
             f"the prompt is too long for {model or 'the model'} at {host}: {quoted}",

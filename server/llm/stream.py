@@ -139,7 +139,7 @@ def parse_chunk(data: bytes) -> Chunk:
     except UnicodeDecodeError as error:
         raise StreamError("an event that is not UTF-8") from error
     except (ValueError, RecursionError) as error:  # msgspec's are ValueErrors, too
-        raise StreamError(f"an event that is no chat-completions chunk ({error})") from error
+        raise StreamError(f"an event that is not a chat-completions chunk ({error})") from error
 
 
 def join_halves(text: str) -> str:

@@ -243,7 +243,7 @@ async def test_a_death_in_mid_stream_is_told_and_the_next_call_starts_another(
     await gate.reached.wait()
     workers.started[0].is_alive = False
     gate.open()
-    with pytest.raises(ProviderUnreachable, match="it is being started again"):
+    with pytest.raises(ProviderUnreachable, match="ended and is being restarted"):
         await task
 
     assert (await ask(model, asking("Hi")))[0] == TextDelta("Hello again.")
@@ -292,7 +292,7 @@ async def test_starts_that_fail_again_and_again_are_spaced_out(workers: Workers,
         await model.start()
     with pytest.raises(ProviderUnreachable, match="no weights"):
         await model.start()
-    with pytest.raises(ProviderUnreachable, match="started again in") as caught:
+    with pytest.raises(ProviderUnreachable, match="restarting it in") as caught:
         await model.start()
 
     assert caught.value.retry_after_ms is not None

@@ -98,7 +98,7 @@ async def test_kill_9_in_mid_stream_is_one_error_and_the_next_call_works(model: 
     killed = model.process_pid
     assert killed is not None
     request = ModelRequest(messages=[SYSTEM, {"role": "user", "content": "Tell me a long story about a dragon."}])
-    with pytest.raises(ProviderUnreachable, match="it is being started again"):
+    with pytest.raises(ProviderUnreachable, match="ended and is being restarted"):
         async with aclosing(model.stream(request)) as events:
             async for _ in events:
                 with suppress(ProcessLookupError):  # what came before its death is still to be read

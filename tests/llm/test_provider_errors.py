@@ -128,7 +128,7 @@ def test_each_status_has_its_error(answer: HttpError, kind: type[ProviderError],
 
 @pytest.mark.parametrize("status", [404, 405])
 def test_an_address_without_chat_completions_is_told_where_it_is_set(status: int) -> None:
-    assert str(of(http_error(status))).endswith(f"(HTTP {status}): check llm.base_url; it mostly ends in /v1")
+    assert str(of(http_error(status))).endswith(f"(HTTP {status}): check llm.base_url; it usually ends in /v1")
 
 
 def test_a_refused_key_is_named_by_its_source_and_never_shown() -> None:

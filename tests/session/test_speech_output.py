@@ -240,7 +240,7 @@ async def test_a_slow_voice_has_longer_the_more_it_has_sent() -> None:
 
 
 async def test_a_failure_leaves_the_text_and_one_notice_and_the_turn_goes_on() -> None:
-    broken = SpeechTimeout("piper said nothing for 10 s")
+    broken = SpeechTimeout("piper did not answer for 10 s")
     stage = Stage(FakeSynthesizer({"One.": [broken], "Two.": [CHUNK, broken]}))
 
     said = await stage.say_all(sentence("One."), sentence("Two."), sentence("Three."))
@@ -248,7 +248,7 @@ async def test_a_failure_leaves_the_text_and_one_notice_and_the_turn_goes_on() -
     assert said == [*SILENT, "notice", "sentence", SOUND, "sentence_end", *SPOKEN]
     notice = stage.frames[2]
     assert (notice["code"], notice["level"]) == ("speech_failed", "warning")
-    assert "piper said nothing for 10 s" in notice["message"]
+    assert "piper did not answer for 10 s" in notice["message"]
 
 
 async def test_after_a_voice_that_said_nothing_in_time_no_sentence_waits_for_it() -> None:
