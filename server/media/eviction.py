@@ -65,6 +65,6 @@ def _longest_unused(ordered: list[Kept], coming: Coming | None, *, max_bytes: in
 def _share_is_full(settings: config.MediaSettings) -> MediaError:
     share = f"{settings.max_user_bytes >> 20} MiB, {settings.max_user_items} files"
     return MediaError(
-        f"the user's files of the last minute take all that one user may keep ({share}: media.max_user_bytes, "
+        f"the user's files of the last minute use up the limit of one user ({share}: media.max_user_bytes, "
         "media.max_user_items); give fewer or smaller ones, or wait a minute"
     )

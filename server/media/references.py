@@ -45,7 +45,7 @@ def media_id(reference: str) -> str | None:
     if not reference.startswith(SCHEME):
         return None
     if not _ID.fullmatch(found := reference.removeprefix(SCHEME)):
-        raise MediaError(f"{reference[:80]!r} is no media:// id of this server")
+        raise MediaError(f"{reference[:80]!r} is not a media:// id of this server")
     return found
 
 
@@ -76,7 +76,7 @@ def _decode(url: str, start: int) -> bytearray:
     for at in range(start, len(url), _PIECE_CHARS):
         piece = binascii.a2b_base64(url[at : at + _PIECE_CHARS], strict_mode=True)
         if len(piece) % 3 and at + _PIECE_CHARS < len(url):
-            raise ValueError("padding stands at the end only")
+            raise ValueError("padding is allowed only at the end")
         data += piece
         time.sleep(_REST_S)
     return data

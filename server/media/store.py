@@ -33,7 +33,7 @@ SWEEP_EVERY_S: Final = 60.0
 
 _GONE: Final = (
     "is gone: files are kept for {minutes:g} minutes after they were last used (media.max_age_s), "
-    "less where the user has too many (media.max_user_bytes)"
+    "shorter if the user has too many (media.max_user_bytes)"
 )
 
 
@@ -92,7 +92,7 @@ class MediaStore:
             for folder in (self._items, self._inbox):
                 await asyncio.to_thread(folder.mkdir, mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
-            raise MediaError(f"the folder cannot be made: {error.strerror}") from error
+            raise MediaError(f"the folder cannot be created: {error.strerror}") from error
 
     async def sweep_regularly(self) -> None:
         """Until it is cancelled: remove what is too old."""
@@ -137,7 +137,7 @@ class MediaStore:
             loaded = read_data_url(reference, max_bytes=limit)
         elif "://" in reference[:32] and not reference.startswith("file://"):
             raise MediaError(
-                f"{reference[:80]!r}: only data: URLs, media:// ids and paths are taken; fetch it yourself"
+                f"{reference[:80]!r}: only data: URLs, media:// ids and paths are accepted; fetch it yourself"
             )
         else:
             loaded = read_path(reference, self._sources, max_bytes=limit)
@@ -195,7 +195,7 @@ class MediaStore:
             raise MediaError(f"{ref[:80]} {self._gone}")
         stored = read
         if stored.content_type not in content_types.IMAGES_FOR_MODELS:
-            raise MediaError(f"{stored.name} is {stored.content_type}: a model is sent PNG, JPEG and WebP only")
+            raise MediaError(f"{stored.name} is {stored.content_type}: models accept only PNG, JPEG and WebP")
         if stored.size > MAX_MODEL_IMAGE_BYTES:
             raise MediaError(f"{stored.name} is larger than {MAX_MODEL_IMAGE_BYTES >> 20} MiB: scale it down")
         try:

@@ -22,7 +22,7 @@ def test_an_id_is_told_from_everything_else() -> None:
 
 @pytest.mark.parametrize("rest", ["", "../secret", ID[:-1], ID.upper(), f"{ID}/..", f"{ID}\n"])
 def test_a_malformed_id_is_refused(rest: str) -> None:
-    with pytest.raises(MediaError, match="no media:// id"):
+    with pytest.raises(MediaError, match="not a media:// id"):
         media_id(f"media://{rest}")
 
 

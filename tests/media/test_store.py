@@ -263,7 +263,7 @@ async def test_only_images_that_models_read_are_opened_for_one(shop: Shop) -> No
     text = await add(store, b"hello")
     large = await add(store, PNG + bytes(5 << 20))
 
-    with pytest.raises(MediaError, match="PNG, JPEG and WebP only"):
+    with pytest.raises(MediaError, match="accept only PNG, JPEG and WebP"):
         await store.open_image(text.ref)
     with pytest.raises(MediaError, match="larger than 5 MiB: scale it down"):
         await store.open_image(large.ref)
@@ -286,7 +286,7 @@ async def test_a_disk_that_takes_nothing_costs_the_file_only(shop: Shop) -> None
 async def test_a_folder_that_cannot_be_made_is_said_at_start(shop: Shop) -> None:
     (shop.folder / "media").write_text("in the way")
 
-    with pytest.raises(MediaError, match="the folder cannot be made"):
+    with pytest.raises(MediaError, match="the folder cannot be created"):
         await shop.store()
 
 
