@@ -17,8 +17,8 @@ from server.storage.database import Database
 _LONGEST_S = 3600.0
 _EPILOG = """\
 Prints each day of each replica with its last hash, as the server logged it when it
-closed the day, and every place where the log is not what was written. Exit code 0:
-all of it holds; 1: it does not; 2: it could not be read.
+closed the day, and every place where the log differs from what was written. Exit code 0:
+the log is intact; 1: it is not; 2: it could not be read.
 """
 
 
@@ -39,7 +39,7 @@ def main(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
 def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m server.storage",
-        description="Look after what Parley stores.",
+        description="Inspect what Parley stores.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -66,11 +66,9 @@ class DayCheck:
             if link.number != self.count + 1:
                 return f"{self._where}: entry {self.count + 1} is missing or out of place (found {link.number})"
             if next_hash(self._last, link.number, link.body) != link.hash:
-                return (
-                    f"{self._where}: entry {link.number} is not what was written, or does not follow the entry before"
-                )
+                return f"{self._where}: entry {link.number} was changed, or does not follow the entry before"
             if wrong := _differing(link):
-                return f"{self._where}: entry {link.number}: the column {wrong} does not tell what the entry says"
+                return f"{self._where}: entry {link.number}: the column {wrong} differs from the entry"
             self._last, self.count = link.hash, self.count + 1
         return None
 

@@ -66,7 +66,7 @@ class AuditLog:
         body = body_of(entry)
         if len(self._queue) >= self._max_queued or self._queued_bytes + len(body) > MAX_QUEUED_BYTES:
             if not self._gap:
-                logger.error("the audit log takes no more entries until the database is back: they are lost")
+                logger.error("the audit log is full: entries are lost until the database is back")
             self._gap += 1
             self.dropped += 1
             return
@@ -123,7 +123,7 @@ class AuditLog:
             await self._database.write(lambda connection: _append(connection, self._replica, today, batch))
         except StorageError as error:
             if not self._is_behind:
-                logger.warning("the audit log waits: %s", error)
+                logger.warning("the audit log is waiting: %s", error)
             self._is_behind = True
             return False
         except Exception:  # an entry that no database takes: a defect of ours must not stop the log
@@ -153,7 +153,7 @@ class AuditLog:
             while await self._database.write(lambda connection: _prune(connection, oldest, now_us)):
                 pass
         except StorageError as error:
-            logger.debug("days of the audit log are not closed now: %s", error)
+            logger.debug("days of the audit log cannot be closed now: %s", error)
         except Exception:  # a defect in closing and pruning must not stop the writing
             logger.exception("days of the audit log could not be closed or pruned")
 
@@ -171,7 +171,7 @@ def _gap_entry(lost: int, now: float) -> AuditEntry:
         phase=GAP,
         outcome="lost",
         handler="audit_log",
-        message=f"{lost} entries before this one were lost: the database was away for too long",
+        message=f"{lost} entries before this one were lost: the database was down for too long",
         details={"lost": lost},
         ts_us=int(now * 1_000_000),
     )

@@ -124,9 +124,9 @@ def _read_cursor(cursor: str) -> tuple[int, int]:
         first, _, second = text.partition(".")
         place = int(first), int(second)
     except ValueError:
-        raise BadCursor("not a cursor of ours; take `next` of the page before") from None
+        raise BadCursor("not a valid cursor; use `next` of the previous page") from None
     if not all(0 <= number < 1 << 63 for number in place):
-        raise BadCursor("not a cursor of ours; take `next` of the page before")
+        raise BadCursor("not a valid cursor; use `next` of the previous page")
     return place
 
 

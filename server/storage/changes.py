@@ -76,7 +76,7 @@ async def _listen(database: Database, channel: str, changed: asyncio.Event) -> N
                     async with asyncio.timeout(_ANSWER_S):
                         await connection.execute("SELECT 1")
         except (psycopg.Error, OSError) as error:  # TimeoutError too
-            logger.info("PostgreSQL tells no changes now, trying again: %s", type(error).__name__)
+            logger.info("PostgreSQL reports no changes now; trying again: %s", type(error).__name__)
         except Exception:  # whatever it is: without this task no change would be heard of again
             logger.exception("listening to PostgreSQL has failed, trying again")
         await asyncio.sleep(wait_s)

@@ -83,7 +83,7 @@ class Database:
         try:
             await self.write(_bring_up)
         except StorageError as error:
-            cure = "free the disk or mend data.dir" if self.is_sqlite else "start PostgreSQL or correct the url"
+            cure = "free disk space or correct data.dir" if self.is_sqlite else "start PostgreSQL or correct the url"
             key = "data.dir" if self.is_sqlite else "storage.url"
             raise ConfigError(f"{key}: {error}; {cure}") from error
 
@@ -109,7 +109,7 @@ class Database:
 
     async def _run(self, transaction: Transaction[Result], engine: sa.Engine) -> Result:
         if self._clock() < self._retry_at:
-            raise StorageError(f"{self._name} does not answer; it is tried again by itself")
+            raise StorageError(f"{self._name} does not answer; the server keeps trying")
         if self._pending >= _PENDING:
             raise StorageError(f"{self._name} is busy; try again in a moment")
         self._pending += 1
@@ -122,12 +122,12 @@ class Database:
         except (OperationalError, InterfaceError, PoolTimeout) as error:
             if _reason(error) not in _TOO_SLOW:
                 self._note_down()
-            raise StorageError(f"{self._name} does not serve: {self._explain(error)}") from error
+            raise StorageError(f"{self._name} is unavailable: {self._explain(error)}") from error
         except DBAPIError as error:
             if not error.connection_invalidated and type(error) is not DatabaseError:  # SQLite: no database, or damaged
                 raise
             self._note_down()
-            raise StorageError(f"{self._name} does not serve: {self._explain(error)}") from error
+            raise StorageError(f"{self._name} is unavailable: {self._explain(error)}") from error
         self.is_up, self._retry_at, self._retry_s = True, 0.0, _RETRY_FROM_S
         return result
 

@@ -74,7 +74,7 @@ class DocumentStore:
         Raises StorageError, and ValueError for a body too large.
         """
         if len(body) > MAX_BODY_BYTES:
-            raise ValueError(f"a document of {len(body)} bytes; at most {MAX_BODY_BYTES} are kept")
+            raise ValueError(f"a document of {len(body)} bytes; at most {MAX_BODY_BYTES} are allowed")
         updated_us = int(self._now() * 1_000_000)
         new = StoredDocument(owner, if_version + 1, body, by, updated_us)
         revision = await self._database.write(lambda connection: _put(connection, new, self._max_documents))
@@ -93,11 +93,11 @@ class DocumentStore:
                 try:
                     await self.refresh()
                 except StorageError as error:
-                    logger.warning("stored documents stay as they were: %s", error)
+                    logger.warning("stored documents are unchanged: %s", error)
                     await asyncio.sleep(max(_RETRY_S, self._database.retry_after_s))
                     changed.set()
                 except Exception:  # whoever listens has failed: the next change is told all the same
-                    logger.exception("a change of stored documents was not taken over by all")
+                    logger.exception("a change of stored documents was not applied everywhere")
 
     def _take(self, revision: int, changed: Iterable[StoredDocument]) -> None:
         self._revision = revision
@@ -138,7 +138,7 @@ def _put(connection: sa.Connection, new: StoredDocument, max_documents: int) -> 
         connection.execute(sa.update(documents).where(documents.c.owner == new.owner).values(**values))
     else:
         if connection.execute(sa.select(sa.func.count()).select_from(documents)).scalar_one() >= max_documents:
-            raise StorageError(f"{max_documents} documents are stored, no more are taken; delete some in the database")
+            raise StorageError(f"{max_documents} documents are stored, which is the limit; delete some in the database")
         connection.execute(sa.insert(documents).values(owner=new.owner, **values))
     if connection.dialect.name == "postgresql":
         connection.execute(sa.select(sa.func.pg_notify(CHANNEL, str(revision))))

@@ -65,7 +65,7 @@ class Storage:
             self.audit.stop()
             await asyncio.wait([log], timeout=_LAST_WORDS_S)
             if not log.done():
-                logger.error("%d entries of the audit log are lost: the database is away", self.audit.queued)
+                logger.error("%d entries of the audit log are lost: the database is down", self.audit.queued)
                 log.cancel()
             await asyncio.gather(log, watch, return_exceptions=True)
 

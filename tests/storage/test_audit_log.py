@@ -126,15 +126,15 @@ async def test_what_is_changed_left_out_moved_or_put_in_is_found(
         forged = {**two._asdict(), "id": 10_000, "number": 6}
         first_day, middle = audit.c.day == "2026-11-22", audit_days.c.day == "2026-11-23"
 
-        assert "entry 2 is not" in (await broken_by(sa.update(audit).where(nth(2)).values(body=edited)))[0]
+        assert "entry 2 was changed" in (await broken_by(sa.update(audit).where(nth(2)).values(body=edited)))[0]
         assert "the column tool" in (await broken_by(sa.update(audit).where(nth(2)).values(tool="other")))[0]
         changed = sa.update(audit).where(nth(2)).values(body=edited, tool="other", hash=rehashed)
-        assert "entry 3 is not" in (await broken_by(changed))[0]
+        assert "entry 3 was changed" in (await broken_by(changed))[0]
         assert "entry 3 is missing" in (await broken_by(sa.delete(audit).where(nth(3))))[0]
         assert "ends with entry 4" in (await broken_by(sa.delete(audit).where(nth(5))))[0]
-        assert "entry 6 is not" in (await broken_by(sa.insert(audit).values(forged)))[0]
+        assert "entry 6 was changed" in (await broken_by(sa.insert(audit).values(forged)))[0]
         swap = [sa.update(audit).where(nth(a)).values(number=b) for a, b in ((2, 99), (3, 2), (99, 3))]
-        assert "entry 2 is not" in (await broken_by(*swap))[0]
+        assert "entry 2 was changed" in (await broken_by(*swap))[0]
         day_gone = [sa.delete(audit).where(audit.c.day == "2026-11-23"), sa.delete(audit_days).where(middle)]
         assert "does not follow 2026-11-22" in (await broken_by(*day_gone))[0]
         assert "the day's own row is missing" in "".join(await broken_by(sa.delete(audit_days).where(middle)))

@@ -153,7 +153,7 @@ async def test_a_file_that_somebody_keeps_locked_is_told_and_loses_nothing(tmp_p
     other.execute("BEGIN IMMEDIATE")
 
     assert await database.read(count) == 0  # readers do not wait for a writer
-    with pytest.raises(StorageError, match=r"parley.db does not serve: database is locked"):
+    with pytest.raises(StorageError, match=r"parley.db is unavailable: database is locked"):
         await database.write(count)
     other.execute("ROLLBACK")
     other.close()

@@ -29,7 +29,7 @@ async def test_what_was_taken_is_there_after_the_end(settings: config.StorageSet
 async def test_a_database_that_is_none_keeps_the_server_from_starting(folder: Path) -> None:
     (folder / "parley.db").write_bytes(b"no database" * 1000)
 
-    with pytest.raises(ConfigError, match=r"data\.dir: .*parley\.db does not serve"):
+    with pytest.raises(ConfigError, match=r"data\.dir: .*parley\.db is unavailable"):
         async with Storage(config.StorageSettings(), folder).running():
             pytest.fail("it runs")
 
