@@ -26,7 +26,7 @@ ServerError                 code                     who can act on it
     ├── ContextTooLong      context_overflow         the prompt does not fit the model's context
     └── ModelMissing        model_missing            no model named and none to be found out
 
-A code is for ever; the text beside it may change, and never holds a secret.
+A code never changes; its text may, and never holds a secret.
 """
 
 import asyncio

@@ -40,7 +40,7 @@ def decode(data: bytes | str, *, max_messages: int) -> AnyClientFrame:
     except (msgspec.DecodeError, UnicodeError) as error:
         raise FrameError("frame_malformed", f"not a JSON text message: {error}", path="$") from None
     except RecursionError:
-        raise FrameError("frame_malformed", "not a JSON text message: nested too deep", path="$") from None
+        raise FrameError("frame_malformed", "not a JSON text message: nested too deeply", path="$") from None
     match frame:
         case Chat():
             _check_messages(frame.messages, max_messages)
@@ -66,7 +66,7 @@ def _check_messages(messages: list[Message], max_messages: int) -> None:
     if len(messages) > max_messages:
         raise FrameError(
             "message_too_large",
-            f"{len(messages)} messages, at most {max_messages} are taken; leave out the oldest turns",
+            f"{len(messages)} messages, at most {max_messages} are allowed; leave out the oldest turns",
             path="$.messages",
         )
     for index, message in enumerate(messages):

@@ -311,7 +311,7 @@ def test_too_many_messages_are_too_large(frame: dict[str, Any]) -> None:
     error = refused(json.dumps(frame))
 
     assert (error.code, error.path) == ("message_too_large", "$.messages")
-    assert str(error) == "6 messages, at most 5 are taken; leave out the oldest turns"
+    assert str(error) == "6 messages, at most 5 are allowed; leave out the oldest turns"
     decode({**frame, "messages": [USER] * 5})
 
 
