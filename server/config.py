@@ -257,6 +257,8 @@ class ProcessHookSettings(Section, frozen=True, kw_only=True):
     """Applies to each call; None: `hooks.defaults`."""
     on_error: Literal["open", "closed"] = "open"
     """open: a failing interceptor is skipped; closed: the call is denied. An approver is always closed."""
+    canary: Literal["auto", False] = "auto"
+    """Whether a gate gets a test call after each start; auto: an approver only once it has answered a question."""
     inherit_env: bool = False
     event_method: Literal["hook.runtime_event", "hook.event"] = "hook.runtime_event"
     pair_stages: bool = False

@@ -122,8 +122,8 @@ def test_a_variable_replaces_a_list_and_adds_to_a_section() -> None:
         (
             "hooks: {processes: {a: {}, guard: {comand: [x]}}}",
             (
-                "hooks.processes.guard.comand: unknown key; expected one of command, dir, enabled, env, event_method, "
-                "inherit_env, intercept, observe, on_error, pair_stages, priority, record, timeout_ms, transport"
+                "hooks.processes.guard.comand: unknown key; expected one of canary, command, dir, enabled, env, "
+                "event_method, inherit_env, intercept, observe, on_error, pair_stages, priority, record, timeout_ms, transport"
             ),
         ),
         (

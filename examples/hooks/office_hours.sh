@@ -24,7 +24,7 @@ while IFS= read -r line; do
     *) continue ;; # a notification
     esac
     case $line in
-    *'"method":"hook.hello"'*) answer "$id" '{"name":"office-hours"}' ;;
+    *'"method":"hook.hello"'*) answer "$id" '{"name":"office-hours","canary":true}' ;; # test calls may come: no human is asked
     *'"method":"hook.approve_tool"'*)
         hour=$(date +%H)
         hour=${hour#0} # 08 is no octal number

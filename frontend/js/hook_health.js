@@ -10,7 +10,7 @@
  * @property {number} restarts
  * @property {number | null} retryInS
  * @property {readonly string[]} gates the stages at which it is one: what it does not let pass is denied
- * @property {boolean} isArmed a gate that has shown that it answers
+ * @property {boolean | null} isArmed whether the gate has shown that it answers; null: it was not asked yet
  * @property {string} armedReason
  * @property {number} calls
  * @property {number} failures
@@ -51,7 +51,7 @@ function asHealth(hook) {
     restarts: Number(hook?.restarts ?? 0),
     retryInS: numberOrNull(hook?.retry_in_s),
     gates: textsOf(hook?.gates),
-    isArmed: hook?.armed === true,
+    isArmed: typeof hook?.armed === "boolean" ? hook.armed : null,
     armedReason: String(hook?.armed_reason ?? ""),
     calls: Number(hook?.calls ?? 0),
     failures: Number(hook?.failures ?? 0),

@@ -44,7 +44,7 @@ class HookHealth(HookCounts, frozen=True, kw_only=True):
     gates: list[str]
     """The stages at which it is a gate: what it does not let pass, also because it is down, is denied."""
     armed: bool | None
-    """Whether it answered its test call as a gate has to. None: it is no gate, or not yet asked."""
+    """Whether it answered its test calls, or its first question, as a gate has to. None: no gate, or not yet asked."""
     armed_reason: str
     ignored: dict[str, int]
     """Lines of its output that counted for nothing, by reason (server/hooks/process/jsonrpc.py)."""

@@ -15,7 +15,7 @@ from tests.support.parley import Parley, parley
 HOSTILE = '<img src=x onerror="window.pwned=1"><b>'
 PROCESSES = {
     "teacher": scripted({"before_llm": {"action": "modify", "request": {"options": {"temperature": 0.25}}}}),
-    "guard": scripted({"approve_tool": {"approved": True}}),
+    "guard": scripted({"hello": {"canary": True}, "approve_tool": {"approved": True}}, intercept=["approve_tool"]),
     "crier": scripted({"before_tool": {"action": HOSTILE}}),
     "broken": entry("scripted", "hook.hello=exit 3", intercept=["approve_tool"]),
 }

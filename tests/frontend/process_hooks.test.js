@@ -185,6 +185,13 @@ test("a gate that is not armed is said first, with its reason", () => {
   assert.match(shown(page), /1 of 2 gates not armed: gate\..*down, next try in 4 s.*Not armed: it is down/s);
 });
 
+test("an approver that was not asked yet is no warning", () => {
+  const page = reported(HOOK, { ...HOOK, name: "office", armed: null });
+
+  assert.match(shown(page), /Not asked yet, so not known to be armed: office\./);
+  assert.doesNotMatch(shown(page), /not armed/);
+});
+
 test("without hooks the panel says how to have some", () => {
   assert.match(shown(reported()), /None yet.*hooks\.processes/);
 });

@@ -23,6 +23,7 @@ ENVIRON = {"PATH": "/usr/local/bin:/usr/bin:/bin"}
 LIMITS = HookLimits(
     hello_s=10,
     gate_test_s=10,
+    gate_quiet_s=0.01,
     eof_s=0.3,
     end_s=0.6,
     backoff=BackoffPolicy(first_wait_s=0.01, longest_wait_s=0.02, max_quick=1000),
@@ -48,6 +49,11 @@ class Stage:
             while not is_so(self.hook):
                 await self._changed.wait()
                 self._changed.clear()
+
+    async def armed(self) -> bool | None:
+        """Whether it is armed, once it has had its test calls."""
+        await self.until(lambda hook: hook.health().armed is not None)
+        return self.hook.health().armed
 
     async def call(self, method: str = "hook.before_tool", *, limit_s: float = 20, **params: Any) -> dict[str, Any]:
         return dict(await self.hook.request(method, params, limit_s=limit_s))

@@ -30,7 +30,10 @@ function gatesLine(processes) {
   const gates = processes.filter((hook) => hook.gates.length > 0);
   if (!gates.length)
     return h("p", { key: "gates" }, "No hook here is a gate: when one fails, the turn goes on without it.");
-  const unarmed = gates.filter(({ isArmed }) => !isArmed);
+  const unarmed = gates.filter(isUnarmed);
+  const untested = gates.filter((gate) => gate.isArmed === null && !isUnarmed(gate));
+  if (!unarmed.length && untested.length)
+    return h("p", { key: "gates", role: "status" }, `Not asked yet, so not known to be armed: ${namesOf(untested)}.`);
   if (!unarmed.length) return h("p", { key: "gates", role: "status" }, `All gates are armed: ${namesOf(gates)}.`);
   return h(
     "div",
@@ -42,6 +45,11 @@ function gatesLine(processes) {
       `${unarmed.length} of ${gates.length} gates not armed: ${namesOf(unarmed)}. What they guard is denied meanwhile.`,
     ),
   );
+}
+
+/** @param {HookHealth} gate */
+function isUnarmed({ isArmed, state }) {
+  return isArmed === false || state !== "up";
 }
 
 /** @param {readonly HookHealth[]} hooks */
@@ -73,7 +81,7 @@ function hookView(hook) {
       figure("restarts", hook.restarts),
       hook.droppedEvents > 0 && figure("events dropped", hook.droppedEvents),
     ),
-    !hook.isArmed && hook.armedReason && h("p", { class: "fine" }, `Not armed: ${hook.armedReason}`),
+    hook.isArmed === false && hook.armedReason && h("p", { class: "fine" }, `Not armed: ${hook.armedReason}`),
     lastError && [
       h("h4", {}, state === "up" ? "Last error (it is up again)" : "Last error"),
       h("pre", { tabindex: "0" }, lastError),
@@ -88,9 +96,10 @@ function stateText({ state, retryInS }) {
 }
 
 /** @param {HookHealth} hook */
-function armedTag({ gates, isArmed }) {
-  if (!gates.length) return null;
-  return h("span", { class: isArmed ? "tag state-up" : "tag tag-warning" }, isArmed ? "armed" : "not armed");
+function armedTag(hook) {
+  if (!hook.gates.length) return null;
+  if (isUnarmed(hook)) return h("span", { class: "tag tag-warning" }, "not armed");
+  return h("span", { class: hook.isArmed ? "tag state-up" : "tag" }, hook.isArmed ? "armed" : "not asked yet");
 }
 
 /** @param {string} label @param {string | number} value */

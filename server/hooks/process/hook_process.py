@@ -30,6 +30,8 @@ class HookLimits:
     hello_s: float = 5.0
     gate_test_s: float = 5.0
     """All test calls of a gate together."""
+    gate_quiet_s: float = 0.25
+    """Before each test call, and again while a turn uses the hook."""
     last_words_s: float = 0.1
     """For what was written just before the exit and is still on its way, unless a child of the hook holds the pipe."""
     eof_s: float = EOF_S
@@ -116,6 +118,11 @@ class HookProcess:
     def is_there(self) -> bool:
         """Whether it can still answer."""
         return not (self.is_closing or self._child.exited.done() or self._out.has_ended)
+
+    @property
+    def has_open_calls(self) -> bool:
+        """Whether a call waits for its reply."""
+        return bool(self._answers)
 
     @property
     def served_s(self) -> float:

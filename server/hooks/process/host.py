@@ -64,7 +64,7 @@ class HookHost:
         self.hooks = self._begin(self._wanted, {})
 
     async def settled(self) -> None:
-        """Wait until each hook's first start has succeeded or failed: its handshake and test calls at most."""
+        """Wait until each hook's first start has succeeded or failed: its handshake at most."""
         for hook in self.hooks:
             await hook.settled.wait()
 

@@ -91,7 +91,7 @@ class ProcessHook:
         self.process: HookProcess | None = None
         """The process that is there now: also before it has answered hook.hello, and while it is being ended."""
         self.settled = asyncio.Event()
-        """Set when its first start has succeeded or failed, its test calls included, or it was closed."""
+        """Set when its first start has succeeded or failed, or it was closed."""
         self.is_retired = False
         """Replaced by a reload: it serves the turns that began with it, but is not started again."""
         self.leases = 0
@@ -103,6 +103,7 @@ class ProcessHook:
         self._up: HookProcess | None = None  # the process, while the state is `up`: its hello is answered
         self._armed: bool | None = None
         self._armed_reason = ""
+        self._has_approved = False  # or refused: whether it has answered a real question, in this process or another
         self._supervisor = Supervisor(f"process hook {name}", self._run, self._limits.backoff, on_wait=self._note_wait)
 
     def start(self) -> None:
@@ -122,6 +123,10 @@ class ProcessHook:
     ) -> StageValue | Decision | Ignored | None:
         method = f"hook.{stage}"
         reply = await self.request(method, stage_params(stage, value, at), limit_s=limit_s)
+        if stage == "approve_tool":
+            self._has_approved = True
+            if self._armed is None:
+                self._note_armed(gate_problem(stage, reply))
         try:
             parsed = read_reply(stage, reply, value)
         except ReplyUnusable as error:
@@ -254,17 +259,22 @@ class ProcessHook:
     async def _serve(self, process: HookProcess) -> float:
         try:
             hello = {"name": self.name, "version": PROTOCOL_VERSION, "modes": hello_modes(self.settings)}
-            _checked(self.name, "hook.hello", await process.request("hook.hello", hello, self._limits.hello_s))
+            greeting = _checked(
+                self.name, "hook.hello", await process.request("hook.hello", hello, self._limits.hello_s)
+            )
         except HookCallFailed as error:
             self._stats.set_error(f'start process hook "{self.name}": {error}')
             return 0.0
         self._up = process
         self._become("up")
         logger.info('process hook "%s" is up (pid %d)', self.name, process.pid)
-        await self._test_gates(process)
         self.settled.set()
         self._report_state()
-        self._stats.set_error(f'process hook "{self.name}" ended: {await process.ended}')
+        async with asyncio.TaskGroup() as tasks:
+            testing = tasks.create_task(self._test_gates(process, asks_for_it=greeting.get("canary") is True))
+            why = await process.ended
+            testing.cancel()
+        self._stats.set_error(f'process hook "{self.name}" ended: {why}')
         self._up = None
         self._become("down")  # now, not when the last of what it started is gone
         return process.served_s
@@ -276,29 +286,44 @@ class ProcessHook:
         self.process = None
         self._stats.ignored.update(process.calls.ignored)
 
-    async def _test_gates(self, process: HookProcess) -> None:
+    async def _test_gates(self, process: HookProcess, *, asks_for_it: bool) -> None:
         """Make a harmless call for each stage at which it is a gate, until one goes wrong; `gate_test_s` for all.
 
-        So a gate shows, before it is needed, that it answers as a gate has to.
+        A gate shows in this way, before it is needed, that it answers as a gate has
+        to. Approvers are spared until they have answered a question: a human may
+        stand behind them. A test call waits for a moment in which no turn uses the
+        hook: one that answers call by call would keep the turn waiting.
         """
-        if not (stages := gate_stages(self.settings)):
+        if self.settings.canary is False or not (stages := gate_stages(self.settings)):
+            return
+        if not (self.is_guard or asks_for_it or self._has_approved):
             return
         loop = asyncio.get_running_loop()
-        by = loop.time() + self._limits.gate_test_s
         problem = None
+        left_s = self._limits.gate_test_s
         for stage in stages:
+            is_free = False
+            while not is_free:
+                await asyncio.sleep(self._limits.gate_quiet_s)
+                is_free = not (self.leases or process.has_open_calls)
+            began = loop.time()
             params = stage_params(stage, _TEST_VALUES[stage], _TEST_CONTEXT)
             try:
-                result = await self.request(f"hook.{stage}", params, limit_s=max(0.0, by - loop.time()))
+                result = await self.request(f"hook.{stage}", params, limit_s=max(0.0, left_s))
             except HookCallFailed as error:
                 problem = str(error)
             else:
                 problem = gate_problem(stage, result)
+            left_s -= loop.time() - began
             if problem is not None:
                 break
-        self._armed, self._armed_reason = problem is None, problem or ""
+        self._note_armed(problem)
         if problem and process.is_there:
             self.warn(f"the gate is not armed: {problem}")
+
+    def _note_armed(self, problem: str | None) -> None:
+        self._armed, self._armed_reason = problem is None, problem or ""
+        self._report_state()
 
     def _note_odd_line(self, reason: str) -> None:
         if text := _ODD_LINES.get(reason):  # a blank line is no harm

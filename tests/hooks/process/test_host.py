@@ -116,7 +116,7 @@ async def test_the_old_hook_is_asked_until_the_new_one_has_settled() -> None:
             await asyncio.sleep(0)
 
         assert set(states) == {"up"}
-        assert [health.armed for health in host.health()] == [True]
+        assert [hook.settings.priority for hook in host.hooks] == [1]
 
 
 async def test_two_reloads_come_one_after_the_other() -> None:

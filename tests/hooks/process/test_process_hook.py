@@ -11,15 +11,23 @@ import pytest
 
 from hook_tools.replay import read_recording
 from server.hooks.process.hook_process import HookLimits
-from server.hooks.stages import HookCallFailed
+from server.hooks.stages import ApproverVerdict, HookCallFailed, StageContext
 from server.subprocesses.supervisor import BackoffPolicy
+from server.tool_calls import ToolInvocation
+from tests.hooks.fakes import FACTS
 from tests.hooks.stage import ENVIRON, LIMITS, Stage, leftovers, on_stage, settings
 from tests.support.waiting import is_alive
 
 ONE_LIFE = replace(LIMITS, backoff=BackoffPolicy(first_wait_s=600, longest_wait_s=600))
 """A hook that ends stays down."""
 
-IMPATIENT = HookLimits(hello_s=0.05, gate_test_s=0.05, eof_s=0.2, end_s=0.4, backoff=ONE_LIFE.backoff)
+IMPATIENT = HookLimits(
+    hello_s=0.05, gate_test_s=0.05, gate_quiet_s=0.01, eof_s=0.2, end_s=0.4, backoff=ONE_LIFE.backoff
+)
+
+
+QUIET_S = 0.2
+"""Long enough for a test call that should not come."""
 
 
 def scripted(**script: str) -> dict[str, Any]:
@@ -437,25 +445,75 @@ async def test_closing_a_hook_that_is_just_starting_leaves_no_process() -> None:
     ],
 )
 async def test_an_approver_is_armed_if_it_answers_its_canary_call_as_one(reply: str, reason: str | None) -> None:
-    limits = HookLimits(gate_test_s=0.05 if reply == "silence" else 10, backoff=ONE_LIFE.backoff)
-    hook = settings("scripted", f"hook.approve_tool={reply}", intercept=["approve_tool"])
-    async with on_stage(hook, limits=limits) as stage:
-        health = stage.hook.health()
-
-    if reply.startswith("exit"):
-        assert health.armed is not True
-    else:
-        assert health.armed is (reason is None)
-        assert (reason or "") in health.armed_reason
+    limits = replace(ONE_LIFE, gate_test_s=0.05 if reply == "silence" else 10)
+    script = ['hook.hello={"canary": true}', f"hook.approve_tool={reply}"]
+    async with on_stage(settings("scripted", *script, intercept=["approve_tool"]), limits=limits) as stage:
+        if reply.startswith("exit"):
+            await stage.until(lambda hook: hook.state == "down")
+            assert stage.hook.health().armed is not True
+        else:
+            assert await stage.armed() is (reason is None)
+            assert (reason or "") in stage.hook.health().armed_reason
 
 
 async def test_a_closed_guard_is_a_gate_at_each_of_its_stages_and_an_open_one_is_none() -> None:
     replies = ['hook.before_tool={"action":"continue"}', 'hook.after_tool={"action":"redact"}']
     stages = ["before_tool", "after_tool"]
     async with on_stage(settings("scripted", *replies, intercept=stages, on_error="closed")) as stage:
+        assert await stage.armed() is False
         assert stage.hook.health().armed_reason.startswith('after_tool: unsupported action "redact"')
     async with on_stage(settings("scripted", *replies, intercept=stages)) as stage:
+        await asyncio.sleep(QUIET_S)
         assert (stage.hook.health().armed, stage.hook.health().calls) == (None, 0)
+
+
+async def approves(stage: Stage) -> bool:
+    """Ask a real question."""
+    call = ToolInvocation(name="count", arguments={})
+    verdict = await stage.hook.ask("approve_tool", call, StageContext(facts=FACTS), 20)
+    return isinstance(verdict, ApproverVerdict) and verdict.approved
+
+
+async def test_an_approver_gets_no_canary_before_it_has_answered_a_question(tmp_path: Path) -> None:
+    path = tmp_path / "traffic.jsonl"
+    hook = settings("scripted", 'hook.approve_tool={"approved": true}', intercept=["approve_tool"], record=path)
+    async with on_stage(hook) as stage:
+        await asyncio.sleep(QUIET_S)
+        assert stage.hook.health().armed is None
+
+        assert await approves(stage)
+        assert stage.hook.health().armed is True
+        psutil.Process(stage.hook.health().pid).kill()
+        await stage.until(lambda hook: hook.health().restarts == 1)
+        assert await stage.armed()
+
+    first, second = read_recording(path)
+    assert [call.params.get("tool") for call in first.exchanges] == [None, "count"]
+    assert [call.params.get("tool") for call in second.exchanges] == [None, "parley_canary"]
+
+
+@pytest.mark.parametrize("more", [{"on_error": "closed"}, {"intercept": ["approve_tool"]}], ids=["guard", "approver"])
+async def test_without_canary_no_hook_is_tested(more: dict[str, Any]) -> None:
+    async with on_stage(settings("scripted", 'hook.hello={"canary": true}', canary=False, **more)) as stage:
+        await asyncio.sleep(QUIET_S)
+
+        assert (stage.hook.health().armed, stage.hook.health().calls) == (None, 0)
+
+
+async def test_a_canary_waits_until_no_turn_uses_the_hook() -> None:
+    stage = Stage(settings("scripted", 'hook.before_tool={"action":"continue"}', on_error="closed"))
+    stage.hook.leases = 1
+    stage.hook.start()
+    try:
+        await stage.hook.settled.wait()
+        await stage.call()
+        await asyncio.sleep(QUIET_S)
+        assert (stage.hook.health().armed, stage.hook.health().calls) == (None, 1)
+
+        stage.hook.leases = 0
+        assert await stage.armed()
+    finally:
+        await stage.hook.aclose()
 
 
 async def test_its_traffic_is_recorded_life_by_life_where_that_is_wanted(tmp_path: Path) -> None:
