@@ -39,6 +39,14 @@ else
     failed+=("PostgreSQL")
 fi
 
+if nginx=$(scripts/nginx.sh); then
+    export NGINX=$nginx
+elif [ "${ALLOW_SKIP:-}" = 1 ]; then
+    skipped+=("replicas behind nginx: none here")
+else
+    failed+=("nginx")
+fi
+
 marks=""
 [ -n "$chromium" ] || marks="not browser"
 [ "${ALLOW_SKIP:-}" = 1 ] || export FAIL_ON_SKIP=1

@@ -21,6 +21,7 @@ if os.environ.get("MUTANTS"):
 
 SLOW = (
     "clients/talk/",
+    "deploy/",
     "gateway/test_example_client.py",
     "gateway/test_process.py",
     "hook_tools/test_trial.py",

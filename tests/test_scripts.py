@@ -58,6 +58,13 @@ def test_a_postgres_without_its_programs_is_refused_by_name() -> None:
     assert found.stderr == "POSTGRES_BIN=/nowhere holds no initdb and postgres\n"
 
 
+def test_an_nginx_that_does_not_start_is_refused_by_name() -> None:
+    found = run("nginx.sh", NGINX="/nowhere/nginx")
+
+    assert (found.returncode, found.stdout) == (1, "")
+    assert found.stderr == "NGINX=/nowhere/nginx does not start\n"
+
+
 def test_a_mutant_is_known_by_its_function_and_its_change() -> None:
     assert function_of("skills_engine.signing.xǁSignerǁsign__mutmut_12") == "skills_engine.signing.Signer.sign"
     assert function_of("server.agent.reply_parser.x_read__mutmut_1") == "server.agent.reply_parser.read"
