@@ -217,7 +217,7 @@ test("trying again after a saving that failed saves, and one that had arrived af
   desk.dispatch(clicked({ action: again.attributes["data-action"] }));
 
   assert.ok(!isDirty(desk.state));
-  assert.match(textOf(elements(pageView(desk.state)).find(({ tag }) => tag === "footer")), /This is what is stored/);
+  assert.match(textOf(elements(pageView(desk.state)).find(({ tag }) => tag === "footer")), /Already saved/);
 });
 
 test("what is typed while it is being saved stays, and is not taken for saved", () => {
@@ -262,7 +262,7 @@ test("a stage offers the handlers that work there, and to add the first that it 
 
 test("what keeps it from being saved is said, and has the focus", () => {
   const desk = both().dispatch({ type: "save" });
-  assert.equal(desk.state.announcements.at(-1).text, "There is nothing to save.");
+  assert.equal(desk.state.announcements.at(-1).text, "No changes to save.");
   const [, second] = desk.handlers(PRE);
   desk.edit("set", PRE, { key: second.key, name: "config", value: "{" }).dispatch({ type: "save" });
   assert.deepEqual(desk.focus, [`config-${second.key}`]);

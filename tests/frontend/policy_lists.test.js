@@ -138,9 +138,9 @@ test("what keeps the log from being exported is said on the page", () => {
   const { filter, question } = desk.effects.find(({ type }) => type === "check_audit");
   assert.equal(filter.tool, "send");
 
-  const failure = { kind: "login", code: "not_authenticated", message: "You are not logged in any more.", path: null };
+  const failure = { kind: "login", code: "not_authenticated", message: "You are no longer logged in.", path: null };
   desk.dispatch({ type: "audit_failed", question, failure });
-  assert.match(textOf(pageView(desk.state)), /You are not logged in any more\.Log in/);
+  assert.match(textOf(pageView(desk.state)), /You are no longer logged in\.Log in/);
 });
 
 const APPROVAL = { id: "a1", tool: "send", shown: '{"to":"x"}', origin: "ask_human", created: "2026-11-22T10:00:00Z" };
@@ -214,7 +214,7 @@ test("a failure says what helps", () => {
   const desk = remembering().dispatch({ type: "approvals_failed", failure: failureOf(401, null) });
   const view = pageView(desk.state);
 
-  assert.match(textOf(view), /not logged in any more/);
+  assert.match(textOf(view), /no longer logged in/);
   assert.ok(elements(view).some(({ attributes }) => attributes.href === "/login"));
   assert.deepEqual(failureOf(503, { code: "storage_unavailable", message: "the database is away" }), {
     kind: "refused",
@@ -222,7 +222,7 @@ test("a failure says what helps", () => {
     message: "The database is away.",
     path: null,
   });
-  assert.match(failureOf(502, undefined).message, /answers 502/);
+  assert.match(failureOf(502, undefined).message, /answered 502/);
 });
 
 test("empty lists say what to do", () => {
@@ -231,7 +231,7 @@ test("empty lists say what to do", () => {
   assert.match(textOf(pageView(desk.state)), /Add the handler audit_log/);
   filtering(desk, { text: "x" });
   loaded(desk, []);
-  assert.match(textOf(pageView(desk.state)), /No entry fits/);
+  assert.match(textOf(pageView(desk.state)), /No entries match/);
   assert.match(textOf(pageView(remembering().state)), /None\./);
 });
 
@@ -318,7 +318,7 @@ test("a handler says which settings it knows", () => {
   const desk = new Desk({ document: { pre_tool_use: { handlers: [CONFIRM, { type: "audit_log" }] } } });
   const hints = elements(pageView(desk.state)).filter(({ attributes }) => attributes.class === "fine hint");
 
-  assert.deepEqual(hints.map(textOf), ["Any of always, never.", "As the handler reads them."]);
+  assert.deepEqual(hints.map(textOf), ["Known settings: always, never.", "The handler checks its settings itself."]);
 });
 
 test("a problem interrupts nobody who is typing: its field is described by it", () => {

@@ -17,7 +17,7 @@ test("an operator has the log verified, once at a time, and sees each day's last
   desk.dispatch({ type: "verified", found: WHOLE });
 
   const text = textOf(pageView(desk.state));
-  assert.match(text, /4 entries of 2 days: as they were written\./);
+  assert.match(text, /4 entries of 2 days: unchanged\./);
   assert.match(text, /one 2026-11-22, closed, entries: 2 ff00/);
   assert.equal(desk.state.announcements.at(-1).text, verdict(WHOLE));
 });
@@ -27,7 +27,7 @@ test("where the log is not what was written it is said, each place of it", () =>
   const desk = opened().dispatch({ type: "verified", found: { is_whole: false, problems, days: [DAY] } });
 
   const text = textOf(pageView(desk.state));
-  assert.match(text, /2 entries of 1 day: not what was written, in 1 place\./);
+  assert.match(text, /2 entries of 1 day: changed in 1 place\./);
   assert.match(text, /entry 2 was changed/);
 });
 
@@ -37,7 +37,7 @@ test("a verification that could not be made says nothing of the log, and can be 
 
   const section = elements(pageView(desk.state)).find(({ attributes }) => attributes.class === "verification");
   assert.match(textOf(section), /No server\./);
-  assert.doesNotMatch(textOf(section), /as they were written/);
+  assert.doesNotMatch(textOf(section), /unchanged/);
   desk.dispatch({ type: "verify" });
   assert.equal(desk.state.verification.failure, null);
 });

@@ -83,7 +83,7 @@ function handlerOf(draft, complain) {
   const names = draft.arguments.map(({ name }) => name.trim());
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (names.includes("")) complain("filter.arguments", "give each argument a name, or remove it");
-  else if (twice !== undefined) complain("filter.arguments", `\`${twice}\` stands there twice`);
+  else if (twice !== undefined) complain("filter.arguments", `\`${twice}\` is used twice`);
   if (names.length) filter.arguments = Object.fromEntries(draft.arguments.map(({ glob }, at) => [names[at], glob]));
   const { tree, problem } = parsed(draft.config.trim() || "{}");
   if (problem) complain("config", problem);
@@ -99,9 +99,9 @@ function handlerOf(draft, complain) {
 function parsed(text) {
   try {
     const tree = JSON.parse(text);
-    return isObject(tree) ? { tree, problem: null } : { tree: {}, problem: "has to be a JSON object: { … }" };
+    return isObject(tree) ? { tree, problem: null } : { tree: {}, problem: "must be a JSON object: { … }" };
   } catch (error) {
-    return { tree: {}, problem: `not JSON yet: ${/** @type {Error} */ (error).message}` };
+    return { tree: {}, problem: `not valid JSON: ${/** @type {Error} */ (error).message}` };
   }
 }
 

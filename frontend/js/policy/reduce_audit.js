@@ -102,16 +102,16 @@ export const AUDIT_STEPS = {
 
 /** @param {number} count @param {boolean} hasMore */
 export function summary(count, hasMore) {
-  if (count === 0) return "No entry fits.";
-  return `${counted(count, "entry", "entries")}, newest first${hasMore ? "; there are older ones" : ""}.`;
+  if (count === 0) return "No entries match.";
+  return `${counted(count, "entry", "entries")}, newest first${hasMore ? "; there are older entries" : ""}.`;
 }
 
 /** @param {import("./state.js").Found} found */
 export function verdict({ is_whole: isWhole, problems, days }) {
   const entries = days.reduce((sum, day) => sum + day.entries, 0);
   const all = `${counted(entries, "entry", "entries")} of ${counted(days.length, "day", "days")}`;
-  if (isWhole) return `${all}: as they were written.`;
-  return `${all}: not what was written, in ${counted(problems.length, "place", "places")}.`;
+  if (isWhole) return `${all}: unchanged.`;
+  return `${all}: changed in ${counted(problems.length, "place", "places")}.`;
 }
 
 /** @param {number} count @param {string} one @param {string} many */

@@ -18,7 +18,7 @@ import { announced, emptyEditor, focused, withEffects } from "./state.js";
 
 const MAX_UNDO = 100;
 const CHANGED_ELSEWHERE = "The policy was changed elsewhere. Compare and decide.";
-const UNSHOWN = { path: "$", message: "the form cannot show this; saving it says what is wrong" };
+const UNSHOWN = { path: "$", message: "the form cannot show this document; save it to see what is wrong" };
 
 /** @param {State} state @param {Partial<Editor>} change @returns {State} */
 function withEditor(state, change) {
@@ -114,7 +114,7 @@ function followed(state, { type, stage, key, by }, before) {
       const gone = old.findIndex((handler) => handler.key === key);
       const next = handlers[Math.min(gone, handlers.length - 1)];
       const left = focused(state, ...(next ? [`remove-${next.key}`] : []), `add-${stage}`);
-      return announced(left, `${old[gone]?.type} is removed. Undo brings it back.`);
+      return announced(left, `${old[gone]?.type} removed. Undo restores it.`);
     }
     case "move": {
       const at = handlers.findIndex((handler) => handler.key === key);
@@ -168,7 +168,7 @@ export const EDITOR_STEPS = {
     const known = withEditor(read, { base, conflict: null });
     if (isKnown) return known;
     if (isSame(written(editor).document, document)) {
-      const saved = "This is what is stored.";
+      const saved = "Already saved.";
       return announced(withEditor(known, { saved }), saved);
     }
     const conflicting = withEditor(read, { conflict: base, saved: null });
@@ -189,19 +189,19 @@ export const EDITOR_STEPS = {
   undo(state) {
     const { past } = state.editor;
     const before = past.at(-1);
-    return before ? announced(drafted(state, before, past.slice(0, -1)), "The last change is undone.") : state;
+    return before ? announced(drafted(state, before, past.slice(0, -1)), "Last change undone.") : state;
   },
 
   show_text(state) {
     const { document, problems } = documentOf(state.editor.draft);
-    if (problems.length) return announced(atProblem(state, problems), "Mend what is marked first.");
+    if (problems.length) return announced(atProblem(state, problems), "Fix the marked problems first.");
     return withEditor(state, { text: state.editor.text ?? pretty(document) });
   },
 
   /** A text that the form cannot show is not left. */
   show_form(state) {
     const { document, problems } = written(state.editor);
-    if (problems.length) return announced(state, "Mend what is marked first.");
+    if (problems.length) return announced(state, "Fix the marked problems first.");
     if (fitsForm(document)) return withEditor(state, { text: null });
     return announced(withEditor(state, { refused: [UNSHOWN] }), UNSHOWN.message);
   },
@@ -220,8 +220,8 @@ export const EDITOR_STEPS = {
     if (!base || phase !== "ready") return state;
     if (conflict) return announced(focused(state, "conflict-title"), CHANGED_ELSEWHERE);
     const { document, problems } = written(state.editor);
-    if (problems.length) return announced(atProblem(state, problems), "Not saved: mend what is marked first.");
-    if (!isDirty(state)) return announced(state, "There is nothing to save.");
+    if (problems.length) return announced(atProblem(state, problems), "Not saved. Fix the marked problems first.");
+    if (!isDirty(state)) return announced(state, "No changes to save.");
     const busy = withEditor(state, { phase: "saving", failure: null, isUnsaved: false, refused: [] });
     return withEffects(busy, { type: "save_policy", scope, etag: base.etag, document });
   },
@@ -239,7 +239,7 @@ export const EDITOR_STEPS = {
     if (wish === state.editor.scope) return withEditor(state, { wish: null });
     const wishing = withEditor(state, { wish });
     if (!isDirty(state)) return discarded(wishing);
-    return announced(focused(wishing, "stay"), "There are changes that are not saved.");
+    return announced(focused(wishing, "stay"), "You have unsaved changes.");
   },
 
   stay: (state) => focused(withEditor(state, { wish: null }), "policy-title"),

@@ -40,7 +40,7 @@ export async function ask(path, { method = "GET", etag, body, limitMs = LIMIT_MS
 const OFFLINE = {
   kind: "offline",
   code: "offline",
-  message: "The server cannot be reached. What you have changed here is kept.",
+  message: "The server cannot be reached. Your changes are kept.",
   path: null,
 };
 
@@ -48,8 +48,8 @@ const OFFLINE = {
 export function failureOf(status, error) {
   const code = String(error?.code ?? `status_${status}`);
   const path = error?.path ? String(error.path) : null;
-  if (status === 401) return { kind: "login", code, message: "You are not logged in any more.", path: null };
-  const text = String(error?.message ?? `the server answers ${status}; its log says why`);
+  if (status === 401) return { kind: "login", code, message: "You are no longer logged in.", path: null };
+  const text = String(error?.message ?? `the server answered ${status}; its log says why`);
   return { kind: "refused", code, message: `${text.slice(0, 1).toUpperCase()}${text.slice(1)}.`, path };
 }
 

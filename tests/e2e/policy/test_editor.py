@@ -23,7 +23,7 @@ async def test_a_policy_that_is_saved_stops_the_next_dangerous_call(
     opened: Opened, new_page: Callable[[str], ParleyPage], governed: ServerProcess, model: OpenAIServer
 ) -> None:
     tab = await opened("policy")
-    await stage(tab, "pre_tool_use").locator("select").select_option("As decided here")
+    await stage(tab, "pre_tool_use").locator("select").select_option("Own handlers")
     handler = await add(tab, "pre_tool_use", "dangerous_confirmation")
     await handler.locator("summary").click()
     await handler.get_by_label("Settings").fill('{"always": ["current_time"]}')
@@ -76,7 +76,7 @@ async def test_who_saves_while_typing_types_on(opened: Opened, governed: ServerP
     await tab.keyboard.type("*")
 
     await expect(tools).to_have_value("read_f*")
-    await expect(tab.get_by_text("Changes that are not saved.")).to_be_visible()
+    await expect(tab.get_by_text("Unsaved changes.")).to_be_visible()
     await tab.get_by_role("button", name="Save", exact=True).press("Enter")
     await expect(tab.get_by_role("status")).to_contain_text("Saved: version")
     await expect(tab.get_by_role("button", name="Save", exact=True)).to_be_focused()
@@ -99,21 +99,21 @@ async def test_a_save_whose_answer_was_lost_is_tried_again(opened: Opened, gover
     await tab.unroute("**/api/hooks/config*")
     await tab.get_by_role("button", name="Try again").press("Enter")
 
-    await expect(tab.get_by_role("status")).to_have_text("This is what is stored. In force for the next turn.")
+    await expect(tab.get_by_role("status")).to_have_text("Already saved. Applies from the next turn.")
     await expect(tab.get_by_role("heading", name="Tool policy")).to_be_focused()  # the button is gone
     assert (await stored(governed))["tool_skip"]["enabled"] is False
 
 
 async def test_filters_are_stored_as_they_are_filled_in(opened: Opened, governed: ServerProcess) -> None:
     tab = await opened("policy")
-    await stage(tab, "tool_skip").locator("select").select_option("As decided here")
+    await stage(tab, "tool_skip").locator("select").select_option("Own handlers")
     handler = await add(tab, "tool_skip", "audit_log")
     await handler.locator("summary").click()
     await handler.get_by_label("Tools").fill("read_*\nre:^a{1,2}$")
     await handler.get_by_label("WRITE").check()
     await handler.get_by_role("button", name="Add an argument").click()
     await tab.keyboard.type("path")
-    await handler.get_by_label("What path has to fit").fill("*.env")
+    await handler.get_by_label("Pattern for path").fill("*.env")
     await save(tab)
 
     [kept] = (await stored(governed))["tool_skip"]["handlers"]
@@ -128,12 +128,12 @@ async def test_filters_are_stored_as_they_are_filled_in(opened: Opened, governed
 
 async def test_what_the_server_refuses_is_said_at_its_field_and_nothing_is_lost(opened: Opened) -> None:
     tab = await opened("policy")
-    await stage(tab, "pre_tool_use").locator("select").select_option("As decided here")
+    await stage(tab, "pre_tool_use").locator("select").select_option("Own handlers")
     handler = await add(tab, "pre_tool_use", "dangerous_confirmation")
     await handler.locator("summary").click()
     settings = handler.get_by_label("Settings")
     await settings.fill("{")
-    await expect(handler.locator("p.problem")).to_contain_text("not JSON yet")
+    await expect(handler.locator("p.problem")).to_contain_text("not valid JSON")
     await expect(tab.get_by_role("button", name="Save", exact=True)).to_be_disabled()
     await settings.fill('{"colour": 1}')
     await tab.get_by_role("button", name="Save", exact=True).click()
@@ -159,13 +159,13 @@ async def test_what_was_changed_elsewhere_is_compared_and_not_overwritten(
     await store(governed, {"tool_error": [AUDIT], "tool_skip": [AUDIT]})
     await tab.get_by_role("button", name="Save", exact=True).click()
 
-    await expect(tab.get_by_text("changed elsewhere since you read it")).to_be_visible()
+    await expect(tab.get_by_text("changed elsewhere since you loaded it")).to_be_visible()
     assert "tool_skip" in await stored(governed)
     assert await types(tab, "tool_error") == ["audit_log", "security_scan"], "the changes are kept"
     await expect(tab.locator(".difference")).to_have_count(2)
     await expect(tab.locator(".diff-added").filter(has_text="security_scan")).to_be_visible()
-    await tab.get_by_role("button", name="Take what is stored for tool_skip").click()
-    await tab.get_by_role("button", name="Go on with mine").click()
+    await tab.get_by_role("button", name="Use the stored version of tool_skip").click()
+    await tab.get_by_role("button", name="Keep mine").click()
     await save(tab)
 
     kept = await stored(governed)
@@ -178,7 +178,7 @@ async def test_the_document_can_be_written_as_json(opened: Opened, governed: Ser
     await tab.get_by_role("button", name="JSON", exact=True).click()
     field = tab.get_by_label("The policy document, as JSON")
     await field.fill('{"tool_skip": [')
-    await expect(tab.locator("#problems")).to_contain_text("not JSON yet")
+    await expect(tab.locator("#problems")).to_contain_text("not valid JSON")
     await field.fill('{"tool_skip": [{"typ": "audit_log"}]}')
     await tab.get_by_role("button", name="Save", exact=True).click()
     await expect(tab.locator("#problems")).to_contain_text("$.tool_skip[0].typ")
@@ -203,9 +203,9 @@ async def test_a_user_sees_what_the_operator_has_locked_and_only_operators_may_l
         await tab.get_by_label("Access token").fill(OLGA)
         await tab.get_by_role("button", name="Log in").click()
         await expect(tab).to_have_url(f"{server.url}/policy.html#/policy")
-        await tab.get_by_label("The operator's").check()
+        await tab.get_by_label("Operator's policy").check()
         await expect(stage(tab, "pre_tool_use").locator(".sketch")).to_contain_text("Locked in parley.yaml")
-        await stage(tab, "tool_skip").locator("select").select_option("As decided here")
+        await stage(tab, "tool_skip").locator("select").select_option("Own handlers")
         handler = await add(tab, "tool_skip", "audit_log")
         await handler.locator("summary").click()
         await handler.get_by_role("switch", name="Locked").check()
@@ -218,16 +218,16 @@ async def test_a_user_sees_what_the_operator_has_locked_and_only_operators_may_l
         await tab.get_by_role("button", name="Log in").click()
         for name in ("pre_tool_use", "tool_skip"):
             await expect(stage(tab, name).locator(".sketch")).to_contain_text("Locked by the operator")
-        await expect(tab.get_by_text("Whose document")).to_have_count(0)
+        await expect(tab.get_by_text("Policy to edit")).to_have_count(0)
         await stage(tab, "tool_skip").locator("select").select_option("Off")
         await save(tab)
         await expect(stage(tab, "tool_skip").locator(".sketch")).to_contain_text("Locked by the operator")
 
         # the session ends meanwhile
-        await stage(tab, "tool_error").locator("select").select_option("As decided here")
+        await stage(tab, "tool_error").locator("select").select_option("Own handlers")
         await tab.context.clear_cookies()
         await tab.get_by_role("button", name="Save", exact=True).click()
-        await expect(tab.get_by_role("alert").filter(has_text="not logged in any more")).to_be_visible()
+        await expect(tab.get_by_role("alert").filter(has_text="no longer logged in")).to_be_visible()
         async with tab.context.expect_page() as opening:
             await tab.get_by_role("link", name="Log in").click()
         login = await opening.value
@@ -246,14 +246,14 @@ async def test_leaving_with_changes_asks_first(opened: Opened) -> None:
     dialog = await asked.value
     assert dialog.type == "beforeunload"
     await dialog.dismiss()
-    await expect(tab.get_by_text("Changes that are not saved.")).to_be_visible()
+    await expect(tab.get_by_text("Unsaved changes.")).to_be_visible()
     await tab.get_by_role("link", name="Audit log").click()
     await tab.get_by_role("link", name="Tool policy").click()
-    await expect(tab.get_by_text("Changes that are not saved.")).to_be_visible()
+    await expect(tab.get_by_text("Unsaved changes.")).to_be_visible()
 
-    await tab.get_by_label("The operator's").click()
+    await tab.get_by_label("Operator's policy").click()
     await tab.get_by_role("button", name="Keep my changes").click()
-    await expect(tab.get_by_label("Mine")).to_be_checked()
+    await expect(tab.get_by_label("My policy")).to_be_checked()
     await tab.get_by_role("button", name="Undo").click()
     await expect(tab.get_by_role("button", name="Save", exact=True)).to_be_disabled()
 

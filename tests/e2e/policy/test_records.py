@@ -50,7 +50,7 @@ async def test_the_audit_log_is_filtered_opened_and_exported(
     await expect(rows.filter(has_text="policy")).to_have_count(1)
 
     await tab.get_by_label("Tool", exact=True).fill("current_*")
-    await tab.get_by_role("combobox", name="What").select_option("post_tool_use")
+    await tab.get_by_role("combobox", name="Event").select_option("post_tool_use")
     await tab.get_by_label("Text", exact=True).fill("tokyo")
     await tab.keyboard.press("Enter")
     await expect(rows).to_have_count(1)
@@ -91,14 +91,14 @@ async def test_the_filter_of_the_audit_log_stands_in_the_address(opened: Opened,
     await expect(rows).to_have_count(1)
 
     await tab.get_by_label("Tool", exact=True).fill("send")
-    await tab.get_by_role("combobox", name="What").select_option("approval")
+    await tab.get_by_role("combobox", name="Event").select_option("approval")
     await tab.get_by_label("From", exact=True).fill("2026-11-22T10:00")
     await tab.keyboard.press("Enter")
     await expect(rows).to_have_count(0)
     await tab.reload()
-    await expect(tab.get_by_text("No entry fits. Clear a field")).to_be_visible()
+    await expect(tab.get_by_text("No entries match. Clear a filter")).to_be_visible()
     await expect(tab.get_by_label("Tool", exact=True)).to_have_value("send")
-    await expect(tab.get_by_role("combobox", name="What")).to_have_value("approval")
+    await expect(tab.get_by_role("combobox", name="Event")).to_have_value("approval")
     await expect(tab.get_by_label("From", exact=True)).to_have_value("2026-11-22T10:00")
 
     await tab.go_back()
@@ -114,15 +114,15 @@ async def test_the_filter_of_the_audit_log_stands_in_the_address(opened: Opened,
 async def test_an_operator_sees_whether_the_log_is_what_was_written(opened: Opened, fresh: ServerProcess) -> None:
     await store(fresh, *[{"tool_skip": [AUDIT]}] * 3)
     tab = await opened("audit", fresh.url)
-    section = tab.get_by_role("region", name="Is it what was written?")
+    section = tab.get_by_role("region", name="Verification")
     await section.get_by_role("button", name="Verify the log").click()
-    await expect(section).to_contain_text("3 entries of 1 day: as they were written.")
+    await expect(section).to_contain_text("3 entries of 1 day: unchanged.")
 
     with closing(sqlite3.connect(fresh.folder / "data" / "parley.db")) as database, database:
         database.execute("UPDATE parley_audit SET body = replace(body, 'version 2', 'version 9')")
     await section.get_by_role("button", name="Verify the log").click()
 
-    await expect(section).to_contain_text("not what was written, in 1 place.")
+    await expect(section).to_contain_text("changed in 1 place.")
     await expect(section.get_by_role("listitem").first).to_contain_text("2")
 
 
@@ -131,10 +131,10 @@ async def test_older_entries_come_a_page_at_a_time(opened: Opened, fresh: Server
     tab = await opened("audit", fresh.url)
     rows = tab.locator("tr:has(> td[data-label])")
     await expect(rows).to_have_count(50)
-    await tab.get_by_role("button", name="Show older ones").click()
+    await tab.get_by_role("button", name="Show older entries").click()
 
     await expect(rows).to_have_count(55)
-    await expect(tab.get_by_role("button", name="Show older ones")).to_have_count(0)
+    await expect(tab.get_by_role("button", name="Show older entries")).to_have_count(0)
     await expect(rows.nth(50).get_by_role("button")).to_be_focused()
 
 

@@ -18,8 +18,8 @@ const BAD = ["denied", "failed", "lost"];
 const MAX_ABOUT = 120;
 const FIRST_FACTS = ["message", "arguments", "result", "approval", "details"];
 const SHOWN_ABOVE = ["phase", "tool", "outcome", "handler", "ts_us"];
-const NOTHING_YET = "Nothing yet. Add the handler audit_log to the tool policy, and calls are written here.";
-const CHAINED = "Entries are chained by their hashes, so that what was changed or taken out is found";
+const NOTHING_YET = "No entries yet. Add the handler audit_log to the tool policy to record calls here.";
+const CHAINED = "Each entry holds the hash of the one before it, so that";
 
 /** @param {State} state */
 export function auditView(state) {
@@ -31,15 +31,15 @@ export function auditView(state) {
     id: "audit-title",
     title: "Audit log",
     about: [
-      "What happened to tool calls, to the policy and to approvals. ",
-      who && !who.isOperator && "You see what is your own.",
+      "Tool calls, policy changes and approvals. ",
+      who && !who.isOperator && "Only your own entries are shown.",
     ],
     failure: [filterView(state), failureView(failure, rows.length && next !== null ? "more_audit" : "ask_audit")],
     isLoading: phase === "loading",
-    empty: rows.length || failure ? null : isFiltered ? "No entry fits. Clear a field of the filter." : NOTHING_YET,
+    empty: rows.length || failure ? null : isFiltered ? "No entries match. Clear a filter field." : NOTHING_YET,
     list: [
       rows.length > 0 && tableView(state),
-      canContinue(state) && button("more_audit", "Show older ones", { class: "button" }),
+      canContinue(state) && button("more_audit", "Show older entries", { class: "button" }),
       isFull && h("p", { class: "line" }, `${MAX_ROWS} entries are shown. Narrow the filter, or export them all.`),
       verificationView(state),
     ],
@@ -58,16 +58,16 @@ function filterView({ audit, who }) {
     return entry(name, label, h("input", { ...data(name), ...always, ...wrong, ...more }));
   };
   const phases = new Set(["", ...PHASES, fields.phase]); // from a link: what is asked for is shown
-  const options = Array.from(phases, (name) => /** @type {[string, string]} */ ([name, name || "everything"]));
-  return h("form", { id: "filter", role: "search", "aria-label": "The audit log" }, [
-    field("Tool", "tool", { placeholder: "name, or begin*" }),
-    entry("phase", "What", select(data("phase"), options, fields.phase)),
+  const options = Array.from(phases, (name) => /** @type {[string, string]} */ ([name, name || "all"]));
+  return h("form", { id: "filter", role: "search", "aria-label": "Audit log filter" }, [
+    field("Tool", "tool", { placeholder: "name or prefix*" }),
+    entry("phase", "Event", select(data("phase"), options, fields.phase)),
     field("Outcome", "outcome", { list: "outcomes" }),
     h("datalist", { id: "outcomes" }, OUTCOMES.map((value) => h("option", { value, key: value }))), // prettier-ignore
     (who?.isOperator || filter.user) && field("User", "user"),
     field("From", "since", { type: "datetime-local" }),
     field("Until", "until", { type: "datetime-local" }),
-    field("Text", "text", { type: "search", placeholder: "anywhere in it" }),
+    field("Text", "text", { type: "search", placeholder: "anywhere in the entry" }),
     h("div", { class: "filter-actions" }, [
       h("button", { type: "submit", class: "button primary" }, icon("inspect"), "Show"),
       button("clear_filter", "Clear", { class: "button" }),
@@ -90,7 +90,7 @@ function tableView({ audit, who }) {
   const { rows, next, phase, openIds } = audit;
   const { columns, closedRow } = who?.isOperator ? OPERATORS : USERS;
   const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
-  const zone = timeZone === "UTC" ? "Times are UTC." : `Times are those of ${timeZone}; an export has UTC.`;
+  const zone = timeZone === "UTC" ? "Times are in UTC." : `Times are in ${timeZone}; exports use UTC.`;
   const head = { scope: "col", role: "columnheader" };
   const heads = columns.map(([key]) => h("th", { ...head, "aria-sort": key === "Time" && "descending", key }, key));
   const last = h("th", { ...head, key: "details" }, h("span", { class: "visually-hidden" }, "Details"));
@@ -139,7 +139,7 @@ function openRow(row, columns) {
   const facts = h("dl", { class: "facts" }, [
     names.map((name) => factView(name, entry[name])),
     factView("time", ts),
-    factView("place", `number ${number} of ${replica}'s ${day}`),
+    factView("place", `entry ${number} of ${replica} on ${day}`),
     factView("hash", hash),
   ]);
   const cell = h("td", { role: "cell", colspan: columns.length + 1 }, facts);
@@ -162,7 +162,7 @@ function table(columns) {
 /** @type {readonly Column[]} */
 const COLUMNS = [
   ["Time", ({ ts }) => timeView(ts)],
-  ["What", ({ entry }) => text(entry.phase)],
+  ["Event", ({ entry }) => text(entry.phase)],
   ["Tool", ({ entry }) => text(entry.tool)],
   ["About", aboutView],
   ["Outcome", outcomeView],
@@ -174,12 +174,12 @@ const OPERATORS = table([...COLUMNS, ["User", ({ entry }) => text(entry.user)]])
 /** Whether the log is what was written: for operators; to everybody else only what the hashes are for. @param {State} state */
 function verificationView({ verification, who }) {
   const { isRunning, failure, found } = verification;
-  if (!who?.isOperator) return h("p", { class: "fine", key: "verification" }, `${CHAINED} by an operator.`);
+  if (!who?.isOperator) return h("p", { class: "fine", key: "verification" }, `${CHAINED} an operator can find changed or removed entries.`);
   const section = { "aria-labelledby": "verification-title", "aria-busy": String(isRunning) };
   const verifying = { class: "button", id: "verify", "aria-disabled": String(isRunning) };
   return h("section", { class: "verification", ...section }, [
-    h("h3", { id: "verification-title" }, "Is it what was written?"),
-    fine(`${CHAINED}. All of the log is read, whatever the filter says.`),
+    h("h3", { id: "verification-title" }, "Verification"),
+    fine(`${CHAINED} changed or removed entries are found. Verification reads the whole log, whatever the filter.`),
     button("verify", isRunning ? "Verifying…" : "Verify the log", verifying),
     failureView(failure, "verify"),
     found && foundView(found),
@@ -189,7 +189,7 @@ function verificationView({ verification, who }) {
 /** @param {import("../state.js").Found} found */
 function foundView(found) {
   const { is_whole: isWhole, problems, days } = found;
-  const list = { class: "problems", "aria-label": "What is not as it was written", hidden: problems.length === 0 };
+  const list = { class: "problems", "aria-label": "Problems found", hidden: problems.length === 0 };
   const summaryWords = "Each day with its last hash, to compare with the server's log";
   return [
     h("div", { class: isWhole ? "line" : "line line-error", key: "verdict" }, [

@@ -20,48 +20,48 @@ const WORDS = { same: "", added: "mine: ", removed: "stored: " };
 /** @type {Record<Stage, [string, string]>} */
 const STAGE_WORDS = {
   pre_tool_use: ["Before a tool runs", "Handlers can let the call run, change it, stop it, or ask a human."],
-  post_tool_use: ["After it has run", "Handlers can change the result before anybody reads it."],
-  tool_error: ["When it has failed", "Handlers see the error."],
-  tool_skip: ["When it did not run", "Handlers see calls that were stopped, refused or cancelled."],
+  post_tool_use: ["After a tool has run", "Handlers can change the result before anyone reads it."],
+  tool_error: ["After a tool has failed", "Handlers see the error."],
+  tool_skip: ["When a tool did not run", "Handlers see calls that were stopped, refused or cancelled."],
 };
 
 /** @param {State} state */
 export function editorView(state) {
   const { base, failure, isUnsaved, scope } = state.editor;
   const below = scope === "operator" ? "in parley.yaml." : "by the operator.";
-  const about = `What is done before and after each tool call. A stage that you leave alone is decided ${below}`;
+  const about = `What happens before and after each tool call. A stage that you do not set is decided ${below}`;
   return [
     h("h2", { id: "policy-title", tabindex: "-1" }, "Tool policy"),
-    fine(about, " Changes count from the next turn on."),
+    fine(about, " Changes apply from the next turn."),
     scopeView(state),
     wishView(state),
     failureView(failure, isUnsaved ? "save" : "load_policy"),
     conflictView(state),
-    base ? documentView(state) : !failure && h("p", { class: "line", role: "status" }, "Reading the policy…"),
+    base ? documentView(state) : !failure && h("p", { class: "line", role: "status" }, "Loading the policy…"),
   ];
 }
 
 /** @param {State} state */
 function scopeView({ who, editor }) {
   if (!who?.isOperator) return null;
-  const options = { user: `Mine (${who.user})`, operator: "The operator's, under everybody's" };
+  const options = { user: `My policy (${who.user})`, operator: "Operator's policy (applies to everyone)" };
   const choices = Object.entries(options).map(([value, label]) => {
     const checked = editor.scope === value;
     const box = h("input", { type: "radio", name: "scope", value, "data-field": "choose_scope", checked });
     return h("label", { key: value }, box, label);
   });
-  return h("fieldset", { class: "choice" }, h("legend", {}, "Whose document"), choices);
+  return h("fieldset", { class: "choice" }, h("legend", {}, "Policy to edit"), choices);
 }
 
 /** @param {State} state */
 function wishView({ editor }) {
   if (!editor.wish) return null;
-  const what = editor.wish === "reload" ? "Read it anew" : "Go to the other document";
+  const what = editor.wish === "reload" ? "Reload" : "Switch policies";
   return h("div", { class: "line line-warning", role: "alert", key: "wish" }, [
     icon("alert"),
-    h("p", {}, `${what} and lose the changes that are not saved?`),
+    h("p", {}, `${what} and discard your unsaved changes?`),
     button("stay", "Keep my changes", { id: "stay" }),
-    button("discard", "Lose them"),
+    button("discard", "Discard changes"),
   ]);
 }
 
@@ -70,7 +70,7 @@ function conflictView({ editor }) {
   if (!editor.conflict) return null;
   const mine = documentOf(editor.draft).document;
   const theirs = editor.conflict.document;
-  const words = "The policy was changed elsewhere since you read it. Your changes are kept below.";
+  const words = "The policy was changed elsewhere since you loaded it. Your changes are kept below.";
   return h("section", { class: "conflict", "aria-labelledby": "conflict-title", key: "conflict" }, [
     h("div", { class: "line line-warning" }, [
       icon("alert"),
@@ -78,16 +78,16 @@ function conflictView({ editor }) {
     ]),
     differing(mine, theirs).map((stage) => differenceView(stage, compare(theirs, mine, stage))),
     h("div", { class: "conflict-actions" }, [
-      button("take_theirs", "Take all that is stored", { class: "button" }),
-      button("keep_mine", "Go on with mine", { class: "button" }),
+      button("take_theirs", "Use the stored policy", { class: "button" }),
+      button("keep_mine", "Keep mine", { class: "button" }),
     ]),
-    fine("Going on with yours saves nothing yet; Save then replaces what is stored."),
+    fine("Keeping yours does not save it. Save then replaces the stored policy."),
   ]);
 }
 
 /** @param {Stage} stage @param {ReturnType<typeof compare>} lines */
 function differenceView(stage, lines) {
-  const taking = { "data-stage": stage, "aria-label": `Take what is stored for ${stage}` };
+  const taking = { "data-stage": stage, "aria-label": `Use the stored version of ${stage}` };
   const spans = lines.map(({ kind, text }, index) =>
     h("span", { class: `diff diff-${kind}`, key: index }, [
       h("span", { "aria-hidden": "true" }, `${SIGNS[kind]} `),
@@ -98,7 +98,7 @@ function differenceView(stage, lines) {
   return h("div", { class: "difference", key: stage }, [
     h("div", { class: "stage-head" }, [
       h("h3", {}, h("code", {}, stage)),
-      button("take_stage", "Take what is stored", taking),
+      button("take_stage", "Use the stored version", taking),
     ]),
     h("pre", { tabindex: "0", "aria-label": `${stage}: − is stored, + is mine` }, spans),
   ]);
@@ -115,7 +115,7 @@ function documentView(state) {
       button("show_text", "JSON", pressed(text !== null)),
     ]),
     h("fieldset", { class: "bare" }, [
-      h("legend", { class: "visually-hidden" }, "The document"),
+      h("legend", { class: "visually-hidden" }, "Policy document"),
       text === null
         ? STAGES.map((stage) => stageView(state, stage, problems))
         : textView(text, problems.length > 0),
@@ -152,11 +152,11 @@ function stageView(state, stage, problems) {
 /** @param {State} state @param {Stage} stage @param {DraftStage | null} draft */
 function modeView({ editor }, stage, draft) {
   const mode = draft ? (draft.enabled ? "own" : "off") : "below";
-  const below = editor.scope === "operator" ? "As parley.yaml says" : "As the operator decides";
+  const below = editor.scope === "operator" ? "As set in parley.yaml" : "As set by the operator";
   const field = { id: `mode-${stage}`, "data-field": "mode", "data-stage": stage };
   return h("label", { class: "mode" }, [
     h("span", { class: "visually-hidden" }, `${STAGE_WORDS[stage][0]}: who decides`),
-    select(field, [["below", below], ["own", "As decided here"], ["off", "Off"]], mode), // prettier-ignore
+    select(field, [["below", below], ["own", "Own handlers"], ["off", "Off"]], mode), // prettier-ignore
   ]);
 }
 
@@ -170,9 +170,10 @@ function lockedView(state, stage) {
 /** @param {State} state @param {Stage} stage */
 function belowView(state, stage) {
   const handlers = openBelow(state, stage)?.map((one, index) => sketchView(one, { key: `below-${index}`, note: "" }));
-  if (!handlers) return fine("The document below decides, once this is saved.");
+  const below = state.editor.scope === "operator" ? "parley.yaml" : "the operator's policy";
+  if (!handlers) return fine(`After you save, ${below} decides.`);
   if (handlers.length) return listOf(stage, "handlers in force", handlers);
-  return lockedBelow(state, stage).length ? null : fine("Nothing is done here.");
+  return lockedBelow(state, stage).length ? null : fine("No handlers.");
 }
 
 /** @param {Stage} stage @param {string} what @param {import("./parts.js").Child[]} handlers */
@@ -184,7 +185,7 @@ function listOf(stage, what, handlers) {
 function ownView({ editor }, stage, { enabled, handlers }, problems) {
   const { kinds, scope } = editor;
   const count = handlers.length;
-  if (!enabled) return fine("Off: only locked handlers work here.", count > 0 && ` ${count} kept for later.`);
+  if (!enabled) return fine("Off: only locked handlers run.", count > 0 && ` ${count} kept for later.`);
   const fitting = kinds.filter(({ stages }) => stages.includes(stage));
   const offered = fitting.find(({ name }) => handlers.every(({ type }) => type !== name)) ?? fitting[0];
   const data = { id: `add-${stage}`, "data-stage": stage, "data-name": offered?.name, disabled: !offered };
@@ -197,8 +198,8 @@ function ownView({ editor }, stage, { enabled, handlers }, problems) {
     return handlerView(handler, { stage, index, count, kinds, mayLock: scope === "operator", problems: its });
   });
   return [
-    !count && fine("Nothing is done here yet."),
-    listOf(stage, "handlers, in the order they are asked", views),
+    !count && fine("No handlers yet."),
+    listOf(stage, "handlers, in the order they run", views),
     button("add", [icon("plus"), "Add a handler"], adding),
   ];
 }
@@ -206,7 +207,7 @@ function ownView({ editor }, stage, { enabled, handlers }, problems) {
 /** Those that no field of the form shows. @param {State} state @param {readonly Problem[]} problems */
 function problemsView({ editor }, problems) {
   const shown = editor.text === null ? problems.filter((problem) => !placeOf(problem)) : problems;
-  const list = { id: "problems", class: "problems", "aria-label": "What is wrong", hidden: shown.length === 0 };
+  const list = { id: "problems", class: "problems", "aria-label": "Problems", hidden: shown.length === 0 };
   return h("ul", list, shown.map(({ path, message }, key) => h("li", { key }, h("code", {}, path), " ", message)));
 }
 
@@ -219,7 +220,7 @@ function footView(state, problems) {
   return h("footer", { class: "standing-foot" }, [
     h("p", { role: "status", class: "fine" }, stateWords(state, problems.length)),
     text === null && button("undo", "Undo", disabled(past.length === 0)),
-    button("choose_scope", "Read anew", { "data-value": "reload", ...disabled(phase !== "ready") }),
+    button("choose_scope", "Reload", { "data-value": "reload", ...disabled(phase !== "ready") }),
     h("button", saving, phase === "saving" ? "Saving…" : "Save"),
   ]);
 }
@@ -227,8 +228,8 @@ function footView(state, problems) {
 /** @param {State} state @param {number} problems */
 function stateWords(state, problems) {
   const { saved, conflict } = state.editor;
-  if (conflict) return "Changed elsewhere: compare first.";
-  if (problems) return problems === 1 ? "One thing to mend." : `${problems} things to mend.`;
-  if (isDirty(state)) return "Changes that are not saved.";
-  return saved === null ? "" : `${saved} In force for the next turn.`;
+  if (conflict) return "Changed elsewhere: compare the versions first.";
+  if (problems) return problems === 1 ? "1 problem to fix." : `${problems} problems to fix.`;
+  if (isDirty(state)) return "Unsaved changes.";
+  return saved === null ? "" : `${saved} Applies from the next turn.`;
 }

@@ -44,8 +44,8 @@ export function handlerView(handler, place) {
       problemView(handler, place, ""),
       h("details", { open: handler.isOpen }, [
         h("summary", {}, [
-          h("span", { class: "fine" }, "For which calls, and how"),
-          isWrong && h("span", { class: "problem" }, "Something here is wrong."),
+          h("span", { class: "fine" }, "Filter and settings"),
+          isWrong && h("span", { class: "problem" }, "This section has a problem."),
         ]),
         toolsView(handler, place),
         permissionsView(handler, place),
@@ -118,7 +118,7 @@ function groupView(name, label, words, handler, place, content) {
 
 /** @param {DraftHandler} handler @param {Place} place */
 function toolsView(handler, place) {
-  const text = { placeholder: "every tool; or one name a line, such as read_*", spellcheck: "false" };
+  const text = { placeholder: "every tool, or one name per line, such as read_*", spellcheck: "false" };
   const rows = Math.min(8, handler.tools.split("\n").length);
   const field = { ...fieldAttributes("tools", handler, place), ...text, rows, value: handler.tools };
   return [entry("tools", "Tools", h("textarea", field)), problemView(handler, place, "tools")];
@@ -132,7 +132,7 @@ function permissionsView(handler, place) {
     return h("label", { key: name }, h("input", box), name);
   });
   const content = h("span", { class: "boxes" }, boxes);
-  return groupView("permissions", "Permissions", "Permissions; none = every tool", handler, place, content);
+  return groupView("permissions", "Permissions", "Permissions; select none for every tool", handler, place, content);
 }
 
 /** @param {DraftHandler} handler @param {Place} place */
@@ -148,10 +148,10 @@ function argumentsView(handler, place) {
 /** @param {DraftHandler["arguments"][number]} row @param {Record<string, string>} data */
 function argumentView({ key, name, glob }, data) {
   const text = { ...data, type: "text", autocomplete: "off", spellcheck: "false", "data-field": "set_argument" };
-  const nameField = { "data-name": "name", "aria-label": "Name of the argument", placeholder: "path", value: name };
-  const globLabel = `What ${name || "it"} has to fit`;
+  const nameField = { "data-name": "name", "aria-label": "Argument name", placeholder: "path", value: name };
+  const globLabel = `Pattern for ${name || "the argument"}`;
   const globField = { "data-name": "glob", "aria-label": globLabel, placeholder: "*.env", value: glob };
-  const removing = { ...data, class: "button icon-only small", "aria-label": `Remove the argument ${name}` };
+  const removing = { ...data, class: "button icon-only small", "aria-label": `Remove argument ${name}` };
   return h("div", { class: "argument", key }, [
     h("input", { ...text, ...nameField, id: `argument-${key}` }),
     h("input", { ...text, ...globField }),
@@ -163,18 +163,18 @@ function argumentView({ key, name, glob }, data) {
 function configView(handler, place) {
   const { config: value, type } = handler;
   const rows = Math.min(12, Math.max(1, value.split("\n").length));
-  const text = { class: "code", rows, spellcheck: "false", placeholder: "{ } in JSON", value };
+  const text = { class: "code", rows, spellcheck: "false", placeholder: "JSON object", value };
   const field = h("textarea", { ...fieldAttributes("config", handler, place), ...text });
   const settings = place.kinds.find(({ name }) => name === type)?.settings;
-  const known = settings?.length ? `Any of ${settings.join(", ")}.` : "It has none.";
-  const hint = h("span", { class: "fine hint" }, settings ? known : "As the handler reads them.");
+  const known = settings?.length ? `Known settings: ${settings.join(", ")}.` : "This handler has no settings.";
+  const hint = h("span", { class: "fine hint" }, settings ? known : "The handler checks its settings itself.");
   return [entry("config", "Settings", field, hint), problemView(handler, place, "config")];
 }
 
 /** @param {DraftHandler} handler @param {Place} place */
 function lockView(handler, place) {
   const box = { type: "checkbox", role: "switch", checked: handler.locked };
-  const about = "Users' documents can neither remove it nor put anything before it.";
+  const about = "Users' policies cannot remove it or put handlers before it.";
   return [
     h("label", { class: "switch", key: "locked" }, [
       h("span", {}, h("strong", {}, "Locked"), h("span", { class: "fine" }, about)),

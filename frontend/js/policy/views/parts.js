@@ -49,7 +49,7 @@ export function failureView(failure, retry) {
  *   empty: what is said instead of a list without entries; null = it has some
  */
 export function listView({ id, title, about, failure, list, empty, isLoading }) {
-  const line = isLoading ? h("p", { class: "line", role: "status" }, "Reading…") : h("p", { class: "line" }, empty);
+  const line = isLoading ? h("p", { class: "line", role: "status" }, "Loading…") : h("p", { class: "line" }, empty);
   return [h("h2", { id, tabindex: "-1" }, title), fine(about), failure, empty !== null && line, list];
 }
 

@@ -5,7 +5,7 @@ import { found } from "../reduce_remembered.js";
 import { button, entry, failureView, listView, timeView } from "./parts.js";
 
 const FEW = 8; // more are searched
-const NONE = "None. When a tool asks whether it may run, you can have the answer remembered: always.";
+const NONE = "None. When a tool asks whether it may run, you can choose to remember the answer: always.";
 const COVERS = { arguments: "", command: "With any arguments · ", tool: "Every call · " };
 
 /** @param {import("../state.js").State} state */
@@ -16,8 +16,7 @@ export function rememberedView({ remembered }) {
     id: "approvals-title",
     title: "Remembered approvals",
     about:
-      "What you have allowed for good: calls with these very arguments, commands and tools. " +
-      "These run without a question.",
+      "Calls that you always allow: by exact arguments, by command or by tool. They run without asking.",
     failure: failureView(failure, "load_approvals"),
     isLoading: phase === "loading",
     empty: approvals.length || failure ? null : NONE,
@@ -47,8 +46,8 @@ function approvalView({ id, tool, shown, origin, created, remember_for }, { aski
     asking !== id
       ? button("ask_revoke", "Revoke…", asks)
       : h("div", sure, [
-          h("span", {}, "Be asked about it again?"),
-          button("keep_approval", "Keep it", { id: `keep-${id}` }),
+          h("span", {}, "Ask about it again?"),
+          button("keep_approval", "Keep", { id: `keep-${id}` }),
           button("revoke", "Revoke", { id: `sure-${id}` }),
         ]),
   ]);
