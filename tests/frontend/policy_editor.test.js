@@ -186,7 +186,7 @@ test("what the server finds stands at its field until the next change", () => {
   desk.answers = false;
   desk.dispatch({ type: "save" });
   assert.ok(!canSave(desk.state), "it is sent once");
-  desk.dispatch({ type: "policy_failed", failure: { kind: "refused", code: "policy_invalid", message: "No.", path } });
+  desk.dispatch({ type: "save_policy_failed", failure: { kind: "refused", code: "policy_invalid", message: "No.", path } });
 
   assert.deepEqual(problemsOf(desk.state), [{ path, message: "No." }]);
   assert.ok(canSave(desk.state), "it may be tried again");
@@ -198,7 +198,7 @@ test("a server that is away costs no change", () => {
   const desk = both();
   desk.edit("mode", PRE, { value: "off" });
   desk.answers = false;
-  desk.dispatch({ type: "save" }).dispatch({ type: "policy_failed", failure: OFFLINE });
+  desk.dispatch({ type: "save" }).dispatch({ type: "save_policy_failed", failure: OFFLINE });
 
   assert.equal(desk.editor.failure, OFFLINE);
   assert.equal(desk.document[PRE].enabled, false);
@@ -211,7 +211,7 @@ test("trying again after a saving that failed saves, and one that had arrived af
   const desk = both();
   desk.edit("mode", PRE, { value: "off" });
   desk.answers = false;
-  desk.dispatch({ type: "save" }).change(desk.document).dispatch({ type: "policy_failed", failure: OFFLINE });
+  desk.dispatch({ type: "save" }).change(desk.document).dispatch({ type: "save_policy_failed", failure: OFFLINE });
   const again = elements(pageView(desk.state)).find((one) => textOf(one) === "Try again" && one.tag === "button");
   desk.answers = true;
   desk.dispatch(clicked({ action: again.attributes["data-action"] }));
@@ -270,7 +270,7 @@ test("what keeps it from being saved is said, and has the focus", () => {
   desk.edit("set", PRE, { key: second.key, name: "config", value: '{"a": 1}' });
   const failure = { kind: "refused", code: "policy_invalid", message: "No.", path: "$.pre_tool_use.handlers[0].filter" };
   desk.answers = false;
-  desk.dispatch({ type: "save" }).dispatch({ type: "policy_failed", failure });
+  desk.dispatch({ type: "save" }).dispatch({ type: "save_policy_failed", failure });
   assert.deepEqual(desk.focus, [`type-${desk.handlers(PRE)[0].key}`]);
 
   desk.answers = true;
@@ -353,7 +353,7 @@ test("JSON that the form cannot show is not left, and is sent as it is for the s
   desk.dispatch({ type: "save" });
   assert.deepEqual(desk.effects.findLast(({ type }) => type === "save_policy").document, document);
   const failure = { kind: "refused", code: "policy_invalid", message: "Unknown key.", path: "$.tool_skip[0].typ" };
-  desk.dispatch({ type: "policy_failed", failure });
+  desk.dispatch({ type: "save_policy_failed", failure });
   assert.deepEqual(desk.focus, ["policy-text"]);
   assert.equal(withId(pageView(desk.state), "policy-text").attributes["aria-invalid"], "true");
   assert.match(textOf(withId(pageView(desk.state), "problems")), /\$\.tool_skip\[0\]\.typ/);

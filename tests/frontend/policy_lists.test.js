@@ -51,7 +51,7 @@ test("an answer to an earlier filter is not shown", () => {
   const before = desk.state.audit.question;
   filtering(desk, { tool: "send" });
   desk.dispatch({ type: "audit_loaded", question: before, rows: [entry(9)], next: null });
-  desk.dispatch({ type: "audit_failed", question: before, failure: OFFLINE });
+  desk.dispatch({ type: "load_audit_failed", question: before, failure: OFFLINE });
 
   assert.deepEqual([desk.state.audit.rows, desk.state.audit.failure], [[], null]);
   loaded(desk, [1]);
@@ -61,7 +61,7 @@ test("an answer to an earlier filter is not shown", () => {
 test("a page that fails leaves what is there, and can be asked for again", () => {
   const desk = new Desk().dispatch({ type: "show", view: "audit" });
   loaded(desk, [2], "c1").dispatch({ type: "more_audit" });
-  desk.dispatch({ type: "audit_failed", question: desk.state.audit.question, failure: OFFLINE });
+  desk.dispatch({ type: "load_audit_failed", question: desk.state.audit.question, failure: OFFLINE });
 
   assert.equal(desk.state.audit.rows.length, 1);
   assert.ok(canContinue(desk.state));
@@ -139,7 +139,7 @@ test("what keeps the log from being exported is said on the page", () => {
   assert.equal(filter.tool, "send");
 
   const failure = { kind: "login", code: "not_authenticated", message: "You are no longer logged in.", path: null };
-  desk.dispatch({ type: "audit_failed", question, failure });
+  desk.dispatch({ type: "load_audit_failed", question, failure });
   assert.match(textOf(pageView(desk.state)), /You are no longer logged in\.Log in/);
 });
 
@@ -202,7 +202,7 @@ test("one that is gone already is as good as revoked; one that could not be stay
     desk
       .dispatch({ type: "ask_revoke", id })
       .dispatch({ type: "revoke" })
-      .dispatch({ type: "approvals_failed", failure });
+      .dispatch({ type: "revoke_failed", failure });
   revoke("a1", failureOf(404, { code: "approval_unknown", message: "gone" }));
   assert.deepEqual([desk.state.remembered.approvals.length, desk.state.remembered.failure], [1, null]);
 
@@ -211,7 +211,7 @@ test("one that is gone already is as good as revoked; one that could not be stay
 });
 
 test("a failure says what helps", () => {
-  const desk = remembering().dispatch({ type: "approvals_failed", failure: failureOf(401, null) });
+  const desk = remembering().dispatch({ type: "revoke_failed", failure: failureOf(401, null) });
   const view = pageView(desk.state);
 
   assert.match(textOf(view), /no longer logged in/);
@@ -278,7 +278,7 @@ test("every button of every view means something", () => {
   desk.edit("add_argument", "pre_tool_use", { key: desk.handlers("pre_tool_use")[0].key });
   desk.dispatch({ type: "choose_scope", value: "operator" });
   desk.change({}).dispatch({ type: "looked" });
-  views.push(pageView(desk.dispatch({ type: "policy_failed", failure: OFFLINE }).state));
+  views.push(pageView(desk.dispatch({ type: "save_policy_failed", failure: OFFLINE }).state));
   desk.dispatch({ type: "who", who: { user: "ann", isOperator: true } }).dispatch({ type: "show", view: "audit" });
   desk.dispatch({ type: "verify_failed", failure: OFFLINE });
   views.push(pageView(loaded(desk, [1], "c").state));
@@ -301,7 +301,7 @@ test("a handler that is set up shows how; a wrong field is tied to its problem",
   const desk = new Desk({ document: { pre_tool_use: { handlers: [CONFIRM, { type: "gone" }] } } });
   const path = "$.pre_tool_use.handlers[1].type";
   const failure = { kind: "refused", code: "policy_invalid", message: "There is no handler `gone`.", path };
-  const view = pageView(desk.dispatch({ type: "policy_failed", failure }).state);
+  const view = pageView(desk.dispatch({ type: "save_policy_failed", failure }).state);
   const [first, second] = desk.handlers("pre_tool_use");
   const details = elements(view).filter(({ tag }) => tag === "details");
 

@@ -42,7 +42,7 @@ export class Desk {
   answer(effect) {
     if (effect.type === "load_policy") this.load(effect.scope);
     if (effect.type !== "save_policy") return;
-    if (effect.etag !== this.etag) return this.dispatch({ type: "policy_failed", failure: STALE });
+    if (effect.etag !== this.etag) return this.dispatch({ type: "save_policy_failed", failure: STALE });
     this.stored = { document: effect.document, version: this.stored.version + 1 };
     this.effective = effect.document;
     this.dispatch({

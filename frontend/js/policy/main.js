@@ -36,9 +36,9 @@ async function perform(effect) {
   if (effect.type === "address") return setAddress(effect.fragment);
   /** @type {import("./rest.js").Question} */
   const question = QUESTIONS[effect.type];
-  const answer = await question.ask(effect).catch((error) => {
+  const answer = await question(effect).catch((error) => {
     if (!(error instanceof Refusal)) throw error;
-    return { ...effect, type: question.failed, failure: error.failure };
+    return { ...effect, type: `${effect.type}_failed`, failure: error.failure };
   });
   if (answer) dispatch(answer);
 }

@@ -42,6 +42,12 @@ export function canContinue({ audit }) {
   return audit.phase === "ready" && audit.next !== null && audit.rows.length < MAX_ROWS;
 }
 
+/** What was shown stays, with the problem above it. @param {State} state @param {{question: number, failure: Failure}} event */
+function failed(state, { question, failure }) {
+  if (question !== state.audit.question) return state;
+  return announced(withAudit(state, { phase: "ready", failure }), failure.message);
+}
+
 /** @type {Record<string, import("./state.js").Step>} */
 export const AUDIT_STEPS = {
   ask_audit: (state) => filtered(state, state.audit.fields),
@@ -75,11 +81,8 @@ export const AUDIT_STEPS = {
     return announced(followed, summary(all.length, next !== null));
   },
 
-  /** What was shown stays, with the problem above it. @param {State} state @param {{question: number, failure: Failure}} event */
-  audit_failed(state, { question, failure }) {
-    if (question !== state.audit.question) return state;
-    return announced(withAudit(state, { phase: "ready", failure }), failure.message);
-  },
+  load_audit_failed: failed,
+  check_audit_failed: failed,
 
   /** @param {State} state @param {{id: string}} event */
   toggle_entry(state, { id }) {

@@ -145,6 +145,17 @@ function pretty(document) {
   return JSON.stringify(document, null, 2);
 }
 
+/** @param {State} state @param {{failure: Failure}} event */
+function failed(state, { failure }) {
+  const isUnsaved = state.editor.phase === "saving";
+  const ready = withEditor(state, { phase: "ready" });
+  const { code, message, path } = failure;
+  if (code === "version_stale") return loading(ready); // what is read then is the conflict
+  if (path === null) return announced(withEditor(ready, { failure, isUnsaved }), message);
+  const refused = [{ path, message }];
+  return atProblem(announced(withEditor(ready, { refused }), `Not saved. ${path}: ${message}`), refused);
+}
+
 /** @type {Record<string, import("./state.js").Step>} */
 export const EDITOR_STEPS = {
   ...Object.fromEntries(Object.keys(EDITS).map((name) => [name, edited])),
@@ -175,16 +186,8 @@ export const EDITOR_STEPS = {
     return announced(focused(conflicting, "conflict-title"), CHANGED_ELSEWHERE);
   },
 
-  /** @param {State} state @param {{failure: Failure}} event */
-  policy_failed(state, { failure }) {
-    const isUnsaved = state.editor.phase === "saving";
-    const ready = withEditor(state, { phase: "ready" });
-    const { code, message, path } = failure;
-    if (code === "version_stale") return loading(ready); // what is read then is the conflict
-    if (path === null) return announced(withEditor(ready, { failure, isUnsaved }), message);
-    const refused = [{ path, message }];
-    return atProblem(announced(withEditor(ready, { refused }), `Not saved. ${path}: ${message}`), refused);
-  },
+  load_policy_failed: failed,
+  save_policy_failed: failed,
 
   undo(state) {
     const { past } = state.editor;

@@ -25,6 +25,14 @@ export function found({ approvals, search }) {
   return approvals.filter(({ tool, shown }) => `${tool} ${shown}`.toLowerCase().includes(wanted));
 }
 
+/** @param {State} state @param {{failure: import("./state.js").Failure}} event */
+function failed(state, { failure }) {
+  const { revoking } = state.remembered;
+  const ready = withRemembered(state, { phase: "ready", failure, revoking: null });
+  if (failure.code !== "approval_unknown" || !revoking) return announced(ready, failure.message);
+  return revoked(withRemembered(ready, { failure: null }), revoking); // somebody else has: that is what was wanted
+}
+
 /** @type {Record<string, import("./state.js").Step>} */
 export const REMEMBERED_STEPS = {
   load_approvals: loading,
@@ -36,13 +44,8 @@ export const REMEMBERED_STEPS = {
     return withRemembered(state, { phase: "ready", approvals, asking: isThere ? asking : null });
   },
 
-  /** @param {State} state @param {{failure: import("./state.js").Failure}} event */
-  approvals_failed(state, { failure }) {
-    const { revoking } = state.remembered;
-    const ready = withRemembered(state, { phase: "ready", failure, revoking: null });
-    if (failure.code !== "approval_unknown" || !revoking) return announced(ready, failure.message);
-    return revoked(withRemembered(ready, { failure: null }), revoking); // somebody else has: that is what was wanted
-  },
+  load_approvals_failed: failed,
+  revoke_failed: failed,
 
   /** @param {State} state @param {{value: string}} event */
   search_approvals(state, { value: search }) {

@@ -3,7 +3,8 @@
  *
  * @typedef {import("./state.js").Failure} Failure
  * @typedef {import("./state.js").Filter} Filter
- * @typedef {{ask: (effect: any) => Promise<import("./state.js").Event | null>, failed: string}} Question
+ * @typedef {import("./state.js").Scope} Scope
+ * @typedef {(effect: any) => Promise<import("./state.js").Event | null>} Question
  */
 
 import { parametersOf } from "./reduce_audit.js";
@@ -30,19 +31,13 @@ export async function ask(path, { method = "GET", etag, body, limitMs = LIMIT_MS
   const limit = limitMs && { signal: AbortSignal.timeout(limitMs) };
   const options = { method, headers, cache: /** @type {const} */ ("no-store"), ...sent, ...limit };
   const answer = await fetch(path, options).catch(() => null);
-  if (!answer) throw new Refusal(OFFLINE);
+  if (!answer) throw new Refusal({ kind: "offline", code: "offline", message: UNREACHABLE, path: null });
   const read = await answer.json().catch(() => null);
   if (!answer.ok || read === null) throw new Refusal(failureOf(answer.status, read?.error));
   return { body: read, etag: answer.headers.get("ETag") ?? "" };
 }
 
-/** @type {Failure} */
-const OFFLINE = {
-  kind: "offline",
-  code: "offline",
-  message: "The server cannot be reached. Your changes are kept.",
-  path: null,
-};
+const UNREACHABLE = "The server cannot be reached. Your changes are kept.";
 
 /** @param {number} status @param {any} error @returns {Failure} */
 export function failureOf(status, error) {
@@ -58,55 +53,33 @@ function askAudit(filter, more) {
   return ask(`/api/audit?${new URLSearchParams([...parametersOf(filter), ...Object.entries(more)])}`);
 }
 
-/** An effect → the event of its answer, and the event that says why there is none. */
+/** What each effect asks, and the event of its answer; null = none. Without an answer it is `<effect>_failed`. */
 export const QUESTIONS = {
-  load_policy: {
-    /** @param {{scope: import("./state.js").Scope}} effect */
-    async ask({ scope }) {
-      const paths = ["available", "config", `config?scope=${scope}`];
-      const [available, effective, own] = await Promise.all(paths.map((path) => ask(`/api/hooks/${path}`)));
-      const kinds = [...available?.body.builtin, ...available?.body.custom];
-      const read = { kinds, effective: effective?.body, document: own?.body, etag: own?.etag };
-      return { type: "policy_loaded", scope, ...read };
-    },
-    failed: "policy_failed",
+  /** @param {{scope: Scope}} effect */
+  async load_policy({ scope }) {
+    const paths = ["available", "config", `config?scope=${scope}`];
+    const [available, effective, own] = await Promise.all(paths.map((path) => ask(`/api/hooks/${path}`)));
+    const kinds = [...available?.body.builtin, ...available?.body.custom];
+    return { type: "policy_loaded", scope, kinds, effective: effective?.body, document: own?.body, etag: own?.etag };
   },
-  save_policy: {
-    /** @param {{scope: import("./state.js").Scope, etag: string, document: unknown}} effect */
-    async ask({ scope, etag: before, document }) {
-      const sent = { method: "POST", etag: before, body: document };
-      const { body, etag } = await ask(`/api/hooks/config?scope=${scope}`, sent);
-      return { type: "policy_saved", version: body.version, etag, document };
-    },
-    failed: "policy_failed",
+  /** @param {{scope: Scope, etag: string, document: unknown}} effect */
+  async save_policy({ scope, etag: before, document }) {
+    const sent = { method: "POST", etag: before, body: document };
+    const { body, etag } = await ask(`/api/hooks/config?scope=${scope}`, sent);
+    return { type: "policy_saved", version: body.version, etag, document };
   },
-  load_audit: {
-    /** @param {{filter: Filter, cursor: string | null, question: number}} effect */
-    async ask({ filter, cursor, question }) {
-      const { body } = await askAudit(filter, { limit: PAGE_ROWS, ...(cursor !== null && { cursor }) });
-      return { type: "audit_loaded", question, rows: body.entries, next: body.next };
-    },
-    failed: "audit_failed",
+  /** @param {{filter: Filter, cursor: string | null, question: number}} effect */
+  async load_audit({ filter, cursor, question }) {
+    const { body } = await askAudit(filter, { limit: PAGE_ROWS, ...(cursor !== null && { cursor }) });
+    return { type: "audit_loaded", question, rows: body.entries, next: body.next };
   },
-  check_audit: {
-    /** @param {{filter: Filter}} effect */
-    ask: ({ filter }) => askAudit(filter, { limit: "1" }).then(() => null),
-    failed: "audit_failed",
-  },
-  verify: {
-    ask: async () => ({ type: "verified", found: (await ask("/api/audit/verification", { limitMs: 0 })).body }),
-    failed: "verify_failed",
-  },
-  load_approvals: {
-    ask: async () => ({ type: "approvals_loaded", approvals: (await ask("/api/approvals")).body.approvals }),
-    failed: "approvals_failed",
-  },
-  revoke: {
-    /** @param {{id: string}} effect */
-    async ask({ id }) {
-      await ask(`/api/approvals/${encodeURIComponent(id)}`, { method: "DELETE" });
-      return { type: "revoked", id };
-    },
-    failed: "approvals_failed",
+  /** @param {{filter: Filter}} effect */
+  check_audit: ({ filter }) => askAudit(filter, { limit: "1" }).then(() => null),
+  verify: async () => ({ type: "verified", found: (await ask("/api/audit/verification", { limitMs: 0 })).body }),
+  load_approvals: async () => ({ type: "approvals_loaded", approvals: (await ask("/api/approvals")).body.approvals }),
+  /** @param {{id: string}} effect */
+  async revoke({ id }) {
+    await ask(`/api/approvals/${encodeURIComponent(id)}`, { method: "DELETE" });
+    return { type: "revoked", id };
   },
 };

@@ -93,11 +93,12 @@ function tableView({ audit, who }) {
   const zone = timeZone === "UTC" ? "Times are in UTC." : `Times are in ${timeZone}; exports use UTC.`;
   const head = { scope: "col", role: "columnheader" };
   const heads = columns.map(([key]) => h("th", { ...head, "aria-sort": key === "Time" && "descending", key }, key));
+  const shown = (/** @type {AuditRow} */ row) => (openIds.includes(row.id) ? openRow(row, columns) : closedRow(row));
   const last = h("th", { ...head, key: "details" }, h("span", { class: "visually-hidden" }, "Details"));
   return h("table", { class: "audit", role: "table", "aria-busy": String(phase === "loading") }, [
     h("caption", {}, `${summary(rows.length, next !== null)} ${zone}`),
     h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, heads, last)),
-    h("tbody", { role: "rowgroup" }, rows.map((row) => openIds.includes(row.id) ? openRow(row, columns) : closedRow(row))), // prettier-ignore
+    h("tbody", { role: "rowgroup" }, rows.map(shown)),
   ]);
 }
 
