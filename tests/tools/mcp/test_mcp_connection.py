@@ -96,7 +96,7 @@ async def test_the_tools_of_a_server_over_http_can_be_called_and_it_may_go_and_c
             await scene.call("s__grow", name="new")
             await scene.until(lambda: "s__new" in scene.tools)
 
-            with pytest.raises(ToolError, match="went away during the call"):
+            with pytest.raises(ToolError, match="was lost during the call"):
                 await scene.call("s__die")
             await scene.until(lambda: not scene.tools)
         async with http_server(port):
@@ -131,7 +131,7 @@ async def test_a_server_that_dies_in_mid_call_costs_the_call_and_comes_back() ->
     async with connected(scripted(script)) as scene:
         old = scene.tools["s__ok"]
 
-        with pytest.raises(ToolError, match="the MCP server s went away during the call"):
+        with pytest.raises(ToolError, match="the MCP server s was lost during the call"):
             await scene.call("s__die")
 
         await scene.until(lambda: scene.notices == ["mcp_server_lost", "mcp_server_back"])
@@ -201,9 +201,9 @@ async def test_a_server_that_does_not_read_cannot_hold_a_call_that_is_given_up()
     ("result", "problem"),
     [
         ({"error": {"code": -32602, "message": "no such\ntool"}}, "refused the call: no such tool"),
-        ({"content": "text"}, "an answer that is not a tool result"),
-        ({"content": [{"type": "hologram"}]}, "an answer that is not a tool result"),
-        ({}, "an answer that is not a tool result"),
+        ({"content": "text"}, "something that is not a tool result"),
+        ({"content": [{"type": "hologram"}]}, "something that is not a tool result"),
+        ({}, "something that is not a tool result"),
     ],
 )
 async def test_an_answer_that_makes_no_sense_is_an_error_for_the_model(result: object, problem: str) -> None:

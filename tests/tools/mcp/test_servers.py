@@ -60,7 +60,7 @@ async def test_tools_come_to_turns_with_their_files_and_go_with_a_notice(tmp_pat
         frames = await user.turn("die")
         [result] = [frame for frame in frames if frame["type"] == "tool_result"]
         assert result["is_error"]
-        assert "went away during the call" in result["content"]
+        assert "was lost during the call" in result["content"]
         notices = [frame["code"] for frame in user.frames if frame["type"] == "notice"]
         while notices[2:] != ["mcp_server_lost", "mcp_server_back"]:
             notices.append((await user.until("notice"))["code"])
