@@ -18,8 +18,10 @@ DEPLOY = ROOT / "deploy"
 SECRETS = {
     "signing_keys": "a-key-that-is-long-enough-for-us",
     "operator_token": "an-operators-token-0123456789",
+    "metrics_token": "a-token-for-prometheus-0123456789",
     "database_url": "postgresql://parley:x@database/parley",
 }
+COMPOSE_SECRETS = {"signing_keys", "operator_token", "database_url", "database_password"}
 
 
 def documents(name: str) -> list[Any]:
@@ -54,7 +56,8 @@ def test_the_server_takes_the_configuration_and_asks_everybody_who_they_are(sett
     assert settings.listen.host == "0.0.0.0"
     assert settings.security.trust_loopback is False
     assert settings.security.auth == "auto"
-    assert [(entry.user, entry.operator) for entry in settings.security.tokens] == [("operator", True)]
+    assert settings.security.tokens[0].user == "operator"
+    assert all(entry.operator for entry in settings.security.tokens)
     assert settings.proxies
     assert settings.storage.url is not None
 
@@ -100,7 +103,7 @@ def test_compose_names_no_volume_secret_or_network_that_is_not_there() -> None:
                 assert (DEPLOY / "compose" / source).exists(), source
             else:
                 assert source in compose["volumes"], source
-    assert {Path(entry["file"]).name for entry in compose["secrets"].values()} == {*SECRETS, "database_password"}
+    assert {Path(entry["file"]).name for entry in compose["secrets"].values()} == COMPOSE_SECRETS
 
 
 def test_only_the_proxy_of_compose_can_be_reached_and_it_is_the_one_that_is_trusted() -> None:
@@ -118,9 +121,6 @@ def test_the_parts_of_kubernetes_find_each_other() -> None:
 
     assert {mount["name"] for mount in container["volumeMounts"]} == volumes.keys()
     assert volumes["config"]["configMap"]["name"] == of_kind("ConfigMap")["metadata"]["name"]
-    assert (
-        volumes["media"]["persistentVolumeClaim"]["claimName"] == of_kind("PersistentVolumeClaim")["metadata"]["name"]
-    )
     for kind in ("Deployment", "PodDisruptionBudget"):
         assert of_kind(kind)["spec"]["selector"]["matchLabels"].items() <= pod["metadata"]["labels"].items()
     service = of_kind("Service")
@@ -139,9 +139,67 @@ def test_the_parts_of_kubernetes_find_each_other() -> None:
         assert path in mounts, path
 
 
+def test_the_shared_volume_that_is_commented_out_is_complete() -> None:
+    text = (DEPLOY / "kubernetes/parley.yaml").read_text("utf-8")
+    text = re.sub(r"(?m)^ +- \{name: media, emptyDir: .*\n", "", text)
+    chosen = re.sub(
+        r"(?m)^( *)# (?=- \{name: media|apiVersion: v1$|kind: |metadata: |spec:$|  \w+: |---$)", r"\1", text
+    )
+    found = {document["kind"]: document for document in yaml.safe_load_all(chosen) if document is not None}
+
+    claim = found["PersistentVolumeClaim"]
+    [media] = [
+        volume for volume in found["Deployment"]["spec"]["template"]["spec"]["volumes"] if volume["name"] == "media"
+    ]
+    assert claim["spec"]["accessModes"] == ["ReadWriteMany"]
+    assert media["persistentVolumeClaim"]["claimName"] == claim["metadata"]["name"]
+    assert found.keys() == {document["kind"] for document in documents("kubernetes/parley.yaml")} | {claim["kind"]}
+
+
+def test_prometheus_finds_the_pods_and_its_token() -> None:
+    [monitor] = documents("kubernetes/podmonitor.yaml")
+    pod = of_kind("Deployment")["spec"]["template"]
+    [endpoint] = monitor["spec"]["podMetricsEndpoints"]
+    credentials = endpoint["authorization"]["credentials"]
+    [secret] = [volume["secret"] for volume in pod["spec"]["volumes"] if "secret" in volume]
+
+    assert monitor["spec"]["selector"]["matchLabels"].items() <= pod["metadata"]["labels"].items()
+    assert endpoint["port"] in [port["name"] for port in pod["spec"]["containers"][0]["ports"]]
+    assert credentials["name"] == secret["secretName"]
+    configured = yaml.safe_load(of_kind("ConfigMap")["data"]["parley.yaml"])["security"]["tokens"]
+    assert credentials["key"] in [Path(entry["token"]["file"]).name for entry in configured if entry["operator"]]
+
+
+def test_the_readme_makes_every_secret_and_the_token_that_prometheus_sends_has_no_line_end() -> None:
+    made = {
+        name: command for command, name in re.findall(r"(?m)^(.*) >(\w+)", (DEPLOY / "README.md").read_text("utf-8"))
+    }
+
+    assert made.keys() == {*SECRETS, *COMPOSE_SECRETS}
+    assert "end=''" in made["metrics_token"]
+
+
+def test_an_ingress_asks_the_next_replica_when_one_refuses() -> None:
+    annotations = of_kind("Ingress")["metadata"]["annotations"]
+
+    assert annotations["nginx.ingress.kubernetes.io/proxy-next-upstream"] == "error timeout http_503"
+
+
+def test_replicas_are_spread_over_nodes() -> None:
+    pod = of_kind("Deployment")["spec"]["template"]
+    [constraint] = pod["spec"]["topologySpreadConstraints"]
+
+    assert constraint["topologyKey"] == "kubernetes.io/hostname"
+    assert constraint["labelSelector"]["matchLabels"].items() <= pod["metadata"]["labels"].items()
+
+
 def test_whoever_stops_the_server_waits_longer_than_its_turns_may_take() -> None:
     drain_s = Config().listen.drain_s
     [compose] = documents("compose/compose.yaml")
 
-    assert of_kind("Deployment")["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] > drain_s
+    pod = of_kind("Deployment")["spec"]["template"]["spec"]
+    [program, sleep_s] = pod["containers"][0]["lifecycle"]["preStop"]["exec"]["command"]
+    assert program == "sleep"
+    assert int(sleep_s) >= 5, "Ingress controllers need a moment to notice"
+    assert pod["terminationGracePeriodSeconds"] > int(sleep_s) + drain_s
     assert int(compose["services"]["parley"]["stop_grace_period"].removesuffix("s")) > drain_s
