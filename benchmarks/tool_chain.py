@@ -31,7 +31,7 @@ async def measure(*, is_quick: bool) -> list[Figure]:
     rounds = 2000 if is_quick else 20_000
     with HookLayers(config.HooksSettings()).for_turn(_FACTS) as layers:
         assert layers is None, "nothing is configured"
-    idle = BuiltinHook("idle", _Idle(), config.HookDefaults())
+    idle = BuiltinHook("idle", _Idle())
     empty = TurnHooks(TurnLayers(facts=_FACTS))  # as turns have it where there is but a store of media
     hooked = TurnHooks(TurnLayers(facts=_FACTS, hooks=[idle]))
     return [

@@ -175,7 +175,6 @@ class App:
             self.begin(self.sockets.beat(), "heartbeat")
             self.begin(self._mcp.start(), "mcp start")
             self.begin(self._metrics.watch_loop(), "event loop watch")
-            self.begin(self._layers.run(), "events of builtin hooks")
             if isinstance(self._broker, ReplicaBroker):
                 self.begin(self._broker.run(), "questions of other replicas")
             self.begin(self.media.sweep_regularly(), "media sweep")

@@ -227,6 +227,7 @@ class ApprovalSettings(Section, frozen=True, kw_only=True):
 
 class HookDefaults(Section, frozen=True, kw_only=True):
     observer_timeout_ms: Count = 500
+    """Accepted and unused: sending an event never waits for the hook."""
     interceptor_timeout_ms: Count = 5000
     approval_timeout_ms: Count = 60_000
 

@@ -15,7 +15,6 @@ from server.approval.asking import PausingAsk, Question, text_for_model
 from server.errors import ConfigError, is_cancelled
 from server.hooks.health import BuiltinHealth, HookStats
 from server.hooks.stages import (
-    KINDS,
     STAGES,
     ApproverVerdict,
     Decision,
@@ -31,38 +30,25 @@ from server.tool_calls import Permission, ToolInvocation
 
 logger = logging.getLogger(__name__)
 
-MAX_QUEUED_EVENTS: Final = 256
-
 
 class BuiltinHook:
-    """A hook in this process, around any object with methods named after stages, or `on_event`.
+    """A hook in this process, around any object with methods named after stages; it observes no events.
 
     A stage's method takes its value and a StageContext, and returns None for "as
     it was", a changed value (`dataclasses.replace`) or a decision; approve_tool
-    returns an ApproverVerdict. `on_event` takes a HookEvent. What a method raises
-    stays inside. `run` delivers events; the owner of the hook owns that task.
+    returns an ApproverVerdict. What a method raises stays inside.
     """
 
     timeout_ms: int | None = None
+    kinds: frozenset[str] = frozenset()
 
-    def __init__(
-        self,
-        name: str,
-        implementation: object,
-        defaults: config.HookDefaults,
-        *,
-        priority: int = 0,
-        kinds: frozenset[str] = frozenset(),
-    ) -> None:
+    def __init__(self, name: str, implementation: object, *, priority: int = 0) -> None:
         self._implementation = implementation
-        self._observer_timeout_s = defaults.observer_timeout_ms / 1000
-        self._events: asyncio.Queue[HookEvent] = asyncio.Queue(MAX_QUEUED_EVENTS)
         self._stats = HookStats()
         self.name = name
         self.is_process = False
         self.order = (0, priority, name.encode())
         self.stages = frozenset(stage for stage in STAGES if callable(getattr(implementation, stage, None)))
-        self.kinds = kinds if callable(getattr(implementation, "on_event", None)) else frozenset()
         self.is_guard = bool(getattr(implementation, "is_guard", False))
 
     def health(self) -> BuiltinHealth:
@@ -106,29 +92,11 @@ class BuiltinHook:
         return result
 
     def send_event(self, event: HookEvent) -> None:
-        """Queue it; beyond the queue's limit the newest are dropped and counted."""
-        try:
-            self._events.put_nowait(event)
-        except asyncio.QueueFull:
-            self._stats.dropped_events += 1
-            self.warn("its queue of events is full; the newest are dropped")
+        """Never called, since `kinds` is empty."""
 
     def warn(self, text: str) -> None:
         if self._stats.add_warning(text):
             logger.warning("hook %s: %s", self.name, text)
-
-    async def run(self) -> None:
-        """Deliver events, one at a time, until cancelled."""
-        while True:
-            event = await self._events.get()
-            try:
-                async with asyncio.timeout(self._observer_timeout_s):
-                    await self._implementation.on_event(event)  # type: ignore[attr-defined]  # `kinds` is empty without it
-            except (Exception, asyncio.CancelledError) as error:  # the boundary to a hook: its next event comes anyway
-                if isinstance(error, asyncio.CancelledError) and is_cancelled():
-                    raise
-                self._stats.set_error(f"on_event failed: {type(error).__name__}")
-                self.warn(self._stats.last_error)
 
 
 def _copied(value: Any) -> Any:
@@ -208,10 +176,10 @@ BUILTINS: Final[Mapping[str, Callable[[Any], object]]] = {"ask_human": AskHumanA
 def build_builtins(settings: config.HooksSettings) -> tuple[BuiltinHook, ...]:
     """Build the builtins that are switched on. Raises ConfigError. Entries that are off are not looked at."""
     entries = sorted(settings.builtins.items()) if settings.enabled else ()
-    return tuple(_build(name, entry, settings.defaults) for name, entry in entries if entry.enabled)
+    return tuple(_build(name, entry) for name, entry in entries if entry.enabled)
 
 
-def _build(name: str, entry: config.BuiltinHookSettings, defaults: config.HookDefaults) -> BuiltinHook:
+def _build(name: str, entry: config.BuiltinHookSettings) -> BuiltinHook:
     if (factory := BUILTINS.get(name)) is None:
         known = ", ".join(sorted(BUILTINS))
         raise ConfigError(f'hooks.builtins.{name}: builtin hook "{name}" is not registered; there are: {known}')
@@ -219,4 +187,4 @@ def _build(name: str, entry: config.BuiltinHookSettings, defaults: config.HookDe
         implementation = factory(entry.config)
     except msgspec.ValidationError as error:
         raise ConfigError(f'hooks.builtins.{name}.config: build builtin hook "{name}": {error}') from error
-    return BuiltinHook(name, implementation, defaults, priority=entry.priority, kinds=KINDS)
+    return BuiltinHook(name, implementation, priority=entry.priority)

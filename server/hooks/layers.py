@@ -1,6 +1,5 @@
 """The layers around one turn: its hooks, its policy, the human who can be asked, the store of media."""
 
-import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -80,13 +79,6 @@ class HookLayers:
         self._processes = processes
         self._policies = policies
         self._media = media
-
-    async def run(self) -> None:
-        """Deliver events to the builtins, until cancelled."""
-        async with asyncio.TaskGroup() as tasks:
-            for hook in self._builtins:
-                if hook.kinds:
-                    tasks.create_task(hook.run(), name=f"events of hook {hook.name}")
 
     def builtin_health(self) -> list[BuiltinHealth]:
         """Return how the builtins fare now."""

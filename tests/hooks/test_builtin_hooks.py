@@ -10,13 +10,10 @@ import pytest
 from server import config
 from server.approval.asking import Answer, Question
 from server.errors import ConfigError
-from server.hooks.builtin_hooks import MAX_QUEUED_EVENTS, AskHumanApprover, BuiltinHook, build_builtins
-from server.hooks.pipeline import HookEvents
+from server.hooks.builtin_hooks import AskHumanApprover, BuiltinHook, build_builtins
 from server.hooks.stages import (
-    KINDS,
     ApproverVerdict,
     HookCallFailed,
-    HookEvent,
     LlmAnswer,
     LlmCall,
     StageContext,
@@ -25,13 +22,12 @@ from server.tool_calls import ToolInvocation
 from tests.hooks.fakes import FACTS, FakeHuman
 
 AT = StageContext(facts=FACTS)
-QUICK = config.HookDefaults(observer_timeout_ms=20)
 LONG_S, SHORT_S = 60.0, 0.02
 ASK = ToolInvocation(name="echo", arguments={"list": [1]})
 
 
-def builtin(hook: object, defaults: config.HookDefaults | None = None, *, kinds: frozenset[str] = KINDS) -> BuiltinHook:
-    return BuiltinHook("own", hook, defaults or config.HookDefaults(), kinds=kinds)
+def builtin(hook: object) -> BuiltinHook:
+    return BuiltinHook("own", hook)
 
 
 class Spoiler:
@@ -134,51 +130,6 @@ async def test_the_time_that_a_human_takes_is_not_the_hook_s() -> None:
     at = replace(AT, ask=SlowHuman([Answer(approved=True, by="user")]))
 
     assert await builtin(Polite()).ask("approve_tool", ASK, at, SHORT_S) == ApproverVerdict(approved=True)
-
-
-# --- events
-
-
-class Watcher:
-    def __init__(self) -> None:
-        self.seen: list[str] = []
-        self.news = asyncio.Event()
-
-    async def on_event(self, event: HookEvent) -> None:
-        self.seen.append(event.payload["n"])
-        self.news.set()
-        if event.payload["n"] == "hang":
-            await asyncio.Event().wait()
-        if event.payload["n"] == "raise":
-            raise ValueError
-        if event.payload["n"] == "leak":
-            raise asyncio.CancelledError
-
-
-async def test_an_observer_gets_its_events_in_order_whatever_it_makes_of_one() -> None:
-    watcher = Watcher()
-    own = builtin(watcher, QUICK)
-    events = HookEvents([own], FACTS)
-    running = asyncio.create_task(own.run())
-
-    for name in ("raise", "leak", "hang", "last"):
-        events.emit("agent.error", {"n": name})
-    while "last" not in watcher.seen:
-        watcher.news.clear()
-        await watcher.news.wait()
-
-    running.cancel()
-    assert watcher.seen == ["raise", "leak", "hang", "last"]
-
-
-async def test_beyond_its_queue_the_newest_events_are_dropped_and_counted() -> None:
-    own = builtin(Watcher())
-    events = HookEvents([own], FACTS)
-
-    for _ in range(MAX_QUEUED_EVENTS + 3):
-        events.emit("agent.error", {"n": "x"})
-
-    assert own.health().dropped_events == 3
 
 
 # --- health

@@ -77,7 +77,7 @@ def marker(name: str, priority: int = 0) -> FakeHook:
 
 
 def builtin(name: str, own: object, priority: int = 0) -> BuiltinHook:
-    return BuiltinHook(name, own, config.HookDefaults(), priority=priority)
+    return BuiltinHook(name, own, priority=priority)
 
 
 async def test_in_process_before_process_then_priority_then_name_byte_by_byte() -> None:
@@ -459,7 +459,7 @@ class Unaskable(BuiltinHook):
 async def test_the_log_tells_where_a_hook_failed_without_the_secrets_it_quotes(
     kind: type[BuiltinHook], caplog: pytest.LogCaptureFixture
 ) -> None:
-    pipeline = pipeline_of(kind("own", Quoting(), config.HookDefaults()), conceal=without_hunter2, is_traced=True)
+    pipeline = pipeline_of(kind("own", Quoting()), conceal=without_hunter2, is_traced=True)
 
     await pipeline.before_tool(replace(ASK, arguments={"text": "hunter2"}))
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from server import config
 from server.errors import ToolError
 from server.hooks.builtin_hooks import BuiltinHook
 from server.hooks.stages import StageContext
@@ -117,7 +116,7 @@ async def test_a_hook_in_this_process_knows_what_the_call_may_touch() -> None:
         async def before_tool(self, ask: ToolInvocation, at: StageContext) -> None:
             seen.append(ask.permission)
 
-    looking = BuiltinHook("looking", Looking(), config.HookDefaults())
+    looking = BuiltinHook("looking", Looking())
     executor = executor_for(layers_of(looking), tool("count", permission="READ"))
     await batch(executor, call(), call(name="nobody's", call_id="c2"))
 

@@ -3,7 +3,6 @@
 from dataclasses import replace
 from typing import Any
 
-from server import config
 from server.hooks.builtin_hooks import BuiltinHook
 from server.hooks.stages import ApproverVerdict, StageContext
 from server.tool_calls import ToolInvocation, ToolOutcome
@@ -23,7 +22,7 @@ class Editor:
 
 
 def editor(name: str, *numbers: Any) -> BuiltinHook:
-    return BuiltinHook(name, Editor(*numbers), config.HookDefaults())
+    return BuiltinHook(name, Editor(*numbers))
 
 
 async def test_edited_arguments_pass_schema_policy_and_the_other_approvers_again() -> None:

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from server import config
 from server.hooks.builtin_hooks import BuiltinHook
 from server.hooks.stages import Abort, ApproverVerdict, Hook, StageContext, ToolRan
 from server.tool_calls import ToolInvocation, TurnAborted
@@ -58,7 +57,7 @@ async def test_a_process_hook_judges_a_call_by_what_the_one_before_it_read(paral
     ("parallel", "hooks", "is_parallel"),
     [
         ("auto", [hook(before_llm={})], True),
-        ("auto", [BuiltinHook("builtin", Approver(), config.HookDefaults())], True),
+        ("auto", [BuiltinHook("builtin", Approver())], True),
         ("auto", [hook(after_tool={})], False),
         ("always", [hook(after_tool={})], True),
         ("never", [], False),
@@ -136,7 +135,7 @@ async def test_an_abort_does_not_wait_for_the_gates_of_the_next_call_and_none_ru
         ran.append(arguments["n"])
         return ""
 
-    members = [BuiltinHook(type(each).__name__, each, config.HookDefaults()) for each in (waiting, Aborter())]
+    members = [BuiltinHook(type(each).__name__, each) for each in (waiting, Aborter())]
     executor = executor_for(layers_of(*members), tool("count", run))
 
     with pytest.raises(TurnAborted, match="stop"):
@@ -148,7 +147,7 @@ async def test_an_abort_does_not_wait_for_the_gates_of_the_next_call_and_none_ru
 
 async def test_a_batch_that_is_cancelled_while_a_later_call_is_judged_leaves_nothing() -> None:
     waiting = Waiting()
-    executor = executor_for(layers_of(BuiltinHook("waiting", waiting, config.HookDefaults())))
+    executor = executor_for(layers_of(BuiltinHook("waiting", waiting)))
     running = asyncio.create_task(batch(executor, call(1), call(2, "c2")))
     await waiting.asked.wait()
 
@@ -169,7 +168,7 @@ async def test_a_cancelled_batch_abandons_hooks_and_tells_policy() -> None:
             raise AssertionError
 
     policy = FakePolicy()
-    silent = BuiltinHook("silent", Silent(), config.HookDefaults())
+    silent = BuiltinHook("silent", Silent())
     running = asyncio.create_task(batch(executor_for(layers_of(silent, policy=policy)), call()))
     await asked.wait()
 
