@@ -1,6 +1,6 @@
 """Text frames from the server. Fields typed with `UnsetType` are left out of the JSON where they were not given."""
 
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
@@ -325,31 +325,4 @@ class Pong(ServerFrame, tag="pong", frozen=True, kw_only=True):
     t: Any
 
 
-AnyServerFrame = (
-    Ready
-    | Speech
-    | Model
-    | Skills
-    | SpeechDetected
-    | SpeechRejected
-    | SpeechStarted
-    | SpeechStopped
-    | Transcript
-    | TurnStart
-    | Text
-    | Sentence
-    | SentenceEnd
-    | Hook
-    | ToolCall
-    | ToolResult
-    | ApprovalRequest
-    | ApprovalResolved
-    | Media
-    | Notice
-    | Reasoning
-    | Trace
-    | TurnEnd
-    | Error
-    | Pong
-)
-SERVER_FRAMES: tuple[type[ServerFrame], ...] = get_args(AnyServerFrame)
+SERVER_FRAMES: tuple[type[ServerFrame], ...] = tuple(ServerFrame.__subclasses__())

@@ -1,7 +1,8 @@
 """Frames as values: any of them goes over the wire and comes back, and fits the schema that is published."""
 
 import json
-from functools import cache
+import operator
+from functools import cache, reduce
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,10 @@ from hypothesis import strategies as st
 
 from scripts import frame_schemas as schemas
 from server.wire import codec
-from server.wire.frames import CLIENT_FRAMES, SERVER_FRAMES, AnyClientFrame, AnyServerFrame, Chat, Message
+from server.wire.frames import CLIENT_FRAMES, SERVER_FRAMES, AnyClientFrame, Chat, Message
 
 ALL_FRAMES = [*CLIENT_FRAMES, *SERVER_FRAMES]
+ANY_SERVER_FRAME: Any = reduce(operator.or_, SERVER_FRAMES)
 
 # hypothesis writes no lone surrogates into text, as JSON text has none
 json_values = st.recursive(
@@ -117,7 +119,7 @@ def test_any_frame_of_a_client_comes_back_as_it_was(frame: AnyClientFrame) -> No
 def test_any_frame_of_the_server_comes_back_as_it_was(frame: Any) -> None:
     data = codec.encode(frame)
 
-    assert msgspec.json.decode(data, type=AnyServerFrame) == frame
+    assert msgspec.json.decode(data, type=ANY_SERVER_FRAME) == frame
 
 
 @several
