@@ -15,7 +15,7 @@ from server.approval.broker import ApprovalBroker
 from server.approval.remembered import StoredApprovals
 from server.approval.replica_broker import ReplicaBroker
 from server.config_file import data_dir_of
-from server.errors import ConfigError
+from server.errors import ConfigError, log_failure
 from server.gateway.auth import Authenticator
 from server.gateway.file_routes import MediaRoute
 from server.gateway.http import HttpServer
@@ -214,7 +214,7 @@ class App:
 
     def begin(self, work: Coroutine[None, None, None], name: str) -> None:
         task = asyncio.create_task(work, name=name)
-        task.add_done_callback(_log_failure)
+        task.add_done_callback(log_failure)
         self._tasks.append(task)
 
     async def drain(self) -> None:
@@ -372,12 +372,6 @@ def describe(model: ModelInfo) -> str:
     without = "no key needed" if model.location == "local" else "no key"
     key = f"from {model.key_source}" if model.key_source else without
     return f"model: {model.name} at {model.host} ({key})"
-
-
-def _log_failure(task: asyncio.Task[None]) -> None:
-    """A defect in what runs beside the connections: said at once, and the rest goes on."""
-    if not task.cancelled() and (error := task.exception()) is not None:
-        logger.critical("%s has failed", task.get_name(), exc_info=error)
 
 
 def _make_private(folder: Path) -> None:

@@ -30,6 +30,9 @@ A code never changes; its text may, and never holds a secret.
 """
 
 import asyncio
+import logging
+
+logger = logging.getLogger(__name__)
 
 
 class ServerError(Exception):
@@ -189,3 +192,9 @@ def is_cancelled() -> bool:
     """Tells whether a CancelledError is meant for the current task: foreign code may let out one of its own."""
     task = asyncio.current_task()
     return task is None or task.cancelling() > 0
+
+
+def log_failure(task: asyncio.Task[None]) -> None:
+    """Log the exception of a task that should end only when it is cancelled."""
+    if not task.cancelled() and (error := task.exception()) is not None:
+        logger.critical("%s has failed", task.get_name(), exc_info=error)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from server import config
-from server.errors import ConfigError, StorageError
+from server.errors import ConfigError, StorageError, log_failure
 from server.storage.approval_table import ApprovalTable
 from server.storage.audit_log import AuditLog
 from server.storage.database import Database
@@ -57,7 +57,7 @@ class Storage:
         log = asyncio.create_task(self.audit.run(), name="audit log")
         watch = asyncio.create_task(self.documents.watch(), name="stored documents")
         for task in (log, watch):
-            task.add_done_callback(_log_failure)
+            task.add_done_callback(log_failure)
         try:
             yield
         finally:
@@ -68,8 +68,3 @@ class Storage:
                 logger.error("%d entries of the audit log are lost: the database is down", self.audit.queued)
                 log.cancel()
             await asyncio.gather(log, watch, return_exceptions=True)
-
-
-def _log_failure(task: asyncio.Task[None]) -> None:
-    if not task.cancelled() and (error := task.exception()) is not None:
-        logger.critical("%s has failed", task.get_name(), exc_info=error)

@@ -1,11 +1,10 @@
 """Keeps alive what may end at any time: starts it again, after a pause that grows from one failure to the next."""
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-logger = logging.getLogger(__name__)
+from server.errors import log_failure
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -84,7 +83,7 @@ class Supervisor:
         """Begin `run` in a task of its own; a second call does nothing. Needs a running loop."""
         if self._task is None:
             self._task = asyncio.create_task(self.run(), name=self._name)
-            self._task.add_done_callback(log_defect)
+            self._task.add_done_callback(log_failure)
 
     async def aclose(self) -> None:
         """Cancel the task that `start` began, and wait for its end. May be called again."""
@@ -102,9 +101,3 @@ class Supervisor:
             await asyncio.sleep(wait_s)
             self._retry_at = None
             self.restarts += 1
-
-
-def log_defect(task: asyncio.Task[None]) -> None:
-    """Log the exception of a task that should end only when it is cancelled."""
-    if not task.cancelled() and (error := task.exception()) is not None:
-        logger.critical("%s has failed", task.get_name(), exc_info=error)

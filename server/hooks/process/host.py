@@ -8,12 +8,12 @@ from typing import Final
 from msgspec import Struct
 
 from server import config
+from server.errors import log_failure
 from server.hooks.health import HookHealth
 from server.hooks.process.hook_process import HookLimits
 from server.hooks.process.process_hook import ProcessHook
 from server.hooks.process.process_settings import enabled_hooks
 from server.subprocesses.process_tree import OrphanReaper, ProcessTree
-from server.subprocesses.supervisor import log_defect
 
 logger = logging.getLogger(__name__)
 
@@ -129,7 +129,7 @@ class HookHost:
         """Return the hooks that are wanted, in their order; those that are not `kept` are started."""
         if wanted and self._watch is None:
             self._watch = asyncio.create_task(self._orphans.watch(self._trees), name="processes of hooks")
-            self._watch.add_done_callback(log_defect)
+            self._watch.add_done_callback(log_failure)
         hooks = []
         for name, settings in wanted.items():
             if (hook := kept.get(name)) is None:
