@@ -8,7 +8,7 @@ import msgspec
 
 from server.agent.chunks import NoticeGiven
 from server.errors import TurnError
-from server.llm.language_model import Message, ToolCall
+from server.llm.language_model import Message, ToolCall, text_of
 from server.wire import frames as wire
 
 SystemPolicy = Literal["allow", "demote", "reject"]
@@ -115,10 +115,7 @@ class Conversation:
     def question(self) -> str:
         """The text of the user's last message; pictures left out."""
         asked = next((m for m in reversed(self.messages) if self.origin(m).kind == "user"), None)
-        content = asked["content"] if asked else ""
-        if isinstance(content, str):
-            return content
-        return "\n\n".join(part["text"] for part in content or () if part.get("type") == "text")
+        return text_of(asked) if asked else ""
 
     def knows(self, message: Message) -> bool:
         """Return whether it is one of the turn's own, and no hook's."""
@@ -214,7 +211,4 @@ def find_violation(messages: Sequence[Message]) -> str | None:
 
 
 def assistant_message(text: str, calls: Iterable[ToolCall]) -> Message:
-    """Build the message of a reply that calls tools."""
-    functions = [(call.id, {"name": call.name, "arguments": call.arguments}) for call in calls]
-    tool_calls = [{"id": call_id, "type": "function", "function": function} for call_id, function in functions]
-    return {"role": "assistant", "content": text, "tool_calls": tool_calls}
+    return {"role": "assistant", "content": text, "tool_calls": [call.as_json() for call in calls]}

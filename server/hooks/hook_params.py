@@ -5,7 +5,7 @@ leaves out when empty are always there, and `channel` and `chat_id` stand both a
 the top and in `context`: scripts of every era find what they look for.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Final, Literal
 
@@ -19,7 +19,7 @@ from server.hooks.stages import (
     StageValue,
     ToolRan,
 )
-from server.llm.language_model import Message, ToolCall, ToolSpec
+from server.llm.language_model import Message
 from server.tool_calls import ToolAnswer, ToolInvocation, TurnFacts
 
 EventMethod = Literal["hook.runtime_event", "hook.event"]
@@ -44,7 +44,7 @@ def stage_params(stage: Stage, value: StageValue, at: StageContext) -> dict[str,
             body |= {
                 "model": value.model,
                 "messages": [message_json(message) for message in value.messages],
-                "tools": [tool_json(tool) for tool in value.tools],
+                "tools": [tool.as_json() for tool in value.tools],
                 "options": dict(value.options),
                 "graceful_terminal": False,
             }
@@ -162,26 +162,12 @@ def message_json(message: Message) -> dict[str, Any]:
     return built | {key: message[key] for key in ("tool_call_id", "name") if key in message}
 
 
-def tool_json(tool: ToolSpec) -> dict[str, Any]:
-    """Build a tool as models are offered it."""
-    function = {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)}
-    return {"type": "function", "function": function}
-
-
-def calls_json(calls: Sequence[ToolCall]) -> list[dict[str, Any]]:
-    """Build the tool calls of an answer."""
-    return [
-        {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
-        for call in calls
-    ]
-
-
 def _answer_json(answer: LlmAnswer) -> dict[str, Any]:
     built: dict[str, Any] = {
         "role": "assistant",
         "content": answer.content,
         "reasoning_content": answer.reasoning,
-        "tool_calls": calls_json(answer.tool_calls),
+        "tool_calls": [call.as_json() for call in answer.tool_calls],
         "finish_reason": answer.finish_reason,
         "reasoning": answer.reasoning,
         "reasoning_details": None,

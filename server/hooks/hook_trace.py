@@ -7,7 +7,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from server.hooks.hook_params import calls_json, message_json, tool_json
+from server.hooks.hook_params import message_json
 from server.hooks.stages import (
     Abort,
     ApproverVerdict,
@@ -86,7 +86,8 @@ def changes(before: StageValue, result: StageValue | Decision | Ignored | None) 
             return _call_changes(before, result)
         case LlmAnswer() if isinstance(before, LlmAnswer):
             was, now = _as_json(before), _as_json(result)
-            was["tool_calls"], now["tool_calls"] = calls_json(before.tool_calls), calls_json(result.tool_calls)
+            was["tool_calls"] = [call.as_json() for call in before.tool_calls]
+            now["tool_calls"] = [call.as_json() for call in result.tool_calls]
             return _differing(was, now)
     return _differing(_as_json(before), _as_json(result))
 
@@ -119,9 +120,9 @@ def _call_changes(before: LlmCall, after: LlmCall) -> Changes:
     was, now = ({tool.name: tool for tool in call.tools} for call in (before, after))
     if was != now:
         found["tools"] = {
-            "added": [tool_json(now[name]) for name in now if name not in was],
+            "added": [now[name].as_json() for name in now if name not in was],
             "removed": [name for name in was if name not in now],
-            "changed": [tool_json(now[name]) for name in now if name in was and now[name] != was[name]],
+            "changed": [now[name].as_json() for name in now if name in was and now[name] != was[name]],
         }
     return found
 

@@ -15,7 +15,7 @@ from difflib import get_close_matches
 from functools import cached_property
 from typing import Any, Final
 
-from server.hooks.hook_params import message_json, tool_json
+from server.hooks.hook_params import message_json
 from server.hooks.stages import Decision, LlmAnswer, Stage, StageValue
 from server.llm.language_model import Message, ToolCall, ToolSpec
 from server.tool_calls import ToolAnswer
@@ -204,10 +204,7 @@ def _message(item: dict[str, Any], own: _OwnMessages, notes: ParsedReply) -> Mes
     found = read_fields(item, _MESSAGE, notes, "request.messages", is_strict=False)
     message: Message = {"role": found.get("role", ""), "content": _content(found)}
     if found.get("tool_calls") and (calls := read_calls(found["tool_calls"], own.calls, notes)):
-        message["tool_calls"] = [
-            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments or "{}"}}
-            for call in calls
-        ]
+        message["tool_calls"] = [replace(call, arguments=call.arguments or "{}").as_json() for call in calls]
     return message | {key: found[key] for key in ("tool_call_id", "name") if key in found}
 
 
@@ -268,7 +265,7 @@ def read_tools(items: list[Any], before: Sequence[ToolSpec], notes: ParsedReply)
             notes.warn(f"a tool has no name that models take: {name[:80]!r}; use letters, digits, _ and -, at most 64")
         elif name not in tools:
             was = known.get(name)
-            tools[name] = was if was is not None and tool_json(was) == item else _tool(name, found, was)
+            tools[name] = was if was is not None and was.as_json() == item else _tool(name, found, was)
     return list(tools.values())
 
 

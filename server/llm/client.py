@@ -16,7 +16,7 @@ import msgspec
 from server.errors import ProviderProtocol, ProviderTimeout, ProviderUnreachable
 from server.llm.discovery import Discovery
 from server.llm.endpoint import ModelEndpoint
-from server.llm.language_model import LateSystem, Message, ModelEvent, ModelInfo, ModelRequest, ToolSpec
+from server.llm.language_model import LateSystem, Message, ModelEvent, ModelInfo, ModelRequest
 from server.llm.provider_errors import error_from_answer, error_from_event
 from server.llm.stream import EventReader, ReplyReader, StreamError, parse_chunk
 from server.openai_client import OpenAIClient, Refused, Unreachable, pieces_of
@@ -142,7 +142,7 @@ class OpenAICompatible:
             "stream_options": {"include_usage": True},
         }
         if request.tools:
-            body |= {"tools": tools_json(request.tools), "tool_choice": request.tool_choice}
+            body |= {"tools": [tool.as_json() for tool in request.tools], "tool_choice": request.tool_choice}
         if self._endpoint.max_tokens:
             # OpenAI's newer models refuse the older name, other servers do not know the newer.
             name = "max_completion_tokens" if self._endpoint.is_openai else "max_tokens"
@@ -238,16 +238,6 @@ class OpenAICompatible:
 
     def _cut_off(self) -> ProviderUnreachable:
         return ProviderUnreachable(f"{self._endpoint.host} closed the connection in mid-reply")
-
-
-def tools_json(tools: Sequence[ToolSpec]) -> list[dict[str, Any]]:
-    return [
-        {
-            "type": "function",
-            "function": {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)},
-        }
-        for tool in tools
-    ]
 
 
 async def _skip_tail(pieces: AsyncGenerator[bytes, None]) -> None:

@@ -8,7 +8,7 @@ import os
 import secrets
 import sys
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
@@ -101,13 +101,9 @@ async def start_process(settings: ModelProcessSettings) -> ModelProcess:
     """Start a child and wait until its model is loaded. Raises ProviderUnreachable; cancelled, it leaves no child."""
     key = secrets.token_urlsafe(24)
     order = {
-        "model_path": str(settings.weights or model_path()),
+        **asdict(settings),
+        "weights": str(settings.weights or model_path()),
         "model_name": MODEL_NAME,
-        "threads": settings.threads,
-        "reading_threads": settings.reading_threads,
-        "slots": settings.slots,
-        "slot_tokens": settings.slot_tokens,
-        "cache_mib": settings.cache_mib,
         "api_key": key,  # on standard input: arguments and environment can be read by others
     }
     command = [sys.executable, "-m", "server.llm.embedded_worker"]

@@ -21,7 +21,7 @@ def serve(settings: dict[str, Any]) -> Any:
     import xllamacpp  # type: ignore[import-untyped]  # a compiled module without stubs
 
     params = xllamacpp.CommonParams()
-    params.model.path = settings["model_path"]
+    params.model.path = settings["weights"]
     params.model_alias = [settings["model_name"]]
     params.n_parallel = settings["slots"]
     params.n_ctx = settings["slots"] * settings["slot_tokens"]

@@ -21,6 +21,14 @@ LateSystem = Literal["native", "user", "merge"]
 """The role in which a `system` message that is not first is sent (docs/hooks.md, "In which role")."""
 
 
+def text_of(message: Message) -> str:
+    """Return the text of a message; pictures are left out."""
+    content = message.get("content") or ""
+    if isinstance(content, str):
+        return content
+    return "\n\n".join(part["text"] for part in content if part.get("type") == "text")
+
+
 _EMPTY_REGISTRY: Final[Registry[Any]] = Registry()
 """Passed because jsonschema would otherwise fetch what a schema refers to: any address, blocking the event loop."""
 
@@ -40,6 +48,10 @@ class ToolSpec:
     name: str
     description: str
     parameters: Mapping[str, Any]
+
+    def as_json(self) -> dict[str, Any]:
+        function = {"name": self.name, "description": self.description, "parameters": dict(self.parameters)}
+        return {"type": "function", "function": function}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,6 +94,9 @@ class ToolCall:
     id: str
     name: str
     arguments: str
+
+    def as_json(self) -> dict[str, Any]:
+        return {"id": self.id, "type": "function", "function": {"name": self.name, "arguments": self.arguments}}
 
 
 @dataclass(frozen=True, slots=True)
