@@ -6,10 +6,10 @@ URLs write it, `the password is …` as people do. All patterns are bounded.
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Final
 
-from server.policy.redaction.secret_names import SecretNames
-from server.policy.redaction.secret_values import SecretValues, is_odd, is_program
+from server.policy.redaction.secret_names import SecretNames, SecretValues, is_odd, is_program
 from server.policy.redaction.secrets_table import Promise
 from server.policy.redaction.spans import Span
 
@@ -83,12 +83,12 @@ _NO_HEADING: Final = re.compile(r"[=:\"'(){}]|\d")
 _LONGEST_LINE: Final = 400
 
 
+@dataclass(frozen=True, slots=True)
 class NamedSecrets:
     """Rule of names: keywords lead to a name, which promises something, or not."""
 
-    def __init__(self, names: SecretNames, values: SecretValues) -> None:
-        self._names = names
-        self._values = values
+    _names: SecretNames
+    _values: SecretValues
 
     def find(self, text: str, at: int, end: int) -> Iterator[Span]:
         """Yield what stands behind the name in which the keyword at `at` stands; nothing behind `end` is read.
@@ -189,12 +189,12 @@ def _until_cut(value: str) -> str:
     return value.rstrip(_STOPS)
 
 
+@dataclass(frozen=True, slots=True)
 class SecretColumns:
     """Rule of tables: keywords lead to a heading, and that to the cells below it."""
 
-    def __init__(self, names: SecretNames, values: SecretValues) -> None:
-        self._names = names
-        self._values = values
+    _names: SecretNames
+    _values: SecretValues
 
     def find(self, text: str, at: int, end: int) -> Iterator[Span]:
         """Yield the cells below the heading in whose line the keyword at `at` stands.

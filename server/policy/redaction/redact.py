@@ -11,7 +11,7 @@ import msgspec
 from server.approval.asking import REDACTED
 from server.policy.redaction.scanner import Scanner
 from server.policy.redaction.secrets_table import Promise, read_table
-from server.policy.redaction.spans import Span, give_way, replaced
+from server.policy.redaction.spans import Span, give_way
 
 _DEEPEST: Final = 64
 _MAX_JSON: Final = 1 << 18
@@ -73,14 +73,16 @@ def _scanner(path: Path | None) -> Scanner:
 
 
 def _taken(text: str, spans: Sequence[Span]) -> tuple[str, Counter[str]]:
+    """Replace the spans, which are in order, none over another."""
     counts: Counter[str] = Counter()
-    wanted = []
+    pieces, at = [], 0
     for span in spans:
         give_way()
         if text[span.start : span.end] != REDACTED:
-            wanted.append(span)
+            pieces += [text[at : span.start], REDACTED]
             counts[span.kind] += 1
-    return (replaced(text, wanted) if wanted else text), counts
+            at = span.end
+    return ("".join([*pieces, text[at:]]) if pieces else text), counts
 
 
 class _Walk:

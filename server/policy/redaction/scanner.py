@@ -9,8 +9,7 @@ from typing import Final
 import hyperscan
 
 from server.policy.redaction.named_secrets import NamedSecrets, SecretColumns
-from server.policy.redaction.secret_names import SecretNames
-from server.policy.redaction.secret_values import SecretValues
+from server.policy.redaction.secret_names import SecretNames, SecretValues
 from server.policy.redaction.secrets_table import Form, Issuer, SecretsTable
 from server.policy.redaction.spans import Span, give_way, merged
 
@@ -134,9 +133,8 @@ class _Keywords:
             hits.append((end, which))
             give_way()
 
-        self._database.scan(
-            data, match_event_handler=add, scratch=self._database.scratch.clone()
-        )  # its own for each thread
+        own = self._database.scratch.clone()  # each thread needs one
+        self._database.scan(data, match_event_handler=add, scratch=own)
         bytes_read = at = 0
         for end, which in hits:
             at += len(data[bytes_read:end].decode("utf-8", "surrogatepass"))

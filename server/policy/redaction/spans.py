@@ -1,12 +1,10 @@
-"""Places of secrets in a text, found one by one and replaced together; and the pauses that a long scan makes."""
+"""Places of secrets in a text, and the pauses that a long scan makes."""
 
 import threading
 import time
 from bisect import insort
 from collections.abc import Iterable
 from typing import Final, NamedTuple
-
-from server.approval.asking import REDACTED
 
 _TURN_S: Final = 0.001
 _PAUSE_S: Final = 0.00005
@@ -47,13 +45,3 @@ def merged(spans: Iterable[Span]) -> list[Span]:
         else:
             out.append(span)
     return out
-
-
-def replaced(text: str, spans: Iterable[Span]) -> str:
-    """Put `[REDACTED]` in the place of each span; they are in order, none over another."""
-    pieces, at = [], 0
-    for span in spans:
-        give_way()
-        pieces += [text[at : span.start], REDACTED]
-        at = span.end
-    return "".join([*pieces, text[at:]])
