@@ -40,22 +40,24 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m skills_engine",
         description="Tools for skill authors.",
-        epilog="Exit status: 0 all is well, 1 something is wrong in a skill, 2 the command itself is.",
+        epilog="Exit status: 0 no errors, 1 an error in a skill, 2 a wrong command.",
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
-    lint_command = commands.add_parser("lint", help="check skills, and say what their authors should know")
+    lint_command = commands.add_parser("lint", help="check skills and report problems")
     lint_command.add_argument("path", metavar="PATH", type=_folder, help="the folder of one skill, or of many")
     lint_command.add_argument("--strict", action="store_true", help="warnings count as errors")
     lint_command.add_argument("--json", action="store_true", help="print a JSON list of diagnostics")
     lint_command.set_defaults(run=_lint)
 
-    new_command = commands.add_parser("new", help="make a skill that works, to change to your liking")
+    new_command = commands.add_parser("new", help="create a working skill to adapt")
     new_command.add_argument("name", metavar="NAME", help="lower-case letters, digits and hyphens")
     new_command.add_argument("--dir", type=Path, default=Path("skills"), help="where (default: %(default)s)")
     new_command.set_defaults(run=_new)
 
-    simulate_command = commands.add_parser("simulate", help="play a turn without a model; see what each call reads")
+    simulate_command = commands.add_parser(
+        "simulate", help="simulate a turn without a model, and print what each call reads"
+    )
     simulate_command.add_argument("path", metavar="PATH", type=_folder, help="the folder of one skill, or of many")
     simulate_command.add_argument("--text", default="(the user's message)", help="what the user says")
     simulate_command.add_argument(
@@ -127,7 +129,7 @@ def _new(arguments: argparse.Namespace) -> int:
     except ScaffoldError as error:
         print(f"error: {error}", file=sys.stderr)
         return USAGE
-    print(f"{folder} is made: read {folder / 'SKILL.md'}, then change {folder / 'hooks' / 'greeting.md'}")
+    print(f"{folder} is created: read {folder / 'SKILL.md'}, then change {folder / 'hooks' / 'greeting.md'}")
     return OK
 
 

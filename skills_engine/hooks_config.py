@@ -41,7 +41,7 @@ _WHEN = (
     "after_user_input: all of them. "
     "before_planning: the planning call, where the model decides whether it needs tools. "
     "before_first_agent: every call of the agent loop. "
-    "before_each_agent: every call of the agent loop, put in anew each time. "
+    "before_each_agent: every call of the agent loop, inserted anew each time. "
     "after_tool_call: the call after a tool has run."
 )
 _Text = Annotated[str, msgspec.Meta(min_length=1)]
@@ -49,10 +49,10 @@ _Text = Annotated[str, msgspec.Meta(min_length=1)]
 
 # The source of the JSON Schema and of the loader's checks; the descriptions are what an editor shows.
 class HookEntry(msgspec.Struct, forbid_unknown_fields=True):
-    name: Annotated[_Text, msgspec.Meta(description="What the hook is called; each name once in this file.")]
+    name: Annotated[_Text, msgspec.Meta(description="The name of the hook, unique in this file.")]
     file: Annotated[_Text, msgspec.Meta(description="The Markdown file with the text, beside hooks.json.")]
     timing: Annotated[Timing, msgspec.Meta(description=_WHEN)]
-    role: Annotated[Role, msgspec.Meta(description="Who says it to the model.")]
+    role: Annotated[Role, msgspec.Meta(description="The role of the message.")]
     persistent: Annotated[
         bool,
         msgspec.Meta(description="true: the text stays in the conversation, and a copy is added each time it fires."),
@@ -65,7 +65,7 @@ class HookEntry(msgspec.Struct, forbid_unknown_fields=True):
 
 class HooksDocument(msgspec.Struct, forbid_unknown_fields=True, rename={"schema": "$schema"}):
     hooks: Annotated[list[HookEntry], msgspec.Meta(description="Fired in this order.")]
-    schema: Annotated[str | None, msgspec.Meta(description="Where this schema lies, for your editor.")] = None
+    schema: Annotated[str | None, msgspec.Meta(description="The location of this schema, for your editor.")] = None
 
 
 _EXPECTED = {
@@ -128,7 +128,7 @@ def read_skill_hooks(root: Path, skill: str) -> HooksFile:
     """`read_hooks` for a name that nobody has checked yet."""
     report = Report(skill, "")
     if not is_segment(skill):
-        report.error("", "is no name for a skill: expected the name of one folder, without / \\ : or a leading dot")
+        report.error("", "is not a skill name: expected the name of one folder, without / \\ : or a leading dot")
     elif not (root / skill).is_dir():
         report.warning("", f"no such folder in {root}")
     elif not is_inside(root / skill, root):
@@ -185,7 +185,7 @@ def _object(report: Report, pairs: list[tuple[str, object]]) -> dict[str, object
     found = dict(pairs)
     if len(found) < len(pairs):
         [(twice, _)] = Counter(key for key, _ in pairs).most_common(1)
-        report.warning("", f"{_quoted(twice)} stands twice in one object: only the last one counts")
+        report.warning("", f"{_quoted(twice)} occurs twice in one object: only the last one counts")
     return found
 
 
@@ -195,7 +195,7 @@ def _syntax(error: json.JSONDecodeError) -> str:
     before = text[: error.pos].rstrip()
     at = len(before) - 1 if before.endswith(",") and text[error.pos : error.pos + 1] in ("]", "}") else error.pos
     if text[at : at + 1] == "," and (after := text[at + 1 :].lstrip()[:1]) in ("]", "}"):
-        message = f"a comma too many before {after}"
+        message = f"an extra comma before {after}"
     place = json.JSONDecodeError("", text, at)
     return f"line {place.lineno}, column {place.colno}: {message}"
 
@@ -209,7 +209,9 @@ def _entries(document: object, report: Report) -> list[object]:
             report.warning(f"$.{key}", "unknown key, ignored")
     hooks = document["hooks"]
     if isinstance(hooks, dict):  # L1-07
-        report.warning("$.hooks", f"another product's hooks ({', '.join(hooks) or 'none'}): not read. Ours are a list")
+        report.warning(
+            "$.hooks", f"another product's hooks ({', '.join(hooks) or 'none'}): not read. Parley's are a list"
+        )
         return []
     if not isinstance(hooks, list):
         report.error("$.hooks", f"expected a list of hooks, got {_quoted(hooks)}")
@@ -275,7 +277,7 @@ def _read_content(folder: Path, file: str, place: str, report: Report) -> str | 
     """The text of a hook, stripped, or None with the reason (L1-05)."""
     try:
         if "\\" in file or PureWindowsPath(file).drive or Path(file).is_absolute():
-            raise UnreadableError("is no path inside hooks/")
+            raise UnreadableError("is not a path inside hooks/")
         if Path(file).suffix != ".md":
             raise UnreadableError("does not end in .md")
         content = _read_text(folder, file).strip()
@@ -293,7 +295,7 @@ def _near(file: str, hooks: Path) -> str:
     """Suggest the file that the author of a wrong name may have meant."""
     inner = file.removeprefix("hooks/")
     if inner != file:
-        return f": names count from hooks/, so write {_quoted(inner)}"
+        return f": names are relative to hooks/, so write {_quoted(inner)}"
     texts = {path.name.casefold(): path.name for path in sorted(hooks.glob("*.md")) if path.is_file()}
     close = get_close_matches(file.casefold(), texts, cutoff=0.8)
     return f" (did you mean {texts[close[0]]}?)" if close else ""

@@ -17,7 +17,7 @@ from skills_engine.watcher import SETTLE_S, Watcher
 
 logger = logging.getLogger(__name__)
 
-_KEPT = "keeps the version from before this change until it is put right"
+_KEPT = "still uses the last working version; fix the file to apply your change"
 
 Reload = Literal["auto", "poll", "off"]
 MAX_CACHED_SELECTIONS = 64  # selections come from clients; past this the cache starts anew
@@ -115,7 +115,7 @@ class SkillsLibrary:
                 try:
                     await self._follow(touched, watcher, on_change)
                 except Exception:  # the boundary of a reload
-                    logger.exception("reading the skills failed; those before it stay in force")
+                    logger.exception("reading the skills failed; the previous ones stay in use")
 
     async def _follow(
         self, touched: frozenset[str] | None, watcher: Watcher, on_change: Callable[[SkillsSnapshot], None]

@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 
 MIN_KEY_BYTES = 16
 MAX_FILE_BYTES = 64 * 1024
-NEW_FILE = "# signs persistent hooks; one key a line, the first signs\n{key}\n"
+NEW_FILE = "# signs persistent hooks; one key per line, the first signs\n{key}\n"
 
 _HASH = "sha256"
 _compact_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
@@ -119,5 +119,5 @@ def _parse(file: Path, data: bytes) -> list[bytes]:
             )
         keys.append(key)
     if not keys:
-        raise SecretFileError(f"the key file {file} holds no key: remove it, and a new one is made")
+        raise SecretFileError(f"the key file {file} contains no key: remove it, and a new one is created")
     return keys

@@ -65,7 +65,7 @@ def read_skill(folder: Path, *, is_named: bool = False) -> tuple[Skill, list[Dia
     file = find_skill_file(folder)
     if file is None:
         report = Report(folder.name, "SKILL.md")
-        report.warning("", "is missing: the hooks are in force, but the model is not told of this skill")
+        report.warning("", "is missing: the hooks work, but the model is not told about this skill")
         return Skill(folder.name, "", folder, folder.name, listed=False), report.found
     report = Report(folder.name, file)
     text = read_skill_text(folder, file, report)
@@ -127,7 +127,7 @@ def _plain(key: str) -> str:
 def _title(fields: Mapping[str, Any], folder_name: str, report: Report) -> str:
     name = _text(fields.get("name"))
     if not name:
-        report.warning("$.name", f"missing: expected {folder_name!r}, as the folder is called")
+        report.warning("$.name", f"missing: expected {folder_name!r}, the name of the folder")
         return folder_name
     if not is_spec_name(name):
         report.warning("$.name", f"expected at most {MAX_NAME_CHARS} lower-case letters, digits and single hyphens")
@@ -139,7 +139,7 @@ def _title(fields: Mapping[str, Any], folder_name: str, report: Report) -> str:
 def _description(fields: Mapping[str, Any], report: Report) -> str:
     description = _text(fields.get("description"))
     if not description:
-        report.warning("$.description", "missing: the model is not told of this skill")
+        report.warning("$.description", "missing: the model is not told about this skill")
     elif len(description) > MAX_DESCRIPTION_CHARS:
         report.warning("$.description", f"is longer than {MAX_DESCRIPTION_CHARS} characters: the model reads its start")
     return description
@@ -169,5 +169,5 @@ def _allowed_tools(value: object, report: Report) -> tuple[str, ...]:
 def _extra(fields: Mapping[str, Any], report: Report) -> dict[str, Any]:
     extra = {key: value for key, value in fields.items() if _plain(key) not in _KNOWN}
     if extra:
-        report.info("$", f"fields without a use here: {', '.join(extra)}")
+        report.info("$", f"unused fields: {', '.join(extra)}")
     return extra

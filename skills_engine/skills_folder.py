@@ -79,7 +79,7 @@ def _load(folder: Path, *, is_named: bool) -> LoadedSkill:
         message = f"leads out of {folder.parent.name}/: put the folder itself there, not a link"
         return _nothing(Diagnostic("error", folder.name, "", "", message))
     if find_skill_file(folder) is None and not os.path.lexists(folder / HOOKS_JSON):
-        return _nothing(Diagnostic("info", folder.name, "", "", "is no skill: it has neither SKILL.md nor hooks"))
+        return _nothing(Diagnostic("info", folder.name, "", "", "is not a skill: it has neither SKILL.md nor hooks"))
     skill, found = read_skill(folder, is_named=is_named)
     hooks = read_hooks(folder)
     skill, diagnostics = replace(skill, hooks=hooks.hooks), (*found, *hooks.diagnostics)

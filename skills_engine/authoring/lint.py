@@ -85,7 +85,7 @@ def _hook_advice(hook: HookInfo, place: str, report: Report) -> None:
         report.info(f"{place}.timing", f"{hook.timing} never fires in a turn that needs no tools")
     for name in sorted(hook.tool_filter or ()):
         if _PATTERN.search(name):
-            message = f"{name} fits no tool: names are compared letter by letter, so list each one"
+            message = f"{name} matches no tool: names are compared exactly, so list each one"
             report.warning(f"{place}.tool_filter", message)
     if hook.persistent:
         _persistent_advice(hook, f"{place}.persistent", report)
@@ -108,9 +108,9 @@ def _persistent_advice(hook: HookInfo, place: str, report: Report) -> None:
 
 def _left_literal(text: str) -> Iterator[str]:
     if match := _COMMAND.search(text):
-        yield f"holds {match[0]}, which stays as it is written: no command is run"
+        yield f"holds {match[0]}, which is kept as text: no command is run"
     if match := _VARIABLE.search(text):
-        yield f"holds {match[0]}, which stays as it is written: nothing is filled in"
+        yield f"holds {match[0]}, which is kept as text: nothing is filled in"
 
 
 def _misplaced(folder: Path) -> list[Diagnostic]:

@@ -53,7 +53,9 @@ def new_skill(name: str, parent: Path) -> Path:
     """Make `parent/name`, which must not exist; it appears whole. Raises ScaffoldError."""
     folder = parent / name
     if not is_spec_name(name):
-        raise ScaffoldError(f"{name!r} is no skill name: use lower-case letters, digits and single hyphens, up to 64")
+        raise ScaffoldError(
+            f"{name!r} is not a skill name: use lower-case letters, digits and single hyphens, up to 64"
+        )
     if folder.exists():
         raise ScaffoldError(f"{folder} exists already")
     draft = parent / f".{name}.draft"  # hidden: a server that watches does not see half of it
@@ -63,7 +65,7 @@ def new_skill(name: str, parent: Path) -> Path:
         _write(draft, folder)
         draft.rename(folder)
     except OSError as error:
-        raise ScaffoldError(f"{folder} cannot be made: {error.strerror}") from error
+        raise ScaffoldError(f"{folder} cannot be created: {error.strerror}") from error
     return folder
 
 

@@ -49,7 +49,7 @@ def test_a_reader_that_has_read_enough_is_no_error(arguments: tuple[str, ...]) -
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ([], ["lint", "new", "simulate", "schema", "check skills", "1 something is wrong in a skill"]),
+        ([], ["lint", "new", "simulate", "schema", "check skills", "1 an error in a skill"]),
         (["lint"], ["PATH", "--strict", "warnings count as errors", "--json"]),
         (["new"], ["NAME", "--dir", "where (default: skills)"]),
         (["simulate"], ["--text", "--round TOOL[,TOOL]", "--no-need", "--no-tools"]),
@@ -142,7 +142,7 @@ def test_new_makes_a_skill_and_says_what_to_do(tmp_path: Path, capsys: pytest.Ca
     assert main(["new", "tutor", "--dir", str(tmp_path)]) == 0
     folder = tmp_path / "tutor"
     assert capsys.readouterr().out == (
-        f"{folder} is made: read {folder}/SKILL.md, then change {folder}/hooks/greeting.md\n"
+        f"{folder} is created: read {folder}/SKILL.md, then change {folder}/hooks/greeting.md\n"
     )
     assert main(["lint", "--strict", str(folder)]) == 0
 
@@ -156,7 +156,7 @@ def test_new_puts_a_skill_beside_the_others(
     monkeypatch.chdir(tmp_path)
 
     assert main(["new", "tutor"]) == 0
-    assert capsys.readouterr().out.startswith("skills/tutor is made: ")
+    assert capsys.readouterr().out.startswith("skills/tutor is created: ")
 
 
 def test_simulate_plays_a_turn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -231,7 +231,7 @@ def test_a_skill_name_is_one_path_segment(tmp_path: Path, name: str) -> None:
 
     found = read_skill_hooks(tmp_path, name)
 
-    message = "is no name for a skill: expected the name of one folder, without / \\ : or a leading dot"
+    message = "is not a skill name: expected the name of one folder, without / \\ : or a leading dot"
     assert found.hooks == ()
     assert found.diagnostics == (Diagnostic("error", name, "", "", message),)
     assert scan_hooks([name], tmp_path) == []
@@ -313,7 +313,7 @@ def test_a_text_may_stand_in_a_folder_of_hooks(tmp_path: Path) -> None:
         ("gone.md", "does not exist"),
         ("gone/hint.md", "does not exist"),
         ("hint.md/x.md", "does not exist"),
-        ("hooks/a.md", 'does not exist: names count from hooks/, so write "a.md"'),
+        ("hooks/a.md", 'does not exist: names are relative to hooks/, so write "a.md"'),
         ("hooks/a.txt", "does not end in .md"),
         ("hint.txt", "does not end in .md"),
         ("hint", "does not end in .md"),
@@ -328,9 +328,9 @@ def test_a_text_may_stand_in_a_folder_of_hooks(tmp_path: Path) -> None:
         ("away.md", "leads out of hooks/"),
         ("loop.md", "cannot be read (Too many levels of symbolic links)"),
         ("x" * 300 + ".md", "cannot be read (File name too long)"),
-        ("a\\hint.md", "is no path inside hooks/"),
-        ("C:hint.md", "is no path inside hooks/"),
-        ("/etc/hint.md", "is no path inside hooks/"),
+        ("a\\hint.md", "is not a path inside hooks/"),
+        ("C:hint.md", "is not a path inside hooks/"),
+        ("/etc/hint.md", "is not a path inside hooks/"),
         ("hint\0.md", "leads out of hooks/"),
         ("\ud800.md", "leads out of hooks/"),
     ],
@@ -389,8 +389,8 @@ def test_a_hooks_folder_that_leads_out_of_the_skill_is_not_read(tmp_path: Path) 
     [
         ("", "", "is not JSON: line 1, column 1: Expecting value"),
         ('{"hooks": [\n  {"a" 1}]}', "", "is not JSON: line 2, column 8: Expecting ':' delimiter"),
-        ('{"hooks": [\n  {"a": 1,\n}]}', "", "is not JSON: line 2, column 10: a comma too many before }"),
-        ('{"hooks": [{"a": 1}, ]}', "", "is not JSON: line 1, column 20: a comma too many before ]"),
+        ('{"hooks": [\n  {"a": 1,\n}]}', "", "is not JSON: line 2, column 10: an extra comma before }"),
+        ('{"hooks": [{"a": 1}, ]}', "", "is not JSON: line 1, column 20: an extra comma before ]"),
         ('{"hooks": [1,, 2]}', "", "is not JSON: line 1, column 14: Expecting value"),
         ('{"hooks": [1,', "", "is not JSON: line 1, column 14: Expecting value"),
         ('{"hooks": ' + "1" * 5000 + "}", "", "is not JSON that can be read"),
@@ -423,7 +423,7 @@ def test_a_key_that_stands_twice_is_said(tmp_path: Path) -> None:
     folder = make_skill(tmp_path, "tutor", entry())
     write_hooks_json(folder, '{"hooks": [{"name": "a"}], "hooks": []}')
 
-    assert problems(folder) == [("warning", "", '"hooks" stands twice in one object: only the last one counts')]
+    assert problems(folder) == [("warning", "", '"hooks" occurs twice in one object: only the last one counts')]
 
 
 @pytest.mark.rule("L1-05")
@@ -474,7 +474,7 @@ def test_another_products_hooks_are_reported_and_skipped(tmp_path: Path, hooks: 
     write_hooks_json(folder, {"hooks": hooks})
 
     assert names(folder) == []
-    message = f"another product's hooks ({events}): not read. Ours are a list"
+    message = f"another product's hooks ({events}): not read. Parley's are a list"
     assert problems(folder) == [("warning", "$.hooks", message)]
 
 

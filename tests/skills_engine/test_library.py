@@ -11,7 +11,7 @@ from skills_engine import Diagnostic, SkillsLibrary, load_snapshot
 from skills_engine.skills_folder import MAX_SKILLS, MAX_STAMPED_FILES, list_skills, load_skill, stamp_skill
 from tests.skills_engine.folders import SKILL_MD, entry, make_skill, write_hooks, write_hooks_json
 
-KEPT = "keeps the version from before this change until it is put right"
+KEPT = "still uses the last working version; fix the file to apply your change"
 
 
 def texts(library: SkillsLibrary) -> dict[str, list[str]]:
@@ -110,7 +110,7 @@ def test_a_folder_of_nothing_is_no_skill(tmp_path: Path) -> None:
     snapshot = load_snapshot(tmp_path)
 
     assert snapshot.skills == ()
-    message = "is no skill: it has neither SKILL.md nor hooks"
+    message = "is not a skill: it has neither SKILL.md nor hooks"
     assert snapshot.diagnostics == (Diagnostic("info", "notes", "", "", message),)
 
 

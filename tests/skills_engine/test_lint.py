@@ -106,7 +106,7 @@ def test_an_empty_tool_filter_is_an_error(tmp_path: Path) -> None:
 def test_a_pattern_in_a_tool_filter_is_said(tmp_path: Path, name: str, is_said: bool) -> None:
     folder = make_skill(tmp_path, "tutor", entry(timing="after_tool_call", tool_filter=[name]))
 
-    message = f"{name} fits no tool: names are compared letter by letter, so list each one"
+    message = f"{name} matches no tool: names are compared exactly, so list each one"
     assert (("warning", "$.hooks[0].tool_filter", message) in hooks_found(folder)) is is_said
 
 
@@ -136,7 +136,7 @@ def test_what_other_products_would_fill_in_stays_as_it_is(
     folder = make_skill(tmp_path, "tutor", entry(), skill_md=skill_md)
     (folder / "hooks" / "hint.md").write_text(text)
 
-    message = f"holds {shown}, which stays as it is written: {meaning}"
+    message = f"holds {shown}, which is kept as text: {meaning}"
     expected = [
         ("warning", "SKILL.md", "", message),
         ("warning", "hooks/hooks.json", "$.hooks[0].file", f"hint.md {message}"),
@@ -226,7 +226,7 @@ def test_an_unreadable_skill_md_is_said_once(tmp_path: Path) -> None:
 def test_a_folder_that_is_no_skill_is_said(tmp_path: Path) -> None:
     (tmp_path / "notes").mkdir()
 
-    assert found(tmp_path / "notes") == [("info", "", "", "is no skill: it has neither SKILL.md nor hooks")]
+    assert found(tmp_path / "notes") == [("info", "", "", "is not a skill: it has neither SKILL.md nor hooks")]
 
 
 def make_hooks_folder(folder: Path) -> None:

@@ -70,7 +70,7 @@ def test_an_odd_name_is_refused(tmp_path: Path, name: str) -> None:
         new_skill(name, tmp_path / "skills")
 
     cure = "use lower-case letters, digits and single hyphens, up to 64"
-    assert str(raised.value) == f"{name!r} is no skill name: {cure}"
+    assert str(raised.value) == f"{name!r} is not a skill name: {cure}"
     assert list(tmp_path.iterdir()) == []
 
 
@@ -91,4 +91,4 @@ def test_a_place_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     with pytest.raises(ScaffoldError) as raised:
         new_skill("tutor", tmp_path / "file" / "skills")
 
-    assert str(raised.value) == f"{tmp_path}/file/skills/tutor cannot be made: Not a directory"
+    assert str(raised.value) == f"{tmp_path}/file/skills/tutor cannot be created: Not a directory"

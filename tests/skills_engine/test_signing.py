@@ -135,7 +135,7 @@ def test_a_missing_file_is_made_once_for_the_owner_alone(tmp_path: Path, monkeyp
     assert path.stat().st_mode & 0o777 == 0o600
     assert path.parent.stat().st_mode & 0o777 == 0o700
     comment, key, end = path.read_text().split("\n")
-    assert comment == "# signs persistent hooks; one key a line, the first signs"
+    assert comment == "# signs persistent hooks; one key per line, the first signs"
     assert (len(key), end) == (43, "")
     assert [entry.name for entry in path.parent.iterdir()] == ["secret"]
     assert Signer.from_file(str(path)).verify(signature, *HOOK)
@@ -189,8 +189,8 @@ def test_a_key_file_is_one_key_a_line_with_comments_and_blanks(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"", "the key file {} holds no key: remove it, and a new one is made"),
-        (b"# only\n\n", "the key file {} holds no key: remove it, and a new one is made"),
+        (b"", "the key file {} contains no key: remove it, and a new one is created"),
+        (b"# only\n\n", "the key file {} contains no key: remove it, and a new one is created"),
         (
             KEY + b"\n\n" + b"k" * 15,
             "line 3 of the key file {} is shorter than 16 characters: make a key with " + MAKE_A_KEY,

@@ -12,7 +12,7 @@ from tests.skills_engine.folders import make_skill
 
 NO_FRONT_MATTER = "has no front matter: expected --- as its first line"
 UNCLOSED = "its front matter is not closed: expected a second line ---"
-NO_DESCRIPTION = "missing: the model is not told of this skill"
+NO_DESCRIPTION = "missing: the model is not told about this skill"
 NOT_SPEC = "expected at most 64 lower-case letters, digits and single hyphens"
 NO_ALIASES = "its front matter is not YAML (anchors, aliases and tags are not allowed): read line by line"
 
@@ -42,7 +42,7 @@ def head(*lines: str) -> str:
 
 
 def unused(*names: str) -> tuple[str, str, str]:
-    return ("info", "$", f"fields without a use here: {', '.join(names)}")
+    return ("info", "$", f"unused fields: {', '.join(names)}")
 
 
 CASES = [
@@ -69,9 +69,9 @@ CASES = [
     Case("name with two hyphens in a row", head().replace("name: tutor", "name: tu--tor"), title="tu--tor", problems=[("warning", "$.name", NOT_SPEC), known_as("tu--tor")]),
     Case("name of 65 characters", head().replace("name: tutor", "name: " + "a" * 65), title="a" * 65, problems=[("warning", "$.name", NOT_SPEC), known_as("a" * 65)]),
     Case("name of 64 characters", head().replace("name: tutor", "name: " + "a" * 64), title="a" * 64, problems=[known_as("a" * 64)]),
-    Case("no name", "---\ndescription: Teaches.\n---\n", problems=[("warning", "$.name", "missing: expected 'tutor', as the folder is called")]),
-    Case("name is null", "---\nname: null\ndescription: Teaches.\n---\n", problems=[("warning", "$.name", "missing: expected 'tutor', as the folder is called")]),
-    Case("name is a list", "---\nname: [tutor]\ndescription: Teaches.\n---\n", problems=[("warning", "$.name", "missing: expected 'tutor', as the folder is called")]),
+    Case("no name", "---\ndescription: Teaches.\n---\n", problems=[("warning", "$.name", "missing: expected 'tutor', the name of the folder")]),
+    Case("name is null", "---\nname: null\ndescription: Teaches.\n---\n", problems=[("warning", "$.name", "missing: expected 'tutor', the name of the folder")]),
+    Case("name is a list", "---\nname: [tutor]\ndescription: Teaches.\n---\n", problems=[("warning", "$.name", "missing: expected 'tutor', the name of the folder")]),
     Case("no description", "---\nname: tutor\n---\nBody", description="", listed=False, problems=[("warning", "$.description", NO_DESCRIPTION)]),
     Case("empty description", "---\nname: tutor\ndescription:\n---\n", description="", listed=False, problems=[("warning", "$.description", NO_DESCRIPTION)]),
     Case("description is a tilde", "---\nname: tutor\ndescription: ~\n---\n", description="", listed=False, problems=[("warning", "$.description", NO_DESCRIPTION)]),
@@ -186,7 +186,7 @@ def test_without_skill_md_the_hooks_stand_alone(tmp_path: Path) -> None:
     skill, found = read_skill(folder, is_named=True)
 
     assert skill == Skill("tutor", "", folder, "tutor", listed=False)
-    message = "is missing: the hooks are in force, but the model is not told of this skill"
+    message = "is missing: the hooks work, but the model is not told about this skill"
     assert found == [Diagnostic("warning", "tutor", "SKILL.md", "", message)]
 
 

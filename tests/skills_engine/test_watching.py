@@ -268,7 +268,7 @@ async def test_a_caller_that_fails_does_not_end_the_watch(root: Path, caplog: py
         watched.say("tutor", "Two.")
         await watched.until(tutor="Two.")
 
-    assert "reading the skills failed; those before it stay in force" in caplog.messages
+    assert "reading the skills failed; the previous ones stay in use" in caplog.messages
 
 
 async def test_switched_off_nothing_is_read_again(root: Path) -> None:
