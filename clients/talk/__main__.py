@@ -41,12 +41,14 @@ def _parse() -> argparse.Namespace:
         default="ws://localhost:8765/ws",
         help="also HOST:PORT, or the address of the page; default: %(default)s",
     )
-    parser.add_argument("--wav", type=Path, metavar="IN", help="say this file (16 bits, mono) and wait for the answer")
+    parser.add_argument(
+        "--wav", type=Path, metavar="IN", help="send this WAV file (16 bits, mono) as speech and wait for the answer"
+    )
     parser.add_argument("--save", type=Path, metavar="OUT", help="write the answer's sound to this file")
     parser.add_argument("--mic", action="store_true", help="speak and listen (needs: pip install sounddevice)")
     parser.add_argument("--say", metavar="TEXT", help="send this text, print the answer and stop")
     parser.add_argument("--token", help="sent as `Authorization: Bearer`")
-    parser.add_argument("--approve", action="store_true", help="let every tool run that a human is asked about")
+    parser.add_argument("--approve", action="store_true", help="approve every tool that asks")
     parser.add_argument("--language", help="BCP 47: what you speak and want to hear")
     return parser.parse_args()
 
@@ -81,7 +83,7 @@ async def _talk(options: argparse.Namespace) -> int:
         await client.configure(voice=output is not None, language=options.language)
         await _converse(client, options, rate)
         if isinstance(output, WavWriter) and not output.has_sound:
-            print(f"[nothing was said aloud: there is no {options.save}]")
+            print(f"[nothing was spoken, so there is no {options.save}]")
         return int(screen.has_failed and (options.say is not None or options.wav is not None))
     finally:
         await client.close()

@@ -83,7 +83,7 @@ class TalkClient:
         except websockets.InvalidStatus as error:
             raise ConnectionError(_refusal(url, error)) from error
         except OSError as error:
-            raise ConnectionError(f"no server answers at {url} ({error}): does it run there?") from error
+            raise ConnectionError(f"no server answers at {url} ({error}): is it running there?") from error
         return cls(socket, show=show, output=output, approves=approves)
 
     async def run(self) -> None:
@@ -147,7 +147,7 @@ class TalkClient:
         if self._socket.close_code != _UNAUTHENTICATED:
             return ConnectionError(_GONE)
         return ConnectionError(
-            f"not logged in ({self._socket.close_reason or _UNAUTHENTICATED}): give the right one with --token"
+            f"not logged in ({self._socket.close_reason or _UNAUTHENTICATED}): give a valid token with --token"
         )
 
     async def _take(self, frame: Frame) -> None:
@@ -192,4 +192,4 @@ def _refusal(url: str, error: websockets.InvalidStatus) -> str:
     with suppress(ValueError, LookupError, TypeError):  # a page, or words alone
         said = str(json.loads(said)["error"]["message"])
     why = f": {said.splitlines()[0]}" if said and not said.startswith("<") else ""
-    return f"{url} takes no conversation, HTTP {error.response.status_code}{why}"
+    return f"{url} refused the conversation, HTTP {error.response.status_code}{why}"

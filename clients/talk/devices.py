@@ -70,12 +70,14 @@ async def microphone_frames(
         )
         stream.start()
     except device.PortAudioError as error:
-        raise SoundError(f"the microphone cannot be opened: close what else uses it, {_WITHOUT} ({error})") from error
+        raise SoundError(
+            f"the microphone cannot be opened: close other programs that use it, {_WITHOUT} ({error})"
+        ) from error
     try:
         while True:
             yield await asyncio.wait_for(frames.get(), lost_after_s)
     except TimeoutError as error:
-        raise SoundError("the microphone gives no sound any more: plug it in again, and start anew") from error
+        raise SoundError("the microphone gives no more sound: plug it in again and restart") from error
     finally:
         stream.abort(ignore_errors=True)
         stream.close(ignore_errors=True)
@@ -115,7 +117,7 @@ class Loudspeaker:
                 await asyncio.wait_for(flowing.wait(), patience_s)
                 return
         self.close()
-        raise SoundError("the loudspeaker takes no sound: choose another as the system's default, or use --save FILE")
+        raise SoundError("the loudspeaker accepts no sound: choose another as the system's default, or use --save FILE")
 
     def open(self, sample_rate: int) -> None:
         """Sound of that rate follows. Raises SoundError when the device went away."""

@@ -21,10 +21,10 @@ def wav_rate(path: Path) -> int:
     try:
         with wave.open(str(path), "rb") as file:
             if file.getnchannels() != 1 or file.getsampwidth() != 2 or not 8000 <= file.getframerate() <= 48_000:
-                raise SoundError(f"{path}: a WAV of 16 bits, one channel, 8 to 48 kHz is wanted")
+                raise SoundError(f"{path}: expected a WAV with 16 bits, one channel, 8 to 48 kHz")
             return file.getframerate()
     except (OSError, wave.Error, EOFError) as error:
-        raise SoundError(f"{path}: not a WAV file that can be read: {error}") from error
+        raise SoundError(f"{path}: not a readable WAV file: {error}") from error
 
 
 async def wav_frames(path: Path) -> AsyncGenerator[bytes, None]:

@@ -117,7 +117,7 @@ async def test_a_microphone_that_falls_silent_was_unplugged() -> None:
 
 
 async def test_a_microphone_that_cannot_be_opened_names_the_cure() -> None:
-    with pytest.raises(SoundError, match="cannot be opened: close what else uses it"):
+    with pytest.raises(SoundError, match="cannot be opened: close other programs that use it"):
         await anext(listen(FakeDevices({OWN_RATE})))
 
 
@@ -163,7 +163,7 @@ async def test_a_loudspeaker_that_takes_a_first_buffer_only_is_opened_anew() -> 
 
 async def test_a_loudspeaker_that_never_takes_any_sound_is_told() -> None:
     devices = FakeDevices(stalls=99)
-    with pytest.raises(SoundError, match="the loudspeaker takes no sound: choose another"):
+    with pytest.raises(SoundError, match="the loudspeaker accepts no sound: choose another"):
         await Loudspeaker(devices).start(24_000, patience_s=0.001)
 
     assert all(stream.is_closed for stream in devices.streams)

@@ -386,7 +386,7 @@ async def test_a_refused_login_names_the_token(arguments: list[str]) -> None:
         code, out, err = await run(f"localhost:{port}", "--say", "hi", *arguments)
 
     assert (code, out) == (1, "")
-    assert err == "talk: not logged in (not authenticated): give the right one with --token\n"
+    assert err == "talk: not logged in (not authenticated): give a valid token with --token\n"
 
 
 async def test_no_server_is_one_line_and_an_exit_status() -> None:
@@ -394,7 +394,7 @@ async def test_no_server_is_one_line_and_an_exit_status() -> None:
 
     assert (code, out) == (1, "")
     assert err.startswith("talk: no server answers at ws://localhost:1/ws (")
-    assert err.endswith("): does it run there?\n")
+    assert err.endswith("): is it running there?\n")
 
 
 @pytest.mark.parametrize(
@@ -413,7 +413,7 @@ async def test_a_server_that_refuses_is_quoted(answer: str, why: str) -> None:
         code, out, err = await run(f"localhost:{port}", "--say", "hi")
 
     assert (code, out) == (1, "")
-    assert err == f"talk: ws://localhost:{port}/ws takes no conversation, HTTP 503{why}\n"
+    assert err == f"talk: ws://localhost:{port}/ws refused the conversation, HTTP 503{why}\n"
 
 
 async def test_a_text_without_an_answer_is_an_exit_status() -> None:
@@ -429,7 +429,7 @@ async def test_an_answer_that_was_not_spoken_leaves_no_file_and_says_so(tmp_path
         code, out, _ = await run(url, "--say", "hi", "--save", str(tmp_path / "a.wav"))
 
     assert code == 0
-    assert out.splitlines()[-1] == f"[nothing was said aloud: there is no {tmp_path}/a.wav]"
+    assert out.splitlines()[-1] == f"[nothing was spoken, so there is no {tmp_path}/a.wav]"
 
 
 async def test_a_place_that_nothing_can_be_saved_in_is_told_before_anything_is_sent(tmp_path: Path) -> None:

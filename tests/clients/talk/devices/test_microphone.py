@@ -208,9 +208,7 @@ async def test_a_microphone_that_is_unplugged_is_told(tmp_path: Path, room: dict
         unplug = await asyncio.create_subprocess_exec("pactl", "unload-module", "module-null-sink", env=room)
         assert await unplug.wait() == 0
 
-        assert await talk.complaint() == (
-            "talk: the microphone gives no sound any more: plug it in again, and start anew\n"
-        )
+        assert await talk.complaint() == ("talk: the microphone gives no more sound: plug it in again and restart\n")
         assert await talk.process.wait() == 1
 
 
