@@ -24,8 +24,8 @@ from server.hooks.stages import STAGES
 OK, PROBLEMS, USAGE, PIPE_CLOSED = 0, 1, 2, 128 + signal.SIGPIPE
 
 _EPILOG = """\
-Exit status: 0 all is well, 1 the hook has problems (or its replies differ), 2 the command itself is wrong.
-Without --config, --intercept and --observe the hook is asked at every stage and told every event.
+Exit status: 0 no problems, 1 the hook has problems (or its replies differ), 2 the command is wrong.
+Without --config, --intercept and --observe the hook is called at every stage and receives every event.
 
   python -m server.hooks test -- python3 my_hook.py
   python -m server.hooks test --intercept before_tool,approve_tool -- node gate.js
@@ -65,7 +65,7 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser = _parser()
     options, unknown = parser.parse_known_args(arguments)
     if unknown and not unknown[0].startswith("-"):
-        parser.error(f"the hook's command stands behind --: {options.part} … -- {shlex.join(unknown)}")
+        parser.error(f"the hook's command goes after --: {options.part} … -- {shlex.join(unknown)}")
     if unknown:
         parser.error(f"unrecognized arguments: {shlex.join(unknown)}")
     return options
@@ -79,10 +79,10 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parts = parser.add_subparsers(dest="part", required=True, metavar="PART")
-    test = parts.add_parser("test", help="play the protocol against a hook, and say what is wrong with it")
+    test = parts.add_parser("test", help="run the protocol against a hook and report its problems")
     test.add_argument("--json", action="store_true", help="print one JSON document at the end instead of lines")
     test.add_argument("--record", type=Path, metavar="FILE", help="append the traffic to this file, as JSON Lines")
-    again = parts.add_parser("replay", help="ask a hook what a recording holds, and compare the replies")
+    again = parts.add_parser("replay", help="send a recording's calls to a hook and compare the replies")
     again.add_argument("file", type=Path, metavar="FILE")
     for part in (test, again):
         part.usage = f"python -m server.hooks {part.prog.split()[-1]} [options] -- COMMAND [ARGUMENT …]"
@@ -109,7 +109,7 @@ def _names(text: str) -> list[str]:
 def _pair(text: str) -> tuple[str, str]:
     key, equals, value = text.partition("=")
     if not key or not equals:
-        raise argparse.ArgumentTypeError("KEY=VALUE is wanted")
+        raise argparse.ArgumentTypeError("expected KEY=VALUE")
     return key, value
 
 
@@ -137,7 +137,7 @@ def _plan(options: argparse.Namespace, command: list[str], environ: Mapping[str,
     if not is_chosen:
         hook = msgspec.structs.replace(hook, intercept=list(STAGES), observe=["*"])
     if not hook.command:
-        raise ConfigError("command is required: put it behind --, as in: test -- python3 my_hook.py")
+        raise ConfigError("command is required: put it after --, as in: test -- python3 my_hook.py")
     name = options.name or "hook"
     enabled_hooks(config.HooksSettings(processes={name: hook}))
     return Plan(name=name, hook=hook, defaults=defaults, is_chosen=is_chosen, wait_s=options.wait_s)

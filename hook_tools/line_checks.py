@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, NamedTuple
 from server.subprocesses.lines import Line, Overlong
 
 _SHOWN_CHARACTERS: Final = 120
-_ELSEWHERE: Final = "whatever is not a reply belongs on standard error"
+_ELSEWHERE: Final = "anything else belongs on standard error"
 _INNER: Final = frozenset(("action", "approved", "reason", "request", "response", "call", "ok"))
 _NO_NUMBERS: Final = {
     str: "a string",
@@ -38,11 +38,11 @@ def check_line(line: Line, *, open_ids: Collection[int], last_id: int) -> Findin
     if not text.startswith("{"):
         if text.startswith("["):
             return Finding("problem", f"printed a list: {shown(line)}; send one object a line, without batches")
-        return Finding("problem", f"printed something that is no reply: {shown(line)}; {_ELSEWHERE}")
+        return Finding("problem", f"printed something that is not a reply: {shown(line)}; {_ELSEWHERE}")
     try:
         message = json.loads(text)
     except ValueError as error:
-        return Finding("problem", f"printed a line that is no valid JSON: {shown(line)} ({error}){_fix(text)}")
+        return Finding("problem", f"printed a line that is not valid JSON: {shown(line)} ({error}){_fix(text)}")
     except RecursionError:
         return Finding("problem", f"printed JSON that is nested too deep: {shown(line)}")
     return _check_message({key.lower(): value for key, value in message.items()}, line, open_ids, last_id)
@@ -59,9 +59,9 @@ def shown(line: Line, quotes: str = "‘’") -> str:
 
 def _fix(text: str) -> str:
     if text == "{":
-        return "; a reply has to stand on one line, so do not indent it"
+        return "; a reply must be on one line, so do not indent it"
     if text.startswith("{'"):
-        return "; JSON wants double quotes: print it with json.dumps"
+        return "; JSON needs double quotes: print it with json.dumps"
     return ""
 
 
@@ -73,18 +73,18 @@ def _check_message(message: dict[str, Any], line: Line, open_ids: Collection[int
         return _without_id(message, line, open_ids)
     if type(call_id) is not int:
         what = _NO_NUMBERS.get(type(call_id), "no number")
-        return Finding("problem", f'answered with "id": {json.dumps(call_id)}, {what}; send the id back as it came')
+        return Finding("problem", f'answered with "id": {json.dumps(call_id)}, {what}; return the id unchanged')
     if call_id not in open_ids:
         if 0 < call_id <= last_id:
             return Finding("problem", "answered a call that it had answered already; answer each once")
-        return Finding("problem", f'answered with "id": {call_id}, which no call has; send the id back as it came')
+        return Finding("problem", f'answered with "id": {call_id}, which no call has; return the id unchanged')
     return _check_reply(message)
 
 
 def _without_id(message: dict[str, Any], line: Line, open_ids: Collection[int]) -> Finding:
     if not open_ids:
-        return Finding("hint", f"answered a notification: {shown(line)}; what comes without an id wants no answer")
-    where = "; the answer stands in “result”" if _INNER & message.keys() else ""
+        return Finding("hint", f"answered a notification: {shown(line)}; a message without an id needs no answer")
+    where = "; the answer belongs in “result”" if _INNER & message.keys() else ""
     return Finding(
         "problem",
         f'printed a reply without the id of its call: {shown(line)}; write {{"jsonrpc": "2.0", "id": …, "result": …}}{where}',
@@ -94,12 +94,12 @@ def _without_id(message: dict[str, Any], line: Line, open_ids: Collection[int]) 
 def _check_reply(message: dict[str, Any]) -> Finding | None:
     error = message.get("error")
     if error is not None and not (isinstance(error, dict) and isinstance(error.get("message", ""), str)):
-        return Finding("problem", '"error" has to be an object: {"code": -32000, "message": "…"}')
+        return Finding("problem", '"error" must be an object: {"code": -32000, "message": "…"}')
     if error is None and "result" not in message:
         inner = sorted(_INNER & message.keys())
-        where = f"; {', '.join(inner)} has to stand inside it" if inner else ""
+        where = f"; {', '.join(inner)} must be inside it" if inner else ""
         return Finding("problem", f'answered without "result"{where}')
     version = message.get("jsonrpc")
     if version != "2.0":
-        return Finding("hint", '"jsonrpc": "2.0" is missing; it works here, other hosts may insist')
+        return Finding("hint", '"jsonrpc": "2.0" is missing; it works here, other hosts may require it')
     return None

@@ -62,7 +62,7 @@ def read_recording(path: Path) -> list[RecordedProcess]:
                 case {"direction": "err"} if processes:
                     pass
                 case _:
-                    raise RecordingUnusable(f"{path}, line {number}: no line of a recording")
+                    raise RecordingUnusable(f"{path}, line {number}: not a line of a recording")
     if not processes:
         raise RecordingUnusable(f"{path}: an empty recording")
     return processes
@@ -71,7 +71,7 @@ def read_recording(path: Path) -> list[RecordedProcess]:
 def _entry(text: str, where: str) -> dict[str, Any]:
     entry = _message(text)
     if not entry:
-        raise RecordingUnusable(f"{where}: no JSON object")
+        raise RecordingUnusable(f"{where}: not a JSON object")
     return entry
 
 

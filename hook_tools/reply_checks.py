@@ -68,7 +68,7 @@ def check_own_tool(tool: str, result: Mapping[str, Any]) -> list[Finding]:
     return [
         Finding(
             "problem",
-            f"does not respond for {tool}, which it added itself: the call fails, for nobody else has that tool",
+            f"does not respond for {tool}, which it added itself: the call fails, because nobody else has that tool",
         )
     ]
 
@@ -127,7 +127,7 @@ def _misplaced(stage: str, result: Mapping[str, Any]) -> list[str]:
     if stage == "before_tool" and result.get("action") == "respond":
         keys, place = _INSIDE["after_tool"][0], '{"action": "respond", "result": {"%s": …}}'
     found = [key for key in keys if key in result]
-    return [f"“{key}” stands in the wrong place: {place.replace('%s', key)}" for key in found]
+    return [f"“{key}” is in the wrong place: {place.replace('%s', key)}" for key in found]
 
 
 def _elsewhere(stage: str, result: Mapping[str, Any]) -> list[str]:
@@ -137,13 +137,11 @@ def _elsewhere(stage: str, result: Mapping[str, Any]) -> list[str]:
         return []
     if stage in _NESTED and isinstance(given := reply.get(key := _NESTED[stage]), dict):
         if not isinstance(given.get(key), dict):
-            return [f"understood here; for PicoClaw itself the change has to stand in “{key}.{key}”"]
+            return [f"understood here; for PicoClaw itself the change must be in “{key}.{key}”"]
     elif stage in _WHOLE and isinstance(given := reply.get(_WHOLE[stage][0]), dict):
         name, wanted = _WHOLE[stage]
         if missing := [key for key in wanted if key not in given]:
-            return [
-                f"“{name}” leaves out {', '.join(missing)}: here they stay as they were, PicoClaw itself empties them"
-            ]
+            return [f"“{name}” leaves out {', '.join(missing)}: here they stay unchanged, PicoClaw itself empties them"]
     return []
 
 

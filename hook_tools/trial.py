@@ -148,9 +148,9 @@ class Trial:
         except HookCallFailed as error:
             step.findings.append(self._failure(error, "hook.hello", _LIMITS.hello_s))
         else:
-            step.ms, step.outcome = _since_ms(began), "is greeted back"
+            step.ms, step.outcome = _since_ms(began), "is answered"
             if result is not None and not isinstance(result, dict):
-                step.findings.append(Finding("problem", "the result has to be an object, such as {}"))
+                step.findings.append(Finding("problem", "the result must be an object, such as {}"))
         went_well = not step.findings
         return await self._is_alive(process, step) and went_well
 
@@ -178,7 +178,7 @@ class Trial:
         self.times[sample.stage].append(step.ms)
         step.findings += check_speed(step.ms, limit)
         if result is not None and not isinstance(result, dict):
-            step.findings.append(Finding("problem", "the result has to be an object"))
+            step.findings.append(Finding("problem", "the result must be an object"))
             return True
         check = check_reply(sample, result or {})
         step.outcome = check.outcome
@@ -202,7 +202,7 @@ class Trial:
                 choose = "" if is_for_all else "; if it is not meant for this, name its stages with --intercept"
                 return Finding("problem", f"no reply to {method} within {waited:g} s{more}{choose}")
             case "down":  # what became of it is reported beside this
-                return Finding("problem", f"did not live to answer {method}")
+                return Finding("problem", f"ended before it answered {method}")
         if self._plan.is_chosen or method == "hook.hello":
             return Finding("problem", f"answered {method} with an error or garbage: {error}")
         return Finding("hint", f"refuses {method} ({error}); leave it out of “intercept”")

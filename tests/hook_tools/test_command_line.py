@@ -59,7 +59,7 @@ def test_the_settings_come_from_the_configuration(tmp_path: Path, capsys: pytest
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("test",), "command is required: put it behind --"),
+        (("test",), "command is required: put it after --"),
         (("test", "--intercept", "before_lunch", "--", "x"), 'unsupported intercept "before_lunch"'),
         (("replay", "/not/there", "--", "x"), "No such file"),
     ],
@@ -74,8 +74,8 @@ def test_a_wrong_command_ends_with_2(
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("test", "python3", "my hook.py"), "the hook's command stands behind --: test … -- python3 'my hook.py'"),
-        (("replay", "a.jsonl", "./hook", "-v"), "the hook's command stands behind --: replay … -- ./hook -v"),
+        (("test", "python3", "my hook.py"), "the hook's command goes after --: test … -- python3 'my hook.py'"),
+        (("replay", "a.jsonl", "./hook", "-v"), "the hook's command goes after --: replay … -- ./hook -v"),
         (("test", "--intercpt", "x"), "unrecognized arguments: --intercpt"),
     ],
 )

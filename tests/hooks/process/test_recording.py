@@ -82,9 +82,9 @@ def test_lives_are_appended_and_read_back_with_their_replies(tmp_path: Path) -> 
     ("text", "words"),
     [
         ("", "an empty recording"),
-        ("hello\n", "line 1: no JSON object"),
-        ('{"ms": 1, "direction": "out", "line": "{}"}\n', "line 1: no line of a recording"),
-        ('{"hook": "x", "command": []}\n{"direction": "up"}\n', "line 2: no line of a recording"),
+        ("hello\n", "line 1: not a JSON object"),
+        ('{"ms": 1, "direction": "out", "line": "{}"}\n', "line 1: not a line of a recording"),
+        ('{"hook": "x", "command": []}\n{"direction": "up"}\n', "line 2: not a line of a recording"),
     ],
 )
 def test_what_is_no_recording_is_refused_with_its_line(tmp_path: Path, text: str, words: str) -> None:
