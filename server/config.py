@@ -138,7 +138,7 @@ class McpServerSettings(Section, frozen=True, kw_only=True):
         if (self.command is None) == (self.url is None):
             return "either command (a program) or url (an address) is needed"
         if self.url is not None and not self.url.startswith(("http://", "https://")):
-            return "url has to begin with http:// or https://"
+            return "url must begin with http:// or https://"
         if self.url is not None and (self.args or self.env or self.dir):
             return "args, env and dir go with command, not with url"
         if self.command is not None and self.headers:
@@ -180,9 +180,9 @@ class MediaSettings(Section, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         if self.max_item_bytes > self.max_total_bytes:
-            raise ValueError("max_item_bytes is larger than max_total_bytes: no such item could be kept")
+            raise ValueError("max_item_bytes is larger than max_total_bytes: no such item could be stored")
         if self.max_item_bytes > self.max_user_bytes:
-            raise ValueError("max_item_bytes is larger than max_user_bytes: nobody could keep such an item")
+            raise ValueError("max_item_bytes is larger than max_user_bytes: nobody could store such an item")
 
 
 class SpeechProviderSettings(Section, frozen=True, kw_only=True):
@@ -382,11 +382,11 @@ class JwtSettings(Section, frozen=True, kw_only=True):
         if self.jwks_url is not None and self.keys:
             raise ValueError("jwks_url or keys, not both")
         if self.jwks_url is not None and self.audience is None:
-            raise ValueError("jwks_url wants an audience: else a token made for any other service would do")
-        if shared and (self.jwks_url is not None or len(shared) < len(self.algorithms)):
             raise ValueError(
-                f"algorithms: {shared[0]} works with a shared secret in keys and beside HS algorithms alone"
+                "jwks_url needs an audience: otherwise a token made for any other service would be accepted"
             )
+        if shared and (self.jwks_url is not None or len(shared) < len(self.algorithms)):
+            raise ValueError(f"algorithms: {shared[0]} works only with a shared secret in keys and with HS algorithms")
         if shared and any(len(key.reveal().encode()) < MIN_HMAC_BYTES for key in self.keys):
             raise ValueError(f"keys: a shared secret has at least {MIN_HMAC_BYTES} bytes")
 
@@ -413,11 +413,11 @@ class SecuritySettings(Section, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         unused = {
-            "none": "lets in everybody, so tokens and jwt would guard nothing"
+            "none": "lets in everybody, so tokens and jwt would protect nothing"
             if self.tokens or self.jwt.is_set
             else "",
-            "token": "does not use jwt" if self.jwt.is_set else "wants tokens" if not self.tokens else "",
-            "jwt": "does not use tokens" if self.tokens else "wants jwt" if not self.jwt.is_set else "",
+            "token": "does not use jwt" if self.jwt.is_set else "needs tokens" if not self.tokens else "",
+            "jwt": "does not use tokens" if self.tokens else "needs jwt" if not self.jwt.is_set else "",
         }
         if problem := unused.get(self.auth):
             raise ValueError(f"auth: {self.auth} {problem}")

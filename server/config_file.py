@@ -76,7 +76,7 @@ def _read_yaml(path: Path) -> dict[str, Any]:
             raise ConfigError(f"{path}: larger than {_MAX_FILE_BYTES} bytes; is this the right file?")
         tree = _parse(path.read_text("utf-8"))
     except OSError as error:
-        raise ConfigError(f"{path}: {error.strerror}; what --config names has to be a file") from error
+        raise ConfigError(f"{path}: {error.strerror}; --config must name a file") from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         mark = getattr(error, "problem_mark", None)
         where = f"{path}:{mark.line + 1}" if mark else str(path)
@@ -98,7 +98,7 @@ class _Loader(yaml.SafeLoader):
         seen = set[str]()
         for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
             if key.value in seen:
-                problem = f"`{key.value}` stands here a second time"
+                problem = f"`{key.value}` occurs here a second time"
                 raise yaml.composer.ComposerError(problem=problem, problem_mark=key.start_mark)
             seen.add(key.value)
         return node
@@ -161,7 +161,7 @@ def _resolve_secrets(
         if _looks_like_reference(value) and not has_keys_at(Config, path):
             if path[:2] in _PUBLISHED:
                 raise ConfigError(
-                    f"{'.'.join(path)}: every user may read the policy, so no secret can stand here; "
+                    f"{'.'.join(path)}: every user may read the policy, so it must not contain a secret; "
                     "let the handler itself read it from the environment"
                 )
             node[key] = _read_secret(value, folder, environ, ".".join(path))
@@ -177,7 +177,7 @@ def _looks_like_reference(value: Any) -> bool:
 def _read_secret(reference: dict[str, Any], folder: Path, environ: Mapping[str, str], key: str) -> str:
     [(kind, name)] = reference.items()
     if not isinstance(name, str):
-        raise ConfigError(f"{key}: {{{kind}: …}} wants a name")
+        raise ConfigError(f"{key}: {{{kind}: …}} needs a name")
     if kind == "env":
         if name not in environ:
             raise ConfigError(f"{key}: the environment variable {name} is not set")
@@ -233,7 +233,7 @@ def _explain(message: str, tree: dict[str, Any], secrets: set[str]) -> str:
     if unknown := _UNKNOWN.match(problem):
         return f"{f'{path}.' if path else ''}{unknown['key']}: unknown key; expected one of {', '.join(keys)}"
     if path in secrets:
-        return f"{path}: the value read from its file or variable does not fit"
+        return f"{path}: the value read from its file or variable is not valid here"
     choices = f"; one of {', '.join(values)}" if values else ""
     if problem.startswith("Expected `array") and problem.endswith("got `str`"):
         choices = "; a list is written [like, this]"

@@ -169,7 +169,7 @@ def test_a_variable_replaces_a_list_and_adds_to_a_section() -> None:
         ("tools: {max_result_bytes: 255}", "tools.max_result_bytes: expected `int` >= 256"),
         ("tools: {roots: [5]}", "tools.roots[0]: expected `str`, got `int`"),
         ("tools: {mcp: {f: {}}}", "tools: mcp.f: either command (a program) or url (an address) is needed"),
-        ("tools: {mcp: {f: {url: 'ftp://a'}}}", "tools: mcp.f: url has to begin with http:// or https://"),
+        ("tools: {mcp: {f: {url: 'ftp://a'}}}", "tools: mcp.f: url must begin with http:// or https://"),
         (
             "tools: {mcp: {f: {url: 'http://a', args: [b]}}}",
             "tools: mcp.f: args, env and dir go with command, not with url",
@@ -181,11 +181,11 @@ def test_a_variable_replaces_a_list_and_adds_to_a_section() -> None:
         ),
         (
             "media: {max_total_bytes: 1024}",
-            "media: max_item_bytes is larger than max_total_bytes: no such item could be kept",
+            "media: max_item_bytes is larger than max_total_bytes: no such item could be stored",
         ),
         (
             "media: {max_user_bytes: 1024}",
-            "media: max_item_bytes is larger than max_user_bytes: nobody could keep such an item",
+            "media: max_item_bytes is larger than max_user_bytes: nobody could store such an item",
         ),
         ("limits: {max_hook_frames_per_turn: -1}", "limits.max_hook_frames_per_turn: expected `int` >= 0"),
         ("limits: {max_message_bytes: 1023}", "limits.max_message_bytes: expected `int` >= 1024"),
@@ -206,7 +206,7 @@ def test_what_holds_nothing_is_as_if_it_were_not_there() -> None:
 
 
 def test_a_file_that_is_not_there_is_told_only_when_it_was_named() -> None:
-    with pytest.raises(ConfigError, match=r"nowhere.yaml: No such file or directory; what --config names"):
+    with pytest.raises(ConfigError, match=r"nowhere.yaml: No such file or directory; --config must name"):
         load_config(Path("nowhere.yaml"), {})
 
 
@@ -223,8 +223,8 @@ def test_yaml_that_is_none_is_told_with_its_line() -> None:
 def test_a_key_that_stands_twice_is_told_with_its_line() -> None:
     twice = "hooks: {pre_tool_use: [{type: audit_log}]}\nllm: {}\nhooks: {enabled: true}\n"
 
-    assert mistake(twice) == "parley.yaml:3: not valid YAML: `hooks` stands here a second time"
-    assert mistake("listen: {port: 1, port: 2}").endswith("`port` stands here a second time")
+    assert mistake(twice) == "parley.yaml:3: not valid YAML: `hooks` occurs here a second time"
+    assert mistake("listen: {port: 1, port: 2}").endswith("`port` occurs here a second time")
 
 
 def test_a_section_may_stand_on_another_one_and_change_it() -> None:
@@ -367,15 +367,18 @@ def test_a_secret_shows_itself_to_nobody_who_does_not_ask() -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("log: {level: {env: A}}", "log.level: the value read from its file or variable does not fit"),
-        ("listen: {port: {env: A}}", "listen.port: the value read from its file or variable does not fit"),
-        ("skills: {enabled: {file: key}}", "skills.enabled: the value read from its file or variable does not fit"),
+        ("log: {level: {env: A}}", "log.level: the value read from its file or variable is not valid here"),
+        ("listen: {port: {env: A}}", "listen.port: the value read from its file or variable is not valid here"),
+        (
+            "skills: {enabled: {file: key}}",
+            "skills.enabled: the value read from its file or variable is not valid here",
+        ),
         ("skills: {enabled: {env: GONE}}", "skills.enabled: the environment variable GONE is not set"),
         ("llm: {api_key: {file: gone}}", "llm.api_key: cannot read the file gone"),
         ("llm: {api_key: {file: .}}", "llm.api_key: cannot read the file ."),
         ("llm: {api_key: {file: bytes}}", "llm.api_key: cannot read the file bytes"),
-        ("llm: {api_key: {file: 5}}", "llm.api_key: {file: …} wants a name"),
-        ("llm: {api_key: {env: [A]}}", "llm.api_key: {env: …} wants a name"),
+        ("llm: {api_key: {file: 5}}", "llm.api_key: {file: …} needs a name"),
+        ("llm: {api_key: {env: [A]}}", "llm.api_key: {env: …} needs a name"),
         ("security: {hosts: [{env: GONE}]}", "security.hosts.0: the environment variable GONE is not set"),
     ],
 )
@@ -482,21 +485,21 @@ PROVIDER = "jwks_url: https://id.example/keys, audience: parley"
         (f"{{tokens: [{{user: a, token: {TOKEN}}}, {{user: b, token: {TOKEN}}}]}}", "security: tokens: two entries"),
         (f"{{auth: none, tokens: [{{user: a, token: {TOKEN}}}]}}", "security: auth: none lets in everybody"),
         (f"{{auth: none, jwt: {{{PROVIDER}}}}}", "security: auth: none lets in everybody"),
-        ("{auth: token}", "security: auth: token wants tokens"),
-        ("{auth: jwt}", "security: auth: jwt wants jwt"),
+        ("{auth: token}", "security: auth: token needs tokens"),
+        ("{auth: jwt}", "security: auth: jwt needs jwt"),
         (f"{{auth: jwt, tokens: [{{user: a, token: {TOKEN}}}]}}", "security: auth: jwt does not use tokens"),
         ("{jwt: {algorithms: [none]}}", "security.jwt.algorithms[0]: invalid enum value 'none'"),
         ("{jwt: {algorithms: []}}", "security.jwt.algorithms: expected `array` of length >= 1"),
         ("{jwt: {jwks_url: file:///etc/passwd, audience: a}}", "security.jwt.jwks_url: expected `str` matching"),
-        ("{jwt: {jwks_url: https://id.example}}", "security.jwt: jwks_url wants an audience"),
+        ("{jwt: {jwks_url: https://id.example}}", "security.jwt: jwks_url needs an audience"),
         (f"{{jwt: {{{PROVIDER}, keys: [k]}}}}", "security.jwt: jwks_url or keys, not both"),
         (
             f"{{jwt: {{{PROVIDER}, algorithms: [HS256]}}}}",
-            "security.jwt: algorithms: HS256 works with a shared secret in keys",
+            "security.jwt: algorithms: HS256 works only with a shared secret in keys",
         ),
         (
             "{jwt: {keys: [k], algorithms: [RS256, HS512]}}",
-            "security.jwt: algorithms: HS512 works with a shared secret in keys",
+            "security.jwt: algorithms: HS512 works only with a shared secret in keys",
         ),
         ("{jwt: {keys: [sixteen-bytes-16], algorithms: [HS256]}}", "security.jwt: keys: a shared secret has at least"),
     ],
