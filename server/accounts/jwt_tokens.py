@@ -127,7 +127,7 @@ class ConfiguredKeys:
             fitting = [(name, prepared) for name in algorithms if (prepared := _prepare_key(name, key)) is not None]
             if not fitting:
                 raise ConfigError(
-                    f"security.jwt.keys[{number}]: no public key (PEM) for {', '.join(algorithms)}; "
+                    f"security.jwt.keys[{number}]: not a public key (PEM) for {', '.join(algorithms)}; "
                     "give the key's own algorithm in security.jwt.algorithms"
                 )
             for name, prepared in fitting:
@@ -154,7 +154,7 @@ class PublishedKeys:
         self._next_try_s = float("-inf")
         self._asking = asyncio.Lock()
         if urlsplit(url).scheme == "http":
-            logger.warning("security.jwt.jwks_url is plain http: whoever sits on the way can log in as anybody")
+            logger.warning("security.jwt.jwks_url is plain http: whoever can intercept it can log in as anybody")
 
     async def find(self, algorithm: str, key_id: str | None) -> Sequence[Any]:
         found = self._fitting(algorithm, key_id)
@@ -162,7 +162,7 @@ class PublishedKeys:
             await self._refresh(may_wait=not found)
             found = self._fitting(algorithm, key_id)
         if self._now() - self._fetched_s >= self._max_age_s:
-            raise KeysUnavailable("the identity provider's keys cannot be had at the moment; try again in a while")
+            raise KeysUnavailable("the identity provider's keys are unavailable at the moment; try again later")
         return found
 
     def _fitting(self, algorithm: str, key_id: str | None) -> list[jwt.PyJWK]:
@@ -181,7 +181,7 @@ class PublishedKeys:
             try:
                 self._keys = await _fetch_keys(self._url)
             except (aiohttp.ClientError, TimeoutError, OSError, ValueError, jwt.PyJWTError) as error:
-                logger.warning("security.jwt.jwks_url does not give its keys: %s", type(error).__name__)
+                logger.warning("security.jwt.jwks_url provides no keys: %s", type(error).__name__)
             else:
                 self._fetched_s = self._now()
                 self._next_try_s = self._fetched_s + COOLDOWN_S

@@ -58,7 +58,7 @@ class Principal:
 def checked_user_id(name: object) -> str:
     """Raises AuthError for what cannot be a user's name."""
     if not isinstance(name, str) or not _USER_ID.fullmatch(name):
-        raise AuthError("the token names no user: 1 to 128 characters, none of them for control")
+        raise AuthError("the token names no user: 1 to 128 characters without control characters")
     if RESERVED.fullmatch(name):
-        raise AuthError("the token's user has a name that stands for those who are not logged in")
+        raise AuthError("the token's user has a name reserved for visitors who are not logged in")
     return name

@@ -174,11 +174,11 @@ async def test_no_token_makes_it_fail(head: bytes, rest: bytes) -> None:
 
 
 def test_a_key_that_fits_no_algorithm_is_told_at_start() -> None:
-    with pytest.raises(ConfigError, match=r"security\.jwt\.keys\[1\]: no public key"):
+    with pytest.raises(ConfigError, match=r"security\.jwt\.keys\[1\]: not a public key"):
         verifier(pem(ELLIPTIC), "no key at all")
     with pytest.raises(ConfigError, match="ES256"):
         verifier(pem(RSA), algorithms=["ES256"])
-    with pytest.raises(ConfigError, match="no public key"):
+    with pytest.raises(ConfigError, match="not a public key"):
         verifier(pem(ELLIPTIC), algorithms=["HS256"])
 
 
