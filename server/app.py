@@ -77,7 +77,7 @@ async def serve(
     async with app.running(announce):
         app.begin(app.reload_on(signals.reload, read_again), "reload")
         await signals.stop.wait()
-        logger.info("going away: running turns have %g s", settings.listen.drain_s)
+        logger.info("stopping: running turns have %g s", settings.listen.drain_s)
         await app.drain()
 
 
@@ -209,8 +209,8 @@ class App:
                 continue
             changed = {"started": done.started, "restarted": done.restarted, "stopped": done.stopped}
             what = "; ".join(f"{verb} {', '.join(names)}" for verb, names in changed.items() if names)
-            policy_text = "taken over" if is_policy_new else "as before"
-            logger.info("configuration read anew: process hooks %s; tool policy %s", what or "as before", policy_text)
+            policy_text = "applied" if is_policy_new else "unchanged"
+            logger.info("configuration read again: process hooks %s; tool policy %s", what or "unchanged", policy_text)
 
     def begin(self, work: Coroutine[None, None, None], name: str) -> None:
         task = asyncio.create_task(work, name=name)
@@ -378,7 +378,7 @@ def _make_private(folder: Path) -> None:
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        raise ConfigError(f"data.dir: cannot make {folder}: {error.strerror}") from error
+        raise ConfigError(f"data.dir: cannot create {folder}: {error.strerror}") from error
 
 
 def _allow_many_connections() -> None:

@@ -255,5 +255,5 @@ def error_message(body: bytes) -> str:
         if value := details.get(key):
             return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     if body.lstrip()[:1] == b"<":
-        return "an HTML page, no answer of an OpenAI-compatible server"
+        return "an HTML page, not an answer of an OpenAI-compatible server"
     return body[:1000].decode(errors="replace").strip() or "(an empty answer)"

@@ -62,7 +62,7 @@ async def test_they_start_with_the_server_are_exchanged_on_sighup_and_end_with_i
         (tmp_path / "parley.yaml").write_text(yaml.safe_dump(wanted))
         server.signal(signal.SIGHUP)
         assert await stage_of(server, once="missing") == "not up: c"
-        await logged(server, "configuration read anew: process hooks started c; restarted b")
+        await logged(server, "configuration read again: process hooks started c; restarted b")
         await until(lambda: len(set(before) & set(children(server))) == 1)
         after = children(server)
         server.signal(signal.SIGTERM)
@@ -79,9 +79,9 @@ async def test_a_policy_that_is_taken_over_is_told_beside_the_hooks(tmp_path: Pa
         (tmp_path / "parley.yaml").write_text(yaml.safe_dump(wanted))
         server.signal(signal.SIGHUP)
 
-        await logged(server, "configuration read anew: process hooks as before; tool policy taken over")
+        await logged(server, "configuration read again: process hooks unchanged; tool policy applied")
         server.signal(signal.SIGHUP)
-        await logged(server, "configuration read anew: process hooks as before; tool policy as before")
+        await logged(server, "configuration read again: process hooks unchanged; tool policy unchanged")
 
 
 async def test_a_mistake_in_the_configuration_leaves_everything_as_it_is(tmp_path: Path, model: OpenAIServer) -> None:
