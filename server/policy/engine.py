@@ -20,8 +20,9 @@ from server.tool_calls import MAX_EDITS, Ending, ToolInvocation, ToolOutcome, Tu
 
 logger = logging.getLogger(__name__)
 
-_MAX_BOUND: Final = 256
-"""Documents whose handlers are kept built; beyond it the longest unused is built anew."""
+_MAX_BOUND: Final = 1000
+"""Documents (with custom handlers: of each user) whose handlers are kept built; beyond it the longest unused is
+built anew."""
 _REMEMBERED: Final = 64
 _PHASES: Final[dict[Ending, HookType]] = {
     "ran": HookType.POST_TOOL_USE,
@@ -73,8 +74,9 @@ class PolicyEngine:
             custom=load_custom(settings.custom_dir, taken=builtin, scanner=self.scanner),
             limit_s=settings.defaults.interceptor_timeout_ms / 1000,
         )
-        self._bound: OrderedDict[bytes, BoundStages] = OrderedDict()  # by document; many users have the same
-        self._latest: tuple[PolicyDocument, BoundStages | None] = (NO_POLICY, None)
+        # by user and document; the user is "" where many can share the handlers of one document
+        self._bound: OrderedDict[tuple[str, bytes], BoundStages] = OrderedDict()
+        self._latest: tuple[PolicyDocument, str, BoundStages | None] = (NO_POLICY, "", None)
 
     @property
     def custom_specs(self) -> tuple[HandlerSpec, ...]:
@@ -115,13 +117,15 @@ class PolicyEngine:
     def for_turn(self, facts: TurnFacts, ask: AskHuman | None) -> "TurnPolicy | None":
         """Return the policy of a turn that begins now; None: nothing is configured."""
         document = self._effective(facts.user_id)
-        if document is not self._latest[0]:
-            self._latest = (document, self._bind(document))
-        stages = self._latest[1]
+        # a custom handler may remember what it has seen: one user's calls are none of another's business
+        owner = "" if self._parts.custom.keys().isdisjoint(document.handler_names) else facts.user_id
+        if document is not self._latest[0] or owner != self._latest[1]:
+            self._latest = (document, owner, self._bind(document, owner))
+        stages = self._latest[2]
         return None if stages is None else TurnPolicy(stages, facts, ask)
 
-    def _bind(self, document: PolicyDocument) -> BoundStages | None:
-        key = to_json(document)
+    def _bind(self, document: PolicyDocument, owner: str) -> BoundStages | None:
+        key = (owner, to_json(document))
         stages = self._bound.get(key) or BoundStages(document, self._parts)
         self._bound[key] = stages
         self._bound.move_to_end(key)

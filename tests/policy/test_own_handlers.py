@@ -2,6 +2,7 @@
 that ran keeps its result."""
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from server.approval.asking import Answer, Question
 from server.config import HookDefaults
 from server.policy.engine import TurnPolicy
-from tests.policy.test_engine import LS, SECRET, Sink, call, denied, human, outcome, policy_of
+from tests.policy.test_engine import FACTS, LS, SECRET, Sink, book_of, call, denied, human, outcome, policy_of
 
 HEAD = "from server.hooks.policy.types import HookAction, HookResult\nfrom server.hooks.types import Question\n"
 QUESTION = "Question(tool=ctx.tool_name, arguments=ctx.arguments, message='', origin='mine')"
@@ -31,6 +32,19 @@ async def test_a_guard_whose_answer_is_not_understood_refuses(tmp_path: Path, ca
     policy = own(tmp_path, "post_tool_use", f"async def post_execute(ctx):\n    return {answer}\n")
     assert await policy.after(LS, given := outcome()) is given
     assert "the policy handler mine gave" in caplog.text
+
+
+async def test_changed_arguments_run_and_a_handler_remembers_the_calls_of_one_user_only(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        f"{HEAD}class Handler:\n    def __init__(self, config):\n        self.seen = []\n"
+        "    def pre_execute(self, ctx):\n        self.seen.append(ctx.user_id)\n"
+        "        return HookResult(action=HookAction.MODIFY, modified_args={'seen': self.seen})\n"
+    )
+    book = book_of({"pre_tool_use": [{"type": "mine"}]}, Sink(), custom_dir=tmp_path)
+    for user, seen in (("anna", ["anna"]), ("bert", ["bert"]), ("anna", ["anna", "anna"])):
+        policy = book.for_turn(replace(FACTS, user_id=user), None)
+        assert policy is not None
+        assert await policy.before(LS) == replace(LS, arguments={"seen": seen})
 
 
 async def test_what_a_handler_changes_in_place_counts_for_nobody(tmp_path: Path) -> None:
@@ -109,22 +123,18 @@ async def test_the_log_tells_where_a_handler_failed_without_the_secrets_it_quote
 
 
 async def test_a_turn_that_is_stopped_stops_its_handler(tmp_path: Path) -> None:
+    is_asked = asyncio.Event()
+
     class Thinking:
-        def __init__(self) -> None:
-            self.is_asked = asyncio.Event()
-
         async def ask(self, _question: Question) -> Answer:
-            self.is_asked.set()
-            await asyncio.Event().wait()
-            raise AssertionError("not reached")
+            is_asked.set()
+            return await asyncio.Future[Answer]()
 
-    thinking = Thinking()
     code = f"async def pre_execute(ctx):\n    await ctx.ask.ask({QUESTION})\n"
-    turn = asyncio.create_task(own(tmp_path, "pre_tool_use", code, ask=thinking).before(LS))
-    await thinking.is_asked.wait()
+    turn = asyncio.create_task(own(tmp_path, "pre_tool_use", code, ask=Thinking()).before(LS))
+    await is_asked.wait()
 
     turn.cancel()
-
     with pytest.raises(asyncio.CancelledError):
         await turn
 

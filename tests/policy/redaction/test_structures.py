@@ -18,6 +18,8 @@ def test_a_structure_keeps_its_types_and_what_is_not_secret() -> None:
     clean, counts = redact(given)
 
     assert clean == {**given, "password": REDACTED}
+    assert clean["rows"] is given["rows"], "a part without secrets is the same object"
+    assert redact((f"password={R}", 1))[0] == (f"password={REDACTED}", 1)
     assert given["password"] == R
     assert counts == {"named": 1}
 
@@ -26,16 +28,6 @@ def test_a_structure_without_secrets_is_the_same_object() -> None:
     given = {"a": [1, {"b": "text"}], "t": (1, "x"), "password": None, "token": ""}
 
     assert redact(given)[0] is given
-
-
-def test_parts_without_secrets_stay_the_same_objects() -> None:
-    given = {"a": [1, {"b": "text"}], "password": R}
-
-    assert redact(given)[0]["a"] is given["a"]
-
-
-def test_a_tuple_stays_a_tuple() -> None:
-    assert redact((f"password={R}", 1))[0] == (f"password={REDACTED}", 1)
 
 
 def test_each_text_of_a_structure_is_read_by_itself() -> None:
