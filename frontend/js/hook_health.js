@@ -24,7 +24,7 @@
 
 const PROBLEMS = new Map([
   [401, "Log in again to see the process hooks."],
-  [403, "Process hooks are shown to operators of this server alone."],
+  [403, "Only operators of this server can see the process hooks."],
 ]);
 
 /**
@@ -37,7 +37,7 @@ export function healthOf(known, status, body) {
   const processes = /** @type {{processes?: unknown} | null} */ (body)?.processes;
   if (status === 200 && Array.isArray(processes)) return { processes: processes.map(asHealth), problem: "" };
   const isMine = status !== 401 && status !== 403;
-  const problem = PROBLEMS.get(status) ?? "The server does not answer. What stands here is from before.";
+  const problem = PROBLEMS.get(status) ?? "The server does not answer. This is its last known state.";
   return { processes: isMine ? known.processes : null, problem };
 }
 

@@ -54,7 +54,7 @@ async function encoded(bitmap, isPhoto, budgetBytes) {
     }
     size = { width: Math.ceil(size.width * SMALLER), height: Math.ceil(size.height * SMALLER) };
   }
-  throw new Error("This picture stays too large for the server, however small it is made.");
+  throw new Error("This picture is too large for the server, even at the smallest size.");
 }
 
 /** @param {boolean} isPhoto @returns {[type: string, quality: number][]} */

@@ -26,7 +26,7 @@ async function logIn(token) {
   if (!answer) return "The server cannot be reached. Try again.";
   if (answer.ok) return null;
   const refusal = await answer.json().catch(() => null);
-  const text = refusal?.error?.message ?? `The server answers ${answer.status}`;
+  const text = refusal?.error?.message ?? `The server answered ${answer.status}`;
   return `${text[0].toUpperCase()}${text.slice(1)}.`;
 }
 

@@ -215,7 +215,7 @@ async function logOut() {
     tabs.postMessage({ isLoggedOut: true }); // their sockets are still whose they were
     return leaveFor("/");
   }
-  dispatch({ type: "warn", code: "logout_failed", message: "The server did not hear that you log out. Try again." });
+  dispatch({ type: "warn", code: "logout_failed", message: "Logging out failed: the server could not be reached. Try again." });
 }
 
 /** The conversation that is open will be open there, too. @param {string} path */
@@ -300,6 +300,6 @@ if (!store)
     type: "warn",
     code: "storage_missing",
     message:
-      "This browser keeps nothing for this page: conversations are gone when the tab is closed. Export what you want to keep. If an older version of this page is open in another tab, close that one and reload.",
+      "This browser stores nothing for this page: conversations are lost when you close the tab. Export what you want to keep. If an older version of this page is open in another tab, close it and reload.",
   });
 socket.connect();

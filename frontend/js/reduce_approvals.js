@@ -145,7 +145,7 @@ function readObject(text) {
     const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
     return isObject ? { value } : { problem: "The arguments must be one JSON object: { … }." };
   } catch (error) {
-    return { problem: `This is not JSON yet: ${error instanceof Error ? error.message : error}` };
+    return { problem: `This is not valid JSON: ${error instanceof Error ? error.message : error}` };
   }
 }
 

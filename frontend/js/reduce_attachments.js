@@ -8,7 +8,7 @@
 import { MAX_ATTACHED } from "./images.js";
 import { warning, withAnnouncements, withEffects, withNotice } from "./state.js";
 
-const FULL = `A message takes up to ${MAX_ATTACHED} pictures. The others were left out.`;
+const FULL = `A message can hold up to ${MAX_ATTACHED} pictures. The others were left out.`;
 
 /** So many more are being read. @param {State} state @param {number} count @returns {State} */
 export function reading(state, count) {

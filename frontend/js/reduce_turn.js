@@ -38,7 +38,7 @@ export function submitted(state, { text, turnId, at }) {
   if (!fitToLimits(conversationHistory, state.server?.limits ?? null)) {
     return withNotice(
       state,
-      warning("message_too_large", "This message is longer than the server accepts. Shorten it and send again."),
+      warning("message_too_large", "This message is longer than the server accepts. Shorten it and send it again."),
     );
   }
   return withEffects(begun(next, { ...conversation, conversationHistory, updatedAt: at }, turnId), {

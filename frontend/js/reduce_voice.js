@@ -194,7 +194,7 @@ export function blocked(state, isBlocked) {
   if (isBlocked)
     return withNotice(
       state,
-      warning(BLOCKED, "The browser keeps this page silent. Click or tap anywhere to hear the reply."),
+      warning(BLOCKED, "The browser blocks sound on this page. Click or tap anywhere to hear the reply."),
     );
   return { ...state, notices: state.notices.filter(({ code }) => code !== BLOCKED) };
 }

@@ -116,7 +116,7 @@ async def test_edited_arguments_run_once_they_are_json(page: ParleyPage, model: 
     await expect(editor).to_be_focused()
     await editor.fill("{")
     await page.button("Allow as edited").click()
-    await expect(page.tab.get_by_role("alert")).to_contain_text("not JSON yet")
+    await expect(page.tab.get_by_role("alert")).to_contain_text("not valid JSON")
     await expect(editor).to_be_focused()
 
     await editor.fill('{"timezone": "Europe/Rome"}')

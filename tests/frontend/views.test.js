@@ -217,7 +217,7 @@ test("an error says what to do before what was found, and once how long to wait"
   const found = "api.example is rate-limiting";
   const error = { type: "error", code: "provider_rate_limited", message: found, retry_after_ms: 19_500 };
 
-  assert.equal(textOf(errorView(error)), `The model's server asks for a pause. Retry in 20 s. ${found}`);
+  assert.equal(textOf(errorView(error)), `The model's server limits requests. Retry in 20 s. ${found}`);
   assert.equal(textOf(errorView({ type: "error", code: "unheard_of", message: "Odd." })), "Odd.");
 });
 
@@ -321,7 +321,7 @@ test("a server that traces for its operators alone is no cause for a notice", ()
   page.receive({ type: "notice", code: "trace_not_allowed", level: "info", message: "no" });
   assert.equal(page.state.notices.length, 0);
 
-  assert.match(textOf(inspectorView(page.state)), /operators alone/);
+  assert.match(textOf(inspectorView(page.state)), /Only operators/);
 });
 
 test("an unusual trace does not break the page", () => {

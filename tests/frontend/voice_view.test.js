@@ -148,7 +148,7 @@ test("what a cut left unheard stays, paler, and says so", () => {
   page.receive(t.end("interrupted"));
 
   assert.equal(paler(page), " three four. Five.");
-  assert.match(textOf(conversationView(page.state)), /The paler part was not heard/);
+  assert.match(textOf(conversationView(page.state)), /The pale part was not played/);
 });
 
 test("the inspector shows where the time of a turn went", () => {

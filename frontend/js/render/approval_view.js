@@ -15,7 +15,7 @@ import { unmistakable } from "../text.js";
 
 const TOUCHES = {
   READ: "It only reads.",
-  WRITE: "It can change things here.",
+  WRITE: "It can change things on this server.",
   EXTERNAL: "It acts outside this server.",
 };
 

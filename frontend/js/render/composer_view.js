@@ -101,8 +101,8 @@ function connectionLine({ connection, server }) {
   if (phase === "online" || (server && attempt === 0) || (!server && attempt < 2)) return null;
   const text =
     connection.code === 4401
-      ? "You are not logged in any more. The login page comes…"
-      : "No connection to the server. Trying again…";
+      ? "You are no longer logged in. Opening the login page…"
+      : "No connection to the server. Reconnecting…";
   return h(
     "div",
     { class: "line line-warning", role: "status", key: "connection" },
@@ -148,7 +148,7 @@ function readingLine() {
     h(
       "p",
       {},
-      "This conversation is open in another tab. You can read along here; writing moves here when that tab closes.",
+      "This conversation is open in another tab. Here it is read-only; you can write here when that tab closes.",
     ),
     h("button", { type: "button", class: "button small", "data-action": "new" }, "Start another"),
   );

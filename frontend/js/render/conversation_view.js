@@ -92,7 +92,7 @@ function modelSentence({ server }) {
   if (!server) return "Connecting…";
   const { name, host, location } = server.model;
   return location === "local"
-    ? `Answers come from ${name}, running on ${host}. Nothing you write goes to a cloud.`
+    ? `Answers come from ${name}, running on ${host}. Nothing you write is sent to a cloud.`
     : `Answers come from ${name} at ${host}, in the cloud: what you write is sent there.`;
 }
 

@@ -53,7 +53,7 @@ function stepView(step) {
       ),
       failure && h("p", { class: "fine" }, failure.message),
       losses.map(([key, why]) => h("p", { class: "fine" }, `Discarded: ${key}: ${textOf(why)}`)),
-      !failure && !parts.length && h("p", { class: "fine" }, "It changed nothing."),
+      !failure && !parts.length && h("p", { class: "fine" }, "It made no change."),
       parts.map(({ label, before, after }) => [h("h5", {}, label), diffView(before, after)]),
     ),
   );

@@ -14,7 +14,7 @@ export function hooksView({ hookHealth: { processes, problem } }) {
     h(
       "p",
       { class: "fine" },
-      "Process hooks are programs that the server asks before and after a model call or a tool call. They are set in its parley.yaml.",
+      "Process hooks are programs that the server calls before and after a model call or a tool call. They are configured in parley.yaml.",
     ),
     problem &&
       h("div", { class: "line line-warning", role: "status", key: "problem" }, icon("alert"), h("p", {}, problem)),
@@ -83,7 +83,7 @@ function hookView(hook) {
     ),
     hook.isArmed === false && hook.armedReason && h("p", { class: "fine" }, `Not armed: ${hook.armedReason}`),
     lastError && [
-      h("h4", {}, state === "up" ? "Last error (it is up again)" : "Last error"),
+      h("h4", {}, state === "up" ? "Last error (the hook has recovered)" : "Last error"),
       h("pre", { tabindex: "0" }, lastError),
     ],
     warnings.length > 0 && warningsView(warnings),

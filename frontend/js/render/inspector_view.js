@@ -24,9 +24,9 @@ export function inspectorView(state) {
       h("button", { type: "button", class: "button", "data-action": "trace-on" }, "Switch it on"),
     ];
   }
-  if (state.isTraceRefused) return h("p", {}, "This server shows what the model reads to its operators alone.");
+  if (state.isTraceRefused) return h("p", {}, "Only operators of this server can see what the model reads.");
   const turns = turnsOf(state);
-  if (!turns.length) return h("p", {}, "Nothing yet: the next message shows here what the model reads.");
+  if (!turns.length) return h("p", {}, "Nothing yet. After your next message, this shows what the model reads.");
   return turns.map((turn, index) => turnTraceView({ ...turn, isOpen: index === 0 }));
 }
 
@@ -176,7 +176,7 @@ function readView(message, id, sentRole) {
       sentRole && sentRole !== role && h("p", { class: "fine" }, `Declared as ${role}, sent as ${sentRole}.`),
       h("pre", { tabindex: "0" }, textOf(content) || "(no text)"),
       message.tool_calls !== undefined && h("pre", { tabindex: "0" }, pretty(message.tool_calls)),
-      message.cut && h("p", { class: "fine" }, "Cut here: the message is longer than a trace may be."),
+      message.cut && h("p", { class: "fine" }, "Cut here: the message is longer than the limit for traces."),
     ),
   );
 }

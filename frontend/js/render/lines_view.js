@@ -13,18 +13,18 @@ const WAIT = "Wait a moment, then retry.";
 const CURES = {
   provider_unreachable: "The model does not answer. Check that it runs and that its address is right, then retry.",
   provider_auth: "The model's server refused the key. Ask whoever runs this server to check it.",
-  provider_rate_limited: "The model's server asks for a pause. Wait a moment, then retry.",
+  provider_rate_limited: "The model's server limits requests. Wait a moment, then retry.",
   provider_timeout: "The model took too long. Retry, or ask for something shorter.",
   provider_protocol:
-    "The model's server sent something that makes no sense. Retry; if it stays, another model may help.",
-  model_missing: "No model is named. Set llm.model in the server's configuration, or OPENAI_MODEL.",
+    "The model's server sent an invalid reply. Retry; if it happens again, try another model.",
+  model_missing: "No model is set. Set llm.model in the server's configuration, or OPENAI_MODEL.",
   context_overflow: "This conversation no longer fits the model. Start a new one, or shorten the message.",
   message_too_large: "The message is too long for this server. Shorten it, or start a new conversation.",
   turn_refused_draining: "The server is about to restart. Retry in a few seconds.",
   too_many_turns: "The server is busy. Wait a moment, then retry.",
-  rate_limited: "Too much at once. Wait a moment, then retry.",
+  rate_limited: "Too many requests. Wait a moment, then retry.",
   hook_signature_invalid:
-    "A message that a skill once added does not verify on this server (perhaps its secret changed). It can be left out.",
+    "This server cannot verify a message that a skill added earlier (its secret may have changed). You can leave the message out.",
 };
 
 /** @param {Notice} notice @param {boolean} canDismiss */

@@ -32,7 +32,7 @@ export function settingsView({ settings, server, voice }) {
   return [
     selectView("Appearance", "theme", THEMES, settings.theme),
     selectView("Language of the conversation", "language", LANGUAGES, settings.language),
-    switchView("Read aloud", "Speak the replies as they come.", "readAloud", settings.readAloud),
+    switchView("Read aloud", "Read replies aloud as they arrive.", "readAloud", settings.readAloud),
     selectView("How to talk", "turnDetection", TURN_DETECTION, settings.turnDetection),
     microphones.length > 0 &&
       selectView("Microphone", "microphone", [["", "As the system"], ...microphones], settings.microphone),
@@ -62,7 +62,7 @@ export function settingsView({ settings, server, voice }) {
         h(
           "p",
           { class: "fine" },
-          `Server ${server.server}, protocol ${server.protocol}. Conversations are kept in this browser alone; the server keeps none.`,
+          `Server ${server.server}, protocol ${server.protocol}. Conversations are stored only in this browser; the server stores none.`,
         ),
       ),
   ];

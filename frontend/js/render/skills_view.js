@@ -14,7 +14,7 @@ export function skillsView({ skills, diagnostics, settings }) {
     h(
       "p",
       { class: "fine" },
-      "A skill is a folder on the server. What it adds to the model's reading counts from your next message; what it has added to a conversation stays there.",
+      "A skill is a folder on the server. A change applies from your next message; what a skill has already added to a conversation stays there.",
     ),
     general.map(diagnosticView),
     skills.length === 0 && h("p", {}, "This server has no skills."),

@@ -232,7 +232,7 @@ function endLine(answer, view) {
     case "lost":
       return "Not answered: the connection was lost.";
     case "stopped":
-      return view?.unheard.trim() ? "Stopped. The paler part was not heard." : "Stopped.";
+      return view?.unheard.trim() ? "Stopped. The pale part was not played." : "Stopped.";
     case "failed":
       return "Not answered.";
     case undefined:

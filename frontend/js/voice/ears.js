@@ -7,7 +7,7 @@ import { Microphone, explain } from "./microphone.js";
 
 const UNPLUGGED = "The microphone was unplugged.";
 const FORBIDDEN =
-  "The browser does not let this page use the microphone any more. Allow it for this site (the icon beside the address), then try again.";
+  "The browser no longer lets this page use the microphone. Allow it for this site (the icon beside the address), then try again.";
 
 export class Ears {
   /**

@@ -155,9 +155,9 @@ export function explain(error) {
     case "NotReadableError":
       return "The microphone is in use by another program. Close it there, then try again.";
     case "InvalidStateError":
-      return "The sound of this browser does not start. Connect a loudspeaker or headphones, then try again.";
+      return "This browser cannot start its sound output. Connect a loudspeaker or headphones, then try again.";
     case "SecurityError":
-      return "Browsers give the microphone only to https pages and to localhost. Open this page by https (for phones: make run-lan) or on the server's own machine.";
+      return "Browsers allow the microphone only on https pages and on localhost. Open this page over https (for phones: make run-lan) or on the server's own machine.";
     default:
       return `The microphone could not be started: ${error instanceof Error ? error.message : String(error)}`;
   }
