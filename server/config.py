@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 from msgspec import Meta, Struct, field
+from msgspec.structs import force_setattr
 
 
 class Secret:
@@ -26,6 +27,7 @@ class Secret:
 
 Seconds = Annotated[float, Meta(gt=0, le=86_400)]
 Count = Annotated[int, Meta(ge=1, le=1_000_000_000)]
+AtMostCount = Annotated[int, Meta(le=1_000_000_000)]
 Port = Annotated[int, Meta(ge=0, le=65_535)]
 
 
@@ -226,10 +228,17 @@ class ApprovalSettings(Section, frozen=True, kw_only=True):
 
 
 class HookDefaults(Section, frozen=True, kw_only=True):
-    observer_timeout_ms: Count = 500
+    """Time limits of hooks; 0 or less keeps the default, as in the reference host."""
+
+    observer_timeout_ms: AtMostCount = 500
     """Accepted and unused: sending an event never waits for the hook."""
-    interceptor_timeout_ms: Count = 5000
-    approval_timeout_ms: Count = 60_000
+    interceptor_timeout_ms: AtMostCount = 5000
+    approval_timeout_ms: AtMostCount = 60_000
+
+    def __post_init__(self) -> None:
+        for name, default in zip(self.__struct_fields__, self.__struct_defaults__, strict=True):
+            if getattr(self, name) <= 0:
+                force_setattr(self, name, default)
 
 
 class BuiltinHookSettings(Section, frozen=True, kw_only=True):
@@ -262,6 +271,8 @@ class ProcessHookSettings(Section, frozen=True, kw_only=True):
     """Whether a gate gets a test call after each start; auto: an approver only once it has answered a question."""
     inherit_env: bool = False
     event_method: Literal["hook.runtime_event", "hook.event"] = "hook.runtime_event"
+    event_kinds: Literal["name", "number"] = "name"
+    """Of `Kind` in hook.event; number: as the reference host up to 0.2.8 sent it."""
     pair_stages: bool = False
     """True: one stage of a pair (before_x, after_x) turns on both, as the reference host does."""
     record: Path | None = None

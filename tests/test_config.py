@@ -123,7 +123,8 @@ def test_a_variable_replaces_a_list_and_adds_to_a_section() -> None:
             "hooks: {processes: {a: {}, guard: {comand: [x]}}}",
             (
                 "hooks.processes.guard.comand: unknown key; expected one of canary, command, dir, enabled, env, "
-                "event_method, inherit_env, intercept, observe, on_error, pair_stages, priority, record, timeout_ms, transport"
+                "event_kinds, event_method, inherit_env, intercept, observe, on_error, pair_stages, priority, record, "
+                "timeout_ms, transport"
             ),
         ),
         (
@@ -289,6 +290,14 @@ def test_those_of_variables_count_from_the_working_directory(tmp_path: Path) -> 
     assert config.skills.dir == tmp_path / "here" / "mine"
     assert config.tools.roots == [tmp_path / "here" / "r2"]
     assert config.data.dir == tmp_path / "d"
+
+
+def test_a_time_limit_of_hooks_that_is_none_keeps_the_default() -> None:
+    limits = load(
+        "hooks: {defaults: {observer_timeout_ms: 7, interceptor_timeout_ms: 0, approval_timeout_ms: -1}}"
+    ).hooks.defaults
+
+    assert (limits.observer_timeout_ms, limits.interceptor_timeout_ms, limits.approval_timeout_ms) == (7, 5000, 60_000)
 
 
 def test_defaults_count_from_the_working_directory() -> None:

@@ -11,6 +11,7 @@ from typing import Any, Final, Literal
 
 from server.hooks.stages import (
     ALIAS_OF,
+    NUMBER_OF,
     HookEvent,
     LlmAnswer,
     LlmCall,
@@ -23,6 +24,7 @@ from server.llm.language_model import Message
 from server.tool_calls import ToolAnswer, ToolInvocation, TurnFacts
 
 EventMethod = Literal["hook.runtime_event", "hook.event"]
+EventKinds = Literal["name", "number"]
 
 TRACE_PATHS: Final[Mapping[Stage, str]] = {
     "before_llm": "turn.llm.request",
@@ -64,13 +66,14 @@ def stage_params(stage: Stage, value: StageValue, at: StageContext) -> dict[str,
     return body | {"channel": _CHANNEL, "chat_id": _chat_id(at.facts), "context": _context(at.facts)}
 
 
-def event_params(event: HookEvent, method: EventMethod) -> dict[str, Any]:
-    """Build the `params` of the notification that carries an event."""
+def event_params(event: HookEvent, method: EventMethod, kinds: EventKinds = "name") -> dict[str, Any]:
+    """Build the `params` of the notification that carries an event; `kinds` is for hook.event only."""
     time = _rfc3339(event.time_ns)
     facts = event.at.facts
-    if method == "hook.event":  # for scripts written before `hook.runtime_event`; `Kind` is the alias, a string
+    if method == "hook.event":  # for scripts written before `hook.runtime_event`
+        names: Mapping[str, str | int] = NUMBER_OF if kinds == "number" else ALIAS_OF
         return {
-            "Kind": ALIAS_OF.get(event.kind, event.kind),
+            "Kind": names.get(event.kind, event.kind),
             "Time": time,
             "Meta": _meta(event.at, event.trace_path),
             "Context": _context(facts),
@@ -92,6 +95,7 @@ def event_params(event: HookEvent, method: EventMethod) -> dict[str, Any]:
             "chat_id": _chat_id(facts),
             "chat_type": "direct",
             "sender_id": facts.user_id,
+            "message_id": facts.turn_id,
         },
         "correlation": {"trace_id": event.trace_path},
         "severity": event.severity,

@@ -121,13 +121,15 @@ Decision = Respond | Deny | Abort | ApproverVerdict
 # --- events
 
 
+# in the order of the reference host, which numbered them
 _IN_TURNS: Final = """
-    agent.turn.start agent.turn.end agent.error
+    agent.turn.start agent.turn.end
     agent.llm.request agent.llm.delta agent.llm.response agent.llm.retry
-    agent.tool.exec_start agent.tool.exec_end agent.tool.exec_skipped
     agent.context.compress agent.session.summarize
+    agent.tool.exec_start agent.tool.exec_end agent.tool.exec_skipped
     agent.steering.injected agent.follow_up.queued agent.interrupt.received
     agent.subturn.spawn agent.subturn.end agent.subturn.result_delivered agent.subturn.orphan
+    agent.error
 """.split()
 _OUTSIDE_TURNS: Final = """
     channel.lifecycle.initialized channel.lifecycle.started channel.lifecycle.start_failed channel.lifecycle.stopped
@@ -145,6 +147,9 @@ KINDS: Final = frozenset((*_IN_TURNS, *_OUTSIDE_TURNS))
 
 ALIAS_OF: Final = {kind: kind.removeprefix("agent.").replace(".", "_") for kind in _IN_TURNS}
 """Kind → its name in configurations and hooks written against `hook.event`, such as `turn_end`."""
+
+NUMBER_OF: Final[Mapping[str, int]] = {kind: number for number, kind in enumerate(_IN_TURNS)}
+"""Kind → its number in the reference host up to 0.2.8."""
 
 LEGACY: Final = {alias: kind for kind, alias in ALIAS_OF.items()}
 

@@ -1,5 +1,7 @@
 """Events: which ones a hook asks for, and what it is sent."""
 
+from typing import Any
+
 import pytest
 
 from server import config
@@ -37,8 +39,8 @@ def test_nothing_asked_for_is_nothing_observed() -> None:
 # --- events
 
 
-def observer(*observe: str, method: str = "hook.runtime_event") -> FakeHook:
-    settings = config.ProcessHookSettings(observe=list(observe), event_method=method)  # type: ignore[arg-type]  # one of two
+def observer(*observe: str, method: Any = "hook.runtime_event", kinds: Any = "name") -> FakeHook:
+    settings = config.ProcessHookSettings(observe=list(observe), event_method=method, event_kinds=kinds)
     return FakeHook(settings=settings)
 
 
@@ -87,6 +89,7 @@ def test_the_envelope_is_the_reference_s() -> None:
             "chat_id": "c1",
             "chat_type": "direct",
             "sender_id": "ann",
+            "message_id": "t1",
         },
         "correlation": {"trace_id": "turn.x"},
         "severity": "error",
@@ -105,3 +108,22 @@ def test_an_older_hook_gets_the_older_envelope_with_a_kind_that_is_a_string() ->
     assert (sent["Kind"], sent["Payload"]) == ("turn_end", {"Status": "completed"})
     assert sent["Meta"]["TurnID"] == "t1"
     assert sent.keys() == {"Kind", "Time", "Meta", "Context", "Payload"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "number"),
+    [
+        ("agent.turn.start", 0),
+        ("agent.llm.response", 4),
+        ("agent.tool.exec_start", 8),
+        ("agent.subturn.orphan", 17),
+        ("agent.error", 18),
+    ],
+)
+def test_a_hook_that_tests_numbers_gets_the_older_host_s(kind: str, number: int) -> None:
+    channel = observer("*", method="hook.event", kinds="number")
+
+    events_of(channel).emit(kind, {})
+
+    [(_, sent)] = channel.told
+    assert sent["Kind"] == number

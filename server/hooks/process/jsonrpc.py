@@ -15,9 +15,11 @@ import msgspec
 
 from server.subprocesses.lines import MAX_LINE_BYTES, MAX_PARTS, Line, Overlong, is_overfull
 
-IgnoredLine = Literal["blank", "stray", "garbled", "overlong", "no_id", "request", "unknown_id", "duplicate", "late"]
+IgnoredLine = Literal[
+    "blank", "stray", "garbled", "overlong", "no_id", "odd_id", "request", "unknown_id", "duplicate", "late"
+]
 """The reason why a line counts for nothing: white space; not a JSON object; one that is no JSON-RPC reply; longer than the limit;
-without an id, or 0 (what answers a notification); a call of the hook to us; an id that was never given; a second
+without an id, or 0 (what answers a notification); with the id of a call as "7" or 7.0; a call of the hook to us; an id that was never given; a second
 reply; the reply to a call that was given up."""
 
 _MAX_ABANDONED: Final = 256  # calls whose late reply is still told from a second one
@@ -92,7 +94,7 @@ class RpcCalls:
         if call_id is None or (call_id == 0 and type(call_id) is int):
             return self._ignore("no_id")
         if type(call_id) is not int or call_id < 0:  # True is an int, and no id
-            return self._ignore("garbled")
+            return self._ignore("odd_id" if self._is_known(call_id) else "garbled")
         if message.get("method") is not None and "result" not in message and "error" not in message:
             return self._ignore("request")
         if call_id not in self._open:
@@ -105,6 +107,14 @@ class RpcCalls:
         if error is None:
             return RpcReply(call_id, message.get("result"), None)
         return RpcReply(call_id, None, str(_fold(error).get("message") or ""))
+
+    def _is_known(self, call_id: Any) -> bool:
+        """Return whether a string or a float holds the id of a call."""
+        try:
+            number = float(call_id) if type(call_id) in (str, float) else 0.0
+        except ValueError:
+            return False
+        return number.is_integer() and 1 <= number <= self._last_id
 
     def _spoilt(self, why: IgnoredLine, line: bytes | bytearray, problem: str) -> RpcReply | None:
         """Fail the call of a line that cannot be read, where it can be known which."""

@@ -43,6 +43,7 @@ _ODD_LINES: Final = {
     "garbled": "it printed a line that is no JSON-RPC reply",
     "overlong": "it printed a line of more than 16 MiB",
     "no_id": "it answered without the `id` of the call, or answered a notification",
+    "odd_id": 'it answered with the `id` in another form, such as "2" or 2.0, which counts for nothing: send 2',
     "request": "it sent a call of its own; a hook only answers",
     "unknown_id": "it answered a call that was never made",
     "duplicate": "it answered a call twice",
@@ -161,7 +162,7 @@ class ProcessHook:
 
     def send_event(self, event: HookEvent) -> None:
         method = self.settings.event_method
-        self.notify(method, event_params(event, method))
+        self.notify(method, event_params(event, method, self.settings.event_kinds))
 
     def notify(self, method: str, params: Mapping[str, Any]) -> None:
         """Queue a notification; never waits. Beyond the queue's limit the newest is dropped and counted."""

@@ -54,6 +54,8 @@ def _problem(hook: ProcessHookSettings) -> str | None:
     """Return what is wrong in the words of the reference, and behind them what could stand there."""
     if hook.transport not in ("", "stdio"):
         return f'unsupported transport "{hook.transport}"; there is stdio'
+    if hook.event_kinds == "number" and hook.event_method != "hook.event":
+        return "event_kinds: number needs event_method: hook.event; hook.runtime_event has names only"
     if not hook.command or not hook.command[0]:
         return 'command is required, as a list: ["python3", "my_hook.py"]'
     try:

@@ -187,6 +187,16 @@ async def test_how_a_call_fails_is_told_apart(reply: str, kind: str, why: str) -
     assert (health.calls, health.failures) == (1, 1)
 
 
+@pytest.mark.parametrize("id_", ['"$ID"', "$ID.0"])
+async def test_an_id_that_comes_back_in_another_form_is_named(id_: str) -> None:
+    async with on_stage(settings("scripted", f'hook.before_tool=raw {{"id":{id_},"result":{{}}}}')) as stage:
+        await fails(stage, limit_s=0.05)
+        health = stage.hook.health()
+
+    assert health.ignored == {"odd_id": 1}
+    assert [text for text in health.warnings if "it answered with the `id` in another form" in text]
+
+
 @pytest.mark.parametrize("reply", ["null", "{}", 'raw {"id":$ID}', 'raw debug|{"a":|{"id":$ID,"result":null}'])
 async def test_a_missing_result_is_an_empty_one_and_noise_before_it_does_no_harm(reply: str) -> None:
     async with on_stage(settings("scripted", f"hook.before_tool={reply}")) as stage:

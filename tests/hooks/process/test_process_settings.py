@@ -24,6 +24,7 @@ def hook(**settings: Any) -> ProcessHookSettings:
         ({"observe": ["agent.*"], "intercept": ["x"]}, 'unsupported observe event "agent.*"'),
         ({"intercept": ["before_tool", "Before_LLM"]}, 'unsupported intercept "Before_LLM"'),
         ({"intercept": []}, "no hook modes enabled"),
+        ({"event_kinds": "number"}, "event_kinds: number needs event_method: hook.event"),
         ({"intercept": [""]}, "no hook modes enabled"),
     ],
 )
