@@ -1,6 +1,5 @@
 """The one port: page, REST, metrics and `/ws` in one aiohttp application, behind one check of every request."""
 
-import asyncio
 import contextlib
 import errno
 import logging
@@ -18,6 +17,7 @@ from server.gateway.auth import Authenticator
 from server.gateway.file_routes import MediaRoute, StaticFiles
 from server.gateway.login import LOGIN_PAGE, NEEDED_TO_LOG_IN, LoginRoutes
 from server.gateway.probes import PROBE_PATHS, Probes
+from server.gateway.request_bodies import RequestBodies
 from server.gateway.responses import answer_failures, prepare_response, refuse, refuse_credential, refuse_page
 from server.gateway.rest.rest_api import RestApi
 from server.gateway.websocket_server import WebSocketServer
@@ -26,9 +26,9 @@ from server.metrics import Metrics
 _BACKLOG: Final = 1024
 KEEPALIVE_S: Final = 75.0
 """Time that a connection may wait for its next request; also for the first, and until its headers are complete."""
-SLOWEST_BODY_S: Final = 30.0
-"""Time limit from a request's headers to the end of its body."""
 _SHUTDOWN_S: Final = 1.0
+_READ_AHEAD_BYTES: Final = 64 << 10
+"""Body that may wait unread, such as that of a refused request, before its connection is paused."""
 _MAX_REQUEST_LINE_BYTES: Final = 32 << 10
 """The longest filter of the audit log is 24 KiB: eight times 256 characters of 12 bytes, such as `%F0%9D%84%9E`."""
 _NO_LOGIN: Final = (
@@ -99,19 +99,20 @@ def build_runner(app: web.Application, *, keepalive_s: float = KEEPALIVE_S) -> w
         keepalive_timeout=keepalive_s,
         shutdown_timeout=_SHUTDOWN_S,
         max_line_size=_MAX_REQUEST_LINE_BYTES,
+        read_bufsize=_READ_AHEAD_BYTES,
+        auto_decompress=False,
     )
 
 
-def auth_middleware(
-    authenticator: Authenticator, metrics: Metrics, *, slowest_body_s: float = SLOWEST_BODY_S
-) -> Middleware:
-    """Check every request before its handler: Host and Origin, who makes it, and that its body comes in time."""
+def auth_middleware(authenticator: Authenticator, metrics: Metrics, bodies: RequestBodies | None = None) -> Middleware:
+    """Check every request before its handler: Host and Origin, who makes it, and the limits of its body."""
+    bodies = bodies or RequestBodies()
 
     @web.middleware
     async def authenticate(request: web.Request, handler: Handler) -> web.StreamResponse:
         refusal = await _judge(request, authenticator, metrics)
         if refusal is None:
-            refusal = await _read_body(request, slowest_body_s)
+            refusal = await bodies.read(request, authenticator.principal(request))
         return await handler(request) if refusal is None else refusal
 
     return authenticate
@@ -148,20 +149,6 @@ def _ask_to_log_in(authenticator: Authenticator, request: web.Request) -> web.Re
         return web.Response(status=303, headers={"Location": LOGIN_PAGE, "Cache-Control": "no-store"})
     message = f"log in at {LOGIN_PAGE}, or send a token"
     return refuse(401, "not_authenticated", message, WWW_Authenticate='Bearer realm="parley"')
-
-
-async def _read_body(request: web.Request, slowest_s: float) -> web.Response | None:
-    """Read the body, which aiohttp keeps: one that trickles in would hold its handler. Returns the refusal, if any."""
-    if not request.can_read_body:
-        return None
-    try:
-        async with asyncio.timeout(slowest_s):
-            await request.read()
-    except web.HTTPRequestEntityTooLarge as error:
-        return refuse(413, "body_too_large", error.text or "", Connection="close")
-    except TimeoutError:
-        return refuse(408, "too_slow", f"the body did not come within {slowest_s:g} s", Connection="close")
-    return None
 
 
 def _is_for_the_operator(record: logging.LogRecord) -> bool:

@@ -10,6 +10,7 @@ from aiohttp import web
 from server.accounts.accounts import Accounts
 from server.errors import AuthError
 from server.gateway.auth import Authenticator, give_cookie
+from server.gateway.request_bodies import MAX_STRANGER_BYTES
 from server.gateway.responses import refuse, refuse_credential
 
 logger = logging.getLogger(__name__)
@@ -19,7 +20,6 @@ NEEDED_TO_LOG_IN: Final = frozenset(
     (LOGIN_PAGE, "/api/login", "/api/logout", "/css/tokens.css", "/css/login.css", "/js/login.js", "/favicon.svg")
 )
 """Paths that are served to whoever reaches the port."""
-MAX_BODY_BYTES: Final = 16 << 10
 
 
 class _Login(msgspec.Struct, forbid_unknown_fields=True):
@@ -50,7 +50,7 @@ class LoginRoutes:
             return _not_json()
         data = await request.read()
         try:
-            if len(data) > MAX_BODY_BYTES:
+            if len(data) > MAX_STRANGER_BYTES:
                 raise msgspec.DecodeError
             token = msgspec.json.decode(data, type=_Login).token.strip()
         except (msgspec.DecodeError, UnicodeDecodeError):

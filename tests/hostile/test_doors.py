@@ -4,17 +4,21 @@ import asyncio
 import json
 import re
 import socket
+import time
 import zlib
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 
+import psutil
 import pytest
 from aiohttp import ClientSession, DummyCookieJar, web
+from msgspec import structs
 
 from server import config
 from server.accounts.accounts import Accounts
 from server.gateway.auth import Authenticator
 from server.gateway.http import auth_middleware, build_runner
+from server.gateway.request_bodies import STRANGERS, USERS, RequestBodies
 from server.metrics import Metrics
 from tests.accounts.keys import SECRET, token
 from tests.support.client import client
@@ -228,26 +232,69 @@ def test_a_body_without_end_is_refused_before_it_is_read(server: ServerProcess) 
     assert serves(server)
 
 
-def test_a_body_that_unpacks_to_more_than_the_limit_is_refused(server: ServerProcess) -> None:
-    packed = zlib.compress(json.dumps({"token": "x" * 50_000_000}).encode())
-    start = ["POST /api/login HTTP/1.1", "Host: localhost", "Content-Type: application/json"]
+STRANGER = ["POST /api/login HTTP/1.1", "Host: localhost", "Via: x", "Content-Type: application/json"]
 
-    answer = ask(server, *start, "Content-Encoding: deflate", f"Content-Length: {len(packed)}", body=packed)
 
-    assert status(answer) in (400, 413)
+@pytest.mark.parametrize("who", [["Via: x"], [], [f"Authorization: Bearer {ANNA}"]], ids=["stranger", "local", "user"])
+@pytest.mark.parametrize("path", ["/api/login", "/api/policy", "/healthz", "/ws"])
+def test_a_packed_body_is_refused_before_it_is_unpacked(server: ServerProcess, path: str, who: list[str]) -> None:
+    packed = zlib.compress(json.dumps({"token": "x" * 5_000_000}).encode())
+    lines = [f"POST {path} HTTP/1.1", "Host: localhost", *who, "Content-Type: application/json"]
+
+    answer = ask(server, *lines, "Content-Encoding: deflate", f"Content-Length: {len(packed)}", body=packed)
+
+    assert status(answer) == (401 if who == ["Via: x"] and path == "/api/policy" else 415)
     assert serves(server)
+
+
+def test_a_stranger_sends_no_more_than_a_token_takes(server: ServerProcess) -> None:
+    small = json.dumps({"token": "x" * 8000}).encode()
+    large = b" " * (8 << 10) + b"{}"
+    chunked = b"2\r\n{}\r\n0\r\n\r\n"
+
+    assert status(ask(server, *STRANGER, f"Content-Length: {len(small)}", body=small)) == 401
+    assert status(ask(server, *STRANGER, f"Content-Length: {len(large)}", body=large)) == 413
+    assert status(ask(server, *STRANGER, "Transfer-Encoding: chunked", body=chunked)) == 411
+
+
+@pytest.mark.slow
+async def test_bodies_of_strangers_take_next_to_no_memory(server: ServerProcess) -> None:
+    """400 packed bodies that never end would unpack to 400 MB; as many plain ones of 1 MiB would be as much."""
+    packer = zlib.compressobj()
+    packed = packer.compress(b" " * 1_000_000) + packer.flush(zlib.Z_SYNC_FLUSH)
+    bodies = [(["Content-Encoding: deflate"], packed), ([], b" " * 1_000_000)]
+    before = psutil.Process(server.pid).memory_info().rss
+    writers: list[asyncio.StreamWriter] = []
+    for number in range(400):
+        more, body = bodies[number % 2]
+        _, writer = await asyncio.open_connection("127.0.0.1", int(server.url.rpartition(":")[2]))
+        lines = [*STRANGER, *more, f"Content-Length: {len(body) + 1}"]
+        writer.write("\r\n".join(lines).encode() + b"\r\n\r\n" + body)
+        writers.append(writer)
+    waits = []
+    for _ in range(20):
+        began_s = time.monotonic()
+        assert await asyncio.to_thread(serves, server)
+        waits.append(time.monotonic() - began_s)
+    after = psutil.Process(server.pid).memory_info().rss
+    for writer in writers:
+        writer.close()
+
+    assert after - before < 100 << 20, f"{(after - before) >> 20} MiB"
+    assert max(waits) < 2
 
 
 # too slow: the same limits, made short
 
 
 @asynccontextmanager
-async def impatient(*, keepalive_s: float = 60.0, slowest_body_s: float = 60.0) -> AsyncIterator[int]:
+async def impatient(*, keepalive_s: float = 60.0, bodies: RequestBodies | None = None) -> AsyncIterator[int]:
     """The port of a door that waits for next to nothing."""
     security = config.SecuritySettings()
     authenticator = Authenticator(config.ListenSettings(), security, [], Accounts(security, [b"a key"]))
-    app = web.Application(middlewares=[auth_middleware(authenticator, Metrics(), slowest_body_s=slowest_body_s)])
+    app = web.Application(middlewares=[auth_middleware(authenticator, Metrics(), bodies)])
     app.router.add_post("/", _echo)
+    app.router.add_post("/login", _echo)
     runner = build_runner(app, keepalive_s=keepalive_s)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
@@ -290,10 +337,32 @@ async def test_headers_that_never_end_lose_their_connection(start: bytes) -> Non
         assert await dripped(port, start, b"a") == b""
 
 
-async def test_a_body_that_never_ends_is_told_so() -> None:
-    start = b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n"
-    async with impatient(slowest_body_s=0.2) as port:
+@pytest.mark.parametrize("who", [b"", b"Via: x\r\n"], ids=["user", "stranger"])
+async def test_a_body_that_never_ends_is_told_so(who: bytes) -> None:
+    start = b"POST /login HTTP/1.1\r\nHost: localhost\r\n" + who + b"Content-Length: 8000\r\n\r\n"
+    soon = {
+        name: structs.replace(limits, slowest_s=0.2) for name, limits in (("strangers", STRANGERS), ("users", USERS))
+    }
+    async with impatient(bodies=RequestBodies(**soon)) as port:
         assert (await dripped(port, start, b"a")).startswith(b"HTTP/1.1 408")
+
+
+@pytest.mark.parametrize("limit", ["in_flight", "in_flight_of_address"])
+async def test_no_more_bytes_of_strangers_are_read_at_once_than_the_limit(limit: str) -> None:
+    start = b"POST /login HTTP/1.1\r\nHost: localhost\r\nVia: x\r\nContent-Length: 600\r\n\r\n"
+    few = structs.replace(STRANGERS, slowest_s=60.0, **{limit: 1000})
+    async with impatient(bodies=RequestBodies(strangers=few)) as port:
+        first, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(start)
+        assert (await dripped(port, start, b"")).startswith(b"HTTP/1.1 503")
+
+        writer.write(b"a" * 600)
+        assert await first.readuntil(b"\r\n") == b"HTTP/1.1 200 OK\r\n"
+        second, writer_of_second = await asyncio.open_connection("127.0.0.1", port)
+        writer_of_second.write(start + b"a" * 600)
+        assert await second.readuntil(b"\r\n") == b"HTTP/1.1 200 OK\r\n"
+        writer.close()
+        writer_of_second.close()
 
 
 async def test_a_body_that_comes_in_pieces_is_read_whole() -> None:
