@@ -63,7 +63,8 @@ def test_the_server_takes_the_configuration_and_asks_everybody_who_they_are(sett
 
 
 @pytest.mark.parametrize(
-    "name", ["Containerfile", "compose/parley.yaml", "compose/compose.yaml", "kubernetes/parley.yaml"]
+    "name",
+    ["Containerfile", "compose/parley.yaml", "compose/compose.yaml", "kubernetes/parley.yaml", "systemd/parley.yaml"],
 )
 def test_no_file_takes_loopback_for_the_own_machine(name: str) -> None:
     text = (DEPLOY / name).read_text("utf-8")

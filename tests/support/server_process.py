@@ -43,6 +43,7 @@ class ServerProcess:
         environ: Mapping[str, str] | None = None,
         settings: Mapping[str, Any] | None = None,
         arguments: Sequence[str] = ("--port", "0"),
+        command: Sequence[str] = (sys.executable, "-m", "server"),
     ) -> None:
         """`settings` is what stands in the YAML file, such as {"limits": {"turns": 1}}."""
         self.folder = folder
@@ -56,7 +57,7 @@ class ServerProcess:
             **(environ or {}),
         }
         self.settings = settings
-        self.arguments = list(arguments)
+        self._command = [*command, *arguments]
         self.lines: list[str] = []
         self.url = ""
         self._process: subprocess.Popen[str] | None = None
@@ -75,7 +76,7 @@ class ServerProcess:
     def start(self) -> None:
         """Returns when it listens; raises AssertionError with its log if it ends before. Once stopped, it may be started again."""
         self._arrivals = queue.Queue()
-        arguments = [sys.executable, "-m", "server", *self.arguments]
+        arguments = list(self._command)
         if self.settings is not None:
             file = self.folder / "parley.yaml"
             file.write_text(yaml.safe_dump(dict(self.settings)), "utf-8")
