@@ -14,8 +14,7 @@ import aiohttp
 import msgspec
 
 from server.errors import ProviderProtocol, ProviderTimeout, ProviderUnreachable
-from server.llm.discovery import Discovery
-from server.llm.endpoint import ModelEndpoint
+from server.llm.endpoint import Discovery, ModelEndpoint
 from server.llm.language_model import LateSystem, Message, ModelEvent, ModelInfo, ModelRequest
 from server.llm.provider_errors import error_from_answer, error_from_event
 from server.llm.stream import EventReader, ReplyReader, StreamError, parse_chunk

@@ -1,13 +1,32 @@
-"""The endpoint of a model and how it is asked: settings and environment → one `ModelEndpoint`."""
+"""The endpoint of a model: its address from settings and environment, and what its `/models` and `/props` tell."""
 
+import asyncio
 import ipaddress
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import json
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
 from server.config import LlmSettings
-from server.openai_client import OpenAIEndpoint, base_url_from
+from server.errors import ModelMissing, ProviderUnreachable
+from server.openai_client import OpenAIEndpoint, Refused, Unreachable, base_url_from
+
+logger = logging.getLogger(__name__)
+
+LISTING_TIMEOUT_S = 3.0
+LISTING_PAUSE_S = 5.0
+"""Between two tries; meanwhile callers do not wait again."""
+
+_SIZE_KEYS = (
+    "max_model_len",  # vLLM
+    "context_length",  # OpenRouter, Together
+    "max_context_length",  # LM Studio, Mistral
+    "context_window",  # Groq
+    "max_input_tokens",
+)
+_MAX_NAMED = 10
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,3 +87,156 @@ def _is_private(hostname: str) -> bool:
         return ipaddress.ip_address(hostname).is_private
     except ValueError:
         return "." not in hostname or hostname.endswith((".localhost", ".local", ".lan", ".home.arpa", ".internal"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Listing:
+    """The names that an endpoint lists, in its order, and the context of those for which it is given."""
+
+    names: tuple[str, ...] = ()
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    is_llama_cpp: bool = False
+
+    def context_tokens(self, model: str | None) -> int | None:
+        return self.sizes.get(model or "")
+
+    def described(self) -> str:
+        if not self.names:
+            return "lists no models"
+        more = f" and {len(self.names) - _MAX_NAMED} more" if len(self.names) > _MAX_NAMED else ""
+        return f"has {', '.join(self.names[:_MAX_NAMED])}{more}"
+
+
+def pick_model(listing: Listing) -> str | None:
+    """Return the only model for chat; embedding models, which LM Studio always lists, do not count."""
+    talking = [name for name in listing.names if "embed" not in name.lower()]
+    return talking[0] if len(talking) == 1 else None
+
+
+def read_listing(body: bytes) -> Listing:
+    """Read the body of `/models`. Raises ValueError if it is not a list; an entry that makes no sense is left out."""
+    parsed = json.loads(body)
+    entries = parsed.get("data") if isinstance(parsed, dict) else parsed
+    if not isinstance(entries, list):
+        raise ValueError("no list of models")
+    known = [entry for entry in entries if isinstance(entry, dict) and isinstance(entry.get("id"), str)]
+    return Listing(
+        names=tuple(entry["id"] for entry in known),
+        sizes={entry["id"]: size for entry in known if (size := _size(entry)) is not None},
+        is_llama_cpp=any(entry.get("owned_by") == "llamacpp" for entry in known),
+    )
+
+
+def read_props(listing: Listing, body: bytes) -> Listing:
+    """Put llama.cpp's real context of one slot in place of the one that the model was trained with."""
+    parsed = json.loads(body)
+    settings = parsed.get("default_generation_settings") if isinstance(parsed, dict) else None
+    size = settings.get("n_ctx") if isinstance(settings, dict) else None
+    if not isinstance(size, int) or size <= 0:
+        return listing
+    return replace(listing, sizes=dict.fromkeys(listing.names, size))
+
+
+class Discovery:
+    """The discovery of one endpoint: asks once at a time, until it has answered and there is a model to talk to.
+
+    `get` fetches a path below the base URL, or a whole URL, and raises Refused or
+    Unreachable where that fails. A caller that waits for an answer may be cancelled; `aclose` gives the request up.
+    """
+
+    def __init__(
+        self, endpoint: ModelEndpoint, get: Callable[[str], Awaitable[bytes]], *, pause_s: float = LISTING_PAUSE_S
+    ) -> None:
+        self._endpoint = endpoint
+        self._get = get
+        self._pause_s = pause_s
+        self._model = endpoint.model
+        self._listing: Listing | None = None  # None until the endpoint has answered
+        self._asking: asyncio.Task[None] | None = None  # under way
+        self._has_asked = False
+        self._next_try_s = 0.0  # loop time before which no further try is made
+
+    @property
+    def known_model(self) -> str | None:
+        return self._model
+
+    async def aclose(self) -> None:
+        if (asking := self._asking) is not None:
+            asking.cancel()
+            await asyncio.wait([asking])
+
+    async def model(self) -> str:
+        """Return the configured model, or the only one that is listed. Raises ModelMissing or ProviderUnreachable."""
+        if self._model is not None:
+            return self._model
+        host = self._endpoint.host
+        listing = await self._list(is_needed=True)
+        if listing is None:
+            raise ProviderUnreachable(f"no answer from {host}: is it running, and is llm.base_url right?")
+        if (only := pick_model(listing)) is None:
+            raise ModelMissing(f"set llm.model or OPENAI_MODEL: {host} {listing.described()}")
+        self._model = only
+        return only
+
+    async def context_tokens(self) -> int | None:
+        """Return the size if it is known. Waits for the first answer only: no turn is held up by asking again."""
+        listing = await self._list(is_needed=not self._has_asked)
+        return listing.context_tokens(self._model) if listing else None
+
+    async def _list(self, *, is_needed: bool) -> Listing | None:
+        asking = self.begin()
+        if asking is not None and is_needed:
+            await asyncio.wait([asking])
+        return self._listing
+
+    def begin(self) -> asyncio.Task[None] | None:
+        """Ask if it is time to, so that the first call need not wait. Return the request under way."""
+        is_settled = self._listing is not None and self._model is not None
+        if self._asking is None and not is_settled and asyncio.get_running_loop().time() >= self._next_try_s:
+            self._asking = asyncio.create_task(self._ask_once(), name="discovery of models")
+        return self._asking
+
+    async def _ask_once(self) -> None:
+        try:
+            self._listing = await self._ask() or self._listing
+        finally:
+            self._asking, self._has_asked = None, True
+            self._next_try_s = asyncio.get_running_loop().time() + self._pause_s
+
+    async def _ask(self) -> Listing | None:
+        body = await self._fetch("/models")
+        if body is None:
+            return None
+        try:
+            listing = read_listing(body)
+            if listing.is_llama_cpp and (props := await self._fetch(_props_url(self._endpoint.base_url))):
+                listing = read_props(listing, props)
+        except (ValueError, RecursionError) as error:
+            logger.info("%s lists no models: %s", self._endpoint.host, error)
+            return Listing()
+        return listing
+
+    async def _fetch(self, path: str) -> bytes | None:
+        """Return the body; b"{}" if the endpoint answered with an error, None if it did not answer."""
+        try:
+            async with asyncio.timeout(LISTING_TIMEOUT_S):
+                return await self._get(path)
+        except Refused as error:
+            logger.info("%s refused %s (HTTP %d)", self._endpoint.host, path, error.status)
+            return b"{}"  # it answered: asking again would not help
+        except (Unreachable, TimeoutError) as error:
+            logger.info("%s did not answer %s (%s)", self._endpoint.host, path, type(error).__name__)
+            return None
+
+
+def _props_url(base_url: str) -> str:
+    return base_url.removesuffix("/v1") + "/props"
+
+
+def _size(entry: Mapping[str, Any]) -> int | None:
+    meta = entry.get("meta")
+    inner = meta if isinstance(meta, dict) else {}
+    for value in [*(entry.get(key) for key in _SIZE_KEYS), inner.get("n_ctx"), inner.get("n_ctx_train")]:
+        if isinstance(value, int) and value > 0:
+            return value
+    return None

@@ -1,4 +1,4 @@
-"""server/llm/discovery.py; how endpoints answer, tests/llm/test_client.py tries"""
+"""server/llm/endpoint.py; how endpoints answer, tests/llm/test_client.py tries"""
 
 import asyncio
 import json
@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from server.errors import ModelMissing, ProviderUnreachable
-from server.llm.discovery import Discovery, Listing, pick_model, read_listing, read_props
-from server.llm.endpoint import ModelEndpoint
+from server.llm.endpoint import Discovery, Listing, ModelEndpoint, pick_model, read_listing, read_props
 from server.openai_client import Unreachable
 
 

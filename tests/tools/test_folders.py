@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from server.errors import ToolError
-from server.tools import folders as module
-from server.tools.folders import Folders
+from server.tools import builtin as module
+from server.tools.builtin import Folders
 
 
 @pytest.fixture

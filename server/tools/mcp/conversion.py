@@ -41,7 +41,6 @@ _CHECKED: Final = frozenset(
 
 
 RemoteCall = Callable[[str, dict[str, Any]], Awaitable[ToolAnswer]]
-"""Calls a tool by the name that its server knows."""
 
 
 def convert_tools(

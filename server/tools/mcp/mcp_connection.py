@@ -42,7 +42,6 @@ _LOST: Final = (types.CONNECTION_CLOSED, types.INVALID_REQUEST)  # the latter al
 Put = Callable[[list[Tool]], None]
 """Takes all tools of the server, in place of those before."""
 Notify = Callable[[str, str], None]
-"""Receives a notice: its code and its message."""
 
 
 class McpConnection:
@@ -112,7 +111,6 @@ class McpConnection:
         holding.result()
 
     async def _hold(self) -> None:
-        """Hold one connection, from its beginning to its end."""
         self._changed.clear()
         self._in_doubt.clear()
         over = asyncio.Event()
@@ -160,7 +158,6 @@ class McpConnection:
             await asyncio.gather(*duties, return_exceptions=True)
 
     async def _register_tools(self, client: Client) -> None:
-        """Read the list of tools and register them."""
         listed = await self._list(client)
         convert = partial(convert_tools, call=self._run_tool, timeout_s=self._timeout_s)
         tools, left_out = await asyncio.to_thread(convert, self._name, self._settings, listed)

@@ -11,8 +11,7 @@ from aiohttp import web
 
 from server.config import McpServerSettings
 from server.errors import ToolError
-from server.tools.mcp.message_filter import MAX_ENTRIES
-from server.tools.mcp.transports import MAX_ANSWER_BYTES
+from server.tools.mcp.transports import MAX_ANSWER_BYTES, MAX_ENTRIES
 from tests.tools.mcp_scene import connected, says
 
 Call = Callable[[web.Request, Any], Awaitable[web.StreamResponse]]

@@ -2,7 +2,7 @@
 
 from mcp.types import JSONRPCMessage, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 
-from server.tools.mcp.message_filter import MAX_ASKED, MAX_OPEN, MessageFilter
+from server.tools.mcp.transports import MAX_ASKED, MAX_OPEN, MessageFilter
 
 CHANGED = "notifications/tools/list_changed"
 
