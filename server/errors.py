@@ -114,8 +114,6 @@ class ToolError(ServerError):
 
 
 class SpeechError(ServerError):
-    """Recognition or synthesis failed; the conversation goes on in text."""
-
     code = "speech_unavailable"
 
 

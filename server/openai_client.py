@@ -121,7 +121,6 @@ class OpenAIClient:
         self._json_headers = {**headers, "Content-Type": "application/json"}
 
     async def aclose(self) -> None:
-        """Close every connection."""
         if self._session is not None:
             await self._session.close()
         await self.package.close()

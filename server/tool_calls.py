@@ -20,8 +20,6 @@ MAX_EDITS: Final = 4
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TurnFacts:
-    """Facts about a turn that hooks, audit and approvals are told."""
-
     session_id: str
     turn_id: str
     user_id: str = LOCAL_USER
@@ -51,14 +49,11 @@ class ToolAnswer:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ToolInvocation:
-    """A tool call that has not run yet."""
-
     name: str
     arguments: Any
     """Parsed JSON; until the first stage, the model's text."""
     id: str = ""
     permission: Permission = "EXTERNAL"
-    """Permission class of the tool that will run."""
     destructive: bool | None = None
     """Hint of a trusted server: whether its tool may destroy or overwrite; None: it gives none."""
     answer: ToolAnswer | None = None

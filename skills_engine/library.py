@@ -176,7 +176,6 @@ def load_snapshot(skills_dir: str | os.PathLike[str], *, enabled: Sequence[str] 
 
 
 def _told(stale: list[str], before: dict[str, LoadedSkill], after: dict[str, LoadedSkill]) -> dict[str, list[str]]:
-    """The result of a reload."""
     there = {name for name, item in after.items() if item.skill is not None}
     gone = {name for name, item in before.items() if item.skill is not None} - there
     kept = {name for name in stale if _KEPT in (found.message for found in after[name].diagnostics)}

@@ -24,10 +24,7 @@ from skills_engine import HookInfo
 
 @dataclass(frozen=True, kw_only=True)
 class TurnOptions:
-    """Options of a turn, beside its messages, hooks and tools."""
-
     catalog: str = ""
-    """The skills catalogue that the model reads."""
     language: str | None = None
     trace: bool = False
     max_persistent: int = 64
@@ -54,7 +51,6 @@ class AgentClient:
 
     @property
     def catalog_budget_tokens(self) -> int:
-        """Return how large a catalogue of skills this model can be given."""
         return self.prompts.catalog_budget_tokens
 
     def system_prompt(self, options: TurnOptions) -> str:

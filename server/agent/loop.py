@@ -64,8 +64,6 @@ class Injections:
 
 @dataclass(kw_only=True, eq=False)
 class AgentTurn:
-    """One turn at work; its parts share the conversation."""
-
     prompts: PromptSet
     conversation: Conversation
     injections: Injections

@@ -269,7 +269,6 @@ class ModelCalls:
 
 
 def late_mode(settings: config.LlmSettings, model: LanguageModel, memory: EndpointMemory) -> LateSystem:
-    """Return how system messages inside the conversation are sent now."""
     if settings.late_system != "auto":
         return settings.late_system
     return model.late_system or memory.late_system or "native"

@@ -182,7 +182,6 @@ def sent_role(message: Message, mode: LateSystem) -> str:
 
 
 def head_length(messages: Sequence[Message]) -> int:
-    """Count the `system` messages at the head."""
     return next((i for i, m in enumerate(messages) if m["role"] != "system"), len(messages))
 
 

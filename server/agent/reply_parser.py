@@ -143,8 +143,6 @@ def _overlap(text: str, tag: str) -> int:
 
 
 class ModelReply:
-    """One reply: `read` each event, then `end`."""
-
     def __init__(self, head: TagReader | None = None) -> None:
         self.calls: tuple[ToolCall, ...] = ()
         self.content = ""

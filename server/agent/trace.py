@@ -193,5 +193,4 @@ def _origin_facts(origin: Origin) -> dict[str, Any]:
 
 
 def _parts_text(parts: Any) -> str:
-    """Return content parts as text; a picture only as a placeholder."""
     return "\n".join(part["text"] if part.get("type") == "text" else "[image]" for part in parts or ())

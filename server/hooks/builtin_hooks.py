@@ -120,9 +120,6 @@ def _originals_of(given: list[Message], copies: list[Message], originals: list[M
     return messages
 
 
-# --- ask_human
-
-
 class AskHumanSettings(config.Section, frozen=True, kw_only=True):
     """Says which calls are asked about: the tool fits one of `tools`, or its permission class is in `permissions`."""
 
@@ -166,8 +163,6 @@ class AskHumanApprover:
         reason = "" if answer.approved else text_for_model(answer)
         return ApproverVerdict(approved=answer.approved, reason=reason, arguments=answer.arguments)
 
-
-# --- the configuration's builtins
 
 BUILTINS: Final[Mapping[str, Callable[[Any], object]]] = {"ask_human": AskHumanApprover.from_config}
 """Name → what makes the hook from the `config` of its entry (None: not given); raises msgspec.ValidationError."""

@@ -70,11 +70,9 @@ class HookStats:
         self._durations_ms = deque[float](maxlen=_KEPT_CALLS)
 
     def add_answer(self, took_ms: float) -> None:
-        """Count a call that was answered."""
         self._durations_ms.append(took_ms)
 
     def add_failure(self, why: str) -> None:
-        """Count a call that failed."""
         self.failures += 1
         self.set_error(why)
 
@@ -103,7 +101,6 @@ class HookStats:
         }
 
     def percentile_ms(self, share: float) -> float | None:
-        """Return the duration that this share of the latest calls did not exceed."""
         if not self._durations_ms:
             return None
         ordered = sorted(self._durations_ms)

@@ -39,7 +39,6 @@ _SOURCE: Final = "runTurn"
 
 
 def stage_params(stage: Stage, value: StageValue, at: StageContext) -> dict[str, Any]:
-    """Build the `params` of one request."""
     body: dict[str, Any] = {"meta": _meta(at, TRACE_PATHS[stage])}
     match value:
         case LlmCall():

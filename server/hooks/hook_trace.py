@@ -31,8 +31,6 @@ Changes = dict[str, Any]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HookReport:
-    """A change or a failure of a hook."""
-
     event: Literal["hook_changed", "hook_failed"]
     data: dict[str, Any]
 
@@ -53,7 +51,6 @@ async def report_change(
 
 
 def report_failure(kind: str, message: str, fallback: StageValue | Decision | None) -> HookReport:
-    """Report a call that failed, and what stands in its place."""
     effect = "skipped" if fallback is None else "withheld" if isinstance(fallback, ToolRan) else _action(fallback)
     return HookReport(event="hook_failed", data={"kind": kind, "message": cut(message), "effect": effect})
 

@@ -34,8 +34,6 @@ class TurnLayers:
 
 
 class TurnHooks:
-    """The layers of one turn at work."""
-
     def __init__(self, layers: TurnLayers, *, is_traced: bool = False) -> None:
         self.layers = layers
         self.facts = layers.facts
@@ -81,7 +79,6 @@ class HookLayers:
         self._media = media
 
     def builtin_health(self) -> list[BuiltinHealth]:
-        """Return how the builtins fare now."""
         return [hook.health() for hook in self._builtins]
 
     def reload(self, settings: config.HooksSettings) -> None:

@@ -71,7 +71,6 @@ class HookEvents:
     def emit(
         self, kind: str, payload: Mapping[str, Any], *, trace_path: str = "turn", severity: Severity = "info"
     ) -> None:
-        """Send an event to those that observe its kind."""
         if observers := [hook for hook in self._observers if kind in hook.kinds]:
             at = StageContext(facts=self._facts, iteration=self.iteration)
             event = HookEvent(kind=kind, payload=payload, at=at, trace_path=trace_path, severity=severity)

@@ -277,7 +277,6 @@ def _tool(name: str, found: dict[str, Any], was: ToolSpec | None) -> ToolSpec:
 
 
 def read_answer(value: dict[str, Any], before: LlmAnswer, notes: ParsedReply) -> LlmAnswer:
-    """Return the answer of a model, over what it was."""
     found = read_fields(value, _ANSWER, notes, "response.response")
     calls = found.get("tool_calls")
     known = {call.id: call for call in before.tool_calls}
@@ -290,7 +289,6 @@ def read_answer(value: dict[str, Any], before: LlmAnswer, notes: ParsedReply) ->
 
 
 def read_result(value: dict[str, Any], before: ToolAnswer, notes: ParsedReply) -> ToolAnswer:
-    """Return the result of a tool call, over what it was."""
     found = read_fields(value, RESULT, notes, "result")
     lists = {key: strings(item, f"result.{key}") for key, item in found.items() if RESULT[key] is list}
     return replace(before, **{_RESULT_FIELDS.get(key, key): item for key, item in (found | lists).items()})

@@ -49,8 +49,6 @@ class LlmCall:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LlmAnswer:
-    """The answer of a model."""
-
     model: str
     content: str
     """The text for the user: without reasoning and tags."""
@@ -62,8 +60,6 @@ class LlmAnswer:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ToolRan:
-    """A tool call that has run."""
-
     name: str
     arguments: dict[str, Any]
     answer: ToolAnswer
@@ -116,9 +112,6 @@ class Ignored:
 
 StageValue = LlmCall | LlmAnswer | ToolInvocation | ToolRan
 Decision = Respond | Deny | Abort | ApproverVerdict
-
-
-# --- events
 
 
 # in the order of the reference host, which numbered them
@@ -185,9 +178,6 @@ class HookEvent:
     time_ns: int = field(default_factory=time.time_ns)
 
 
-# --- hooks
-
-
 FailureKind = Literal["failed", "timed_out", "down"]
 """failed: an error reply, or one that is no JSON object. timed_out: no reply within the limit.
 down: the process is not there, or died before it answered."""
@@ -212,9 +202,7 @@ class Hook(Protocol):
     order: tuple[int, int, bytes]
     """In-process before process; lower priority first; then the name, byte by byte."""
     stages: frozenset[Stage]
-    """The stages at which it is asked."""
     kinds: frozenset[str]
-    """The kinds of events that it is sent."""
     is_guard: bool
     """Whether a failure of it denies the call (`on_error: closed`)."""
     timeout_ms: int | None
@@ -236,6 +224,5 @@ class Hook(Protocol):
 
 
 def limit_s(stage: Stage, defaults: config.HookDefaults, timeout_ms: int | None = None) -> float:
-    """Return how long a call at this stage may take."""
     default_ms = defaults.approval_timeout_ms if stage == "approve_tool" else defaults.interceptor_timeout_ms
     return (timeout_ms or default_ms) / 1000

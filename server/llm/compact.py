@@ -57,7 +57,6 @@ class CompactTurn:
     results: tuple[str, ...] = ()
     """The results of this turn's tools, in order; without refusals."""
     is_denied: bool = False
-    """A call of this turn was refused."""
 
     @property
     def quotation(self) -> str | None:

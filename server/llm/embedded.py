@@ -89,7 +89,6 @@ class EmbeddedModel:
 
     @property
     def process_pid(self) -> int | None:
-        """The child's process id, while it lives."""
         process = self._process.process
         return process.pid if process is not None and process.is_alive else None
 

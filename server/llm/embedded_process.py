@@ -32,8 +32,6 @@ _ROOT: Final = Path(__file__).resolve().parents[2]
 
 @dataclass(frozen=True, kw_only=True)
 class ModelProcessSettings:
-    """Resources that the process may use."""
-
     threads: int
     """Threads that write, token by token."""
     reading_threads: int

@@ -136,7 +136,6 @@ def retry_after_ms(headers: Mapping[str, str], *, now_s: float) -> int | None:
 
 
 def limit_tokens(details: Mapping[str, Any], text: str) -> int | None:
-    """Return the context's size, where an error names it."""
     if isinstance(size := details.get("n_ctx"), int) and size > 0:  # llama.cpp
         return size
     found = _LIMIT.search(text)

@@ -104,8 +104,6 @@ class Choice(Struct):
 
 
 class Chunk(Struct):
-    """One event of the stream."""
-
     choices: list[Choice] | None = None
     usage: Any = None
     """Counts in the endpoint's own way; one that makes no sense does not fail the reply."""

@@ -50,8 +50,6 @@ class MediaItem(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Stored(msgspec.Struct, frozen=True, kw_only=True):
-    """The contents of `<id>.json`."""
-
     user_id: str
     content_type: str
     name: str

@@ -32,8 +32,6 @@ class SpeechProvider(Protocol):
 
 
 class NoProvider:
-    """`provider: none`."""
-
     status: SpeechPart
     languages: list[str] = []  # noqa: RUF012  a constant that the protocol shows as a list
 
@@ -43,8 +41,6 @@ class NoProvider:
 
 
 class WorkerProvider:
-    """An engine in a process of its own."""
-
     def __init__(self, worker: SpeechWorker) -> None:
         self._worker = worker
 
@@ -65,8 +61,6 @@ class WorkerProvider:
 
 @dataclass(frozen=True, kw_only=True)
 class SpeechEndpoint(OpenAIEndpoint):
-    """A server for recognition or synthesis."""
-
     section: str
     """The part of the configuration that it comes from (`speech.stt`), for the text of errors."""
     model: str

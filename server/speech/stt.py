@@ -42,8 +42,6 @@ class _Transcription(msgspec.Struct):
 
 
 class Recognizer(SpeechProvider, Protocol):
-    """A provider that turns sound into words."""
-
     async def recognize(self, audio: bytes, *, language: str | None = None, on_partial: OnPartial | None = None) -> str:
         """Return the words of one utterance, PCM16 at 16 kHz; "" where there are none.
 
@@ -53,8 +51,6 @@ class Recognizer(SpeechProvider, Protocol):
 
 
 class NoRecognizer(NoProvider):
-    """`speech.stt.provider: none`."""
-
     status = SpeechPart(state="missing", reason="switched off (speech.stt.provider: none)")
 
     async def recognize(self, audio: bytes, *, language: str | None = None, on_partial: OnPartial | None = None) -> str:

@@ -53,8 +53,6 @@ class SoundChunk:
 
 
 class Synthesizer(SpeechProvider, Protocol):
-    """A provider that turns words into sound."""
-
     @property
     def sample_rate(self) -> int | None:
         """The sound's, as far as it is known; the chunks have the last word."""
@@ -68,8 +66,6 @@ class Synthesizer(SpeechProvider, Protocol):
 
 
 class NoSynthesizer(NoProvider):
-    """`speech.tts.provider: none`."""
-
     status = SpeechPart(state="missing", reason="switched off (speech.tts.provider: none)")
     sample_rate: int | None = None
 

@@ -72,7 +72,6 @@ class TurnTakingConfig(VadSettings, frozen=True, kw_only=True):
     min_bright_ms: int = 96
     """Voice of an open mouth that a barge-in needs."""
     reject_silence_ms: int = 256
-    """Silence after DETECTED that makes REJECTED."""
     pause_ms: int = 192
     """Silence that makes PAUSED: recognition starts in case this was the end."""
 

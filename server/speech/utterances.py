@@ -162,8 +162,6 @@ class UtteranceDetector:
         self._forget()
         self.turns.discard()
 
-    # --- push-to-talk
-
     def key_down(self) -> None:
         """Start at once. Ignored while the key is down and in server_vad mode."""
         if self._turn_detection != "push_to_talk" or self._key_ms is not None:
@@ -187,8 +185,6 @@ class UtteranceDetector:
     def key_cancel(self) -> None:
         if self._key_ms is not None:
             self.discard()
-
-    # --- inside
 
     def _set_input(self, sample_rate: int, turn_detection: TurnDetection) -> None:
         self._sample_rate = sample_rate

@@ -43,7 +43,6 @@ _CONTEXT_BYTES: Final = 2 * CONTEXT
 
 
 def new_state() -> Samples:
-    """Return what the model remembers of a new stream: 1 KB."""
     return np.zeros(_STATE, dtype=np.float32)
 
 
@@ -93,8 +92,6 @@ def _weights() -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """One window (PCM16, 16 kHz) and what is known of it."""
-
     pcm: bytes = field(repr=False)
     probability: float
     level_dbfs: float
@@ -208,8 +205,6 @@ class VoiceDetector:
             stream.is_queued = True
             self._queue.append(stream)
         self._wake.set()
-
-    # --- the thread
 
     def _run(self) -> None:
         try:

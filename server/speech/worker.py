@@ -34,7 +34,6 @@ _CLOSE_S: Final = 2.0
 
 
 def command_of(kind: str, *arguments: str) -> list[str]:
-    """Return the command that starts the worker of that kind: stt or tts."""
     return [sys.executable, "-m", "server.speech.worker_engines", kind, *arguments]
 
 
@@ -139,8 +138,6 @@ class SpeechWorker:
         """Write to the process; if it has just died, its end fails the request."""
         if self._process is not None and self._process.stdin is not None and not self._process.stdin.is_closing():
             self._process.stdin.write(message)
-
-    # --- the process
 
     def _note_wait(self, wait_s: float) -> None:
         logger.warning("%s stopped; restarting it in %.1f s", self.name, wait_s)

@@ -41,7 +41,6 @@ def pack(header: Header, payload: bytes = b"") -> bytes:
 
 
 def lengths(prefix: bytes) -> tuple[int, int]:
-    """Return the lengths of header and payload."""
     head, payload = PREFIX.unpack(prefix)
     if head > MAX_HEADER_BYTES or payload > MAX_PAYLOAD_BYTES:
         raise WireError("a message of the worker is too large")
@@ -91,7 +90,6 @@ class Inbox:
                 return request
 
     def is_cancelled(self) -> bool:
-        """Return whether the request taken last is of no use any more."""
         return self._is_cancelled
 
 

@@ -45,7 +45,6 @@ class ApprovalTable:
         self._now = now
 
     async def has(self, user: str, keys: Collection[str]) -> bool:
-        """Tell whether the user has approved one of `keys`."""
         statement = sa.select(approvals.c.id).where((approvals.c.user == user) & approvals.c.key.in_(keys)).limit(1)
         return await self._database.read(lambda connection: connection.scalar(statement)) is not None
 

@@ -20,8 +20,6 @@ FIRST: Final = "0" * 64
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """An entry as it stands in the database."""
-
     number: int
     body: str
     hash: str
@@ -30,8 +28,6 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """A day's own row."""
-
     replica: str
     day: str
     previous: str

@@ -98,7 +98,6 @@ def _select(wanted: AuditFilter, after: tuple[int, int] | None, oldest_first: bo
 
 
 def _as_written(text: str) -> str:
-    """Return the text as it is written inside a JSON string."""
     return msgspec.json.encode(text.encode("utf-8", "replace").decode()).decode()[1:-1]
 
 

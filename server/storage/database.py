@@ -152,7 +152,6 @@ class Database:
 
 
 def _reason(error: Exception) -> str | None:
-    """PostgreSQL's code or SQLite's."""
     original = getattr(error, "orig", None)
     return getattr(original, "sqlstate", None) or getattr(original, "sqlite_errorname", None)
 

@@ -38,7 +38,6 @@ class SharedQuestion:
     left_s: float
     """Until silence is a no; below 0 when it is over."""
     is_live: bool
-    """It may still be answered."""
     answer: str | None
     answered_by: str | None
     """The process that was first."""

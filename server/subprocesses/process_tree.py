@@ -32,8 +32,6 @@ _KILL_WAIT_S: Final = 2.0  # a killed process that does not go hangs in the kern
 
 
 class ProcessInfo(NamedTuple):
-    """A process as /proc showed it."""
-
     pid: int
     parent: int
     group: int

@@ -31,7 +31,6 @@ class Backoff:
 
     @property
     def is_open(self) -> bool:
-        """Whether the breaker is open."""
         return self.failures > self._policy.max_quick
 
     def wait_s(self, served_s: float) -> float:
@@ -46,7 +45,6 @@ class Backoff:
         return min(wait_s, policy.longest_wait_s)
 
     def reset(self) -> None:
-        """Forget the failures: it works."""
         self.failures = 0
 
 

@@ -10,8 +10,6 @@ from skills_engine.hooks_config import HookInfo
 
 @dataclass(frozen=True)
 class Line:
-    """One message, and the hook that put it there."""
-
     role: str
     text: str
     hook: HookInfo | None
@@ -25,8 +23,6 @@ class Call:
 
 @dataclass(frozen=True)
 class Silent:
-    """A hook that did not fire, and why: a clause for people."""
-
     hook: HookInfo
     why: str
 
@@ -38,8 +34,6 @@ class Play:
 
 
 class _Turn:
-    """The messages of a turn, and the calls that read them."""
-
     def __init__(self, hooks: Sequence[HookInfo], text: str) -> None:
         self.messages: list[Message] = [
             {"role": "system", "content": "(the system prompt and the catalogue)"},

@@ -116,7 +116,6 @@ class HookProcess:
 
     @property
     def is_there(self) -> bool:
-        """Whether it can still answer."""
         return not (self.is_closing or self._child.exited.done() or self._out.has_ended)
 
     @property
@@ -127,8 +126,6 @@ class HookProcess:
     @property
     def served_s(self) -> float:
         return self._loop.time() - self._began
-
-    # --- calls
 
     async def request(self, method: str, params: Mapping[str, Any], limit_s: float) -> Any:
         """Return the result of one call. Raises HookCallFailed; cancelled, the call is given up."""
@@ -218,8 +215,6 @@ class HookProcess:
         if answer is not None and not answer.done():
             answer.set_result(reply)
         return True
-
-    # --- its end
 
     async def _watch(self) -> str:
         signs: list[asyncio.Future[Any]] = [self._child.exited, self._output_ended]

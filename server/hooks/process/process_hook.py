@@ -117,8 +117,6 @@ class ProcessHook:
         self.settled.set()  # it will not be up any more: a turn may wait for that since before a reload
         self._become("closed")
 
-    # --- calls
-
     async def ask(
         self, stage: Stage, value: StageValue, at: StageContext, limit_s: float
     ) -> StageValue | Decision | Ignored | None:
@@ -196,8 +194,6 @@ class ProcessHook:
             case "starting":
                 return f'process hook "{self.name}" is still starting'
         return f'process hook "{self.name}" is down: {self._stats.last_error}'
-
-    # --- from process to process
 
     async def _run(self) -> float | None:
         """Run one process, unless a reload has replaced the hook; for the supervisor."""
