@@ -105,7 +105,7 @@ _FOR_MODEL: Final[dict[Outcome, str]] = {
     "approved": "The user approved this call.",
     "denied": "The user refused this call, so it was not made. Do not try it again unless the user asks for it.",
     "timeout": "Nobody answered the question whether this call may be made, so it was not made. "
-    "That is no refusal: say what you would do, and ask again if it is still needed.",
+    "That is not a refusal: say what you would do, and ask again if it is still needed.",
     "cancelled": "The question whether this call may be made was withdrawn before it was answered, so it was not made.",
     "no_client": "Nobody was connected who could approve this call, so it was not made.",
 }

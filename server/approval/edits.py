@@ -16,8 +16,8 @@ class MaskLeftOver(ValueError):
 
     def __init__(self) -> None:
         super().__init__(
-            f"{REDACTED} stands for a secret, and it cannot be told for which one after this edit: leave every "
-            f"{REDACTED} of a text as it stands, with the word before it, or write the value itself"
+            f"{REDACTED} stands for a secret, but after this edit it is not clear which one: leave every "
+            f"{REDACTED} of a text and the word before it unchanged, or write the value itself"
         )
 
 

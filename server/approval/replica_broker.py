@@ -349,13 +349,13 @@ class ReplicaBroker(ApprovalBroker):
                         await self.look()
                     looked_s = asyncio.get_running_loop().time()
                 except (StorageError, TimeoutError) as error:
-                    logger.info("questions of other replicas are not heard of: %s", str(error) or "no answer")
+                    logger.info("questions of other replicas cannot be received: %s", str(error) or "no answer")
                     if asyncio.get_running_loop().time() - looked_s > LEASE_S:
                         self._close_foreign()  # nobody here can answer them, or hear that they are over
                     await asyncio.sleep(max(_RETRY_S, self._table.retry_after_s))
                     changed.set()
                 except Exception:  # without this task no question would be heard of again
-                    logger.exception("questions of other replicas were not taken over by all")
+                    logger.exception("questions of other replicas were not applied everywhere")
 
 
 def _read(opened: OpenQuestion, given: Answered) -> Answer:

@@ -142,7 +142,7 @@ class Approvals:
         try:
             return await self.broker.command_of(tool, arguments)
         except Exception:  # the boundary to the rules: without them a yes is remembered for less
-            logger.exception("the command of a call cannot be told")
+            logger.exception("the command of a call cannot be determined")
             return None
 
     async def knows(self, question: Question, command: str | None, facts: TurnFacts) -> bool:
@@ -156,7 +156,7 @@ class Approvals:
             async with asyncio.timeout(STORE_S):
                 return await self.broker.remembered.find(facts.user_id, keys)
         except Exception:  # the boundary to the store: the human is asked instead
-            logger.exception("approvals remembered for good cannot be read; the user is asked")
+            logger.exception("stored approvals cannot be read; the user is asked")
             return False
 
     async def keep(self, opened: OpenQuestion, answer: Answer, facts: TurnFacts) -> bool:
@@ -172,7 +172,7 @@ class Approvals:
                     await self.broker.remembered.remember(facts.user_id, approved)
                 return True
             except Exception:  # the boundary to the store: the answer counts all the same
-                logger.exception("an approval could not be remembered for good")
+                logger.exception("an approval could not be stored")
         self._remembered[facts.conversation, approved.key] = None
         if len(self._remembered) > MAX_REMEMBERED:
             self._remembered.popitem(last=False)
@@ -232,7 +232,7 @@ class TurnAsker:
             by_voice=approvals.by_voice(question),
         )
         if not approvals.broker.open(opened):
-            text = "too many of your tool calls wait for an answer; this one was refused unasked"
+            text = "too many of your tool calls are waiting for an answer; this one was refused without asking"
             approvals.warn(self._turn, "approvals_full", text)
             return Answer(approved=False, by="cancelled", reason="too many questions are open")
         withdraw = self._ask_aloud(opened)
@@ -246,7 +246,7 @@ class TurnAsker:
             approvals.broker.settle(opened, self._unasked())  # cancelled while it waited
         answer = opened.answered.result()
         if opened.remember != "no" and not await approvals.keep(opened, answer, self._facts) and not self._turn.is_over:
-            text = "your answer counts, but it could not be kept for good: it holds for this conversation"
+            text = "your answer counts, but it could not be stored: it applies to this conversation only"
             approvals.warn(self._turn, "approval_not_kept", text)
         return answer
 

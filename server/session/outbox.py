@@ -164,9 +164,9 @@ class Outbox:
             async with asyncio.timeout(None) as self._patience:
                 await self._write_all()
         except TimeoutError:
-            logger.debug("the client does not read; what waits is dropped")
+            logger.debug("the client does not read; waiting messages are dropped")
         except ConnectionError:
-            logger.debug("the client went while it was written to")
+            logger.debug("the client left while a message was being sent")
         finally:
             self._patience = None
             self.abandon()

@@ -186,7 +186,7 @@ class Session:
                 self._report_playback(frame)
             case wire.Approval():
                 if not self._approvals.answer(frame):
-                    text = "nothing waits for this approval; it may have been answered already"
+                    text = "this approval is not open; it may have been answered already"
                     self._outbox.notify("approval_unknown", text)
             case _:
                 assert_never(frame)
@@ -211,7 +211,9 @@ class Session:
     def _chat(self, frame: wire.Chat, received_s: float) -> None:
         turn_id = secrets.token_hex(8) if frame.id is UNSET else frame.id
         if self._turns.is_used(turn_id):
-            raise FrameError("turn_id_reused", "this connection has had a turn of this id; make a new one", path="$.id")
+            raise FrameError(
+                "turn_id_reused", "this connection already had a turn with this id; use a new one", path="$.id"
+            )
         self._speech_input.discard()
         self._end_announced_turn()
         settings = self._settings.with_chat(frame)
@@ -283,7 +285,7 @@ class Session:
         if not self._turns.begin(request):
             return
         if history is None:
-            text = "the client sent no history for what was said: the reply knows these words only"
+            text = "the client sent no history for this utterance: the reply knows only these words"
             self.send(wire.Notice(code="history_missing", level="warning", message=text, turn_id=turn_id))
         if self._speech_input.is_speaking or is_cut:
             self._turns.interrupt()  # the user has begun to speak again, or said stop, while the history was waited for

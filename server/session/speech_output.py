@@ -292,7 +292,7 @@ class SpeechOutput:
         if synthesis.failure is not None and not self._has_reported_failure:
             self._has_reported_failure = True
             logger.warning("a sentence was not spoken: %s", synthesis.failure)
-            notice = NoticeGiven("speech_failed", "warning", f"the reply goes on as text: {synthesis.failure}")
+            notice = NoticeGiven("speech_failed", "warning", f"the reply continues as text: {synthesis.failure}")
             self._writer.write(TTSResult(notice=notice))
 
     async def _keep_pace(self, voice: Voice) -> None:

@@ -31,7 +31,7 @@ class TurnGate:
     def enter(self, user: str | None = None) -> None:
         """`user` is who the turn counts for (None: nobody). Raises TurnError, and then nothing was entered."""
         if self.is_draining:
-            raise TurnError("turn_refused_draining", "the server is going away; connect again and send the turn there")
+            raise TurnError("turn_refused_draining", "the server is stopping; reconnect and send the turn again")
         if self._running >= self._limit:
             raise _full(f"{self._limit} turns are running, the most that this server accepts")
         if user is not None and self._per_user is not None and self._by_user[user] >= self._per_user:
