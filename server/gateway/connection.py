@@ -176,7 +176,7 @@ class Connection:
     def _end_login(self, now_s: float) -> None:
         """Close the connection; a turn that runs gets LAST_TURN_S to end."""
         if self.session.is_idle or now_s >= self._login_ends_s + LAST_TURN_S:
-            logger.info("the login is over; closing")
+            logger.info("the login has expired; closing")
             self.session.interrupt()
             self.close(4401, "login is over")
 

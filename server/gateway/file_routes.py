@@ -30,7 +30,7 @@ _TYPES: Final = {
 _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 """Policy of a file that is opened by itself: no script, no origin. Browsers put a style sheet around a picture."""
 _CACHE_S: Final = 3600
-_REFUSED: Final = "this link is not yours, or its time is over; ask for the file again in the conversation\n"
+_REFUSED: Final = "this link is not yours, or it has expired; ask for the file again in the conversation\n"
 _GONE: Final = "this file is gone: files are kept for a while after they were last used; ask for it again\n"
 
 

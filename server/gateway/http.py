@@ -171,7 +171,7 @@ def _tls_context(tls: config.TlsSettings) -> ssl.SSLContext | None:
 def _explain(error: OSError, listen: config.ListenSettings) -> str:
     where = f"listen.host {listen.host}, listen.port {listen.port}"
     if error.errno == errno.EADDRINUSE:
-        return f"{where}: the port is taken; stop who listens there, or choose another with --port (0 = any free one)"
+        return f"{where}: the port is taken; stop the program that listens there, or choose another with --port (0 = any free one)"
     if error.errno == errno.EACCES:
         return f"{where}: not permitted; choose a port above 1023 with --port"
     return f"{where}: cannot listen there: {error.strerror or error}"

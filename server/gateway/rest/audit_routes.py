@@ -105,7 +105,7 @@ class AuditRoutes:
             Operation(
                 method="GET",
                 path="/api/audit/export",
-                summary="All entries that fit, oldest first, as JSON Lines or CSV",
+                summary="All matching entries, oldest first, as JSON Lines or CSV",
                 handle=self._export,
                 query=AuditExportQuery,
                 answer=None,
@@ -115,7 +115,7 @@ class AuditRoutes:
             Operation(
                 method="GET",
                 path="/api/audit/verification",
-                summary="Whether the log is what was written; reads all of it",
+                summary="Whether the log is unchanged; reads all of it",
                 handle=self._verify,
                 answer=AuditVerification,
                 refusals=(429,),
@@ -149,7 +149,7 @@ class AuditRoutes:
                     async with asyncio.timeout(self._slowest_piece_s):  # waits for the pieces that the socket holds
                         await response.write_eof()
                 except (StorageError, TimeoutError) as error:
-                    logger.warning("an export of the audit log breaks off: %s", str(error) or "nobody reads it")
+                    logger.warning("an export of the audit log ended early: %s", str(error) or "nobody reads it")
                     if call.request.transport is not None:
                         call.request.transport.abort()
                 except ConnectionError:  # who asked has left
@@ -209,7 +209,7 @@ def _microseconds(text: str | None, *, path: str) -> int | None:
     try:
         moment: datetime = msgspec.convert(text, Annotated[datetime, msgspec.Meta(tz=True)])
     except msgspec.ValidationError:
-        message = "a time is wanted, with its zone: 2026-11-22T10:00:00Z or 2026-11-22T11:00:00%2B01:00"
+        message = "expected a time with its zone: 2026-11-22T10:00:00Z or 2026-11-22T11:00:00%2B01:00"
         raise Refusal(400, "query_invalid", message, path=path) from None
     return (moment - _EPOCH) // timedelta(microseconds=1)
 

@@ -22,7 +22,7 @@ _DESCRIPTIONS: Final = {
     428: "If-Match is missing",
     429: "Too much at once",
     500: "Something went wrong; the server's log has more under the failure that the message names",
-    503: "The database does not serve now",
+    503: "The database is unavailable",
 }
 _ALWAYS: Final = (400, 401, 403, 429, 500, 503)
 _OF_BODIES: Final = (408, 413, 415)

@@ -55,7 +55,7 @@ class Refusal(Exception):
 def log_in_first() -> Refusal:
     """Refuse users who are known by nothing but an address: nothing is kept for them, and nothing older is shown."""
     cure = "the operator can give you a login with `security.tokens`"
-    return Refusal(403, "anonymous", f"log in first, as others may share your address; {cure}")
+    return Refusal(403, "anonymous", f"log in first, because others may share your address; {cure}")
 
 
 class NoQuery(Struct, frozen=True, forbid_unknown_fields=True):
@@ -127,7 +127,7 @@ def handler_of(operation: Operation, authenticator: Authenticator) -> Handler:
         except StorageError as error:
             logger.warning("%s %s: %s", operation.method, operation.path, error)
             cure = "the operator's log says why; what was stored before stays in force"
-            return refuse(503, error.code, f"the database does not serve now; {cure}", Retry_After=str(_RETRY_S))
+            return refuse(503, error.code, f"the database is unavailable; {cure}", Retry_After=str(_RETRY_S))
         if isinstance(answer, ApiAnswer):
             headers = {"Cache-Control": "no-store", **answer.headers}
             return web.Response(body=encode(answer.body), content_type="application/json", headers=headers)
@@ -176,7 +176,7 @@ async def _check_body(operation: Operation, request: web.Request) -> None:
         return
     data = await request.read()
     if len(data) > operation.max_body_bytes:
-        raise Refusal(413, "body_too_large", f"{len(data)} bytes; at most {operation.max_body_bytes} are read here")
+        raise Refusal(413, "body_too_large", f"{len(data)} bytes; at most {operation.max_body_bytes} are accepted here")
     # a form of another site cannot send it, whatever its Origin says
     if operation.method == "POST" and request.content_type != "application/json":
         raise Refusal(415, "body_not_json", "send Content-Type: application/json")

@@ -176,14 +176,14 @@ class ApprovalRoutes:
             Operation(
                 method="GET",
                 path=APPROVALS_PATH,
-                summary="What you have approved for good: calls, commands of a tool, or tools",
+                summary="What you have approved permanently: calls, commands of a tool, or tools",
                 handle=self._show,
                 answer=ApprovalList,
             ),
             Operation(
                 method="DELETE",
                 path=APPROVALS_PATH + "/{id}",
-                summary="Be asked about it again",
+                summary="Revoke it: you are asked again",
                 handle=self._revoke,
                 answer=Done,
                 refusals=(404,),

@@ -53,7 +53,7 @@ class RestApi:
             Operation(
                 method="GET",
                 path="/api/hooks/processes",
-                summary="How process hooks and builtin hooks fare",
+                summary="The state of process hooks and builtin hooks",
                 handle=self._show_processes,
                 answer=HookProcesses,
                 operators_only=True,
