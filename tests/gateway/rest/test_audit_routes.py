@@ -197,7 +197,7 @@ async def test_an_operator_learns_whether_the_log_is_what_was_written(
     await server.app.storage.database.write(lambda connection: connection.execute(edit))
     bad = (await operator.get(path)).body
     assert bad["is_whole"] is False
-    assert ["entry 201: the column tool does not tell" in problem for problem in bad["problems"]] == [True]
+    assert ["entry 201: the column tool differs" in problem for problem in bad["problems"]] == [True]
     refused = await anna.get(path)
     assert (refused.status, refused.code) == (403, "operators_only")
 
