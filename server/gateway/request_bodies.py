@@ -82,5 +82,5 @@ async def _read(request: web.Request, slowest_s: float) -> web.Response | None:
     except web.HTTPRequestEntityTooLarge as error:
         return refuse(413, "body_too_large", error.text or "", Connection="close")
     except TimeoutError:
-        return refuse(408, "too_slow", f"the body did not come within {slowest_s:g} s", Connection="close")
+        return refuse(408, "too_slow", f"the body did not arrive within {slowest_s:g} s", Connection="close")
     return None
