@@ -8,7 +8,7 @@ import pytest
 
 from server import config
 from server.config import PolicyEntry, PolicyStage
-from server.errors import ConfigError
+from server.errors import ConfigError, PolicyError
 from server.policy.document import PolicyDocument
 from server.policy.document_store import OPERATOR, PolicyStore
 from server.storage.database import Database
@@ -26,7 +26,9 @@ async def documents(tmp_path: Path) -> AsyncIterator[DocumentStore]:
     await database.aclose()
 
 
-async def test_a_change_is_in_force_at_once_told_once_and_changes_the_tag(documents: DocumentStore) -> None:
+async def test_a_change_is_in_force_at_once_told_once_and_changes_the_tag_unless_it_is_too_large(
+    documents: DocumentStore,
+) -> None:
     store = PolicyStore(documents, AUDIT)
     told: list[frozenset[str]] = []
     store.listen(told.append)
@@ -43,6 +45,9 @@ async def test_a_change_is_in_force_at_once_told_once_and_changes_the_tag(docume
     await store.save("operator", "anna", PolicyDocument(tool_skip=PolicyStage()), if_version=0)
     assert store.effective("bert").tool_skip == PolicyStage()
     assert store.below("operator") == AUDIT
+    large = PolicyStage(handlers=[PolicyEntry(type="audit_log", config={"x": "y" * 70_000})])
+    with pytest.raises(PolicyError, match="at most 65536"):
+        await store.save("user", "anna", PolicyDocument(tool_skip=large), if_version=1)
     store.operator_yaml = PolicyDocument()
     assert store.effective("anna") == PolicyDocument(tool_skip=PolicyStage(), post_tool_use=SCAN.post_tool_use)
     assert told[1:] == [frozenset()]

@@ -70,7 +70,7 @@ async def test_what_a_handler_changes_in_place_counts_for_nobody(tmp_path: Path)
     )
 
 
-@pytest.mark.parametrize("arguments", ["ctx.arguments", "ctx.shown_arguments"])
+@pytest.mark.parametrize("arguments", ["ctx.arguments", "ctx.shown_arguments", "{**ctx.arguments, 'quiet': True}"])
 async def test_what_a_handler_asks_shows_no_secrets(tmp_path: Path, arguments: str) -> None:
     question = f"Question(tool='shell', arguments={arguments}, message=f'Run {{ctx.arguments}}?', origin='mine')"
     asked = human()
@@ -80,11 +80,11 @@ async def test_what_a_handler_asks_shows_no_secrets(tmp_path: Path, arguments: s
     given = call(command=f"login {SECRET}", password="Regenschirm#88")
 
     assert await policy.before(given) is given
-    shown = asked.questions[0]
+    shown, changed = asked.questions[0], {"quiet": True} if "quiet" in arguments else {}
 
     assert shown.message == "Run {'command': 'login [REDACTED]', 'password': '[REDACTED]'}?"
-    assert shown.arguments == {"command": "login [REDACTED]", "password": "[REDACTED]"}
-    assert shown.real_arguments == given.arguments
+    assert shown.arguments == {"command": "login [REDACTED]", "password": "[REDACTED]", **changed}
+    assert shown.real_arguments == {**given.arguments, **changed}
 
 
 @pytest.mark.parametrize("kind", ["def", "async def"])

@@ -18,20 +18,12 @@ def test_a_call_of_class_read_is_safe_whatever_it_says() -> None:
     assert judge_call("shell", "READ", {"command": "rm -rf /"}).level == "safe"
 
 
-def test_a_dangerous_call_says_why_and_with_which_part() -> None:
+def test_a_dangerous_call_says_why_and_with_which_part_in_short() -> None:
     verdict = judge_call("shell", "WRITE", {"command": "cd /srv && rm -rf /srv"})
 
     assert verdict.reason == "deletes files recursively (rm -rf /srv)"
     assert verdict.phrase == "deletes files recursively"
-
-
-def test_a_long_command_is_shortened_in_the_reason() -> None:
-    verdict = judge_call("shell", "WRITE", {"command": f"rm -r {'a' * 500}"})
-
-    assert len(verdict.reason) < 200
-
-
-def test_a_safe_call_needs_no_reason() -> None:
+    assert len(judge_call("shell", "WRITE", {"command": f"rm -r {'a' * 500}"}).reason) < 200
     assert judge_call("shell", "WRITE", {"command": "ls -la"}).reason == ""
 
 
