@@ -178,7 +178,8 @@ export const EDITOR_STEPS = {
     }
     const known = withEditor(read, { base, conflict: null });
     if (isKnown) return known;
-    if (isSame(written(editor).document, document)) {
+    const mine = written(editor);
+    if (mine.problems.length === 0 && isSame(mine.document, document)) {
       const saved = "Already saved.";
       return announced(withEditor(known, { saved }), saved);
     }

@@ -8,17 +8,12 @@
  * @typedef {{type: string, [name: string]: any}} Event `type` names a step of `reduce`, which says what else it needs
  * @typedef {(state: State, event: any) => State} Step
  *
- * @typedef {object} Failure a question to the server that was not answered as hoped
- * @property {"offline" | "login" | "refused"} kind
- * @property {string} code
- * @property {string} message
- * @property {string | null} path the place in what was sent
+ * @typedef {{kind: "offline" | "login" | "refused", code: string, message: string, path: string | null}} Failure
+ *   of a request to the server; path: the place in what was sent
  *
- * @typedef {object} Kind a handler that a document may name
- * @property {string} name
- * @property {string} description
- * @property {readonly import("./document.js").Stage[]} stages where it can stand
- * @property {readonly string[] | null} settings the keys of its config; null: it reads them itself
+ * @typedef {{name: string, description: string, stages: readonly import("./document.js").Stage[],
+ *   settings: readonly string[] | null}} Kind a handler that a document may name, where it can stand,
+ *   and the keys of its config; null: it reads them itself
  *
  * @typedef {{document: PolicyDocument, etag: string}} Stored
  *

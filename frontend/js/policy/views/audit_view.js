@@ -13,7 +13,8 @@ import { MAX_ROWS, canContinue, parametersOf, summary, verdict } from "../reduce
 import { button, entry, failureView, fine, listView, select, timeView } from "./parts.js";
 
 const PHASES = ["pre_tool_use", "post_tool_use", "tool_error", "tool_skip", "approval", "policy", "gap"];
-const OUTCOMES = ["called", "approved", "modified", "denied", "skipped", "ran", "answered", "failed", "stored", "revoked"];
+const DECIDED = ["called", "approved", "modified", "denied", "skipped"];
+const OUTCOMES = [...DECIDED, "ran", "answered", "failed", "stored", "revoked"];
 const BAD = ["denied", "failed", "lost"];
 const MAX_ABOUT = 120;
 const FIRST_FACTS = ["message", "arguments", "result", "approval", "details"];
@@ -175,7 +176,7 @@ const OPERATORS = table([...COLUMNS, ["User", ({ entry }) => text(entry.user)]])
 /** Whether the log is what was written: for operators; to everybody else only what the hashes are for. @param {State} state */
 function verificationView({ verification, who }) {
   const { isRunning, failure, found } = verification;
-  if (!who?.isOperator) return h("p", { class: "fine", key: "verification" }, `${CHAINED} an operator can find changed or removed entries.`);
+  if (!who?.isOperator) return fine(`${CHAINED} an operator can find changed or removed entries.`);
   const section = { "aria-labelledby": "verification-title", "aria-busy": String(isRunning) };
   const verifying = { class: "button", id: "verify", "aria-disabled": String(isRunning) };
   return h("section", { class: "verification", ...section }, [

@@ -3,6 +3,7 @@
  *
  * @typedef {import("../document.js").DraftHandler} DraftHandler
  * @typedef {import("../document.js").Handler} Handler
+ * @typedef {ReturnType<typeof fieldsOf>} Fields
  *
  * @typedef {object} Place
  * @property {import("../document.js").Stage} stage
@@ -35,117 +36,111 @@ export function sketchView({ type, filter, config }, { key, note }) {
 export function handlerView(handler, place) {
   const { index, mayLock, problems } = place;
   const { key } = handler;
+  const fields = fieldsOf(handler, place);
   const isWrong = problems.some((problem) => !["type", ""].includes(placeOf(problem)?.field ?? ""));
   return h("li", { class: "handler", key, "data-handler": key, "data-stage": place.stage }, [
     h("fieldset", { class: "bare" }, [
       h("legend", { class: "visually-hidden" }, `${index + 1}. ${handler.type}`),
-      headView(handler, place),
-      problemView(handler, place, "type"),
-      problemView(handler, place, ""),
+      headView(handler, place, fields),
+      fields.problem("type"),
+      fields.problem(""),
       h("details", { open: handler.isOpen }, [
         h("summary", {}, [
           h("span", { class: "fine" }, "Filter and settings"),
           isWrong && h("span", { class: "problem" }, "This section has a problem."),
         ]),
-        toolsView(handler, place),
-        permissionsView(handler, place),
-        argumentsView(handler, place),
-        configView(handler, place),
-        mayLock && lockView(handler, place),
+        toolsView(handler, fields),
+        permissionsView(handler, fields),
+        argumentsView(handler, fields),
+        configView(handler, place, fields),
+        mayLock && lockView(handler, fields),
       ]),
     ]),
   ]);
 }
 
-/** @param {DraftHandler} handler @param {Place} place */
-function headView(handler, place) {
-  const { key, type } = handler;
-  const { stage, index, count, kinds } = place;
+/** What all fields of a handler have in common. @param {DraftHandler} handler @param {Place} place */
+function fieldsOf({ key }, { stage, problems }) {
+  const data = { "data-stage": stage, "data-key": key };
+  const wrong = (/** @type {string} */ name) => {
+    const its = problems.filter((problem) => placeOf(problem)?.field === name);
+    return its.map(({ message }) => message).join("; ");
+  };
+  const described = (/** @type {string} */ name) => {
+    return { id: `${name}-${key}`, "aria-describedby": wrong(name) ? `problem-${name}-${key}` : null };
+  };
+  /** No alert: it would interrupt with each letter. The field is described by it. @param {string} name */
+  const problem = (name) => {
+    const words = wrong(name);
+    return words && h("p", { class: "problem", id: `problem-${name}-${key}`, key: `problem-${name}` }, words);
+  };
+  return {
+    data,
+    problem,
+    /** A field that sets one thing. @param {string} name */
+    attributes: (name) => {
+      const sets = { ...data, "data-field": "set", "data-name": name };
+      return { ...described(name), ...sets, "aria-invalid": wrong(name) ? "true" : null };
+    },
+    /** Several fields for one thing. @param {string} name @param {string} label @param {string} spoken @param {import("./parts.js").Child} content */
+    group: (name, label, spoken, content) => {
+      const group = { class: "entry", tabindex: "-1", role: "group", "aria-label": spoken, key: name };
+      return [h("div", { ...described(name), ...group }, h("span", {}, label), content), problem(name)];
+    },
+  };
+}
+
+/** @param {DraftHandler} handler @param {Place} place @param {Fields} fields */
+function headView({ key, type }, { stage, index, count, kinds }, fields) {
   const fitting = kinds.filter(({ stages }) => stages.includes(stage)).map(({ name }) => name);
   const names = fitting.includes(type) ? fitting : [type, ...fitting]; // one that is wrong here is shown, too
-  /** @param {string} action @param {string} name @param {string} label @param {string} sign @param {object} more */
+  const options = names.map((name) => /** @type {[string, string]} */ ([name, name]));
+  /** @param {string} action @param {string} name @param {string} label @param {string} sign @param {object} [more] */
   const small = (action, name, label, sign, more) => {
-    const data = { id: `${name}-${key}`, key: name, "data-stage": stage, "data-key": key };
     const spoken = { class: "button icon-only small", "aria-label": `${label}: ${type}`, title: label };
-    return button(action, sign, { ...data, ...spoken, ...more });
+    return button(action, sign, { ...fields.data, id: `${name}-${key}`, key: name, ...spoken, ...more });
   };
   const up = { "data-by": -1, disabled: index === 0, "aria-keyshortcuts": "Alt+ArrowUp" };
   const down = { "data-by": 1, disabled: index === count - 1, "aria-keyshortcuts": "Alt+ArrowDown" };
-  const field = { ...fieldAttributes("type", handler, place), "aria-label": `Handler ${index + 1}` };
   return h("div", { class: "handler-head" }, [
     h("span", { class: "number", "aria-hidden": "true" }, index + 1),
-    select(field, names.map((name) => [name, name]), type), // prettier-ignore
+    select({ ...fields.attributes("type"), "aria-label": `Handler ${index + 1}` }, options, type),
     h("span", { class: "fine description" }, kinds.find(({ name }) => name === type)?.description),
     h("span", { class: "handler-buttons" }, [
       small("move", "up", "Move up", "↑", up),
       small("move", "down", "Move down", "↓", down),
-      small("remove", "remove", "Remove", "×", {}),
+      small("remove", "remove", "Remove", "×"),
     ]),
   ]);
 }
 
-/** @param {string} field @param {Place} place */
-function wordsOf(field, { problems }) {
-  const its = problems.filter((problem) => placeOf(problem)?.field === field);
-  return its.map(({ message }) => message).join("; ");
-}
-
-/** No alert: it would interrupt with each letter. The field is described by it. @param {DraftHandler} handler @param {Place} place @param {string} field */
-function problemView({ key }, place, field) {
-  const words = wordsOf(field, place);
-  return words && h("p", { class: "problem", id: `problem-${field}-${key}`, key: `problem-${field}` }, words);
-}
-
-/** @param {string} name @param {DraftHandler} handler @param {Place} place */
-function describedAttributes(name, { key }, place) {
-  return { id: `${name}-${key}`, "aria-describedby": wordsOf(name, place) ? `problem-${name}-${key}` : null };
-}
-
-/** @param {string} name @param {DraftHandler} handler @param {Place} place */
-function fieldAttributes(name, handler, place) {
-  const data = { "data-field": "set", "data-name": name, "data-stage": place.stage, "data-key": handler.key };
-  return { ...describedAttributes(name, handler, place), ...data, "aria-invalid": wordsOf(name, place) ? "true" : null };
-}
-
-/** @param {string} name @param {string} label @param {string} words the label for screen readers @param {DraftHandler} handler @param {Place} place @param {import("./parts.js").Child} content */
-function groupView(name, label, words, handler, place, content) {
-  const group = { class: "entry", tabindex: "-1", role: "group", "aria-label": words, key: name };
-  return [
-    h("div", { ...describedAttributes(name, handler, place), ...group }, h("span", {}, label), content),
-    problemView(handler, place, name),
-  ];
-}
-
-/** @param {DraftHandler} handler @param {Place} place */
-function toolsView(handler, place) {
+/** @param {DraftHandler} handler @param {Fields} fields */
+function toolsView({ tools: value }, fields) {
   const text = { placeholder: "every tool, or one name per line, such as read_*", spellcheck: "false" };
-  const rows = Math.min(8, handler.tools.split("\n").length);
-  const field = { ...fieldAttributes("tools", handler, place), ...text, rows, value: handler.tools };
-  return [entry("tools", "Tools", h("textarea", field)), problemView(handler, place, "tools")];
+  const rows = Math.min(8, value.split("\n").length);
+  const field = h("textarea", { ...fields.attributes("tools"), ...text, rows, value });
+  return [entry("tools", "Tools", field), fields.problem("tools")];
 }
 
-/** @param {DraftHandler} handler @param {Place} place */
-function permissionsView(handler, place) {
-  const data = { "data-field": "permission", "data-stage": place.stage, "data-key": handler.key };
+/** @param {DraftHandler} handler @param {Fields} fields */
+function permissionsView({ permissions }, fields) {
   const boxes = PERMISSIONS.map((name) => {
-    const box = { ...data, type: "checkbox", checked: handler.permissions.includes(name), "data-name": name };
-    return h("label", { key: name }, h("input", box), name);
+    const data = { ...fields.data, "data-field": "permission", "data-name": name };
+    const box = h("input", { ...data, type: "checkbox", checked: permissions.includes(name) });
+    return h("label", { key: name }, box, name);
   });
   const content = h("span", { class: "boxes" }, boxes);
-  return groupView("permissions", "Permissions", "Permissions; select none for every tool", handler, place, content);
+  return fields.group("permissions", "Permissions", "Permissions; select none for every tool", content);
 }
 
-/** @param {DraftHandler} handler @param {Place} place */
-function argumentsView(handler, place) {
-  const data = { "data-stage": place.stage, "data-key": handler.key };
-  const content = h("div", { class: "arguments" }, [
-    handler.arguments.map((row) => argumentView(row, { ...data, "data-row": row.key })),
-    button("add_argument", "Add an argument", data),
-  ]);
-  return groupView("arguments", "Arguments", "Arguments", handler, place, content);
+/** @param {DraftHandler} handler @param {Fields} fields */
+function argumentsView(handler, { data, group }) {
+  const rows = handler.arguments.map((row) => argumentView(row, { ...data, "data-row": row.key }));
+  const content = h("div", { class: "arguments" }, rows, button("add_argument", "Add an argument", data));
+  return group("arguments", "Arguments", "Arguments", content);
 }
 
-/** @param {DraftHandler["arguments"][number]} row @param {Record<string, string>} data */
+/** @param {DraftHandler["arguments"][number]} row @param {import("./parts.js").Attributes} data */
 function argumentView({ key, name, glob }, data) {
   const text = { ...data, type: "text", autocomplete: "off", spellcheck: "false", "data-field": "set_argument" };
   const nameField = { "data-name": "name", "aria-label": "Argument name", placeholder: "path", value: name };
@@ -159,27 +154,24 @@ function argumentView({ key, name, glob }, data) {
   ]);
 }
 
-/** @param {DraftHandler} handler @param {Place} place */
-function configView(handler, place) {
-  const { config: value, type } = handler;
+/** @param {DraftHandler} handler @param {Place} place @param {Fields} fields */
+function configView({ config: value, type }, { kinds }, { attributes, problem }) {
   const rows = Math.min(12, Math.max(1, value.split("\n").length));
   const text = { class: "code", rows, spellcheck: "false", placeholder: "JSON object", value };
-  const field = h("textarea", { ...fieldAttributes("config", handler, place), ...text });
-  const settings = place.kinds.find(({ name }) => name === type)?.settings;
+  const settings = kinds.find(({ name }) => name === type)?.settings;
   const known = settings?.length ? `Known settings: ${settings.join(", ")}.` : "This handler has no settings.";
   const hint = h("span", { class: "fine hint" }, settings ? known : "The handler checks its settings itself.");
-  return [entry("config", "Settings", field, hint), problemView(handler, place, "config")];
+  return [entry("config", "Settings", h("textarea", { ...attributes("config"), ...text }), hint), problem("config")];
 }
 
-/** @param {DraftHandler} handler @param {Place} place */
-function lockView(handler, place) {
-  const box = { type: "checkbox", role: "switch", checked: handler.locked };
+/** @param {DraftHandler} handler @param {Fields} fields */
+function lockView({ locked: checked }, { attributes, problem }) {
   const about = "Users' policies cannot remove it or put handlers before it.";
   return [
     h("label", { class: "switch", key: "locked" }, [
       h("span", {}, h("strong", {}, "Locked"), h("span", { class: "fine" }, about)),
-      h("input", { ...fieldAttributes("locked", handler, place), ...box }),
+      h("input", { ...attributes("locked"), type: "checkbox", role: "switch", checked }),
     ]),
-    problemView(handler, place, "locked"),
+    problem("locked"),
   ];
 }

@@ -45,8 +45,8 @@ export function failureView(failure, retry) {
 /**
  * The frame of a list that is read from the server.
  *
- * @param {{id: string, title: string, about: Child, failure: Child, list: Child, empty: string | null, isLoading: boolean}} view
- *   empty: what is said instead of a list without entries; null = it has some
+ * @param {{id: string, title: string, about: Child, failure: Child, list: Child, isLoading: boolean,
+ *   empty: string | null}} view empty: what is said instead of a list without entries; null = it has some
  */
 export function listView({ id, title, about, failure, list, empty, isLoading }) {
   const line = isLoading ? h("p", { class: "line", role: "status" }, "Loading…") : h("p", { class: "line" }, empty);

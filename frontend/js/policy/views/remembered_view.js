@@ -38,7 +38,8 @@ function searchView(remembered) {
 
 /** @param {import("../state.js").Approval} approval @param {Remembered} remembered */
 function approvalView({ id, tool, shown, origin, created, remember_for }, { asking, revoking }) {
-  const asks = { id: `revoke-${id}`, "data-id": id, "aria-label": `Revoke ${tool} ${shown}`, disabled: revoking !== null };
+  const spoken = { "aria-label": `Revoke ${tool} ${shown}`, disabled: revoking !== null };
+  const asks = { id: `revoke-${id}`, "data-id": id, ...spoken };
   const sure = { class: "sure", role: "group", "aria-label": `Revoke ${tool}?`, key: "sure" };
   return h("li", { class: "remembered", key: id, "aria-busy": String(revoking === id) }, [
     h("div", {}, h("strong", {}, tool), shown && h("code", { class: "shown" }, shown)),
