@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from functools import partial
 
 from server.agent.chunks import LLMChunk, emit, emitted
-from server.agent.loop import AgentTurn, Injections
+from server.agent.loop import COMPACT, FULL, AgentTurn, Injections, PromptSet, system_prompt
 from server.agent.messages import Conversation
 from server.agent.model_call import EndpointMemory, ModelCalls, late_mode
 from server.agent.prompt_fit import adapt
-from server.agent.prompts import COMPACT, FULL, PromptSet, system_prompt
 from server.agent.runtime_events import RuntimeEvents, Status
 from server.agent.tool_use import ToolUse
 from server.agent.trace import Tracer

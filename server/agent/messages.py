@@ -8,7 +8,7 @@ import msgspec
 
 from server.agent.chunks import NoticeGiven
 from server.errors import TurnError
-from server.llm.language_model import Message, ToolCall, text_of
+from server.llm.language_model import Message, ToolCall
 from server.wire import frames as wire
 
 SystemPolicy = Literal["allow", "demote", "reject"]
@@ -115,7 +115,10 @@ class Conversation:
     def question(self) -> str:
         """The text of the user's last message; pictures left out."""
         asked = next((m for m in reversed(self.messages) if self.origin(m).kind == "user"), None)
-        return text_of(asked) if asked else ""
+        content = asked["content"] if asked else ""
+        if isinstance(content, str):
+            return content
+        return "\n\n".join(part["text"] for part in content or () if part.get("type") == "text")
 
     def knows(self, message: Message) -> bool:
         """Return whether it is one of the turn's own, and no hook's."""

@@ -12,7 +12,7 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from server.llm.language_model import Message, text_of
+from server.llm.language_model import Message
 from server.speech.sentences import CLOSERS, STOPS, TERMINALS
 
 _EXCHANGES = (
@@ -91,7 +91,7 @@ def compact_turn(messages: Sequence[Message], question: str = "", denied: Collec
     """
     system, rest = _split_system(messages)
     for index in range(len(rest) - 1, -1, -1):
-        if rest[index]["role"] == "user" and (found := _find(question, text_of(rest[index]))):
+        if rest[index]["role"] == "user" and (found := _find(question, _text(rest[index]))):
             before, asked, after = found
             earlier = [*rest[:index], {"role": "user", "content": before}]
             results = [message for message in rest[index + 1 :] if message["role"] == "tool"]
@@ -100,7 +100,7 @@ def compact_turn(messages: Sequence[Message], question: str = "", denied: Collec
                 history=_history(earlier),
                 question=asked,
                 instructions=_instructions([{"role": "system", "content": after}, *rest[index + 1 :]]),
-                results=tuple(text_of(message) for message in results if message["tool_call_id"] not in denied),
+                results=tuple(_text(message) for message in results if message["tool_call_id"] not in denied),
                 is_denied=any(message["tool_call_id"] in denied for message in results),
             )
     return CompactTurn(system=system, history=_history(rest), question=question)
@@ -123,7 +123,7 @@ def is_looping(text: str) -> bool:
 
 def _split_system(messages: Sequence[Message]) -> tuple[str, list[Message]]:
     rest = list(messages)
-    return (text_of(rest.pop(0)) if rest and rest[0]["role"] == "system" else ""), rest
+    return (_text(rest.pop(0)) if rest and rest[0]["role"] == "system" else ""), rest
 
 
 def _opening(text: str, limit_chars: int) -> str:
@@ -171,4 +171,11 @@ def _instructions(messages: Sequence[Message]) -> tuple[str, ...]:
 
 
 def _plain(message: Message) -> str:
-    return _WRAPPED.sub(r"\1", text_of(message)).strip()
+    return _WRAPPED.sub(r"\1", _text(message)).strip()
+
+
+def _text(message: Message) -> str:
+    content = message.get("content") or ""
+    if isinstance(content, str):
+        return content
+    return "\n\n".join(part["text"] for part in content if part.get("type") == "text")

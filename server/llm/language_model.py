@@ -21,14 +21,6 @@ LateSystem = Literal["native", "user", "merge"]
 """The role in which a `system` message that is not first is sent (docs/hooks.md, "In which role")."""
 
 
-def text_of(message: Message) -> str:
-    """Return the text of a message; pictures are left out."""
-    content = message.get("content") or ""
-    if isinstance(content, str):
-        return content
-    return "\n\n".join(part["text"] for part in content if part.get("type") == "text")
-
-
 _EMPTY_REGISTRY: Final[Registry[Any]] = Registry()
 """Passed because jsonschema would otherwise fetch what a schema refers to: any address, blocking the event loop."""
 

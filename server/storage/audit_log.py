@@ -17,8 +17,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from server.errors import StorageError
-from server.storage.audit_chain import FIRST, day_hash, next_hash
-from server.storage.audit_entry import GAP, AuditEntry, body_of, columns_of
+from server.storage.audit_entry import FIRST, GAP, AuditEntry, body_of, columns_of, day_hash, next_hash
 from server.storage.database import Database
 from server.storage.schema import audit, audit_days
 

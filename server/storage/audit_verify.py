@@ -8,7 +8,7 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from server.storage.audit_chain import Day, DayCheck, Link, check_days
+from server.storage.audit_entry import Day, DayCheck, Link, check_days
 from server.storage.audit_log import GRACE, oldest_kept
 from server.storage.database import Database
 from server.storage.schema import audit, audit_days

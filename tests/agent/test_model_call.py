@@ -8,9 +8,9 @@ import pytest
 
 from server.agent import model_call
 from server.agent.chunks import LLMChunk, NoticeGiven, emitted
+from server.agent.loop import FULL
 from server.agent.messages import Conversation
 from server.agent.model_call import EndpointMemory, IllegalMessages, ModelCalls
-from server.agent.prompts import FULL
 from server.agent.trace import Tracer
 from server.config import LlmSettings
 from server.errors import (

@@ -3,7 +3,7 @@
 import pytest
 
 from server.agent.agent_client import AgentClient, TurnOptions
-from server.agent.prompts import COMPACT, FULL, PromptSet, system_prompt
+from server.agent.loop import COMPACT, FULL, PromptSet, system_prompt
 from server.config import AgentSettings, LlmSettings, ToolsSettings
 from server.tools.executor import ToolExecutor
 from server.tools.registry import ToolRegistry

@@ -16,8 +16,17 @@ from hypothesis import strategies as st
 
 from server import config
 from server.config import Secret
-from server.storage.audit_chain import Day, DayCheck, Link, day_hash, next_hash
-from server.storage.audit_entry import MAX_VALUE_BYTES, AuditEntry, body_of, columns_of
+from server.storage.audit_entry import (
+    MAX_VALUE_BYTES,
+    AuditEntry,
+    Day,
+    DayCheck,
+    Link,
+    body_of,
+    columns_of,
+    day_hash,
+    next_hash,
+)
 from server.storage.audit_log import AuditLog
 from server.storage.audit_query import AuditFilter, BadCursor, entry_of, read_all, read_page
 from server.storage.audit_verify import Verification, verify

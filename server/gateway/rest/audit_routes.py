@@ -21,8 +21,7 @@ from msgspec.structs import replace
 
 from server.errors import StorageError
 from server.gateway.rest.operation import ApiAnswer, ApiCall, Operation, Refusal, log_in_first
-from server.storage.audit_chain import Day
-from server.storage.audit_entry import AuditRecord
+from server.storage.audit_entry import AuditRecord, Day
 from server.storage.audit_query import MAX_PAGE, AuditFilter, AuditPage, BadCursor, entry_of, read_all, read_page
 from server.storage.audit_verify import verify
 from server.storage.database import Database
