@@ -109,7 +109,8 @@ async def emitted(work: Callable[[], Coroutine[Any, Any, None]]) -> AsyncGenerat
             yield chunk
         except BaseException:
             with suppress(_ReaderGone):
-                await _next_chunk(running, _ReaderGone())
+                while await _next_chunk(running, _ReaderGone()) is not None:
+                    pass  # emitted while it ends: nobody reads that either
             raise
 
 

@@ -97,6 +97,25 @@ async def test_closing_ends_the_work_and_waits_until_it_has_unwound() -> None:
     assert log == ["unwound"]
 
 
+async def test_work_that_emits_while_it_ends_comes_to_its_end() -> None:
+    log = []
+
+    async def work() -> None:
+        try:
+            await emit(A)
+        finally:
+            try:
+                await emit(A)
+            finally:
+                await asyncio.sleep(0)
+                log.append("unwound")
+
+    async with aclosing(emitted(work)) as stream:
+        await anext(stream)
+
+    assert log == ["unwound"]
+
+
 async def test_cancelling_the_reader_cancels_the_work_where_it_waits() -> None:
     log = []
 
