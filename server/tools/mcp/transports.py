@@ -7,6 +7,7 @@ HTTP the SDK's, with limits around it.
 
 import asyncio
 import logging
+import re
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -273,6 +274,7 @@ async def _end(child: ChildProcess, pipes: _Pipes, duties: list[asyncio.Task[Non
 MAX_ANSWER_BYTES: Final = 8 << 20
 """The longest message: an answer in JSON, or one event."""
 
+_EVENT_END: Final = re.compile(rb"(?:\r\n|\n|\r(?!\n)){2}")  # an empty line
 _CONNECT_S: Final = 5.0
 _WRITE_S: Final = 10.0
 
@@ -289,7 +291,7 @@ async def http_transport(
     message_filter = MessageFilter(sees_sent=False)
     loop = asyncio.get_running_loop()
     http = httpx2.AsyncClient(
-        headers=settings.headers,
+        headers={"Accept-Encoding": "identity", **settings.headers},
         timeout=httpx2.Timeout(connect=_CONNECT_S, write=_WRITE_S, pool=_CONNECT_S, read=read_s),
         transport=_Limited(httpx2.AsyncHTTPTransport()),
     )
@@ -317,33 +319,58 @@ async def http_transport(
 
 
 class _Limited(httpx2.AsyncBaseTransport):
-    """Breaks off an answer in JSON that is too long. The SDK limits single events, which go on for ever in sum."""
+    """Unpacks answers, and breaks off one that has too many bytes or parts.
+
+    The SDK limits the bytes of single events; events go on for ever in sum.
+    """
 
     def __init__(self, inner: httpx2.AsyncBaseTransport) -> None:
         self._inner = inner
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        response = await self._inner.handle_async_request(request)
-        if not response.headers.get("content-type", "").lower().startswith("text/event-stream"):
-            assert isinstance(response.stream, httpx2.AsyncByteStream)
-            response.stream = _Counted(response.stream)
-        return response
+        packed = await self._inner.handle_async_request(request)
+        packed.request = request
+        has_events = packed.headers.get("content-type", "").lower().startswith("text/event-stream")
+        headers = [
+            (name, value)
+            for name, value in packed.headers.multi_items()
+            if name.lower() not in ("content-encoding", "content-length")
+        ]
+        return httpx2.Response(
+            packed.status_code,
+            headers=headers,
+            stream=_Unpacked(packed, has_events=has_events),
+            extensions=packed.extensions,
+        )
 
     async def aclose(self) -> None:
         await self._inner.aclose()
 
 
-class _Counted(httpx2.AsyncByteStream):
-    def __init__(self, inner: httpx2.AsyncByteStream) -> None:
-        self._inner = inner
+class _Unpacked(httpx2.AsyncByteStream):
+    def __init__(self, packed: httpx2.Response, *, has_events: bool) -> None:
+        self._packed = packed
+        self._has_events = has_events
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         total = 0
-        async for piece in self._inner:
-            total += len(piece)
-            if total > MAX_ANSWER_BYTES:
-                raise httpx2.StreamError(f"an answer of more than {MAX_ANSWER_BYTES >> 20} MiB")
-            yield piece
+        parts = 0  # of the answer, or of the event that has not ended
+        line_ends = b""  # at the end of what has come
+        async for unpacked in self._packed.aiter_bytes():
+            for start in range(0, len(unpacked), _CUT_BYTES):
+                piece = unpacked[start : start + _CUT_BYTES]
+                total += len(piece)
+                if total > MAX_ANSWER_BYTES and not self._has_events:
+                    raise httpx2.StreamError(f"an answer of more than {MAX_ANSWER_BYTES >> 20} MiB")
+                text = line_ends + piece
+                line_ends = text[len(text.rstrip(b"\r\n")) :][-3:]
+                for number, event in enumerate(_EVENT_END.split(text) if self._has_events else [piece]):
+                    is_next = number > 0
+                    parts = event.count(b"{") + event.count(b"[") + (0 if is_next else parts)
+                    if parts > MAX_PARTS:
+                        raise httpx2.StreamError(f"an answer of more than {MAX_PARTS} objects and lists")
+                yield piece
+                await asyncio.sleep(0)  # a little that was packed can become much, of which nothing else is waited for
 
     async def aclose(self) -> None:
-        await self._inner.aclose()
+        await self._packed.aclose()

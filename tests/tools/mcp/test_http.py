@@ -1,6 +1,7 @@
 """MCP servers over HTTP that do not behave."""
 
 import asyncio
+import gzip
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -11,6 +12,7 @@ from aiohttp import web
 
 from server.config import McpServerSettings
 from server.errors import ToolError
+from server.subprocesses.lines import MAX_PARTS
 from server.tools.mcp.transports import MAX_ANSWER_BYTES, MAX_ENTRIES
 from tests.tools.mcp_scene import connected, says
 
@@ -80,6 +82,41 @@ async def many(_request: web.Request, message: Any) -> web.StreamResponse:
     return answer(message, result={"content": [{"type": "text", "text": "x"}] * 3000})
 
 
+PADDING = 16 << 20
+
+
+async def packed(_request: web.Request, message: Any) -> web.StreamResponse:
+    """An answer that is small on the wire alone: blanks, which JSON allows."""
+    body = gzip.compress(json.dumps({"jsonrpc": "2.0", "id": message["id"]}).encode() + b" " * PADDING)
+    return web.Response(body=body, content_type="application/json", headers={"Content-Encoding": "gzip"})
+
+
+async def packed_events(_request: web.Request, message: Any) -> web.StreamResponse:
+    """More than the limit of an answer in comments, which are nobody's event."""
+    last = json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": says("done")})
+    body = gzip.compress((b": " + b"x" * 1022 + b"\n\n") * (16 << 10) + f"data: {last}\n\n".encode())
+    return web.Response(body=body, content_type="text/event-stream", headers={"Content-Encoding": "gzip"})
+
+
+async def parts(_request: web.Request, message: Any) -> web.StreamResponse:
+    return answer(message, result=says("fine") | {"_meta": {"x": [[]] * MAX_PARTS}})
+
+
+async def parts_in_an_event(_request: web.Request, message: Any) -> web.StreamResponse:
+    told = json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": says("x") | {"_meta": {"x": [[]] * MAX_PARTS}}})
+    data = "\r\ndata: ".join(told[at : at + 50_000] for at in range(0, len(told), 50_000))
+    return web.Response(text=f"event: message\r\ndata: {data}\r\n\r\n", content_type="text/event-stream")
+
+
+async def many_events(_request: web.Request, message: Any) -> web.StreamResponse:
+    """More parts than one message may have, in many."""
+    log = {"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": [[]] * 1000}}
+    last = {"jsonrpc": "2.0", "id": message["id"], "result": says("done")}
+    events = [*[log] * (2 * MAX_PARTS // 1000), last]
+    text = "".join(f"data: {json.dumps(event)}\n\n" for event in events)
+    return web.Response(text=text, content_type="text/event-stream")
+
+
 async def odd(_request: web.Request, _message: Any) -> web.StreamResponse:
     return web.Response(text="<html>hello</html>", content_type="text/html")
 
@@ -116,6 +153,31 @@ async def test_an_answer_beyond_the_limit_costs_its_call_only() -> None:
 
         assert (await scene.call("s__fine")).for_llm == "fine"
         assert scene.notices == []
+
+
+async def test_a_packed_answer_is_limited_by_what_it_unpacks_to() -> None:
+    async with (
+        serving(packed=packed, packed_events=packed_events, fine=fine) as fake,
+        connected(McpServerSettings(url=fake.url)) as scene,
+    ):
+        with pytest.raises(ToolError, match="an answer of more than 8 MiB"):
+            await scene.call("s__packed")
+
+        assert (await scene.call("s__packed_events")).for_llm == "done"
+        assert (await scene.call("s__fine")).for_llm == "fine"
+
+
+async def test_an_answer_of_too_many_parts_costs_its_call_only() -> None:
+    async with (
+        serving(parts=parts, parts_in_an_event=parts_in_an_event, many_events=many_events) as fake,
+        connected(McpServerSettings(url=fake.url)) as scene,
+    ):
+        with pytest.raises(ToolError, match="an answer of more than 100000 objects and lists"):
+            await scene.call("s__parts")
+        with pytest.raises(ToolError):
+            await scene.call("s__parts_in_an_event")
+
+        assert (await scene.call("s__many_events")).for_llm == "done"
 
 
 async def test_an_answer_that_is_no_answer_costs_its_call_only() -> None:
