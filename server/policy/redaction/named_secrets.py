@@ -143,7 +143,7 @@ class NamedSecrets:
             if quoted := _QUOTED.match(text, at, end) or _FOREIGN_QUOTED.match(text, at, end):
                 start, stop = quoted.span("v")
                 at = quoted.end()
-                is_one = self._values.is_secret(quoted["v"], promise)
+                is_one = self._values.is_secret(quoted["v"], promise, is_quoted=True)
             elif bare := _BARE.match(text, at, end):
                 value = _until_cut(bare[0])
                 start, stop, at = bare.start(), bare.start() + len(value), bare.end()
@@ -165,7 +165,7 @@ class NamedSecrets:
             return
         follows = text[quoted.end() : quoted.end() + 1]
         is_value = follows == ")" or (follows != ":" and _DIGIT.search(quoted["v"]) is not None)
-        if is_value and self._values.is_secret(quoted["v"], promise):
+        if is_value and self._values.is_secret(quoted["v"], promise, is_quoted=True):
             yield quoted.span("v")
 
     def _is_line(self, text: str, low: int, stop: int, end: int) -> bool:

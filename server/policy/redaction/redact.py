@@ -16,7 +16,7 @@ from server.policy.redaction.spans import Span, give_way
 _DEEPEST: Final = 64
 _MAX_JSON: Final = 1 << 18
 """Characters up to which a result is read as JSON; decoding more at once would hold the event loop."""
-_LEAST_KEY: Final = 12
+_LEAST_KEY: Final = 10
 """Characters of a key that may itself be a secret."""
 _LABELS: Final = frozenset("name key k field label id title variable header param parameter setting env".split())
 _VALUES: Final = frozenset("value val v content default text data plaintext".split())
@@ -99,7 +99,7 @@ class _Walk:
         give_way()
         match value:
             case str():
-                if promise is not None and self._values.is_secret(value, promise):
+                if promise is not None and self._values.is_secret(value, promise, is_quoted=True):
                     return self._take("code" if promise == "code" else "named")
                 return self._scanned(value)
             case int() if not isinstance(value, bool):

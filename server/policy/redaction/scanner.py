@@ -16,6 +16,17 @@ from server.policy.redaction.spans import Span, give_way, merged
 _BETWEEN: Final = "\n\0\n"
 """Separator of texts that are scanned together; no rule reads across it."""
 _MASKED: Final = re.compile(r"[xX*]{8}|(?:0123456789|1234567890)(?:abcdef|ABCDEF|12)")
+_FLOOR: Final = [
+    (kind, Form(keywords=keywords.split(), regex=regex, looks="any", reach=1 << 30))
+    for kind, keywords, regex in (
+        ("named", "password", r"password\s*=\s*['\"](?P<s>[^'\"]+)['\"]"),
+        ("named", "apikey api_key api-key", r"api[_-]?key\s*=\s*['\"](?P<s>[^'\"]+)['\"]"),
+        ("named", "secret", r"secret\s*=\s*['\"](?P<s>[^'\"]+)['\"]"),
+        ("private_key", "-----begin", r"-----BEGIN (?:RSA |EC |DSA )?PRIVATE KEY-----"),
+        ("api_key", "sk-", r"sk-[a-zA-Z0-9]{20,}"),
+    )
+]
+"""What is taken out whatever it looks like: placeholders and references included, and whatever the operator's table says."""
 _RUN: Final = re.compile(r"[\w+/=.~%-]*")
 """Characters with which a secret goes on that is longer than the reach of its form."""
 
@@ -31,7 +42,7 @@ class Scanner:
             (NamedSecrets(self.names, self.values), self.names.keywords()),
         ]
         forms = {**table.forms, **{name: _form_of(issuer) for name, issuer in table.issuers.items()}}
-        rules += [(_FormRule(name, form, self.values), form.keywords) for name, form in forms.items()]
+        rules += [(_FormRule(name, form, self.values), form.keywords) for name, form in [*forms.items(), *_FLOOR]]
         self._rules = [rule for rule, _ in rules]
         by_keyword: dict[str, list[int]] = {}
         for number, (_, keywords) in enumerate(rules):
@@ -90,7 +101,7 @@ class _FormRule:
             start, stop = place.span(_secret_group(place))
             if stop == last and (rest := _RUN.match(text, last, end)):
                 stop = rest.end()
-            if self._form.looks is None or self._values.is_secret(text[start:stop], self._form.looks):
+            if self._form.looks in (None, "any") or self._values.is_secret(text[start:stop], self._form.looks):
                 yield Span(start, stop, self._kind)
 
 

@@ -119,25 +119,23 @@ class SecretValues:
         self._parts = tuple(none.parts.lower().split())
         self._pattern = re.compile("|".join(f"(?:{pattern})" for pattern in none.patterns) or r"(?!)", re.IGNORECASE)
 
-    def is_placeholder(self, value: str) -> bool:
+    def is_placeholder(self, value: str, *, is_exact: bool = False) -> bool:
+        """Tell a placeholder, a reference or the name of a secret. `is_exact`: part of the value does not decide."""
         low = value[:_LOOKED_AT].lower()
-        for part in self._parts:
-            if part in low:
-                return True
-        return (
-            low.strip(" .,;:!?\"'()") in self._words
-            or low.startswith(self._beginnings)
-            or self._pattern.fullmatch(low) is not None
-            or (len(value) <= _LONGEST_LABEL and self._names.promise(value) in ("password", "token"))
-        )
+        if low.strip(" .,;:!?\"'()") in self._words or self._pattern.fullmatch(low):
+            return True
+        if len(value) <= _LONGEST_LABEL and self._names.promise(value) in ("password", "token"):
+            return _DIGIT.search(value) is None  # `newPassword`, but not `password123`
+        return not is_exact and (low.startswith(self._beginnings) or any(part in low for part in self._parts))
 
-    def is_secret(self, value: str, look: Promise | Look, *, is_sure: bool = True) -> bool:
+    def is_secret(self, value: str, look: Promise | Look, *, is_sure: bool = True, is_quoted: bool = False) -> bool:
         """Tell whether a value looks like what was promised.
 
         `is_sure`: quotes, or a line of its own, show that a value is meant; then a plain word may be a password.
+        `is_quoted`: quotes show where it ends; then a password is any text but exact placeholders and references.
         """
         value = value.strip()
-        if len(value) < _LEAST or self.is_placeholder(value):
+        if len(value) < _LEAST or self.is_placeholder(value, is_exact=is_quoted and look == "password"):
             return False
         if look == "password":
             return self._is_password(value, is_sure=is_sure)

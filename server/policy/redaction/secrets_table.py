@@ -14,7 +14,7 @@ from server.errors import ConfigError
 
 Promise = Literal["password", "token", "code", "key"]
 """Kind of value that a name announces: chosen by people, made by a machine, a short code, perhaps a random key."""
-Look = Literal["password", "token", "code", "odd"]
+Look = Literal["password", "token", "code", "odd", "any"]
 
 _TABLES: Final = Path(__file__).parent.parent / "tables"
 _CURE: Final = "server/policy/tables/secrets.toml says what may stand there"

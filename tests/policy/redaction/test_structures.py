@@ -31,7 +31,7 @@ def test_a_structure_without_secrets_is_the_same_object() -> None:
 
 
 def test_each_text_of_a_structure_is_read_by_itself() -> None:
-    given = ["the password is", "Tundra-4417!x", "-----BEGIN PRIVATE KEY-----", "MIIE" * 20]
+    given = ["the password is", "Tundra-4417!x", "-----BEGIN ENCRYPTED PRIVATE KEY-----", "MIIE" * 20]
 
     assert redact(given)[0] == given
 
@@ -89,6 +89,14 @@ def test_a_structure_that_names_a_secret_some_other_way_gives_it_up(given: Any) 
 )
 def test_a_structure_that_only_speaks_of_secrets_stays(given: Any) -> None:
     assert redact(given) == (given, {})
+
+
+@pytest.mark.parametrize(
+    "value",
+    "password123 topsecret123 secret99 MySecretPass1 TheBeatles1964 yourMom99 my-dog-Rex7 Fakeplastic1 $ecret99 hunter(2 [abc1xyz".split(),
+)
+def test_a_password_that_only_begins_like_a_placeholder_is_taken_out(value: str) -> None:
+    assert redact({"password": value})[0] == {"password": REDACTED}
 
 
 def test_a_number_under_a_secret_name_becomes_a_text() -> None:

@@ -1,5 +1,9 @@
 """What is taken out of texts, one list a rule, and what is left alone."""
 
+import random
+import re
+import string
+
 import pytest
 
 from server.approval.asking import REDACTED
@@ -530,10 +534,41 @@ HARMLESS = [
     "パスワードは8文字以上で入力してください。",
     "password=\nuser=anna",
     "-----BEGIN PUBLIC KEY-----\nMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE\n-----END PUBLIC KEY-----",
-    "-----BEGIN PRIVATE KEY-----\n...\n-----END PRIVATE KEY-----",
     "sk_live_XXXXXXXXXXXXXXXXXXXXXXXX",
     f"password: {REDACTED}",
 ]
+
+FLOOR = [
+    re.compile(expression, re.IGNORECASE)
+    for expression in (
+        r"password\s*=\s*['\"][^'\"]+['\"]",
+        r"api[_-]?key\s*=\s*['\"][^'\"]+['\"]",
+        r"secret\s*=\s*['\"][^'\"]+['\"]",
+        r"-----BEGIN (RSA |EC |DSA )?PRIVATE KEY-----",
+        r"sk-[a-zA-Z0-9]{20,}",
+    )
+]
+"""Expressions whose matches are always taken out."""
+PLACEHOLDERS = ["${DB_PASSWORD}", "<your password>", "changeme", "xxxxxxxx", "****", "vault:app/db", "password", " "]
+NAMES = ["password", "DB_Password", "apikey", "api-key", "X_API_KEY", "secret", "public_secret", "no password"]
+HEADERS = [f"-----BEGIN {kind}PRIVATE KEY-----" for kind in ("", "RSA ", "EC ", "DSA ")]
+ALPHANUMERIC = string.ascii_letters + string.digits
+UNQUOTED = [letter for letter in string.printable + "äß密😀" if letter not in "'\""]
+
+
+def random_setting(dice: random.Random) -> str:
+    """Write something that one of the floor's expressions matches, somewhere in a line."""
+    match dice.randrange(10):
+        case 0:
+            setting = dice.choice(HEADERS)
+        case 1:
+            setting = dice.choice(["", "ri"]) + "sk-" + "".join(dice.choices(ALPHANUMERIC, k=dice.randint(20, 60)))
+        case kind:
+            random_value = "".join(dice.choices(UNQUOTED, k=dice.randint(1, 90)))
+            value = dice.choice(PLACEHOLDERS) if kind < 5 else random_value
+            sign, quotes = dice.choice(["=", " = ", "\n=\t"]), dice.choice(["''", '""', "'\""])
+            setting = f"{dice.choice(NAMES)}{sign}{quotes[0]}{value}{quotes[1]}"
+    return dice.choice(["", "x; ", "[", "<p>", "# "]) + setting + dice.choice(["", ";", "]", "\nuser=anna", "</p>"])
 
 
 @pytest.mark.parametrize("texts", [NAMED, ISSUED], ids=["named", "issued"])
@@ -547,6 +582,23 @@ def test_nothing_of_a_named_secret_is_left(text: str) -> None:
 
     assert P not in clean
     assert R not in clean
+
+
+def test_nothing_that_the_floor_matches_is_left_not_even_a_placeholder() -> None:
+    dice = random.Random(11)
+    texts = [random_setting(dice) for _ in range(10_000)]
+    assert all(any(expression.search(text) for expression in FLOOR) for text in texts)
+
+    cleaned = ((text, redact_text(text)[0]) for text in texts)
+    left = [
+        text
+        for text, clean in cleaned
+        for expression in FLOOR
+        for match in expression.finditer(clean)
+        if not match[0][:-1].endswith(REDACTED)
+    ]
+
+    assert left == []
 
 
 @pytest.mark.parametrize("kind", FORMED)
