@@ -236,13 +236,17 @@ class AgentTurn:
                 if text:
                     await gate.pass_on(text)
                 if isinstance(event, Finished):  # before the connection is read to its end, which may take a while
-                    await self._end_reply(reply, gate)
+                    await self._end_reply(request, reply, gate)
 
-    async def _end_reply(self, reply: ModelReply, gate: StreamGate) -> None:
+    async def _end_reply(self, request: ModelRequest, reply: ModelReply, gate: StreamGate) -> None:
         text, aside = reply.end()
         await emit(*aside)
         await gate.pass_on(text)
+        by_model = reply.calls
         await gate.close(reply)
+        if request.purpose != "round" and (added := [call.name for call in reply.calls if call not in by_model]):
+            text = f"a hook added tool calls where none are run ({request.purpose}): {', '.join(added)}"
+            await emit(LLMChunk(notice=NoticeGiven("tool_call_ignored", "warning", text)))
         await emit(*self.tracer.hook_reports())
         self._has_spoken |= gate.has_shown
         self.events.llm_response(reply)

@@ -11,6 +11,7 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from itertools import count
+from typing import Any
 
 from server import config
 from server.agent.chunks import LLMChunk, NoticeGiven, emit
@@ -162,9 +163,10 @@ class ModelCalls:
         """
         shown = await self._fit(request)
         model = self._model.info.name
-        options = dict(self._settings.options)
+        options: dict[str, Any] = {"max_tokens": None, "temperature": None, **self._model.info.options}
         if self._settings.max_tokens:
-            options.setdefault("max_tokens", self._settings.max_tokens)
+            options["max_tokens"] = self._settings.max_tokens
+        options |= self._settings.options
         tools = list(request.tools if planning is None else self._tools)
         result = await hooks.pipeline.before_llm(
             LlmCall(model=model, messages=list(shown.messages), tools=tools, options=options),

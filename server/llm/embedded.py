@@ -50,7 +50,7 @@ logger = logging.getLogger(__name__)
 
 DEFAULT_MAX_TOKENS = 160
 MAX_CACHED_CHOICES = 64
-_SAMPLING: Mapping[str, Any] = {"temperature": 0.1, "top_p": 0.9, "min_p": 0.1}
+_DEFAULTS: Mapping[str, Any] = {"temperature": 0.1, "top_p": 0.9, "min_p": 0.1, "max_tokens": DEFAULT_MAX_TOKENS}
 _ARGUMENTS: Mapping[str, Any] = {"temperature": 0.0, "max_tokens": 64}
 _CHOICE: Mapping[str, Any] = {"temperature": 0.0, "max_tokens": 32}
 
@@ -85,7 +85,7 @@ class EmbeddedModel:
 
     @property
     def info(self) -> ModelInfo:
-        return ModelInfo(name=MODEL_NAME, host="this machine", location="local")
+        return ModelInfo(name=MODEL_NAME, host="this machine", location="local", options=_DEFAULTS)
 
     @property
     def process_pid(self) -> int | None:
@@ -197,10 +197,10 @@ class EmbeddedModel:
                 yield event
 
     async def _answer(self, client: OpenAICompatible, turn: CompactTurn) -> AsyncGenerator[ModelEvent, None]:
-        limit = {"max_tokens": self._config.max_tokens or DEFAULT_MAX_TOKENS}
+        limit = {"max_tokens": self._config.max_tokens} if self._config.max_tokens else {}
         request = ModelRequest(messages=turn.messages())
         tail = ""
-        async with aclosing(client.stream_with(request, {**_SAMPLING, **limit, **self._config.options})) as events:
+        async with aclosing(client.stream_with(request, {**_DEFAULTS, **limit, **self._config.options})) as events:
             async for event in events:
                 yield event
                 if isinstance(event, TextDelta):

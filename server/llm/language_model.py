@@ -119,6 +119,8 @@ class ModelInfo:
     location: Literal["local", "cloud"]
     key_source: str | None = None
     """`OPENAI_API_KEY`, `parley.yaml`, `none` …; never the key."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Fields of its requests where the settings do not say otherwise, such as `temperature`."""
 
 
 class LanguageModel(Protocol):

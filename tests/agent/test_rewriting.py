@@ -9,7 +9,7 @@ from server.config import LlmSettings
 from server.errors import ProviderUnreachable
 from server.llm.language_model import Message
 from tests.agent.hooked import PLANNED, adding, saying, with_hooks
-from tests.agent.scene import QUESTION, agent_for, play, texts
+from tests.agent.scene import QUESTION, agent_for, notices, play, texts
 from tests.hooks.fakes import hook
 from tests.support.scripted_model import ScriptedModel, call, say
 
@@ -158,6 +158,27 @@ async def test_model_and_options_that_were_changed_go_with_the_call() -> None:
 
     assert change.params("before_llm")["options"] == {"max_tokens": 9, "temperature": 1, "seed": 7}
     assert (model.requests[0].model, model.requests[0].options) == ("other", {"temperature": 0, "top_p": 1})
+
+
+async def test_max_tokens_and_temperature_are_always_there_and_null_is_not_sent_back() -> None:
+    echo = hook(before_llm=lambda params: {"request": params})
+    model = ScriptedModel([say("Hello.")])
+
+    await play(agent_for(model), enable_tools=False, options=with_hooks(echo))
+
+    assert echo.params("before_llm")["options"] == {"max_tokens": None, "temperature": None}
+    assert model.requests[0].options == {}
+
+
+async def test_a_call_that_a_hook_adds_to_the_planning_reply_is_refused_with_a_notice() -> None:
+    wanted = [{"id": "c1", "function": {"name": "alpha", "arguments": "{}"}}]
+    own = hook(after_llm={"response": {"tool_calls": wanted}})
+    model = ScriptedModel([say("Hello.")])
+
+    chunks = await play(agent_for(model), options=with_hooks(own))
+
+    assert "tool_call_ignored" in notices(chunks)
+    assert texts(chunks) == "Hello."
 
 
 async def test_a_hook_that_makes_the_call_shorter_may_save_it() -> None:

@@ -38,6 +38,8 @@ _CANCEL_AGAIN_S: Final = 15.0  # ending a child that ignores signals takes less
 _MAX_PAGES: Final = 20
 _MAX_REASON_CHARS: Final = 300
 _LOST: Final = (types.CONNECTION_CLOSED, types.INVALID_REQUEST)  # the latter also says "Session terminated"
+_CLOSED: Final = "Connection closed"
+"""The text of the library's own error; servers use the same code for errors of theirs."""
 
 Put = Callable[[list[Tool]], None]
 """Takes all tools of the server, in place of those before."""
@@ -250,7 +252,7 @@ class McpConnection:
             call.exception()  # the waiting caller has it already
 
     def _explain_failure(self, error: MCPError) -> str:
-        if error.code == types.CONNECTION_CLOSED:
+        if error.code == types.CONNECTION_CLOSED and error.message == _CLOSED:
             return f"the MCP server {self._name} was lost during the call; what it did until then is unknown"
         return f"the MCP server {self._name} refused the call: {_short(error.message)}"
 

@@ -200,6 +200,7 @@ async def test_a_server_that_does_not_read_cannot_hold_a_call_that_is_given_up()
     ("result", "problem"),
     [
         ({"error": {"code": -32602, "message": "no such\ntool"}}, "refused the call: no such tool"),
+        ({"error": {"code": -32000, "message": "out of paper"}}, "refused the call: out of paper"),
         ({"content": "text"}, "something that is not a tool result"),
         ({"content": [{"type": "hologram"}]}, "something that is not a tool result"),
         ({}, "something that is not a tool result"),
