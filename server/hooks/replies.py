@@ -76,7 +76,7 @@ def _act(
     match action:
         case "" | "continue" | "modify":
             if action == "modify" and not any(item for key, item in fields.items() if key not in _HEAD):
-                notes.doubt(f'"modify" came without what it changes: {_wanted(stage)}')
+                notes.doubt(f'"modify" came without a change: {_wanted(stage)}')
             return _apply(fields, value, notes)
         case "abort_turn" | "hard_abort":
             return Abort(reason=fields.get("reason", ""), is_hard=action == "hard_abort")
@@ -118,7 +118,7 @@ def _request(given: dict[str, Any], value: LlmCall, notes: ParsedReply) -> LlmCa
     if "messages" in found:
         messages = read_messages(found["messages"], value.messages, notes)
         if not messages:
-            notes.warn("the request came back without messages; they stay as they were")
+            notes.warn("the request came back without messages; they stay unchanged")
         elif list(map(id, messages)) != list(map(id, value.messages)):
             changes["messages"] = messages
     if "tools" in found and (tools := read_tools(found["tools"], value.tools, notes)) != value.tools:
@@ -141,7 +141,7 @@ def _unwrap(
     if any(name.lower() in inner_keys for name in outer):
         return {name: item for name, item in outer.items() if name.lower() not in around or name.lower() in RESULT}
     if outer:
-        notes.doubt(f'"{key}" holds nothing that can be changed here; the change stands in "{key}.{key}"')
+        notes.doubt(f'"{key}" contains nothing that can be changed here; the change belongs in "{key}.{key}"')
     return None
 
 
@@ -159,7 +159,7 @@ def _call(fields: dict[str, Any], value: ToolInvocation, notes: ParsedReply) -> 
 def _respond(fields: dict[str, Any], value: ToolInvocation, notes: ParsedReply) -> Respond | None:
     answer = _call(fields, value, notes).answer
     if answer is None:
-        notes.doubt('"respond" came without a "result"; the tool runs as if nothing had been said')
+        notes.doubt('"respond" came without a "result"; the tool runs as usual')
         return None
     if not answer.for_llm:
         notes.warn('the result has no "for_llm": the model reads nothing')

@@ -22,13 +22,13 @@ from server.tool_calls import ToolAnswer
 
 # What people write because other hosts, or pages about them, say so.
 _FOREIGN: Final = {
-    "allow": 'nothing is allowed or forbidden by "allow": approve_tool wants {"approved": true}, '
+    "allow": 'nothing is allowed or forbidden by "allow": approve_tool needs {"approved": true}, '
     'before_tool {"action": "deny_tool"}',
     "allowed": 'write {"approved": true} to approve_tool, {"action": "deny_tool"} to before_tool',
-    "decision": 'the action stands at the top: {"action": "…"}',
-    "args": 'changed arguments stand in "call": {"call": {"arguments": {…}}}',
+    "decision": 'the action belongs at the top level: {"action": "…"}',
+    "args": 'changed arguments belong in "call": {"call": {"arguments": {…}}}',
     "message": 'an explanation is called "reason"',
-    "hook_result": 'the result stands at the top: {"action": "respond", "result": {…}}',
+    "hook_result": 'the result belongs at the top level: {"action": "respond", "result": {…}}',
 }
 _JSON_NAMES: Final[Mapping[type, str]] = {
     str: "a string",
@@ -130,7 +130,7 @@ def read_fields(
         if type(item) is not known[name] and known[name] is not object:
             at = f"{where}.{name}" if where else name
             raise ReplyUnusable(
-                f'"{at}" has to be {_JSON_NAMES[known[name]]}, got {_JSON_NAMES.get(type(item), "something else")}'
+                f'"{at}" must be {_JSON_NAMES[known[name]]}, got {_JSON_NAMES.get(type(item), "something else")}'
             )
         found[name] = item
     return found
@@ -138,13 +138,13 @@ def read_fields(
 
 def strings(items: list[Any], where: str) -> tuple[str, ...]:
     if not all(isinstance(item, str) for item in items):
-        raise ReplyUnusable(f'"{where}" has to hold strings')
+        raise ReplyUnusable(f'"{where}" must contain strings')
     return tuple(items)
 
 
 def objects(items: list[Any], where: str) -> list[dict[str, Any]]:
     if not all(isinstance(item, dict) for item in items):
-        raise ReplyUnusable(f'"{where}" has to hold objects')
+        raise ReplyUnusable(f'"{where}" must contain objects')
     return items
 
 
@@ -211,7 +211,7 @@ def _message(item: dict[str, Any], own: _OwnMessages, notes: ParsedReply) -> Mes
 def _content(found: dict[str, Any]) -> Any:
     content = found.get("content", "")
     if not isinstance(content, str) and not (isinstance(content, list) and all(map(_is_part, content))):
-        raise ReplyUnusable('"request.messages.content" has to be a string, or parts of text and of data: images')
+        raise ReplyUnusable('"request.messages.content" must be a string, or parts of text and of data: images')
     pictures = [
         url for url in strings(found.get("media", []), "request.messages.media") if url.startswith("data:image/")
     ]
@@ -242,7 +242,7 @@ def read_calls(items: list[Any], known: Mapping[str, ToolCall], notes: ParsedRep
             calls.append(ToolCall(was.id, name, _arguments(function, was)))
         else:
             notes.doubt(
-                f'a call in "tool_calls" has no "function.name" that models take: {name[:80]!r}; it is left out'
+                f'a call in "tool_calls" has no "function.name" that models accept: {name[:80]!r}; it is left out'
             )
     return tuple(calls)
 
@@ -262,7 +262,9 @@ def read_tools(items: list[Any], before: Sequence[ToolSpec], notes: ParsedReply)
         found = read_fields(function, _TOOL_FUNCTION, notes, "request.tools.function", is_strict=False)
         name = found.get("name", "")
         if not _TOOL_NAME.fullmatch(name):
-            notes.warn(f"a tool has no name that models take: {name[:80]!r}; use letters, digits, _ and -, at most 64")
+            notes.warn(
+                f"a tool has no name that models accept: {name[:80]!r}; use letters, digits, _ and -, at most 64"
+            )
         elif name not in tools:
             was = known.get(name)
             tools[name] = was if was is not None and was.as_json() == item else _tool(name, found, was)

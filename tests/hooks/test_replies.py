@@ -168,7 +168,7 @@ def test_only_an_approved_that_is_true_approves(reply: dict[str, Any], approved:
         ("approve_tool", {"allow": True}, '{"approved": true}'),
         ("before_tool", {"allow": False}, '{"action": "deny_tool"}'),
         ("before_tool", {"args": {"text": "x"}}, '"call": {"arguments": {…}}'),
-        ("before_tool", {"decision": {"action": "respond"}, "hook_result": {"for_llm": "x"}}, "the action stands at the top"),
+        ("before_tool", {"decision": {"action": "respond"}, "hook_result": {"for_llm": "x"}}, "the action belongs at the top level"),
         ("before_tool", {"action": "deny_tool", "message": "never"}, 'an explanation is called "reason"'),
     ],
 )  # fmt: skip
@@ -335,7 +335,7 @@ def test_a_request_without_messages_keeps_those_there_were() -> None:
     reading = read("before_llm", {"request": {"messages": []}})
 
     assert reading.result is None
-    assert "they stay as they were" in reading.warnings[0]
+    assert "they stay unchanged" in reading.warnings[0]
 
 
 def test_a_list_of_tools_that_is_empty_takes_them_all_away() -> None:
@@ -353,7 +353,7 @@ def test_a_tool_that_no_model_takes_is_left_out_and_named() -> None:
     assert isinstance(reading.result, LlmCall)
     assert [tool.name for tool in reading.result.tools] == ["fine"]
     assert reading.result.tools[0].parameters == {"type": "object", "properties": {}}
-    assert "no name that models take" in reading.warnings[0]
+    assert "no name that models accept" in reading.warnings[0]
 
 
 @pytest.mark.parametrize("reply", [{"response": {"response": {"content": "x"}}}, {"response": {"content": "x"}}])

@@ -170,7 +170,7 @@ class HookProcess:
         if not self.is_there:
             raise self._failure("down", method, self._exit_text())
         if len(self._answers) >= MAX_OPEN_CALLS:
-            raise self._failure("timed_out", method, f"{MAX_OPEN_CALLS} calls wait for their replies already")
+            raise self._failure("timed_out", method, f"{MAX_OPEN_CALLS} calls are already waiting for their replies")
         try:
             call_id, line = self.calls.open(method, params)
         except (TypeError, ValueError) as error:

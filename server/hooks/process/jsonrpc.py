@@ -82,7 +82,7 @@ class RpcCalls:
         try:
             message = _decode(line)
         except (ValueError, RecursionError) as error:
-            return self._spoilt("garbled", line, f"no valid JSON: {error}")
+            return self._spoilt("garbled", line, f"not valid JSON: {error}")
         if not isinstance(message, dict):
             return self._ignore("stray")
         return self._match(message)
@@ -187,7 +187,7 @@ def _decode(line: bytes | bytearray) -> Any:
 
 
 def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is no JSON")
+    raise ValueError(f"{constant} is not JSON")
 
 
 def _fold(message: dict[str, Any]) -> dict[str, Any]:
@@ -201,14 +201,14 @@ def _problem(message: dict[str, Any]) -> str | None:
     """Return what keeps an object with an id from being a reply."""
     error = message.get("error")
     if not isinstance(message.get("jsonrpc") or "", str):
-        return "no JSON-RPC: `jsonrpc` has to be a string"
+        return "not JSON-RPC: `jsonrpc` must be a string"
     if error is None:
         return None
     if not isinstance(error, dict):
-        return "no JSON-RPC: `error` has to be an object with `code` and `message`"
+        return "not JSON-RPC: `error` must be an object with `code` and `message`"
     error = _fold(error)
     if not isinstance(error.get("message") or "", str):
-        return "no JSON-RPC: `error.message` has to be a string"
+        return "not JSON-RPC: `error.message` must be a string"
     if type(error.get("code") or 0) is not int:
-        return "no JSON-RPC: `error.code` has to be an integer"
+        return "not JSON-RPC: `error.code` must be an integer"
     return None

@@ -39,8 +39,8 @@ logger = logging.getLogger(__name__)
 PROTOCOL_VERSION: Final = 1
 
 _ODD_LINES: Final = {
-    "stray": "it prints something else than replies; what is not for us belongs on standard error",
-    "garbled": "it printed a line that is no JSON-RPC reply",
+    "stray": "it prints something other than replies; anything else belongs on standard error",
+    "garbled": "it printed a line that is not a JSON-RPC reply",
     "overlong": "it printed a line of more than 16 MiB",
     "no_id": "it answered without the `id` of the call, or answered a notification",
     "odd_id": 'it answered with the `id` in another form, such as "2" or 2.0, which counts for nothing: send 2',
@@ -209,7 +209,7 @@ class ProcessHook:
         return None
 
     def _note_wait(self, wait_s: float) -> None:
-        why = ", for it keeps ending" if self._supervisor.backoff.is_open else ""
+        why = ", because it keeps ending" if self._supervisor.backoff.is_open else ""
         self._be_down(f"is started again in {wait_s:g} s{why}")
 
     def _be_down(self, what_next: str) -> None:
@@ -250,7 +250,7 @@ class ProcessHook:
         except OSError as error:
             self.warn(f"its traffic is not recorded: {error}")
             return None
-        self.warn(f"{path} records all that it is sent, what users say included")
+        self.warn(f"{path} records everything it is sent, including what users say")
         return recording
 
     async def _serve(self, process: HookProcess) -> float:

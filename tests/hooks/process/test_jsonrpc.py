@@ -235,12 +235,12 @@ def test_what_is_none_is_dropped_and_counted(line: bytes, why: str) -> None:
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        (b'{"jsonrpc":"2.0","id":2,"result":{\'a\':1}}', "no valid JSON"),
-        (b'{"id": 2 ,"result":NaN}', "no valid JSON"),
-        (b'{"id":2,"error":"boom"}', "`error` has to be an object"),
-        (b'{"id":2,"error":{"message":1}}', "`error.message` has to be a string"),
-        (b'{"id":2,"error":{"message":"x","code":"1"}}', "`error.code` has to be an integer"),
-        (b'{"jsonrpc":2,"id":2,"result":{}}', "`jsonrpc` has to be a string"),
+        (b'{"jsonrpc":"2.0","id":2,"result":{\'a\':1}}', "not valid JSON"),
+        (b'{"id": 2 ,"result":NaN}', "not valid JSON"),
+        (b'{"id":2,"error":"boom"}', "`error` must be an object"),
+        (b'{"id":2,"error":{"message":1}}', "`error.message` must be a string"),
+        (b'{"id":2,"error":{"message":"x","code":"1"}}', "`error.code` must be an integer"),
+        (b'{"jsonrpc":2,"id":2,"result":{}}', "`jsonrpc` must be a string"),
     ],
 )
 def test_a_garbled_reply_costs_its_own_call_where_it_says_which(line: bytes, problem: str) -> None:

@@ -166,8 +166,8 @@ async def test_replies_are_matched_by_id_whatever_their_order() -> None:
         ('raw {"id":$ID,"error":{"code":-32601,"message":"method not found"}}', "failed", "failed: method not found"),
         ('raw {"id":$ID,"result":{},"error":{"message":"no"}}', "failed", "hook.before_tool failed: no"),
         ("[1]", "failed", "result: expected an object, got list"),
-        ('raw {"id":$ID,"result":{\'a\':1}}', "failed", "its reply was no valid JSON"),
-        ('raw {"id":$ID,"error":"boom"}', "failed", "its reply was no JSON-RPC"),
+        ('raw {"id":$ID,"result":{\'a\':1}}', "failed", "its reply was not valid JSON"),
+        ('raw {"id":$ID,"error":"boom"}', "failed", "its reply was not JSON-RPC"),
         ("silence", "timed_out", 'process hook "x" hook.before_tool failed: no reply within 50 ms'),
         ('raw {"id":"$ID","result":{}}', "timed_out", "no reply within 50 ms"),
         ('raw {"id":99,"result":{}}', "timed_out", "no reply within 50 ms"),
@@ -532,7 +532,7 @@ async def test_its_traffic_is_recorded_life_by_life_where_that_is_wanted(tmp_pat
     async with on_stage(hook) as stage:
         await fails(stage)
         await stage.until(lambda hook: hook.health().restarts == 1 and hook.state == "up")
-        assert f"{path} records all that it is sent, what users say included" in stage.hook.health().warnings
+        assert f"{path} records everything it is sent, including what users say" in stage.hook.health().warnings
 
     first, second = read_recording(path)
     assert [(call.method, call.reply is not None) for call in first.exchanges] == [
