@@ -17,7 +17,6 @@ def keys_at(kind: Any, path: str) -> list[str]:
 
 
 def values_at(kind: Any, path: str) -> list[str]:
-    """The values that may stand at `path`; [] where they cannot be listed."""
     return [str(value) for node in _at(kind, path) if isinstance(node, inspect.LiteralType) for value in node.values]
 
 

@@ -23,8 +23,6 @@ class Diagnostic:
 
 @dataclass
 class Report:
-    """Collects the diagnostics of one file, in the order they are found."""
-
     skill: str
     file: str
     found: list[Diagnostic] = field(default_factory=list)

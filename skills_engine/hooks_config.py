@@ -236,7 +236,6 @@ def _read_entry(entry: object, place: str, folder: Path, report: Report) -> Hook
 
 
 def _right_values(entry: dict[str, object], place: str, report: Report) -> dict[str, Any]:
-    """The required fields that are as they should be; the others are reported."""
     values = {}
     for field in _CHECKED:
         expected = _EXPECTED[field.name]
@@ -292,7 +291,6 @@ def _read_content(folder: Path, file: str, place: str, report: Report) -> str | 
 
 
 def _near(file: str, hooks: Path) -> str:
-    """Suggest the file that the author of a wrong name may have meant."""
     inner = file.removeprefix("hooks/")
     if inner != file:
         return f": names are relative to hooks/, so write {_quoted(inner)}"
@@ -314,7 +312,6 @@ def _read_text(folder: Path, file: str) -> str:
 
 
 def _quoted(value: object) -> str:
-    """`value` as JSON, short enough for a message."""
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 80 else text[:79] + "…"
 

@@ -48,7 +48,6 @@ class SkillsSnapshot:
         return tuple(by_name[name] for name in dict.fromkeys(names) if name in by_name)
 
     def hooks(self, names: Sequence[str] | None) -> list[HookInfo]:
-        """A new list of the hooks of `select(names)`."""
         key = None if names is None else tuple(names)
         cached = _cached(self._hooks, key, lambda: self._collect(key))
         return list(cached)

@@ -80,7 +80,6 @@ class LLMChunk(msgspec.Struct, frozen=True, kw_only=True):  # a dataclass of so 
 
     @property
     def kind(self) -> ChunkKind:
-        """The name of the field that is set, for a `match` that has to handle each."""
         for kind in _KINDS:
             value = getattr(self, kind)
             if value is not None and value is not False:

@@ -226,7 +226,6 @@ class AgentTurn:
         planning: PlanningPrompt | None = None,
         round_number: int | None = None,
     ) -> None:
-        """Make one model call and emit what of it is for the user; `reply` collects the rest."""
         gate = StreamGate(self.hooks, model=self.model_name, has_spoken=self._has_spoken)
         async with aclosing(self.calls.call(request, round_number=round_number, planning=planning)) as events:
             async for event in events:

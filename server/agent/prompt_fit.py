@@ -218,7 +218,6 @@ def _parts(content: Any) -> list[Any]:
 
 
 def _text(content: Any) -> str:
-    """Return the text of a message's content; pictures have no place in a system message."""
     if isinstance(content, str):
         return content
     return "\n".join(part["text"] for part in content or () if part.get("type") == "text")

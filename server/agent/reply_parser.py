@@ -107,7 +107,6 @@ class TagReader:
         return self._decided
 
     def _certain(self) -> int:
-        """Count how many characters of what is held can be shown now."""
         if self.tag is None:
             return len(self._held)
         if not self.has_text:
@@ -122,7 +121,6 @@ class TagReader:
             certain = certain[:-overlap]
 
     def _drop_closing_tag(self) -> None:
-        """Skip white space and the closing tag right after the tag."""
         self._held = self._held.lstrip()
         closing = self._trailers[-1]
         if self._held[: len(closing)].translate(_SMALL) == closing:

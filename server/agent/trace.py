@@ -71,7 +71,6 @@ class Tracer:
         )
 
     def hook_reports(self) -> Iterator[LLMChunk]:
-        """Report what process hooks and in-process hooks did since the last time."""
         if self._is_on and self._layers is not None:
             for report in self._layers.pipeline.take_reports():
                 # before_llm belongs to the call that is about to be made

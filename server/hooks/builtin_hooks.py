@@ -133,8 +133,6 @@ class AskHumanSettings(config.Section, frozen=True, kw_only=True):
 
 
 class AskHumanApprover:
-    """Asks the person in front of the client before certain tools run."""
-
     def __init__(self, settings: AskHumanSettings) -> None:
         self._settings = settings
 

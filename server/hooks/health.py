@@ -89,7 +89,6 @@ class HookStats:
         return self.warnings[text] == 1
 
     def counts(self) -> dict[str, Any]:
-        """Return the fields of HookCounts."""
         return {
             "calls": self.calls,
             "failures": self.failures,
@@ -107,5 +106,4 @@ class HookStats:
         return round(ordered[min(len(ordered) - 1, int(len(ordered) * share))], 3)
 
     def all_ignored(self, now: Mapping[str, int]) -> dict[str, int]:
-        """Return the ignored lines of earlier processes and of the present one, by reason."""
         return dict(self.ignored + Counter(now))

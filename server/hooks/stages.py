@@ -44,7 +44,6 @@ class LlmCall:
     tools: list[ToolSpec] = field(default_factory=list)
     """In the planning call: what the model could have later. A tool added here is the hook's to answer."""
     options: Mapping[str, Any] = field(default_factory=dict)
-    """Fields of the request, such as `temperature`."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -150,7 +150,6 @@ class OpenAICompatible:
         return body
 
     def _wishes(self, request: ModelRequest) -> dict[str, Any]:
-        """Return the fields of the request that hooks changed, but for those that are ours."""
         wishes = {name: value for name, value in request.options.items() if name not in _OWN_FIELDS}
         if self._endpoint.is_openai and "max_tokens" in wishes:
             wishes["max_completion_tokens"] = wishes.pop("max_tokens")
@@ -166,7 +165,6 @@ class OpenAICompatible:
 
     @asynccontextmanager
     async def _answer_by(self, deadline: float, model: str) -> AsyncIterator[None]:
-        """Translate what keeps an answer from beginning into a ProviderError."""
         try:
             async with asyncio.timeout_at(deadline):
                 yield

@@ -66,7 +66,6 @@ class CompactTurn:
         return "\n".join(filter(None, [quoted, DENIED if self.is_denied else ""])) or None
 
     def messages(self) -> list[Message]:
-        """Return what the model reads to answer, as far as it is known."""
         head: list[Message] = [{"role": "system", "content": self.system}] if self.system else []
         asked = "\n\n".join(filter(None, [*self.instructions, self.question]))
         return [*head, *EXAMPLES, *self.history, *([{"role": "user", "content": asked}] if asked else [])]

@@ -114,7 +114,6 @@ class Chunk(Struct):
 
     @property
     def failure(self) -> Any:
-        """The error that the endpoint reports in mid-stream; None: there is none."""
         return {"message": self.message} if self.object == "error" and self.message else self.error
 
 
@@ -238,8 +237,6 @@ def _count(value: Any) -> int:
 
 
 class _OpenCall:
-    """A tool call that may still grow."""
-
     def __init__(self) -> None:
         self.id = ""
         self.name = ""

@@ -84,7 +84,6 @@ def choice_prompt(question: str, tools: Mapping[str, str]) -> str:
 
 
 def choice_grammar(tools: Iterable[str]) -> str:
-    """Return the grammar (GBNF) of what may follow that prompt."""
     names = " | ".join(json.dumps(f" {name}") for name in (NO_TOOL, *tools))
     return f"root ::= {names}"
 
@@ -195,5 +194,4 @@ def _spans(question: str) -> Iterator[str]:
 
 
 def _short(text: str) -> str:
-    """Return the first sentence of a description."""
     return re.split(r"(?<=[.!?])\s", " ".join(text.split()), maxsplit=1)[0][:80].rstrip(".")

@@ -33,8 +33,6 @@ class MediaError(ServerError):
 
 @dataclass(frozen=True, kw_only=True)
 class Loaded:
-    """A file's bytes, and what was said of it."""
-
     data: bytes | bytearray
     declared: str
     name: str

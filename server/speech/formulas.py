@@ -136,7 +136,6 @@ def _in_words(token: re.Match[str], words: Mapping[str, str]) -> str:
 
 
 def _joined(found: re.Match[str], words: Mapping[str, str]) -> str:
-    """Return one part in place of a structure of parts."""
     match [part for part in found.groups() if part is not None]:
         case ["{", inside]:
             text = inside.strip()

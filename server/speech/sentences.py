@@ -141,7 +141,6 @@ class SentenceSplitter:
         return mark is not None or self._has_word
 
     def _fence_mark(self) -> str | None:
-        """Return the mark with which the current line opens or closes a code block, if it does."""
         found = None if self._line_at is None else _FENCE.match(self._text, self._line_at, self._at)
         return found[1] if found else None
 
@@ -215,7 +214,6 @@ def _is_in_formula(before: str, stop: str) -> bool:
 
 
 def _is_in_quotation(text: str) -> bool:
-    """Return whether a quotation or bracket of the last line is still open."""
     line = text[text.rfind("\n") + 1 :]
     return any(line.count(opened) > line.count(closed) for opened, closed in _OPENED.items()) or any(
         line.count(twin) % 2 for twin in _TWINS
@@ -223,5 +221,4 @@ def _is_in_quotation(text: str) -> bool:
 
 
 def _is_wide(character: str) -> bool:
-    """Return whether the script puts no space between sentences."""
     return character >= "\u2e80"

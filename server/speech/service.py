@@ -18,8 +18,6 @@ logger = logging.getLogger(__name__)
 
 
 class SpeechService:
-    """The speech of one server, shared by its sessions."""
-
     def __init__(
         self,
         recognizer: Recognizer,
@@ -61,7 +59,6 @@ class SpeechService:
 
     @property
     def unavailable_reason(self) -> str | None:
-        """The reason why recognition is unavailable; None: it is available."""
         for part in (self.recognizer.status, self._vad_status()):
             if part.state == "loading":
                 return "speech recognition is still loading; try again in a moment"

@@ -194,7 +194,6 @@ class VoiceTags:
             self._is_voiced = self._is_open = not is_closing
 
     def _take(self, text: str, start: int, end: int, shown: list[str]) -> int:
-        """Show that part, which is no tag; return `end`."""
         if start < end:
             shown.append(text[start:end])
             self._record(text[start:end])
@@ -221,7 +220,6 @@ class _Code:
 
     @property
     def is_open(self) -> bool:
-        """Whether it is code if no further backtick follows."""
         return self._fence is not None or self._opener_after_run() > 0 or _FENCE.match(self._head) is not None
 
     def feed(self, text: str) -> None:

@@ -119,12 +119,10 @@ class UtteranceDetector:
 
     @property
     def utterance(self) -> str | None:
-        """The name of the utterance under way."""
         return self._name if self.turns.is_open or self._key_ms is not None else None
 
     @property
     def waiting(self) -> int:
-        """Windows that are not judged yet."""
         return len(self._ends_ms)
 
     def configure(self, *, sample_rate: int, turn_detection: TurnDetection) -> None:

@@ -236,7 +236,6 @@ def _telling_durations(model: Path) -> Iterator[Path]:
 
 
 def _lead(sound: _Sound) -> int:
-    """Return how many samples of silence before the first sound are left out."""
     loud = np.flatnonzero(np.abs(np.frombuffer(sound.pcm, "<i2").astype(np.int32)) > _QUIET)
     return max(0, int(loud[0]) - int(sound.sample_rate * _LEAD_S)) if loud.size else 0
 

@@ -183,7 +183,6 @@ class Day:
 
 
 def day_hash(replica: str, day: str, previous: str) -> str:
-    """Return the hash that the day's first entry covers."""
     return _hash("day", replica, day, previous)
 
 

@@ -141,7 +141,6 @@ class AuditLog:
         return True
 
     async def _keep_house(self) -> None:
-        """Close days that are over, and prune those that are old."""
         ended = (datetime.fromtimestamp(self._now(), UTC) - GRACE).date().isoformat()
         oldest = oldest_kept(self._now(), self._keep_days)
         now_us = int(self._now() * 1_000_000)

@@ -51,7 +51,6 @@ class DocumentStore:
         self._listeners: list[OnChange] = []
 
     def get(self, owner: str) -> StoredDocument | None:
-        """Return the document as this replica knows it."""
         return self._known.get(owner)
 
     def listen(self, on_change: OnChange) -> None:

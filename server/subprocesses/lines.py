@@ -13,8 +13,6 @@ _HEAD_BYTES: Final = 256
 
 @dataclass(frozen=True, slots=True)
 class Overlong:
-    """A line beyond the limit, of which only the beginning is kept."""
-
     head: bytes
 
 
@@ -40,7 +38,6 @@ class Lines:
 
     @property
     def is_skipping(self) -> bool:
-        """Whether the end of a line beyond the limit is still to come."""
         return self._is_skipping
 
     def feed(self, cut: bytes) -> None:

@@ -74,7 +74,6 @@ class Supervisor:
 
     @property
     def retry_in_s(self) -> float | None:
-        """Time left of the pause; None: there is none at the moment."""
         return None if self._retry_at is None else max(0.0, self._retry_at - asyncio.get_running_loop().time())
 
     def start(self) -> None:

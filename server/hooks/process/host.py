@@ -73,7 +73,6 @@ class HookHost:
         return all(hook.settled.is_set() for hook in self.hooks)
 
     def health(self) -> list[HookHealth]:
-        """Return the health of the current hooks, in the order of asking."""
         return [hook.health() for hook in self.hooks]
 
     async def reload(self, settings: config.HooksSettings) -> Reloaded:

@@ -196,7 +196,6 @@ class ProcessHook:
         return f'process hook "{self.name}" is down: {self._stats.last_error}'
 
     async def _run(self) -> float | None:
-        """Run one process, unless a reload has replaced the hook; for the supervisor."""
         if self.is_retired:
             return None
         self._become("starting")

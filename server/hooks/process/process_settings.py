@@ -33,7 +33,6 @@ def sent_stages(hook: ProcessHookSettings) -> frozenset[Stage]:
 
 
 def hello_modes(hook: ProcessHookSettings) -> list[str]:
-    """Return what hook.hello says of it, in this order."""
     wanted = set(hook.intercept)
     there = {
         "observe": bool(observed_kinds(hook.observe)),

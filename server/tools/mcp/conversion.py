@@ -219,7 +219,6 @@ def read_result(result: types.CallToolResult) -> ToolAnswer:
 
 
 def _read_block(block: types.ContentBlock) -> tuple[str, str | None]:
-    """Return its text, and its file as a `data:` URL."""
     match block:
         case types.TextContent():
             return block.text, None

@@ -275,7 +275,6 @@ class McpConnection:
 
 
 def _explain(error: BaseException) -> str:
-    """Say for the log why the connection ended; of a group, its first cause."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     match error:
