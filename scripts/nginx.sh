@@ -25,9 +25,9 @@ of_system && exit 0
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
     echo "parley: installing nginx with apt (once)" >&2
     mkdir -p .cache
-    { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends nginx-light; } \
+    { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends nginx; } \
         >/dev/null 2>.cache/apt-nginx.log || tail -n 3 .cache/apt-nginx.log >&2
     of_system && exit 0
 fi
-echo "parley: no nginx: install it (Debian: apt install nginx-light), or name it with NGINX=/path/to/nginx" >&2
+echo "parley: no nginx: install it (Debian: apt install nginx), or name it with NGINX=/path/to/nginx" >&2
 exit 1

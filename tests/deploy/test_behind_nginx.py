@@ -17,7 +17,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from tests.support.client import Client, client
 from tests.support.nginx import Nginx, find_nginx
 from tests.support.ports import lasting_port
-from tests.support.server_process import ServerProcess, endpoint
+from tests.support.server_process import ServerProcess, endpoint, running_together
 from tests.support.waiting import LIMIT_S
 
 logger = logging.getLogger(__name__)
@@ -59,7 +59,7 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
         (folder / name).mkdir()
         port = str(lasting_port())
         made.append(ServerProcess(folder / name, environ=environ, settings=settings, arguments=("--port", port)))
-    with made[0], made[1]:
+    with running_together(made):
         yield made[0], made[1]
 
 
@@ -67,7 +67,7 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
 def nginx(servers: Servers, tmp_path: Path) -> Iterator[Nginx]:
     program = find_nginx()
     if program is None:
-        pytest.skip("no nginx: apt install nginx-light, or name it with NGINX=/path/to/nginx")
+        pytest.skip("no nginx: apt install nginx, or name it with NGINX=/path/to/nginx")
     with Nginx(program, tmp_path / "nginx", [int(server.url.rpartition(":")[2]) for server in servers]) as running:
         yield running
 
@@ -144,7 +144,7 @@ def connections(server: ServerProcess) -> int:
 
 
 async def test_a_rolling_restart_brings_every_client_back_within_seconds(servers: Servers, nginx: Nginx) -> None:
-    async with visitors(nginx.ws_url, 16) as everybody:
+    async with visitors(nginx.ws_url, 12) as everybody:
         for server in servers:
             await restart(server)
         await all_connected(everybody)

@@ -21,7 +21,7 @@ from server.config import Config
 from tests.support.client import client
 from tests.support.nginx import Nginx, find_nginx
 from tests.support.ports import lasting_port
-from tests.support.server_process import ROOT, ServerProcess
+from tests.support.server_process import ROOT, ServerProcess, running_together
 from tests.support.waiting import LIMIT_S
 
 SYSTEMD = ROOT / "deploy/systemd"
@@ -75,7 +75,7 @@ class Machine:
 def instances(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[ServerProcess]]:
     machine = Machine(tmp_path_factory.mktemp("machine"))
     made = [machine.instance(lasting_port()) for _ in range(2)]
-    with made[0], made[1]:
+    with running_together(made):
         yield made
 
 
@@ -83,7 +83,7 @@ def instances(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[ServerP
 def nginx(instances: list[ServerProcess], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nginx]:
     program = find_nginx()
     if program is None:
-        pytest.skip("no nginx: apt install nginx-light, or name it with NGINX=/path/to/nginx")
+        pytest.skip("no nginx: apt install nginx, or name it with NGINX=/path/to/nginx")
     ports = [int(instance.url.rpartition(":")[2]) for instance in instances]
     with Nginx(program, tmp_path_factory.mktemp("nginx"), ports) as running:
         yield running

@@ -18,7 +18,9 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -165,3 +167,14 @@ class ServerProcess:
         for line in self._process.stdout:
             self._arrivals.put(line.rstrip("\n"))
         self._arrivals.put(None)
+
+
+@contextmanager
+def running_together(servers: Sequence[ServerProcess]) -> Iterator[None]:
+    """All started, and stopped, at the same time: half as long as one after the other."""
+    with ThreadPoolExecutor(len(servers)) as threads:
+        try:
+            list(threads.map(ServerProcess.start, servers))
+            yield
+        finally:
+            list(threads.map(ServerProcess.stop, servers))
