@@ -186,6 +186,22 @@ def test_an_ingress_asks_the_next_replica_when_one_refuses() -> None:
     assert annotations["nginx.ingress.kubernetes.io/proxy-next-upstream"] == "error timeout http_503"
 
 
+def test_the_operations_page_quotes_the_nginx_file() -> None:
+    page = (ROOT / "docs/operations.md").read_text("utf-8")
+    [block] = re.findall(r"(?s)```nginx\n(.*?)```", page)
+    site = (DEPLOY / "nginx/parley.conf").read_text("utf-8")
+
+    for line in block.split("\n"):
+        assert line == "…" or line.strip() in site, line
+
+
+def test_caddy_holds_clients_while_the_server_restarts() -> None:
+    text = (DEPLOY / "compose/Caddyfile").read_text("utf-8")
+
+    assert re.search(r"(?m)^\s+lb_policy least_conn$", text)
+    assert re.search(r"(?m)^\s+lb_try_duration \d+s$", text)
+
+
 def test_replicas_are_spread_over_nodes() -> None:
     pod = of_kind("Deployment")["spec"]["template"]
     [constraint] = pod["spec"]["topologySpreadConstraints"]
