@@ -25,6 +25,9 @@ LAST_TURN_S: Final = 30.0
 """Time for which a turn may go on after its login has ended."""
 MAX_EXCESS_S: Final = 5.0
 """Time for which a client may send too fast before its connection is closed."""
+LARGE_BYTES: Final = 64 << 10
+LARGE_BYTES_PER_S: Final = 8 << 20
+"""Rate at which a client's large messages are read: work for one must not hold up the others for long."""
 _CALM_S: Final = 1.0  # without a dropped frame: the excess is over
 _LINGER_S: Final = 1.0
 _STEP_S: Final = 0.05
@@ -191,7 +194,9 @@ class Connection:
             if message.type is not WSMsgType.PONG and not self.outbox.is_closing:
                 self._handle(message.type, message.data)
             count += 1
-            if count % _BATCH == 0:
+            if message.type is not WSMsgType.PONG and len(message.data) > LARGE_BYTES:
+                await asyncio.sleep(len(message.data) / LARGE_BYTES_PER_S)
+            elif count % _BATCH == 0:
                 await asyncio.sleep(0)
             try:
                 await self.outbox.room(is_urgent=True)

@@ -16,7 +16,7 @@ from server.accounts.accounts import Accounts
 from server.agent.chunks import LLMChunk
 from server.config import Secret
 from server.gateway.auth import Authenticator
-from server.gateway.connection import LAST_TURN_S, PING_EVERY_S, SILENCE_S, Connection, RateLimiter
+from server.gateway.connection import LARGE_BYTES_PER_S, LAST_TURN_S, PING_EVERY_S, SILENCE_S, Connection, RateLimiter
 from server.gateway.http import auth_middleware
 from server.gateway.websocket_server import WebSocketServer
 from server.session.outbox import OutboxLimits
@@ -40,12 +40,10 @@ class RawClient:
 
     def send(self, opcode: int, payload: bytes) -> None:
         length = len(payload)
-        head = (
-            bytes([0x80 | opcode, 0x80 | length])
-            if length < 126
-            else bytes([0x80 | opcode, 0xFE, *divmod(length, 256)])
+        size = (
+            [length] if length < 126 else [126, *length.to_bytes(2)] if length < 1 << 16 else [127, *length.to_bytes(8)]
         )
-        self.writer.write(head + b"\0\0\0\0" + payload)
+        self.writer.write(bytes([0x80 | opcode, 0x80 | size[0], *size[1:]]) + b"\0\0\0\0" + payload)
 
     async def receive(self) -> tuple[int, bytes]:
         first, length = await self.reader.readexactly(2)
@@ -162,6 +160,27 @@ async def test_a_client_that_never_slows_down_is_told_4429(bench: Bench) -> None
 
     assert int.from_bytes((await me.until(CLOSE))[:2], "big") == 4429
     me.writer.close()
+
+
+async def test_a_large_frame_holds_up_what_its_client_sends_next(bench: Bench) -> None:
+    loop = asyncio.get_running_loop()
+    me, other = await connect(bench.port), await connect(bench.port)
+    size = min(LARGE_BYTES_PER_S // 4, bench.harness.limits.max_message_bytes - 100)
+    began_s = loop.time()
+
+    me.send(TEXT, b'{"type":"ping","x":"' + b"x" * size + b'"}')
+    me.send(PING, b"next")
+    other.send(PING, b"other")
+
+    async with asyncio.TaskGroup() as tasks:
+        mine, others = (tasks.create_task(client.until(PONG)) for client in (me, other))
+        others.add_done_callback(lambda _: order.append(others))
+        mine.add_done_callback(lambda _: order.append(mine))
+        order: list[asyncio.Task[bytes]] = []
+    assert order == [others, mine]
+    assert loop.time() - began_s >= size / LARGE_BYTES_PER_S
+    for client in (me, other):
+        client.writer.close()
 
 
 async def test_a_ping_of_the_client_is_answered_with_its_words(bench: Bench) -> None:

@@ -1,6 +1,7 @@
 """What a client may send, and what it is told when it sends something else."""
 
 import json
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -262,7 +263,7 @@ def test_what_is_right_at_the_edge_is_taken(frame: dict[str, Any]) -> None:
         b'\xef\xbb\xbf{"type":"ping"}',
         b'{"type":"ping","t":"\xff"}',
         b'{"type":"ping","t":"\\ud800"}',
-        b'{"type":"approval","id":"a","approved":true,"arguments":{"a":' + b"[" * 100_000 + b"]" * 100_000 + b"}}",
+        b'{"type":"approval","id":"a","approved":true,"arguments":{"a":' + b"[" * 90_000 + b"]" * 90_000 + b"}}",
         '{"type":"ping","t":"\ud800"}',
     ],
     ids=lambda data: repr(data)[:60],
@@ -329,6 +330,34 @@ def test_an_image_of_five_mib_is_taken_and_a_larger_one_is_not() -> None:
 
     assert (error.code, error.path) == ("message_too_large", "$.messages[0].content[1].image_url.url")
     assert str(error) == "an image of more than 5 MiB; scale it down"
+
+
+@pytest.mark.parametrize("value", ["[]", "{}", "[[]]", "1", '"x"', '{"a\\"[[": "\\\\"}'])
+def test_a_frame_of_too_many_values_is_refused_before_they_are_made(value: str) -> None:
+    def hook(count: int) -> str:
+        return (
+            '{"type": "chat", "messages": [{"role": "user", "content": "x", "_hook": ['
+            + value
+            + f", {value}" * count
+            + "]}]}"
+        )
+
+    codec.decode(hook(30_000), max_messages=5)
+    error = refused(hook(codec.MAX_VALUES))
+
+    assert (error.code, error.path) == ("message_too_large", "$")
+    many = hook(10 * codec.MAX_VALUES).encode()
+    tracemalloc.start()
+    try:
+        refused(many)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 4 * len(many)
+
+
+def test_brackets_and_commas_in_texts_are_no_values() -> None:
+    decode(message(content='[{"\\,' * 600_000))
 
 
 def test_an_image_is_looked_at_in_history_too() -> None:
