@@ -86,21 +86,12 @@ class Ready(ServerFrame, tag="ready", frozen=True, kw_only=True):
     user: UserItem
 
 
-class Speech(ServerFrame, tag="speech", frozen=True, kw_only=True):
-    stt: SpeechPart
-    tts: SpeechPart
-    vad: SpeechPart
-    stt_languages: list[str] = []
-    tts_languages: list[str] = []
-    output_sample_rate: int | None = None
+class Speech(ServerFrame, SpeechStatus, tag="speech", frozen=True, kw_only=True):
+    pass
 
 
-class Model(ServerFrame, tag="model", frozen=True, kw_only=True):
+class Model(ServerFrame, ModelItem, tag="model", frozen=True, kw_only=True):
     """The model, with the fields of `ready.model`: its name may become known only later."""
-
-    name: str
-    host: str
-    location: Literal["local", "cloud"]
 
 
 class Skills(ServerFrame, tag="skills", frozen=True, kw_only=True):
