@@ -272,7 +272,7 @@ class ProcessHookSettings(Section, frozen=True, kw_only=True):
     inherit_env: bool = False
     event_method: Literal["hook.runtime_event", "hook.event"] = "hook.runtime_event"
     event_kinds: Literal["name", "number"] = "name"
-    """Of `Kind` in hook.event; number: as the reference host up to 0.2.8 sent it."""
+    """Form of `Kind` in hook.event; number: as the reference host up to 0.2.8 sent it."""
     pair_stages: bool = False
     """True: one stage of a pair (before_x, after_x) turns on both, as the reference host does."""
     record: Path | None = None

@@ -26,7 +26,7 @@ _FLOOR: Final = [
         ("api_key", "sk-", r"sk-[a-zA-Z0-9]{20,}"),
     )
 ]
-"""What is taken out whatever it looks like: placeholders and references included, and whatever the operator's table says."""
+"""Values taken out whatever they look like, placeholders and references included, and whatever the operator's table says."""
 _RUN: Final = re.compile(r"[\w+/=.~%-]*")
 """Characters with which a secret goes on that is longer than the reach of its form."""
 
