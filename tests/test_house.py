@@ -51,15 +51,15 @@ FLOORS = [
 # `python -m scripts.house` prints these figures. Lower a limit when the code has become lighter; raise one only in a
 # commit of its own that says what it bought.
 LIMITS = {
-    "lines": 31_000,  # goal: 30,000
+    "lines": 30_300,  # goal: 30,000
     "files": 230,
     "short files": 34,
     "largest room, percent": 15,  # skills_engine may be larger
-    "docstring fragments": 36,  # goal: 0
+    "docstring fragments": 0,
     "class names that stand twice": 0,
     "module names that stand twice": 0,
-    "files a typed message passes": 47,  # goal: 45
-    "files a tool call with policy passes": 76,  # goal: 75
+    "files a typed message passes": 45,
+    "files a tool call with policy passes": 75,
 }
 
 IMPORTED_AS = {"PyYAML": "yaml", "PyJWT": "jwt", "piper-tts": "piper"}
