@@ -59,7 +59,7 @@ async def test_a_hook_without_faults_has_none() -> None:
 @pytest.mark.parametrize(
     ("what", "words"),
     [
-        (scripted('hook.before_tool=raw debug|{"jsonrpc":"2.0","id":$ID,"result":{}}'), "no reply: ‘debug’"),
+        (scripted('hook.before_tool=raw debug|{"jsonrpc":"2.0","id":$ID,"result":{}}'), "not a reply: ‘debug’"),
         (scripted('hook.before_tool=raw {"jsonrpc":"2.0","id":"$ID","result":{}}', timeout_ms=300), "a string"),
         (scripted("hook.before_tool=silence", timeout_ms=300), "no reply to hook.before_tool within 0.3 s"),
         (scripted("hook.before_tool=silence", wait_s=0.3), "within 0.3 s; the server would wait 5 s"),
