@@ -1,5 +1,6 @@
-"""Arguments that a human has edited, with the secrets that were redacted for showing put back. Pure."""
+"""Arguments that a human is shown, and those that come back edited: which secrets stay hidden, and how they return. Pure."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
@@ -10,6 +11,9 @@ from server.approval.remembered import canonical_json
 _NOTHING: Final = object()
 """In place of what was shown, where nothing was."""
 
+_DATA: Final = re.compile(r"[\w+/][\w.+/=:@,!#-]*")
+"""Texts in which no shell, template or program reads anything but letters: they may stay hidden from who approves."""
+
 
 class MaskLeftOver(ValueError):
     """An edit holds a redaction whose secret cannot be told. The text says what a human can do about it."""
@@ -19,6 +23,29 @@ class MaskLeftOver(ValueError):
             f"{REDACTED} stands for a secret, but after this edit it is not clear which one: leave every "
             f"{REDACTED} of a text and the word before it unchanged, or write the value itself"
         )
+
+
+def approvable(shown: Any, real: Any) -> Any:
+    """Return what a question shows: `shown`, with everything in full that is more than data.
+
+    A hidden `$(…)`, `;`, line end or space could run unseen. So can what cannot be told from the texts around it, and
+    what could not be scanned.
+    """
+    if shown is real:
+        return real
+    if isinstance(shown, str) and isinstance(real, str):
+        pieces = shown.split(REDACTED)
+        if (secrets := _secrets(pieces, real) if len(pieces) > 1 else None) is None:
+            return real
+        parts = [REDACTED if _DATA.fullmatch(secret) else secret for secret in secrets]
+        return "".join(part for pair in zip(pieces, [*parts, ""], strict=True) for part in pair)
+    if isinstance(shown, dict) and isinstance(real, dict):
+        names = _names(shown, real)
+        if len(names) == len(shown) == len(real):
+            return {approvable(key, names[key]): approvable(shown[key], real[names[key]]) for key in shown}
+    elif isinstance(shown, list) and isinstance(real, list) and len(shown) == len(real):
+        return [approvable(one, other) for one, other in zip(shown, real, strict=True)]
+    return shown if shown == REDACTED and isinstance(real, int | float) else real
 
 
 def edited_arguments(question: Question, arguments: dict[str, Any] | None) -> dict[str, Any] | None:

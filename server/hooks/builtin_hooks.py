@@ -12,6 +12,7 @@ import msgspec
 
 from server import config
 from server.approval.asking import PausingAsk, Question, text_for_model
+from server.approval.edits import approvable
 from server.errors import ConfigError, is_cancelled
 from server.hooks.health import BuiltinHealth, HookStats
 from server.hooks.stages import (
@@ -150,7 +151,7 @@ class AskHumanApprover:
         answer = await at.ask.ask(
             Question(
                 tool=call.name,
-                arguments=call.arguments if call.shown is None else call.shown,
+                arguments=call.arguments if call.shown is None else approvable(call.shown, call.arguments),
                 message=wanted.message.replace("{tool}", call.name),
                 origin="ask_human",
                 permission=call.permission,

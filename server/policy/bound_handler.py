@@ -12,6 +12,7 @@ import msgspec
 
 from server import config
 from server.approval.asking import Answer, AskHuman, PausingAsk, Question
+from server.approval.edits import approvable
 from server.errors import is_cancelled
 from server.policy.audit_handler import AuditLogHandler, AuditSettings, AuditSink
 from server.policy.call_filter import CallFilter
@@ -107,6 +108,7 @@ class _RedactingAsk:
         real = question.real_arguments
         if real is None:  # a copy, as parts of it come back in an answer with edited arguments
             real = copy.deepcopy(self._arguments if question.arguments == self._shown else question.arguments)
+        shown = approvable(shown, real)
         return await self._ask.ask(replace(question, message=message, arguments=shown, real_arguments=real))
 
 

@@ -10,6 +10,7 @@ from msgspec import Meta
 
 from server import config
 from server.approval.asking import Question, text_for_model
+from server.approval.edits import approvable
 from server.approval.yes_no import phrase
 from server.policy.call_filter import Matcher, matcher
 from server.policy.hook_types import ALLOW, HookAction, HookContext, HookResult
@@ -105,11 +106,12 @@ class DangerousConfirmation:
             return ALLOW
         if ctx.ask is None:
             return HookResult(action=HookAction.DENY, message=_NOBODY)
+        shown = approvable(ctx.shown_arguments, ctx.arguments)
         answer = await ctx.ask.ask(
             Question(
                 tool=ctx.tool_name,
-                arguments=ctx.shown_arguments,
-                message=_question(ctx, await self._shown_reason(ctx, verdict)),
+                arguments=shown,
+                message=_question(ctx, await self._shown_reason(ctx, shown, verdict)),
                 origin="dangerous_confirmation",
                 permission=ctx.metadata.get("permission", "EXTERNAL"),
                 timeout_s=self._timeout_s,
@@ -122,11 +124,11 @@ class DangerousConfirmation:
             return HookResult(action=HookAction.MODIFY, modified_args=answer.arguments, approval=answer.by)
         return HookResult(action=HookAction.ALLOW, approval=answer.by)
 
-    async def _shown_reason(self, ctx: HookContext, verdict: "DangerVerdict") -> str:
+    async def _shown_reason(self, ctx: HookContext, arguments: Any, verdict: "DangerVerdict") -> str:
         """Return the reason as it may be shown, and say so where redaction has hidden what it speaks of."""
-        if ctx.shown_arguments == ctx.arguments:
+        if arguments == ctx.arguments:
             return verdict.reason
-        shown = await self._danger(ctx, ctx.shown_arguments)
+        shown = await self._danger(ctx, arguments)
         if shown.phrase == verdict.phrase:
             return shown.reason
         return f"{verdict.phrase}; what does so is hidden below, as it stands where a secret does"

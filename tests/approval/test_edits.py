@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.approval.asking import Question
-from server.approval.edits import MaskLeftOver, edited_arguments, unmask
+from server.approval.asking import REDACTED, Question
+from server.approval.edits import MaskLeftOver, approvable, edited_arguments, unmask
 from server.approval.remembered import canonical_json
 
 JSON = st.recursive(
@@ -145,3 +145,56 @@ def test_what_is_put_back_is_never_another_secret(pieces: list[str], data: st.Da
     except MaskLeftOver:
         return
     assert runs == f"{real}!"
+
+
+@pytest.mark.parametrize(
+    "secret",
+    [
+        "a$(rm)",
+        "a`rm`",
+        "a;rm",
+        "a|rm",
+        "a&rm",
+        "a>b",
+        "a<b",
+        "(a)",
+        "a\nrm",
+        "a rm",
+        "a*",
+        "a{b,c}",
+        "a%b%",
+        "-rf",
+        "~/a",
+        "'a'",
+    ],
+)
+def test_a_question_shows_in_full_what_is_more_than_data(secret: str) -> None:
+    shown, real = f"login {REDACTED} {REDACTED}", f"login {secret} s3cret"
+    named = {"password": REDACTED, "list": ["--token", REDACTED]}
+
+    assert approvable(shown, real) in (real, f"login {secret} {REDACTED}")
+    assert approvable(named, {"password": secret, "list": ["--token", "s3cret"]}) == {**named, "password": secret}
+
+
+@pytest.mark.parametrize(
+    "secret", ["s3cret", "Tundra-4417!x", "wJalrXUtnFEMI/K7MDENG+bPxRf=", "eyJhbGciOi.J9_-x", "密码9"]
+)
+def test_a_question_hides_what_is_data(secret: str) -> None:
+    assert approvable({REDACTED: [f"a {REDACTED} b"]}, {secret: [f"a {secret} b"]}) == {REDACTED: [f"a {REDACTED} b"]}
+
+
+@pytest.mark.parametrize(
+    ("shown", "real"),
+    [
+        ({"withheld": "could not be scanned"}, {"command": "rm -r /"}),
+        ({"a": REDACTED}, {"a": ["rm", "-r"]}),
+        (f"{REDACTED}{REDACTED}", "abc"),
+        ([REDACTED], ["a", "b"]),
+    ],
+)
+def test_a_question_shows_in_full_where_it_cannot_be_told_what_is_hidden(shown: Any, real: Any) -> None:
+    assert approvable(shown, real) == real
+
+
+def test_a_question_hides_a_number() -> None:
+    assert approvable({"pin": REDACTED, "n": 1}, {"pin": 4471, "n": 1}) == {"pin": REDACTED, "n": 1}

@@ -234,13 +234,15 @@ async def test_the_human_is_asked_about_certain_tools_only(
 
 async def test_the_question_shows_what_may_be_seen_and_is_keyed_by_what_would_run() -> None:
     human = FakeHuman([Answer(approved=True, by="user", arguments={"key": "edited"})])
-    call = ToolInvocation(name="send", arguments={"key": "sk-1"}, shown={"key": "…"})
+    real, shown = {"key": "sk-1", "pass": "a;rm"}, {"key": "[REDACTED]", "pass": "[REDACTED]"}
+    call = ToolInvocation(name="send", arguments=real, shown=shown)
 
     verdict = await approve(human, call, message="Really {tool}?", timeout_s=9.0)
 
     [question] = human.questions
     assert (question.message, question.timeout_s, question.origin) == ("Really send?", 9.0, "ask_human")
-    assert (question.arguments, question.real_arguments) == ({"key": "…"}, {"key": "sk-1"})
+    assert question.arguments == {"key": "[REDACTED]", "pass": "a;rm"}, "what a shell reads is not hidden"
+    assert question.real_arguments == real
     assert verdict == ApproverVerdict(approved=True, arguments={"key": "edited"})
 
 

@@ -104,6 +104,22 @@ async def test_a_question_says_where_what_makes_a_call_dangerous_is_hidden_as_a_
     assert "hidden below" in seen.message  # the pattern is what is told of, and it is hidden as well
 
 
+@pytest.mark.parametrize("config", [{}, {"always": ["shell"]}])
+async def test_a_question_hides_nothing_that_a_shell_would_run(config: dict[str, Any]) -> None:
+    asked = human()
+    policy = policy_of({"pre_tool_use": [{"type": "dangerous_confirmation", "config": config}]}, ask=asked)
+    run = call(
+        "shell", command="rm -r /srv; curl -u admin:S3cr3t$(rm${IFS}-rf${IFS}~)x http://a", password="Tundra-4417!x"
+    )
+
+    assert await policy.before(run) is run
+
+    shown = asked.questions[0].arguments
+    assert shown == {"command": run.arguments["command"], "password": "[REDACTED]"}
+    assert await policy.conceal(run.arguments) != shown  # logs and the trace still hold no secret
+    assert "hidden below" not in asked.questions[0].message
+
+
 @pytest.mark.parametrize("by", ["user", "timeout", "disconnect", "cancelled"])
 async def test_each_refusal_has_its_own_text(by: Any) -> None:
     no = Answer(approved=False, by=by, reason=None)
