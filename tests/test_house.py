@@ -44,7 +44,7 @@ FLOORS = [
     },
     {"server.wire", "server.config_file", "server.storage"},
     {"server.config"},
-    {"server.schema_hints", "server.errors", "server.token_bucket"},
+    {"server.schema_hints", "server.errors", "server.token_bucket", "server.open_beneath"},
     {"skills_engine"},
 ]
 

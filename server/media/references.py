@@ -3,7 +3,6 @@
 import binascii
 import os
 import re
-import stat
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import Final
 from urllib.parse import unquote_to_bytes
 
 from server.errors import ServerError
+from server.open_beneath import open_beneath
 
 SCHEME: Final = "media://"
 MAX_NAME_CHARS: Final = 120
@@ -91,14 +91,11 @@ def _unescape(url: str, start: int) -> bytes:
 def read_path(path: str, folders: Sequence[Path], *, max_bytes: int) -> Loaded:
     """A regular file inside one of the folders, symbolic links followed. Raises MediaError."""
     try:
-        found = _inside(path, folders)
-        # not blocking: what was a file a moment ago may be a pipe now
-        descriptor = os.open(found, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
+        root, found = _inside(path, folders)
+        descriptor = open_beneath(root, found)
     except (OSError, RuntimeError, ValueError):
         raise _not_there(path) from None
     with os.fdopen(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise MediaError(f"{_shown(path)} is not a regular file")
         try:
             data = file.read(max_bytes + 1)
         except OSError:
@@ -108,12 +105,14 @@ def read_path(path: str, folders: Sequence[Path], *, max_bytes: int) -> Loaded:
     return Loaded(data=data, declared="", name=found.name)
 
 
-def _inside(path: str, folders: Sequence[Path]) -> Path:
+def _inside(path: str, folders: Sequence[Path]) -> tuple[Path, Path]:
+    """Return the folder that holds the file, and the file, links followed."""
     roots = [folder.resolve() for folder in folders if folder.is_dir()]
     for root in roots:
         target = (root / path.removeprefix("file://")).resolve()
-        if any(target.is_relative_to(allowed) for allowed in roots) and target.is_file():
-            return target
+        holder = next((allowed for allowed in roots if target.is_relative_to(allowed)), None)
+        if holder is not None and target.is_file():
+            return holder, target
     raise _not_there(path)
 
 

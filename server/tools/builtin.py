@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from datetime import datetime
 from functools import cache
 from itertools import accumulate, takewhile
@@ -19,6 +20,7 @@ import regex  # beside `re` it knows a time limit and lets other threads run whi
 from server import config
 from server.errors import ToolError
 from server.llm.language_model import ToolSpec
+from server.open_beneath import open_beneath
 from server.tools.registry import Tool, ToolRegistry
 
 logger = logging.getLogger(__name__)
@@ -109,15 +111,16 @@ class Folders:
             raise ToolError(f"{path}: outside the folders that may be read; give a path relative to one of them")
         raise ToolError(f"{path}: no such file; search_text finds files by their text")
 
-    def files(self, start: str | None) -> Iterator[tuple[str, Path]]:
-        """Yield every regular file below `start` (None: all roots), sorted, as (shown path, path); at most 20,000."""
+    def files(self, start: str | None) -> Iterator[tuple[str, Path, Path]]:
+        """Yield the regular files below `start` (None: all roots), sorted: shown path, root, path. At most 20,000."""
         count = 0
         for base in [self.find(start)] if start else self._resolved():
-            root = self._root_of(base)
+            root = self.root_of(base)
             for file in [base] if base.is_file() else _walk(base):
-                if not file.resolve().is_relative_to(root):
+                target = file.resolve()
+                if not target.is_relative_to(root):
                     continue
-                yield file.relative_to(root).as_posix(), file
+                yield file.relative_to(root).as_posix(), root, target
                 count += 1
                 if count >= MAX_FILES:
                     return
@@ -125,7 +128,8 @@ class Folders:
     def _resolved(self) -> list[Path]:
         return [root.resolve() for root in self._roots if root.is_dir()]
 
-    def _root_of(self, path: Path) -> Path:
+    def root_of(self, path: Path) -> Path:
+        """Return the root in which `find` has found the path."""
         return next(root for root in self._resolved() if path.is_relative_to(root))
 
 
@@ -197,9 +201,10 @@ def build_registry(settings: config.ToolsSettings, skills_dir: Path) -> ToolRegi
 
 def _read(folders: Folders, path: str, offset: int, limit: int, max_bytes: int) -> str:
     file = folders.find(path)
+    root = folders.root_of(file)
     if file.is_dir():
-        raise ToolError(f"{path} is a folder; it contains: {_names(file)}")
-    lines = _text(file, path).splitlines()
+        raise ToolError(f"{path} is a folder; it contains: {_names(root, file, path)}")
+    lines = _text(root, file, path).splitlines()
     if not lines:
         return "(the file is empty)"
     if offset > len(lines):
@@ -211,10 +216,24 @@ def _read(folders: Folders, path: str, offset: int, limit: int, max_bytes: int) 
     return "\n".join(chosen) + note
 
 
-def _names(folder: Path) -> str:
-    names = sorted(f"{entry.name}/" if entry.is_dir() else entry.name for entry in folder.iterdir())
+def _names(root: Path, folder: Path, shown: str) -> str:
+    with _opened(root, folder, shown, is_folder=True) as descriptor, os.scandir(descriptor) as entries:
+        names = sorted(f"{entry.name}/" if entry.is_dir() else entry.name for entry in entries)
     more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
     return ", ".join(names[:MAX_NAMES]) + more if names else "nothing"
+
+
+@contextmanager
+def _opened(root: Path, target: Path, shown: str, *, is_folder: bool = False) -> Iterator[int]:
+    """Open a file or folder and translate what fails until it is closed."""
+    try:
+        descriptor = open_beneath(root, target, is_folder=is_folder)
+        try:
+            yield descriptor
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise ToolError(f"{shown}: cannot be read: {error.strerror or error}") from error
 
 
 def _how_many_fit(lines: Sequence[str], max_bytes: int) -> int:
@@ -222,15 +241,13 @@ def _how_many_fit(lines: Sequence[str], max_bytes: int) -> int:
     return sum(1 for _ in takewhile(lambda size: size <= max_bytes, sizes))
 
 
-def _text(file: Path, shown: str) -> str:
+def _text(root: Path, file: Path, shown: str) -> str:
     if not file.is_file():
         raise ToolError(f"{shown} is not a regular file")
-    try:
-        if file.stat().st_size > MAX_FILE_BYTES:
+    with _opened(root, file, shown) as descriptor, open(descriptor, "rb", closefd=False) as stream:
+        data = stream.read(MAX_FILE_BYTES + 1)
+        if len(data) > MAX_FILE_BYTES:
             raise ToolError(f"{shown} is larger than {MAX_FILE_BYTES >> 20} MiB")
-        data = file.read_bytes()
-    except OSError as error:
-        raise ToolError(f"{shown}: cannot be read: {error.strerror}") from error
     if b"\0" in data[:_SNIFFED_BYTES]:
         raise ToolError(f"{shown} is a binary file")
     return data.decode("utf-8-sig", "replace")
@@ -268,9 +285,9 @@ def _unrolled(pattern: str) -> int:
 
 def _matches(folders: Folders, pattern: "regex.Pattern[str]", path: str | None, deadline: Deadline) -> Iterator[str]:
     """Yield `path:line: text` per matching line. Raises TimeoutError at the deadline."""
-    for shown, file in folders.files(path):
+    for shown, root, file in folders.files(path):
         try:
-            text = _text(file, shown)
+            text = _text(root, file, shown)
         except ToolError:
             continue  # binary, too large or gone: nothing to be found there
         for number, line in enumerate(text.splitlines(), 1):

@@ -1,13 +1,17 @@
 """The folders that tools may read, and the ways out of them."""
 
 import os
+import threading
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from server.config import ToolsSettings
 from server.errors import ToolError
+from server.open_beneath import open_beneath
 from server.tools import builtin as module
-from server.tools.builtin import Folders
+from server.tools.builtin import Folders, build_registry
 
 
 @pytest.fixture
@@ -111,7 +115,7 @@ def test_a_root_that_is_a_link_or_not_there_does_no_harm(root: Path) -> None:
     folders = Folders([root.parent / "gone", root.parent / "alias"])
 
     assert folders.find("a.txt") == root / "a.txt"
-    assert [shown for shown, _ in folders.files(None)] == ["a.txt", "sub/b.txt"]
+    assert [shown for shown, *_ in folders.files(None)] == ["a.txt", "sub/b.txt"]
 
 
 def test_without_roots_nothing_is_there() -> None:
@@ -124,7 +128,7 @@ def test_without_roots_nothing_is_there() -> None:
 
 
 def shown(folders: Folders, start: str | None = None) -> list[str]:
-    return [name for name, _ in folders.files(start)]
+    return [name for name, *_ in folders.files(start)]
 
 
 def test_files_are_listed_in_order_below_the_start(root: Path) -> None:
@@ -136,7 +140,7 @@ def test_files_are_listed_in_order_below_the_start(root: Path) -> None:
     assert shown(folders, "") == shown(folders)
     assert shown(folders, "sub") == ["sub/a.txt", "sub/b.txt"]
     assert shown(folders, "a.txt") == ["a.txt"]
-    assert [file for _, file in folders.files("sub")] == [root / "sub" / "a.txt", root / "sub" / "b.txt"]
+    assert [file for *_, file in folders.files("sub")] == [root / "sub" / "a.txt", root / "sub" / "b.txt"]
 
 
 def test_several_roots_are_listed_one_after_the_other(root: Path) -> None:
@@ -170,3 +174,53 @@ def test_no_more_files_are_listed_than_the_limit(root: Path, monkeypatch: pytest
     monkeypatch.setattr(module, "MAX_FILES", 1)
 
     assert shown(Folders([root])) == ["a.txt"]
+
+
+# --- opening ------------------------------------------------------------------------------------------------------
+
+
+def test_what_was_found_and_then_became_a_link_or_a_pipe_is_not_opened(root: Path) -> None:
+    outside = root.parent / "outside"
+    outside.mkdir()
+    (outside / "b.txt").write_text("secret")
+    (root / "in").symlink_to("sub")
+    found = Folders([root]).find("in/b.txt")
+    os.close(open_beneath(root, found))
+
+    (root / "sub").rename(root / "other")
+    (root / "sub").symlink_to(outside)
+    for target in (found, root / "sub", root / "in"):
+        with pytest.raises(OSError, match=r"Not a directory|symbolic links"):
+            open_beneath(root, target, is_folder=target != found)
+    os.mkfifo(root / "pipe")
+    for target in (root / "pipe", root / "other", root):
+        with pytest.raises(OSError, match="not a regular file"):
+            open_beneath(root, target)
+    with pytest.raises(ValueError, match="subpath"):
+        open_beneath(root, outside / "b.txt")
+
+
+@pytest.mark.slow
+async def test_a_link_that_is_swapped_in_leads_nowhere(root: Path) -> None:
+    is_over = threading.Event()
+
+    def swap() -> None:
+        while not is_over.is_set():
+            (root / "next").symlink_to(root.parent / "secret.txt")
+            (root / "next").rename(root / "a.txt")
+            (root / "next").hardlink_to(root / "sub" / "b.txt")
+            (root / "next").rename(root / "a.txt")
+
+    swapping = threading.Thread(target=swap, name="swap")
+    swapping.start()
+    tool = build_registry(ToolsSettings(roots=[]), root).get("read_file")
+    assert tool is not None
+    read = []
+    try:
+        for _ in range(20_000):
+            with suppress(ToolError):
+                read.append(await tool.run({"path": "a.txt"}))
+    finally:
+        is_over.set()
+        swapping.join()
+    assert set(read) - {"a"} == {"b"}
