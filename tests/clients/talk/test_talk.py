@@ -348,7 +348,8 @@ async def test_a_wav_is_spoken_and_the_answer_saved(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "said"), [("stereo.wav", "one channel"), ("text.wav", "not a readable WAV"), ("gone.wav", "not a WAV")]
+    ("name", "said"),
+    [("stereo.wav", "one channel"), ("text.wav", "not a readable WAV"), ("gone.wav", "not a readable WAV")],
 )
 async def test_a_wrong_wav_is_told_before_anything_is_sent(tmp_path: Path, name: str, said: str) -> None:
     write_wav(tmp_path / "stereo.wav", channels=2)
