@@ -289,7 +289,7 @@ class PolicyFilter(Section, frozen=True, kw_only=True):
     """Name of an argument (dots lead inwards) → what its text has to fit."""
 
 
-class PolicyEntry(Section, frozen=True, kw_only=True):
+class PolicyHandler(Section, frozen=True, kw_only=True):
     type: Annotated[str, Meta(min_length=1, max_length=64)]
     """A built-in handler or a custom one."""
     filter: PolicyFilter | None = None
@@ -302,10 +302,10 @@ class PolicyEntry(Section, frozen=True, kw_only=True):
 
 class PolicyStage(Section, frozen=True, kw_only=True):
     enabled: bool = True
-    handlers: Annotated[list[PolicyEntry], Meta(max_length=64)] = []
+    handlers: Annotated[list[PolicyHandler], Meta(max_length=64)] = []
 
 
-AnyPolicyStage = PolicyStage | Annotated[list[PolicyEntry], Meta(max_length=64)]
+AnyPolicyStage = PolicyStage | Annotated[list[PolicyHandler], Meta(max_length=64)]
 """In full, or as a plain list of handlers."""
 
 

@@ -52,7 +52,7 @@ def test_the_server_without_a_policy_loads_no_rules(tmp_path: Path) -> None:
     [("audit_log", {"server.policy.redaction"}), ("dangerous_confirmation", {*LATE[:2]})],
 )
 def test_a_policy_in_parley_yaml_loads_what_its_handlers_need(tmp_path: Path, handler: str, expected: set[str]) -> None:
-    hooks = f"pre_tool_use=[config.PolicyEntry(type={handler!r})]"
+    hooks = f"pre_tool_use=[config.PolicyHandler(type={handler!r})]"
 
     assert expected <= loaded_by(BUILD.format(folder=str(tmp_path), hooks=hooks, then=""))
 

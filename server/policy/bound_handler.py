@@ -123,7 +123,7 @@ class HandlerParts:
     limit_s: float
     """Time limit for a handler's answer."""
 
-    def bind(self, entry: config.PolicyEntry, phase: HookType) -> BoundHandler:
+    def bind(self, entry: config.PolicyHandler, phase: HookType) -> BoundHandler:
         """Build the handler of a document's entry. Where that fails, whatever it would have guarded stays guarded."""
         handler: object
         try:
@@ -142,7 +142,7 @@ class HandlerParts:
             is_custom=entry.type in self.custom,
         )
 
-    def _build(self, entry: config.PolicyEntry) -> object:
+    def _build(self, entry: config.PolicyHandler) -> object:
         match entry.type:
             case "audit_log":
                 return AuditLogHandler(msgspec.convert(entry.config, AuditSettings), self.sink, self.scanner)

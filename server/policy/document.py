@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from server import config
-from server.config import AnyPolicyStage, PolicyEntry, PolicyStage
+from server.config import AnyPolicyStage, PolicyHandler, PolicyStage
 from server.errors import PolicyError
 from server.policy.call_filter import matcher
 from server.schema_hints import keys_at, values_at
@@ -124,7 +124,7 @@ def check_document(
 
 
 def _check_handler(
-    handler: PolicyEntry, stage: PolicyStageName, path: str, specs: Mapping[str, HandlerSpec], *, may_lock: bool
+    handler: PolicyHandler, stage: PolicyStageName, path: str, specs: Mapping[str, HandlerSpec], *, may_lock: bool
 ) -> None:
     spec = specs.get(handler.type)
     if spec is None:
@@ -199,13 +199,13 @@ def _stage_over(below: PolicyStage | None, above: PolicyStage | None) -> PolicyS
     return PolicyStage(handlers=[*locked, *own])
 
 
-def _locked(stage: PolicyStage | None) -> list[PolicyEntry]:
+def _locked(stage: PolicyStage | None) -> list[PolicyHandler]:
     if stage is None or not stage.enabled:
         return []
     return [handler for handler in stage.handlers if handler.locked]
 
 
-def _without(handlers: list[PolicyEntry], locked: list[PolicyEntry]) -> list[PolicyEntry]:
+def _without(handlers: list[PolicyHandler], locked: list[PolicyHandler]) -> list[PolicyHandler]:
     return [handler for handler in handlers if handler not in locked]
 
 

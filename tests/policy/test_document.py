@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from server import config
-from server.config import PolicyEntry, PolicyFilter, PolicyStage
+from server.config import PolicyFilter, PolicyHandler, PolicyStage
 from server.config_file import load_config
 from server.errors import PolicyError
 from server.policy.document import (
@@ -24,11 +24,11 @@ from server.policy.document import (
 )
 from tests.support.policy_document import SEED
 
-AUDIT = PolicyEntry(type="audit_log")
-CONFIRM = PolicyEntry(type="dangerous_confirmation", filter=PolicyFilter(permissions=["WRITE", "EXTERNAL"]))
-SCAN = PolicyEntry(type="security_scan")
-LOCKED = PolicyEntry(type="audit_log", locked=True)
-LOCKED_TOO = PolicyEntry(type="dangerous_confirmation", locked=True)
+AUDIT = PolicyHandler(type="audit_log")
+CONFIRM = PolicyHandler(type="dangerous_confirmation", filter=PolicyFilter(permissions=["WRITE", "EXTERNAL"]))
+SCAN = PolicyHandler(type="security_scan")
+LOCKED = PolicyHandler(type="audit_log", locked=True)
+LOCKED_TOO = PolicyHandler(type="dangerous_confirmation", locked=True)
 
 SEED_DOCUMENT = PolicyDocument(
     pre_tool_use=PolicyStage(handlers=[AUDIT, CONFIRM]),
@@ -49,7 +49,7 @@ KINDS = {
 }
 
 
-def pre(*handlers: PolicyEntry, enabled: bool = True) -> PolicyDocument:
+def pre(*handlers: PolicyHandler, enabled: bool = True) -> PolicyDocument:
     return PolicyDocument(pre_tool_use=PolicyStage(enabled=enabled, handlers=list(handlers)))
 
 
@@ -103,16 +103,16 @@ def test_a_mistake_is_named_with_its_path(text: str | bytes, path: str, words: s
 @pytest.mark.parametrize(
     ("document", "path", "words"),
     [
-        (pre(AUDIT, PolicyEntry(type="audit")), "$.pre_tool_use.handlers[1].type", "known: audit_log, free, limited"),
+        (pre(AUDIT, PolicyHandler(type="audit")), "$.pre_tool_use.handlers[1].type", "known: audit_log, free, limited"),
         (pre(SCAN), "$.pre_tool_use.handlers[0].type", "it does at post_tool_use"),
         (pre(LOCKED), "$.pre_tool_use.handlers[0].locked", "only the operator"),
         (
-            pre(PolicyEntry(type="limited", config={"limit": "x"})),
+            pre(PolicyHandler(type="limited", config={"limit": "x"})),
             "$.pre_tool_use.handlers[0].config.limit",
             "Expected `int`",
         ),
         (
-            pre(PolicyEntry(type="limited", config={"a": 1})),
+            pre(PolicyHandler(type="limited", config={"a": 1})),
             "$.pre_tool_use.handlers[0].config.a",
             "unknown key; known: limit",
         ),
@@ -167,7 +167,7 @@ def test_each_document_goes_over_the_one_below(
     yaml: PolicyDocument,
     stored: PolicyDocument | None,
     user: PolicyDocument | None,
-    expected: list[PolicyEntry] | None,
+    expected: list[PolicyHandler] | None,
 ) -> None:
     stage = lay_over(lay_over(yaml, stored or NO_POLICY), user or NO_POLICY).pre_tool_use
 

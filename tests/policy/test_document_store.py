@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 
 from server import config
-from server.config import PolicyEntry, PolicyStage
+from server.config import PolicyHandler, PolicyStage
 from server.errors import ConfigError, PolicyError
 from server.policy.document import PolicyDocument
 from server.policy.document_store import OPERATOR, PolicyStore
 from server.storage.database import Database
 from server.storage.documents import DocumentStore
 
-AUDIT = PolicyDocument(tool_skip=PolicyStage(handlers=[PolicyEntry(type="audit_log")]))
-SCAN = PolicyDocument(post_tool_use=PolicyStage(handlers=[PolicyEntry(type="security_scan")]))
+AUDIT = PolicyDocument(tool_skip=PolicyStage(handlers=[PolicyHandler(type="audit_log")]))
+SCAN = PolicyDocument(post_tool_use=PolicyStage(handlers=[PolicyHandler(type="security_scan")]))
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ async def test_a_change_is_in_force_at_once_told_once_and_changes_the_tag_unless
     await store.save("operator", "anna", PolicyDocument(tool_skip=PolicyStage()), if_version=0)
     assert store.effective("bert").tool_skip == PolicyStage()
     assert store.below("operator") == AUDIT
-    large = PolicyStage(handlers=[PolicyEntry(type="audit_log", config={"x": "y" * 70_000})])
+    large = PolicyStage(handlers=[PolicyHandler(type="audit_log", config={"x": "y" * 70_000})])
     with pytest.raises(PolicyError, match="at most 65536"):
         await store.save("user", "anna", PolicyDocument(tool_skip=large), if_version=1)
     store.operator_yaml = PolicyDocument()
