@@ -1,6 +1,7 @@
 """Questions to humans about tool calls and their answers, with the texts shown, spoken and given to the model."""
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, Literal, Protocol
 
@@ -37,6 +38,8 @@ class Question:
     """None: `hooks.approval.timeout_s`."""
     real_arguments: Any = None
     """Arguments that would run, which "remember" is keyed by; None: those shown."""
+    on_withdrawn: Callable[["Answer"], None] | None = None
+    """Told the answer of a question that ends with its turn: the asking code may be cancelled, and not hear of it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

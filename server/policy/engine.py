@@ -1,5 +1,6 @@
 """The tool policy (layer 3): hands each turn the policy in force for its user and runs its handlers around calls."""
 
+import asyncio
 import logging
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
@@ -7,7 +8,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from server import config
-from server.approval.asking import AnsweredBy, AskHuman
+from server.approval.asking import Answer, AnsweredBy, AskHuman, Question, text_for_model
 from server.errors import ConfigError, PolicyError, ToolError
 from server.policy.audit_handler import AuditLogHandler, AuditSettings, AuditSink
 from server.policy.bound_handler import BoundHandler, BoundStages, HandlerFailed, HandlerParts
@@ -165,8 +166,16 @@ class TurnPolicy:
         for index, bound in enumerate(self._stages.at(HookType.PRE_TOOL_USE)):
             if index == edited_by or not await bound.filter.fits(call.name, call.permission, call.arguments):
                 continue
+            ctx = await self._context(call, HookType.PRE_TOOL_USE)
+            withdrawn: list[Answer] = []
+            if ctx.ask is not None:
+                ctx.ask = _WatchedAsk(ctx.ask, withdrawn.append)
             try:
-                result = await bound.call(await self._context(call, HookType.PRE_TOOL_USE))
+                result = await bound.call(ctx)
+            except asyncio.CancelledError:  # the turn ends while somebody is asked, who may have left
+                for answer in withdrawn:
+                    await self._note(call, auditors, index, "denied", text_for_model(answer), answer.by)
+                raise
             except HandlerFailed as error:
                 if isinstance(bound.handler, AuditLogHandler):
                     continue  # a record that cannot be written stops nobody
@@ -306,6 +315,17 @@ class TurnPolicy:
         ctx = await self._context(call, HookType.PRE_TOOL_USE)
         for auditor in (*auditors, *others):
             auditor.note_decision(ctx, outcome, handlers[index].name, message=message, approval=approval or "")
+
+
+class _WatchedAsk:
+    """An AskHuman that tells of a question that ends with its turn."""
+
+    def __init__(self, ask: AskHuman, on_withdrawn: Callable[[Answer], None]) -> None:
+        self._ask = ask
+        self._on_withdrawn = on_withdrawn
+
+    async def ask(self, question: Question) -> Answer:
+        return await self._ask.ask(replace(question, on_withdrawn=self._on_withdrawn))
 
 
 def _denied(call: ToolInvocation, text: str) -> ToolOutcome:

@@ -244,7 +244,9 @@ class TurnAsker:
             self._turn.is_asking = False
             withdraw()
             approvals.broker.settle(opened, self._unasked())  # cancelled while it waited
-        answer = opened.answered.result()
+            answer = opened.answered.result()
+            if question.on_withdrawn is not None and answer.by in ("disconnect", "cancelled"):
+                question.on_withdrawn(answer)
         if opened.remember != "no" and not await approvals.keep(opened, answer, self._facts) and not self._turn.is_over:
             text = "your answer counts, but it could not be stored: it applies to this conversation only"
             approvals.warn(self._turn, "approval_not_kept", text)

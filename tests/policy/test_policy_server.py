@@ -1,5 +1,6 @@
 """The tool policy over a whole server: each line of seed 003 §8, and what it says between the lines."""
 
+import asyncio
 import json
 import logging
 from collections.abc import AsyncIterator
@@ -123,6 +124,26 @@ async def test_a_dangerous_call_is_stopped_unless_a_human_says_yes(tmp_path: Pat
         ("pre_tool_use", "approved", "user"),
         ("post_tool_use", "ran", None),
     ]
+
+
+async def test_a_connection_that_is_lost_during_a_question_leaves_its_outcome_in_the_audit_log(tmp_path: Path) -> None:
+    async with guarded(tmp_path) as (scene, tools):
+        scene.model.queue(RM)
+        await scene.client.chat("go")
+        await scene.client.until("approval_request")
+        await scene.client.socket.close()
+        log = await audited(scene)
+        for _ in range(100):
+            if len(log) < 2:
+                await asyncio.sleep(0.05)
+                log = await audited(scene)
+
+    assert tools.ran == []
+    assert [(e["phase"], e["outcome"], e.get("approval")) for e in log] == [
+        ("pre_tool_use", "called", None),
+        ("pre_tool_use", "denied", "disconnect"),
+    ]
+    assert log[1]["message"] == "Nobody was connected who could approve this call, so it was not made."
 
 
 async def test_a_secret_is_redacted_on_every_path(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
