@@ -4,6 +4,7 @@ A tool call is a `ToolInvocation` on its way in and a `ToolOutcome` on its way
 out; every stage takes one and returns one.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, Protocol
 
@@ -117,3 +118,5 @@ class TurnAborted(Exception):
         super().__init__(reason)
         self.reason = reason
         self.rollback = rollback
+        self.outcomes: Sequence[ToolOutcome] = ()
+        """Outcomes of calls that had ended, which nobody was given before the abort."""

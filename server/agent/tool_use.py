@@ -16,7 +16,7 @@ from server.agent.trace import Tracer
 from server.hooks.layers import TurnHooks
 from server.llm.language_model import Message, ToolCall
 from server.media.references import MediaError
-from server.tool_calls import ToolOutcome
+from server.tool_calls import ToolOutcome, TurnAborted
 from server.tools.executor import ToolExecutor
 from server.tools.tool_run import parse_arguments
 
@@ -55,12 +55,15 @@ class ToolUse:
         for call, value in zip(calls, shown, strict=True):
             await emit(LLMChunk(tool_call=ToolStarted(call.id, call.name, value)))
         outcomes: list[ToolOutcome] = []
-        async with aclosing(self.executor.run_batch(calls)) as batch:
-            async for outcome in batch:
-                outcomes.append(outcome)
-                self.events.tool_ran(outcome)
-                await emit(*self.tracer.hook_reports(), LLMChunk(tool_result=outcome))
-                await emit(*(LLMChunk(media=item) for item in outcome.media))
+        try:
+            async with aclosing(self.executor.run_batch(calls)) as batch:
+                async for outcome in batch:
+                    outcomes.append(outcome)
+                    await self._report(outcome)
+        except TurnAborted as aborted:
+            for outcome in aborted.outcomes:
+                await self._report(outcome)
+            raise
         results = [
             {"role": "tool", "tool_call_id": done.id, "name": done.name, "content": done.content} for done in outcomes
         ]
@@ -70,6 +73,11 @@ class ToolUse:
         self.denied |= {outcome.id for outcome in outcomes if outcome.ending == "denied"}
         self.tracer.tools_ran += self.ran
         self.is_handled = all(outcome.is_handled for outcome in outcomes)
+
+    async def _report(self, outcome: ToolOutcome) -> None:
+        self.events.tool_ran(outcome)
+        await emit(*self.tracer.hook_reports(), LLMChunk(tool_result=outcome))
+        await emit(*(LLMChunk(media=item) for item in outcome.media))
 
     async def _pictures(self, outcomes: Sequence[ToolOutcome]) -> list[Message]:
         """Build the message with the pictures of the results: a tool message holds text only."""

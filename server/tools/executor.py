@@ -8,7 +8,7 @@ from typing import Any, Final, TypeVar
 from server import config
 from server.hooks.layers import TurnHooks
 from server.llm.language_model import ToolCall
-from server.tool_calls import ToolOutcome
+from server.tool_calls import ToolOutcome, TurnAborted
 from server.tools.registry import DynamicToolRegistry, ToolRegistry
 from server.tools.tool_run import ToolRun
 
@@ -69,12 +69,15 @@ class ToolExecutor:
                 outcome = await _settled(task, tasks)
                 yielded += 1
                 yield outcome
+        except TurnAborted as aborted:
+            aborted.outcomes = [run.outcome for run in runs[yielded:] if run.outcome is not None]
+            raise
         finally:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
             if yielded < len(runs):
-                await self._report_unfinished(runs, tasks)
+                await self._report_unfinished(runs)
         for call in calls[MAX_CALLS_PER_BATCH:]:
             run = self._tool_run(call)
             yield await run.refuse(run.refusal(f"not run: at most {MAX_CALLS_PER_BATCH} calls are accepted at once"))
@@ -107,15 +110,14 @@ class ToolExecutor:
             preparing.cancel()
             await asyncio.gather(preparing, return_exceptions=True)
 
-    async def _report_unfinished(self, runs: Sequence[ToolRun], tasks: Sequence[asyncio.Task[ToolOutcome]]) -> None:
+    async def _report_unfinished(self, runs: Sequence[ToolRun]) -> None:
         """Report to policy and observers the calls that have no result, because the turn was stopped."""
         if self._hooks is None:
             return
-        done = {id(run) for run, task in zip(runs, tasks, strict=False) if _has_outcome(task)}
         try:
             async with asyncio.timeout(_LAST_WORD_S):
                 for run in runs:
-                    if id(run) not in done:
+                    if run.outcome is None:
                         await run.refuse(run.refusal("not finished: the turn was stopped"))
         except TimeoutError:
             logger.warning("not every call of a stopped turn was reported to the policy")
@@ -135,7 +137,3 @@ async def _settled(task: asyncio.Task[T], tasks: Sequence[asyncio.Task[Any]]) ->
             if other.done():
                 other.result()
     return task.result()
-
-
-def _has_outcome(task: asyncio.Task[ToolOutcome]) -> bool:
-    return task.done() and not task.cancelled() and task.exception() is None

@@ -17,7 +17,7 @@ from server.hooks.stages import Deny, Hook, Respond, Stage, ToolRan
 from server.llm.language_model import ToolCall
 from server.media.references import MediaError
 from server.media.store import MediaItem
-from server.tool_calls import MAX_EDITS, Ending, ToolAnswer, ToolInvocation, ToolOutcome
+from server.tool_calls import MAX_EDITS, Ending, ToolAnswer, ToolInvocation, ToolOutcome, TurnAborted
 from server.tools.registry import Tool, ToolRegistry
 
 logger = logging.getLogger(__name__)
@@ -25,6 +25,7 @@ logger = logging.getLogger(__name__)
 MAX_ERROR_BYTES: Final = 8192
 MAX_MEDIA: Final = 16
 """The most references of one result that are read."""
+_UNUSED: Final = "It ran. A hook then ended the turn, so its result was not used."
 _UNSCANNED: Final = "[withheld: it could not be scanned for secrets]"
 
 
@@ -72,6 +73,8 @@ class ToolRun:
         self._arguments: Any = None  # as they are now
         self._tool: Tool | None = None
         self._answered: Respond | None = None  # by a hook, in the tool's place
+        self.outcome: ToolOutcome | None = None
+        """Set when policy and observers know it."""
 
     # before the run
 
@@ -182,13 +185,17 @@ class ToolRun:
         await self._emit_start()
         ending: Ending = "answered"
         duration_ms = 0.0
+        aborted: TurnAborted | None = None
         if self._answered is not None:
             answer = self._answered.answer
         else:
             answer, ending = await self._run_tool()
             duration_ms = round((time.perf_counter() - started_s) * 1000, 3)
             if self._has_hook("after_tool"):
-                answer = await self._pass_after_tool(answer, duration_ms)
+                try:
+                    answer = await self._pass_after_tool(answer, duration_ms)
+                except TurnAborted as error:  # the call has run all the same, and is recorded so
+                    aborted, answer = error, ToolAnswer(for_llm=_UNUSED, is_error=answer.is_error)
         media: tuple[MediaItem, ...] = ()
         if answer.media:
             media, answer = await self._register_media(answer)
@@ -205,6 +212,9 @@ class ToolRun:
         )
         outcome = await self._finish(outcome)
         self._emit_end(outcome, is_async=answer.is_async)
+        self.outcome = outcome
+        if aborted is not None:
+            raise aborted
         return outcome
 
     async def refuse(self, refusal: ToolOutcome) -> ToolOutcome:
@@ -213,6 +223,7 @@ class ToolRun:
         if self._hooks is not None:
             payload = {"Tool": self.call.name, "Reason": outcome.content}
             self._hooks.events.emit("agent.tool.exec_skipped", payload, trace_path="turn.tool.skipped", severity="warn")
+        self.outcome = outcome
         return outcome
 
     def refusal(self, text: str, ending: Ending = "skipped") -> ToolOutcome:

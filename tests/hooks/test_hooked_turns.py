@@ -59,6 +59,19 @@ async def test_a_redactor_of_replies_lets_no_secret_out(tmp_path: Path) -> None:
     assert "sk-123" not in str(frames)
 
 
+async def test_a_call_that_ran_is_shown_as_run_where_after_tool_ends_the_turn(tmp_path: Path) -> None:
+    stopper = scripted({"after_tool": {"action": "abort_turn", "reason": "enough"}})
+    async with serving(tmp_path, {"stopper": stopper}) as scene:
+        frames = await scene.turn(CALL)
+
+    result = only(frames, "tool_result")
+    assert (result["is_error"], result["content"]) == (
+        False,
+        "It ran. A hook then ended the turn, so its result was not used.",
+    )
+    assert frames[-1]["reason"] == "aborted"
+
+
 @pytest.mark.parametrize(("action", "rollback"), [("abort_turn", None), ("hard_abort", True)])
 async def test_an_abort_in_mid_call_reaches_the_client_with_its_reason(
     tmp_path: Path, action: str, rollback: bool | None

@@ -10,7 +10,7 @@ from server.hooks.builtin_hooks import BuiltinHook
 from server.hooks.stages import Abort, ApproverVerdict, Hook, StageContext, ToolRan
 from server.tool_calls import ToolInvocation, TurnAborted
 from tests.hooks.fakes import down, guarded, hook, layers_of
-from tests.tools.chain_scene import FakePolicy, batch, call, executor_for, tool
+from tests.tools.chain_scene import FakePolicy, batch, call, events, executor_for, observer, tool
 
 
 class Approver:
@@ -94,6 +94,21 @@ async def test_an_abort_stops_what_runs_and_policy_hears_of_every_call() -> None
         ("c1", "skipped"), ("c2", "skipped"), ("c3", "skipped"),
     ]  # fmt: skip
     assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
+async def test_a_call_that_ran_is_recorded_so_where_after_tool_ends_the_turn() -> None:
+    aborter = hook(after_tool={"action": "abort_turn", "reason": "stop"})
+    policy, watcher = FakePolicy(), observer("*")
+    executor = executor_for(layers_of(aborter, watcher, policy=policy))
+
+    with pytest.raises(TurnAborted, match="stop") as aborted:
+        await batch(executor, call(1), call(2, "c2"))
+
+    assert [(outcome.id, outcome.ending) for outcome in aborted.value.outcomes] == [("c1", "ran")]
+    assert aborted.value.outcomes[0].content == "It ran. A hook then ended the turn, so its result was not used."
+    assert [(judged.id, outcome.ending) for judged, outcome in policy.after_calls] == [("c1", "ran"), ("c2", "skipped")]
+    told = [kind for kind, _ in events(watcher)]
+    assert told == ["agent.tool.exec_start", "agent.error", "agent.tool.exec_end", "agent.tool.exec_skipped"]
 
 
 async def test_an_abort_after_one_tool_does_not_wait_for_the_others() -> None:
