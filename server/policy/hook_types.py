@@ -100,10 +100,10 @@ def checked(answer: object, phase: HookType) -> HookResult | None:
     if answer is None or answer is ALLOW or answer is CONTINUE:  # understood at every stage
         return answer
     if not isinstance(answer, HookResult):
-        raise AnswerInvalid(f"gave {type(answer).__name__}; a HookResult or None is wanted")
+        raise AnswerInvalid(f"gave {type(answer).__name__}; expected a HookResult or None")
     _check_action(answer.action, phase)
     if answer.message is not None and not isinstance(answer.message, str):
-        raise AnswerInvalid(f"gave a message that is {type(answer.message).__name__}; a text is wanted")
+        raise AnswerInvalid(f"gave a message that is {type(answer.message).__name__}; expected text")
     if answer.approval is not None and answer.approval not in get_args(AnsweredBy):
         raise AnswerInvalid(f"gave an approval that is none of {', '.join(get_args(AnsweredBy))}")
     return HookResult(
@@ -131,7 +131,7 @@ def _arguments(answer: HookResult) -> dict[str, Any] | None:
     if given is None:
         return None
     if not isinstance(given, dict):
-        raise AnswerInvalid(f"gave modified_args that are {type(given).__name__}; a dict is wanted")
+        raise AnswerInvalid(f"gave modified_args that are {type(given).__name__}; expected a dict")
     try:
         own: dict[str, Any] = json.loads(json.dumps(given))
     except Exception as error:  # the boundary to a handler's objects

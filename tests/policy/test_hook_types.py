@@ -19,7 +19,7 @@ def result(**given: Any) -> HookResult:
 @pytest.mark.parametrize("phase", HookType)
 def test_what_is_no_answer_is_refused(phase: HookType) -> None:
     for answer in (False, True, "deny", HookAction.DENY, {"action": "deny"}):
-        with pytest.raises(AnswerInvalid, match="a HookResult or None is wanted"):
+        with pytest.raises(AnswerInvalid, match="expected a HookResult or None"):
             checked(answer, phase)
     actions: list[Any] = ["deny", "allow", False, None, 42, HookType.TOOL_SKIP]
     for action in actions:
@@ -48,7 +48,7 @@ def test_an_action_of_another_stage_is_refused(phase: HookType, given: dict[str,
     [
         (PRE, {"action": HookAction.MODIFY}, "without modified_args"),
         (PRE, {"action": HookAction.ALLOW, "modified_args": ARGUMENTS}, "or those without it"),
-        (PRE, {"action": HookAction.MODIFY, "modified_args": "ls"}, "are str; a dict is wanted"),
+        (PRE, {"action": HookAction.MODIFY, "modified_args": "ls"}, "are str; expected a dict"),
         (PRE, {"action": HookAction.MODIFY, "modified_args": {"a": {1, 2}}}, r"not JSON \(TypeError\)"),
         (PRE, {"action": HookAction.MODIFY, "modified_args": {"a": CIRCLE}}, r"not JSON \(ValueError\)"),
         (PRE, {"action": HookAction.DENY, "message": 42}, "a message that is int"),

@@ -54,7 +54,7 @@ def dangerous(phrase: str) -> DangerVerdict:
 
 
 def unknown(what: str) -> DangerVerdict:
-    return DangerVerdict("unknown", "does something that nothing is known of").about(what)
+    return DangerVerdict("unknown", "is covered by no rule").about(what)
 
 
 def worst(verdicts: Iterable[DangerVerdict]) -> DangerVerdict:
