@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _INLINE_CHARS: Final = 2000
 """Arguments up to this length are rated in the event loop, in well under a millisecond; longer ones in a thread."""
+_LIMIT_S: Final = 5.0
+"""Time limit of a rating; a call that takes longer is asked about."""
 _MAX_COMMAND_CHARS: Final = 64
 _NOBODY: Final = "This call needs a human's approval, and nobody can be asked here, so it was not made."
 
@@ -91,8 +93,9 @@ class DangerJudge:
 class DangerousConfirmation:
     """Handler of the type `dangerous_confirmation`."""
 
-    def __init__(self, settings: ConfirmationSettings, judge: DangerJudge) -> None:
+    def __init__(self, settings: ConfirmationSettings, judge: DangerJudge, *, limit_s: float = _LIMIT_S) -> None:
         self._judge = judge
+        self._limit_s = limit_s
         self._levels = ("dangerous", "unknown") if settings.unknown == "ask" else ("dangerous",)
         self._timeout_s = settings.timeout_s
         self._always = [matcher(glob) for glob in settings.always]
@@ -146,7 +149,11 @@ class DangerousConfirmation:
         text = _written(arguments)
         if len(text) <= _INLINE_CHARS and not self._is_slow:
             return self._rate(ctx, permission, arguments, text)
-        return await asyncio.to_thread(self._rate, ctx, permission, arguments, text)
+        try:
+            async with asyncio.timeout(self._limit_s):
+                return await asyncio.to_thread(self._rate, ctx, permission, arguments, text)
+        except TimeoutError:
+            return dangerous(f"takes longer than {self._limit_s:g} s to be judged")
 
     def _rate(self, ctx: HookContext, permission: Permission, arguments: Any, text: str) -> "DangerVerdict":
         from server.policy.danger.danger_table import dangerous

@@ -17,6 +17,7 @@ from server.policy.custom_handlers import load_custom
 from server.policy.document import NO_POLICY, HandlerSpec, PolicyDocument, check_document, to_json
 from server.policy.hook_types import HookAction, HookContext, HookResult, HookType
 from server.policy.scan_handler import WITHHELD, ScanSettings, SecretScanner, SecurityScan
+from server.policy.scan_pace import ScanTooSlow
 from server.tool_calls import MAX_EDITS, Ending, ToolInvocation, ToolOutcome, TurnFacts
 
 logger = logging.getLogger(__name__)
@@ -245,6 +246,10 @@ class TurnPolicy:
             if outcome.for_user != outcome.content:
                 for_user, more = await self._scanner.scan_text(outcome.for_user)
                 counts += more
+        except ScanTooSlow as error:
+            logger.warning("a result of %s is withheld: %s", call.name, error)
+            text = f"[The result was withheld: {error}.]"
+            return replace(outcome, content=text, for_user="", is_error=True), {"withheld": 1}
         except Exception:  # whatever it is: what was not scanned is not shown
             logger.exception("a result of %s is withheld: it could not be scanned", call.name)
             return replace(outcome, content=WITHHELD, for_user="", is_error=True), {"withheld": 1}

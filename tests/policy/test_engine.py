@@ -2,6 +2,7 @@
 
 import logging
 import re
+import threading
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,11 @@ import pytest
 from server.approval.asking import Answer, AskHuman, text_for_model
 from server.config import HooksSettings
 from server.errors import ConfigError
+from server.policy.confirmation_handler import ConfirmationSettings, DangerJudge, DangerousConfirmation
+from server.policy.danger.danger_table import SAFE, DangerVerdict
 from server.policy.document import document_of
 from server.policy.engine import PolicyEngine, TurnPolicy
+from server.policy.hook_types import HookContext, HookType
 from server.policy.scan_handler import MAX_CHARS, WITHHELD, SecretScanner
 from server.storage.audit_entry import AuditEntry
 from server.tool_calls import MAX_EDITS, Permission, ToolInvocation, ToolOutcome, TurnFacts
@@ -118,6 +122,33 @@ async def test_a_question_hides_nothing_that_a_shell_would_run(config: dict[str,
     assert shown == {"command": run.arguments["command"], "password": "[REDACTED]"}
     assert await policy.conceal(run.arguments) != shown  # logs and the trace still hold no secret
     assert "hidden below" not in asked.questions[0].message
+
+
+async def test_a_call_that_takes_too_long_to_judge_is_asked_about() -> None:
+    ends = threading.Event()
+    asked = human()
+
+    class StuckJudge(DangerJudge):
+        def rate(self, *_args: Any, **_more: Any) -> DangerVerdict:
+            ends.wait(10)
+            return SAFE
+
+    handler = DangerousConfirmation(ConfirmationSettings(), StuckJudge(), limit_s=0.05)
+    long = {"text": "x" * 5000}
+    result = await handler.pre_execute(
+        HookContext(
+            tool_name="note",
+            arguments=long,
+            shown_arguments=long,
+            phase=HookType.PRE_TOOL_USE,
+            metadata={"permission": "WRITE"},
+            ask=asked,
+        )
+    )
+    ends.set()
+
+    assert result.approval == "user"
+    assert "takes longer than 0.05 s to be judged" in asked.questions[0].message
 
 
 @pytest.mark.parametrize("by", ["user", "timeout", "disconnect", "cancelled"])
@@ -329,6 +360,17 @@ async def test_what_cannot_be_scanned_is_withheld(caplog: pytest.LogCaptureFixtu
     assert (clean.content, clean.for_user, clean.is_error) == (WITHHELD, "", True)
     assert sink.entries[0].details == {"redacted": {"withheld": 1}}
     assert SECRET not in caplog.text
+
+
+async def test_a_result_that_takes_too_long_to_scan_is_withheld_and_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("server.policy.scan_pace.LIMIT_S", 0.02)
+    sink = Sink()
+
+    clean = await policy_of(SEED, sink).after(LS, outcome("密码:" * 50_000))
+
+    assert clean.content == "[The result was withheld: scanning it for secrets took longer than 0.02 s.]"
+    assert (clean.for_user, clean.is_error) == ("", True)
+    assert sink.entries[0].details == {"redacted": {"withheld": 1}}
 
 
 async def test_a_result_that_is_too_long_to_be_scanned_is_cut_before_any_half_secret() -> None:

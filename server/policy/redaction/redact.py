@@ -11,7 +11,8 @@ import msgspec
 from server.approval.asking import REDACTED
 from server.policy.redaction.scanner import Scanner
 from server.policy.redaction.secrets_table import Promise, read_table
-from server.policy.redaction.spans import Span, give_way
+from server.policy.redaction.spans import Span
+from server.policy.scan_pace import begin_scan, give_way
 
 _DEEPEST: Final = 64
 _MAX_JSON: Final = 1 << 18
@@ -41,14 +42,16 @@ def redact(value: Any) -> tuple[Any, Counter[str]]:
     """Return `value` without its secrets, and how many of each kind were taken out.
 
     Types are kept, but for a number under the name of a secret, which becomes a
-    text. The same object where there was nothing to take out.
+    text. The same object where there was nothing to take out. Raises ScanTooSlow.
     """
+    begin_scan()
     walk = _Walk(_scanner(_table), value)
     return walk.of(value, None, 0), walk.counts
 
 
 def redact_text(text: str) -> tuple[str, Counter[str]]:
-    """Return a text without its secrets; the same object where there are none."""
+    """Return a text without its secrets; the same object where there are none. Raises ScanTooSlow."""
+    begin_scan()
     return _taken(text, _scanner(_table).scan([text]).get(text, []))
 
 

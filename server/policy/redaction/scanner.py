@@ -11,7 +11,8 @@ import hyperscan
 from server.policy.redaction.named_secrets import NamedSecrets, SecretColumns
 from server.policy.redaction.secret_names import SecretNames, SecretValues
 from server.policy.redaction.secrets_table import Form, Issuer, SecretsTable
-from server.policy.redaction.spans import Span, give_way, merged
+from server.policy.redaction.spans import Span, merged
+from server.policy.scan_pace import give_way
 
 _BETWEEN: Final = "\n\0\n"
 """Separator of texts that are scanned together; no rule reads across it."""
@@ -51,7 +52,7 @@ class Scanner:
         self._keywords = _Keywords(by_keyword)
 
     def scan(self, texts: Iterable[str]) -> dict[str, list[Span]]:
-        """Return where secrets stand in each of the texts that has some: in order, none over another."""
+        """Return where secrets stand in each of the texts that has some: in order, none over another. Raises ScanTooSlow."""
         wanted = list(dict.fromkeys(texts))
         ends = list(accumulate(len(text) + len(_BETWEEN) for text in wanted))
         joined = _BETWEEN.join(wanted)

@@ -1,14 +1,10 @@
-"""Places of secrets in a text, and the pauses that a long scan makes."""
+"""Places of secrets in a text."""
 
-import threading
-import time
 from bisect import insort
 from collections.abc import Iterable
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
-_TURN_S: Final = 0.001
-_PAUSE_S: Final = 0.00005
-_turns = threading.local()
+from server.policy.scan_pace import give_way
 
 
 class Span(NamedTuple):
@@ -16,20 +12,6 @@ class Span(NamedTuple):
     end: int
     kind: str
     """Kind of the secret, for the counts; never any of the text."""
-
-
-def give_way() -> None:
-    """Let other threads run, if this one has not done so for a millisecond.
-
-    A thread that scans would hold the event loop for as long as the interpreter's
-    switch interval, 5 ms. Every loop whose length a text decides calls this.
-    """
-    now = time.perf_counter()
-    if now < getattr(_turns, "ends", 0.0):
-        return
-    if threading.current_thread() is not threading.main_thread():
-        time.sleep(_PAUSE_S)
-    _turns.ends = time.perf_counter() + _TURN_S
 
 
 def merged(spans: Iterable[Span]) -> list[Span]:

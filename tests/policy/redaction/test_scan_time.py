@@ -2,12 +2,15 @@
 
 import asyncio
 import time
+from contextlib import suppress
 
 import pytest
 
+from server.policy import scan_pace
 from server.policy.redaction.redact import redact_result, redact_text
 from server.policy.redaction.scanner import Scanner
 from server.policy.redaction.secrets_table import read_table
+from server.policy.scan_pace import ScanTooSlow
 
 TABLE = read_table(None)
 KEYWORDS = sorted(
@@ -61,8 +64,11 @@ def test_repeated_pieces_take_linear_time(piece: str) -> None:
 @pytest.mark.parametrize(
     "piece", ["password(", "key=", "WIFI:", "-----BEGIN PRIVATE KEY-----", "密码 ", "cookie: a=b;"]
 )
-def test_a_mebibyte_takes_its_length_in_time_too(piece: str) -> None:
-    assert cpu_s(repeated(piece, 1 << 20)) < 16 * LIMIT_S
+def test_a_mebibyte_takes_no_longer_than_the_limit(piece: str) -> None:
+    started = time.thread_time()
+    with suppress(ScanTooSlow):
+        redact_text(repeated(piece, 1 << 20))
+    assert time.thread_time() - started < 2 * scan_pace.LIMIT_S
 
 
 @pytest.mark.parametrize("text", ["INFO session 12 of anna: token=abc123, 17 ms\n" * 24_000, "密码 " * 50_000])
@@ -74,6 +80,7 @@ async def test_a_scan_in_a_thread_lets_the_event_loop_run(text: str) -> None:
     while not scan.done():
         await asyncio.sleep(0.0005)
         turns += 1
+    assert scan.exception() is None or isinstance(scan.exception(), ScanTooSlow)
     took_s = time.perf_counter() - started
 
     assert turns >= took_s / 0.005
