@@ -51,7 +51,7 @@ FLOORS = [
 # `python -m scripts.house` prints these figures. Lower a limit when the code has become lighter; raise one only in a
 # commit of its own that says what it bought.
 LIMITS = {
-    "lines": 30_450,  # goal: 30,000; the last 50: calls that ran are recorded where a hook ends the turn
+    "lines": 30_500,  # goal: 30,000. 30,500: bodies, answers and frames are bounded, files opened by descriptor, draining; the last 50: calls that ran are recorded where a hook ends the turn
     "files": 230,
     "short files": 34,
     "largest room, percent": 15,  # skills_engine may be larger

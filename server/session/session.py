@@ -69,8 +69,8 @@ class Session:
 
     @property
     def is_idle(self) -> bool:
-        """No turn runs, and the sound of the last one has been played."""
-        return self._turns.is_idle
+        """Nobody speaks, no turn runs or will follow what was said, and the sound of the last one has been played."""
+        return self._turns.is_idle and not self._speech_input.is_busy
 
     def greet(self) -> None:
         services, snapshot = self._services, self._services.skills()
@@ -293,6 +293,13 @@ class Session:
     def prefill(self, history: list[wire.Message], words: str) -> None:
         request = self._request("", "voice", history, self._settings, received_s=self._services.now_s())
         self._services.handler.prefill(request, words)
+
+    @property
+    def is_draining(self) -> bool:
+        return self._services.gate.is_draining
+
+    def refuse_draining(self) -> None:
+        self._outbox.refuse("turn_refused_draining", "the server is stopping; reconnect and say it again")
 
     def refuse_speech(self, message: str) -> None:
         self._outbox.refuse("speech_unavailable", message)

@@ -64,6 +64,13 @@ class SpeechOwner(Protocol):
         `words`: those recognised at a pause, "" before.
         """
 
+    @property
+    def is_draining(self) -> bool:
+        """The server stops: what is under way is served, and nothing new begins."""
+
+    def refuse_draining(self) -> None:
+        """Report that the server stops."""
+
     def refuse_speech(self, message: str) -> None:
         """Report that recognition has failed."""
 
@@ -115,6 +122,7 @@ class SpeechInput:
         self._tasks: set[asyncio.Task[Any]] = set()
         self._utterances: dict[str, _Utterance] = {}  # in order of speech
         self._speaking: str | None = None  # the utterance under way, once it has started
+        self._refused: str | None = None  # the last utterance that began while the server was draining
         self._carried = ""  # words of an utterance after which the user spoke on before it was answered
         self._is_playing = False
         self._is_turn_running = False
@@ -180,6 +188,11 @@ class SpeechInput:
         """The user is, for certain."""
         return self._speaking is not None
 
+    @property
+    def is_busy(self) -> bool:
+        """Something is being said, perhaps, or was said and is not answered yet."""
+        return bool(self._utterances)
+
     async def aclose(self) -> None:
         """Nothing is sent after this begins."""
         if self._detector is not None:
@@ -209,6 +222,8 @@ class SpeechInput:
             self._detector.turns.turn(is_running=self._is_turn_running and self._question is None)
 
     def _handle(self, event: UtteranceEvent) -> None:
+        if event.utterance == self._refused or self._is_refused(event):
+            return
         match event:
             case Detected(id_, audio_ms):
                 self._utterances[id_] = _Utterance(id=id_, question=self._question)
@@ -235,6 +250,18 @@ class SpeechInput:
                 self._send_nothing(self._utterances.pop(id_))
             case _:
                 assert_never(event)
+
+    def _is_refused(self, event: UtteranceEvent) -> bool:
+        """Refuse an utterance that begins while the server is draining, unless it may answer a question."""
+        is_new = isinstance(event, Detected | Started) and event.utterance not in self._utterances
+        if not is_new or self._question is not None or not self._owner.is_draining:
+            return False
+        self._refused = event.utterance
+        if isinstance(event, Detected):
+            self._owner.send(wire.SpeechDetected(utterance=event.utterance, audio_ms=round(event.audio_ms)))
+        self._owner.send(wire.SpeechRejected(utterance=event.utterance))
+        self._owner.refuse_draining()
+        return True
 
     def _begin_speech(self, utterance: _Utterance) -> None:
         utterance.history = asyncio.get_running_loop().create_future()

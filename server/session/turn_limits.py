@@ -28,9 +28,12 @@ class TurnGate:
         """Users who have a turn now."""
         return frozenset(self._by_user)
 
-    def enter(self, user: str | None = None) -> None:
-        """`user` is who the turn counts for (None: nobody). Raises TurnError, and then nothing was entered."""
-        if self.is_draining:
+    def enter(self, user: str | None = None, *, is_spoken: bool = False) -> None:
+        """`user` is who the turn counts for (None: nobody). Raises TurnError, and then nothing was entered.
+
+        `is_spoken`: the turn belongs to an utterance that was accepted, before draining began or as an answer.
+        """
+        if self.is_draining and not is_spoken:
             raise TurnError("turn_refused_draining", "the server is stopping; reconnect and send the turn again")
         if self._running >= self._limit:
             raise _full(f"{self._limit} turns are running, the most that this server accepts")

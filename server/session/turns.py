@@ -71,7 +71,7 @@ class Turns:
 
     def begin(self, request: TurnRequest) -> bool:
         """Start the turn, in place of the one that runs. False: too many run, and the client was told so."""
-        if not self._enter_gate():
+        if not self._enter_gate(is_spoken=request.trigger == "voice"):
             return False
         self.remember(request.id)
         self.playback = request.playback
@@ -111,12 +111,12 @@ class Turns:
         for task in stuck:
             logger.error("%s does not end after it was cancelled", task.get_name())
 
-    def _enter_gate(self) -> bool:
+    def _enter_gate(self, *, is_spoken: bool) -> bool:
         gate = self._services.gate
-        if not gate.is_draining:
+        if is_spoken or not gate.is_draining:
             self.interrupt()  # before the gate: its place may be the one that is needed
         try:
-            gate.enter(self._limit_key)
+            gate.enter(self._limit_key, is_spoken=is_spoken)
         except TurnError as error:
             self._outbox.refuse(code_of(error), str(error), retry_after_ms=error.retry_after_ms)
             self.interrupt()  # the client has cut it off already

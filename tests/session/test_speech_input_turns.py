@@ -1,7 +1,10 @@
 """server/session/speech_input.py while there is a turn: words that go on, barge-in, push-to-talk."""
 
+from contextlib import suppress
+
 import pytest
 
+from server.errors import TurnError
 from server.wire.frames import SpeechPart
 from tests.session.fakes import FakeAgent, Pause, kinds, say
 from tests.session.speech_fakes import FakeRecognizer, Held
@@ -137,12 +140,61 @@ async def test_words_that_no_turn_may_answer_are_shown_and_refused() -> None:
     async with Talk() as talk:
         await talk.voice()
         talk.history("u1")
-        talk.gate.is_draining = True
+        with suppress(TurnError):
+            while True:
+                talk.gate.enter()
         await talk.silence()
         error = await talk.until("error")
 
     assert talk.kinds() == [*HEARD, "error"]
+    assert error["code"] == "too_many_turns"
+
+
+async def test_who_speaks_when_the_server_begins_to_drain_is_served() -> None:
+    async with Talk() as talk:
+        talk.send("configure", voice=False)
+        await talk.voice()
+        talk.history("u1")
+        talk.gate.is_draining = True
+        was_idle = talk.session.is_idle
+        await talk.silence()
+        end = await talk.until("turn_end")
+        await talk.flushed()
+
+        assert not was_idle
+        assert end["reason"] == "completed"
+        assert talk.session.is_idle
+    assert "error" not in talk.kinds()
+
+
+async def test_speech_that_begins_while_draining_is_refused_and_cuts_no_turn() -> None:
+    pause = Pause()
+    async with Talk(agent=FakeAgent([[*say("On and on. "), pause, *say("Done.")]])) as talk:
+        talk.chat(voice=False)
+        await pause.reached.wait()
+        talk.gate.is_draining = True
+        await talk.voice(1.2)
+        await talk.silence()
+        pause.resume.set()
+        end = await talk.until("turn_end")
+
+    assert end["reason"] == "completed"
+    spoken = [kind for kind in talk.kinds() if kind.startswith(("speech", "error", "transcript"))]
+    assert spoken == ["speech_detected", "speech_rejected", "error"]
+    [error] = [frame for frame in talk.frames if frame["type"] == "error"]
     assert error["code"] == "turn_refused_draining"
+
+
+async def test_a_key_that_goes_down_while_draining_is_refused() -> None:
+    async with Talk() as talk:
+        talk.send("configure", turn_detection="push_to_talk")
+        talk.gate.is_draining = True
+        talk.send("speech_start")
+        await talk.voice()
+        talk.send("speech_end")
+        await talk.flushed()
+
+    assert talk.kinds() == ["speech_rejected", "error", "pong"]
 
 
 # push-to-talk
