@@ -51,7 +51,8 @@ FLOORS = [
 # `python -m scripts.house` prints these figures. Lower a limit when the code has become lighter; raise one only in a
 # commit of its own that says what it bought.
 LIMITS = {
-    "lines": 30_500,  # goal: 30,000. 30,500: bodies, answers and frames are bounded, files opened by descriptor, draining; the last 50: calls that ran are recorded where a hook ends the turn
+    # The last 100: calls that ran are recorded where a hook ends the turn; draining waits for who is speaking.
+    "lines": 30_500,  # goal: 30,000
     "files": 230,
     "short files": 34,
     "largest room, percent": 15,  # skills_engine may be larger
