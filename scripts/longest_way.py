@@ -25,7 +25,7 @@ from tests.support.parley import Parley, parley
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("server", "skills_engine")
-ROUNDS = 3
+ROUNDS = 6
 """Turns that count, after one that warms up; what only some of them run is background work."""
 POLICY = {
     "pre_tool_use": [{"type": "audit_log"}, {"type": "dangerous_confirmation"}],

@@ -180,7 +180,7 @@ async def test_a_call_that_nothing_is_known_of_is_asked_about_where_configured(u
 
     for given in (call("frobnicate_widget", color="red"), LS, call("read_file", "READ", path="a")):
         assert await policy.before(given) is given
-    assert [(question.tool, "nothing is known" in question.message) for question in asked.questions] == [
+    assert [(question.tool, "covered by no rule" in question.message) for question in asked.questions] == [
         ("frobnicate_widget", True)
     ] * questions
 

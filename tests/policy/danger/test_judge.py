@@ -31,7 +31,7 @@ def test_what_nothing_is_known_of_is_unknown_and_says_so() -> None:
     verdict = judge_call("frobnicate", "WRITE", {})
 
     assert verdict.level == "unknown"
-    assert "nothing is known" in verdict.reason
+    assert "covered by no rule" in verdict.reason
     assert level("shell", {"command": "frobnicate --now"}) == "unknown"
     assert level("shell", {"command": "./own_script"}) == "unknown"
 
