@@ -27,7 +27,7 @@ def test_a_dangerous_call_says_why_and_with_which_part_in_short() -> None:
     assert judge_call("shell", "WRITE", {"command": "ls -la"}).reason == ""
 
 
-def test_what_nothing_is_known_of_is_unknown_and_says_so() -> None:
+def test_what_no_rule_covers_is_unknown_and_says_so() -> None:
     verdict = judge_call("frobnicate", "WRITE", {})
 
     assert verdict.level == "unknown"
