@@ -51,8 +51,10 @@ FLOORS = [
 # `python -m scripts.house` prints these figures. Lower a limit when the code has become lighter; raise one only in a
 # commit of its own that says what it bought.
 LIMITS = {
-    # The last 100: calls that ran are recorded where a hook ends the turn; draining waits for who is speaking.
-    "lines": 30_500,  # goal: 30,000
+    # 30,000 is the goal (missed by some 60), and 430 bought: bounds on what comes in before login and unpacked,
+    # folders opened by descriptor, draining that waits for who is speaking, process hooks asked call by call and
+    # tested with care, questions that show what a shell would run, time limits on judging.
+    "lines": 30_500,
     "files": 230,
     "short files": 34,
     "largest room, percent": 15,  # skills_engine may be larger
