@@ -51,10 +51,10 @@ FLOORS = [
 # `python -m scripts.house` prints these figures. Lower a limit when the code has become lighter; raise one only in a
 # commit of its own that says what it bought.
 LIMITS = {
-    # 30,000 is the goal (missed by some 60), and 430 bought: bounds on what comes in before login and unpacked,
-    # folders opened by descriptor, draining that waits for who is speaking, process hooks asked call by call and
-    # tested with care, questions that show what a shell would run, time limits on judging.
-    "lines": 30_500,
+    # 30,000, and 430 bought: bounds on what comes in before login and unpacked, folders opened by descriptor,
+    # draining that waits for who is speaking, process hooks asked call by call and tested with care, questions that
+    # show what a shell would run, time limits on judging.
+    "lines": 30_430,
     "files": 230,
     "short files": 34,
     "largest room, percent": 15,  # skills_engine may be larger
@@ -186,7 +186,7 @@ def test_every_module_is_tested_by_name_or_through_its_neighbour() -> None:
         for module, path in modules().items()
         if module in imported
         or path.name in ("__init__.py", "__main__.py")
-        or module == "server.talk"  # only calls the client's command line; tests run it as a command
+        or module in ("server.talk", "clients.audit_check")  # tests run them as commands
         or not called_after.isdisjoint({module, module.removeprefix("server.")})
     }
 
