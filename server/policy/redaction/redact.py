@@ -121,7 +121,9 @@ class _Walk:
 
     def _dict(self, given: dict[Any, Any], promise: Promise | None, depth: int) -> dict[Any, Any]:
         promise_of = self._names.promise
-        labels = [given[key] for key in given if key in _LABELS and isinstance(given[key], str)]
+        labels = (
+            () if _LABELS.isdisjoint(given) else [v for k, v in given.items() if k in _LABELS and isinstance(v, str)]
+        )
         told = next((said for label in labels if (said := promise_of(label)) is not None), None) or promise
         is_jwk, is_kubernetes = "kty" in given, given.get("kind") == "Secret"
         changed: dict[Any, Any] = {}
@@ -194,7 +196,10 @@ def _texts(value: Any, depth: int, out: list[str]) -> list[str]:
         give_way()
         out += [key for key in value if isinstance(key, str) and len(key) >= _LEAST_KEY]
         for item in value.values():
-            _texts(item, depth + 1, out)
+            if isinstance(item, str):  # most are; a call for each would take half of the time
+                out.append(item)
+            elif isinstance(item, (dict, list, tuple)):
+                _texts(item, depth + 1, out)
     elif isinstance(value, (list, tuple)) and depth <= _DEEPEST:
         give_way()
         if is_command(value):
