@@ -416,11 +416,11 @@ class SecuritySettings(Section, frozen=True, kw_only=True):
     hosts: list[str] = []
     """Names under which the server is reached, beside localhost and its own address."""
     client_system_messages: Literal["auto", "allow", "demote", "reject"] = "auto"
-    """auto: allow for a local request, demote otherwise."""
+    """auto: allow for a local request of an operator, demote otherwise."""
     secret_file: Path | None = None
     """None: `<data.dir>/secret`, created once."""
     trace: bool | Literal["auto"] = "auto"
-    """auto: local requests and operators."""
+    """auto: operators, and local requests that need no login."""
 
     def __post_init__(self) -> None:
         unused = {

@@ -198,13 +198,11 @@ class Session:
         if frame.language is not UNSET:
             self._speech_input.set_language(frame.language)
         if frame.trace is True and not self._settings.trace:
-            self._outbox.notify(
-                "trace_not_allowed", "the trace is for local requests and operators; see security.trace"
-            )
+            self._outbox.notify("trace_not_allowed", "the trace is for operators; see security.trace")
 
     def _may_trace(self) -> bool:
         allowed = self._services.security.trace
-        return self._principal.is_local or self._principal.is_operator if allowed == "auto" else allowed
+        return self._principal.is_operator if allowed == "auto" else allowed
 
     # --- turns
 
@@ -375,7 +373,7 @@ def _enabled_skills(selected: list[str] | None, snapshot: SkillsSnapshot) -> lis
 def _system_policy(security: config.SecuritySettings, principal: Principal) -> SystemPolicy:
     policy = security.client_system_messages
     if policy == "auto":
-        return "allow" if principal.is_local else "demote"
+        return "allow" if principal.is_local and principal.is_operator else "demote"
     return policy
 
 

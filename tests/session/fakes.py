@@ -158,7 +158,7 @@ class SessionHarness:
         self.session = Session(
             self.services,
             self.outbox,
-            principal=principal or Principal("127.0.0.1", is_local),
+            principal=principal or Principal("127.0.0.1", is_local, is_operator=is_local),
             on_turn_over=lambda: self.ended.append("over"),
         )
         self._writer: asyncio.Task[None] | None = None

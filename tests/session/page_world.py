@@ -168,7 +168,7 @@ class Line:
         self.socket = WireSocket()
         self.outbox = Outbox(self.socket, harness.metrics)
         services = replace(harness.services, now_s=asyncio.get_running_loop().time)
-        self.session = Session(services, self.outbox, principal=Principal("127.0.0.1", is_local=True))
+        self.session = Session(services, self.outbox, principal=Principal("127.0.0.1", is_local=True, is_operator=True))
         self.writer = asyncio.create_task(self.outbox.run(), name="writer")
         self.session.greet()
 

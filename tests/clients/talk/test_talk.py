@@ -63,7 +63,7 @@ async def server(agent: FakeAgent, recognizer: FakeRecognizer | None = None) -> 
 
     async def talk(socket: ServerConnection) -> None:
         outbox = Outbox(Wire(socket), services.metrics)
-        session = Session(services, outbox, principal=Principal("127.0.0.1", is_local=True))
+        session = Session(services, outbox, principal=Principal("127.0.0.1", is_local=True, is_operator=True))
         writer = asyncio.create_task(outbox.run(), name="writer")
         session.greet()
         try:
