@@ -126,7 +126,7 @@ class App:
         self._layers = HookLayers(
             settings.hooks, processes=self.hooks, policies=self._policy_engine.for_turn, media=self.media
         )
-        self._broker = _build_broker(settings, self.storage, self._policy_engine)
+        self._broker = _build_broker(settings, self.storage, self._policy_engine, signer)
         self._agent = AgentClient(model, executor, config=settings.agent, llm=settings.llm)
         accounts = Accounts(settings.security, signer.derived_keys("session cookies"))
         authenticator = Authenticator(settings.listen, settings.security, settings.proxies, accounts)
@@ -353,10 +353,10 @@ def _build_media(settings: config.Config, data_dir: Path, signer: Signer) -> Med
     )
 
 
-def _build_broker(settings: config.Config, storage: Storage, engine: PolicyEngine) -> ApprovalBroker:
+def _build_broker(settings: config.Config, storage: Storage, engine: PolicyEngine, signer: Signer) -> ApprovalBroker:
     """Return the broker of one process, which writes no questions into its database, or of several."""
     approval, command_of = settings.hooks.approval, engine.judge.command_of
-    remembered = StoredApprovals(storage.approvals, engine.scanner.redact)
+    remembered = StoredApprovals(storage.approvals, engine.scanner.redact, signer.derived_keys("remembered approvals"))
     is_shared = settings.storage.url is not None if approval.replicas == "auto" else approval.replicas
     if is_shared:
         return ReplicaBroker(approval, remembered, storage.questions, command_of)

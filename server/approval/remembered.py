@@ -2,9 +2,10 @@
 
 import asyncio
 import hashlib
+import hmac
 import json
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
@@ -34,7 +35,7 @@ class Approved:
 
     @property
     def key(self) -> str:
-        """Key of the approval; holds nothing of the arguments, which may be secret."""
+        """Key of the approval. Short arguments, such as a PIN, can be guessed from it: it stays in memory."""
         parts = (
             [self.tool, self.value] if self.remember_for == "arguments" else [self.remember_for, self.tool, self.value]
         )
@@ -80,14 +81,16 @@ class ApprovalsInMemory:
 
 
 class StoredApprovals:
-    """RememberedApprovals in the database. Every method raises StorageError."""
+    """RememberedApprovals in the database, which gets only keyed hashes. Every method raises StorageError."""
 
-    def __init__(self, table: ApprovalTable, redact: Redact) -> None:
+    def __init__(self, table: ApprovalTable, redact: Redact, hash_keys: Sequence[bytes]) -> None:
+        """`hash_keys` are shared by replicas: approvals are kept under the first and found under all."""
         self._table = table
         self._redact = redact
+        self._hash_keys = hash_keys
 
     async def find(self, user_id: str, keys: Collection[str]) -> bool:
-        return await self._table.has(user_id, keys)
+        return await self._table.has(user_id, [_keyed(secret, key) for secret in self._hash_keys for key in keys])
 
     async def remember(self, user_id: str, approved: Approved) -> None:
         shown = approved.value or ""
@@ -95,12 +98,16 @@ class StoredApprovals:
             shown = await asyncio.to_thread(outline, approved.value, self._redact)
         await self._table.add(
             user_id,
-            approved.key,
+            _keyed(self._hash_keys[0], approved.key),
             tool=approved.tool,
             remember_for=approved.remember_for,
             shown=shown,
             origin=approved.origin,
         )
+
+
+def _keyed(secret: bytes, key: str) -> str:
+    return hmac.digest(secret, key.encode(), "sha256").hex()
 
 
 def canonical_json(arguments: Any) -> str:

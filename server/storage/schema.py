@@ -119,8 +119,13 @@ def _remember_for(connection: sa.Connection) -> None:
         connection.execute(sa.text(text))
 
 
+def _keyed_approvals(connection: sa.Connection) -> None:
+    """Forget approvals kept under a hash without a key, from which short arguments can be guessed."""
+    connection.execute(sa.delete(approvals))
+
+
 # Each brings a database one version on, in one transaction with the others that it still needs.
-MIGRATIONS: Final[Sequence[Callable[[sa.Connection], None]]] = (_first, _questions, _remember_for)
+MIGRATIONS: Final[Sequence[Callable[[sa.Connection], None]]] = (_first, _questions, _remember_for, _keyed_approvals)
 
 
 def migrate(connection: sa.Connection) -> None:

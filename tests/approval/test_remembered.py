@@ -1,12 +1,17 @@
 """server/approval/remembered.py: what is written of a call; tests/gateway/rest has the rest."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
-from server.approval.remembered import outline
+from server import config
+from server.approval.remembered import Approved, StoredApprovals, keys_for, outline
 from server.policy.redaction.redact import redact
+from server.storage.schema import approvals
+from server.storage.storage import Storage
 
 
 def shown(**arguments: Any) -> dict[str, str]:
@@ -48,3 +53,21 @@ def test_of_a_long_text_the_beginning_is_written() -> None:
 @pytest.mark.parametrize("arguments", ["text", 5, None, [1], {"a": "\ud800"}])
 def test_anything_has_an_outline(arguments: Any) -> None:
     assert outline(arguments, redact)
+
+
+async def test_arguments_cannot_be_guessed_from_the_database_without_the_secret_file(tmp_path: Path) -> None:
+    storage = Storage(config.StorageSettings(), tmp_path)
+    async with storage.running():
+        kept = StoredApprovals(storage.approvals, redact, [b"new key", b"old key"])
+        before = StoredApprovals(storage.approvals, redact, [b"old key"])
+        of_others = StoredApprovals(storage.approvals, redact, [b"key of others"])
+        await kept.remember("anna", Approved(tool="unlock", remember_for="arguments", value={"pin": 4711}))
+        await before.remember("anna", Approved(tool="unlock", remember_for="arguments", value={"pin": 815}))
+
+        guesses = {key for pin in range(10_000) for key in keys_for("unlock", {"pin": pin}, None)}
+        written = await storage.database.read(lambda connection: connection.scalars(sa.select(approvals.c.key)).all())
+        assert len(written) == 2
+        assert guesses.isdisjoint(written)
+        for pin in (4711, 815):
+            assert await kept.find("anna", keys_for("unlock", {"pin": pin}, None))
+            assert not await of_others.find("anna", keys_for("unlock", {"pin": pin}, None))

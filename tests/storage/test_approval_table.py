@@ -36,7 +36,7 @@ async def test_what_a_user_remembers_is_found_listed_and_revoked(
     await database.aclose()
 
 
-async def test_approvals_of_an_older_database_are_about_their_arguments(
+async def test_approvals_that_an_older_database_kept_without_a_key_are_forgotten(
     settings: config.StorageSettings, folder: Path
 ) -> None:
     database = Database(settings, folder)
@@ -49,8 +49,8 @@ async def test_approvals_of_an_older_database_are_about_their_arguments(
     table = ApprovalTable(database)
     await table.add("anna", "k2", tool="shell", shown="git push", origin="", remember_for="command")
     found = {(a.remember_for, a.command_name, a.shown) for a in await table.list("anna")}
-    assert found == {("arguments", None, "{}"), ("command", "git push", "git push")}
-    assert await table.has("anna", ["k0", "k1"])
+    assert found == {("command", "git push", "git push")}
+    assert not await table.has("anna", ["k1"])
     await database.aclose()
 
 
