@@ -104,12 +104,11 @@ class ChildProcess:
         """
         mark = secrets.token_hex(8)
         spawning = asyncio.create_task(
-            asyncio.to_thread(_spawn, command, folder, {**environment, MARK: mark}), name=f"spawn {label}"
+            asyncio.to_thread(_spawn, command, folder, environment, mark), name=f"spawn {label}"
         )
 
-        def take_over(process: subprocess.Popen[bytes]) -> "ChildProcess":
-            tree = ProcessTree(process.pid, mark)
-            return cls(process, tree, label, on_error_line=on_error_line, eof_s=eof_s, end_s=end_s)
+        def take_over(spawned: tuple[subprocess.Popen[bytes], ProcessTree]) -> "ChildProcess":
+            return cls(*spawned, label, on_error_line=on_error_line, eof_s=eof_s, end_s=end_s)
 
         try:
             return take_over(await asyncio.shield(spawning))
@@ -167,18 +166,23 @@ class ChildProcess:
             self.exited.set_result(exit_text(self._process.returncode))
 
 
-def _spawn(command: Sequence[str], folder: Path | None, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+def _spawn(
+    command: Sequence[str], folder: Path | None, environment: Mapping[str, str], mark: str
+) -> tuple[subprocess.Popen[bytes], ProcessTree]:
     adopt_orphans()
-    return subprocess.Popen(
+    process = subprocess.Popen(
         command,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         cwd=folder and str(folder),  # as a Path it would stand in errors as PosixPath('…')
-        env=environment,
+        env={**environment, MARK: mark},
         bufsize=0,
         start_new_session=True,
     )
+    tree = ProcessTree(process.pid, mark)
+    tree.mark_leader()
+    return process, tree
 
 
 def watch_exit(process: subprocess.Popen[bytes], loop: asyncio.AbstractEventLoop, on_exit: Callable[[], None]) -> None:

@@ -19,7 +19,7 @@ from server.subprocesses.child_process import (
 )
 from server.subprocesses.lines import Overlong
 from tests.hooks.stage import leftovers
-from tests.support.waiting import until
+from tests.support.waiting import is_alive, until
 
 DEAF = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(600)"
 
@@ -51,6 +51,31 @@ async def test_one_that_is_deaf_to_all_else_is_killed() -> None:
 
     assert await ended(child) in ("signal: killed", "signal: terminated")
     assert leftovers() == []
+
+
+LEAVER = """
+import subprocess, sys
+sys.stdin.readline()
+daemon = "sleep 600 <&- >&- 2>&- & echo $!"
+print(subprocess.check_output(["env", "-i", "setsid", "/bin/sh", "-c", daemon], text=True), flush=True)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere only the process group is ended")
+async def test_what_left_its_session_its_parent_and_its_environment_is_ended_and_no_other_childs() -> None:
+    child, other = await begin(LEAVER), await begin(LEAVER)
+    pids = []
+    for one in (child, other):
+        one.stdin.write(b"go\n")
+        pids.append(int(await asyncio.to_thread(one.stdout.readline)))
+        await one.exited  # from now on its daemon is a child of ours that nobody has looked at
+    assert all(map(is_alive, pids))
+
+    await ended(child)
+
+    assert [is_alive(pid) for pid in pids] == [False, True]
+    await ended(other)
+    assert not is_alive(pids[1])
 
 
 async def test_whoever_is_cancelled_while_it_is_spawned_leaves_no_process() -> None:
