@@ -98,7 +98,8 @@ export function configureIfChanged(before, after) {
   );
   if (!changed.length) return after;
   // Only what changed: naming the input discards what the user is just saying.
-  return withEffects(after, { type: "send", frame: { type: "configure", ...Object.fromEntries(changed) } });
+  const configure = { type: /** @type {const} */ ("configure"), ...Object.fromEntries(changed) };
+  return { ...after, effects: [{ type: "send", frame: configure }, ...after.effects] }; // a turn sent at once goes by it
 }
 
 /**

@@ -30,7 +30,7 @@
  * @typedef {{type: "text", text: string} | {type: "image_url", image_url: {url: string}}} Part
  * @typedef {Omit<Message, "content"> & {content: string | Part[]}} SentMessage
  *
- * @typedef {"pending" | "lost" | "stopped" | "failed"} Answer
+ * @typedef {"pending" | "lost" | "stopped" | "restarted" | "failed"} Answer
  *
  * @typedef {{type: "ready", protocol: string, session_id: string, server: string, skills: SkillItem[], model: ModelItem,
  *   speech?: SpeechStatus, limits: Limits, user?: {name: string, is_operator: boolean, is_logged_in: boolean}}} Ready

@@ -15,7 +15,7 @@ import { EMPTY_TRACE, withTrace } from "./inspect.js";
 import { cutShort, enqueue, hookMessage } from "./playback.js";
 import { asked, refusedEdit, resolved } from "./reduce_approvals.js";
 import { playedOn } from "./reduce_playback.js";
-import { cutTurn, refused, revived, rolledBack } from "./reduce_turn.js";
+import { cutTurn, refused, resent, revived, rolledBack } from "./reduce_turn.js";
 import { spoken } from "./reduce_voice.js";
 import { lastEntries, withConversation, withEffects, withNotice, without, withTurnNotice, withView } from "./state.js";
 
@@ -74,18 +74,16 @@ export function received(state, frame, at) {
 /** @param {State} state @param {import("./frames.js").Ready} ready @returns {State} */
 function connected(state, ready) {
   const connection = { phase: /** @type {const} */ ("online"), attempt: 0, code: null };
-  return withEffects(
-    {
-      ...state,
-      connection,
-      server: ready,
-      skills: ready.skills,
-      diagnostics: [],
-      speech: ready.speech ?? null,
-      isTraceRefused: false,
-    },
-    { type: "readiness" },
-  );
+  const next = {
+    ...state,
+    connection,
+    server: ready,
+    skills: ready.skills,
+    diagnostics: [],
+    speech: ready.speech ?? null,
+    isTraceRefused: false,
+  };
+  return resent(withEffects(next, { type: "readiness" }));
 }
 
 /** @param {State} state @param {string} turnId @param {(turn: Turn) => State} act @returns {State} */
@@ -141,7 +139,7 @@ function cutByServer(state, end) {
   const { turn } = state;
   if (turn && end.rollback) return withMessage(rolledBack(state, turn), end);
   const short = turn && { ...turn, playback: cutShort(turn.playback) };
-  const next = cutTurn({ ...state, turn: short }, "stopped");
+  const next = cutTurn({ ...state, turn: short }, end.message && end.reason === "interrupted" ? "restarted" : "stopped");
   return withView({ ...next, cutTurns: without(next.cutTurns, end.turn_id) }, end.turn_id, { end });
 }
 

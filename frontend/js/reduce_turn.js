@@ -12,7 +12,7 @@
 import { askAgain, fitToLimits, isUserMessage, unansweredMessage, withAnswer, withHistory } from "./conversation.js";
 import { cut, flushHistorySegments, newPlayback, spokenText } from "./playback.js";
 import { givenBack } from "./reduce_attachments.js";
-import { NOT_LOGGED_IN } from "./socket.js";
+import { GOING_AWAY, NOT_LOGGED_IN } from "./socket.js";
 import {
   canSend,
   openConversation,
@@ -23,6 +23,8 @@ import {
   withTurnNotice,
   withView,
 } from "./state.js";
+
+const MAX_TRIES = 8; // to connect, about a minute: then a turn that is to be sent again counts as lost
 
 /** @param {State} state @param {{text: string, turnId: string, at: number}} event @returns {State} */
 export function submitted(state, { text, turnId, at }) {
@@ -97,6 +99,7 @@ export function begun(state, conversation, turnId) {
     playback: newPlayback(state.canPlay),
     reported: "",
     leavesOut: false,
+    canResend: true,
   };
   return { ...withConversation(state, conversation), turn };
 }
@@ -135,6 +138,20 @@ function sent(state, turn) {
   );
 }
 
+/**
+ * There is another connection: what never began on the last one is sent again.
+ *
+ * @param {State} state
+ * @returns {State}
+ */
+export function resent(state) {
+  const { turn } = state;
+  if (turn?.phase !== "waiting") return state;
+  const canWrite = state.loaded[turn.conversationId]?.access === "write";
+  const next = canWrite ? sent(state, turn) : state;
+  return next === state ? ended(state, turn, "failed") : next;
+}
+
 /** @param {State} state @param {{id: string, revision: number, message: string}} event @returns {State} */
 export function saveFailed(state, { id, revision, message }) {
   const { turn } = state;
@@ -154,13 +171,41 @@ export function stopped(state) {
   const { turn } = state;
   if (!turn) return state;
   const next = cutTurn(state, "stopped");
-  return turn.phase === "storing"
+  return isUnsent(turn)
     ? next
     : withEffects(next, { type: "send", frame: { type: "interrupt", turn_id: turn.id } });
 }
 
+/** No server knows of it. @param {Turn} turn */
+function isUnsent({ phase }) {
+  return phase === "storing" || phase === "waiting";
+}
+
 /**
- * The socket is gone, and every turn with it; one whose end has arrived plays on.
+ * A typed turn that never began, and was not sent twice, waits for another connection.
+ *
+ * @param {State} state @param {Turn} turn
+ * @returns {State | null} null: it was
+ */
+function postponed(state, turn) {
+  const mayWait = turn.phase === "sent" && turn.canResend;
+  return mayWait ? { ...state, turn: { ...turn, phase: "waiting", canResend: false } } : null;
+}
+
+/**
+ * The turn may outlast the socket: it waits already, or the server said goodbye before the turn began.
+ *
+ * @param {State} state @param {{attempt: number, code: number}} event
+ * @returns {State | null} null: it is lost
+ */
+function keptWaiting(state, { attempt, code }) {
+  const { turn } = state;
+  if (turn?.phase === "waiting") return attempt > MAX_TRIES || code === NOT_LOGGED_IN ? null : state;
+  return turn && code === GOING_AWAY ? postponed(state, turn) : null;
+}
+
+/**
+ * The socket is gone, and every turn with it that has begun or may have; one whose end has arrived plays on.
  *
  * @param {State} state @param {{attempt: number, code: number, silently: boolean}} event
  * @returns {State}
@@ -168,7 +213,7 @@ export function stopped(state) {
 export function disconnected(state, { attempt, code, silently }) {
   const phase = silently ? "connecting" : "waiting";
   const isEndHere = state.turn?.playback.audioQueue.some((frame) => frame.type === "turn_end");
-  const next = isEndHere ? state : cutTurn(state, "lost");
+  const next = isEndHere ? state : (keptWaiting(state, { attempt, code }) ?? cutTurn(state, "lost"));
   const voice = { ...next.voice, phase: /** @type {const} */ ("quiet"), transcript: "", spokenIn: {}, isHeld: false };
   const left = withEffects(
     { ...next, voice, cutTurns: {}, loading: null, connection: { phase, attempt, code } },
@@ -189,7 +234,7 @@ export function cutTurn(state, answer) {
   if (!turn) return state;
   const playback = cut(turn.playback);
   const next = withView(ended(state, { ...turn, playback }, answer), turn.id, { unheard: unheard(turn, playback) });
-  if (turn.phase === "storing") return next;
+  if (isUnsent(turn)) return next;
   return { ...next, cutTurns: { ...next.cutTurns, [turn.id]: turn.conversationId } };
 }
 
@@ -239,13 +284,15 @@ export function rolledBack(state, { id, conversationId }) {
 }
 
 /**
- * The server refused the turn before it began. If the user has agreed to leave
+ * The server refused the turn before it began. One that is draining is left for another, soon. If the user has agreed to leave
  * out what does not verify, that is done and the rest sent, message by message.
  *
  * @param {State} state @param {Turn} turn @param {import("./frames.js").ErrorFrame} error
  * @returns {State}
  */
 export function refused(state, turn, error) {
+  const later = error.code === "turn_refused_draining" ? postponed(state, turn) : null;
+  if (later) return later;
   const next = ended(withView(state, turn.id, { error }), turn, "failed");
   if (!turn.leavesOut || error.code !== "hook_signature_invalid") return next;
   const at = openConversation(next)?.updatedAt ?? 0;

@@ -83,7 +83,7 @@ function understood(state, frame, at) {
   if (isLate) return withConversation(next, added);
   const asked = begun(next, { ...added, updatedAt: at || added.updatedAt }, frame.turn_id);
   // The server has the words already: nothing is to be sent once they are stored.
-  return asked.turn ? { ...asked, turn: { ...asked.turn, phase: "sent" } } : asked;
+  return asked.turn ? { ...asked, turn: { ...asked.turn, phase: "sent", canResend: false } } : asked;
 }
 
 /** The button of the microphone. @param {State} state @returns {State} */

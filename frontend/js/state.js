@@ -24,12 +24,14 @@
  * @typedef {object} Turn The turn that is running.
  * @property {string} id
  * @property {string} conversationId
- * @property {"storing" | "sent" | "running"} phase stored before it is sent; running once `turn_start` has come
+ * @property {"storing" | "sent" | "waiting" | "running"} phase stored before it is sent; waiting: it never began there and is sent
+ *   again with the next connection; running once `turn_start` has come
  * @property {number} revision of the conversation that holds the user message
  * @property {string} streamed every `text` delta so far: for display alone
  * @property {Playback} playback
  * @property {string} reported what the server was last told of the playback: sentence and half second
  * @property {boolean} leavesOut the user agreed to send without messages that do not verify
+ * @property {boolean} canResend it was typed, and sent once at most
  *
  * @typedef {object} TurnView What is shown of a turn besides its messages; gone with the page.
  * @property {readonly Segment[]} segments

@@ -174,7 +174,7 @@ class WebSocketServer:
         """Interrupt every turn and close every connection with 1001, now."""
         self._services.gate.is_draining = True
         for connection in list(self._connections):
-            connection.session.interrupt()
+            connection.session.interrupt(message="the server had to restart")
             connection.close(1001, "going away")
         await self.all_gone()
 

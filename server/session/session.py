@@ -152,9 +152,9 @@ class Session:
         """Answer a frame that is wrong; the connection goes on."""
         self._outbox.refuse(code_of(error), str(error), path=error.path)
 
-    def interrupt(self) -> None:
-        """End the running turn; of one that is over, cut the sound that is still to be played."""
-        self._turns.interrupt()
+    def interrupt(self, *, message: str | None = None) -> None:
+        """End the running turn, with `message` in its `turn_end`; of one that is over, cut the sound still to be played."""
+        self._turns.interrupt(message=message)
 
     def hang_up(self) -> None:
         """The client is gone: what its turn asks is answered with no, and the turn ends."""

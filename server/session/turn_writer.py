@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Final, Literal, assert_never, get_args
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET
 
 from server.agent.chunks import LLMChunk
 from server.errors import ServerError
@@ -204,7 +204,7 @@ class TurnWriter:
         """End the turn for a hook; with `rollback` the client takes it out of its history."""
         self.end("aborted", message=reason, rollback=rollback)
 
-    def end(self, reason: wire.TurnEndReason, *, message: str | UnsetType = UNSET, rollback: bool = False) -> None:
+    def end(self, reason: wire.TurnEndReason, *, message: str | None = None, rollback: bool = False) -> None:
         """Close what is open, then write `turn_end`. The first call counts."""
         if self.is_over or self._is_ending:
             return
@@ -225,7 +225,7 @@ class TurnWriter:
                 reason=reason,
                 usage=wire.UsageItem(**asdict(self._usage)),
                 metrics=self.metrics,
-                message=message,
+                message=UNSET if message is None else message,
                 rollback=True if rollback else UNSET,
             )
         )

@@ -86,14 +86,14 @@ class Turns:
         writer.start(request.trigger, request.skills)
         return True
 
-    def interrupt(self, turn_id: str | None = None) -> None:
-        """End the running turn (None: whichever it is); its work unwinds behind its `turn_end`.
+    def interrupt(self, turn_id: str | None = None, *, message: str | None = None) -> None:
+        """End the running turn (None: whichever it is), saying why; its work unwinds behind its `turn_end`.
 
         Of a turn that is over, the sound still to be played is cut.
         """
         writer = self.running
         if writer is not None and turn_id in (None, writer.id):
-            writer.end("interrupted")
+            writer.end("interrupted", message=message)
         if turn_id in (None, self.playback.turn_id):
             self.playback = PlaybackClock()  # the client has cut it
 

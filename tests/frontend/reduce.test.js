@@ -227,7 +227,7 @@ test("retry asks the lost message again under a new id, once the connection is b
   assert.deepEqual(page.history, ["user: Hello", "assistant: Hi."]);
 });
 
-for (const code of ["turn_refused_draining", "too_many_turns", "rate_limited", "frame_invalid"]) {
+for (const code of ["too_many_turns", "rate_limited", "frame_invalid"]) {
   test(`a chat refused with ${code} may be tried again`, () => {
     const page = new Page();
     page.ask("Hello", "t1");
@@ -244,6 +244,88 @@ for (const code of ["turn_refused_draining", "too_many_turns", "rate_limited", "
     assert.equal(page.conversation.conversationHistory[0]._answer, "failed");
   });
 }
+
+const REFUSED = { type: "error", code: "turn_refused_draining", message: "the server is stopping" };
+const GOODBYE = { type: "disconnected", attempt: 0, code: 1001, silently: true };
+const BROKEN = { type: "disconnected", attempt: 1, code: 1006, silently: false };
+const chatsOf = (page) => page.sentOf("chat").map(({ id, messages }) => [id, messages.at(-1).content]);
+const answerOf = (page) => page.conversation.conversationHistory.findLast(({ role }) => role === "user")._answer;
+
+for (const [name, end] of [
+  ["was refused by a server that stops", (page) => page.receive(REFUSED).dispatch(GOODBYE)],
+  ["was refused, on a socket that then breaks", (page) => page.receive(REFUSED).dispatch(BROKEN)],
+  ["had not begun when the server said goodbye", (page) => page.dispatch(GOODBYE)],
+]) {
+  test(`a typed turn that ${name} is sent once more, with the same id`, () => {
+    const page = new Page();
+    page.ask("Hello", "t1");
+
+    end(page);
+    for (let attempt = 2; attempt <= 5; attempt += 1) page.dispatch({ ...BROKEN, attempt });
+    assert.equal(page.sentOf("chat").length, 1, "not without a connection");
+    const from = page.sent.length;
+    page.receive(READY);
+
+    assert.deepEqual(chatsOf(page), [["t1", "Hello"], ["t1", "Hello"]]); // prettier-ignore
+    assert.deepEqual(page.sent.slice(from).map(({ type }) => type), ["configure", "chat"]); // prettier-ignore
+    page.receive(t.start(), t.sentence(0, "Hi."), t.end());
+    assert.deepEqual(page.history, ["user: Hello", "assistant: Hi."]);
+    assert.equal(answerOf(page), undefined);
+  });
+
+  test(`a typed turn that ${name} is not sent a third time`, () => {
+    const page = new Page();
+    page.ask("Hello", "t1");
+
+    end(page);
+    page.receive(READY);
+    end(page);
+    page.receive(READY);
+
+    assert.equal(page.sentOf("chat").length, 2);
+    assert.equal(page.state.turn, null);
+    assert.ok(["lost", "failed"].includes(answerOf(page)));
+  });
+}
+
+for (const [name, act] of [
+  ["whose socket broke without a close", (page) => page.ask("Hello", "t1").dispatch(BROKEN)],
+  ["that had begun", (page) => page.ask("Hello", "t1").receive(t.start()).dispatch(GOODBYE)],
+  ["that was spoken", (page) => speak(page).dispatch(GOODBYE)],
+  ["that waited for a connection too long", (page) => waited(page, { attempt: 9 })],
+  ["whose login is over", (page) => waited(page, { attempt: 2, code: 4401 })],
+  ["that was stopped meanwhile", (page) => waited(page, { attempt: 1 }).dispatch({ type: "stop" })],
+]) {
+  test(`a turn ${name} is never sent again by itself`, () => {
+    const page = new Page();
+
+    act(page);
+    page.receive(READY);
+
+    assert.ok(page.sentOf("chat").length <= 1);
+    assert.deepEqual(page.sentOf("interrupt"), []);
+    assert.equal(page.state.turn, null);
+    assert.ok(["lost", "stopped"].includes(answerOf(page)));
+  });
+}
+
+function waited(page, how) {
+  return page.ask("Hello", "t1").receive(REFUSED).dispatch(GOODBYE).dispatch({ ...BROKEN, ...how });
+}
+
+function speak(page) {
+  page.receive({ type: "speech_started", utterance: "u1", audio_ms: 1 });
+  return page.receive({ type: "transcript", utterance: "u1", text: "Hello", final: true, turn_id: "t1" });
+}
+
+test("a turn that the server had to end says so, one that it interrupted for speech does not", () => {
+  const page = new Page();
+  page.ask("Hello", "t1").receive(t.start(), t.end("interrupted", { message: "the server had to restart" }));
+  assert.equal(answerOf(page), "restarted");
+
+  page.ask("Again", "t2").receive(turn("t2").start(), turn("t2").end("interrupted"));
+  assert.equal(answerOf(page), "stopped");
+});
 
 test("an error about another frame leaves the waiting turn alone", () => {
   const page = new Page();

@@ -306,7 +306,8 @@ async def test_a_turn_that_outlasts_drain_s_is_interrupted(tmp_path: Path, model
         await me.chat(id="t1")
         await me.until("text")
         await server.app.drain()
-        assert (await me.until("turn_end"))["reason"] == "interrupted"
+        end = await me.until("turn_end")
+        assert (end["reason"], end["message"]) == ("interrupted", "the server had to restart")
         assert await me.closed() == 1001
 
 

@@ -232,10 +232,17 @@ function endLine(answer, view) {
     case "lost":
       return "Not answered: the connection was lost.";
     case "stopped":
-      return view?.unheard.trim() ? "Stopped. The pale part was not played." : "Stopped.";
+      return withUnheard("Stopped.", view);
+    case "restarted":
+      return withUnheard("The server had to restart.", view);
     case "failed":
       return "Not answered.";
     case undefined:
       return null;
   }
+}
+
+/** @param {string} line @param {TurnView | null} view */
+function withUnheard(line, view) {
+  return view?.unheard.trim() ? `${line} The pale part was not played.` : line;
 }
