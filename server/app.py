@@ -105,12 +105,13 @@ class App:
         self._readiness = Readiness()
         self._readiness.set("skills", "ready")
         self._readiness.set("model", "loading")
+        self._readiness.set("storage", "loading")
         self._show_speech()
         if self._speech.detector is not None:
             show_voice_detection(self._metrics, self._speech.detector)
         self._are_hooks_settled = False
         self.hooks = HookHost(settings.hooks, environ, limits=hook_limits, on_change=self._show_hooks)
-        self.storage = Storage(settings.storage, data_dir)
+        self.storage = Storage(settings.storage, data_dir, on_change=self._show_storage)
         self._lasting = AsyncExitStack()
         self.policies = PolicyStore(self.storage.documents, document_of_config(settings.hooks))
         self._policy_engine = PolicyEngine(self.policies.effective, self.storage.audit, settings.hooks)
@@ -330,6 +331,15 @@ class App:
         status = self._speech.status
         for stage, part in (("speech recognition", status.stt), ("voice detection", status.vad), ("voice", status.tts)):
             self._readiness.set(stage, part.state, part.reason if part.state == "missing" else part.name)
+
+    def _show_storage(self) -> None:
+        database = self.storage.database
+        if database.is_up:
+            self._readiness.set("storage", "ready", database.name)
+            logger.info("%s serves", database.name)
+        else:
+            self._readiness.set("storage", "missing", f"{database.name} does not answer")
+            logger.warning("%s has gone: what was read stays in force, and nothing new can be stored", database.name)
 
     def _show_hooks(self) -> None:
         self._are_hooks_settled = self.hooks.is_settled

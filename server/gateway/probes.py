@@ -99,7 +99,7 @@ class Probes:
 def show_storage(metrics: Metrics, storage: Storage) -> None:
     """Let /metrics ask for the storage's figures when it is read."""
     database, audit = storage.database, storage.audit
-    metrics.show("parley_storage_up", "1: the database served when it was last asked", lambda: database.is_up)
+    metrics.show("parley_storage_up", "1: the database serves; asked every 2 s", lambda: database.is_up)
     metrics.show("parley_audit_queued", "Entries of the audit log to be written", lambda: audit.queued)
     metrics.show("parley_audit_lost", "Entries of the audit log lost since the start", lambda: audit.dropped)
 

@@ -8,7 +8,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
 from typing import Final
 
-from server.storage.database import KEEPALIVE, Database
+from server.errors import StorageError
+from server.storage.database import Database
 
 logger = logging.getLogger(__name__)
 
@@ -59,13 +60,10 @@ async def _listen(database: Database, channel: str, changed: asyncio.Event) -> N
     import psycopg  # only where PostgreSQL is used
     from psycopg import sql
 
-    address = database.url.set(drivername="postgresql").render_as_string(hide_password=False)
     wait_s = _RETRY_FROM_S
     while True:
         try:
-            connection = await psycopg.AsyncConnection.connect(
-                address, autocommit=True, connect_timeout=5, application_name="parley changes", **KEEPALIVE
-            )
+            connection = await database.connect("parley changes")
             async with connection:
                 await connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))
                 wait_s = _RETRY_FROM_S
@@ -75,7 +73,7 @@ async def _listen(database: Database, channel: str, changed: asyncio.Event) -> N
                         changed.set()
                     async with asyncio.timeout(_ANSWER_S):
                         await connection.execute("SELECT 1")
-        except (psycopg.Error, OSError) as error:  # TimeoutError too
+        except (psycopg.Error, OSError, StorageError) as error:  # TimeoutError too
             logger.info("PostgreSQL reports no changes now; trying again: %s", type(error).__name__)
         except Exception:  # whatever it is: without this task no change would be heard of again
             logger.exception("listening to PostgreSQL has failed, trying again")

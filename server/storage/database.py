@@ -6,13 +6,14 @@ driver is needed.
 """
 
 import asyncio
+import math
 import os
 import sqlite3
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy import event
@@ -22,6 +23,9 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from server import config
 from server.errors import ConfigError, StorageError
 from server.storage.schema import migrate
+
+if TYPE_CHECKING:
+    import psycopg
 
 Result = TypeVar("Result")
 Transaction = Callable[[sa.Connection], Result]
@@ -60,10 +64,12 @@ class Database:
         lock_wait_s: float = 5,
         statement_s: float = 15,
         clock: Callable[[], float] = time.monotonic,
+        on_change: Callable[[], None] = lambda: None,
     ) -> None:
         """`folder` holds `parley.db` where no url is set. Raises ConfigError for a url that cannot be meant.
 
         `statement_s`: the longest statement, on SQLite the longest transaction.
+        `on_change` is called in the event loop when `is_up` has changed.
         """
         self.url = _url(settings, folder)
         self.is_sqlite = self.url.drivername == "sqlite"
@@ -74,6 +80,9 @@ class Database:
         self._pending = 0  # those whose caller has gone included: they have their place in the queue still
         self._retry_at = 0.0  # while it is down: before this moment nobody waits for it again
         self._retry_s = _RETRY_FROM_S
+        self._served_at = -math.inf
+        self._gone: asyncio.Future[None] | None = None  # done while it is silent; reads stop waiting
+        self._on_change = on_change
         self.is_up = False
 
     async def start(self) -> None:
@@ -88,7 +97,10 @@ class Database:
             raise ConfigError(f"{key}: {error}; {cure}") from error
 
     async def read(self, transaction: Transaction[Result]) -> Result:
-        return await self._run(transaction, self._engine)
+        """Give up waiting, with StorageError, when the database is found to be silent."""
+        if self._gone is None:
+            self._gone = asyncio.get_running_loop().create_future()
+        return await self._run(transaction, self._engine, self._gone)
 
     async def write(self, transaction: Transaction[Result]) -> Result:
         """When this returns, what was written survives the end of the process, whatever ends it.
@@ -102,33 +114,65 @@ class Database:
         await asyncio.to_thread(self._threads.shutdown)
         self._engine.dispose()
 
+    async def connect(self, name: str) -> "psycopg.AsyncConnection[Any]":
+        """Open a connection to PostgreSQL for the caller alone; may be cancelled."""
+        import psycopg  # only where PostgreSQL is used
+
+        address = self.url.set(drivername="postgresql").render_as_string(hide_password=False)
+        try:
+            return await psycopg.AsyncConnection.connect(
+                address, autocommit=True, connect_timeout=_CONNECT_S, application_name=name, **KEEPALIVE
+            )
+        except (psycopg.Error, OSError) as error:
+            raise StorageError(f"{self.name} is unavailable: {self._explain(error)}") from error
+
+    def note_answer(self) -> None:
+        """Use it again at once: it has answered."""
+        self._served_at, self._retry_at, self._retry_s = self._clock(), 0.0, _RETRY_FROM_S
+        self._set_up(is_up=True)
+
+    def note_silence(self, *, for_s: float) -> None:
+        """Count it as gone, unless a transaction has succeeded within `for_s`."""
+        if self._clock() - self._served_at < for_s:
+            return
+        self._note_down()
+        if self._gone is not None and not self._gone.done():
+            self._gone.set_result(None)
+
     @property
     def retry_after_s(self) -> float:
         """0 when it is up; else how long to leave it in peace."""
         return max(0.0, self._retry_at - self._clock())
 
-    async def _run(self, transaction: Transaction[Result], engine: sa.Engine) -> Result:
+    async def _run(
+        self, transaction: Transaction[Result], engine: sa.Engine, gone: "asyncio.Future[None] | None" = None
+    ) -> Result:
         if self._clock() < self._retry_at:
-            raise StorageError(f"{self._name} does not answer; the server keeps trying")
+            raise StorageError(f"{self.name} does not answer; the server keeps trying")
         if self._pending >= _PENDING:
-            raise StorageError(f"{self._name} is busy; try again in a moment")
+            raise StorageError(f"{self.name} is busy; try again in a moment")
         self._pending += 1
         work = asyncio.get_running_loop().run_in_executor(
             self._threads, _transact, engine, transaction, self._statement_s
         )
         work.add_done_callback(self._note_done)
         try:
-            result = await asyncio.shield(work)  # what is cancelled here would run on, uncounted
+            waited_for: set[asyncio.Future[Any]] = {work} if gone is None else {work, gone}
+            # which leaves the work alone when this is cancelled: it would run on, uncounted
+            await asyncio.wait(waited_for, return_when=asyncio.FIRST_COMPLETED)
+            if not work.done():
+                raise StorageError(f"{self.name} does not answer; the server keeps trying")
+            result = work.result()
         except (OperationalError, InterfaceError, PoolTimeout) as error:
             if _reason(error) not in _TOO_SLOW:
                 self._note_down()
-            raise StorageError(f"{self._name} is unavailable: {self._explain(error)}") from error
+            raise StorageError(f"{self.name} is unavailable: {self._explain(error)}") from error
         except DBAPIError as error:
             if not error.connection_invalidated and type(error) is not DatabaseError:  # SQLite: no database, or damaged
                 raise
             self._note_down()
-            raise StorageError(f"{self._name} is unavailable: {self._explain(error)}") from error
-        self.is_up, self._retry_at, self._retry_s = True, 0.0, _RETRY_FROM_S
+            raise StorageError(f"{self.name} is unavailable: {self._explain(error)}") from error
+        self.note_answer()
         return result
 
     def _note_done(self, work: "asyncio.Future[Any]") -> None:
@@ -136,12 +180,19 @@ class Database:
         work.exception()  # looked at, even where whoever asked has gone
 
     def _note_down(self) -> None:
-        self.is_up = False
         self._retry_at = self._clock() + self._retry_s
         self._retry_s = min(_RETRY_TO_S, 2 * self._retry_s)
+        self._set_up(is_up=False)
+
+    def _set_up(self, *, is_up: bool) -> None:
+        if is_up and self._gone is not None and self._gone.done():
+            self._gone = None
+        if is_up is not self.is_up:
+            self.is_up = is_up
+            self._on_change()
 
     @property
-    def _name(self) -> str:
+    def name(self) -> str:
         return f"the database {self.url.database}" if self.is_sqlite else "PostgreSQL"
 
     def _explain(self, error: Exception) -> str:

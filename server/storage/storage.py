@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import platform
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
@@ -13,6 +13,7 @@ from server.errors import ConfigError, StorageError, log_failure
 from server.storage.approval_table import ApprovalTable
 from server.storage.audit_log import AuditLog
 from server.storage.database import Database
+from server.storage.database_watch import watch_database
 from server.storage.documents import DocumentStore
 from server.storage.questions import QuestionTable
 
@@ -23,9 +24,11 @@ _LAST_WORDS_S: Final = 5.0
 
 
 class Storage:
-    def __init__(self, settings: config.StorageSettings, folder: Path) -> None:
-        """Nothing starts here. Raises ConfigError for a url that cannot be meant."""
-        self.database = Database(settings, folder)
+    def __init__(
+        self, settings: config.StorageSettings, folder: Path, *, on_change: Callable[[], None] = lambda: None
+    ) -> None:
+        """Nothing starts here. `on_change`: the database has gone or is back. Raises ConfigError for a url that cannot be meant."""
+        self.database = Database(settings, folder, on_change=on_change)
         self.documents = DocumentStore(self.database)
         self.approvals = ApprovalTable(self.database)
         self.questions = QuestionTable(self.database)
@@ -55,16 +58,18 @@ class Storage:
     @asynccontextmanager
     async def _at_work(self) -> AsyncIterator[None]:
         log = asyncio.create_task(self.audit.run(), name="audit log")
-        watch = asyncio.create_task(self.documents.watch(), name="stored documents")
-        for task in (log, watch):
+        documents = asyncio.create_task(self.documents.watch(), name="stored documents")
+        watch = asyncio.create_task(watch_database(self.database), name="database watch")
+        for task in (log, documents, watch):
             task.add_done_callback(log_failure)
         try:
             yield
         finally:
+            documents.cancel()
             watch.cancel()
             self.audit.stop()
             await asyncio.wait([log], timeout=_LAST_WORDS_S)
             if not log.done():
                 logger.error("%d entries of the audit log are lost: the database is down", self.audit.queued)
                 log.cancel()
-            await asyncio.gather(log, watch, return_exceptions=True)
+            await asyncio.gather(log, documents, watch, return_exceptions=True)

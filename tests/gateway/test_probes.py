@@ -22,7 +22,7 @@ async def ready(http: ClientSession, url: str) -> Any:
                     return await answer.json()
 
 
-async def test_readyz_tells_the_stages_and_healthz_and_metrics_answer(server: Parley) -> None:
+async def test_readyz_tells_the_stages_and_healthz_and_metrics_answer(server: Parley, tmp_path: Path) -> None:
     async with ClientSession() as http:
         assert await ready(http, server.url) == {
             "ready": True,
@@ -30,6 +30,7 @@ async def test_readyz_tells_the_stages_and_healthz_and_metrics_answer(server: Pa
             "stages": [
                 {"name": "skills", "state": "ready", "detail": None},
                 {"name": "model", "state": "ready", "detail": "scripted"},
+                {"name": "storage", "state": "ready", "detail": f"the database {tmp_path / 'data' / 'parley.db'}"},
                 *(
                     {"name": name, "state": "missing", "detail": reason}
                     for name, reason in (

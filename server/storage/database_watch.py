@@ -1,0 +1,80 @@
+"""Whether the database is there: a change is noticed within 5 s, also while nobody uses it.
+
+SQLite is a file of this machine: it is asked only after a failure, so that its return is noticed.
+"""
+
+import asyncio
+import logging
+import os
+import socket
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final
+
+import sqlalchemy as sa
+
+from server.errors import StorageError
+from server.storage.database import Database
+
+if TYPE_CHECKING:
+    import psycopg  # imported by `Database.connect`, where PostgreSQL is used
+
+logger = logging.getLogger(__name__)
+
+_PAUSE_S: Final = 2.0
+_ANSWER_S: Final = 2.0
+"""Time without an answer after which the database counts as gone."""
+
+
+async def watch_database(database: Database) -> None:
+    """Ask every 2 s whether the database serves, and report it to `database`. Runs until cancelled."""
+    while True:
+        await asyncio.sleep(_PAUSE_S)
+        try:
+            if not database.is_sqlite:
+                await _keep_asking(database)
+            elif not database.is_up:
+                await database.write(_ask)
+        except TimeoutError:
+            database.note_silence(for_s=_ANSWER_S)
+        except StorageError:
+            with suppress(StorageError, TimeoutError):  # the connection alone may have ended
+                async with asyncio.timeout(_ANSWER_S):
+                    await database.read(_ask)
+        except Exception:  # whatever it is: without this task no outage would be noticed
+            logger.exception("asking the database has failed, trying again")
+
+
+async def _keep_asking(database: Database) -> None:
+    """Ask on one connection until it fails. Raises TimeoutError for silence, and StorageError."""
+    async with asyncio.timeout(_ANSWER_S):
+        connection = await database.connect("parley watch")
+    async with connection:
+        while True:
+            await _answered(connection)
+            database.note_answer()
+            await asyncio.sleep(_PAUSE_S)
+
+
+async def _answered(connection: "psycopg.AsyncConnection[Any]") -> None:
+    from psycopg import Error
+
+    loop = asyncio.get_running_loop()
+    silent = loop.call_later(_ANSWER_S, _sever, connection)
+    try:
+        await connection.execute("SELECT 1")
+    except Error as error:
+        if loop.time() >= silent.when():
+            raise TimeoutError from error
+        raise StorageError(str(error)) from error
+    finally:
+        silent.cancel()
+
+
+def _sever(connection: "psycopg.AsyncConnection[Any]") -> None:
+    """End a request that is not answered; psycopg, if cancelled, would ask the silent server first, for 10 s."""
+    with socket.socket(fileno=os.dup(connection.fileno())) as its_socket, suppress(OSError):
+        its_socket.shutdown(socket.SHUT_RDWR)
+
+
+def _ask(connection: sa.Connection) -> None:
+    connection.exec_driver_sql("SELECT 1")
