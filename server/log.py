@@ -1,11 +1,14 @@
 """Log lines: text for a terminal, JSON for machines, each with the ids of its session and turn.
 
-Whoever works for a client sets `session_id` and `turn_id` in its task; every
-line logged there carries them. Prompts, sound and keys are logged by nobody.
+Whoever works for a client sets `client`, `session_id` and `turn_id` in its task;
+every line logged there counts for the client and carries the ids. Prompts, sound
+and keys are logged by nobody.
 """
 
 import logging
 import sys
+import time
+from collections.abc import Callable
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Any, Final, TextIO
@@ -13,7 +16,13 @@ from typing import Any, Final, TextIO
 import msgspec
 
 from server import config
+from server.token_bucket import WriteQuotas
 
+BYTES_A_MINUTE: Final = 512 << 10
+"""Characters of lines that one client may cause in a minute, in the long run; each part of the server has as much."""
+_TELL_EVERY_S: Final = 60.0
+
+client: Final[ContextVar[str | None]] = ContextVar("client", default=None)
 session_id: Final[ContextVar[str | None]] = ContextVar("session_id", default=None)
 turn_id: Final[ContextVar[str | None]] = ContextVar("turn_id", default=None)
 
@@ -36,7 +45,7 @@ _QUIET: Final = {
 def set_up(settings: config.LogSettings, stream: TextIO | None = None) -> None:
     """Send every line of the process to `stream` (None: standard error). Replaces what was set up before."""
     stream = stream or sys.stderr
-    handler = logging.StreamHandler(stream)
+    handler = LimitedHandler(stream)
     handler.addFilter(_stamp)
     is_text = settings.format == "text" or (settings.format == "auto" and stream.isatty())
     handler.setFormatter(TextFormatter() if is_text else JsonFormatter())
@@ -45,6 +54,46 @@ def set_up(settings: config.LogSettings, stream: TextIO | None = None) -> None:
     root.setLevel(settings.level.upper())
     for name, level in _QUIET.items():
         logging.getLogger(name).setLevel(max(level, root.level))
+
+
+def lines_left_out() -> int:
+    """Return how many lines were left out since the start because their clients had caused too many."""
+    return sum(
+        handler.quotas.left_out for handler in logging.getLogger().handlers if isinstance(handler, LimitedHandler)
+    )
+
+
+class LimitedHandler(logging.StreamHandler[TextIO]):
+    """Writes lines within the quota of the client that caused them, or of the logger; tells how many it left out."""
+
+    def __init__(self, stream: TextIO, *, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__(stream)
+        self.quotas = WriteQuotas(BYTES_A_MINUTE)
+        self._clock = clock
+        self._told_s = clock()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        now_s = self._clock()
+        if now_s - self._told_s >= _TELL_EVERY_S:
+            self._told_s = now_s
+            self._tell()
+        try:
+            line = self.format(record)
+            if self.quotas.admit(client.get() or record.name, len(line), now_s):
+                self.stream.write(line + self.terminator)
+                self.flush()
+        except Exception:  # noqa: BLE001 - what every handler of logging does
+            self.handleError(record)
+
+    def close(self) -> None:
+        self._tell()
+        super().close()
+
+    def _tell(self) -> None:
+        for writer, count in self.quotas.take_left_out().items():
+            text = f"{count} lines of {writer} were left out: too many in a minute"
+            gap = logging.LogRecord(__name__, logging.WARNING, __file__, 0, text, None, None)
+            super().emit(gap)
 
 
 def _stamp(record: logging.LogRecord) -> bool:

@@ -11,7 +11,8 @@ from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.typedefs import Handler, Middleware
 
-from server import config
+from server import config, log
+from server.accounts.accounts import network_of
 from server.errors import AuthError, ConfigError
 from server.gateway.auth import Authenticator
 from server.gateway.file_routes import MediaRoute, StaticFiles
@@ -110,9 +111,13 @@ def auth_middleware(authenticator: Authenticator, metrics: Metrics, bodies: Requ
 
     @web.middleware
     async def authenticate(request: web.Request, handler: Handler) -> web.StreamResponse:
+        log.client.set(f"address {network_of(authenticator.address(request))}")
         refusal = await _judge(request, authenticator, metrics)
+        principal = authenticator.principal(request)
+        if principal.is_logged_in:
+            log.client.set(f"user {principal.user_id}")
         if refusal is None:
-            refusal = await bodies.read(request, authenticator.principal(request))
+            refusal = await bodies.read(request, principal)
         return await handler(request) if refusal is None else refusal
 
     return authenticate

@@ -7,6 +7,7 @@ from typing import Final, Literal
 from aiohttp import web
 
 from server.gateway.auth import Authenticator
+from server.log import lines_left_out
 from server.metrics import CONTENT_TYPE, Metrics
 from server.speech.vad import VoiceDetector
 from server.storage.storage import Storage
@@ -102,6 +103,8 @@ def show_storage(metrics: Metrics, storage: Storage) -> None:
     metrics.show("parley_storage_up", "1: the database serves; asked every 2 s", lambda: database.is_up)
     metrics.show("parley_audit_queued", "Entries of the audit log to be written", lambda: audit.queued)
     metrics.show("parley_audit_lost", "Entries of the audit log lost since the start", lambda: audit.dropped)
+    metrics.show("parley_audit_left_out", "Entries left out as their users caused too many", lambda: audit.left_out)
+    metrics.show("parley_log_left_out", "Log lines left out as their clients caused too many", lines_left_out)
 
 
 def show_voice_detection(metrics: Metrics, detector: VoiceDetector) -> None:

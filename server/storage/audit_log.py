@@ -2,7 +2,8 @@
 
 An entry is safe once it is written, a moment later; where a connection breaks in
 a commit, a batch may stand twice. What the queue cannot take while the database
-is away is counted, and a gap entry stands in its place.
+is away is counted, and a gap entry stands in its place; so is what a user causes
+beyond USER_BYTES_A_MINUTE.
 """
 
 import asyncio
@@ -20,11 +21,15 @@ from server.errors import StorageError
 from server.storage.audit_entry import FIRST, GAP, AuditEntry, body_of, columns_of, day_hash, next_hash
 from server.storage.database import Database
 from server.storage.schema import audit, audit_days
+from server.token_bucket import WriteQuotas
 
 logger = logging.getLogger(__name__)
 
+USER_BYTES_A_MINUTE: Final = 1 << 20
+"""Bytes that one user's entries may take on the disk in a minute, in the long run."""
 MAX_QUEUED: Final = 10_000
 MAX_QUEUED_BYTES: Final = 32 << 20
+_ROW_BYTES: Final = 700  # of an entry's columns, hash and places in indexes
 _BATCH: Final = 500
 _PRUNE_ROWS: Final = 5_000
 _HOUSEKEEPING_S: Final = 60.0
@@ -43,12 +48,16 @@ class AuditLog:
         replica: str,
         keep_days: int,
         now: Callable[[], float] = time.time,
+        clock: Callable[[], float] = time.monotonic,
         max_queued: int = MAX_QUEUED,
+        user_bytes_a_minute: int = USER_BYTES_A_MINUTE,
     ) -> None:
         self._database = database
         self._replica = replica[:128]
         self._keep_days = keep_days
         self._now = now
+        self._clock = clock
+        self._quotas = WriteQuotas(user_bytes_a_minute)
         self._max_queued = max_queued
         self._queue: deque[str] = deque()
         self._queued_bytes = 0
@@ -61,8 +70,12 @@ class AuditLog:
         """Entries lost since the start, in all."""
 
     def append(self, entry: AuditEntry) -> None:
-        """Never waits and never raises. Beyond the queue's limit the entry is lost, counted and told."""
+        """Never waits and never raises. Beyond the queue's limit and the user's quota the entry is counted and told."""
         body = body_of(entry)
+        if self._quotas.admit(entry.user, len(body) + _ROW_BYTES, self._clock()):
+            self._enqueue(body)
+
+    def _enqueue(self, body: str) -> None:
         if len(self._queue) >= self._max_queued or self._queued_bytes + len(body) > MAX_QUEUED_BYTES:
             if not self._gap:
                 logger.error("the audit log is full: entries are lost until the database is back")
@@ -70,9 +83,24 @@ class AuditLog:
             self.dropped += 1
             return
         if self._gap:
-            self._put(body_of(_gap_entry(self._gap, self._now())))
+            self._put(body_of(self._gap_entry()))
             self._gap = 0
         self._put(body)
+
+    def _tell_left_out(self) -> None:
+        for user, count in self._quotas.take_left_out().items():
+            text = f"{count} entries of this user were left out: too many in a minute"
+            logger.warning("audit log, user %s: %s", user or "unknown", text)
+            details = {"left_out": count}
+            entry = AuditEntry(
+                phase=GAP, outcome="left_out", user=user, handler="audit_log", message=text, details=details
+            )
+            self._enqueue(body_of(entry))
+
+    @property
+    def left_out(self) -> int:
+        """Entries left out since the start because their users had caused too many."""
+        return self._quotas.left_out
 
     @property
     def queued(self) -> int:
@@ -88,6 +116,7 @@ class AuditLog:
         next_housekeeping = 0.0
         while True:
             if time.monotonic() >= next_housekeeping:
+                self._tell_left_out()
                 await self._keep_house()
                 next_housekeeping = time.monotonic() + _HOUSEKEEPING_S
             if self._queue:
@@ -103,8 +132,9 @@ class AuditLog:
 
     def stop(self) -> None:
         """Have `run` end when all is written; the owner waits for it as long as it likes."""
+        self._tell_left_out()
         if self._gap:
-            self._put(body_of(_gap_entry(self._gap, self._now())))
+            self._put(body_of(self._gap_entry()))
             self._gap = 0
         self._is_stopping = True
         self._arrived.set()
@@ -155,6 +185,16 @@ class AuditLog:
         except Exception:  # a defect in closing and pruning must not stop the writing
             logger.exception("days of the audit log could not be closed or pruned")
 
+    def _gap_entry(self) -> AuditEntry:
+        return AuditEntry(
+            phase=GAP,
+            outcome="lost",
+            handler="audit_log",
+            message=f"{self._gap} entries before this one were lost: the database was down for too long",
+            details={"lost": self._gap},
+            ts_us=int(self._now() * 1_000_000),
+        )
+
     def _today(self) -> str:
         return datetime.fromtimestamp(self._now(), UTC).date().isoformat()
 
@@ -162,17 +202,6 @@ class AuditLog:
 def oldest_kept(now_s: float, keep_days: int) -> str:
     """The day, as in 2026-11-22; closed ones before it are pruned."""
     return (datetime.fromtimestamp(now_s, UTC).date() - timedelta(days=keep_days)).isoformat()
-
-
-def _gap_entry(lost: int, now: float) -> AuditEntry:
-    return AuditEntry(
-        phase=GAP,
-        outcome="lost",
-        handler="audit_log",
-        message=f"{lost} entries before this one were lost: the database was down for too long",
-        details={"lost": lost},
-        ts_us=int(now * 1_000_000),
-    )
 
 
 def _append(connection: sa.Connection, replica: str, today: str, bodies: list[str]) -> None:

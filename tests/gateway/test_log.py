@@ -3,11 +3,19 @@
 import io
 import json
 import logging
+import re
+import socket
+import time
 from collections.abc import Iterator
+from http.client import HTTPConnection
+from pathlib import Path
 
 import pytest
 
 from server import config, log
+from tests.support.server_process import ServerProcess
+
+TOKEN = "a-token-of-anna-that-is-long-enough"
 
 
 @pytest.fixture
@@ -91,3 +99,57 @@ def test_nothing_in_a_message_begins_a_json_line(out: io.StringIO) -> None:
     [line] = out.getvalue().split("\n")[:-1]
     assert json.loads(line)["message"] == f"user {hostile}"
     assert "\x1b" not in line
+
+
+def test_beyond_its_clients_quota_a_line_is_left_out_and_the_log_says_how_many() -> None:
+    out, clock = io.StringIO(), [0.0]
+    handler = log.LimitedHandler(out, clock=lambda: clock[0])
+    logger = logging.getLogger("here, alone")
+    logger.propagate = False
+    logger.addHandler(handler)
+
+    token = log.client.set("user anna")
+    for _ in range(200):
+        logger.warning("x" * 10_000)
+    log.client.reset(token)
+    logger.warning("not hers")
+    assert out.getvalue().endswith("not hers\n")
+    assert len(out.getvalue()) <= log.BYTES_A_MINUTE
+    gone = 200 - log.BYTES_A_MINUTE // 10_000
+    assert handler.quotas.left_out == gone
+
+    clock[0] = 60.0
+    logger.warning("later")
+    assert out.getvalue().endswith(f"{gone} lines of user anna were left out: too many in a minute\nlater\n")
+
+
+@pytest.mark.slow
+def test_whoever_has_not_logged_in_fills_no_disk(tmp_path: Path) -> None:
+    """Seven thousand wrong tokens make lines of a megabyte; another address is logged meanwhile."""
+    settings = {"security": {"auth": "token", "tokens": [{"user": "anna", "token": TOKEN, "operator": True}]}}
+    with ServerProcess(tmp_path, settings=settings, environ={"PARLEY_LOG__FORMAT": "json"}) as server:
+        port = int(server.url.rpartition(":")[2])
+        body = b'{"token":"wrong"}'
+        attempt = b"POST /api/login HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        attempt += b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
+        began_s = time.monotonic()
+        with socket.create_connection(("127.0.0.1", port)) as stranger:
+            for _ in range(70):
+                stranger.sendall(attempt * 100)
+                answered = 0
+                while answered < 100:
+                    answered += stranger.recv(1 << 20).count(b"HTTP/1.1 4")
+        other = HTTPConnection("127.0.0.1", port, source_address=("127.0.0.2", 0))
+        other.request("POST", "/api/login", body, {"Content-Type": "application/json", "Host": "localhost"})
+        other.getresponse().read()
+        other.request("GET", "/metrics", headers={"Authorization": f"Bearer {TOKEN}", "Host": "localhost"})
+        metrics = other.getresponse().read().decode()
+        other.close()
+        lines = server.log().splitlines()
+
+    minutes = (time.monotonic() - began_s) / 60
+    assert sum(map(len, lines)) < (1.02 + minutes) * log.BYTES_A_MINUTE
+    assert "127.0.0.2" in lines[-1]
+    gone = int(float(re.findall(r"(?m)^parley_log_left_out (\S+)", metrics)[0]))
+    assert gone > 0
+    assert f"{gone} lines of address 127.0.0.1 were left out" in server.log()

@@ -27,7 +27,7 @@ from server.storage.audit_entry import (
     day_hash,
     next_hash,
 )
-from server.storage.audit_log import AuditLog
+from server.storage.audit_log import USER_BYTES_A_MINUTE, AuditLog
 from server.storage.audit_query import AuditFilter, BadCursor, entry_of, read_all, read_page
 from server.storage.audit_verify import Verification, verify
 from server.storage.database import Database
@@ -278,6 +278,39 @@ async def test_beyond_the_queue_entries_are_counted_and_a_gap_stands_in_their_pl
         assert [entry["phase"] for _, entry in written] == [*["pre_tool_use"] * 3, "gap", "after"]
         assert written[3][1]["details"] == {"lost": 2}
         assert await problems(database) == []
+
+
+async def test_beyond_a_users_quota_entries_are_left_out_and_an_entry_of_the_chain_says_how_many(
+    settings: config.StorageSettings, folder: Path
+) -> None:
+    clock = [0.0]
+    async with opened(settings, folder) as database:
+        log = AuditLog(database, replica="one", keep_days=9, now=Clock(), clock=lambda: clock[0])
+        flood = entries(200, user="anna", arguments={"text": "x" * 16_000})  # 3.3 MB
+        for entry in flood:
+            log.append(entry)
+        log.append(AuditEntry(phase="other", user="bert"))
+        clock[0] += 60
+        log.append(AuditEntry(phase="later", user="anna"))
+        log.stop()
+        await log.run()
+
+        gone = log.left_out
+        assert len(flood) - gone == USER_BYTES_A_MINUTE // 16_800
+        page = await read_page(database, AuditFilter(), limit=200)
+        others = [
+            (entry["phase"], entry.get("user"), entry.get("outcome"), entry.get("details"))
+            for entry in map(entry_of, page.entries)
+            if entry["phase"] != "pre_tool_use"
+        ]
+        assert sorted(others, key=str) == [
+            ("gap", "anna", "left_out", {"left_out": gone}),
+            ("later", "anna", None, None),
+            ("other", "bert", None, None),
+        ]
+        assert await problems(database) == []
+        await change(database, sa.delete(audit).where(audit.c.phase == "gap"))
+        assert await problems(database) != []
 
 
 async def test_entries_wait_for_a_database_that_is_away(postgres: Postgres, folder: Path) -> None:

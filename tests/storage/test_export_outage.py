@@ -6,6 +6,7 @@ import pytest
 from aiohttp import ClientError, ClientSession
 
 from server.storage.audit_entry import AuditEntry
+from tests.support.audit_entries import write_entries
 from tests.support.openai_server import OpenAIServer
 from tests.support.parley import parley
 from tests.support.postgres import Postgres
@@ -18,9 +19,8 @@ async def test_an_export_that_breaks_off_cannot_be_taken_for_the_whole(postgres:
         parley(tmp_path, model.url, settings) as server,
         ClientSession() as http,
     ):
-        for _ in range(1000):  # more than a socket holds
-            server.app.storage.audit.append(AuditEntry(phase="p", arguments={"text": "x" * 16_000}))
-        await server.app.storage.audit.flush()
+        large = AuditEntry(phase="p", arguments={"text": "x" * 16_000})
+        await write_entries(server.app.storage.database, [large] * 1000)  # more than a socket holds
 
         async with http.get(f"{server.url}/api/audit/export") as answer:
             assert answer.status == 200

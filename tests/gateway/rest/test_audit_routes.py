@@ -24,13 +24,12 @@ from server.policy.redaction.redact import redact
 from server.storage.audit_entry import AuditEntry
 from server.storage.schema import audit
 from tests.gateway.rest.conftest import Client
+from tests.support.audit_entries import write_entries
 from tests.support.parley import Parley
 
 
 async def fill(server: Parley, *entries: AuditEntry) -> None:
-    for entry in entries:
-        server.app.storage.audit.append(entry)
-    await server.app.storage.audit.flush()
+    await write_entries(server.app.storage.database, entries)
 
 
 async def test_pages_follow_one_another(server: Parley, operator: Client) -> None:
