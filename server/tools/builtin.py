@@ -5,12 +5,10 @@ import logging
 import math
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from datetime import datetime
 from functools import cache
-from itertools import accumulate, takewhile
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 from zoneinfo import ZoneInfo, available_timezones
@@ -20,24 +18,20 @@ import regex  # beside `re` it knows a time limit and lets other threads run whi
 from server import config
 from server.errors import ToolError
 from server.llm.language_model import ToolSpec
-from server.open_beneath import open_beneath
+from server.tools.folders import Folders, how_many_fit, opened, read_text
 from server.tools.registry import Tool, ToolRegistry
 
 logger = logging.getLogger(__name__)
 P = ParamSpec("P")
 T = TypeVar("T")
 
-MAX_FILE_BYTES = 10 << 20
 MAX_LINES = 2000
 MAX_MATCHES = 200
 MAX_LINE_CHARS = 500
 MAX_NAMES = 100
 MAX_UNROLLED = 100_000  # what a pattern's least repetitions make of it: 0.1 s to compile, with nobody else running
 MAX_THREADS = 4  # a slow search must not hold up what else of the server needs a thread; more work waits for them
-_SKIPPED = frozenset({".git", "node_modules", "__pycache__", ".venv"})
-MAX_FILES = 20_000  # that are searched
 _NOTE_BYTES = 150  # of a result, kept for saying that it was cut
-_SNIFFED_BYTES = 8192
 _LEAST_COUNT = regex.compile(r"\{(\d+)")
 _LOOSE = regex.compile(r"\s+|#[^\n]*\n")  # what (?x) allows inside of a count
 _threads = ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="tool")  # starts no thread before it is used
@@ -80,66 +74,6 @@ _CURRENT_TIME = ToolSpec(
         "additionalProperties": False,
     },
 )
-
-
-class Folders:
-    """Resolves the paths a model gives: relative to one of the roots, or absolute inside one. Blocks: for a thread."""
-
-    def __init__(self, roots: Sequence[Path]) -> None:
-        self._roots = tuple(roots)
-
-    def find(self, path: str) -> Path:
-        """Return the existing file or folder meant by `path`, symbolic links followed.
-
-        The first root that has it counts. Raises ToolError where it leaves
-        every root or is not there.
-        """
-        if "\0" in path:
-            raise ToolError("the path contains a NUL character")
-        left_a_root = False
-        for root in self._resolved():
-            try:
-                target = (root / path).resolve()
-                if not target.is_relative_to(root):
-                    left_a_root = True
-                elif target.exists():
-                    return target
-            except (OSError, RuntimeError) as error:  # a name too long, a loop of links
-                reason = getattr(error, "strerror", None) or "a loop of symbolic links"
-                raise ToolError(f"{path}: cannot be read: {reason}") from error
-        if left_a_root:
-            raise ToolError(f"{path}: outside the folders that may be read; give a path relative to one of them")
-        raise ToolError(f"{path}: no such file; search_text finds files by their text")
-
-    def files(self, start: str | None) -> Iterator[tuple[str, Path, Path]]:
-        """Yield the regular files below `start` (None: all roots), sorted: shown path, root, path. At most 20,000."""
-        count = 0
-        for base in [self.find(start)] if start else self._resolved():
-            root = self.root_of(base)
-            for file in [base] if base.is_file() else _walk(base):
-                target = file.resolve()
-                if not target.is_relative_to(root):
-                    continue
-                yield file.relative_to(root).as_posix(), root, target
-                count += 1
-                if count >= MAX_FILES:
-                    return
-
-    def _resolved(self) -> list[Path]:
-        return [root.resolve() for root in self._roots if root.is_dir()]
-
-    def root_of(self, path: Path) -> Path:
-        """Return the root in which `find` has found the path."""
-        return next(root for root in self._resolved() if path.is_relative_to(root))
-
-
-def _walk(folder: Path) -> Iterator[Path]:
-    for here, folders, files in os.walk(folder):
-        folders[:] = sorted(name for name in folders if name not in _SKIPPED)
-        for name in sorted(files):
-            file = Path(here, name)
-            if file.is_file():  # no pipe, no device: opening one could wait for ever
-                yield file
 
 
 async def in_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -204,53 +138,23 @@ def _read(folders: Folders, path: str, offset: int, limit: int, max_bytes: int) 
     root = folders.root_of(file)
     if file.is_dir():
         raise ToolError(f"{path} is a folder; it contains: {_names(root, file, path)}")
-    lines = _text(root, file, path).splitlines()
+    lines = read_text(root, file, path).splitlines()
     if not lines:
         return "(the file is empty)"
     if offset > len(lines):
         raise ToolError(f"{path} has {len(lines)} lines; offset {offset} is past its end")
     chosen = lines[offset - 1 : offset - 1 + min(limit, MAX_LINES)]
-    chosen = chosen[: max(1, _how_many_fit(chosen, max_bytes))]
+    chosen = chosen[: max(1, how_many_fit(chosen, max_bytes))]
     left = len(lines) - (offset - 1 + len(chosen))
     note = f"\n(truncated, {left} lines left; go on with offset {offset + len(chosen)})" if left else ""
     return "\n".join(chosen) + note
 
 
 def _names(root: Path, folder: Path, shown: str) -> str:
-    with _opened(root, folder, shown, is_folder=True) as descriptor, os.scandir(descriptor) as entries:
+    with opened(root, folder, shown, is_folder=True) as descriptor, os.scandir(descriptor) as entries:
         names = sorted(f"{entry.name}/" if entry.is_dir() else entry.name for entry in entries)
     more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
     return ", ".join(names[:MAX_NAMES]) + more if names else "nothing"
-
-
-@contextmanager
-def _opened(root: Path, target: Path, shown: str, *, is_folder: bool = False) -> Iterator[int]:
-    """Open a file or folder and translate what fails until it is closed."""
-    try:
-        descriptor = open_beneath(root, target, is_folder=is_folder)
-        try:
-            yield descriptor
-        finally:
-            os.close(descriptor)
-    except OSError as error:
-        raise ToolError(f"{shown}: cannot be read: {error.strerror or error}") from error
-
-
-def _how_many_fit(lines: Sequence[str], max_bytes: int) -> int:
-    sizes = accumulate(len(line.encode("utf-8", "replace")) + 1 for line in lines)
-    return sum(1 for _ in takewhile(lambda size: size <= max_bytes, sizes))
-
-
-def _text(root: Path, file: Path, shown: str) -> str:
-    if not file.is_file():
-        raise ToolError(f"{shown} is not a regular file")
-    with _opened(root, file, shown) as descriptor, open(descriptor, "rb", closefd=False) as stream:
-        data = stream.read(MAX_FILE_BYTES + 1)
-        if len(data) > MAX_FILE_BYTES:
-            raise ToolError(f"{shown} is larger than {MAX_FILE_BYTES >> 20} MiB")
-    if b"\0" in data[:_SNIFFED_BYTES]:
-        raise ToolError(f"{shown} is a binary file")
-    return data.decode("utf-8-sig", "replace")
 
 
 def _search(folders: Folders, pattern: str, path: str | None, deadline: Deadline, max_bytes: int) -> str:
@@ -273,7 +177,7 @@ def _search(folders: Folders, pattern: str, path: str | None, deadline: Deadline
         stopped = f"\n(stopped after {deadline.limit_s:g} s; there may be more: narrow the path or the pattern)"
     if not found:
         return stopped.lstrip() or "no matches"
-    shown = found[: max(1, _how_many_fit(found, max_bytes))]
+    shown = found[: max(1, how_many_fit(found, max_bytes))]
     more += len(found) - len(shown)
     return "\n".join(shown) + (f"\n(truncated, {more} lines left)" if more else "") + stopped
 
@@ -287,7 +191,7 @@ def _matches(folders: Folders, pattern: "regex.Pattern[str]", path: str | None, 
     """Yield `path:line: text` per matching line. Raises TimeoutError at the deadline."""
     for shown, root, file in folders.files(path):
         try:
-            text = _text(root, file, shown)
+            text = read_text(root, file, shown)
         except ToolError:
             continue  # binary, too large or gone: nothing to be found there
         for number, line in enumerate(text.splitlines(), 1):

@@ -15,8 +15,9 @@ from server.config import ToolsSettings as Settings
 from server.llm.language_model import ToolCall
 from server.tool_calls import ToolOutcome
 from server.tools import builtin
-from server.tools.builtin import Deadline, Folders, build_registry
+from server.tools.builtin import Deadline, build_registry
 from server.tools.executor import ToolExecutor
+from server.tools.folders import Folders
 
 
 class Tools:

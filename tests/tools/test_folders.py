@@ -10,8 +10,9 @@ import pytest
 from server.config import ToolsSettings
 from server.errors import ToolError
 from server.open_beneath import open_beneath
-from server.tools import builtin as module
-from server.tools.builtin import Folders, build_registry
+from server.tools import folders as module
+from server.tools.builtin import build_registry
+from server.tools.folders import Folders
 
 
 @pytest.fixture
