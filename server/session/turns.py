@@ -9,6 +9,7 @@ from typing import Final
 
 from server import log
 from server.errors import TurnError
+from server.fair_share import turn_user
 from server.metrics import Metrics
 from server.session.approvals import Approvals
 from server.session.chat_handler import TurnRequest
@@ -146,6 +147,7 @@ class Turns:
 
     async def _run(self, writer: TurnWriter, request: TurnRequest) -> None:
         log.turn_id.set(writer.id)
+        turn_user.set(self._limit_key or request.facts.session_id)
         try:
             if len(self._unwinding) > MAX_UNWINDING:
                 await asyncio.wait(self._unwinding, timeout=UNWIND_S)

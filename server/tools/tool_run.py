@@ -11,6 +11,7 @@ import msgspec
 
 from server import config
 from server.errors import ToolError, is_cancelled
+from server.fair_share import ShareFull
 from server.hooks.layers import TurnHooks
 from server.hooks.pipeline import EditedArguments
 from server.hooks.stages import Deny, Hook, Respond, Stage, ToolRan
@@ -245,7 +246,7 @@ class ToolRun:
         try:
             async with limit:
                 result = await tool.run(self._arguments)
-        except ToolError as error:
+        except (ToolError, ShareFull) as error:
             problem = str(error)
         except (Exception, asyncio.CancelledError) as error:  # the boundary to a tool's code
             if isinstance(error, asyncio.CancelledError) and is_cancelled():

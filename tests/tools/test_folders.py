@@ -202,12 +202,14 @@ def test_what_was_found_and_then_became_a_link_or_a_pipe_is_not_opened(root: Pat
 
 
 @pytest.mark.slow
-async def test_a_link_that_is_swapped_in_leads_nowhere(root: Path) -> None:
+async def test_a_link_or_a_pipe_that_is_swapped_in_leads_nowhere_and_holds_up_nobody(root: Path) -> None:
     is_over = threading.Event()
 
     def swap() -> None:
         while not is_over.is_set():
             (root / "next").symlink_to(root.parent / "secret.txt")
+            (root / "next").rename(root / "a.txt")
+            os.mkfifo(root / "next")
             (root / "next").rename(root / "a.txt")
             (root / "next").hardlink_to(root / "sub" / "b.txt")
             (root / "next").rename(root / "a.txt")
