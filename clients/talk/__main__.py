@@ -155,8 +155,10 @@ class _Screen:
                 self.has_failed = self.has_failed or frame["type"] == "error"
                 print(f"[{frame['code']}: {frame['message']}]")
             case "turn_end":
-                self.has_failed = self.has_failed or frame["reason"] == "aborted"
-                print("" if frame["reason"] == "completed" else f"[{frame['reason']}]")
+                why = frame.get("message")
+                self.has_failed = self.has_failed or frame["reason"] == "aborted" or why is not None
+                said = frame["reason"] if why is None or frame["reason"] != "interrupted" else f"interrupted: {why}"
+                print("" if frame["reason"] == "completed" else f"[{said}]")
 
 
 if __name__ == "__main__":

@@ -2,19 +2,23 @@
 
 import asyncio
 import json
-import ssl
+import secrets
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing, suppress
+from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 import websockets
 from websockets.asyncio.client import ClientConnection
 
-from clients.talk.history import History
+from clients.talk.connector import Connector
+from clients.talk.history import History, Message
 
-PROTOCOL: Final = "parley.v1"
 _GONE: Final = "the server has closed the connection"
 _UNAUTHENTICATED: Final = 4401
+_GOING_AWAY: Final = 1001
+_REPLACED: Final = (_GOING_AWAY, 1006, 1011, 1012)
+"""Close codes after which there is another server, or the same one again: it went away, broke or did not answer."""
 
 Frame = dict[str, Any]
 
@@ -36,8 +40,19 @@ class Output(Protocol):
     def close(self) -> None: ...
 
 
+@dataclass
+class _Chat:
+    """A typed turn that has not begun."""
+
+    id: str
+    messages: list[Message]
+    is_refused: bool = False  # by a server that is draining
+    is_resent: bool = False
+
+
 class TalkClient:
-    """`show` gets every text frame in the order in which it arrives.
+    """`show` gets every text frame in the order in which it arrives, and what happens to the connection as frames:
+    a `notice` `reconnecting`, a `notice` `connected`, an `error` `turn_lost`.
 
     `approves` answers the questions of its own turns whether a tool may run;
     None leaves them to the user's voice and other clients.
@@ -46,6 +61,7 @@ class TalkClient:
     def __init__(
         self,
         socket: ClientConnection,
+        connector: Connector,
         *,
         show: Callable[[Frame], None],
         output: Output | None,
@@ -54,11 +70,16 @@ class TalkClient:
         self.history = History()
         self._approves = approves
         self._socket = socket
+        self._connector = connector
         self._show = show
         self._output = output
         self._is_quiet = asyncio.Event()  # no turn runs and none was announced
         self._is_quiet.set()
+        self._is_online = asyncio.Event()  # or over
+        self._is_online.set()
         self._is_over = False
+        self._settings: Frame = {}  # all that was configured
+        self._chat: _Chat | None = None
         self._is_turn_running = False
         self._ready: asyncio.Future[Frame] = asyncio.get_running_loop().create_future()
 
@@ -73,25 +94,33 @@ class TalkClient:
         approves: bool | None = None,
     ) -> "TalkClient":
         """Raises ConnectionError, whose text says why nobody is there to talk to."""
-        headers = {"Authorization": f"Bearer {token}"} if token else None
-        try:
-            socket = await websockets.connect(
-                url, subprotocols=[websockets.Subprotocol(PROTOCOL)], compression=None, additional_headers=headers
-            )
-        except ssl.SSLError as error:
-            raise ConnectionError(f"{url}: {error}; SSL_CERT_FILE names a certificate to trust") from error
-        except websockets.InvalidStatus as error:
-            raise ConnectionError(_refusal(url, error)) from error
-        except OSError as error:
-            raise ConnectionError(f"no server answers at {url} ({error}): is it running there?") from error
-        return cls(socket, show=show, output=output, approves=approves)
+        connector = Connector(url, token=token)
+        return cls(await connector.open(), connector, show=show, output=output, approves=approves)
 
     async def run(self) -> None:
-        """Read until the connection is closed.
+        """Read until the conversation is over; a connection that is lost is replaced by another.
 
-        Raises ConnectionError where the server takes nobody without a login, and what the output
-        raises; then the connection is closed, so that nobody waits for it any longer.
+        Raises ConnectionError where the server takes nobody without a login or is not found again, and what the
+        output raises; then the connection is closed, so that nobody waits for it any longer.
         """
+        try:
+            error = await self._read()
+            while self._socket.close_code in _REPLACED:
+                await self._reconnect()
+                error = await self._read()
+            if error is not None:
+                raise self._gone() if self._socket.close_code == _UNAUTHENTICATED else error
+        finally:
+            self._is_over = True
+            self._is_quiet.set()
+            self._is_online.set()
+            await self._socket.close()
+            if not self._ready.done():
+                self._ready.set_exception(self._gone())
+                self._ready.exception()  # it may be that nobody asks
+
+    async def _read(self) -> websockets.ConnectionClosedError | None:
+        """Read until the connection is closed; returns the error that closed it."""
         try:
             async for message in self._socket:
                 if isinstance(message, bytes):
@@ -100,37 +129,62 @@ class TalkClient:
                 else:
                     await self._take(json.loads(message))
         except websockets.ConnectionClosedError as error:
-            if self._socket.close_code == _UNAUTHENTICATED:
-                raise self._gone() from error
-            raise
-        finally:
-            self._is_over = True
+            return error
+        return None
+
+    async def _reconnect(self) -> None:
+        """Replace the connection, and send a turn that never began once more. Raises ConnectionError."""
+        self._is_online.clear()
+        is_goodbye = self._socket.close_code == _GOING_AWAY
+        chat = self._chat
+        if chat is None or chat.is_resent or not (is_goodbye or chat.is_refused):
+            chat = self._chat = None
+        self._leave_turn(is_sent_again=chat is not None)
+        why = "the server restarts" if is_goodbye else "the connection to the server was lost"
+        self._show({"type": "notice", "code": "reconnecting", "message": why})
+        self._socket = await self._connector.reopen()
+        self._show({"type": "notice", "code": "connected", "message": "there is a connection again"})
+        await self._send("configure", **self._settings)
+        if chat is not None:
+            chat.is_resent = True
+            await self._send("chat", id=chat.id, messages=chat.messages)
+        self._is_online.set()
+
+    def _leave_turn(self, *, is_sent_again: bool) -> None:
+        """Keep what was heard of the turn that ran, and report one that was waited for and will not be answered."""
+        self.history.cut()
+        self._is_turn_running = False
+        if self._output is not None:
+            self._output.resume()  # nobody will say any more whether that was speech
+        if not is_sent_again and not self._is_quiet.is_set():
+            text = "not answered, because the connection was lost; say it again"
+            self._show({"type": "error", "code": "turn_lost", "message": text})
             self._is_quiet.set()
-            await self._socket.close()
-            if not self._ready.done():
-                self._ready.set_exception(self._gone())
-                self._ready.exception()  # it may be that nobody asks
 
     async def ready(self) -> Frame:
         return await self._ready
 
     async def configure(self, **fields: Any) -> None:
+        self._settings |= fields
         await self._send("configure", **fields)
 
     async def say(self, text: str) -> None:
-        """Start a turn with typed words; a running one is cut."""
+        """Start a turn with typed words, once there is a connection; a running one is cut."""
+        await self._is_online.wait()
         self.history.user(text)
         self._is_quiet.clear()
-        await self._send("chat", messages=self.history.messages)
+        chat = self._chat = _Chat(secrets.token_hex(8), list(self.history.messages))
+        await self._send("chat", id=chat.id, messages=chat.messages)
 
     async def speak(self, frames: AsyncGenerator[bytes, None]) -> None:
-        """Send sound until it ends. Raises ConnectionError when nobody is there to hear it."""
+        """Send sound until it ends; without a connection it is dropped. Raises ConnectionError once there will be none."""
         async with aclosing(frames) as sound:
             async for pcm in sound:
                 try:
                     await self._socket.send(pcm)
                 except websockets.ConnectionClosed as error:
-                    raise self._gone() from error
+                    if self._is_over or self._socket.close_code not in _REPLACED:
+                        raise self._gone() from error
 
     async def quiet(self) -> None:
         """Wait until no turn runs. Raises ConnectionError when none will end any more."""
@@ -139,6 +193,7 @@ class TalkClient:
             raise self._gone()
 
     async def close(self) -> None:
+        self._connector.close()
         await self._socket.close()
         if self._output is not None:
             self._output.close()
@@ -174,22 +229,29 @@ class TalkClient:
             case "approval_request" if "turn_id" in frame and self._approves is not None:
                 await self._send("approval", id=frame["id"], approved=self._approves)
             case "turn_start":
+                if self._chat is not None and self._chat.id == frame["turn_id"]:
+                    self._chat = None
                 self._is_turn_running = True
                 self._is_quiet.clear()
             case "turn_end":
                 self._is_turn_running = False
                 self._is_quiet.set()
+            case "error" if "turn_id" not in frame and self._is_kept(frame):
+                frame = frame | {"type": "notice"}  # no failure yet
             case "error" if "turn_id" not in frame and not self._is_turn_running:
+                self._chat = None
                 self._is_quiet.set()  # no turn comes of what was sent
         self._show(frame)
 
+    def _is_kept(self, error: Frame) -> bool:
+        """Whether it refuses the typed turn that is to be sent once more, with the next connection."""
+        chat = self._chat
+        if error["code"] != "turn_refused_draining" or chat is None or chat.is_resent:
+            return False
+        chat.is_refused = True
+        return True
+
     async def _send(self, kind: str, **fields: Any) -> None:
-        await self._socket.send(json.dumps({"type": kind, **fields}))
-
-
-def _refusal(url: str, error: websockets.InvalidStatus) -> str:
-    said = bytes(error.response.body or b"").decode(errors="replace").strip()
-    with suppress(ValueError, LookupError, TypeError):  # a page, or words alone
-        said = str(json.loads(said)["error"]["message"])
-    why = f": {said.splitlines()[0]}" if said and not said.startswith("<") else ""
-    return f"{url} refused the conversation, HTTP {error.response.status_code}{why}"
+        """Send a frame. Without a connection it is dropped: what must not be lost is sent again by `_reconnect`."""
+        with suppress(websockets.ConnectionClosed):
+            await self._socket.send(json.dumps({"type": kind, **fields}))

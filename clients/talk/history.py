@@ -26,6 +26,11 @@ class History:
             self._flush(rollback=False)
         self.messages.append({"role": "user", "content": text})
 
+    def cut(self) -> None:
+        """Keep what was heard of a turn whose end will not come."""
+        self._flush(rollback=False)
+        self._cut_id = None
+
     def take(self, frame: dict[str, Any]) -> None:
         if frame.get("turn_id") is not None and frame["turn_id"] == self._cut_id:
             self._take_late(frame)

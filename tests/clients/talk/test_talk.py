@@ -7,7 +7,7 @@ import subprocess
 import sys
 import wave
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -17,9 +17,11 @@ import numpy as np
 import pytest
 import websockets
 from websockets.asyncio.server import ServerConnection, serve
+from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 
 from clients.talk.client import Frame, TalkClient
+from clients.talk.connector import TRIES, Connector
 from clients.talk.sound import SoundError, WavWriter, wav_rate
 from server.accounts.principal import Principal
 from server.agent.chunks import LLMChunk
@@ -214,11 +216,12 @@ async def test_the_questions_of_other_clients_are_left_to_them() -> None:
 
 
 async def test_a_server_that_goes_away_leaves_nobody_waiting() -> None:
-    async with server(FakeAgent([[Pause()]])) as url, talking(url) as (client, _):
+    async with server(FakeAgent([[Pause()]])) as url, talking(url) as (client, frames):
         await client.ready()
         await client.say("drop me")
-        with pytest.raises(ConnectionError, match="closed the connection"):
-            await client.quiet()
+        await client.quiet()
+
+        assert [frame["code"] for frame in frames if frame["type"] == "error"] == ["turn_lost"]
 
 
 async def test_speakers_that_fail_end_the_conversation() -> None:
@@ -274,6 +277,147 @@ async def test_a_turn_that_is_refused_leaves_nobody_waiting() -> None:
     assert frames[-1]["code"] == "frame_invalid"
 
 
+# connections that are lost
+
+
+class Replicas:
+    """Servers that follow each other behind one address: each connection is served by the next one."""
+
+    def __init__(self, *servers: Callable[[ServerConnection, "Replicas"], Awaitable[None]]) -> None:
+        self._servers = list(servers)
+        self.received: list[list[Frame]] = []
+
+    async def __call__(self, socket: ServerConnection) -> None:
+        self.received.append([])
+        await socket.send(json.dumps(READY))
+        with suppress(ConnectionClosed):
+            await self._servers.pop(0)(socket, self)
+
+    async def until(self, socket: ServerConnection, kind: str) -> Frame:
+        while True:
+            message = await socket.recv()
+            if isinstance(message, str):
+                frame: Frame = json.loads(message)
+                self.received[-1].append(frame)
+                if frame["type"] == kind:
+                    return frame
+
+    def chats(self) -> list[tuple[str, str]]:
+        frames = [frame for received in self.received for frame in received if frame["type"] == "chat"]
+        return [(frame["id"], frame["messages"][-1]["content"]) for frame in frames]
+
+
+READY = {
+    "type": "ready",
+    "model": {"name": "fake", "host": "nowhere"},
+    "speech": {"output_sample_rate": RATE},
+}
+
+
+async def says_goodbye(socket: ServerConnection, replicas: Replicas) -> None:
+    await replicas.until(socket, "chat")
+    await socket.close(1001)
+
+
+async def breaks(socket: ServerConnection, replicas: Replicas) -> None:
+    await replicas.until(socket, "chat")
+    socket.transport.abort()
+
+
+async def refuses(socket: ServerConnection, replicas: Replicas) -> None:
+    await replicas.until(socket, "chat")
+    error = {"type": "error", "code": "turn_refused_draining", "message": "the server is stopping"}
+    await socket.send(json.dumps(error))
+    socket.transport.abort()
+
+
+async def begins(socket: ServerConnection, replicas: Replicas) -> None:
+    chat = await replicas.until(socket, "chat")
+    await begin(socket, chat["id"], "Half")
+    await socket.close(1001)
+
+
+async def answers(socket: ServerConnection, replicas: Replicas) -> None:
+    while True:
+        chat = await replicas.until(socket, "chat")
+        await begin(socket, chat["id"], "Whole.")
+        await socket.send(json.dumps({"type": "turn_end", "turn_id": chat["id"], "reason": "completed"}))
+
+
+async def begin(socket: ServerConnection, turn_id: str, text: str) -> None:
+    for frame in (
+        {"type": "turn_start"},
+        {"type": "text", "delta": text},
+        {"type": "sentence", "index": 0, "text": text, "audio": None},
+        {"type": "sentence_end", "index": 0},
+    ):
+        await socket.send(json.dumps({**frame, "turn_id": turn_id}))
+
+
+@pytest.mark.parametrize("server", [says_goodbye, refuses], ids=["closed with 1001", "refused"])
+async def test_a_typed_turn_that_never_began_is_sent_once_more_with_its_id(server: Any) -> None:
+    replicas = Replicas(server, answers)
+    async with listening(replicas) as port, talking(f"ws://localhost:{port}") as (client, frames):
+        await client.configure(voice=False)
+        await client.configure(language="de")
+        await client.say("hi")
+        await client.quiet()
+
+    (first, _), (second, text) = replicas.chats()
+    assert (first, text) == (second, "hi")
+    assert replicas.received[1][0] == {"type": "configure", "voice": False, "language": "de"}
+    assert [m["content"] for m in client.history.messages] == ["hi", "Whole."]
+    assert [frame for frame in frames if frame["type"] == "error"] == []
+
+
+@pytest.mark.parametrize(
+    ("servers", "sent", "kept"),
+    [((breaks, answers), 1, []), ((begins, answers), 1, ["Half"]), ((says_goodbye, says_goodbye, answers), 2, [])],
+    ids=["broken without a close", "begun", "a second failure"],
+)
+async def test_any_other_turn_is_left_to_the_user(servers: Any, sent: int, kept: list[str]) -> None:
+    replicas = Replicas(*servers)
+    async with listening(replicas) as port, talking(f"ws://localhost:{port}") as (client, frames):
+        await client.say("hi")
+        await client.quiet()
+        assert len(replicas.chats()) == sent
+        assert [frame["code"] for frame in frames if frame["type"] == "error"] == ["turn_lost"]
+        await client.say("again")
+        await client.quiet()
+
+    assert len(replicas.chats()) == sent + 1
+    assert [m["content"] for m in client.history.messages] == ["hi", *kept, "again", "Whole."]
+
+
+async def test_closing_ends_a_search_for_the_server() -> None:
+    async def leaves(socket: ServerConnection, _replicas: Replicas) -> None:
+        socket.transport.abort()
+
+    async with listening(Replicas(leaves)) as port:
+        client = await TalkClient.connect(f"ws://localhost:{port}", token=None, show=(seen := Seen()).show, output=None)
+    reader = asyncio.create_task(client.run(), name="reader")
+    await seen.until("notice")
+    await client.close()
+
+    with pytest.raises(ConnectionError, match="was lost"):
+        await reader
+
+
+async def test_a_server_that_is_not_found_again_is_given_up() -> None:
+    tries = 0
+
+    def refuse(socket: ServerConnection, _request: Request) -> Response:
+        nonlocal tries
+        tries += 1
+        return socket.respond(HTTPStatus.SERVICE_UNAVAILABLE, "draining")
+
+    async with listening(ServerConnection.wait_closed, process_request=refuse) as port:
+        with pytest.raises(ConnectionError, match="HTTP 503: draining"):
+            await Connector(f"ws://localhost:{port}", token=None, first_delay_s=0.001).reopen()
+
+    assert tries == TRIES
+
+
 # the command line
 
 
@@ -307,6 +451,15 @@ async def test_help_names_the_options() -> None:
     assert {"--wav", "--save", "--mic", "--say", "--token", "--approve", "--language"} <= set(
         out.replace(",", " ").split()
     )
+
+
+async def test_a_lost_server_is_told_and_the_text_is_answered_by_the_next_one() -> None:
+    async with listening(Replicas(says_goodbye, answers)) as port:
+        code, out, err = await run(f"localhost:{port}", "--say", "hi")
+
+    assert (code, err) == (0, "")
+    told = ["[reconnecting: the server restarts]", "[connected: there is a connection again]", "Whole."]
+    assert out.splitlines() == ["[fake at nowhere]", *told]
 
 
 async def test_one_text_is_answered_and_the_command_ends() -> None:
