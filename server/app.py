@@ -74,7 +74,7 @@ async def serve(
     _allow_many_connections()
     app = await App.build(settings, environ)
     signals.at_once = kill_all
-    async with app.running(announce):
+    async with app.running(announce, signals.stop):
         app.begin(app.reload_on(signals.reload, read_again), "reload")
         await signals.stop.wait()
         logger.info("stopping: running turns have %g s", settings.listen.drain_s)
@@ -160,25 +160,21 @@ class App:
         return app
 
     @asynccontextmanager
-    async def running(self, announce: Announce) -> AsyncIterator[None]:
-        """Listen, and keep going what runs beside the connections; on leaving, stop all of it."""
+    async def running(self, announce: Announce, stop: asyncio.Event | None = None) -> AsyncIterator[None]:
+        """Listen, and keep going what runs beside the connections; on leaving, stop all of it.
+
+        While the start waits for the database, only probes are answered. `stop` ends the wait, and nothing more starts.
+        """
         try:
-            await self._lasting.enter_async_context(self.storage.running())
-            self.policies.check()
-            self.hooks.start()
-            self._show_hooks()
-            announce(f"listening on {await self._http.start()}")
-            self.begin(self._load_model(), "model start")
-            self.begin(self._announce_rest(announce), "announcements")
-            self.begin(self._skills.watch(self._note_skills), "skills")
-            self.begin(self._broadcaster.run(self.sockets.for_each_session), "broadcasts")
-            self.begin(self._speech.start(), "speech start")
-            self.begin(self.sockets.beat(), "heartbeat")
-            self.begin(self._mcp.start(), "mcp start")
-            self.begin(self._metrics.watch_loop(), "event loop watch")
-            if isinstance(self._broker, ReplicaBroker):
-                self.begin(self._broker.run(), "questions of other replicas")
-            self.begin(self.media.sweep_regularly(), "media sweep")
+            address = await self._http.start()
+            if await self.storage.wait(stop or asyncio.Event()):
+                await self._lasting.enter_async_context(self.storage.running())
+                self.policies.check()
+                self.hooks.start()
+                self._show_hooks()
+                self._http.admit()
+                announce(f"listening on {address}")
+                self._begin_all(announce)
             yield
         finally:
             await self.sockets.aclose()
@@ -191,6 +187,19 @@ class App:
             await self._speech.aclose()
             await self._model.aclose()
             await self._lasting.aclose()
+
+    def _begin_all(self, announce: Announce) -> None:
+        self.begin(self._load_model(), "model start")
+        self.begin(self._announce_rest(announce), "announcements")
+        self.begin(self._skills.watch(self._note_skills), "skills")
+        self.begin(self._broadcaster.run(self.sockets.for_each_session), "broadcasts")
+        self.begin(self._speech.start(), "speech start")
+        self.begin(self.sockets.beat(), "heartbeat")
+        self.begin(self._mcp.start(), "mcp start")
+        self.begin(self._metrics.watch_loop(), "event loop watch")
+        if isinstance(self._broker, ReplicaBroker):
+            self.begin(self._broker.run(), "questions of other replicas")
+        self.begin(self.media.sweep_regularly(), "media sweep")
 
     async def reload_on(self, wanted: asyncio.Event, read_again: Callable[[], config.Config]) -> None:
         """Each time it is set: run the process hooks that are configured now. A mistake leaves all as it is."""

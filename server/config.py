@@ -458,6 +458,8 @@ class StorageSettings(Section, frozen=True, kw_only=True):
     """None: SQLite, `parley.db` in `data.dir`."""
     audit_days: Annotated[int, Meta(ge=1, le=36_500)] = 90
     """Days of the audit log that are kept beside today."""
+    wait_s: Annotated[float, Meta(ge=0, le=86_400)] = 60
+    """Time for which a start waits for PostgreSQL."""
 
 
 class Config(Section, frozen=True, kw_only=True):

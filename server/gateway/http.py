@@ -21,7 +21,7 @@ from server.gateway.probes import PROBE_PATHS, Probes
 from server.gateway.request_bodies import RequestBodies
 from server.gateway.responses import answer_failures, prepare_response, refuse, refuse_credential, refuse_page
 from server.gateway.rest.rest_api import RestApi
-from server.gateway.websocket_server import WebSocketServer
+from server.gateway.websocket_server import RETRY_AFTER_S, WebSocketServer
 from server.metrics import Metrics
 
 _BACKLOG: Final = 1024
@@ -40,7 +40,10 @@ _NO_LOGIN: Final = (
 
 
 class HttpServer:
-    """Server of every route; listens between `start` and `aclose`. WebSocketServer closes its connections before."""
+    """Server of every route; listens between `start` and `aclose`. WebSocketServer closes its connections before.
+
+    Until `admit` is called, all requests but probes get 503.
+    """
 
     def __init__(
         self,
@@ -56,7 +59,10 @@ class HttpServer:
         frontend: Path,
     ) -> None:
         self._settings = settings
-        app = web.Application(middlewares=[answer_failures, auth_middleware(authenticator, metrics)])
+        self._does_admit = False
+        app = web.Application(
+            middlewares=[answer_failures, self._refuse_early, auth_middleware(authenticator, metrics)]
+        )
         app.on_response_prepare.append(prepare_response)
         app.router.add_get("/ws", sockets.handle)
         probes.add_routes(app.router)
@@ -82,6 +88,19 @@ class HttpServer:
                 await self._listen("::1", port, context)
         host = f"[{listen.host}]" if ":" in listen.host else listen.host
         return f"{'http' if context is None else 'https'}://{host}:{port}"
+
+    def admit(self) -> None:
+        """Serve every route from now on."""
+        self._does_admit = True
+
+    @web.middleware
+    async def _refuse_early(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        if self._does_admit or request.path in PROBE_PATHS:
+            return await handler(request)
+        text = "The server is starting and waits for its database; try again in a moment.\n"
+        refusal = refuse_page(request, 503, "starting", text)
+        refusal.headers["Retry-After"] = str(RETRY_AFTER_S)
+        return refusal
 
     async def _listen(self, host: str, port: int, context: ssl.SSLContext | None) -> int:
         site = web.TCPSite(self._runner, host, port, backlog=_BACKLOG, ssl_context=context)

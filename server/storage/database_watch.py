@@ -23,6 +23,7 @@ logger = logging.getLogger(__name__)
 _PAUSE_S: Final = 2.0
 _ANSWER_S: Final = 2.0
 """Time without an answer after which the database counts as gone."""
+_ATTEMPT_PAUSE_S: Final = 0.5
 
 
 async def watch_database(database: Database) -> None:
@@ -42,6 +43,30 @@ async def watch_database(database: Database) -> None:
                     await database.read(_ask)
         except Exception:  # whatever it is: without this task no outage would be noticed
             logger.exception("asking the database has failed, trying again")
+
+
+async def wait_for_database(database: Database, limit_s: float) -> None:
+    """Return when PostgreSQL accepts connections, but after `limit_s` at the latest; SQLite is always there."""
+    explained = None
+    with suppress(TimeoutError):
+        async with asyncio.timeout(0 if database.is_sqlite else limit_s):
+            while (reason := await _reason_to_wait(database)) is not None:
+                if reason != explained:
+                    logger.warning("the start waits for the database, for %g s at most: %s", limit_s, reason)
+                    explained = reason
+                await asyncio.sleep(_ATTEMPT_PAUSE_S)
+
+
+async def _reason_to_wait(database: Database) -> str | None:
+    try:
+        async with asyncio.timeout(_ANSWER_S):
+            connection = await database.connect("parley start")
+    except TimeoutError:
+        return "no answer"
+    except StorageError as error:
+        return str(error)
+    await connection.close()
+    return None
 
 
 async def _keep_asking(database: Database) -> None:

@@ -13,7 +13,7 @@ from server.errors import ConfigError, StorageError, log_failure
 from server.storage.approval_table import ApprovalTable
 from server.storage.audit_log import AuditLog
 from server.storage.database import Database
-from server.storage.database_watch import watch_database
+from server.storage.database_watch import wait_for_database, watch_database
 from server.storage.documents import DocumentStore
 from server.storage.questions import QuestionTable
 
@@ -28,12 +28,25 @@ class Storage:
         self, settings: config.StorageSettings, folder: Path, *, on_change: Callable[[], None] = lambda: None
     ) -> None:
         """Nothing starts here. `on_change`: the database has gone or is back. Raises ConfigError for a url that cannot be meant."""
+        self._wait_s = settings.wait_s
         self.database = Database(settings, folder, on_change=on_change)
         self.documents = DocumentStore(self.database)
         self.approvals = ApprovalTable(self.database)
         self.questions = QuestionTable(self.database)
         self.audit_days = settings.audit_days
         self.audit = AuditLog(self.database, replica=platform.node() or "parley", keep_days=settings.audit_days)
+
+    async def wait(self, stop: asyncio.Event) -> bool:
+        """Wait for the database, for `storage.wait_s` at most; `running` says whether it is there. False: `stop` was set."""
+        waiting = asyncio.create_task(wait_for_database(self.database, self._wait_s), name="database wait")
+        stopping = asyncio.create_task(stop.wait(), name="stop")
+        try:
+            await asyncio.wait([waiting, stopping], return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            waiting.cancel()
+            stopping.cancel()
+            await asyncio.gather(waiting, stopping, return_exceptions=True)
+        return not stop.is_set()
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:

@@ -97,6 +97,10 @@ class Postgres:
                 check=False,
             )
 
+    @property
+    def is_running(self) -> bool:
+        return self._process is not None
+
     def stop(self) -> None:
         """At once: connections break."""
         if self._process is not None and self._process.poll() is None:

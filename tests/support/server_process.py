@@ -59,6 +59,7 @@ class ServerProcess:
             **(environ or {}),
         }
         self.settings = settings
+        self.arguments = arguments
         self._command = [*command, *arguments]
         self.lines: list[str] = []
         self.url = ""

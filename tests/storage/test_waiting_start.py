@@ -1,0 +1,94 @@
+"""A server that is started while its database is away: what it answers meanwhile, and how the wait ends."""
+
+import asyncio
+import signal
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+
+from tests.support.client import client
+from tests.support.ports import lasting_port
+from tests.support.postgres import Postgres
+from tests.support.server_process import ServerProcess, endpoint
+from tests.support.waiting import LIMIT_S
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
+
+
+def server_for(folder: Path, storage: dict[str, Any]) -> ServerProcess:
+    arguments = ("--port", str(lasting_port()))
+    environ = endpoint("http://127.0.0.1:9/v1")
+    return ServerProcess(folder, environ=environ, settings={"storage": storage}, arguments=arguments)
+
+
+def status(server: ServerProcess, path: str) -> int:
+    """0: nobody listens."""
+    port = server.arguments[1]
+    try:
+        return requests.get(f"http://127.0.0.1:{port}{path}", timeout=LIMIT_S).status_code
+    except requests.ConnectionError:
+        return 0
+
+
+@asynccontextmanager
+async def waiting(server: ServerProcess) -> AsyncIterator["asyncio.Task[None]"]:
+    """A server that waits for its database when the block begins; the task ends when it has started."""
+    starting = asyncio.create_task(asyncio.to_thread(server.start))
+    try:
+        async with asyncio.timeout(LIMIT_S):
+            while await asyncio.to_thread(status, server, "/healthz") != 200:
+                assert not starting.done(), server.log()
+        assert await asyncio.to_thread(status, server, "/readyz") == 503
+        yield starting
+    finally:
+        await asyncio.to_thread(server.stop)
+        await asyncio.gather(starting, return_exceptions=True)
+
+
+async def test_a_server_started_without_its_database_serves_once_it_is_there(
+    postgres: Postgres, tmp_path: Path
+) -> None:
+    url = postgres.new_database()
+    postgres.stop()
+    try:
+        async with waiting(server := server_for(tmp_path, {"url": url})) as starting:
+            assert await asyncio.to_thread(status, server, "/") == 503
+            assert await asyncio.to_thread(status, server, "/ws") == 503
+            assert server.lines == []
+
+            await asyncio.to_thread(postgres.start)
+            await starting
+            async with client(server.ws_url) as me:
+                assert me.frames[0]["type"] == "ready"
+            while await asyncio.to_thread(status, server, "/readyz") != 200:
+                pass  # it loads its model
+    finally:
+        if not postgres.is_running:
+            postgres.start()
+
+
+async def test_a_wait_that_is_over_ends_the_start_with_the_reason(tmp_path: Path) -> None:
+    server = server_for(tmp_path, {"url": "postgresql://me:hush@127.0.0.1:1/db", "wait_s": 1})
+
+    with pytest.raises(AssertionError, match="printed no 'listening on '"):
+        await asyncio.to_thread(server.start)
+    assert await asyncio.to_thread(server.wait) == 2
+    await asyncio.to_thread(server.stop)
+    assert "the start waits for the database, for 1 s at most: PostgreSQL is unavailable" in server.log()
+    assert "start PostgreSQL or correct the url" in server.log()
+    assert "hush" not in server.log()
+
+
+async def test_sigterm_ends_the_wait_for_a_database_that_answers_nothing(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        server = server_for(tmp_path, {"url": f"postgresql://127.0.0.1:{silent.getsockname()[1]}/db"})
+        async with waiting(server):
+            server.signal(signal.SIGTERM)
+            began = asyncio.get_running_loop().time()
+            assert await asyncio.to_thread(server.wait) == 0
+            assert asyncio.get_running_loop().time() - began < 15, "the wait would have lasted 60 s"
