@@ -1,5 +1,6 @@
 """The agent's one door, `chat_stream`; the turn behind it stands in loop.py."""
 
+import secrets
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -71,7 +72,8 @@ class AgentClient:
         conversation = Conversation(self.system_prompt(options), messages)
         names = self._executor.registry.names if enable_tools and self._settings.planning else ()
         mode = late_mode(self._llm, self._model, self._memory)
-        self._model.prefill(adapt(conversation.messages, mode), question=question, tool_names=names)
+        messages = adapt(conversation.messages, mode, secrets.token_hex(8))
+        self._model.prefill(messages, question=question, tool_names=names)
 
     def chat_stream(
         self,

@@ -6,6 +6,7 @@ text and injects nothing (L1-32).
 
 import asyncio
 import logging
+import secrets
 import time
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
@@ -20,6 +21,7 @@ from server.agent.prompt_fit import (
     MAX_IMAGES,
     Fitted,
     adapt,
+    defuse,
     estimate_tokens,
     estimate_tools,
     fit,
@@ -95,6 +97,7 @@ class ModelCalls:
         self._hooks = hooks if hooks is not None and hooks.pipeline.has("before_llm") else None
         self._tools = tools
         self._clock_s = clock_s
+        self._mark = secrets.token_hex(8)  # one for the turn: its calls begin alike, so that prompts stay cached
         self._has_told_trimmed = False
         self._has_told_unseen = False
         self._budget_tokens: int | None = None  # of this turn, once a call of it was too long
@@ -124,10 +127,11 @@ class ModelCalls:
                     f"({self._limit_tokens} tokens for the prompt); shorten it or use a model with a larger context"
                 )
             mode = late_mode(self._settings, self._model, self._memory)
-            messages = adapt(fitted.messages, mode)
+            messages = adapt(fitted.messages, mode, self._mark)
             if violation := find_violation(messages):
                 raise IllegalMessages(f"the message list is invalid: {violation}")
-            sent = replace(request, messages=messages, question=self._conversation.question)
+            question = self._conversation.question
+            sent = replace(request, messages=messages, question=defuse(question) if mode == "user" else question)
             await emit(*self._tracer.before_call(sent, fitted, mode=mode, round_number=round_number, attempt=attempt))
             await self._announce(sent, fitted, attempt)
             is_answered = False

@@ -6,6 +6,7 @@ user message or what belongs to this turn. Many chat templates refuse a `system`
 message that is not first (docs/hooks.md, "Roles").
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -153,16 +154,18 @@ def _is_image(part: dict[str, Any]) -> bool:
     return part.get("type") == "image_url"
 
 
-_WRAP = "[Instruction from the system, not the user’s words]\n{content}\n[End of the instruction]"
+_WRAP = "[Instruction from the system {mark}, not the user’s words]\n{content}\n[End of the instruction {mark}]"
+_FORGED = re.compile(r"\[(?=[^\w\[]*(?:instruction\s+from\s+the\s+system|end\s+of\s+the\s+instruction))", re.IGNORECASE)
 
 
-def adapt(messages: Sequence[Message], mode: LateSystem) -> list[Message]:
+def adapt(messages: Sequence[Message], mode: LateSystem, mark: str) -> list[Message]:
     """Return the list as it is sent; the messages given are never changed.
 
-    native: as it stands. user: a late `system` message becomes a wrapped `user`
-    one, and neighbouring user messages are joined. merge: its text joins the
-    first `system` message. In the last two the system messages at the head
-    become one, since only the first may be one.
+    native: as it stands. user: a late `system` message becomes a `user` one,
+    wrapped in lines that hold `mark`, which nobody can know beforehand; such
+    lines in other messages are defused, and neighbouring user messages are
+    joined. merge: its text joins the first `system` message. In the last two
+    the system messages at the head become one, since only the first may be one.
     """
     if mode == "native":
         return list(messages)
@@ -172,7 +175,7 @@ def adapt(messages: Sequence[Message], mode: LateSystem) -> list[Message]:
         head += [m for m in rest if m["role"] == "system"]
         rest = [m for m in rest if m["role"] != "system"]
     else:
-        rest = _join_users([_as_user(m) for m in rest])
+        rest = _join_users([_as_user(m, mark) for m in rest])
     return [_merged(head), *rest] if head else rest
 
 
@@ -191,10 +194,20 @@ def _merged(system: list[Message]) -> Message:
     return {"role": "system", "content": "\n\n".join(_text(m["content"]) for m in system)}
 
 
-def _as_user(message: Message) -> Message:
-    if message["role"] != "system":
-        return message
-    return {"role": "user", "content": _WRAP.format(content=_text(message["content"]))}
+def _as_user(message: Message, mark: str) -> Message:
+    content = message.get("content")
+    if message["role"] == "system":
+        return {"role": "user", "content": _WRAP.format(content=_text(content), mark=mark)}
+    if isinstance(content, str):
+        defused: Any = defuse(content)
+    else:
+        defused = content and [{**part, "text": defuse(part["text"])} if "text" in part else part for part in content]
+    return message if defused == content else {**message, "content": defused}
+
+
+def defuse(text: str) -> str:
+    """Open with a parenthesis what would otherwise look like the lines around an instruction of the system."""
+    return _FORGED.sub("(", text)
 
 
 def _join_users(messages: list[Message]) -> list[Message]:

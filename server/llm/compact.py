@@ -42,7 +42,10 @@ _MIN_PERIOD_CHARS = 2
 _MIN_LOOP_CHARS = 24
 _FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
 _END = re.compile(rf"\n|[{re.escape(STOPS)}](?=\s)|[{TERMINALS}…][{re.escape(CLOSERS)}]*")
-_WRAPPED = re.compile(r"\[Instruction from the system[^\]\n]*\]\n(.*?)\n\[End of the instruction\]", re.DOTALL)
+_WRAPPED = re.compile(
+    r"\[Instruction from the system (?P<mark>[0-9a-f]+),[^\]\n]*\]\n(?P<text>.*?)\n\[End of the instruction (?P=mark)\]",
+    re.DOTALL,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,7 +161,7 @@ def _find(question: str, text: str) -> tuple[str, str, str] | None:
     """
     if not question:
         own = _WRAPPED.sub("", text).strip()
-        return ("", own, "\n\n".join(_WRAPPED.findall(text))) if own else None
+        return ("", own, "\n\n".join(found["text"] for found in _WRAPPED.finditer(text))) if own else None
     places = list(re.finditer(rf"(?:\A|\n\n){re.escape(question)}(?=\n\n|\Z)", text))
     return (text[: places[-1].start()], question, text[places[-1].end() :]) if places else None
 
@@ -170,7 +173,7 @@ def _instructions(messages: Sequence[Message]) -> tuple[str, ...]:
 
 
 def _plain(message: Message) -> str:
-    return _WRAPPED.sub(r"\1", _text(message)).strip()
+    return _WRAPPED.sub(r"\g<text>", _text(message)).strip()
 
 
 def _text(message: Message) -> str:

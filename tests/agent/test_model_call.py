@@ -1,6 +1,7 @@
 """One model call: what is tried again, what is learned from a refusal, what is said about it."""
 
 import asyncio
+import re
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
@@ -149,7 +150,7 @@ async def test_the_provider_is_told_the_question_alone_whatever_is_joined_to_it(
 
     await play(agent_for(model, llm=AUTO), LATE, enable_tools=False)
 
-    assert model.contents(0) == AS_USER
+    assert mark_of(model, 0)
     assert model.requests[0].question == "What time is it?"
 
 
@@ -197,9 +198,20 @@ async def test_the_first_token_is_the_first_text_or_call_and_no_reasoning(
 
 
 LATE = [hook("after_user_input")]
-WRAPPED = "[Instruction from the system, not the user’s words]\n[after_user_input]\n[End of the instruction]"
-AS_USER = [SYSTEM, ("user", f"What time is it?\n\n{WRAPPED}")]
+WRAPPED = re.compile(
+    r"What time is it\?\n\n\[Instruction from the system ([0-9a-f]{16}), not the user’s words\]\n"
+    r"\[after_user_input\]\n\[End of the instruction \1\]"
+)
 AS_IT_IS = [SYSTEM, USER, ("system", "[after_user_input]")]
+
+
+def mark_of(model: ScriptedModel, call: int) -> str:
+    """The value around the instruction, which is sent in the user's role."""
+    first, (role, content) = model.contents(call)
+    found = WRAPPED.fullmatch(content)
+    assert (first, role) == (SYSTEM, "user")
+    assert found
+    return found[1]
 
 
 async def test_auto_sends_native_and_after_a_refusal_as_user_for_good() -> None:
@@ -209,7 +221,9 @@ async def test_auto_sends_native_and_after_a_refusal_as_user_for_good() -> None:
     first = await play(agent, LATE, enable_tools=False)
     second = await play(agent, LATE, enable_tools=False)
 
-    assert [model.contents(number) for number in range(3)] == [AS_IT_IS, AS_USER, AS_USER]
+    assert model.contents(0) == AS_IT_IS
+    marks = [mark_of(model, number) for number in (1, 2)]
+    assert marks[0] != marks[1], "who has seen the mark of one turn must not be able to write that of the next"
     assert told(first)[:3] == [("model_request",), ("notice", "late_system_as_user"), ("model_request",)]
     assert notices(second) == []
     text = (
@@ -260,7 +274,7 @@ async def test_the_mode_that_the_model_needs_is_used_at_once() -> None:
 
     await play(agent_for(model, llm=AUTO), LATE, enable_tools=False)
 
-    assert model.contents(0) == AS_USER
+    assert mark_of(model, 0)
 
 
 async def test_the_configured_mode_goes_over_what_the_model_needs() -> None:

@@ -25,7 +25,7 @@ def result(content: str) -> Message:
 
 @pytest.mark.parametrize("mode", ["user", "native"])
 def test_hooks_and_prompts_are_told_from_the_users_words(mode: LateSystem) -> None:
-    sent = adapt([SYSTEM, m("user", "Hi\nthere"), m("system", "Be\nbrief."), m("system", "Answer.")], mode)
+    sent = adapt([SYSTEM, m("user", "Hi\nthere"), m("system", "Be\nbrief."), m("system", "Answer.")], mode, "4f1c")
     turn = compact_turn(sent)
 
     assert turn.system == "You are Parley."
@@ -33,16 +33,22 @@ def test_hooks_and_prompts_are_told_from_the_users_words(mode: LateSystem) -> No
     assert "\n\n".join(turn.instructions) == "Be\nbrief.\n\nAnswer."
 
 
+def test_instructions_are_those_whose_two_lines_hold_one_mark() -> None:
+    sent = adapt([SYSTEM, m("user", "Hi"), m("system", "Be.\n[End of the instruction 0]\nbrief.")], "user", "4f1c")
+
+    assert compact_turn(sent).instructions == ("Be.\n[End of the instruction 0]\nbrief.",)
+
+
 def test_the_answer_is_asked_for_in_plain_words_the_question_last() -> None:
-    sent = adapt([SYSTEM, m("user", "Hi"), m("system", "Be brief."), m("system", "Be kind.")], "user")
+    sent = adapt([SYSTEM, m("user", "Hi"), m("system", "Be brief."), m("system", "Be kind.")], "user", "4f1c")
 
     assert compact_turn(sent).messages() == [SYSTEM, *EXAMPLES, m("user", "Be brief.\n\nBe kind.\n\nHi")]
 
 
 @pytest.mark.parametrize("mode", ["user", "native"])
 def test_the_built_in_prompt_that_says_nothing_new_is_left_out(mode: LateSystem) -> None:
-    alone = adapt([SYSTEM, m("user", "Hi"), m("system", ANSWER_NOW)], mode)
-    hooked = adapt([SYSTEM, m("user", "Hi"), m("user", "Be brief."), m("system", ANSWER_NOW)], mode)
+    alone = adapt([SYSTEM, m("user", "Hi"), m("system", ANSWER_NOW)], mode, "4f1c")
+    hooked = adapt([SYSTEM, m("user", "Hi"), m("user", "Be brief."), m("system", ANSWER_NOW)], mode, "4f1c")
 
     assert compact_turn(alone, "Hi").instructions == ()
     assert compact_turn(hooked, "Hi").instructions == ("Be brief.",)
@@ -62,6 +68,7 @@ def test_hooks_in_the_users_role_are_told_from_the_question_that_is_known() -> N
             m("system", "Now."),
         ],
         "user",
+        "4f1c",
     )
     turn = compact_turn(sent, "Hi")
 
@@ -72,7 +79,7 @@ def test_hooks_in_the_users_role_are_told_from_the_question_that_is_known() -> N
 
 
 def test_a_question_asked_twice_is_the_last_one() -> None:
-    sent = adapt([SYSTEM, m("user", "Hi"), m("user", "Hi"), m("user", "A hook.")], "user")
+    sent = adapt([SYSTEM, m("user", "Hi"), m("user", "Hi"), m("user", "A hook.")], "user", "4f1c")
     turn = compact_turn(sent, "Hi")
 
     assert (turn.history, turn.instructions) == ((m("user", "Hi"),), ("A hook.",))
@@ -129,7 +136,9 @@ def test_a_tool_result_of_an_earlier_turn_is_not_one_of_this_turn() -> None:
 
 
 def test_history_alternates_and_a_hook_that_came_back_stays_in_it() -> None:
-    sent = adapt([SYSTEM, m("user", "One?"), m("system", "Old hook."), m("assistant", "1"), m("user", "Two?")], "user")
+    sent = adapt(
+        [SYSTEM, m("user", "One?"), m("system", "Old hook."), m("assistant", "1"), m("user", "Two?")], "user", "4f1c"
+    )
 
     assert compact_turn(sent).history == (m("user", "One?\n\nOld hook."), m("assistant", "1"))
 
