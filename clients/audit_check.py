@@ -16,7 +16,7 @@ from server.storage.database import Database
 _LONGEST_S = 3600.0
 _EPILOG = """\
 Prints each day of each replica with its last hash, as the server logged it when it
-closed the day, and every place where the log differs from what was written. Exit code 0:
+closed the day, days that were deleted as too old, and every place where the log differs from what was written. Exit code 0:
 the log is intact; 1: it is not; 2: it could not be read.
 """
 
@@ -56,6 +56,8 @@ async def _verify(database: Database, *, keep_days: int) -> int:
         raise ConfigError("storage.url: there is no audit log in this database; is it the server's?") from error
     finally:
         await database.aclose()
+    for gone in found.pruned:
+        print(f"{gone.replica} {gone.day} pruned, {gone.entries} entries, last hash {gone.last_hash}")
     for day in found.days:
         state = "closed" if day.is_closed else "open"
         print(f"{day.replica} {day.day} {state} {day.entries} entries, last hash {day.last_hash}")

@@ -25,7 +25,9 @@ MAX_TEXT: Final = 2000
 FIRST: Final = "0" * 64
 """Stands before a replica's first day."""
 GAP: Final = "gap"
-"""The phase of an entry that stands for entries that were lost."""
+"""The phase of an entry that stands for entries that are missing."""
+PRUNED: Final = "pruned"
+"""The outcome of an entry that stands for a day that was deleted as too old."""
 
 
 _TEXTS: Final = (
@@ -180,6 +182,16 @@ class Day:
     entries: int
     last_hash: str
     is_closed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PrunedDay:
+    """A day that was deleted as too old, as an entry of the log tells."""
+
+    replica: str
+    day: str
+    entries: int
+    last_hash: str
 
 
 def day_hash(replica: str, day: str, previous: str) -> str:

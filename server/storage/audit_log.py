@@ -18,9 +18,10 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from server.errors import StorageError
-from server.storage.audit_entry import FIRST, GAP, AuditEntry, body_of, columns_of, day_hash, next_hash
+from server.storage.audit_entry import FIRST, GAP, PRUNED, AuditEntry, body_of, columns_of, day_hash, next_hash
 from server.storage.database import Database
 from server.storage.schema import audit, audit_days
+from server.storage.steady_time import SteadyTime, monotonic_s
 from server.token_bucket import WriteQuotas
 
 logger = logging.getLogger(__name__)
@@ -48,7 +49,7 @@ class AuditLog:
         replica: str,
         keep_days: int,
         now: Callable[[], float] = time.time,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] = monotonic_s,
         max_queued: int = MAX_QUEUED,
         user_bytes_a_minute: int = USER_BYTES_A_MINUTE,
     ) -> None:
@@ -57,6 +58,7 @@ class AuditLog:
         self._keep_days = keep_days
         self._now = now
         self._clock = clock
+        self._steady_time = SteadyTime(now, clock)
         self._quotas = WriteQuotas(user_bytes_a_minute)
         self._max_queued = max_queued
         self._queue: deque[str] = deque()
@@ -178,12 +180,29 @@ class AuditLog:
             closed = await self._database.write(lambda connection: _close_days(connection, ended, now_us))
             for replica, day, entries, last_hash in closed:
                 logger.info("audit day %s of %s is closed: %d entries, last hash %s", day, replica, entries, last_hash)
-            while await self._database.write(lambda connection: _prune(connection, oldest, now_us)):
-                pass
+            if await self._database.write(self._steady_time.look):
+                while await self._database.write(lambda connection: self._prune(connection, oldest, now_us)):
+                    pass
         except StorageError as error:
             logger.debug("days of the audit log cannot be closed now: %s", error)
         except Exception:  # a defect in closing and pruning must not stop the writing
             logger.exception("days of the audit log could not be closed or pruned")
+
+    def _prune(self, connection: sa.Connection, oldest: str, now_us: int) -> bool:
+        """Take some entries of the oldest closed day away, and at last the day, of which an entry tells; False: none is."""
+        is_old = (audit_days.c.day < oldest) & audit_days.c.closed_us.is_not(None)
+        found = connection.execute(sa.select(audit_days).where(is_old).order_by(audit_days.c.day).limit(1)).first()
+        if found is None:
+            return False
+        this_day = (audit_days.c.replica == found.replica) & (audit_days.c.day == found.day)
+        connection.execute(sa.update(audit_days).where(this_day).values(pruned_us=now_us))
+        its = (audit.c.replica == found.replica) & (audit.c.day == found.day)
+        rows = sa.select(audit.c.id).where(its).limit(_PRUNE_ROWS)
+        if connection.execute(sa.delete(audit).where(audit.c.id.in_(rows))).rowcount == 0:
+            connection.execute(sa.delete(audit_days).where(this_day))
+            body = body_of(_pruned_entry(found, self._keep_days, now_us))
+            _append(connection, self._replica, self._today(), [body])
+        return True
 
     def _gap_entry(self) -> AuditEntry:
         return AuditEntry(
@@ -202,6 +221,12 @@ class AuditLog:
 def oldest_kept(now_s: float, keep_days: int) -> str:
     """The day, as in 2026-11-22; closed ones before it are pruned."""
     return (datetime.fromtimestamp(now_s, UTC).date() - timedelta(days=keep_days)).isoformat()
+
+
+def _pruned_entry(day: sa.Row[Any], keep_days: int, now_us: int) -> AuditEntry:
+    details = {"replica": day.replica, "day": day.day, "entries": day.entries, "last_hash": day.last_hash}
+    text = f"{day.entries} entries of {day.day} were deleted: they were older than {keep_days} days"
+    return AuditEntry(phase=GAP, outcome=PRUNED, handler="audit_log", message=text, details=details, ts_us=now_us)
 
 
 def _append(connection: sa.Connection, replica: str, today: str, bodies: list[str]) -> None:
@@ -242,20 +267,3 @@ def _close_days(connection: sa.Connection, ended: str, now_us: int) -> list[tupl
     close = sa.update(audit_days).where(is_over).values(closed_us=now_us)
     told = close.returning(audit_days.c.replica, audit_days.c.day, audit_days.c.entries, audit_days.c.last_hash)
     return [(row[0], row[1], row[2], row[3]) for row in connection.execute(told)]
-
-
-def _prune(connection: sa.Connection, oldest: str, now_us: int) -> bool:
-    """Take some entries of the oldest closed day away, and at last the day; False when there is none."""
-    is_old = (audit_days.c.day < oldest) & audit_days.c.closed_us.is_not(None)
-    columns = (audit_days.c.replica, audit_days.c.day)
-    found = connection.execute(sa.select(*columns).where(is_old).order_by(audit_days.c.day).limit(1)).first()
-    if found is None:
-        return False
-    this_day = (audit_days.c.replica == found.replica) & (audit_days.c.day == found.day)
-    connection.execute(sa.update(audit_days).where(this_day).values(pruned_us=now_us))
-    rows = (
-        sa.select(audit.c.id).where((audit.c.replica == found.replica) & (audit.c.day == found.day)).limit(_PRUNE_ROWS)
-    )
-    if connection.execute(sa.delete(audit).where(audit.c.id.in_(rows))).rowcount == 0:
-        connection.execute(sa.delete(audit_days).where(this_day))
-    return True

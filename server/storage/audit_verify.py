@@ -6,14 +6,19 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
+import msgspec
 import sqlalchemy as sa
 
-from server.storage.audit_entry import Day, DayCheck, Link, check_days
+from server.storage.audit_entry import GAP, PRUNED, Day, DayCheck, Link, PrunedDay, check_days
 from server.storage.audit_log import GRACE, oldest_kept
 from server.storage.database import Database
 from server.storage.schema import audit, audit_days
 
 _PAGE: Final = 100  # entries hashed in a thread with nobody else running: a millisecond
+
+
+class _PrunedEntry(msgspec.Struct):
+    details: PrunedDay
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +27,8 @@ class Verification:
     """By replica, then by day; those that are being pruned are left out."""
     problems: list[str]
     """In words. The first of each day: what follows a break tells nothing."""
+    pruned: list[PrunedDay]
+    """Days that were deleted as too old, as far as the entries that tell of it are kept."""
 
 
 async def verify(database: Database, *, keep_days: int, now: Callable[[], float] = time.time) -> Verification:
@@ -33,7 +40,7 @@ async def verify(database: Database, *, keep_days: int, now: Callable[[], float]
     days = await database.read(partial(_days, is_whole))
     problems = [*check_days(days), *await database.read(_strays)]
     problems += [problem for day in days if (problem := await _check(database, day, is_whole)) is not None]
-    return Verification(days, problems)
+    return Verification(days, problems, await database.read(_pruned))
 
 
 def _is_going(oldest: str) -> sa.ColumnElement[bool]:
@@ -75,6 +82,12 @@ def _check_page(
     if problem := check.feed(Link(entry.number, entry.body, entry.hash, entry._asdict()) for entry in rows):
         return True, problem
     return (True, check.end(row.entries, row.last_hash)) if len(rows) < _PAGE else (False, None)
+
+
+def _pruned(connection: sa.Connection) -> list[PrunedDay]:
+    told = sa.select(audit.c.body).where((audit.c.phase == GAP) & (audit.c.outcome == PRUNED))
+    bodies = connection.scalars(told.order_by(audit.c.ts_us, audit.c.id))
+    return [msgspec.json.decode(body, type=_PrunedEntry, strict=False).details for body in bodies]
 
 
 def _strays(connection: sa.Connection) -> list[str]:

@@ -12,7 +12,10 @@ _metadata: Final = sa.MetaData()
 _ROW_ID: Final = BigInteger().with_variant(Integer, "sqlite")  # SQLite counts up only what is declared INTEGER
 _LOCK_KEY: Final = 0x5041524C4559  # "PARLEY": PostgreSQL's advisory lock of whoever migrates
 
-numbers: Final = Table(  # named counters: `schema`, `documents`, `questions`
+CLOCK_SEEN: Final = "clock_seen_us"
+CLOCK_STEADY: Final = "clock_steady_us"
+
+numbers: Final = Table(  # named counters: `schema`, `documents`, `questions`, and those of steady time
     "parley_numbers",
     _metadata,
     Column("name", String(32), primary_key=True),
@@ -124,8 +127,18 @@ def _keyed_approvals(connection: sa.Connection) -> None:
     connection.execute(sa.delete(approvals))
 
 
+def _steady_time(connection: sa.Connection) -> None:
+    connection.execute(sa.insert(numbers), [{"name": name, "value": 0} for name in (CLOCK_SEEN, CLOCK_STEADY)])
+
+
 # Each brings a database one version on, in one transaction with the others that it still needs.
-MIGRATIONS: Final[Sequence[Callable[[sa.Connection], None]]] = (_first, _questions, _remember_for, _keyed_approvals)
+MIGRATIONS: Final[Sequence[Callable[[sa.Connection], None]]] = (
+    _first,
+    _questions,
+    _remember_for,
+    _keyed_approvals,
+    _steady_time,
+)
 
 
 def migrate(connection: sa.Connection) -> None:

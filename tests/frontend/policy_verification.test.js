@@ -6,7 +6,9 @@ import { pageView } from "../../frontend/js/policy/views/page_view.js";
 import { Desk, OFFLINE, elements, textOf, withId } from "./policy_support.js";
 
 const DAY = { replica: "one", day: "2026-11-22", previous: "", entries: 2, last_hash: "ff00", is_closed: true };
-const WHOLE = { is_whole: true, problems: [], days: [DAY, { ...DAY, day: "2026-11-23", is_closed: false }] };
+const days = [DAY, { ...DAY, day: "2026-11-23", is_closed: false }];
+const pruned = [{ replica: "one", day: "2026-08-22", entries: 7, last_hash: "ee00" }];
+const WHOLE = { is_whole: true, problems: [], days, pruned };
 const opened = (isOperator = true) =>
   new Desk().dispatch({ type: "who", who: { user: "ann", isOperator } }).dispatch({ type: "show", view: "audit" });
 
@@ -19,12 +21,13 @@ test("an operator has the log verified, once at a time, and sees each day's last
   const text = textOf(pageView(desk.state));
   assert.match(text, /4 entries of 2 days: unchanged\./);
   assert.match(text, /one 2026-11-22, closed, entries: 2 ff00/);
+  assert.match(text, /one 2026-08-22, deleted as too old, entries: 7 ee00/);
   assert.equal(desk.state.announcements.at(-1).text, verdict(WHOLE));
 });
 
 test("where the log is not what was written it is said, each place of it", () => {
   const problems = ["one 2026-11-22: entry 2 was changed"];
-  const desk = opened().dispatch({ type: "verified", found: { is_whole: false, problems, days: [DAY] } });
+  const desk = opened().dispatch({ type: "verified", found: { is_whole: false, problems, days: [DAY], pruned: [] } });
 
   const text = textOf(pageView(desk.state));
   assert.match(text, /2 entries of 1 day: changed in 1 place\./);

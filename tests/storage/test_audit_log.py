@@ -31,7 +31,8 @@ from server.storage.audit_log import USER_BYTES_A_MINUTE, AuditLog
 from server.storage.audit_query import AuditFilter, BadCursor, entry_of, read_all, read_page
 from server.storage.audit_verify import Verification, verify
 from server.storage.database import Database
-from server.storage.schema import audit, audit_days
+from server.storage.schema import CLOCK_STEADY, audit, audit_days, numbers
+from server.storage.steady_time import NEEDED_S, SteadyTime
 from tests.support.postgres import Postgres
 
 DAY_S = 86_400
@@ -187,6 +188,67 @@ def test_any_change_to_any_entry_is_found(bodies: list[str], data: st.DataObject
     assert problem_of(day, links) is not None
 
 
+async def be_steady(database: Database) -> None:
+    """As if the clock had been steady for two days."""
+    row = sa.update(numbers).where(numbers.c.name == CLOCK_STEADY)
+    await change(database, row.values(value=int(NEEDED_S * 1e6)))
+
+
+async def test_a_clock_that_jumps_by_400_days_prunes_nothing_while_it_runs_or_before_it_starts(
+    settings: config.StorageSettings, folder: Path
+) -> None:
+    clock = Clock()
+    async with opened(settings, folder) as database:
+        await write(database, entries(3), clock=clock)
+        await be_steady(database)
+        await write(database, entries(1), clock=clock)
+        clock.now += 400 * DAY_S
+        for _ in range(3):
+            await write(database, entries(1), clock=clock)
+            clock.now += 60
+        found = await verified(database, now=clock.now)
+        assert ([day.entries for day in found.days], found.pruned, found.problems) == ([4, 3], [], [])
+
+        await be_steady(database)
+        await write(database, [], clock=clock)
+        found = await verified(database, now=clock.now)
+        assert [day.entries for day in found.pruned] == [4]
+
+
+async def test_steady_time_is_measured_over_restarts_and_begins_anew_when_a_clock_jumps(
+    settings: config.StorageSettings, folder: Path
+) -> None:
+    wall, steady = [NOON], [5.0]
+
+    def process() -> SteadyTime:
+        return SteadyTime(lambda: wall[0], lambda: steady[0])
+
+    async with opened(settings, folder) as database:
+
+        async def run(time: SteadyTime, hours: float) -> bool:
+            is_steady = await database.write(time.look)
+            for _ in range(int(hours * 2)):
+                wall[0] += 1800
+                steady[0] += 1800
+                is_steady = await database.write(time.look)
+            return is_steady
+
+        assert not await run(process(), 30)
+        wall[0] += DAY_S  # nobody ran
+        assert not await run(process(), 17.5)
+        running = process()
+        assert await run(running, 0.5)
+        wall[0] += DAY_S / 24  # the clock is set
+        assert not await run(running, 47.5)
+        assert await run(running, 0.5)
+        wall[0] -= DAY_S
+        assert not await run(running, 47.5)
+        assert await run(running, 0.5)
+        wall[0] += 3 * DAY_S
+        assert not await run(process(), 47.5)
+        assert await run(running, 0.5)
+
+
 async def test_a_closed_day_is_logged_once_and_old_ones_are_pruned_whole(
     settings: config.StorageSettings, folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -196,11 +258,15 @@ async def test_a_closed_day_is_logged_once_and_old_ones_are_pruned_whole(
         await write(database, entries(3), clock=clock, keep_days=2)
         for _ in range(3):
             clock.now += DAY_S
+            await be_steady(database)
             await write(database, entries(1), clock=clock, keep_days=2)
 
         found = await verified(database)
         days, wrong = found.days, found.problems
         assert wrong == []
+        assert [(day.replica, day.day, day.entries, day.last_hash) for day in found.pruned] == [
+            ("one", "2026-11-22", 3, days[0].previous)
+        ]
         assert [day.day for day in days] == ["2026-11-23", "2026-11-24", "2026-11-25"]
         closed = [record.getMessage() for record in caplog.records if "is closed" in record.getMessage()]
         assert len(closed) == 3

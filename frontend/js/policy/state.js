@@ -50,7 +50,9 @@
  * @property {readonly number[]} openIds whose details are shown
  *
  * @typedef {{replica: string, day: string, entries: number, last_hash: string, is_closed: boolean}} Day of one replica
- * @typedef {{is_whole: boolean, problems: readonly string[], days: readonly Day[]}} Found
+ * @typedef {{replica: string, day: string, entries: number, last_hash: string}} PrunedDay
+ * @typedef {{is_whole: boolean, problems: readonly string[], days: readonly Day[],
+ *   pruned: readonly PrunedDay[]}} Found
  * @typedef {{isRunning: boolean, failure: Failure | null, found: Found | null}} Verification of the whole log
  *
  * @typedef {{id: string, tool: string, shown: string, origin: string, created: string,

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from server.errors import StorageError
 from server.gateway.rest.operation import ApiAnswer, ApiCall, Operation, Refusal, log_in_first
-from server.storage.audit_entry import AuditRecord, Day
+from server.storage.audit_entry import AuditRecord, Day, PrunedDay
 from server.storage.audit_query import MAX_PAGE, AuditFilter, AuditPage, BadCursor, entry_of, read_all, read_page
 from server.storage.audit_verify import verify
 from server.storage.database import Database
@@ -81,6 +81,8 @@ class AuditVerification(Struct, frozen=True, kw_only=True):
     problems: list[str]
     days: list[Day]
     """By replica, then by day."""
+    pruned: list[PrunedDay]
+    """Days that were deleted as too old."""
 
 
 class AuditRoutes:
@@ -176,7 +178,11 @@ class AuditRoutes:
             found = await verify(self._database, keep_days=self._keep_days)
         finally:
             self._is_verifying = False
-        return ApiAnswer(AuditVerification(is_whole=not found.problems, problems=found.problems, days=found.days))
+        return ApiAnswer(
+            AuditVerification(
+                is_whole=not found.problems, problems=found.problems, days=found.days, pruned=found.pruned
+            )
+        )
 
     async def _send(self, response: web.StreamResponse, data: bytes) -> None:
         """Raises TimeoutError for a reader that does not read."""

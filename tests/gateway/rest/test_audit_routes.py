@@ -190,7 +190,7 @@ async def test_an_operator_learns_whether_the_log_is_what_was_written(
     await fill(server, *(AuditEntry(phase="p", tool=f"t{i}") for i in range(250)))
 
     good = (await operator.get(path)).body
-    assert (good["is_whole"], good["problems"]) == (True, [])
+    assert (good["is_whole"], good["problems"], good["pruned"]) == (True, [], [])
     assert [(day["entries"], day["is_closed"]) for day in good["days"]] == [(250, False)]
     edit = sa.update(audit).where(audit.c.number == 201).values(tool="other")
     await server.app.storage.database.write(lambda connection: connection.execute(edit))

@@ -190,7 +190,7 @@ function verificationView({ verification, who }) {
 
 /** @param {import("../state.js").Found} found */
 function foundView(found) {
-  const { is_whole: isWhole, problems, days } = found;
+  const { is_whole: isWhole, problems, days, pruned } = found;
   const list = { class: "problems", "aria-label": "Problems found", hidden: problems.length === 0 };
   const summaryWords = "Each day with its last hash, to compare with the server's log";
   return [
@@ -199,16 +199,21 @@ function foundView(found) {
       h("p", {}, verdict(found)),
     ]),
     h("ul", list, problems.map((problem, key) => h("li", { key }, problem))), // prettier-ignore
-    days.length > 0 &&
+    days.length + pruned.length > 0 &&
       h("details", { key: "days" }, [
         h("summary", {}, h("span", { class: "fine" }, summaryWords)),
-        h("ul", { class: "days" }, days.map(dayView)),
+        h("ul", { class: "days" }, [...pruned.map((day) => dayView(day, "deleted as too old")), ...days.map(keptView)]),
       ]),
   ];
 }
 
 /** @param {import("../state.js").Day} day */
-function dayView({ replica, day, entries, last_hash: hash, is_closed: isClosed }) {
-  const words = `${replica} ${day}, ${isClosed ? "closed" : "open"}, entries: ${entries} `;
+function keptView(day) {
+  return dayView(day, day.is_closed ? "closed" : "open");
+}
+
+/** @param {import("../state.js").PrunedDay} day @param {string} state */
+function dayView({ replica, day, entries, last_hash: hash }, state) {
+  const words = `${replica} ${day}, ${state}, entries: ${entries} `;
   return h("li", { key: `${replica} ${day}` }, words, h("code", {}, hash));
 }
