@@ -20,6 +20,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from server.errors import StorageError
+from server.fair_share import FairShare, ShareFull
 from server.gateway.rest.operation import ApiAnswer, ApiCall, Operation, Refusal, log_in_first
 from server.storage.audit_entry import AuditRecord, Day, PrunedDay
 from server.storage.audit_query import MAX_PAGE, AuditFilter, AuditPage, BadCursor, entry_of, read_all, read_page
@@ -31,6 +32,10 @@ logger = logging.getLogger(__name__)
 MAX_EXPORTS: Final = 4
 """At once; each holds a page of entries."""
 MAX_EXPORTS_PER_USER: Final = 2
+MAX_READS: Final = 2
+"""Pages that are read at once, one of each user: half of the database's threads, so that nothing else waits for them."""
+MAX_READS_WAITING: Final = 16
+"""Limit of one user's pages that wait to be read."""
 SLOWEST_PIECE_S: Final = 30.0
 """For a reader to take a piece of an export: who does not read would keep a place for ever."""
 _PIECE_BYTES: Final = 64 << 10
@@ -92,6 +97,7 @@ class AuditRoutes:
         self._slowest_piece_s = slowest_piece_s
         self._exports = Counter[str]()  # those running, by user
         self._is_verifying = False
+        self._reads = FairShare(MAX_READS, per_user=1, max_waiting=MAX_READS_WAITING)
 
     def operations(self) -> tuple[Operation, ...]:
         return (
@@ -102,6 +108,7 @@ class AuditRoutes:
                 handle=self._show,
                 query=AuditPageQuery,
                 answer=AuditPage,
+                refusals=(429,),
             ),
             Operation(
                 method="GET",
@@ -127,9 +134,13 @@ class AuditRoutes:
     async def _show(self, call: ApiCall) -> ApiAnswer:
         query: AuditPageQuery = call.query
         try:
-            page = await read_page(self._database, _filter(call, query), limit=query.limit, cursor=query.cursor)
+            wanted = _filter(call, query)
+            async with self._reads.place(call.principal.user_id):
+                page = await read_page(self._database, wanted, limit=query.limit, cursor=query.cursor)
         except BadCursor as error:
             raise Refusal(400, "query_invalid", str(error), path="cursor") from None
+        except ShareFull as error:
+            raise Refusal(429, "audit_busy", str(error), Retry_After="10") from None
         return ApiAnswer(page)
 
     async def _export(self, call: ApiCall) -> web.StreamResponse:
@@ -138,8 +149,11 @@ class AuditRoutes:
         with self._place(call.principal.user_id):
             if wanted.until_us is None:  # what is written meanwhile would keep it from ending
                 wanted = replace(wanted, until_us=time.time_ns() // 1000)
-            async with aclosing(read_all(self._database, wanted)) as pages:
-                first = await anext(pages)
+            async with aclosing(self._pages(call.principal.user_id, wanted)) as pages:
+                try:
+                    first = await anext(pages)
+                except ShareFull as error:
+                    raise _busy(str(error)) from None
                 kind, write, head = _FORMATS[call.query.format]
                 response = web.StreamResponse(headers=_headers(kind, call.query.format))
                 await response.prepare(call.request)
@@ -149,13 +163,22 @@ class AuditRoutes:
                         await self._send(response, await asyncio.to_thread(write, page))
                     async with asyncio.timeout(self._slowest_piece_s):  # waits for the pieces that the socket holds
                         await response.write_eof()
-                except (StorageError, TimeoutError) as error:
+                except (StorageError, TimeoutError, ShareFull) as error:
                     logger.warning("an export of the audit log ended early: %s", str(error) or "nobody reads it")
                     if call.request.transport is not None:
                         call.request.transport.abort()
                 except ConnectionError:  # who asked has left
                     pass
                 return response
+
+    async def _pages(self, user_id: str, wanted: AuditFilter) -> AsyncGenerator[list[AuditRecord], None]:
+        async with aclosing(read_all(self._database, wanted)) as pages:
+            while True:
+                async with self._reads.place(user_id):
+                    page = await anext(pages, None)
+                if page is None:
+                    return
+                yield page
 
     @contextlib.contextmanager
     def _place(self, user_id: str) -> Iterator[None]:

@@ -6,6 +6,7 @@ import io
 import json
 import socket
 import threading
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from urllib.parse import quote
@@ -26,6 +27,7 @@ from server.storage.schema import audit
 from tests.gateway.rest.conftest import Client
 from tests.support.audit_entries import write_entries
 from tests.support.parley import Parley
+from tests.support.waiting import until
 
 
 async def fill(server: Parley, *entries: AuditEntry) -> None:
@@ -248,6 +250,33 @@ async def test_one_user_cannot_take_every_export(server: Parley, operator: Clien
         running[0].close()
         assert await until_it_may(anna) == 200
         running[1].close()
+
+
+@pytest.mark.slow
+async def test_one_users_searches_hold_up_nobodys_policy_and_the_surplus_is_refused(
+    server: Parley, anna: Client, bert: Client
+) -> None:
+    for _ in range(4):
+        await fill(server, *(AuditEntry(phase="p", user="anna", arguments={"text": "x" * 16_000}) for _ in range(1800)))
+    config = "/api/hooks/config"
+    tag = (await bert.get(config)).tag
+    began_s = time.monotonic()
+    await anna.get("/api/audit?text=nothing")
+    alone_s = time.monotonic() - began_s
+
+    searches = [asyncio.create_task(anna.get("/api/audit?text=nothing")) for _ in range(40)]
+    await until(lambda: any(search.done() for search in searches))
+    began_s = time.monotonic()
+    written = await bert.post(config, {}, tag=tag)
+    read = await bert.get("/api/audit?text=nothing")
+    waited_s = time.monotonic() - began_s
+    answers = await asyncio.gather(*searches)
+
+    assert (written.status, read.status) == (200, 200)
+    assert waited_s < 3 + 4 * alone_s
+    assert {answer.status for answer in answers} == {200, 429}
+    busy = next(answer for answer in answers if answer.status == 429)
+    assert (busy.code, busy.headers["Retry-After"]) == ("audit_busy", "10")
 
 
 async def until_it_may(client: Client) -> int:
