@@ -189,7 +189,8 @@ class MediaSettings(Section, frozen=True, kw_only=True):
 
 class SpeechProviderSettings(Section, frozen=True, kw_only=True):
     provider: Literal["embedded", "openai", "none"] = "embedded"
-    base_url: str | None = None
+    base_url: str | Annotated[list[str], Meta(min_length=1, max_length=16)] | None = None
+    """A list: the first is preferred, the others stand in for it."""
     api_key: Secret | None = None
     model: str | None = None
     voice: str | None = None

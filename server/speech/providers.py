@@ -1,18 +1,29 @@
 """Providers of speech: the part that recognition and synthesis share, for none, a worker and an endpoint."""
 
 import asyncio
-from collections.abc import Mapping
+import logging
+import math
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeVar
 
 from server.config import SpeechProviderSettings
 from server.errors import SpeechBusy, SpeechError, SpeechTimeout, SpeechUnavailable
-from server.openai_client import OpenAIClient, OpenAIEndpoint, Refused, base_url_from, error_message
+from server.openai_client import OpenAIClient, OpenAIEndpoint, Refused, Unreachable, base_url_from, error_message
 from server.speech.worker import SpeechWorker
 from server.wire.frames import SpeechPart
 
 _MAX_QUOTED_CHARS: Final = 200
 _MAX_CONNECTIONS: Final = 200
+PASSED_OVER_S: Final = 30.0
+"""Time for which a server that was away is asked last."""
+_AWAY: Final = (502, 503)
+"""Answers of a proxy whose server is away, and of a server that is starting or stopping."""
+_PAUSE_S: Final = 0.5
+"""Time between two rounds of asking servers that are all away."""
+
+Answer = TypeVar("Answer")
+logger = logging.getLogger(__name__)
 
 
 class SpeechProvider(Protocol):
@@ -100,16 +111,13 @@ class SpeechEndpoint(OpenAIEndpoint):
         return " ".join(text.split())[:_MAX_QUOTED_CHARS]
 
 
-class EndpointProvider:
-    """An OpenAI-compatible server: ready at once, connected when needed."""
+class SpeechEndpointClient:
+    """One server of a provider, connected when it is first asked."""
 
-    languages: list[str] = []  # noqa: RUF012  a constant that the protocol shows as a list
-
-    def __init__(self, endpoint: SpeechEndpoint, *, timeout_s: float) -> None:
-        self._endpoint = endpoint
-        self._timeout_s = timeout_s
+    def __init__(self, endpoint: SpeechEndpoint) -> None:
+        self.endpoint = endpoint
         self._client: OpenAIClient | None = None
-        self.status = SpeechPart(state="ready", name=f"{endpoint.model} at {endpoint.host}")
+        self._away_until = 0.0
 
     async def start(self) -> None:
         client = await asyncio.to_thread(self._new_client)  # its imports take 0.8 s
@@ -123,27 +131,87 @@ class EndpointProvider:
         if client is not None:
             await client.aclose()
 
-    def _connected(self) -> OpenAIClient:
+    @property
+    def api(self) -> OpenAIClient:
         if self._client is None:
             self._client = self._new_client()
         return self._client
 
+    @property
+    def is_passed_over(self) -> bool:
+        return asyncio.get_running_loop().time() < self._away_until
+
+    def pass_over(self, error: Exception) -> SpeechError:
+        """Leave it alone for PASSED_OVER_S where others can be asked; returns the error to report."""
+        reported = self.endpoint.error(error)
+        if not self.is_passed_over:
+            logger.warning("%s", reported)
+        self._away_until = asyncio.get_running_loop().time() + PASSED_OVER_S
+        return reported
+
     def _new_client(self) -> OpenAIClient:
-        return OpenAIClient(self._endpoint, max_connections=_MAX_CONNECTIONS)
+        return OpenAIClient(self.endpoint, max_connections=_MAX_CONNECTIONS)
 
 
-def speech_endpoint(
+class EndpointProvider:
+    """OpenAI-compatible servers, the preferred one first: ready at once."""
+
+    languages: list[str] = []  # noqa: RUF012  a constant that the protocol shows as a list
+
+    def __init__(self, endpoints: Sequence[SpeechEndpoint], *, timeout_s: float) -> None:
+        self._servers = [SpeechEndpointClient(endpoint) for endpoint in endpoints]
+        self._endpoint = endpoints[0]
+        self._timeout_s = timeout_s
+        hosts = ", ".join(endpoint.host for endpoint in endpoints)
+        self.status = SpeechPart(state="ready", name=f"{self._endpoint.model} at {hosts}")
+
+    async def start(self) -> None:
+        await asyncio.gather(*(server.start() for server in self._servers))
+
+    async def aclose(self) -> None:
+        await asyncio.gather(*(server.aclose() for server in self._servers))
+
+    async def _ask(self, ask: Callable[[SpeechEndpointClient], Awaitable[Answer]], *, again_s: float = 0.0) -> Answer:
+        """Ask the servers in turn, those that are passed over last, until one answers. Raises SpeechError.
+
+        Where all are away, they are asked again for `again_s`; all of it takes `timeout_s` at most.
+        """
+        loop = asyncio.get_running_loop()
+        server, give_up_at = self._servers[0], math.inf
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                while True:
+                    in_order = sorted(self._servers, key=lambda each: each.is_passed_over)
+                    for server in in_order:
+                        try:
+                            return await ask(server)
+                        except (Refused, Unreachable) as error:
+                            if isinstance(error, Refused) and error.status not in _AWAY:
+                                raise server.endpoint.error(error) from error
+                            failure = server.pass_over(error)
+                            give_up_at = min(give_up_at, loop.time() + again_s)
+                            if server is in_order[-1] and loop.time() + _PAUSE_S > give_up_at:
+                                raise failure from error
+                    await asyncio.sleep(_PAUSE_S)
+        except TimeoutError as error:
+            raise server.pass_over(error) from error
+
+
+def speech_endpoints(
     section: str, config: SpeechProviderSettings, environ: Mapping[str, str], *, model: str, voice: str = ""
-) -> SpeechEndpoint:
-    """Return the endpoint of a `provider: openai`, with OPENAI_BASE_URL and OPENAI_API_KEY for what it leaves out.
+) -> list[SpeechEndpoint]:
+    """Return the endpoints of a `provider: openai`, with OPENAI_BASE_URL and OPENAI_API_KEY for what it leaves out.
 
     `model` and `voice` are the defaults. Raises ConfigError for an invalid base URL.
     """
     key = config.api_key.reveal().strip() if config.api_key is not None else environ.get("OPENAI_API_KEY", "").strip()
-    return SpeechEndpoint(
-        section=section,
-        base_url=base_url_from(f"{section}.base_url", config.base_url, environ),
-        model=config.model or model,
-        voice=config.voice or voice,
-        api_key=key or None,
-    )
+    return [
+        SpeechEndpoint(
+            section=section,
+            base_url=base_url_from(f"{section}.base_url", base_url, environ),
+            model=config.model or model,
+            voice=config.voice or voice,
+            api_key=key or None,
+        )
+        for base_url in (config.base_url if isinstance(config.base_url, list) else [config.base_url])
+    ]

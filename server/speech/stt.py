@@ -1,10 +1,9 @@
 """Recognition, from sound to words: the protocol and its providers."""
 
-import asyncio
 import io
 import re
 import wave
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any, Final, Protocol
 
@@ -18,9 +17,10 @@ from server.speech.providers import (
     EndpointProvider,
     NoProvider,
     SpeechEndpoint,
+    SpeechEndpointClient,
     SpeechProvider,
     WorkerProvider,
-    speech_endpoint,
+    speech_endpoints,
 )
 from server.speech.speakable import CONTROLS
 from server.speech.worker import SpeechWorker, command_of
@@ -30,6 +30,8 @@ OnChange = Callable[[], None]
 OnPartial = Callable[[str], None]
 
 RECOGNITION_TIMEOUT_S: Final = 20.0
+AGAIN_S: Final = 3.0
+"""Time for which servers that are all away are asked again for a transcription."""
 MAX_HEARD_CHARS: Final = 10_000
 """Length of a transcript, more than anybody says in an utterance; the rest is left out."""
 
@@ -76,35 +78,40 @@ class EmbeddedRecognizer(WorkerProvider):
 class OpenAIRecognizer(EndpointProvider):
     """Any OpenAI-compatible `/audio/transcriptions`. OpenAI's own newer models stream partial words."""
 
-    def __init__(self, endpoint: SpeechEndpoint, *, timeout_s: float = RECOGNITION_TIMEOUT_S) -> None:
-        super().__init__(endpoint, timeout_s=timeout_s)
+    def __init__(self, endpoints: Sequence[SpeechEndpoint], *, timeout_s: float = RECOGNITION_TIMEOUT_S) -> None:
+        super().__init__(endpoints, timeout_s=timeout_s)
 
     async def recognize(self, audio: bytes, *, language: str | None = None, on_partial: OnPartial | None = None) -> str:
         fields = {"model": self._endpoint.model, "response_format": "json"}
         if language:
             fields["language"] = language.split("-")[0].lower()
         file = ("speech.wav", wav_of(audio), "audio/wav")
-        does_stream = self._endpoint.is_openai and self._endpoint.model.startswith("gpt-")
-        try:
-            async with asyncio.timeout(self._timeout_s):
-                if does_stream:
-                    return normalized(await self._stream(fields, file, on_partial))
-                answer = await self._connected().upload("/audio/transcriptions", fields, file)
-        except (Refused, Unreachable, TimeoutError) as error:
-            raise self._endpoint.error(error) from error
-        try:
-            return normalized(msgspec.json.decode(answer, type=_Transcription).text)
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            raise SpeechUnavailable(
-                f"{self._endpoint.host} sent no transcription: check speech.stt.base_url"
-            ) from error
 
-    async def _stream(self, fields: dict[str, Any], file: tuple[str, bytes, str], on_partial: OnPartial | None) -> str:
+        async def ask(server: SpeechEndpointClient) -> str:
+            if server.endpoint.is_openai and server.endpoint.model.startswith("gpt-"):
+                return await self._stream(server, fields, file, on_partial)
+            answer = await server.api.upload("/audio/transcriptions", fields, file)
+            try:
+                return msgspec.json.decode(answer, type=_Transcription).text
+            except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+                raise SpeechUnavailable(
+                    f"{server.endpoint.host} sent no transcription: check speech.stt.base_url"
+                ) from error
+
+        return normalized(await self._ask(ask, again_s=AGAIN_S))
+
+    async def _stream(
+        self,
+        server: SpeechEndpointClient,
+        fields: dict[str, Any],
+        file: tuple[str, bytes, str],
+        on_partial: OnPartial | None,
+    ) -> str:
         import openai
 
         text = ""
         try:
-            events = await self._connected().package.audio.transcriptions.create(**fields, file=file, stream=True)
+            events = await server.api.package.audio.transcriptions.create(**fields, file=file, stream=True)
             async with aclosing(events):
                 async for event in events:
                     if event.type == "transcript.text.delta":
@@ -128,7 +135,7 @@ def recognizer_of(
         case "none":
             return NoRecognizer()
         case "openai":
-            return OpenAIRecognizer(speech_endpoint("speech.stt", config, environ, model="whisper-1"))
+            return OpenAIRecognizer(speech_endpoints("speech.stt", config, environ, model="whisper-1"))
         case "embedded":
             return EmbeddedRecognizer(SpeechWorker("speech recognition", command_of("stt"), on_change=on_change))
 

@@ -5,22 +5,26 @@ import re
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, field
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from server.config import SpeechProviderSettings
 from server.errors import SpeechTimeout, SpeechUnavailable
-from server.openai_client import Refused, Unreachable, pieces_of
+from server.openai_client import Unreachable, pieces_of
 from server.speech.pcm_reader import MAX_RATE, MIN_RATE, RAW_RATE, PcmReader
 from server.speech.providers import (
     EndpointProvider,
     NoProvider,
     SpeechEndpoint,
+    SpeechEndpointClient,
     SpeechProvider,
     WorkerProvider,
-    speech_endpoint,
+    speech_endpoints,
 )
 from server.speech.worker import SpeechWorker, command_of
 from server.wire.frames import SpeechPart
+
+if TYPE_CHECKING:
+    from aiohttp import ClientResponse
 
 OnChange = Callable[[], None]
 
@@ -100,8 +104,8 @@ class OpenAISynthesizer(EndpointProvider):
 
     sample_rate: int | None = RAW_RATE
 
-    def __init__(self, endpoint: SpeechEndpoint, *, timeout_s: float = FIRST_SOUND_TIMEOUT_S) -> None:
-        super().__init__(endpoint, timeout_s=timeout_s)
+    def __init__(self, endpoints: Sequence[SpeechEndpoint], *, timeout_s: float = FIRST_SOUND_TIMEOUT_S) -> None:
+        super().__init__(endpoints, timeout_s=timeout_s)
 
     async def synthesize(self, text: str, *, language: str | None = None) -> AsyncGenerator[SoundChunk, None]:
         _check(text)
@@ -109,8 +113,8 @@ class OpenAISynthesizer(EndpointProvider):
             return
         has_sound = False
         async with AsyncExitStack() as stack:
-            reader, pieces = await self._open(stack, text)
-            while (data := await self._read(pieces)) is not None:
+            server, reader, pieces = await self._open(stack, text)
+            while (data := await self._read(server, pieces)) is not None:
                 for chunk in _chunks(reader.feed(data), reader.sample_rate):
                     has_sound = True
                     yield chunk
@@ -118,44 +122,48 @@ class OpenAISynthesizer(EndpointProvider):
             has_sound = True
             yield chunk
         if not has_sound:
-            raise SpeechUnavailable(f"{self._endpoint.host} sent no sound: check speech.tts.model and speech.tts.voice")
+            raise SpeechUnavailable(
+                f"{server.endpoint.host} sent no sound: check speech.tts.model and speech.tts.voice"
+            )
 
-    async def _open(self, stack: AsyncExitStack, text: str) -> tuple[PcmReader, AsyncGenerator[bytes, None]]:
+    async def _open(
+        self, stack: AsyncExitStack, text: str
+    ) -> tuple[SpeechEndpointClient, PcmReader, AsyncGenerator[bytes, None]]:
         request = {
             "model": self._endpoint.model,
             "voice": self._endpoint.voice,
             "input": text,
             "response_format": "pcm",
         }
-        try:
-            async with asyncio.timeout(self._timeout_s):
-                response = await stack.enter_async_context(self._connected().stream("/audio/speech", request))
-        except (Refused, Unreachable, TimeoutError) as error:
-            raise self._endpoint.error(error) from error
-        reader = self._reader_of(response.headers.get("content-type", ""))
-        return reader, await stack.enter_async_context(aclosing(pieces_of(response)))
 
-    def _reader_of(self, content_type: str) -> PcmReader:
+        async def ask(server: SpeechEndpointClient) -> "tuple[SpeechEndpointClient, ClientResponse]":
+            return server, await stack.enter_async_context(server.api.stream("/audio/speech", request))
+
+        server, response = await self._ask(ask)
+        reader = self._reader_of(server.endpoint.host, response.headers.get("content-type", ""))
+        return server, reader, await stack.enter_async_context(aclosing(pieces_of(response)))
+
+    def _reader_of(self, host: str, content_type: str) -> PcmReader:
         """Return a reader for that content type. Raises SpeechUnavailable for what cannot be played."""
         kind, *parameters = (part.strip().lower() for part in content_type.split(";"))
         given = {name: value.strip('"') for name, _, value in (part.partition("=") for part in parameters)}
         if (kind and kind not in _SOUND_TYPES) or given.get("channels", "1") != "1":
             raise SpeechUnavailable(
-                f"{self._endpoint.host} sent {content_type[:_MAX_TYPE_CHARS]} instead of PCM: check that "
+                f"{host} sent {content_type[:_MAX_TYPE_CHARS]} instead of PCM: check that "
                 "speech.tts.base_url is an OpenAI-compatible speech server that answers in mono PCM or WAV"
             )
         rate = given.get("rate", "")
         is_rate = re.fullmatch("[0-9]{4,6}", rate) and MIN_RATE <= int(rate) <= MAX_RATE
         return PcmReader(int(rate) if is_rate else RAW_RATE)
 
-    async def _read(self, pieces: AsyncGenerator[bytes, None]) -> bytes | None:
+    async def _read(self, server: SpeechEndpointClient, pieces: AsyncGenerator[bytes, None]) -> bytes | None:
         try:
             async with asyncio.timeout(self._timeout_s):
                 return await anext(pieces, None)
         except TimeoutError as error:
-            raise SpeechTimeout(f"{self._endpoint.host} stopped in mid-sentence") from error
+            raise SpeechTimeout(f"{server.endpoint.host} stopped in mid-sentence") from error
         except Unreachable as error:
-            raise self._endpoint.error(error) from error
+            raise server.pass_over(error) from error
 
 
 def synthesizer_of(
@@ -166,7 +174,7 @@ def synthesizer_of(
         case "none":
             return NoSynthesizer()
         case "openai":
-            return OpenAISynthesizer(speech_endpoint("speech.tts", config, environ, model="tts-1", voice="alloy"))
+            return OpenAISynthesizer(speech_endpoints("speech.tts", config, environ, model="tts-1", voice="alloy"))
         case "embedded":
             voice = ["--voice", config.voice] if config.voice else []
             return EmbeddedSynthesizer(SpeechWorker("the voice", command_of("tts", *voice), on_change=on_change))

@@ -11,15 +11,15 @@ import pytest
 from server.config import SpeechProviderSettings
 from server.errors import ConfigError, SpeechBusy, SpeechError, SpeechTimeout, SpeechUnavailable
 from server.openai_client import Unreachable
-from server.speech.providers import speech_endpoint
+from server.speech.providers import speech_endpoints
 from server.speech.stt import MAX_HEARD_CHARS, EmbeddedRecognizer, OpenAIRecognizer, normalized, recognizer_of, wav_of
 from server.speech.worker import SpeechWorker
 from tests.support.speech_server import SpeechServer, speech_server
 
 
 def recognizer(server: SpeechServer, *, timeout_s: float = 10) -> OpenAIRecognizer:
-    endpoint = speech_endpoint("speech.stt", server.provider(model="tiny"), {}, model="whisper-1")
-    return OpenAIRecognizer(endpoint, timeout_s=timeout_s)
+    endpoints = speech_endpoints("speech.stt", server.provider(model="tiny"), {}, model="whisper-1")
+    return OpenAIRecognizer(endpoints, timeout_s=timeout_s)
 
 
 @pytest.mark.parametrize(
@@ -124,6 +124,7 @@ async def test_what_is_no_transcription_is_an_error_that_names_the_cure(body: by
         await made.aclose()
 
 
+@pytest.mark.slow
 async def test_an_endpoint_that_is_not_there_names_its_address() -> None:
     async with speech_server() as server:
         provider = server.provider()
@@ -138,9 +139,8 @@ def test_an_endpoint_that_takes_no_connection_in_time_is_a_timeout() -> None:
     error = Unreachable("no connection")
     error.__cause__ = TimeoutError()
 
-    assert isinstance(
-        speech_endpoint("speech.tts", SpeechProviderSettings(), {}, model="m").error(error), SpeechTimeout
-    )
+    [endpoint] = speech_endpoints("speech.tts", SpeechProviderSettings(), {}, model="m")
+    assert isinstance(endpoint.error(error), SpeechTimeout)
 
 
 async def test_an_endpoint_that_is_silent_is_a_timeout_and_the_request_is_given_up() -> None:
@@ -165,12 +165,12 @@ async def test_a_recogniser_that_is_switched_off_says_so() -> None:
 
 def test_the_environment_stands_in_for_what_the_settings_leave_out() -> None:
     environ = {"OPENAI_BASE_URL": "http://box:1/v1/", "OPENAI_API_KEY": " sk-env "}
-    endpoint = speech_endpoint("speech.stt", SpeechProviderSettings(provider="openai"), environ, model="whisper-1")
+    [endpoint] = speech_endpoints("speech.stt", SpeechProviderSettings(provider="openai"), environ, model="whisper-1")
 
     assert (endpoint.base_url, endpoint.api_key, endpoint.host) == ("http://box:1/v1", "sk-env", "box:1")
     assert "sk-env" not in repr(endpoint)
     with pytest.raises(ConfigError, match=r"speech\.stt\.base_url"):
-        speech_endpoint("speech.stt", SpeechProviderSettings(provider="openai", base_url="box:1"), {}, model="x")
+        speech_endpoints("speech.stt", SpeechProviderSettings(provider="openai", base_url="box:1"), {}, model="x")
 
 
 def test_a_wav_holds_its_samples() -> None:

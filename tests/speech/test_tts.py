@@ -8,7 +8,7 @@ import pytest
 
 from server.config import SpeechProviderSettings
 from server.errors import SpeechError, SpeechTimeout, SpeechUnavailable
-from server.speech.providers import speech_endpoint
+from server.speech.providers import speech_endpoints
 from server.speech.tts import (
     MAX_CHUNK_BYTES,
     MAX_TEXT_CHARS,
@@ -24,8 +24,8 @@ from tests.support.waiting import until
 
 
 def synthesizer(server: SpeechServer, *, timeout_s: float = 10) -> OpenAISynthesizer:
-    endpoint = speech_endpoint("speech.tts", server.provider(voice="nova"), {}, model="tts-1", voice="alloy")
-    return OpenAISynthesizer(endpoint, timeout_s=timeout_s)
+    endpoints = speech_endpoints("speech.tts", server.provider(voice="nova"), {}, model="tts-1", voice="alloy")
+    return OpenAISynthesizer(endpoints, timeout_s=timeout_s)
 
 
 async def sound_of(made: Synthesizer, text: str = "Hello.") -> list[SoundChunk]:
