@@ -11,6 +11,7 @@
 
 import { picturesOf, readPicture } from "./image_intake.js";
 import { MAX_ATTACHED } from "./images.js";
+import { t } from "./strings.js";
 
 /** One after the other, in their order. @param {readonly File[]} files @param {Intake} intake */
 export async function attach(files, { dispatch, id, budgetBytes, isOpen }) {
@@ -46,7 +47,7 @@ export function listenForPictures(intake) {
     event.preventDefault(); // else the browser would leave the page for the file
     const files = picturesOf(event.dataTransfer.files);
     if (files.length) void attach(files, intake);
-    else intake.dispatch(unreadable("Only pictures can be attached."));
+    else intake.dispatch(unreadable(t.images.onlyPictures));
   });
 }
 

@@ -10,6 +10,7 @@
 import { withPictures } from "./images.js";
 import { flushHistorySegments } from "./playback.js";
 import { shortened } from "./text.js";
+import { t } from "./strings.js";
 
 const MAX_TITLE_CHARS = 60;
 
@@ -52,7 +53,7 @@ export function titleOf({ title, conversationHistory }) {
   if (title) return title;
   const asked = conversationHistory.find(isUserMessage);
   const first = (asked?.content.trim() || asked?._images?.[0]?.name || "").replace(/\s+/g, " ");
-  if (!first) return "New conversation";
+  if (!first) return t.newConversation;
   return shortened(first, MAX_TITLE_CHARS);
 }
 

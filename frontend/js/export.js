@@ -6,6 +6,7 @@
 
 import { titleOf } from "./conversation.js";
 import { flushHistorySegments } from "./playback.js";
+import { t } from "./strings.js";
 
 /** @param {ConversationRecord} record */
 function wholeHistory({ conversationHistory, historySegments }) {
@@ -33,12 +34,12 @@ export function asJson(record) {
 /** @param {ConversationRecord} record */
 export function asMarkdown(record) {
   const parts = wholeHistory(record).map((message) => {
-    if (message._media) return quoted(`*${message._media.name}* (shown on the page; not kept)`);
+    if (message._media) return quoted(t.export.notKept(message._media.name));
     if (message._hook)
-      return quoted(`*Hook ${message._skill}/${message._hook} (${message.role})*\n\n${message.content}`);
-    const images = (message._images ?? []).map(({ name }) => `*[image: ${name}]*`);
+      return quoted(`${t.export.hook(`${message._skill}/${message._hook}`, message.role)}\n\n${message.content}`);
+    const images = (message._images ?? []).map(({ name }) => t.export.image(name));
     const text = [message.content.trim(), ...images].filter(Boolean).join("\n\n");
-    return `**${message.role === "user" ? "You" : "Parley"}**\n\n${text}`;
+    return `**${message.role === "user" ? t.export.you : "Parley"}**\n\n${text}`;
   });
   return `# ${titleOf(record)}\n\n${parts.join("\n\n")}\n`;
 }

@@ -22,10 +22,7 @@
  * @typedef {{processes: readonly HookHealth[] | null, problem: string}} Health `processes` null: not known yet
  */
 
-const PROBLEMS = new Map([
-  [401, "Log in again to see the process hooks."],
-  [403, "Only operators of this server can see the process hooks."],
-]);
+import { t } from "./strings.js";
 
 /**
  * What was known stays on screen when the server does not answer.
@@ -37,7 +34,7 @@ export function healthOf(known, status, body) {
   const processes = /** @type {{processes?: unknown} | null} */ (body)?.processes;
   if (status === 200 && Array.isArray(processes)) return { processes: processes.map(asHealth), problem: "" };
   const isMine = status !== 401 && status !== 403;
-  const problem = PROBLEMS.get(status) ?? "The server does not answer. This is its last known state.";
+  const problem = status === 401 ? t.hooks.logIn : status === 403 ? t.hooks.operatorsOnly : t.hooks.noAnswer;
   return { processes: isMine ? known.processes : null, problem };
 }
 
@@ -58,7 +55,7 @@ function asHealth(hook) {
     p50Ms: numberOrNull(hook?.p50_ms),
     p99Ms: numberOrNull(hook?.p99_ms),
     droppedEvents: Number(hook?.dropped_events ?? 0),
-    warnings: [...countsOf(hook?.ignored, "ignored output: "), ...countsOf(hook?.warnings, "")],
+    warnings: [...countsOf(hook?.ignored, t.hooks.ignoredOutput), ...countsOf(hook?.warnings, "")],
   };
 }
 

@@ -7,6 +7,7 @@
 
 import { fittedSize } from "./images.js";
 import { shortened } from "./text.js";
+import { t } from "./strings.js";
 
 const MAX_FILE_BYTES = 64 << 20;
 const MAX_NAME_CHARS = 80;
@@ -28,9 +29,9 @@ export function picturesOf(files) {
 export async function readPicture(file, { id, budgetBytes }) {
   const name = shortened(file.name, MAX_NAME_CHARS) || "picture";
   if (file.size > MAX_FILE_BYTES)
-    throw new Error(`${name} is larger than ${MAX_FILE_BYTES >> 20} MB. Scale it down first.`);
+    throw new Error(t.images.tooLarge(name, MAX_FILE_BYTES >> 20));
   const bitmap = await createImageBitmap(file).catch(() => null);
-  if (!bitmap) throw new Error(`This browser cannot read ${name} as a picture. PNG, JPEG and WebP always work.`);
+  if (!bitmap) throw new Error(t.images.unreadable(name));
   try {
     const { blob, width, height } = await encoded(bitmap, file.type === "image/jpeg", budgetBytes);
     return { id, name, url: await dataUrl(blob), width, height };
@@ -54,7 +55,7 @@ async function encoded(bitmap, isPhoto, budgetBytes) {
     }
     size = { width: Math.ceil(size.width * SMALLER), height: Math.ceil(size.height * SMALLER) };
   }
-  throw new Error("This picture is too large for the server, even at the smallest size.");
+  throw new Error(t.images.tooLargeForServer);
 }
 
 /** @param {boolean} isPhoto @returns {[type: string, quality: number][]} */

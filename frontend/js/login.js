@@ -1,5 +1,8 @@
 /** The login page: one field, one request, and back to where one came from. */
 
+import { loadSettings } from "./storage.js";
+import { t, useLanguage } from "./strings.js";
+
 const HEADERS = { "Content-Type": "application/json" };
 
 const form = /** @type {HTMLFormElement} */ (document.getElementById("login"));
@@ -23,10 +26,10 @@ async function goOnIfLoggedIn() {
 async function logIn(token) {
   const asked = fetch("/api/login", { method: "POST", headers: HEADERS, body: JSON.stringify({ token }) });
   const answer = await asked.catch(() => null);
-  if (!answer) return "The server cannot be reached. Try again.";
+  if (!answer) return t.login.unreachable;
   if (answer.ok) return null;
   const refusal = await answer.json().catch(() => null);
-  const text = refusal?.error?.message ?? `The server answered ${answer.status}`;
+  const text = refusal?.error?.message ?? t.login.answered(answer.status);
   return `${text[0].toUpperCase()}${text.slice(1)}.`;
 }
 
@@ -43,4 +46,12 @@ form.addEventListener("submit", async (event) => {
   field.focus();
 });
 
+await useLanguage(loadSettings(() => localStorage).pageLanguage ?? "");
+document.title = t.login.title;
+button.textContent = t.login.submit;
+for (const [selector, text] of [
+  ["label", t.login.token],
+  ["#help", t.login.help],
+])
+  /** @type {HTMLElement} */ (document.querySelector(/** @type {string} */ (selector))).textContent = text ?? "";
 void goOnIfLoggedIn();

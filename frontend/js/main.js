@@ -18,6 +18,7 @@ import { Socket } from "./socket.js";
 import { initialState } from "./state.js";
 import { loadSettings, saveSettings } from "./storage.js";
 import { memoryStore, openStore } from "./store.js";
+import { t, useLanguage } from "./strings.js";
 import { Ears } from "./voice/ears.js";
 import { Player } from "./voice/player.js";
 
@@ -43,6 +44,8 @@ const saves = saver({
 const now = { id: newId, time: Date.now };
 
 let state = initialState(loadSettings(() => localStorage));
+const { pageLanguage } = state.settings;
+await useLanguage(pageLanguage);
 let isDrawing = false;
 const ask = polls(dispatch, () => state);
 
@@ -148,7 +151,8 @@ function perform(effect) {
     case "download":
       return page.download(effect.name, effect.mediaType, effect.text);
     case "settings":
-      return saveSettings(() => localStorage, effect.settings);
+      saveSettings(() => localStorage, effect.settings);
+      return effect.settings.pageLanguage === pageLanguage ? undefined : location.reload(); // what is drawn is kept
     case "readiness":
       return void ask.readiness();
     case "watch_hooks":
@@ -190,8 +194,7 @@ async function list() {
 /** @param {unknown} error */
 function unreadable(error) {
   const reason = error instanceof Error ? error.message : String(error);
-  const message = `This browser could not read what it has stored (${reason}). Reload the page.`;
-  dispatch({ type: "warn", code: "storage_unreadable", message });
+  dispatch({ type: "warn", code: "storage_unreadable", message: t.storage.unreadable(reason) });
 }
 
 const others = catchUp(
@@ -215,7 +218,7 @@ async function logOut() {
     tabs.postMessage({ isLoggedOut: true }); // their sockets are still whose they were
     return leaveFor("/");
   }
-  dispatch({ type: "warn", code: "logout_failed", message: "Logging out failed: the server could not be reached. Try again." });
+  dispatch({ type: "warn", code: "logout_failed", message: t.storage.logoutFailed });
 }
 
 /** The conversation that is open will be open there, too. @param {string} path */
@@ -296,10 +299,5 @@ listen();
 await list();
 openFromAddress();
 if (!store)
-  dispatch({
-    type: "warn",
-    code: "storage_missing",
-    message:
-      "This browser stores nothing for this page: conversations are lost when you close the tab. Export what you want to keep. If an older version of this page is open in another tab, close it and reload.",
-  });
+  dispatch({ type: "warn", code: "storage_missing", message: t.storage.missing });
 socket.connect();

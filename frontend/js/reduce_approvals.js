@@ -14,6 +14,7 @@ import { sentencesAsking, unasked } from "./playback.js";
 import { pretty } from "./text.js";
 import { playedOn } from "./reduce_playback.js";
 import { withEffects, withNotice, withTurnNotice } from "./state.js";
+import { t } from "./strings.js";
 
 const MAX_OPEN = 32;
 
@@ -143,28 +144,19 @@ function readObject(text) {
   try {
     const value = JSON.parse(text);
     const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
-    return isObject ? { value } : { problem: "The arguments must be one JSON object: { … }." };
+    return isObject ? { value } : { problem: t.approval.notObject };
   } catch (error) {
-    return { problem: `This is not valid JSON: ${error instanceof Error ? error.message : error}` };
+    return { problem: t.approval.notJson(error instanceof Error ? error.message : String(error)) };
   }
 }
 
-/** What the user did is not told to the user. @type {Record<string, (tool: string) => string>} */
-const OUTCOMES = {
-  voice: (tool) => `You answered by voice about ${tool}`,
-  other_client: (tool) => `${tool} was answered from another device or tab`,
-  remembered: (tool) => `${tool} was allowed: you have told this server to remember it`,
-  timeout: (tool) => `${tool} did not run: nobody answered in time`,
-  disconnect: (tool) => `${tool} did not run: the connection was lost before an answer`,
-};
-
 /** @param {State} state @param {Pick<ApprovalResolved, "by" | "approved" | "turn_id">} frame @param {string} tool @returns {State} */
 function withOutcome(state, { by, approved, turn_id }, tool) {
-  const line = OUTCOMES[by]?.(tool);
-  if (!line) return state;
-  const says =
-    by === "voice" || by === "other_client" ? `${line}: ${approved ? "allowed" : "not allowed"}.` : `${line}.`;
+  /** @type {Record<string, (tool: string, isAllowed: boolean) => string>} */
+  const outcomes = t.approval.outcomes; // what the user did here is not told to the user
+  const message = outcomes[by]?.(tool, approved);
+  if (!message) return state;
   /** @type {import("./frames.js").Notice} */
-  const notice = { type: "notice", code: `approval_${by}`, level: "info", message: says };
+  const notice = { type: "notice", code: `approval_${by}`, level: "info", message };
   return turn_id ? withTurnNotice(state, turn_id, notice) : withNotice(state, notice);
 }

@@ -7,8 +7,7 @@
 
 import { MAX_ATTACHED } from "./images.js";
 import { warning, withAnnouncements, withEffects, withNotice } from "./state.js";
-
-const FULL = `A message can hold up to ${MAX_ATTACHED} pictures. The others were left out.`;
+import { t } from "./strings.js";
 
 /** So many more are being read. @param {State} state @param {number} count @returns {State} */
 export function reading(state, count) {
@@ -19,7 +18,7 @@ export function reading(state, count) {
 export function attached(state, image) {
   const next = { ...state, pendingImages: Math.max(0, state.pendingImages - 1) };
   if (!image) return next;
-  if (next.attachments.length >= MAX_ATTACHED) return withNotice(next, warning("too_many_images", FULL));
+  if (next.attachments.length >= MAX_ATTACHED) return withNotice(next, warning("too_many_images", t.images.tooMany(MAX_ATTACHED)));
   return withAnnouncements({ ...next, attachments: [...next.attachments, image] }, [`Attached: ${image.name}`]);
 }
 

@@ -10,6 +10,7 @@ import { fromRecord, newConversation, titleOf, withHistory } from "./conversatio
 import { asJson, asMarkdown, fileName } from "./export.js";
 import { stopped } from "./reduce_turn.js";
 import { openConversation, withConversation, withEffects, without, withNotice, warning } from "./state.js";
+import { t } from "./strings.js";
 
 /** @param {State} state @param {{id: string, at: number}} event @returns {State} */
 export function created(state, { id, at }) {
@@ -68,7 +69,7 @@ export function cleared(state) {
   const next = stopped(state);
   const full = openConversation(next) ?? conversation;
   return withConversation(
-    { ...next, undo: { label: "Conversation cleared", record: recordOf(next, full) } },
+    { ...next, undo: { label: t.composer.cleared, record: recordOf(next, full) } },
     withHistory(full, () => []),
   );
 }
@@ -85,7 +86,7 @@ export function deleted(state, { nextId, at }) {
       ...next,
       loaded: without(next.loaded, record.id),
       conversations: rest,
-      undo: record.conversationHistory.length ? { label: "Conversation deleted", record } : null,
+      undo: record.conversationHistory.length ? { label: t.composer.deleted, record } : null,
     },
     { type: "remove", id: record.id },
     { type: "release", id: record.id },
@@ -119,7 +120,7 @@ export function deletedElsewhere(state, id) {
     { ...state, conversations },
     withHistory(conversation, () => []),
   );
-  return withNotice(emptied, warning("deleted_elsewhere", "This conversation was deleted in another tab."));
+  return withNotice(emptied, warning("deleted_elsewhere", t.storage.deletedElsewhere));
 }
 
 /** @param {State} state @param {"json" | "markdown"} format @returns {State} */

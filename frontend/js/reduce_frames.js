@@ -18,6 +18,7 @@ import { playedOn } from "./reduce_playback.js";
 import { cutTurn, refused, resent, revived, rolledBack } from "./reduce_turn.js";
 import { spoken } from "./reduce_voice.js";
 import { lastEntries, withConversation, withEffects, withNotice, without, withTurnNotice, withView } from "./state.js";
+import { t } from "./strings.js";
 
 const MAX_TRACES = 20;
 
@@ -155,7 +156,7 @@ function withMessage(state, end) {
     type: "notice",
     code: "turn_aborted",
     level: "warning",
-    message: end.message ?? "The server ended this turn.",
+    message: end.message ?? t.turns.ended,
   });
 }
 

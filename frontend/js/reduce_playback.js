@@ -10,6 +10,7 @@
 import { plainText } from "./markdown.js";
 import { ended, rolledBack } from "./reduce_turn.js";
 import { withAnnouncements, withView } from "./state.js";
+import { t } from "./strings.js";
 
 /** @param {State} state @param {Turn} turn @param {import("./playback.js").Playback} playback @returns {State} */
 export function playedOn(state, turn, playback) {
@@ -42,7 +43,7 @@ function announced(state, before, after) {
 /** @param {import("./playback.js").Segment} segment */
 function textOf(segment) {
   if (segment.kind === "sentence") return plainText(segment.text);
-  return segment.kind === "media" ? `Shown: ${segment.frame.name}` : "";
+  return segment.kind === "media" ? t.turns.shown(segment.frame.name) : "";
 }
 
 /** @param {import("./playback.js").Playback} before @param {import("./playback.js").Playback} after */

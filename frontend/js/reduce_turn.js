@@ -23,6 +23,7 @@ import {
   withTurnNotice,
   withView,
 } from "./state.js";
+import { t } from "./strings.js";
 
 const MAX_TRIES = 8; // to connect, about a minute: then a turn that is to be sent again counts as lost
 
@@ -40,7 +41,7 @@ export function submitted(state, { text, turnId, at }) {
   if (!fitToLimits(conversationHistory, state.server?.limits ?? null)) {
     return withNotice(
       state,
-      warning("message_too_large", "This message is longer than the server accepts. Shorten it and send it again."),
+      warning("message_too_large", t.turns.tooLong),
     );
   }
   return withEffects(begun(next, { ...conversation, conversationHistory, updatedAt: at }, turnId), {
@@ -130,12 +131,7 @@ function sent(state, turn) {
     { type: "send", frame: { type: "chat", id: turn.id, messages } },
   );
   if (!droppedTurns) return next;
-  const turns = droppedTurns === 1 ? "oldest turn was" : `${droppedTurns} oldest turns were`;
-  return withTurnNotice(
-    next,
-    turn.id,
-    warning("history_shortened", `The ${turns} left out: the conversation is longer than the server accepts.`),
-  );
+  return withTurnNotice(next, turn.id, warning("history_shortened", t.turns.shortened(droppedTurns)));
 }
 
 /**
@@ -155,13 +151,7 @@ export function resent(state) {
 /** @param {State} state @param {{id: string, revision: number, message: string}} event @returns {State} */
 export function saveFailed(state, { id, revision, message }) {
   const { turn } = state;
-  const next = withNotice(
-    state,
-    warning(
-      "storage_failed",
-      `This browser could not store the conversation (${message}). Export it, then make room by deleting old ones.`,
-    ),
-  );
+  const next = withNotice(state, warning("storage_failed", t.storage.failed(message)));
   const isUnsent = turn?.phase === "storing" && turn.conversationId === id && revision >= turn.revision;
   return isUnsent ? ended(next, turn, "failed") : next;
 }

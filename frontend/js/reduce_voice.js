@@ -22,6 +22,7 @@ import {
   withNotice,
   without,
 } from "./state.js";
+import { t } from "./strings.js";
 
 const REPORT_MS = 500;
 const MAX_UNANSWERED = 8; // utterances whose words have not come yet
@@ -145,7 +146,7 @@ export function chosen(state, change) {
 export function deafIfReading(state) {
   const isReading = openConversation(state)?.access === "read";
   if (!isReading || state.voice.mic === "off") return state;
-  return switchedOff(state, "The microphone is off: this conversation is open in another tab.");
+  return switchedOff(state, t.voice.openElsewhere);
 }
 
 /** The key of push-to-talk goes down or up. @param {State} state @param {boolean} isHeld @returns {State} */
@@ -184,18 +185,14 @@ export function heardOf(state, { turnId, index, ms, isOver }) {
 
 /** This browser plays nothing: replies are text from now on. @param {State} state @param {string} reason @returns {State} */
 export function muted(state, reason) {
-  const text = `This browser cannot play the reply (${reason}). It is shown as text.`;
-  const next = withNotice({ ...state, canPlay: false }, warning("no_sound", text));
+  const next = withNotice({ ...state, canPlay: false }, warning("no_sound", t.voice.cannotPlay(reason)));
   return next.turn ? playedOn(next, next.turn, silenced(next.turn.playback)) : next;
 }
 
 /** The browser keeps the page silent until the user touches it. @param {State} state @param {boolean} isBlocked @returns {State} */
 export function blocked(state, isBlocked) {
   if (isBlocked)
-    return withNotice(
-      state,
-      warning(BLOCKED, "The browser blocks sound on this page. Click or tap anywhere to hear the reply."),
-    );
+    return withNotice(state, warning(BLOCKED, t.voice.soundBlocked));
   return { ...state, notices: state.notices.filter(({ code }) => code !== BLOCKED) };
 }
 

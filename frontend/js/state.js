@@ -48,7 +48,8 @@
  *
  * @typedef {object} Settings Kept for this browser.
  * @property {Theme} theme
- * @property {string} language "" = not said
+ * @property {string} pageLanguage code of one of LANGUAGES (strings.js); "" = as the browser
+ * @property {string} language of the conversation; "" = not said
  * @property {boolean} tools
  * @property {boolean} trace
  * @property {readonly string[]} skillsOff switched off by the user; all others are on
@@ -128,6 +129,7 @@
 /** @type {Settings} */
 export const DEFAULT_SETTINGS = {
   theme: "auto",
+  pageLanguage: "",
   language: "",
   tools: true,
   trace: true,

@@ -17,8 +17,8 @@ logger = logging.getLogger(__name__)
 
 LOGIN_PAGE: Final = "/login"
 NEEDED_TO_LOG_IN: Final = frozenset(
-    (LOGIN_PAGE, "/api/login", "/api/logout", "/css/tokens.css", "/css/login.css", "/js/login.js", "/favicon.svg")
-)
+    (LOGIN_PAGE, "/api/login", "/api/logout", "/css/tokens.css", "/css/login.css", "/favicon.svg")
+) | {f"/js/{script}" for script in ("login.js", "storage.js", "strings.js", "strings/en.js", "strings/zh.js")}
 """Paths that are served to whoever reaches the port."""
 
 

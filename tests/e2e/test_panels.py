@@ -111,3 +111,14 @@ async def test_the_menu_opens_right_below_its_button_beside_a_panel_too(page: Pa
     assert menu
     assert menu["y"] == button["y"] + button["height"]
     assert menu["x"] + menu["width"] == button["x"] + button["width"]
+
+
+async def test_the_page_is_read_in_the_language_that_is_chosen(page: ParleyPage) -> None:
+    await page.open_panel("Settings")
+    await page.tab.locator("[data-name=pageLanguage]").select_option("zh-CN")
+    await expect(page.tab.locator("#input")).to_have_attribute("placeholder", "输入消息")
+    await expect(page.tab.locator("html")).to_have_attribute("lang", "zh-CN")
+
+    await page.tab.get_by_role("button", name="设置").click()
+    await page.tab.locator("[data-name=pageLanguage]").select_option("en")
+    await expect(page.tab.locator("#input")).to_have_attribute("placeholder", "Write a message")

@@ -12,12 +12,7 @@
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
 import { unmistakable } from "../text.js";
-
-const TOUCHES = {
-  READ: "It only reads.",
-  WRITE: "It can change things on this server.",
-  EXTERNAL: "It acts outside this server.",
-};
+import { t } from "../strings.js";
 
 /** @param {State} state */
 export function approvalView({ approvals, now }) {
@@ -25,6 +20,7 @@ export function approvalView({ approvals, now }) {
   if (!approval) return null;
   const { frame, isAnswered, isEditing, problem } = approval;
   const { id } = frame;
+  const [before, after] = t.approval.question;
   return h(
     "section",
     {
@@ -42,12 +38,12 @@ export function approvalView({ approvals, now }) {
       "header",
       { class: "approval-head" },
       icon("alert"),
-      h("h2", { id: "approval-title" }, "May ", h("code", {}, frame.tool), " run?"),
-      approvals.length > 1 && h("span", { class: "tag" }, `1 of ${approvals.length}`),
+      h("h2", { id: "approval-title" }, before, h("code", {}, frame.tool), after),
+      approvals.length > 1 && h("span", { class: "tag" }, t.approval.place(approvals.length)),
       h("span", { class: "approval-time", "aria-hidden": "true" }, timeLeft(approval, now)),
     ),
     h("p", { id: "approval-message" }, frame.message),
-    h("p", { id: "approval-limit", class: "visually-hidden" }, `Without an answer in ${duration(frame.timeout_ms)}: no.`),
+    h("p", { id: "approval-limit", class: "visually-hidden" }, t.approval.limit(duration(frame.timeout_ms))),
     h("p", { class: "fine" }, factsOf(frame)),
     isEditing ? editor(approval) : h("pre", { class: "approval-arguments", tabindex: "0" }, unmistakable(frame.arguments)),
     problem && h("p", { id: "approval-problem", class: "problem", role: "alert" }, problem),
@@ -57,19 +53,19 @@ export function approvalView({ approvals, now }) {
       h(
         "label",
         {},
-        "If not allowed, reason ",
+        t.approval.reason,
         h("input", { id: "approval-reason", type: "text", maxlength: "500", autocomplete: "off" }),
       ),
       h(
         "label",
         {},
-        "If allowed, remember ",
+        t.approval.remember,
         h(
           "select",
           { id: "approval-remember" },
-          h("option", { value: "no" }, "only this time"),
-          h("option", { value: "conversation" }, "in this conversation"),
-          h("option", { value: "always" }, "always"),
+          h("option", { value: "no" }, t.approval.once),
+          h("option", { value: "conversation" }, t.approval.conversation),
+          h("option", { value: "always" }, t.approval.always),
           widerChoices(frame).map(([value, label]) => h("option", { value, key: value }, label)),
         ),
       ),
@@ -77,11 +73,11 @@ export function approvalView({ approvals, now }) {
     h(
       "div",
       { class: "approval-actions" },
-      !isEditing && button("edit-approval", id, "Edit…", "button", isAnswered),
-      button("deny", id, "Don't allow", "button", isAnswered),
-      button("allow", id, isEditing ? "Allow as edited" : "Allow", "button primary", isAnswered),
+      !isEditing && button("edit-approval", id, t.approval.edit, "button", isAnswered),
+      button("deny", id, t.approval.deny, "button", isAnswered),
+      button("allow", id, isEditing ? t.approval.allowEdited : t.approval.allow, "button primary", isAnswered),
     ),
-    h("p", { class: "fine" }, "Esc: don't allow. ", frame.by_voice && "You may also say yes or no."),
+    h("p", { class: "fine" }, t.approval.keys, frame.by_voice && t.approval.byVoice),
   );
 }
 
@@ -95,7 +91,7 @@ function editor({ frame, problem }) {
       class: "approval-arguments",
       rows: Math.min(12, text.split("\n").length + 1),
       spellcheck: "false",
-      "aria-label": `Arguments of ${frame.tool}, as JSON`,
+      "aria-label": t.approval.editor(frame.tool),
       "aria-invalid": problem ? "true" : null,
       "aria-describedby": problem ? "approval-problem" : null,
     },
@@ -117,13 +113,13 @@ function widerChoices({ tool, remember_for, command_name }) {
   /** @type {[string, string | undefined][]} */
   const names = [
     ["command", command_name],
-    ["tool", `every call of ${tool}`],
+    ["tool", t.approval.everyCall(tool)],
   ];
   return names.flatMap(([kind, name]) =>
     name && remember_for?.some((offered) => offered === kind)
       ? [
-          [`conversation:${kind}`, `Allow ${name} in this conversation`],
-          [`always:${kind}`, `Always allow ${name}`],
+          [`conversation:${kind}`, t.approval.allowHere(name)],
+          [`always:${kind}`, t.approval.allowAlways(name)],
         ]
       : [],
   );
@@ -132,9 +128,9 @@ function widerChoices({ tool, remember_for, command_name }) {
 /** @param {Approval["frame"]} frame */
 function factsOf({ origin, permission, turn_id }) {
   return [
-    permission && TOUCHES[permission],
-    origin && `Asked by ${origin}.`,
-    !turn_id && "For a conversation in another of your windows.",
+    permission && t.approval.touches[permission],
+    origin && t.approval.origin(origin),
+    !turn_id && t.approval.otherWindow,
   ]
     .filter(Boolean)
     .join(" ");
@@ -148,5 +144,5 @@ function timeLeft({ deadline, isAnswered }, now) {
 /** @param {number} ms */
 function duration(ms) {
   const seconds = Math.ceil(ms / 1000);
-  return seconds >= 60 ? `${Math.floor(seconds / 60)} min ${seconds % 60} s` : `${seconds} s`;
+  return seconds >= 60 ? t.approval.minutes(Math.floor(seconds / 60), seconds % 60) : t.approval.seconds(seconds);
 }

@@ -10,6 +10,7 @@ import { icon } from "./icons.js";
 import { attachedImages } from "./image_view.js";
 import { noticeView } from "./lines_view.js";
 import { microphoneButton, voiceLine } from "./voice_view.js";
+import { t } from "../strings.js";
 
 /** @param {State} state */
 export function composerView(state) {
@@ -30,7 +31,7 @@ export function composerView(state) {
     ),
     h(
       "form",
-      { class: "composer", "data-submit": "send", "aria-label": "Write a message" },
+      { class: "composer", "data-submit": "send", "aria-label": t.composer.form },
       attachedImages(state.attachments, state.pendingImages),
       attachButton(isReading),
       microphoneButton(state),
@@ -38,8 +39,8 @@ export function composerView(state) {
         id: "input",
         rows: "1",
         dir: "auto",
-        "aria-label": "Message",
-        placeholder: isReading ? "Read-only in this tab" : "Write a message",
+        "aria-label": t.composer.message,
+        placeholder: isReading ? t.readOnly : t.composer.placeholder,
         readonly: isReading,
         autocomplete: "off",
         enterkeyhint: "send",
@@ -53,8 +54,8 @@ export function composerView(state) {
               class: "button round",
               key: "stop",
               "data-action": "stop",
-              "aria-label": "Stop the reply",
-              title: "Stop (Esc)",
+              "aria-label": t.composer.stop,
+              title: t.composer.stopKey,
             },
             icon("stop"),
           )
@@ -65,13 +66,13 @@ export function composerView(state) {
               class: "button round primary",
               key: "send",
               disabled: !canSend(state) || state.pendingImages > 0,
-              "aria-label": "Send",
-              title: "Send (Enter)",
+              "aria-label": t.composer.send,
+              title: t.composer.sendKey,
             },
             icon("send"),
           ),
     ),
-    h("p", { id: "input-help", class: "fine" }, "Enter sends · Shift Enter for a new line · Esc stops"),
+    h("p", { id: "input-help", class: "fine" }, t.composer.help),
   );
 }
 
@@ -86,8 +87,8 @@ function attachButton(disabled) {
         class: "button round",
         key: "attach",
         "data-action": "attach",
-        "aria-label": "Attach a picture",
-        title: "Attach a picture (or paste it, or drop it here)",
+        "aria-label": t.composer.attach,
+        title: t.composer.attachHelp,
         disabled,
       },
       icon("image"),
@@ -101,14 +102,14 @@ function connectionLine({ connection, server }) {
   if (phase === "online" || (server && attempt === 0) || (!server && attempt < 2)) return null;
   const text =
     connection.code === 4401
-      ? "You are no longer logged in. Opening the login page…"
-      : "No connection to the server. Reconnecting…";
+      ? t.composer.loggedOut
+      : t.composer.reconnecting;
   return h(
     "div",
     { class: "line line-warning", role: "status", key: "connection" },
     icon("cloud"),
     h("p", {}, text),
-    h("button", { type: "button", class: "button small", "data-action": "reconnect" }, "Now"),
+    h("button", { type: "button", class: "button small", "data-action": "reconnect" }, t.composer.now),
   );
 }
 
@@ -124,9 +125,9 @@ function loadingLine({ loading }) {
     { class: "line line-info", role: "status", key: "loading" },
     h(
       "progress",
-      loading.length ? { max: loading.length, value: done, "aria-label": "Loading" } : { "aria-label": "Loading" },
+      loading.length ? { max: loading.length, value: done, "aria-label": t.composer.loading } : { "aria-label": t.composer.loading },
     ),
-    h("p", {}, current ? `Loading: ${current.name}…` : "The server is getting ready…"),
+    h("p", {}, current ? t.composer.loadingPart(current.name) : t.composer.gettingReady),
   );
 }
 
@@ -136,7 +137,7 @@ function failedLine({ name, detail }) {
     "div",
     { class: "line line-error", role: "alert", key: "failed" },
     icon("alert"),
-    h("p", {}, `This server could not load its ${name}.`, detail && ` ${detail}`),
+    h("p", {}, t.composer.loadFailed(name), detail && ` ${detail}`),
   );
 }
 
@@ -145,12 +146,8 @@ function readingLine() {
     "div",
     { class: "line line-info", role: "status", key: "reading" },
     icon("info"),
-    h(
-      "p",
-      {},
-      "This conversation is open in another tab. Here it is read-only; you can write here when that tab closes.",
-    ),
-    h("button", { type: "button", class: "button small", "data-action": "new" }, "Start another"),
+    h("p", {}, t.composer.openElsewhere),
+    h("button", { type: "button", class: "button small", "data-action": "new" }, t.composer.startAnother),
   );
 }
 
@@ -161,10 +158,10 @@ function undoLine({ undo }) {
     "div",
     { class: "line line-info", role: "status", key: "undo" },
     h("p", {}, `${undo.label}.`),
-    h("button", { type: "button", class: "button small", "data-action": "undo" }, "Undo"),
+    h("button", { type: "button", class: "button small", "data-action": "undo" }, t.undo),
     h(
       "button",
-      { type: "button", class: "button icon-only small", "data-action": "dismiss-undo", "aria-label": "Dismiss" },
+      { type: "button", class: "button icon-only small", "data-action": "dismiss-undo", "aria-label": t.dismiss },
       icon("close"),
     ),
   );

@@ -10,6 +10,7 @@ import { isUserMessage } from "../conversation.js";
 import { openConversation, visibleTurn } from "../state.js";
 import { h } from "./dom.js";
 import { turnView } from "./turn_view.js";
+import { t } from "../strings.js";
 
 /** @param {State} state */
 export function conversationView(state) {
@@ -81,30 +82,28 @@ function emptyView(state) {
   return h(
     "section",
     { class: "empty", key: "empty", "aria-labelledby": "empty-title" },
-    h("h2", { id: "empty-title" }, "What would you like to talk about?"),
+    h("h2", { id: "empty-title" }, t.empty.title),
     h("p", {}, modelSentence(state)),
-    h("ul", { class: "suggestions", "aria-label": "Things to try" }, suggestions(state).map(suggestionView)),
+    h("ul", { class: "suggestions", "aria-label": t.empty.suggestions }, suggestions(state).map(suggestionView)),
   );
 }
 
 /** @param {State} state */
 function modelSentence({ server }) {
-  if (!server) return "Connecting…";
+  if (!server) return t.empty.connecting;
   const { name, host, location } = server.model;
-  return location === "local"
-    ? `Answers come from ${name}, running on ${host}. Nothing you write is sent to a cloud.`
-    : `Answers come from ${name} at ${host}, in the cloud: what you write is sent there.`;
+  return location === "local" ? t.empty.local(name, host) : t.empty.cloud(name, host);
 }
 
 /** @param {State} state */
 function suggestions({ skills }) {
   const skill = skills.find(({ enabled }) => enabled)?.name;
   return [
-    { title: "Ask something", text: "Explain in two sentences why the sky is blue." },
-    { title: "Use a tool", text: "What time is it in Tokyo right now?" },
+    { title: t.empty.ask, text: t.empty.askText },
+    { title: t.empty.tool, text: t.empty.toolText },
     skill
-      ? { title: "Read a file", text: `Read ${skill}/SKILL.md and tell me in one sentence what that skill does.` }
-      : { title: "Write a list", text: "Give me a list of three good habits for a calm morning." },
+      ? { title: t.empty.file, text: t.empty.fileText(skill) }
+      : { title: t.empty.list, text: t.empty.listText },
   ];
 }
 

@@ -8,13 +8,14 @@ import { titleOf } from "../conversation.js";
 import { openConversation } from "../state.js";
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
+import { t } from "../strings.js";
 
-/** @type {{panel: import("../state.js").Panel, label: string, name: keyof typeof import("./icons.js").PATHS}[]} */
+/** @type {{panel: import("../state.js").Panel, name: keyof typeof import("./icons.js").PATHS}[]} */
 const PANELS = [
-  { panel: "skills", label: "Skills", name: "skills" },
-  { panel: "inspector", label: "Inspector", name: "inspect" },
-  { panel: "hooks", label: "Process hooks", name: "hook" },
-  { panel: "settings", label: "Settings", name: "settings" },
+  { panel: "skills", name: "skills" },
+  { panel: "inspector", name: "inspect" },
+  { panel: "hooks", name: "hook" },
+  { panel: "settings", name: "settings" },
 ];
 
 /** @param {State} state */
@@ -29,7 +30,7 @@ export function headerView(state) {
         type: "button",
         class: "button icon-only narrow-only",
         "data-action": "open-sidebar",
-        "aria-label": "Conversations",
+        "aria-label": t.header.conversations,
         "aria-expanded": String(state.isSidebarOpen),
         "aria-controls": "sidebar",
       },
@@ -40,7 +41,7 @@ export function headerView(state) {
       class: "title",
       dir: "auto",
       "data-change": "rename",
-      "aria-label": "Title of this conversation",
+      "aria-label": t.header.title,
       value: conversation ? titleOf(conversation) : "",
       readonly: conversation?.access !== "write",
       maxlength: "120",
@@ -50,8 +51,8 @@ export function headerView(state) {
     modelView(state),
     h(
       "div",
-      { class: "header-buttons", role: "group", "aria-label": "Panels" },
-      panelsOf(state).map(({ panel, label, name }) =>
+      { class: "header-buttons", role: "group", "aria-label": t.panels.all },
+      panelsOf(state).map(({ panel, name }) =>
         h(
           "button",
           {
@@ -61,11 +62,11 @@ export function headerView(state) {
             "data-panel": panel,
             "aria-expanded": String(state.panel === panel),
             "aria-controls": "panel",
-            title: label,
-            "aria-label": label,
+            title: t.panels[panel],
+            "aria-label": t.panels[panel],
           },
           icon(name),
-          h("span", { class: "button-label" }, label),
+          h("span", { class: "button-label" }, t.panels[panel]),
           panel === "skills" && diagnosticsMark(state),
         ),
       ),
@@ -87,10 +88,10 @@ function modelView({ server }) {
   const where = location === "local" ? "local" : "cloud";
   return h(
     "p",
-    { class: `model model-${where}`, title: `${name} at ${host}` },
+    { class: `model model-${where}`, title: t.header.modelAt(name, host) },
     icon(where),
     h("span", { class: "model-name" }, name),
-    h("span", { class: "model-where" }, location === "local" ? "local" : `cloud: ${host}`),
+    h("span", { class: "model-where" }, location === "local" ? t.header.local : t.header.cloud(host)),
   );
 }
 
@@ -98,7 +99,7 @@ function modelView({ server }) {
 function userView({ server }) {
   if (!server?.user?.is_logged_in) return null;
   const { name } = server.user;
-  const label = `Log out ${name}`;
+  const label = t.header.logOut(name);
   return h(
     "button",
     { type: "button", class: "button quiet user", "data-action": "log-out", title: label, "aria-label": label },
@@ -110,7 +111,7 @@ function userView({ server }) {
 /** @param {State} state */
 function diagnosticsMark({ diagnostics }) {
   const count = diagnostics.filter(({ severity }) => severity !== "info").length;
-  return count ? h("span", { class: "badge" }, count, h("span", { class: "visually-hidden" }, " problems")) : null;
+  return count ? h("span", { class: "badge" }, count, h("span", { class: "visually-hidden" }, t.header.problems)) : null;
 }
 
 /** @param {import("../state.js").Conversation | null} conversation */
@@ -123,19 +124,19 @@ function menuView(conversation) {
         type: "button",
         class: "button quiet",
         popovertarget: "menu",
-        "aria-label": "This conversation",
-        title: "This conversation",
+        "aria-label": t.header.menu,
+        title: t.header.menu,
       },
       icon("more"),
     ),
     h(
       "div",
-      { id: "menu", class: "menu", popover: "auto", role: "group", "aria-label": "This conversation" },
-      item("rename", "Rename", disabled),
-      item("export-markdown", "Export as Markdown", false),
-      item("export-json", "Export as JSON", false),
-      item("clear", "Clear", disabled),
-      item("delete", "Delete", disabled),
+      { id: "menu", class: "menu", popover: "auto", role: "group", "aria-label": t.header.menu },
+      item("rename", t.header.rename, disabled),
+      item("export-markdown", t.header.exportMarkdown, false),
+      item("export-json", t.header.exportJson, false),
+      item("clear", t.header.clear, disabled),
+      item("delete", t.header.delete, disabled),
     ),
   ];
 }

@@ -9,16 +9,16 @@ import { h } from "./dom.js";
 import { msText } from "./hooks_view.js";
 import { icon } from "./icons.js";
 import { pretty } from "../text.js";
+import { t } from "../strings.js";
 
 const SLOW_MS = 100; // a listener notices pauses of a few hundred, and there may be several hooks
 
 const SIGNS = { same: "  ", removed: "− ", added: "+ " };
-const SAYS = { same: "", removed: "removed: ", added: "added: " };
 
 /** @param {readonly HookStep[]} steps */
 export function hookStepsView(steps) {
   if (!steps.length) return null;
-  return h("section", { class: "hook-steps" }, h("h4", {}, "What hooks did"), h("ol", {}, steps.map(stepView)));
+  return h("section", { class: "hook-steps" }, h("h4", {}, t.hookSteps.title), h("ol", {}, steps.map(stepView)));
 }
 
 /** @param {HookStep} step */
@@ -43,17 +43,17 @@ function stepView(step) {
           { class: failure ? "tag tag-warning" : "tag tag-accent" },
           failure ? `${failure.kind}: ${failure.effect}` : action,
         ),
-        losses.length > 0 && h("span", { class: "tag tag-warning" }, "discarded"),
+        losses.length > 0 && h("span", { class: "tag tag-warning" }, t.hookSteps.discarded),
         h(
           "span",
           { class: "call-figures" },
-          ms !== null && ms >= SLOW_MS && h("span", { class: "tag tag-warning" }, "slow"),
+          ms !== null && ms >= SLOW_MS && h("span", { class: "tag tag-warning" }, t.hookSteps.slow),
           ` ${msText(ms)}`,
         ),
       ),
       failure && h("p", { class: "fine" }, failure.message),
-      losses.map(([key, why]) => h("p", { class: "fine" }, `Discarded: ${key}: ${textOf(why)}`)),
-      !failure && !parts.length && h("p", { class: "fine" }, "It made no change."),
+      losses.map(([key, why]) => h("p", { class: "fine" }, t.hookSteps.discardedPart(key, textOf(why)))),
+      !failure && !parts.length && h("p", { class: "fine" }, t.hookSteps.noChange),
       parts.map(({ label, before, after }) => [h("h5", {}, label), diffView(before, after)]),
     ),
   );
@@ -69,9 +69,9 @@ function diffsOf(key, change) {
   if (added === undefined && removed === undefined && changed === undefined)
     return [{ label: key, ...sidesOf(change) }];
   return [
-    { label: `${key} removed`, before: textOf(removed), after: "" },
-    { label: `${key} added`, before: "", after: textOf(added) },
-    { label: `${key} changed`, before: "", after: textOf(changed) },
+    { label: t.hookSteps.removed(key), before: textOf(removed), after: "" },
+    { label: t.hookSteps.added(key), before: "", after: textOf(added) },
+    { label: t.hookSteps.changed(key), before: "", after: textOf(changed) },
   ].filter(({ before, after }) => before || after);
 }
 
@@ -98,7 +98,7 @@ function diffView(before, after) {
             "span",
             { class: `diff-${line.kind}` },
             h("span", { class: "diff-sign", "aria-hidden": "true" }, SIGNS[line.kind]),
-            SAYS[line.kind] && h("span", { class: "visually-hidden" }, SAYS[line.kind]),
+            h("span", { class: "visually-hidden" }, t.hookSteps.lines[line.kind]),
             `${line.text}\n`,
           )
         : h("span", { class: "diff-gap" }, "⋯\n"),

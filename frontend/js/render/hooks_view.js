@@ -7,20 +7,17 @@
 
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
+import { t } from "../strings.js";
 
 /** @param {State} state */
 export function hooksView({ hookHealth: { processes, problem } }) {
   return [
-    h(
-      "p",
-      { class: "fine" },
-      "Process hooks are programs that the server calls before and after a model call or a tool call. They are configured in parley.yaml.",
-    ),
+    h("p", { class: "fine" }, t.hooks.help),
     problem &&
       h("div", { class: "line line-warning", role: "status", key: "problem" }, icon("alert"), h("p", {}, problem)),
-    processes === null && !problem && h("p", { role: "status" }, "Asking the server…"),
+    processes === null && !problem && h("p", { role: "status" }, t.hooks.asking),
     processes?.length === 0 &&
-      h("p", {}, "None yet. An entry under ", h("code", {}, "hooks.processes"), " in parley.yaml starts one."),
+      h("p", {}, t.hooks.none[0], h("code", {}, "hooks.processes"), t.hooks.none[1]),
     processes && processes.length > 0 && [gatesLine(processes), h("ul", { class: "skills" }, processes.map(hookView))],
   ];
 }
@@ -29,21 +26,17 @@ export function hooksView({ hookHealth: { processes, problem } }) {
 function gatesLine(processes) {
   const gates = processes.filter((hook) => hook.gates.length > 0);
   if (!gates.length)
-    return h("p", { key: "gates" }, "No hook here is a gate: when one fails, the turn goes on without it.");
+    return h("p", { key: "gates" }, t.hooks.noGate);
   const unarmed = gates.filter(isUnarmed);
   const untested = gates.filter((gate) => gate.isArmed === null && !isUnarmed(gate));
   if (!unarmed.length && untested.length)
-    return h("p", { key: "gates", role: "status" }, `Not asked yet, so not known to be armed: ${namesOf(untested)}.`);
-  if (!unarmed.length) return h("p", { key: "gates", role: "status" }, `All gates are armed: ${namesOf(gates)}.`);
+    return h("p", { key: "gates", role: "status" }, t.hooks.untested(namesOf(untested)));
+  if (!unarmed.length) return h("p", { key: "gates", role: "status" }, t.hooks.allArmed(namesOf(gates)));
   return h(
     "div",
     { class: "line line-warning", role: "status", key: "gates" },
     icon("alert"),
-    h(
-      "p",
-      {},
-      `${unarmed.length} of ${gates.length} gates not armed: ${namesOf(unarmed)}. What they guard is denied meanwhile.`,
-    ),
+    h("p", {}, t.hooks.unarmed(unarmed.length, gates.length, namesOf(unarmed))),
   );
 }
 
@@ -70,20 +63,20 @@ function hookView(hook) {
       h("span", { class: state === "up" ? "tag state-up" : state === "down" ? "tag tag-warning" : "tag" }, stateText(hook)),
       armedTag(hook),
     ),
-    h("p", { class: "fine" }, hook.gates.length ? `gate at ${hook.gates.join(", ")}` : modes.join(", ")),
+    h("p", { class: "fine" }, hook.gates.length ? t.hooks.gateAt(hook.gates.join(", ")) : modes.join(", ")),
     h(
       "dl",
       { class: "figures" },
-      figure("calls", hook.calls),
-      figure("failed", hook.failures),
-      figure("p50", msText(hook.p50Ms)),
-      figure("p99", msText(hook.p99Ms)),
-      figure("restarts", hook.restarts),
-      hook.droppedEvents > 0 && figure("events dropped", hook.droppedEvents),
+      figure(t.hooks.figures.calls, hook.calls),
+      figure(t.hooks.figures.failed, hook.failures),
+      figure(t.hooks.figures.p50, msText(hook.p50Ms)),
+      figure(t.hooks.figures.p99, msText(hook.p99Ms)),
+      figure(t.hooks.figures.restarts, hook.restarts),
+      hook.droppedEvents > 0 && figure(t.hooks.figures.eventsDropped, hook.droppedEvents),
     ),
-    hook.isArmed === false && hook.armedReason && h("p", { class: "fine" }, `Not armed: ${hook.armedReason}`),
+    hook.isArmed === false && hook.armedReason && h("p", { class: "fine" }, t.hooks.notArmedBecause(hook.armedReason)),
     lastError && [
-      h("h4", {}, state === "up" ? "Last error (the hook has recovered)" : "Last error"),
+      h("h4", {}, state === "up" ? t.hooks.lastErrorRecovered : t.hooks.lastError),
       h("pre", { tabindex: "0" }, lastError),
     ],
     warnings.length > 0 && warningsView(warnings),
@@ -92,14 +85,14 @@ function hookView(hook) {
 
 /** @param {HookHealth} hook */
 function stateText({ state, retryInS }) {
-  return state === "down" && retryInS !== null ? `down, next try in ${Math.ceil(retryInS)} s` : state;
+  return state === "down" && retryInS !== null ? t.hooks.downUntil(Math.ceil(retryInS)) : state;
 }
 
 /** @param {HookHealth} hook */
 function armedTag(hook) {
   if (!hook.gates.length) return null;
-  if (isUnarmed(hook)) return h("span", { class: "tag tag-warning" }, "not armed");
-  return h("span", { class: hook.isArmed ? "tag state-up" : "tag" }, hook.isArmed ? "armed" : "not asked yet");
+  if (isUnarmed(hook)) return h("span", { class: "tag tag-warning" }, t.hooks.notArmed);
+  return h("span", { class: hook.isArmed ? "tag state-up" : "tag" }, hook.isArmed ? t.hooks.armed : t.hooks.notAsked);
 }
 
 /** @param {string} label @param {string | number} value */
@@ -119,12 +112,12 @@ function warningsView(warnings) {
   return h(
     "details",
     { class: "hooks" },
-    h("summary", {}, icon("chevron"), `${warnings.length} ${warnings.length === 1 ? "warning" : "warnings"}`),
+    h("summary", {}, icon("chevron"), t.hooks.warnings(warnings.length)),
     h(
       "ul",
       {},
       warnings.map(({ text, count }) =>
-        h("li", {}, h("span", {}, text), count > 1 && h("span", { class: "tag" }, `${count} times`)),
+        h("li", {}, h("span", {}, text), count > 1 && h("span", { class: "tag" }, t.hooks.times(count))),
       ),
     ),
   );

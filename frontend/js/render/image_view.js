@@ -6,6 +6,7 @@
 
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
+import { t } from "../strings.js";
 
 /** Ours alone: encoded by this page. */
 const OURS = /^data:image\/(png|jpeg|webp);base64,[A-Za-z0-9+/=]+$/;
@@ -20,15 +21,15 @@ export function attachedImages(images, pending) {
   if (!images.length && !pending) return null;
   return h(
     "ul",
-    { class: "attachments", key: "attachments", "aria-label": "Attached pictures" },
+    { class: "attachments", key: "attachments", "aria-label": t.images.attached },
     images.map((image) => h("li", { key: image.id }, imageView(image), removeButton(image))),
-    pending > 0 && h("li", { key: "pending", class: "fine", role: "status" }, "Reading the picture…"),
+    pending > 0 && h("li", { key: "pending", class: "fine", role: "status" }, t.images.reading),
   );
 }
 
 /** @param {AttachedImage} image */
 function imageView({ url, name, width, height }) {
-  if (!OURS.test(url)) return h("span", { class: "fine" }, `${name}: this browser has lost the picture`);
+  if (!OURS.test(url)) return h("span", { class: "fine" }, t.images.lost(name));
   return h("img", { src: url, alt: name, width, height });
 }
 
@@ -41,7 +42,7 @@ function removeButton({ id, name }) {
       class: "button icon-only small",
       "data-action": "detach",
       "data-id": id,
-      "aria-label": `Remove ${name}`,
+      "aria-label": t.images.remove(name),
     },
     icon("close"),
   );

@@ -13,6 +13,7 @@ import { h, memoAll } from "./dom.js";
 import { hookStepsView } from "./hook_steps_view.js";
 import { icon } from "./icons.js";
 import { pretty, shortened } from "../text.js";
+import { t } from "../strings.js";
 
 const MAX_EXCERPT_CHARS = 90;
 
@@ -20,13 +21,13 @@ const MAX_EXCERPT_CHARS = 90;
 export function inspectorView(state) {
   if (!state.settings.trace) {
     return [
-      h("p", {}, "The inspector shows what the model reads in each call. It is off."),
-      h("button", { type: "button", class: "button", "data-action": "trace-on" }, "Switch it on"),
+      h("p", {}, t.inspector.isOff),
+      h("button", { type: "button", class: "button", "data-action": "trace-on" }, t.inspector.switchOn),
     ];
   }
-  if (state.isTraceRefused) return h("p", {}, "Only operators of this server can see what the model reads.");
+  if (state.isTraceRefused) return h("p", {}, t.inspector.refused);
   const turns = turnsOf(state);
-  if (!turns.length) return h("p", {}, "Nothing yet. After your next message, this shows what the model reads.");
+  if (!turns.length) return h("p", {}, t.inspector.nothing);
   return turns.map((turn, index) => turnTraceView({ ...turn, isOpen: index === 0 }));
 }
 
@@ -62,7 +63,7 @@ function describe({ id, asked, trace, metrics, isOpen }) {
       {},
       icon("chevron"),
       h("span", { class: "trace-title" }, asked),
-      h("span", { class: "tag" }, count(trace.calls.length, "call")),
+      h("span", { class: "tag" }, t.inspector.calls(trace.calls.length)),
     ),
     metrics && latencyView(metrics),
     trace.calls.map((call, index) => callView(call, trace, index === trace.calls.length - 1)),
@@ -77,22 +78,13 @@ function strayStepsOf({ calls, hookSteps }) {
   return hookSteps.filter(({ call }) => !known.has(call));
 }
 
-const MOMENTS = [
-  ["transcript", "words"],
-  ["model_request", "model asked"],
-  ["first_token", "first token"],
-  ["first_sentence", "first sentence"],
-  ["first_audio", "first sound"],
-  ["total", "end"],
-];
-
 /** Since the user stopped speaking, or sent the message. @param {Record<string, number | null>} metrics */
 function latencyView(metrics) {
-  const known = MOMENTS.flatMap(([name = "", label]) => {
+  const known = Object.entries(t.inspector.moments).flatMap(([name, label]) => {
     const ms = metrics[name];
     return typeof ms === "number" ? [`${label} ${Math.round(ms)}`] : [];
   });
-  return known.length > 0 && h("p", { class: "fine latency" }, `After the question, in ms: ${known.join(" · ")}`);
+  return known.length > 0 && h("p", { class: "fine latency" }, t.inspector.latency(known.join(" · ")));
 }
 
 /** @param {ModelCall} call @param {TurnTrace} trace @param {boolean} isOpen */
@@ -107,18 +99,18 @@ function callView(call, trace, isOpen) {
       {},
       icon("chevron"),
       h("span", { class: "call-name" }, `${call.call}. ${purposeText(call)}`),
-      call.attempt > 1 && h("span", { class: "tag tag-warning" }, `attempt ${call.attempt}`),
-      steps.length > 0 && h("span", { class: "tag tag-accent" }, count(steps.length, "hook step")),
-      h("span", { class: "call-figures" }, [count(call.messages.length, "message"), ...figures(done)].join(" · ")),
+      call.attempt > 1 && h("span", { class: "tag tag-warning" }, t.inspector.attempt(call.attempt)),
+      steps.length > 0 && h("span", { class: "tag tag-accent" }, t.inspector.hookSteps(steps.length)),
+      h("span", { class: "call-figures" }, [t.inspector.messages(call.messages.length), ...figures(done)].join(" · ")),
     ),
     h(
       "p",
       { class: "fine" },
-      call.tools.length ? `Tools: ${call.tools.join(", ")} (${call.tool_choice})` : "No tools",
-      call.late_system !== "native" && `. Late system messages are sent as: ${call.late_system}`,
+      call.tools.length ? t.inspector.tools(call.tools.join(", "), call.tool_choice) : t.inspector.noTools,
+      call.late_system !== "native" && t.inspector.lateSystem(call.late_system),
     ),
     call.trimmed.length > 0 &&
-      h("p", { class: "fine" }, `Left out to fit the model: ${count(call.trimmed.length, "message")}.`),
+      h("p", { class: "fine" }, t.inspector.trimmed(call.trimmed.length)),
     h(
       "ol",
       { class: "read" },
@@ -132,13 +124,13 @@ function callView(call, trace, isOpen) {
 function purposeText({ purpose, round }) {
   switch (purpose) {
     case "planning":
-      return "Planning";
+      return t.inspector.planning;
     case "round":
-      return `Agent loop, round ${round}`;
+      return t.inspector.round(round);
     case "last":
-      return "Last round, without tools";
+      return t.inspector.lastRound;
     case "direct":
-      return "Reply";
+      return t.reply;
     default:
       return purpose;
   }
@@ -149,7 +141,7 @@ function figures(done) {
   if (!done) return [];
   const tokens = done.usage?.output_tokens;
   return [
-    tokens ? `${tokens} tokens` : "",
+    tokens ? t.inspector.tokens(tokens) : "",
     typeof done.total_ms === "number" ? `${Math.round(done.total_ms)} ms` : "",
     done.finish,
   ].filter(Boolean);
@@ -157,7 +149,7 @@ function figures(done) {
 
 /** @param {TraceMessage | undefined} message @param {string} id @param {string | undefined} sentRole */
 function readView(message, id, sentRole) {
-  if (!message) return h("li", { class: "read-message" }, h("p", { class: "fine" }, `${id}: not in the trace`));
+  if (!message) return h("li", { class: "read-message" }, h("p", { class: "fine" }, t.inspector.notInTrace(id)));
   const { role, origin, content } = message;
   const isHook = origin?.kind === "hook";
   return h(
@@ -173,10 +165,10 @@ function readView(message, id, sentRole) {
         originView(origin),
         h("span", { class: "excerpt" }, shortened(textOf(content), MAX_EXCERPT_CHARS) || callNames(message.tool_calls)),
       ),
-      sentRole && sentRole !== role && h("p", { class: "fine" }, `Declared as ${role}, sent as ${sentRole}.`),
-      h("pre", { tabindex: "0" }, textOf(content) || "(no text)"),
+      sentRole && sentRole !== role && h("p", { class: "fine" }, t.inspector.sentAs(role, sentRole)),
+      h("pre", { tabindex: "0" }, textOf(content) || t.inspector.noText),
       message.tool_calls !== undefined && h("pre", { tabindex: "0" }, pretty(message.tool_calls)),
-      message.cut && h("p", { class: "fine" }, "Cut here: the message is longer than the limit for traces."),
+      message.cut && h("p", { class: "fine" }, t.inspector.cut),
     ),
   );
 }
@@ -189,15 +181,15 @@ function originView(origin) {
   return [
     h("span", { class: "tag tag-accent" }, `${origin.skill ?? "?"} / ${origin.hook ?? origin.name ?? "?"}`),
     origin.timing && h("span", { class: "tag" }, origin.timing),
-    origin.persistent && h("span", { class: "tag" }, "persistent"),
-    origin.unsigned && h("span", { class: "tag tag-warning" }, "not signed"),
-    origin.kind === "history" && h("span", { class: "tag" }, "from the history"),
+    origin.persistent && h("span", { class: "tag" }, t.inspector.persistent),
+    origin.unsigned && h("span", { class: "tag tag-warning" }, t.inspector.notSigned),
+    origin.kind === "history" && h("span", { class: "tag" }, t.inspector.fromHistory),
   ];
 }
 
 /** @param {unknown} calls as an assistant message carries them */
 function callNames(calls) {
-  return Array.isArray(calls) ? `calls ${calls.map((call) => call?.function?.name ?? "?").join(", ")}` : "";
+  return Array.isArray(calls) ? t.inspector.callsOf(calls.map((call) => call?.function?.name ?? "?").join(", ")) : "";
 }
 
 /** @param {unknown} content */
@@ -211,7 +203,7 @@ function notFiredView({ notFired }) {
   return h(
     "section",
     { class: "not-fired" },
-    h("h4", {}, "Hooks that did not fire"),
+    h("h4", {}, t.inspector.notFired),
     h(
       "ul",
       {},
@@ -226,9 +218,4 @@ function notFiredView({ notFired }) {
       ),
     ),
   );
-}
-
-/** @param {number} n @param {string} noun */
-function count(n, noun) {
-  return `${n} ${noun}${n === 1 ? "" : "s"}`;
 }

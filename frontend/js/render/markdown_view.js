@@ -9,6 +9,7 @@
 
 import { growingMarkdown, parseMarkdown } from "../markdown.js";
 import { h, memo } from "./dom.js";
+import { t } from "../strings.js";
 
 /** @param {string} source */
 export function markdownView(source) {
@@ -62,7 +63,7 @@ function blockView(block, said, dir = "auto") {
           { tabindex: "0", "data-language": block.language || null },
           h("code", {}, codeView(block.lines, said)),
         ),
-        h("button", { type: "button", class: "button small copy", "data-action": "copy", "aria-live": "polite" }, "Copy"),
+        h("button", { type: "button", class: "button small copy", "data-action": "copy", "aria-live": "polite" }, t.turns.copy),
       );
     case "list":
       return listView(block, said, dir);
@@ -87,7 +88,7 @@ function tableView({ align, head, rows }, said, dir) {
     );
   return h(
     "div",
-    { class: "table", role: "region", "aria-label": "Table", tabindex: "0" },
+    { class: "table", role: "region", "aria-label": t.turns.table, tabindex: "0" },
     h(
       "table",
       { dir },

@@ -6,6 +6,7 @@
 
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
+import { t } from "../strings.js";
 
 /** Of this server, and nothing else of it: a path that leads out of the folder is not followed. */
 const OURS = /^\/media\/[\w-]+(\?[\w=&.~-]*)?$/;
@@ -13,7 +14,7 @@ const PICTURES = new Set(["image/png", "image/jpeg", "image/gif", "image/webp", 
 
 /** @param {MediaItem} media */
 export function mediaView(media) {
-  if (!OURS.test(media.url)) return h("p", { class: "media-file" }, icon("file"), labelOf(media), " (not from here)");
+  if (!OURS.test(media.url)) return h("p", { class: "media-file" }, icon("file"), labelOf(media), t.media.notFromHere);
   const shown = shownView(media);
   if (!shown) return fileView(media, {});
   return h(
@@ -22,18 +23,14 @@ export function mediaView(media) {
     shown,
     h("figcaption", {}, h("span", { class: "media-name" }, labelOf(media)), fileView(media, { download: media.name })),
     // In sight once the file did not come (page.js).
-    h(
-      "p",
-      { class: "media-gone", role: "status" },
-      `${media.name} is gone: files are kept for a while only. Ask for it again.`,
-    ),
+    h("p", { class: "media-gone", role: "status" }, t.media.gone(media.name)),
   );
 }
 
 /** @param {MediaItem} media */
 function shownView({ url, content_type, name }) {
   if (PICTURES.has(content_type)) {
-    const picture = h("img", { src: url, alt: `Picture: ${name}`, loading: "lazy", decoding: "async" });
+    const picture = h("img", { src: url, alt: t.media.picture(name), loading: "lazy", decoding: "async" });
     return h("a", { href: url, target: "_blank", rel: "noopener", class: "media-open" }, picture);
   }
   const controls = { src: url, controls: true, preload: "metadata", "aria-label": name };
@@ -43,8 +40,8 @@ function shownView({ url, content_type, name }) {
 
 /** @param {MediaItem} media @param {{download?: string}} as */
 function fileView(media, as) {
-  const label = as.download ? "Download" : labelOf(media);
-  const named = as.download ? { "aria-label": `Download ${media.name}` } : { target: "_blank", rel: "noopener" };
+  const label = as.download ? t.media.download : labelOf(media);
+  const named = as.download ? { "aria-label": t.media.downloadFile(media.name) } : { target: "_blank", rel: "noopener" };
   return h("a", { class: "media-file", href: media.url, ...as, ...named }, icon("file"), label);
 }
 
@@ -55,6 +52,6 @@ function labelOf({ name, size }) {
 
 /** @param {number} bytes */
 function sizeText(bytes) {
-  if (bytes < 1024) return `${bytes} bytes`;
+  if (bytes < 1024) return t.media.bytes(bytes);
   return bytes < 1 << 20 ? `${Math.ceil(bytes / 1024)} KB` : `${(bytes / (1 << 20)).toFixed(1)} MB`;
 }

@@ -19,9 +19,9 @@ import { inspectorView } from "./inspector_view.js";
 import { settingsView } from "./settings_view.js";
 import { sidebarView } from "./sidebar_view.js";
 import { skillsView } from "./skills_view.js";
+import { t } from "../strings.js";
 
 const NEAR_BOTTOM_PX = 80;
-const PANEL_TITLES = { skills: "Skills", inspector: "Inspector", hooks: "Process hooks", settings: "Settings" };
 const PANEL_VIEWS = { skills: skillsView, inspector: inspectorView, hooks: hooksView, settings: settingsView };
 
 /** @type {string | null} the conversation drawn last */
@@ -49,13 +49,13 @@ function layersOf({ panel, isSidebarOpen }) {
 /** @param {State} state */
 function pageView(state) {
   return [
-    h("a", { class: "skip", href: "#input" }, "Skip to the message field"),
+    h("a", { class: "skip", href: "#input" }, t.skipToMessage),
     sidebarView(state),
     h("button", {
       type: "button",
       class: "scrim",
       "data-action": "close-sidebar",
-      "aria-label": "Close the list",
+      "aria-label": t.closeList,
       tabindex: "-1",
       hidden: !state.isSidebarOpen,
     }),
@@ -65,7 +65,7 @@ function pageView(state) {
       headerView(state),
       h(
         "section",
-        { class: "scroll", id: "scroll", tabindex: "0", "aria-label": "Conversation" },
+        { class: "scroll", id: "scroll", tabindex: "0", "aria-label": t.header.conversation },
         conversationView(state),
       ),
       approvalView(state),
@@ -74,7 +74,7 @@ function pageView(state) {
     panelView(state),
     h(
       "div",
-      { class: "visually-hidden", role: "log", "aria-live": "polite", "aria-label": "Reply" },
+      { class: "visually-hidden", role: "log", "aria-live": "polite", "aria-label": t.reply },
       freshLines(state).map(({ n, text }) => h("p", { key: n, dir: "auto" }, text)),
     ),
   ];
@@ -95,7 +95,7 @@ function freshLines({ announcements }) {
 /** @param {State} state */
 function titleLine(state) {
   const [asked] = state.approvals;
-  if (asked) return `May ${asked.frame.tool} run? – Parley`; // seen from other tabs: silence means no
+  if (asked) return t.approval.asked(asked.frame.tool); // seen from other tabs: silence means no
   const conversation = openConversation(state);
   return conversation?.conversationHistory.length ? `${titleOf(conversation)} – Parley` : "Parley";
 }
@@ -106,11 +106,11 @@ function panelView(state) {
   if (!panel) return null;
   return h(
     "aside",
-    { class: "panel", id: "panel", key: panel, tabindex: "-1", "aria-label": PANEL_TITLES[panel] },
+    { class: "panel", id: "panel", key: panel, tabindex: "-1", "aria-label": t.panels[panel] },
     h(
       "div",
       { class: "panel-head" },
-      h("h2", {}, PANEL_TITLES[panel]),
+      h("h2", {}, t.panels[panel]),
       h(
         "button",
         {
@@ -118,7 +118,7 @@ function panelView(state) {
           class: "button icon-only",
           "data-action": "panel",
           "data-panel": panel,
-          "aria-label": "Close",
+          "aria-label": t.close,
         },
         icon("close"),
       ),
@@ -193,12 +193,12 @@ export async function copyCode(button) {
   if (!code) return;
   try {
     await navigator.clipboard.writeText(code.textContent ?? "");
-    button.textContent = "Copied";
+    button.textContent = t.turns.copied;
   } catch {
     getSelection()?.selectAllChildren(code);
-    button.textContent = "Selected";
+    button.textContent = t.turns.selected;
   }
-  setTimeout(() => (button.textContent = "Copy"), COPIED_MS);
+  setTimeout(() => (button.textContent = t.turns.copy), COPIED_MS);
 }
 
 /** What the user has picked; the same file can be picked again. @returns {File[]} */

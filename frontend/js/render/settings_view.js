@@ -1,15 +1,10 @@
 /** Settings of this browser. @typedef {import("../state.js").State} State */
 
+import { LANGUAGES as PAGE_LANGUAGES, t } from "../strings.js";
 import { h } from "./dom.js";
 
-const THEMES = [
-  ["auto", "As the system"],
-  ["light", "Light"],
-  ["dark", "Dark"],
-];
-
+/** What may be spoken, each in its own words. */
 const LANGUAGES = [
-  ["", "Not said"],
   ["en", "English"],
   ["zh", "中文"],
   ["de", "Deutsch"],
@@ -21,49 +16,54 @@ const LANGUAGES = [
   ["pt", "Português"],
 ];
 
-const TURN_DETECTION = [
-  ["server_vad", "Hands-free: just speak"],
-  ["push_to_talk", "Push to talk: hold a key or a button"],
-];
-
 /** @param {State} state */
 export function settingsView({ settings, server, voice }) {
-  const microphones = voice.devices.map(({ id, label }) => [id, label || "A microphone"]);
+  const microphones = voice.devices.map(({ id, label }) => [id, label || t.settings.aMicrophone]);
   return [
-    selectView("Appearance", "theme", THEMES, settings.theme),
-    selectView("Language of the conversation", "language", LANGUAGES, settings.language),
-    switchView("Read aloud", "Read replies aloud as they arrive.", "readAloud", settings.readAloud),
-    selectView("How to talk", "turnDetection", TURN_DETECTION, settings.turnDetection),
+    selectView(t.settings.appearance, "theme", Object.entries(t.settings.theme), settings.theme),
+    selectView(
+      t.settings.pageLanguage,
+      "pageLanguage",
+      [["", t.settings.asBrowser], ...PAGE_LANGUAGES.map(({ code, name }) => [code, name])],
+      settings.pageLanguage,
+    ),
+    selectView(t.settings.language, "language", [["", t.settings.notSaid], ...LANGUAGES], settings.language),
+    switchView(t.settings.readAloud, t.settings.readAloudHelp, "readAloud", settings.readAloud),
+    selectView(
+      t.settings.howToTalk,
+      "turnDetection",
+      [
+        ["server_vad", t.settings.handsFree],
+        ["push_to_talk", t.settings.pushToTalk],
+      ],
+      settings.turnDetection,
+    ),
     microphones.length > 0 &&
-      selectView("Microphone", "microphone", [["", "As the system"], ...microphones], settings.microphone),
-    switchView("Tools", "The model may read files, look at the clock and use what this server adds.", "tools", settings.tools),
-    switchView("Inspector", "Ask the server to show what the model reads.", "trace", settings.trace),
+      selectView(t.settings.microphone, "microphone", [["", t.settings.asSystem], ...microphones], settings.microphone),
+    switchView(t.settings.tools, t.settings.toolsHelp, "tools", settings.tools),
+    switchView(t.settings.inspector, t.settings.inspectorHelp, "trace", settings.trace),
     // In a tab of its own: the conversation and its sound go on in this one.
     h(
       "section",
       { class: "about" },
-      h("h3", {}, "What tools may do"),
+      h("h3", {}, t.settings.policy),
       h(
         "p",
         { class: "fine" },
         h(
           "a",
           { href: "/policy.html#/policy", target: "_blank", rel: "noopener" },
-          "Tool policy, audit log, approvals",
+          t.settings.policyLink,
         ),
-        " (another tab)",
+        t.settings.anotherTab,
       ),
     ),
     server &&
       h(
         "section",
         { class: "about" },
-        h("h3", {}, "About"),
-        h(
-          "p",
-          { class: "fine" },
-          `Server ${server.server}, protocol ${server.protocol}. Conversations are stored only in this browser; the server stores none.`,
-        ),
+        h("h3", {}, t.settings.about),
+        h("p", { class: "fine" }, t.settings.aboutServer(server.server, server.protocol)),
       ),
   ];
 }

@@ -4,12 +4,13 @@ import { titleOf } from "../conversation.js";
 import { openConversation } from "../state.js";
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
+import { t } from "../strings.js";
 
 /** @param {State} state */
 export function sidebarView(state) {
   return h(
     "nav",
-    { class: "sidebar", id: "sidebar", tabindex: "-1", "aria-label": "Conversations", "data-open": state.isSidebarOpen },
+    { class: "sidebar", id: "sidebar", tabindex: "-1", "aria-label": t.header.conversations, "data-open": state.isSidebarOpen },
     h(
       "div",
       { class: "sidebar-head" },
@@ -20,7 +21,7 @@ export function sidebarView(state) {
           type: "button",
           class: "button icon-only narrow-only",
           "data-action": "close-sidebar",
-          "aria-label": "Close the list",
+          "aria-label": t.closeList,
         },
         icon("close"),
       ),
@@ -32,10 +33,10 @@ export function sidebarView(state) {
         class: "button wide",
         "data-action": "new",
         "aria-keyshortcuts": "Control+K Meta+K",
-        title: "New conversation (Ctrl K)",
+        title: t.newConversationKey,
       },
       icon("plus"),
-      "New conversation",
+      t.newConversation,
     ),
     h(
       "ul",

@@ -6,18 +6,15 @@
 
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
+import { t } from "../strings.js";
 
 /** @param {State} state */
 export function skillsView({ skills, diagnostics, settings }) {
   const general = diagnostics.filter(({ skill }) => !skills.some(({ name }) => name === skill));
   return [
-    h(
-      "p",
-      { class: "fine" },
-      "A skill is a folder on the server. A change applies from your next message; what a skill has already added to a conversation stays there.",
-    ),
+    h("p", { class: "fine" }, t.skills.help),
     general.map(diagnosticView),
-    skills.length === 0 && h("p", {}, "This server has no skills."),
+    skills.length === 0 && h("p", {}, t.skills.none),
     h(
       "ul",
       { class: "skills" },
@@ -55,13 +52,13 @@ function skillView({ name, description, enabled, hooks }, isOn, diagnostics) {
       }),
     ),
     h("p", {}, description),
-    !enabled && h("p", { class: "fine" }, "Switched off by the operator."),
+    !enabled && h("p", { class: "fine" }, t.skills.offByOperator),
     diagnostics.map(diagnosticView),
     hooks.length > 0 &&
       h(
         "details",
         { class: "hooks" },
-        h("summary", {}, icon("chevron"), `${hooks.length} ${hooks.length === 1 ? "hook" : "hooks"}`),
+        h("summary", {}, icon("chevron"), t.skills.hooks(hooks.length)),
         h("ul", {}, hooks.map(hookView)),
       ),
   );
@@ -75,8 +72,8 @@ function hookView({ name, timing, role, persistent, tool_filter }) {
     h("span", { class: "hook-name" }, name),
     h("span", { class: "tag" }, timing),
     h("span", { class: "tag" }, role),
-    persistent && h("span", { class: "tag tag-accent" }, "persistent"),
-    tool_filter && h("span", { class: "tag" }, `after ${tool_filter.join(", ") || "no tool"}`),
+    persistent && h("span", { class: "tag tag-accent" }, t.skills.persistent),
+    tool_filter && h("span", { class: "tag" }, t.skills.after(tool_filter.join(", ") || t.skills.noTool)),
   );
 }
 
@@ -90,7 +87,7 @@ function diagnosticView({ severity, file, path, message }) {
     h(
       "p",
       {},
-      h("span", { class: "visually-hidden" }, `${level}: `),
+      h("span", { class: "visually-hidden" }, t.skills.levels[level]),
       message,
       (file || path) && h("span", { class: "place" }, file && h("code", {}, file), path && h("code", {}, path)),
     ),

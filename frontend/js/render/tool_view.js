@@ -4,6 +4,7 @@ import { h } from "./dom.js";
 import { icon } from "./icons.js";
 import { markdownView } from "./markdown_view.js";
 import { pretty, shortened } from "../text.js";
+import { t } from "../strings.js";
 
 const MAX_SUMMARY_CHARS = 72;
 
@@ -24,16 +25,16 @@ export function toolView(call, result, isAsked = false) {
       icon(state === "running" ? "tool" : state === "failed" ? "alert" : "check"),
       h("span", { class: "tool-name" }, call.name),
       h("span", { class: "tool-arguments" }, summaryOf(ran)),
-      h("span", { class: "tool-state" }, result ? outcomeText(result) : isAsked ? "waits for you" : "running…"),
+      h("span", { class: "tool-state" }, result ? outcomeText(result) : isAsked ? t.tools.waits : t.tools.running),
       icon("chevron"),
     ),
     h(
       "div",
       { class: "tool-body" },
-      h("h4", {}, "Arguments"),
+      h("h4", {}, t.tools.arguments),
       h("pre", { tabindex: "0" }, pretty(ran)),
-      result && h("h4", {}, result.is_error ? "Error" : "Result"),
-      result && h("pre", { tabindex: "0" }, result.content || "(nothing)"),
+      result && h("h4", {}, result.is_error ? t.tools.error : t.tools.result),
+      result && h("pre", { tabindex: "0" }, result.content || t.tools.nothing),
     ),
   );
   return h("div", { class: "tool-call" }, line, result?.for_user && markdownView(result.for_user));
@@ -41,8 +42,8 @@ export function toolView(call, result, isAsked = false) {
 
 /** What was refused, or cut off with its turn, took no time. @param {import("../frames.js").ToolResult} result */
 function outcomeText({ is_error, duration_ms }) {
-  if (is_error && duration_ms === 0) return "not carried out";
-  return is_error ? `failed, ${msText(duration_ms)}` : msText(duration_ms);
+  if (is_error && duration_ms === 0) return t.tools.notCarriedOut;
+  return is_error ? t.tools.failed(msText(duration_ms)) : msText(duration_ms);
 }
 
 /** @param {number} ms */

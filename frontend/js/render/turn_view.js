@@ -17,6 +17,7 @@ import { errorView, noticeView } from "./lines_view.js";
 import { growingView, markdownView } from "./markdown_view.js";
 import { mediaView } from "./media_view.js";
 import { toolView } from "./tool_view.js";
+import { t } from "../strings.js";
 
 /**
  * @typedef {object} ShownTurn
@@ -46,13 +47,13 @@ function describe({ key, messages, view, running, askedTools, isLast, isOnline }
   const isAnswered = body.length > 0;
   return h(
     "article",
-    { class: "turn", key, "aria-label": "Turn", "data-turn": key },
+    { class: "turn", key, "aria-label": t.turn, "data-turn": key },
     asked && userView(asked),
     view?.reasoning && reasoningView(view.reasoning, Boolean(running)),
     (isAnswered || running) &&
       h(
         "div",
-        { class: "reply", "aria-label": "Reply", role: "group", "aria-busy": running ? "true" : null },
+        { class: "reply", "aria-label": t.reply, role: "group", "aria-busy": running ? "true" : null },
         body,
         running && waitingView(running),
       ),
@@ -66,7 +67,7 @@ const userView = memo((/** @type {Message} */ message) =>
   h(
     "div",
     { class: "said-by-user" },
-    h("span", { class: "visually-hidden" }, "You: "),
+    h("span", { class: "visually-hidden" }, t.turns.you),
     message._images && sentImages(message._images),
     message.content && h("p", { dir: "auto" }, message.content),
   ),
@@ -162,17 +163,13 @@ function hookView(message) {
       icon("hook"),
       h("span", { class: "hook-name" }, `${message._skill} / ${message._hook}`),
       message._timing && h("span", { class: "tag" }, message._timing),
-      message._unverified && h("span", { class: "tag tag-warning" }, "not sent: unverified"),
+      message._unverified && h("span", { class: "tag tag-warning" }, t.turns.unverified),
       icon("chevron"),
     ),
     h(
       "div",
       { class: "hook-body" },
-      h(
-        "p",
-        { class: "fine" },
-        `This skill added a ${message.role} message here. The model reads it in every later turn.`,
-      ),
+      h("p", { class: "fine" }, t.turns.hookAdded(message.role)),
       h("pre", { tabindex: "0" }, message.content),
     ),
   );
@@ -183,7 +180,7 @@ function reasoningView(reasoning, isRunning) {
   return h(
     "details",
     { class: "reasoning" },
-    h("summary", {}, icon("chevron"), isRunning ? "Thinking…" : "Reasoning"),
+    h("summary", {}, icon("chevron"), isRunning ? t.turns.thinking : t.turns.reasoning),
     h("div", { class: "reasoning-body" }, reasoning),
   );
 }
@@ -191,7 +188,7 @@ function reasoningView(reasoning, isRunning) {
 /** @param {Turn} turn */
 function waitingView({ phase, streamed }) {
   if (streamed) return null;
-  const text = phase === "running" ? "Thinking" : "Sending";
+  const text = phase === "running" ? t.turns.waiting : t.turns.sending;
   return h(
     "p",
     { class: "waiting", key: "waiting" },
@@ -212,31 +209,31 @@ function endView({ _answer }, view, { isLast, isOnline }) {
     { class: "turn-end" },
     h("span", {}, line),
     canRetry &&
-      h("button", { type: "button", class: "button small", "data-action": "retry", disabled }, icon("retry"), "Retry"),
+      h("button", { type: "button", class: "button small", "data-action": "retry", disabled }, icon("retry"), t.retry),
     canRetry &&
       isRefusedForHook &&
       h(
         "button",
         { type: "button", class: "button small", "data-action": "retry-without-unverified", disabled },
-        "Send without it",
+        t.turns.sendWithout,
       ),
   );
 }
 
 /** @param {import("../frames.js").Answer | undefined} answer @param {TurnView | null} view */
 function endLine(answer, view) {
-  if (view?.end?.reason === "aborted") return view.end.message ?? "The server ended this turn.";
+  if (view?.end?.reason === "aborted") return view.end.message ?? t.turns.ended;
   switch (answer) {
     case "pending": // and not by us: we would be showing it as running
-      return "Being answered in another tab…";
+      return t.turns.answeredElsewhere;
     case "lost":
-      return "Not answered: the connection was lost.";
+      return t.turns.lost;
     case "stopped":
-      return withUnheard("Stopped.", view);
+      return withUnheard(t.turns.stopped, view);
     case "restarted":
-      return withUnheard("The server had to restart.", view);
+      return withUnheard(t.turns.restarted, view);
     case "failed":
-      return "Not answered.";
+      return t.turns.failed;
     case undefined:
       return null;
   }
@@ -244,5 +241,5 @@ function endLine(answer, view) {
 
 /** @param {string} line @param {TurnView | null} view */
 function withUnheard(line, view) {
-  return view?.unheard.trim() ? `${line} The pale part was not played.` : line;
+  return view?.unheard.trim() ? line + t.turns.unplayed : line;
 }

@@ -7,14 +7,13 @@
 import { openConversation, visibleTurn } from "../state.js";
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
-
-const MUTED = "The microphone is muted by the system or another program";
+import { t } from "../strings.js";
 
 /** @param {State} state */
 export function microphoneButton(state) {
   const { mic } = state.voice;
   const isOn = mic !== "off";
-  const label = isOn ? "Stop listening" : "Talk";
+  const label = isOn ? t.voice.stopListening : t.voice.talk;
   return h(
     "button",
     {
@@ -45,7 +44,7 @@ export function voiceLine(state) {
     h(
       "p",
       { role: "status", class: "visually-hidden" },
-      voice.mic !== "on" ? "Asking for the microphone" : voice.isMuted ? MUTED : "The microphone is on",
+      voice.mic !== "on" ? t.voice.asking : voice.isMuted ? t.voice.muted : t.voice.isOn,
     ),
     h("p", { class: "voice-state" }, wordsOf(state)),
     voice.transcript && h("p", { class: "voice-transcript", dir: "auto" }, voice.transcript),
@@ -54,7 +53,7 @@ export function voiceLine(state) {
       h(
         "button",
         { type: "button", class: "button small", "data-talk": "", "aria-pressed": String(voice.isHeld) },
-        voice.isHeld ? "Release to send" : "Hold to talk",
+        voice.isHeld ? t.voice.release : t.voice.hold,
       ),
   );
 }
@@ -66,19 +65,19 @@ function problemLine(problem) {
     { class: "line line-warning", role: "alert", key: "microphone-problem" },
     icon("alert"),
     h("p", {}, problem),
-    h("button", { type: "button", class: "button small", "data-action": "microphone" }, "Try again"),
+    h("button", { type: "button", class: "button small", "data-action": "microphone" }, t.voice.tryAgain),
   );
 }
 
 /** Why the server or this tab cannot listen; null = it can. @param {State} state */
 function whyNot(state) {
   const { connection, speech } = state;
-  if (connection.phase !== "online") return "Not connected";
-  if (openConversation(state)?.access === "read") return "Read-only in this tab";
-  if (!speech) return "This server has no speech recognition";
+  if (connection.phase !== "online") return t.voice.notConnected;
+  if (openConversation(state)?.access === "read") return t.readOnly;
+  if (!speech) return t.voice.noRecognition;
   for (const part of [speech.stt, speech.vad]) {
-    if (part.state === "loading") return "Speech recognition is still loading";
-    if (part.state === "missing") return part.reason ?? "This server has no speech recognition";
+    if (part.state === "loading") return t.voice.recognitionLoading;
+    if (part.state === "missing") return part.reason ?? t.voice.noRecognition;
   }
   return null;
 }
@@ -97,18 +96,18 @@ function phaseOf(state) {
 /** @param {State} state */
 function wordsOf(state) {
   const isPushToTalk = state.settings.turnDetection === "push_to_talk";
-  const deafness = state.voice.mic === "on" ? (whyNot(state) ?? (state.voice.isMuted ? MUTED : null)) : null;
-  if (deafness) return `${deafness}. Nobody hears you.`;
+  const deafness = state.voice.mic === "on" ? (whyNot(state) ?? (state.voice.isMuted ? t.voice.muted : null)) : null;
+  if (deafness) return t.voice.nobodyHears(deafness);
   switch (phaseOf(state)) {
     case "starting":
-      return "Asking for the microphone…";
+      return `${t.voice.asking}…`;
     case "hearing":
-      return "Hearing you…";
+      return t.voice.hearing;
     case "speaking":
-      return isPushToTalk ? "Speaking…" : "Speaking… talk to interrupt";
+      return isPushToTalk ? t.voice.speaking : t.voice.speakingInterrupt;
     case "thinking":
-      return "Thinking…";
+      return t.voice.thinking;
     default:
-      return isPushToTalk ? "Hold the button or the space bar, and speak" : "Listening";
+      return isPushToTalk ? t.voice.holdAndSpeak : t.voice.listening;
   }
 }

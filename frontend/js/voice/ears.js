@@ -4,10 +4,7 @@
  */
 
 import { Microphone, explain } from "./microphone.js";
-
-const UNPLUGGED = "The microphone was unplugged.";
-const FORBIDDEN =
-  "The browser no longer lets this page use the microphone. Allow it for this site (the icon beside the address), then try again.";
+import { t } from "../strings.js";
 
 export class Ears {
   /**
@@ -23,7 +20,7 @@ export class Ears {
     this.microphone = new Microphone({
       onFrame,
       onLevel,
-      onLost: () => dispatch({ type: "microphone_off", problem: this.#isForbidden() ? FORBIDDEN : UNPLUGGED }),
+      onLost: () => dispatch({ type: "microphone_off", problem: this.#isForbidden() ? t.voice.noLongerAllowed : t.voice.unplugged }),
       onMuted: (isMuted) => dispatch({ type: "microphone_muted", isMuted }),
     });
     /** @type {PermissionStatus | null} as it was granted; the browser changes it when the user does */

@@ -4,6 +4,8 @@
  * 16 kHz where the browser gives it; else the rate it has, which the server takes as well.
  */
 
+import { t } from "../strings.js";
+
 export const WANTED_RATE = 16_000;
 const PATIENCE_MS = 10_000;
 
@@ -148,17 +150,17 @@ export function explain(error) {
   // WebKit's OverconstrainedError, of a machine without microphone, is no DOMException
   switch (error instanceof Object && "name" in error ? error.name : "") {
     case "NotAllowedError":
-      return "The browser was not allowed to use the microphone. Allow it for this site (the icon beside the address), then try again.";
+      return t.voice.notAllowed;
     case "NotFoundError":
     case "OverconstrainedError":
-      return "No microphone was found. Plug one in, or choose another in the settings.";
+      return t.voice.notFound;
     case "NotReadableError":
-      return "The microphone is in use by another program. Close it there, then try again.";
+      return t.voice.inUse;
     case "InvalidStateError":
-      return "This browser cannot start its sound output. Connect a loudspeaker or headphones, then try again.";
+      return t.voice.noOutput;
     case "SecurityError":
-      return "Browsers allow the microphone only on https pages and on localhost. Open this page over https (for phones: make run-lan) or on the server's own machine.";
+      return t.voice.insecure;
     default:
-      return `The microphone could not be started: ${error instanceof Error ? error.message : String(error)}`;
+      return t.voice.notStarted(error instanceof Error ? error.message : String(error));
   }
 }

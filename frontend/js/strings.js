@@ -1,0 +1,46 @@
+/** The language of the page: one table of texts for each, all of the same shape. */
+
+import { en } from "./strings/en.js";
+
+/** @typedef {typeof en} Strings */
+
+/**
+ * What the page can be read in: a code as in `<html lang>`, the language's own name, its table.
+ *
+ * @type {readonly {code: string, name: string, load: () => Promise<Strings>}[]}
+ */
+export const LANGUAGES = [
+  { code: "en", name: "English", load: async () => en },
+  { code: "zh-CN", name: "简体中文", load: async () => (await import("./strings/zh.js")).zh },
+];
+
+/** The texts of the page's language. Read them when drawing, never once at import: they may come later. */
+export let t = en;
+
+/** The code of the page's language, for dates and numbers. */
+export let locale = "en";
+
+/**
+ * Load the texts, and mark the document with their language.
+ *
+ * @param {string} chosen a code of LANGUAGES; anything else takes the first language that the browser prefers and we have
+ */
+export async function useLanguage(chosen) {
+  const language = languageFor(chosen, navigator.languages);
+  t = await language.load();
+  locale = language.code;
+  document.documentElement.lang = language.code;
+  document.documentElement.dir = t.direction;
+}
+
+/** @param {string} chosen @param {readonly string[]} preferred */
+export function languageFor(chosen, preferred) {
+  const known = LANGUAGES.find(({ code }) => code === chosen);
+  const ours = preferred.flatMap((tag) => LANGUAGES.find(({ code }) => primary(code) === primary(tag)) ?? []);
+  return /** @type {typeof LANGUAGES[number]} */ (known ?? ours[0] ?? LANGUAGES[0]);
+}
+
+/** "zh-CN" → "zh". @param {string} tag */
+function primary(tag) {
+  return tag.split("-")[0]?.toLowerCase();
+}

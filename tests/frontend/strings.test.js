@@ -1,0 +1,46 @@
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { test } from "node:test";
+
+import { LANGUAGES, languageFor } from "../../frontend/js/strings.js";
+
+const VIEWS = new URL("../../frontend/js/render/", import.meta.url);
+
+/** Every text of a table with its path; of a function, what it makes of numbers that stand for whatever it is given. */
+function texts(table, path = "") {
+  return Object.entries(table).flatMap(([key, value]) => {
+    const at = `${path}.${key}`;
+    if (typeof value === "object") return texts(value, at);
+    return [[at, typeof value === "function" ? value(41, 42, 43) : value]];
+  });
+}
+
+test("every language has every text, and says with it what the English one says", async () => {
+  const [english, ...others] = await Promise.all(LANGUAGES.map(({ load }) => load()));
+  const expected = Object.fromEntries(texts(english));
+  for (const other of others) {
+    const found = Object.fromEntries(texts(other));
+    assert.deepEqual(Object.keys(found), Object.keys(expected));
+    for (const [path, text] of Object.entries(expected)) {
+      assert.equal(found[path] === "", text === "", `${path} is empty in one language alone`);
+      const values = (/** @type {string} */ of) => [...new Set(of.match(/4[123]/g))].sort();
+      assert.deepEqual(values(found[path]), values(text), `${path} leaves out what it was given`);
+    }
+  }
+});
+
+test("the page takes what was chosen, else what the browser prefers, else English", () => {
+  assert.equal(languageFor("zh-CN", ["en"]).code, "zh-CN");
+  assert.equal(languageFor("", ["fr", "zh-Hans-SG", "en"]).code, "zh-CN");
+  assert.equal(languageFor("", ["fr"]).code, "en");
+  assert.equal(languageFor("tlh", ["en-GB"]).code, "en");
+});
+
+/** Names of keys, of the product, and of languages in their own words are no texts. */
+test("no view has a text of its own", () => {
+  for (const file of readdirSync(VIEWS)) {
+    const code = readFileSync(new URL(file, VIEWS), "utf8").replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, "");
+    const found = code.match(/["`][A-Z][a-z]+( [^"`]*)?["`]/g)?.filter((text) => !/"(Parley|Enter|Escape|English|Deutsch|Italiano)"/.test(text));
+    assert.deepEqual(found ?? [], [], `${file}: put it into frontend/js/strings/`);
+  }
+});
