@@ -38,6 +38,7 @@ SCENARIOS: dict[str, Callable[..., Awaitable[list[Figure]]]] = {
     "turns": turns.measure,
     "idle": idle.measure,
     "voice": voice.measure,
+    "talkers": voice.measure_talkers,
     "voice_share": voice_share.measure,
     "talking": talking.measure,
 }

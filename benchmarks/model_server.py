@@ -3,7 +3,8 @@
 Every token is `t<nanoseconds> `, the monotonic clock when it was written; the
 first one is `r<nanoseconds> `, the clock when the request had been read. Whoever
 receives one can tell how long it was on its way. Started by `python -m
-benchmarks.model_server TOKENS INTERVAL_S`, it prints its base URL.
+benchmarks.model_server TOKENS INTERVAL_S [TEXT]`, it prints its base URL; with
+a TEXT every reply is that, one word a token.
 """
 
 import asyncio
@@ -16,16 +17,21 @@ from aiohttp import web
 
 
 class TimeTeller:
-    def __init__(self, tokens: int, interval_s: float) -> None:
+    def __init__(self, tokens: int, interval_s: float, text: str = "") -> None:
         self._tokens = tokens
         self._interval_s = interval_s
+        self._words = text.split()
 
     async def chat(self, http: web.Request) -> web.StreamResponse:
         await http.read()
         arrived_ns = time.monotonic_ns()
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
         await response.prepare(http)
-        await response.write(_chunk(f"r{arrived_ns} "))
+        for word in self._words:
+            await asyncio.sleep(self._interval_s)
+            await response.write(_chunk(f"{word} "))
+        if not self._words:
+            await response.write(_chunk(f"r{arrived_ns} "))
         for number in range(1, self._tokens):
             await asyncio.sleep(self._interval_s)
             end = ". " if number % 12 == 0 else " "
@@ -49,8 +55,8 @@ def _chunk(text: str) -> bytes:
     )
 
 
-async def serve(tokens: int, interval_s: float) -> None:
-    teller = TimeTeller(tokens, interval_s)
+async def serve(tokens: int, interval_s: float, text: str = "") -> None:
+    teller = TimeTeller(tokens, interval_s, text)
     app = web.Application()
     app.router.add_post("/v1/chat/completions", teller.chat)
     app.router.add_get("/v1/models", teller.models)
@@ -63,4 +69,4 @@ async def serve(tokens: int, interval_s: float) -> None:
 
 if __name__ == "__main__":
     with contextlib.suppress(KeyboardInterrupt):
-        uvloop.run(serve(int(sys.argv[1]), float(sys.argv[2])))
+        uvloop.run(serve(int(sys.argv[1]), float(sys.argv[2]), *sys.argv[3:4]))

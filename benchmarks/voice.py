@@ -1,16 +1,20 @@
-"""Voice to voice: last sample of a spoken question → first sample of the reply, default configuration, embedded engines."""
+"""Voice to voice: last sample of a spoken question → first sample of the reply, embedded engines.
+
+`measure`: one user, default configuration. `measure_talkers`: 16 at once, with a scripted model that costs nothing.
+"""
 
 import asyncio
 import json
 import time
 from collections import defaultdict
 from contextlib import aclosing
+from dataclasses import dataclass, field
 from typing import Any
 
 from websockets.asyncio.client import ClientConnection, connect
 
 from benchmarks.figures import Figure, figure
-from benchmarks.processes import parley
+from benchmarks.processes import parley, running
 from server.config import SpeechProviderSettings
 from server.speech.tts import Synthesizer, synthesizer_of
 
@@ -49,7 +53,19 @@ QUESTIONS = (
 TURNS_EACH = 5
 FRAME_S = 0.02
 LEAD_S = 0.4
-ANSWER_LIMIT_S = 60.0
+ANSWER_LIMIT_S = 180.0
+TALKERS = 16
+STAGGER_S = 1.5
+TOKEN_S = 0.02
+REPLY = (
+    "That is a good question, and the answer is not as simple as it looks at first. "
+    "People have asked it for hundreds of years, in many countries and in many ways. "
+    "Some of them wrote their answers down, and a few of those books are still read today. "
+    "The short answer is that it depends on the weather, and on how much time you have. "
+    "Would you like to hear more about it?"
+)
+"""Five sentences, about twenty seconds of sound."""
+EMBEDDED = {"PARLEY_SPEECH__STT__PROVIDER": "embedded", "PARLEY_SPEECH__TTS__PROVIDER": "embedded"}
 STAGES = {
     "transcript": "end of speech → transcript",
     "model_request": "end of speech → model request",
@@ -65,25 +81,43 @@ async def measure(*, is_quick: bool) -> list[Figure]:
     later: list[float] = []
     stages: dict[str, list[float]] = defaultdict(list)
     embedded = dict.fromkeys(("OPENAI_BASE_URL", "OPENAI_API_KEY", "OPENAI_MODEL"), "")
-    environ = {
-        **embedded,
-        "PARLEY_SPEECH__STT__PROVIDER": "embedded",
-        "PARLEY_SPEECH__TTS__PROVIDER": "embedded",
-    }
-    async with parley("", environ=environ) as server:
+    async with parley("", environ=embedded | EMBEDDED) as server:
         for start in range(0, len(spoken), TURNS_EACH):
-            for number, (took_ms, metrics) in enumerate(
-                await _converse(server.url, spoken[start : start + TURNS_EACH])
-            ):
-                (later if number else first).append(took_ms)
+            for number, reply in enumerate(await _converse(server.url, spoken[start : start + TURNS_EACH])):
+                (later if number else first).append(reply.first_ms)
                 for stage in STAGES if number else ():
-                    if metrics[stage] is not None:
-                        stages[stage].append(metrics[stage])
+                    if reply.metrics[stage] is not None:
+                        stages[stage].append(reply.metrics[stage])
     return [
         figure("voice to voice, first turn of a conversation", "ms", first),
         figure("voice to voice, later turns", "ms", later, goal_p50=1200),
         figure("voice to voice, later turns, p95", "ms", later, goal_p95=2500),
         *(figure(f"later turns: {text}", "ms", stages[stage]) for stage, text in STAGES.items()),
+    ]
+
+
+async def measure_talkers(*, is_quick: bool) -> list[Figure]:
+    spoken = await _speak_all(QUESTIONS[:10])
+    turns = 2 if is_quick else 5
+
+    async def talk(url: str, number: int) -> list[_Reply]:
+        await asyncio.sleep(number * STAGGER_S)
+        return await _converse(url, [spoken[(number + turn) % len(spoken)] for turn in range(turns)])
+
+    model = ("-m", "benchmarks.model_server", "0", str(TOKEN_S), REPLY)
+    async with running(*model) as engine, parley(engine.url, environ=EMBEDDED) as server:
+        conversations = await asyncio.gather(*(talk(server.url, number) for number in range(TALKERS)))
+    replies = [reply for conversation in conversations for reply in conversation]
+    name = f"{TALKERS} talkers"
+    stages = {
+        stage: [reply.metrics[stage] for reply in replies if reply.metrics[stage] is not None] for stage in STAGES
+    }
+    return [
+        figure(f"{name}: end of speech → first sound", "ms", [reply.first_ms for reply in replies], goal_p50=1500),
+        figure(f"{name}: end of speech → first sound, p95", "ms", [r.first_ms for r in replies], goal_p95=3000),
+        figure(f"{name}: silence within a reply", "ms", [reply.gap_ms for reply in replies], goal_p95=0),
+        figure(f"{name}: sentences without their sound", "", [reply.unspoken for reply in replies], goal_p95=0),
+        *(figure(f"{name}: {text}", "ms", stages[stage]) for stage, text in STAGES.items()),
     ]
 
 
@@ -109,9 +143,31 @@ async def _speak(voice: Synthesizer, text: str) -> tuple[bytes, int]:
     return bytes(pcm[: 2 * (last + 1)]), rate
 
 
-async def _converse(url: str, spoken: list[tuple[bytes, int]]) -> list[tuple[float, dict[str, Any]]]:
+@dataclass
+class _Reply:
+    """A reply as its listener hears it."""
+
+    first_ms: float = 0.0
+    """From the end of the question to the first sound; 0: none came."""
+    gap_ms: float = 0.0
+    """Silence after the first sound for which the sound to be played had not come yet."""
+    unspoken: int = 0
+    text: str = ""
+    metrics: dict[str, Any] = field(default_factory=dict)
+    heard_s: float = 0.0
+    """When all that has come is played."""
+
+    def play(self, pcm: bytes, rate: int, asked_s: float) -> None:
+        now_s = time.perf_counter()
+        if not self.first_ms:
+            self.first_ms, self.heard_s = (now_s - asked_s) * 1000, now_s
+        self.gap_ms += max(0.0, now_s - self.heard_s) * 1000
+        self.heard_s = max(now_s, self.heard_s) + len(pcm) / 2 / rate
+
+
+async def _converse(url: str, spoken: list[tuple[bytes, int]]) -> list[_Reply]:
     """One conversation: each question is asked when the reply to the one before has been heard."""
-    results = []
+    replies = []
     history: list[dict[str, str]] = []
     async with connect(url.replace("http", "ws", 1) + "/ws", compression=None, max_size=None) as socket:
         rate = spoken[0][1]
@@ -121,11 +177,11 @@ async def _converse(url: str, spoken: list[tuple[bytes, int]]) -> list[tuple[flo
             talking = asyncio.create_task(microphone.run(), name="microphone")
             try:
                 async with asyncio.timeout(ANSWER_LIMIT_S):
-                    results.append(await _listen(socket, microphone, history))
+                    replies.append(await _listen(socket, microphone, history))
             finally:
                 talking.cancel()
                 await asyncio.gather(talking, return_exceptions=True)
-    return results
+    return replies
 
 
 class Microphone:
@@ -151,35 +207,34 @@ class Microphone:
             await asyncio.sleep(max(0.0, started + number * FRAME_S - time.perf_counter()))
 
 
-async def _listen(
-    socket: ClientConnection, microphone: Microphone, history: list[dict[str, str]]
-) -> tuple[float, dict[str, Any]]:
+async def _listen(socket: ClientConnection, microphone: Microphone, history: list[dict[str, str]]) -> _Reply:
     """Until the turn has ended and its sound would have been heard. One that began in a pause of the question is none."""
-    took_ms = 0.0
-    heard_ms = 0.0
-    reply = ""
+    reply, rate = _Reply(), 0
     said: list[dict[str, str]] = []
     async for message in socket:
         if isinstance(message, bytes):
             if microphone.ended_s:
-                took_ms = took_ms or (time.perf_counter() - microphone.ended_s) * 1000
+                reply.play(message, rate, microphone.ended_s)
             continue
         frame = json.loads(message)
         match frame["type"]:
             case "speech_started":
-                took_ms = heard_ms = 0.0
-                reply = ""
+                reply = _Reply()
                 await socket.send(
                     json.dumps({"type": "history", "utterance": frame["utterance"], "messages": history + said})
                 )
             case "transcript" if frame["final"] and frame["text"]:
                 said.append({"role": "user", "content": frame["text"]})
             case "text":
-                reply += frame["delta"]
-            case "sentence_end":
-                heard_ms += frame["duration_ms"]
-            case "turn_end" if took_ms:
-                history += [*said, {"role": "assistant", "content": reply}]
-                await asyncio.sleep(heard_ms / 1000 + 0.5 - (time.perf_counter() - microphone.ended_s - took_ms / 1000))
-                return took_ms, frame["metrics"]
+                reply.text += frame["delta"]
+            case "sentence" if frame["audio"] is None:
+                reply.unspoken += any(character.isalnum() for character in frame["text"])
+            case "sentence":
+                rate = frame["audio"]["sample_rate"]
+            case "turn_end" if reply.first_ms or reply.unspoken:
+                reply.play(b"", 1, microphone.ended_s)  # one without any sound counts as long as it took
+                history += [*said, {"role": "assistant", "content": reply.text}]
+                reply.metrics = frame["metrics"]
+                await asyncio.sleep(reply.heard_s + 0.5 - time.perf_counter())
+                return reply
     raise ConnectionError("the server closed in the middle of a turn")
