@@ -20,7 +20,7 @@ from server.gateway.auth import Authenticator
 from server.gateway.file_routes import MediaRoute
 from server.gateway.http import HttpServer
 from server.gateway.login import LoginRoutes
-from server.gateway.probes import Probes, Readiness, show_storage, show_voice_detection
+from server.gateway.probes import Probes, Readiness, show_speech, show_storage
 from server.gateway.rest.rest_api import RestApi
 from server.gateway.websocket_server import Broadcaster, WebSocketServer
 from server.hooks.layers import HookLayers
@@ -107,8 +107,7 @@ class App:
         self._readiness.set("model", "loading")
         self._readiness.set("storage", "loading")
         self._show_speech()
-        if self._speech.detector is not None:
-            show_voice_detection(self._metrics, self._speech.detector)
+        show_speech(self._metrics, self._speech)
         self._are_hooks_settled = False
         self.hooks = HookHost(settings.hooks, environ, limits=hook_limits, on_change=self._show_hooks)
         self.storage = Storage(settings.storage, data_dir, on_change=self._show_storage)

@@ -194,6 +194,8 @@ class SpeechProviderSettings(Section, frozen=True, kw_only=True):
     api_key: Secret | None = None
     model: str | None = None
     voice: str | None = None
+    processes: Annotated[int, Meta(ge=1, le=16)] = 1
+    """Processes of the embedded engine, each with its own copy of the model."""
 
 
 class VadSettings(Section, frozen=True, kw_only=True):

@@ -1,7 +1,7 @@
 """Counters and timings of the server, in a registry of its own (Prometheus text at /metrics)."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
@@ -41,6 +41,15 @@ class Metrics:
         self.first_audible = _histogram(
             registry, "parley_first_audible_seconds", "end of speech or chat → first audible sample, as clients tell"
         )
+        self.speech_waiting = Gauge(
+            "parley_speech_waiting", "Requests that wait for an embedded engine", ["engine"], registry=registry
+        )
+        self.speech_wait = _histogram(
+            registry, "parley_speech_wait_seconds", "request → an embedded engine begins with it", ["engine"]
+        )
+        self.speech_late = _histogram(
+            registry, "parley_speech_late_seconds", "request due → an embedded engine begins with it", ["engine"]
+        )
         self.turn_total = _histogram(registry, "parley_turn_seconds", "chat received → turn_end")
         self.loop_hold = Histogram(
             "parley_loop_hold_seconds",
@@ -76,8 +85,8 @@ class Metrics:
             self.loop_hold.observe(max(0.0, loop.time() - due))
 
 
-def _histogram(registry: CollectorRegistry, name: str, text: str) -> Histogram:
-    return Histogram(name, text, buckets=_TURN_BUCKETS, registry=registry)
+def _histogram(registry: CollectorRegistry, name: str, text: str, labels: Sequence[str] = ()) -> Histogram:
+    return Histogram(name, text, labels, buckets=_TURN_BUCKETS, registry=registry)
 
 
 def _bound(known: dict[str, Callable[[], None]], counter: Counter, kind: str) -> Callable[[], None]:

@@ -9,7 +9,10 @@ from aiohttp import web
 from server.gateway.auth import Authenticator
 from server.log import lines_left_out
 from server.metrics import CONTENT_TYPE, Metrics
+from server.speech.providers import WorkerProvider
+from server.speech.service import SpeechService
 from server.speech.vad import VoiceDetector
+from server.speech.worker import SpeechWorker
 from server.storage.storage import Storage
 
 PROBE_PATHS: Final = frozenset(("/healthz", "/readyz"))
@@ -107,8 +110,25 @@ def show_storage(metrics: Metrics, storage: Storage) -> None:
     metrics.show("parley_log_left_out", "Log lines left out as their clients caused too many", lines_left_out)
 
 
-def show_voice_detection(metrics: Metrics, detector: VoiceDetector) -> None:
-    """Let /metrics ask for the figures of voice detection when it is read."""
+def show_speech(metrics: Metrics, speech: SpeechService) -> None:
+    """Let /metrics show the figures of voice detection and of the queues before embedded engines."""
+    if speech.detector is not None:
+        _show_voice_detection(metrics, speech.detector)
+    for engine, provider in (("stt", speech.recognizer), ("tts", speech.synthesizer)):
+        if isinstance(provider, WorkerProvider):
+            _show_queue(metrics, engine, provider.worker)
+
+
+def _show_queue(metrics: Metrics, engine: str, worker: SpeechWorker) -> None:
+    def observe(waited_s: float, late_s: float) -> None:
+        metrics.speech_wait.labels(engine).observe(waited_s)
+        metrics.speech_late.labels(engine).observe(late_s)
+
+    worker.on_begin = observe
+    metrics.speech_waiting.labels(engine).set_function(lambda: worker.waiting)
+
+
+def _show_voice_detection(metrics: Metrics, detector: VoiceDetector) -> None:
     show = metrics.show
     show("parley_vad_windows", "Windows of 32 ms that voice detection has judged", lambda: detector.windows)
     show("parley_vad_skipped", "Of these, quieter than the energy floor", lambda: detector.skipped)

@@ -32,6 +32,8 @@ T = TypeVar("T")
 
 HISTORY_WAIT_S: Final = 0.5
 """Time that a turn waits for the client's `history`, from the transcript on."""
+UNENDED_DUE_S: Final = 10.0
+"""Time in which a pause is due to be recognised, longer than any pause lasts: utterances that have ended go first."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -315,7 +317,14 @@ class SpeechInput:
             if utterance.question is None:
                 self._owner.send(wire.Transcript(utterance=utterance.id, text=text, final=False))
 
-        return await self._speech.recognizer.recognize(audio, language=self._language, on_partial=send_partial)
+        def due_in_s() -> float:
+            due_s = paused_s + UNENDED_DUE_S if utterance.stopped_ms is None else utterance.stopped_s
+            return due_s - self._now_s()
+
+        paused_s = self._now_s()
+        return await self._speech.recognizer.recognize(
+            audio, language=self._language, on_partial=send_partial, due_in_s=due_in_s
+        )
 
     async def _answer(
         self, utterance: _Utterance, recognition: asyncio.Task[str], before: asyncio.Task[None] | None

@@ -10,6 +10,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Final, Literal
 
 from server.agent.chunks import NoticeGiven
@@ -25,6 +26,8 @@ MAX_SYNTHESES: Final = 4
 """Sentences of a turn that are being synthesised, or wait to be sent."""
 MAX_QUEUED: Final = 64
 """Results that wait to be sent; at the limit the agent waits, so that it writes no minutes ahead of the voice."""
+FIRST_SOUND_DUE_S: Final = 1.0
+"""Time from a sentence to its sound while nothing is heard; listeners who have less sound left than that go first."""
 PATIENCE_S: Final = 60.0
 """Time without progress in playback after which the client gets the rest of the turn at once, so that it ends."""
 SLACK_S: Final = 30.0
@@ -33,6 +36,7 @@ _SLOWEST: Final = 4
 TAIL_S: Final = 0.3
 """Time for which speakers and air hold sound longer than the client's clock says."""
 _PACE_STEP_S: Final = 0.25
+_LEAST_MS_A_CHAR: Final = 50  # sound of a sentence that is not synthesised yet; less makes the next one due earlier
 _SOUND_MS: Final = 10_000
 _SOUND_MS_A_CHAR: Final = 500
 
@@ -109,16 +113,28 @@ class _Synthesis:
     """A sentence on its way through synthesis."""
 
     sentence: SpokenSentence
+    asked_s: float
     chunks: asyncio.Queue[SoundChunk | None] = field(default_factory=asyncio.Queue)  # holds `max_sound_ms` at most
     task: asyncio.Task[None] | None = None
     failure: SpeechError | None = None
     has_slot: bool = False
+    sound_ms: float = 0.0  # that has come
+    sent_ms: float = 0.0
     withdrawn: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
     def max_sound_ms(self) -> float:
         """More sound than anybody needs for these words: an engine that sends more would not end by itself."""
         return _SOUND_MS + _SOUND_MS_A_CHAR * len(self.sentence.words)
+
+    @property
+    def unsent_ms(self) -> float:
+        """The sound that is still to be sent, estimated while it has not come."""
+        if self.withdrawn.is_set():
+            return 0.0
+        is_complete = self.task is not None and self.task.done()
+        least_ms = 0.0 if is_complete else _LEAST_MS_A_CHAR * len(self.sentence.words)
+        return max(least_ms, self.sound_ms) - self.sent_ms
 
     def withdraw(self) -> None:
         """Leave out what is not sent of it yet: whoever waits for its sound goes on at once."""
@@ -154,6 +170,7 @@ class SpeechOutput:
         self._voice = voice if voice is not None and voice.synthesizer.status.state == "ready" else None
         self._room = room
         self._queue: asyncio.Queue[TTSResult | _Synthesis | None] = asyncio.Queue(MAX_QUEUED)
+        self._unsent: list[_Synthesis] = []  # in spoken order
         self._slots = asyncio.Semaphore(MAX_SYNTHESES)
         self._syntheses: set[asyncio.Task[None]] = set()
         self._has_reported_failure = False
@@ -184,7 +201,7 @@ class SpeechOutput:
             self._writer.write(result)
         elif result.sentence is not None and result.sentence.words and not self._is_mute:
             self._writer.mark_sentence()
-            await self._queue.put(self._begin(_Synthesis(result.sentence), self._voice))
+            await self._queue.put(self._begin(result.sentence, self._voice))
         else:
             await self._queue.put(result)
 
@@ -196,10 +213,10 @@ class SpeechOutput:
     def _speak(self, question: SpokenSentence) -> Callable[[], None]:
         """Queue a question; it is not said at all while MAX_QUEUED things wait before it."""
         assert self._voice is not None, "set on the writer with a voice alone"
-        synthesis = _Synthesis(question)
-        if not self._queue.full():
-            self._begin(synthesis, self._voice)
-            self._queue.put_nowait(synthesis)
+        if self._queue.full():
+            return lambda: None
+        synthesis = self._begin(question, self._voice)
+        self._queue.put_nowait(synthesis)
         return synthesis.withdraw
 
     def _unsent_hooks(self) -> list[TTSResult]:
@@ -211,7 +228,9 @@ class SpeechOutput:
                 left.append(item)
         return left
 
-    def _begin(self, synthesis: _Synthesis, voice: Voice) -> _Synthesis:
+    def _begin(self, sentence: SpokenSentence, voice: Voice) -> _Synthesis:
+        synthesis = _Synthesis(sentence, asked_s=voice.now_s())
+        self._unsent.append(synthesis)
         synthesis.task = asyncio.create_task(self._synthesize(synthesis, voice), name=f"synthesis {self._writer.id}")
         self._syntheses.add(synthesis.task)
         synthesis.task.add_done_callback(self._syntheses.discard)
@@ -232,20 +251,33 @@ class SpeechOutput:
 
     async def _fetch(self, synthesis: _Synthesis, voice: Voice) -> None:
         """Put the sound into the queue of chunks. Raises SpeechError for what is too long or too slow."""
-        sound_ms, began_s = 0.0, asyncio.get_running_loop().time()
+
+        def due_in_s() -> float:
+            return self._due_in_s(synthesis, voice)
+
+        due_s = asyncio.get_running_loop().time() + max(0.0, due_in_s())
+        words = synthesis.sentence.words
         try:
             async with (
-                asyncio.timeout(self._slack_s) as limit,
-                aclosing(voice.synthesizer.synthesize(synthesis.sentence.words, language=voice.language)) as chunks,
+                asyncio.timeout_at(due_s + self._slack_s) as limit,
+                aclosing(voice.synthesizer.synthesize(words, language=voice.language, due_in_s=due_in_s)) as chunks,
             ):
                 async for chunk in chunks:
-                    sound_ms += len(chunk.pcm) / 2 * 1000 / chunk.sample_rate
-                    if sound_ms > synthesis.max_sound_ms:
+                    synthesis.sound_ms += len(chunk.pcm) / 2 * 1000 / chunk.sample_rate
+                    if synthesis.sound_ms > synthesis.max_sound_ms:
                         raise SpeechError("the voice sent far more sound than a sentence needs; the rest is left out")
                     synthesis.chunks.put_nowait(chunk)
-                    limit.reschedule(began_s + self._slack_s + _SLOWEST * sound_ms / 1000)
+                    limit.reschedule(due_s + self._slack_s + _SLOWEST * synthesis.sound_ms / 1000)
         except TimeoutError as error:
             raise SpeechTimeout("the voice sends its sound far too slowly; the rest is left out") from error
+
+    def _due_in_s(self, synthesis: _Synthesis, voice: Voice) -> float:
+        """Return in how many seconds the listener has heard all that is to be heard before what `synthesis` lacks."""
+        now_s = voice.now_s()
+        before = takewhile(lambda each: each is not synthesis, self._unsent)
+        ahead_ms = voice.clock.ahead_ms(now_s) + sum(each.unsent_ms for each in before)
+        ahead_ms += synthesis.sound_ms - synthesis.sent_ms
+        return ahead_ms / 1000 if ahead_ms > 0 else synthesis.asked_s + FIRST_SOUND_DUE_S - now_s
 
     def _check(self) -> None:
         if self._broken is not None:
@@ -258,6 +290,7 @@ class SpeechOutput:
                     self._write(item, voice)
                 else:
                     await self._send(item, voice)
+                    self._unsent.remove(item)
                     if item.has_slot:
                         self._slots.release()
                 await self._room()
@@ -283,7 +316,9 @@ class SpeechOutput:
         self._writer.open_sentence(synthesis.sentence, audio)
         voice.clock.begin_sentence()
         while chunk is not None:
-            voice.clock.sent(self._writer.write_sound(chunk.pcm, chunk.words), voice.now_s())
+            sent_ms = self._writer.write_sound(chunk.pcm, chunk.words)
+            voice.clock.sent(sent_ms, voice.now_s())
+            synthesis.sent_ms += sent_ms
             await self._room()
             await self._keep_pace(voice)
             chunk = None if synthesis.withdrawn.is_set() else await synthesis.chunks.get()

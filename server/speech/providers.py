@@ -53,21 +53,21 @@ class NoProvider:
 
 class WorkerProvider:
     def __init__(self, worker: SpeechWorker) -> None:
-        self._worker = worker
+        self.worker = worker
 
     @property
     def status(self) -> SpeechPart:
-        return self._worker.status
+        return self.worker.status
 
     @property
     def languages(self) -> list[str]:
-        return list(self._worker.facts.get("languages", []))
+        return list(self.worker.facts.get("languages", []))
 
     async def start(self) -> None:
-        self._worker.start()
+        self.worker.start()
 
     async def aclose(self) -> None:
-        await self._worker.aclose()
+        await self.worker.aclose()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,7 +23,7 @@ from server.speech.providers import (
     speech_endpoints,
 )
 from server.speech.speakable import CONTROLS
-from server.speech.worker import SpeechWorker, command_of
+from server.speech.worker import DueIn, SpeechWorker, at_once, command_of
 from server.wire.frames import SpeechPart
 
 OnChange = Callable[[], None]
@@ -44,18 +44,33 @@ class _Transcription(msgspec.Struct):
 
 
 class Recognizer(SpeechProvider, Protocol):
-    async def recognize(self, audio: bytes, *, language: str | None = None, on_partial: OnPartial | None = None) -> str:
+    async def recognize(
+        self,
+        audio: bytes,
+        *,
+        language: str | None = None,
+        on_partial: OnPartial | None = None,
+        due_in_s: DueIn = at_once,
+    ) -> str:
         """Return the words of one utterance, PCM16 at 16 kHz; "" where there are none.
 
         `on_partial` gets the words so far where the provider knows them, before
-        this returns. Cancelling gives up the request. Raises SpeechError.
+        this returns. Cancelling gives up the request. `due_in_s`: when the words are needed;
+        where requests wait for each other, by that. Raises SpeechError.
         """
 
 
 class NoRecognizer(NoProvider):
     status = SpeechPart(state="missing", reason="switched off (speech.stt.provider: none)")
 
-    async def recognize(self, audio: bytes, *, language: str | None = None, on_partial: OnPartial | None = None) -> str:
+    async def recognize(
+        self,
+        audio: bytes,
+        *,
+        language: str | None = None,
+        on_partial: OnPartial | None = None,
+        due_in_s: DueIn = at_once,
+    ) -> str:
         raise SpeechUnavailable("speech recognition is switched off (speech.stt.provider)")
 
 
@@ -66,9 +81,16 @@ class EmbeddedRecognizer(WorkerProvider):
     def languages(self) -> list[str]:
         return super().languages or ["en"]
 
-    async def recognize(self, audio: bytes, *, language: str | None = None, on_partial: OnPartial | None = None) -> str:
+    async def recognize(
+        self,
+        audio: bytes,
+        *,
+        language: str | None = None,
+        on_partial: OnPartial | None = None,
+        due_in_s: DueIn = at_once,
+    ) -> str:
         text = ""
-        answer = self._worker.request({"op": "recognize"}, audio, timeout_s=RECOGNITION_TIMEOUT_S)
+        answer = self.worker.request({"op": "recognize"}, audio, timeout_s=RECOGNITION_TIMEOUT_S, due_in_s=due_in_s)
         async with aclosing(answer):
             async for header, _ in answer:
                 text = header["text"]
@@ -81,7 +103,14 @@ class OpenAIRecognizer(EndpointProvider):
     def __init__(self, endpoints: Sequence[SpeechEndpoint], *, timeout_s: float = RECOGNITION_TIMEOUT_S) -> None:
         super().__init__(endpoints, timeout_s=timeout_s)
 
-    async def recognize(self, audio: bytes, *, language: str | None = None, on_partial: OnPartial | None = None) -> str:
+    async def recognize(
+        self,
+        audio: bytes,
+        *,
+        language: str | None = None,
+        on_partial: OnPartial | None = None,
+        due_in_s: DueIn = at_once,
+    ) -> str:
         fields = {"model": self._endpoint.model, "response_format": "json"}
         if language:
             fields["language"] = language.split("-")[0].lower()
@@ -137,7 +166,9 @@ def recognizer_of(
         case "openai":
             return OpenAIRecognizer(speech_endpoints("speech.stt", config, environ, model="whisper-1"))
         case "embedded":
-            return EmbeddedRecognizer(SpeechWorker("speech recognition", command_of("stt"), on_change=on_change))
+            command = command_of("stt")
+            worker = SpeechWorker("speech recognition", command, processes=config.processes, on_change=on_change)
+            return EmbeddedRecognizer(worker)
 
 
 def normalized(text: str) -> str:

@@ -20,7 +20,7 @@ from server.speech.providers import (
     WorkerProvider,
     speech_endpoints,
 )
-from server.speech.worker import SpeechWorker, command_of
+from server.speech.worker import DueIn, SpeechWorker, at_once, command_of
 from server.wire.frames import SpeechPart
 
 if TYPE_CHECKING:
@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 OnChange = Callable[[], None]
 
 FIRST_SOUND_TIMEOUT_S: Final = 10.0
-"""Time to the first sound of a sentence, and from each piece of it to the next; longer is a stall."""
+"""Time to the first sound of a sentence once it is due, and from each piece of it to the next; longer is a stall."""
+MAX_WAITING_SENTENCES: Final = 256
+"""Sentences of all turns that wait for the embedded voice; a turn has a few of them."""
 MAX_CHUNK_BYTES: Final = 16_384
 """Size of a chunk, which is one message of the WebSocket; larger pieces are cut."""
 MAX_TEXT_CHARS: Final = 4000
@@ -61,9 +63,12 @@ class Synthesizer(SpeechProvider, Protocol):
     def sample_rate(self) -> int | None:
         """The sound's, as far as it is known; the chunks have the last word."""
 
-    def synthesize(self, text: str, *, language: str | None = None) -> AsyncGenerator[SoundChunk, None]:
+    def synthesize(
+        self, text: str, *, language: str | None = None, due_in_s: DueIn = at_once
+    ) -> AsyncGenerator[SoundChunk, None]:
         """Yield the sound of one sentence as it comes, at most MAX_CHUNK_BYTES a chunk; nothing for no words.
 
+        `due_in_s`: when the listener needs what has not come yet; where requests wait for each other, by that.
         Closing the generator or cancelling its task gives up the synthesis: no sound
         comes after that. Raises SpeechError, also in mid-sentence.
         """
@@ -73,13 +78,15 @@ class NoSynthesizer(NoProvider):
     status = SpeechPart(state="missing", reason="switched off (speech.tts.provider: none)")
     sample_rate: int | None = None
 
-    async def synthesize(self, text: str, *, language: str | None = None) -> AsyncGenerator[SoundChunk, None]:
+    async def synthesize(
+        self, text: str, *, language: str | None = None, due_in_s: DueIn = at_once
+    ) -> AsyncGenerator[SoundChunk, None]:
         raise SpeechUnavailable("speech synthesis is switched off (speech.tts.provider)")
         yield  # type: ignore[unreachable]  # it makes this a generator
 
 
 class EmbeddedSynthesizer(WorkerProvider):
-    """Piper and espeak-ng in a process of their own."""
+    """Piper and espeak-ng in a process of their own; a long sentence is asked for piece by piece."""
 
     def __init__(self, worker: SpeechWorker, *, timeout_s: float = FIRST_SOUND_TIMEOUT_S) -> None:
         super().__init__(worker)
@@ -87,16 +94,22 @@ class EmbeddedSynthesizer(WorkerProvider):
 
     @property
     def sample_rate(self) -> int | None:
-        rate = self._worker.facts.get("sample_rate")
+        rate = self.worker.facts.get("sample_rate")
         return rate if isinstance(rate, int) else None
 
-    async def synthesize(self, text: str, *, language: str | None = None) -> AsyncGenerator[SoundChunk, None]:
+    async def synthesize(
+        self, text: str, *, language: str | None = None, due_in_s: DueIn = at_once
+    ) -> AsyncGenerator[SoundChunk, None]:
         _check(text)
-        request = {"op": "synthesize", "text": text, "language": language}
-        async with aclosing(self._worker.request(request, timeout_s=self._timeout_s)) as answer:
-            async for header, pcm in answer:
-                for chunk in _chunks(pcm, header["sample_rate"], header.get("words")):
-                    yield chunk
+        piece, left = 0, 1
+        while left:
+            request = {"op": "synthesize", "text": text, "language": language, "piece": piece}
+            piece, left = piece + 1, 0
+            async with aclosing(self.worker.request(request, timeout_s=self._timeout_s, due_in_s=due_in_s)) as answer:
+                async for header, pcm in answer:
+                    left = header.get("left", left)
+                    for chunk in _chunks(pcm, header.get("sample_rate"), header.get("words")):
+                        yield chunk
 
 
 class OpenAISynthesizer(EndpointProvider):
@@ -107,7 +120,9 @@ class OpenAISynthesizer(EndpointProvider):
     def __init__(self, endpoints: Sequence[SpeechEndpoint], *, timeout_s: float = FIRST_SOUND_TIMEOUT_S) -> None:
         super().__init__(endpoints, timeout_s=timeout_s)
 
-    async def synthesize(self, text: str, *, language: str | None = None) -> AsyncGenerator[SoundChunk, None]:
+    async def synthesize(
+        self, text: str, *, language: str | None = None, due_in_s: DueIn = at_once
+    ) -> AsyncGenerator[SoundChunk, None]:
         _check(text)
         if not any(character.isalnum() for character in text):
             return
@@ -177,7 +192,15 @@ def synthesizer_of(
             return OpenAISynthesizer(speech_endpoints("speech.tts", config, environ, model="tts-1", voice="alloy"))
         case "embedded":
             voice = ["--voice", config.voice] if config.voice else []
-            return EmbeddedSynthesizer(SpeechWorker("the voice", command_of("tts", *voice), on_change=on_change))
+            return EmbeddedSynthesizer(
+                SpeechWorker(
+                    "the voice",
+                    command_of("tts", *voice),
+                    processes=config.processes,
+                    max_waiting=MAX_WAITING_SENTENCES,
+                    on_change=on_change,
+                )
+            )
 
 
 def _chunks(

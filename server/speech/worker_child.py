@@ -66,31 +66,12 @@ class Engine(Protocol):
 
 
 class Inbox:
-    """Requests in order of arrival, from the reading thread to the working one."""
+    """Carries requests from the reading thread to the working one; the server sends the next when one is done."""
 
     def __init__(self) -> None:
-        self._waiting: dict[int, tuple[Header, bytes]] = {}
-        self._ids: queue.SimpleQueue[int] = queue.SimpleQueue()
-        self._current: int | None = None
-        self._is_cancelled = False
-
-    def put(self, request: Header, payload: bytes) -> None:
-        self._waiting[request["id"]] = (request, payload)
-        self._ids.put(request["id"])
-
-    def cancel(self, request_id: int) -> None:
-        if self._waiting.pop(request_id, None) is None and request_id == self._current:
-            self._is_cancelled = True
-
-    def take(self) -> tuple[Header, bytes]:
-        """Return the oldest request that is not cancelled; waits for one."""
-        while True:
-            self._current, self._is_cancelled = self._ids.get(), False  # before `cancel` can miss it
-            if (request := self._waiting.pop(self._current, None)) is not None:
-                return request
-
-    def is_cancelled(self) -> bool:
-        return self._is_cancelled
+        self.requests: queue.SimpleQueue[tuple[Header, bytes]] = queue.SimpleQueue()
+        self.cancelled: int | None = None
+        """Id of the request that was cancelled last."""
 
 
 def run(engine: Engine) -> int:
@@ -117,7 +98,7 @@ def serve(engine: Engine, inbox: Inbox, sink: BinaryIO) -> int:
         return EXIT_LOAD_FAILED
     send({"event": "ready", "facts": facts})
     while True:
-        request, payload = inbox.take()
+        request, payload = inbox.requests.get()
         _answer(engine, inbox, request, payload, send)
         engine.idle()
 
@@ -127,8 +108,8 @@ def _answer(
 ) -> None:
     try:
         for header, data in engine.run(request, payload):
-            if inbox.is_cancelled():
-                return
+            if inbox.cancelled == request["id"]:
+                break
             send({"event": "part", "id": request["id"], **header}, data)
     except Exception as error:  # noqa: BLE001  the boundary to the engine: its failure is the answer
         send({"event": "error", "id": request["id"], "message": f"{type(error).__name__}: {error}"[:500]}, b"")
@@ -143,9 +124,9 @@ def _read(source: BinaryIO, inbox: Inbox) -> None:
             header = parse(source.read(head_bytes))
             payload = source.read(payload_bytes)
             if header.get("op") == "cancel":
-                inbox.cancel(header["id"])
+                inbox.cancelled = header["id"]
             else:
-                inbox.put(header, payload)
+                inbox.requests.put((header, payload))
     finally:
         os._exit(0)  # the server is gone, or speaks in tongues; the engine may be in the middle of anything
 

@@ -151,18 +151,23 @@ class SpeakingEngine:
         }
 
     def run(self, request: Header, payload: bytes) -> Iterator[tuple[Header, bytes]]:
+        """Say one piece of the text, by number; `left` is how many follow: others may be due before them."""
         text: str = request["text"]
-        is_first = True
-        at = 0
-        for part in language_runs(text, request.get("language"), latin=self._language):
-            for piece in pieces(part.text):
-                at = max(at, text.find(piece, at))
-                for sound in self._say(LanguageRun(part.language, piece)):
-                    skipped = _lead(sound) if is_first else 0
-                    is_first = False
-                    header = {"sample_rate": sound.sample_rate, "words": _moved(sound, at, skipped)}
-                    yield header, sound.pcm[2 * skipped :]
-                at += len(piece)
+        runs = language_runs(text, request.get("language"), latin=self._language)
+        found = [LanguageRun(run.language, piece) for run in runs for piece in pieces(run.text)]
+        if not found:
+            return
+        number = request["piece"]
+        is_first, at = number == 0, 0
+        for before in found[:number]:
+            at = max(at, text.find(before.text, at)) + len(before.text)
+        at = max(at, text.find(found[number].text, at))
+        for sound in self._say(found[number]):
+            skipped = _lead(sound) if is_first else 0
+            is_first = False
+            header = {"sample_rate": sound.sample_rate, "words": _moved(sound, at, skipped)}
+            yield header, sound.pcm[2 * skipped :]
+        yield {"left": len(found) - number - 1}, b""
 
     def idle(self) -> None:
         pass

@@ -1,13 +1,20 @@
 """server/gateway/probes.py, and the headers on every answer"""
 
 import asyncio
+import sys
+from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
 import pytest
 from aiohttp import ClientSession
 
-from server.gateway.probes import Readiness
+from server.gateway.probes import Readiness, show_speech
+from server.metrics import Metrics
+from server.speech.service import SpeechService
+from server.speech.stt import NoRecognizer
+from server.speech.tts import EmbeddedSynthesizer
+from server.speech.worker import SpeechWorker
 from tests.support.openai_server import OpenAIServer
 from tests.support.parley import Parley, parley
 
@@ -106,6 +113,32 @@ async def test_metrics_tell_of_the_database_the_audit_log_and_voice_detection(
 
     assert {"parley_storage_up 1.0", "parley_audit_queued 0.0", "parley_audit_lost 0.0"} <= lines
     assert {"parley_vad_windows 0.0", "parley_vad_skipped 0.0", "parley_vad_refused 0.0"} <= lines
+
+
+async def test_metrics_tell_who_waits_for_an_engine_and_how_long_others_waited() -> None:
+    metrics = Metrics()
+    worker = SpeechWorker("the fake", [sys.executable, "-m", "tests.support.fake_speech_engine"])
+    show_speech(metrics, SpeechService(NoRecognizer(), EmbeddedSynthesizer(worker), None))
+    async with asyncio.TaskGroup() as group:
+        for text in ("one", "two"):
+            group.create_task(_synthesize(worker, text))
+        await asyncio.sleep(0)
+        assert 'parley_speech_waiting{engine="tts"} 2.0' in metrics.render().decode()
+        worker.start()
+    await worker.aclose()
+
+    lines = set(metrics.render().decode().splitlines())
+    assert {'parley_speech_waiting{engine="tts"} 0.0', 'parley_speech_wait_seconds_count{engine="tts"} 2.0'} <= lines
+    assert {
+        'parley_speech_late_seconds_count{engine="tts"} 2.0',
+        'parley_speech_late_seconds_sum{engine="tts"} 4.0',
+    } <= lines
+
+
+async def _synthesize(worker: SpeechWorker, text: str) -> None:
+    async with aclosing(EmbeddedSynthesizer(worker).synthesize(text, due_in_s=lambda: -2.0)) as chunks:
+        async for _ in chunks:
+            pass
 
 
 def test_ready_is_when_every_stage_is_and_nobody_is_leaving() -> None:

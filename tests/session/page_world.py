@@ -23,6 +23,7 @@ from server.session.session import Session
 from server.speech.audio import WINDOW, WINDOW_MS
 from server.speech.stt import OnPartial
 from server.speech.tts import SoundChunk
+from server.speech.worker import DueIn, at_once
 from skills_engine import HookInfo
 from tests.session.fakes import FakeAgent, Frame, RecordingSocket, SessionHarness, call, hook, result
 from tests.session.speech_fakes import FakeRecognizer, FakeSynthesizer, speech
@@ -95,7 +96,9 @@ class NumberingVoice(FakeSynthesizer):
 
     sample_rate: int | None = RATE
 
-    async def synthesize(self, text: str, *, language: str | None = None) -> AsyncGenerator[SoundChunk, None]:
+    async def synthesize(
+        self, text: str, *, language: str | None = None, due_in_s: DueIn = at_once
+    ) -> AsyncGenerator[SoundChunk, None]:
         number = re.search(r"\d+", text)
         assert number is not None, text
         pcm = np.full(RATE * WORD_MS // 1000, int(number[0]), dtype="<i2").tobytes()
@@ -115,7 +118,14 @@ class SlowRecognizer(FakeRecognizer):
         super().__init__(*answers)
         self._wait_ms = wait_ms
 
-    async def recognize(self, audio: bytes, *, language: str | None = None, on_partial: OnPartial | None = None) -> str:
+    async def recognize(
+        self,
+        audio: bytes,
+        *,
+        language: str | None = None,
+        on_partial: OnPartial | None = None,
+        due_in_s: DueIn = at_once,
+    ) -> str:
         await asyncio.sleep(self._wait_ms / 1000)
         return await super().recognize(audio, language=language, on_partial=on_partial)
 

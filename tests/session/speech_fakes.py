@@ -11,6 +11,7 @@ from server.speech.service import SpeechService
 from server.speech.stt import OnPartial, Recognizer
 from server.speech.tts import SoundChunk, Synthesizer
 from server.speech.vad import Judged, VadStream, VoiceDetector
+from server.speech.worker import DueIn, at_once
 from server.wire.frames import SpeechPart
 from tests.session.fakes import Pause
 
@@ -58,6 +59,7 @@ class Held:
 class Asked:
     audio: bytes = field(repr=False)
     language: str | None
+    due_in_s: DueIn
     is_cancelled: bool = False
 
 
@@ -77,8 +79,15 @@ class FakeRecognizer:
     async def aclose(self) -> None:
         pass
 
-    async def recognize(self, audio: bytes, *, language: str | None = None, on_partial: OnPartial | None = None) -> str:
-        asked = Asked(audio, language)
+    async def recognize(
+        self,
+        audio: bytes,
+        *,
+        language: str | None = None,
+        on_partial: OnPartial | None = None,
+        due_in_s: DueIn = at_once,
+    ) -> str:
+        asked = Asked(audio, language, due_in_s)
         self.asked.append(asked)
         answer = self.answers[min(len(self.asked), len(self.answers)) - 1]
         try:
@@ -119,7 +128,9 @@ class FakeSynthesizer:
     async def aclose(self) -> None:
         pass
 
-    async def synthesize(self, text: str, *, language: str | None = None) -> AsyncGenerator[SoundChunk, None]:
+    async def synthesize(
+        self, text: str, *, language: str | None = None, due_in_s: DueIn = at_once
+    ) -> AsyncGenerator[SoundChunk, None]:
         self.asked.append((text, language))
         self.open += 1
         self.most_open = max(self.most_open, self.open)

@@ -71,6 +71,22 @@ async def test_a_history_of_another_utterance_or_a_second_one_is_ignored() -> No
     assert [message["content"] for message in talk.agent.asked[0].messages] == ["right", "hello there"]
 
 
+async def test_an_utterance_that_has_ended_is_due_before_any_that_only_pauses() -> None:
+    held = Held("hello there")
+    async with Talk(FakeRecognizer(held)) as talk:
+        await talk.voice()
+        await talk.silence(0.3)
+        [asked] = talk.recognizer.asked
+        paused_due_in_s = asked.due_in_s()
+        await talk.silence()
+        ended_due_in_s = asked.due_in_s()
+        held.resume.set()
+        await talk.until("turn_end")
+
+    assert paused_due_in_s > 9
+    assert ended_due_in_s <= 0
+
+
 async def test_a_recognition_that_failed_at_the_pause_is_asked_for_again_at_the_end() -> None:
     async with Talk(FakeRecognizer(SpeechTimeout("busy"), "hello there")) as talk:
         await talk.utter()

@@ -6,22 +6,24 @@ import signal
 import sys
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager, suppress
+from functools import partial
 from typing import Any
 
 import psutil
 import pytest
 
 from server.errors import SpeechBusy, SpeechTimeout, SpeechUnavailable
-from server.speech.worker import MAX_PENDING, Part, SpeechWorker
+from server.speech.worker import DueIn, SpeechWorker, at_once
 from server.speech.worker_child import MAX_PAYLOAD_BYTES, PREFIX, WireError, lengths, pack, parse
+from server.speech.worker_process import Part
 from tests.support.waiting import is_alive, until
 
 FAKE = [sys.executable, "-m", "tests.support.fake_speech_engine"]
 
 
 @asynccontextmanager
-async def worker(*arguments: str) -> AsyncIterator[SpeechWorker]:
-    made = SpeechWorker("the fake", [*FAKE, *arguments])
+async def worker(*arguments: str, processes: int = 1, max_waiting: int = 64) -> AsyncIterator[SpeechWorker]:
+    made = SpeechWorker("the fake", [*FAKE, *arguments], processes=processes, max_waiting=max_waiting)
     made.start()
     try:
         yield made
@@ -29,8 +31,10 @@ async def worker(*arguments: str) -> AsyncIterator[SpeechWorker]:
         await made.aclose()
 
 
-async def answer(made: SpeechWorker, payload: bytes = b"", *, timeout_s: float = 30, **request: Any) -> list[Part]:
-    async with aclosing(made.request(request, payload, timeout_s=timeout_s)) as parts:
+async def answer(
+    made: SpeechWorker, payload: bytes = b"", *, timeout_s: float = 30, due_in_s: DueIn = at_once, **request: Any
+) -> list[Part]:
+    async with aclosing(made.request(request, payload, timeout_s=timeout_s, due_in_s=due_in_s)) as parts:
         return [part async for part in parts]
 
 
@@ -57,7 +61,7 @@ async def test_answers_come_in_parts_and_each_to_its_own_request() -> None:
         assert [data for _, data in second] == [b"mine"] * 2
         assert made.status.state == "ready"
         assert made.facts["sample_rate"] == 22_050
-        assert made.pending == 0
+        assert made.waiting == 0
 
 
 async def test_large_sounds_pass_both_ways() -> None:
@@ -87,7 +91,6 @@ async def test_a_cancelled_request_is_not_worked_off() -> None:
         await answer(made)  # it is ready
         async with aclosing(made.request({"parts": 1000, "do": "wait"}, timeout_s=30)) as parts:
             await anext(parts)
-        assert made.pending == 0
 
         [(header, _)] = await answer(made)
         assert header["made"] < 20
@@ -98,10 +101,12 @@ async def test_a_request_that_is_cancelled_while_it_waits_is_never_begun() -> No
         await answer(made)
         running = asyncio.create_task(answer(made, parts=6, do="wait"))
         waiting = [asyncio.create_task(answer(made, parts=100)) for _ in range(5)]
-        await until(lambda: made.pending == 6)
+        await until(lambda: made.waiting == 5)
         for task in waiting:
             task.cancel()
         await asyncio.gather(*waiting, return_exceptions=True)
+        assert made.waiting == 0
+        assert not running.done()
 
         await running
         [(header, _)] = await answer(made)
@@ -112,8 +117,7 @@ async def test_a_killed_worker_fails_its_request_and_serves_the_next() -> None:
     async with worker() as made:
         async with aclosing(made.request({"parts": 1000, "do": "wait"}, timeout_s=30)) as parts:
             await anext(parts)
-            assert made.pid is not None
-            os.kill(made.pid, signal.SIGKILL)
+            os.kill(made.pids[0], signal.SIGKILL)
             with pytest.raises(SpeechUnavailable, match="crashed"):
                 async for _ in parts:
                     pass
@@ -138,7 +142,7 @@ async def test_an_engine_that_cannot_be_loaded_is_missing_with_its_reason_and_no
             await answer(made)
 
         assert made.status.state == "missing"
-        await until(lambda: made.pid is None)
+        await until(lambda: not made.pids)
         assert made.restarts == 0
         with pytest.raises(SpeechUnavailable, match="no such engine"):
             await answer(made)
@@ -151,17 +155,92 @@ async def test_a_worker_that_dies_while_loading_is_started_again() -> None:
         assert made.status.state == "loading"
 
 
-async def test_too_many_requests_are_refused() -> None:
+async def test_what_is_due_first_goes_first_and_the_oldest_of_those_that_are_due_together() -> None:
     async with worker() as made:
-        await answer(made)
-        tasks = [asyncio.create_task(answer(made, parts=2, do="wait")) for _ in range(MAX_PENDING)]
-        await until(lambda: made.pending == MAX_PENDING)
+        running = await busy(made)
+        dues = [3.0, 1.0, 2.0, 1.0]
+        tasks = [asyncio.create_task(answer(made, due_in_s=partial(float, due))) for due in dues]
+        begun = [header["made"] for [(header, _)] in await asyncio.gather(*tasks)]
 
+        assert [begun.index(each) for each in sorted(begun)] == [1, 3, 2, 0]
+        await running
+
+
+async def test_when_it_is_due_is_asked_again_when_the_process_is_free() -> None:
+    async with worker() as made:
+        running = await busy(made)
+        first_due = 1.0
+        first = asyncio.create_task(answer(made, due_in_s=lambda: first_due))
+        second = asyncio.create_task(answer(made, due_in_s=lambda: 2.0))
+        await until(lambda: made.waiting == 2)
+        first_due = 3.0
+
+        [(a, _)], [(b, _)] = await asyncio.gather(first, second)
+        assert a["made"] > b["made"]
+        await running
+
+
+async def test_at_the_limit_what_is_due_last_is_refused() -> None:
+    async with worker(max_waiting=2) as made:
+        running = await busy(made)
+        soon, later = (asyncio.create_task(answer(made, due_in_s=partial(float, due))) for due in (1.0, 5.0))
+        await until(lambda: made.waiting == 2)
+
+        with pytest.raises(SpeechBusy, match="2 requests waiting"):
+            await answer(made, due_in_s=lambda: 5.0)
+        assert len(await answer(made)) == 1
         with pytest.raises(SpeechBusy):
-            await answer(made)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+            await later
+        assert len(await soon) == 1
+        await running
+
+
+async def test_what_is_not_begun_in_time_is_a_timeout_and_the_process_goes_on() -> None:
+    async with worker() as made:
+        running = await busy(made, parts=30)
+        with pytest.raises(SpeechTimeout, match="busy"):
+            await answer(made, timeout_s=0.2)
+
+        assert made.waiting == 0
+        await running
+        assert made.restarts == 0
+
+
+async def test_of_two_processes_one_serves_while_the_other_is_at_work_or_has_died() -> None:
+    async with (
+        worker(processes=2) as made,
+        aclosing(made.request({"parts": 2, "do": "hang"}, timeout_s=30)) as parts,
+    ):
+        [hanging, _] = await anext(parts)
+        [(other, _)] = await answer(made)
+        assert other["pid"] != hanging["pid"]
+
+        os.kill(other["pid"], signal.SIGKILL)
+        await until(lambda: made.restarts == 1)
+        assert made.status.state == "ready"
+        [(restarted, _)] = await answer(made)
+        assert restarted["pid"] not in (hanging["pid"], other["pid"])
+
+
+async def test_it_is_told_how_long_a_request_waited_and_how_late_it_was() -> None:
+    begun: list[tuple[float, float]] = []
+    async with worker() as made:
+        made.on_begin = lambda waited_s, late_s: begun.append((waited_s, late_s))
+        running = await busy(made)
+        await asyncio.gather(answer(made, due_in_s=lambda: 60.0), answer(made, due_in_s=lambda: -3.0))
+        await running
+
+    (_, _), (_, late_s), (waited_s, in_time_s) = begun[-3:]
+    assert waited_s > 0
+    assert (late_s, in_time_s) == (3.0, 0.0)
+
+
+async def busy(made: SpeechWorker, *, parts: int = 6) -> asyncio.Task[list[Part]]:
+    """Keep the process at work for a while."""
+    await answer(made)
+    task = asyncio.create_task(answer(made, parts=parts, do="wait"))
+    await asyncio.sleep(0)
+    return task
 
 
 async def test_changes_of_status_are_told() -> None:
@@ -179,9 +258,8 @@ async def test_closing_ends_the_process_and_fails_what_waits() -> None:
     made.start()
     await answer(made)
     task = asyncio.create_task(answer(made, parts=1000, do="wait"))
-    await until(lambda: made.pending == 1)
-    assert made.pid is not None
-    process = psutil.Process(made.pid)
+    await asyncio.sleep(0)
+    process = psutil.Process(made.pids[0])
 
     await made.aclose()
 
@@ -198,7 +276,7 @@ async def test_a_worker_dies_with_its_server() -> None:
         f"    made = SpeechWorker('the fake', {FAKE!r})\n"
         "    made.start()\n"
         "    async for _ in made.request({}, timeout_s=30): pass\n"
-        "    print(made.pid, flush=True)\n"
+        "    print(made.pids[0], flush=True)\n"
         "    os.kill(os.getpid(), 9)\n"
         "asyncio.run(main())\n"
     )

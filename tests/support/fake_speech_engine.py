@@ -40,7 +40,16 @@ class FakeEngine:
                 time.sleep(0.05)
             self._made += 1
             data = payload if request.get("echo") else bytes(request.get("size", 4))
-            yield {"number": number, "made": self._made, "sample_rate": 22_050, "text": "to-day is [noise] fine"}, data
+            yield (
+                {
+                    "number": number,
+                    "made": self._made,
+                    "pid": os.getpid(),
+                    "sample_rate": 22_050,
+                    "text": "to-day is [noise] fine",
+                },
+                data,
+            )
 
     def idle(self) -> None:
         pass
