@@ -4,16 +4,25 @@ It fails closed: a text that could not be scanned is withheld, with a word in it
 """
 
 import asyncio
+import sys
 import traceback
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeVar
 
 from server import config
 from server.policy.hook_types import ALLOW, HookAction, HookContext, HookResult
+from server.policy.scan_pace import ScanTooSlow
 
-INLINE_CHARS: Final = 512
+T = TypeVar("T")
+
+INLINE_CHARS: Final = 4096
 """Texts up to this length are scanned in the event loop, longer ones in a thread."""
+_INLINE_S: Final = 0.001
+"""Processor time of a scan in the event loop; one that takes longer begins again in a thread."""
+_SWITCH_S: Final = 0.0005
+"""Time after which a thread that scans gives way to the event loop; the interpreter's own 5 ms would hold it."""
 _PART_CHARS: Final = 32
 """Weight of one part of a structure, in characters that take as long to scan."""
 MAX_CHARS: Final = 1 << 20
@@ -35,11 +44,15 @@ class SecretScanner:
         self.is_loaded = False
 
     def load(self) -> None:
-        """Load the rules unless they are loaded. Raises ConfigError for a wrong line of a table."""
+        """Load the rules unless they are loaded, and make threads share the interpreter in shorter turns.
+
+        Raises ConfigError for a wrong line of a table.
+        """
         if not self.is_loaded:
             from server.policy.redaction.redact import load_table
 
             load_table(self._table)
+            sys.setswitchinterval(_SWITCH_S)
             self.is_loaded = True
 
     def redact(self, value: Any) -> tuple[Any, Counter[str]]:
@@ -62,7 +75,7 @@ class SecretScanner:
 
         self.load()
         if len(text) <= INLINE_CHARS:
-            return redact_result(text)
+            return await _scan_briefly(redact_result, text)
         clean, counts = await asyncio.to_thread(redact_result, text[:MAX_CHARS])
         if len(text) > MAX_CHARS:
             clean = f"{clean[:-_EDGE_CHARS]}\n(truncated: {len(text)} characters are more than can be scanned)"
@@ -70,7 +83,10 @@ class SecretScanner:
 
     async def conceal(self, value: Any) -> tuple[Any, Counter[str]]:
         """Return a structure without its secrets; the same object where there are none."""
-        return self.redact(value) if _is_small(value) else await asyncio.to_thread(self.redact, value)
+        from server.policy.redaction.redact import redact
+
+        self.load()
+        return await (_scan_briefly(redact, value) if _is_small(value) else asyncio.to_thread(redact, value))
 
     def traceback_of(self, error: BaseException) -> str:
         """Return the traceback for the log without secrets: it may quote what its code held."""
@@ -96,6 +112,14 @@ class SecurityScan:
         if not counts:
             return ALLOW
         return HookResult(action=HookAction.DENY, message=_DENIED.format(kinds=", ".join(sorted(counts))))
+
+
+async def _scan_briefly(scan: Callable[..., tuple[T, Counter[str]]], value: T) -> tuple[T, Counter[str]]:
+    """Scan in the event loop, or in a thread where that holds the loop."""
+    try:
+        return scan(value, _INLINE_S)
+    except ScanTooSlow:
+        return await asyncio.to_thread(scan, value)
 
 
 def _is_small(value: Any) -> bool:

@@ -1,7 +1,7 @@
 """Takes secrets out of texts and structures: the door of this package."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -10,9 +10,10 @@ import msgspec
 
 from server.approval.asking import REDACTED
 from server.policy.redaction.scanner import Scanner
+from server.policy.redaction.secret_names import SecretValues
 from server.policy.redaction.secrets_table import Promise, read_table
 from server.policy.redaction.spans import Span
-from server.policy.scan_pace import begin_scan, give_way
+from server.policy.scan_pace import begin_scan, check_time
 
 _DEEPEST: Final = 64
 _MAX_JSON: Final = 1 << 18
@@ -38,32 +39,38 @@ def load_table(path: Path | None) -> None:
     _table = path
 
 
-def redact(value: Any) -> tuple[Any, Counter[str]]:
+def redact(value: Any, limit_s: float | None = None) -> tuple[Any, Counter[str]]:
     """Return `value` without its secrets, and how many of each kind were taken out.
 
     Types are kept, but for a number under the name of a secret, which becomes a
     text. The same object where there was nothing to take out. Raises ScanTooSlow.
     """
-    begin_scan()
-    walk = _Walk(_scanner(_table), value)
+    begin_scan(limit_s)
+    scanner = _scanner(_table)
+    texts, names, is_special = _survey(value)
+    promises = {name: promise for name in names if (promise := scanner.names.promise(name)) is not None}
+    found = scanner.scan(texts)
+    if not (found or promises or is_special):
+        return value, Counter()  # as most; the walk would take longer than all before
+    walk = _Walk(scanner.values, promises, found)
     return walk.of(value, None, 0), walk.counts
 
 
-def redact_text(text: str) -> tuple[str, Counter[str]]:
+def redact_text(text: str, limit_s: float | None = None) -> tuple[str, Counter[str]]:
     """Return a text without its secrets; the same object where there are none. Raises ScanTooSlow."""
-    begin_scan()
+    begin_scan(limit_s)
     return _taken(text, _scanner(_table).scan([text]).get(text, []))
 
 
-def redact_result(text: str) -> tuple[str, Counter[str]]:
+def redact_result(text: str, limit_s: float | None = None) -> tuple[str, Counter[str]]:
     """Return a tool's text without its secrets: JSON is read as a structure, and written as it was indented."""
     if text.lstrip()[:1] not in ("{", "[") or len(text) > _MAX_JSON:
-        return redact_text(text)
+        return redact_text(text, limit_s)
     try:
         tree = msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
-        return redact_text(text)
-    clean, counts = redact(tree)
+        return redact_text(text, limit_s)
+    clean, counts = redact(tree, limit_s)
     if not counts:
         return text, counts
     indent = 2 if "\n" in text.strip() else 0
@@ -80,7 +87,7 @@ def _taken(text: str, spans: Sequence[Span]) -> tuple[str, Counter[str]]:
     counts: Counter[str] = Counter()
     pieces, at = [], 0
     for span in spans:
-        give_way()
+        check_time()
         if text[span.start : span.end] != REDACTED:
             pieces += [text[at : span.start], REDACTED]
             counts[span.kind] += 1
@@ -88,18 +95,47 @@ def _taken(text: str, spans: Sequence[Span]) -> tuple[str, Counter[str]]:
     return ("".join([*pieces, text[at:]]) if pieces else text), counts
 
 
-class _Walk:
-    """One structure: its texts are scanned together, then it is built anew where something was found."""
+def _survey(value: Any) -> tuple[list[str], set[str], bool]:
+    """Collect texts and names of a structure, and whether it has parts that are secret whatever these promise."""
+    texts: list[str] = []
+    names: list[Any] = []
+    level: list[Any] = [{0: value}]
+    for _ in range(_DEEPEST + 2):
+        below: list[Any] = []
+        for part in level:
+            check_time()
+            names += _names_in(part)
+            for item in part.values() if isinstance(part, dict) else part:
+                if isinstance(item, str):
+                    texts.append(item)
+                elif isinstance(item, (dict, list, tuple)):
+                    below.append(item)
+            if not isinstance(part, dict) and is_command(part):
+                texts.append(" ".join(part))
+        level = below
+    said = {name for name in names if isinstance(name, str)}
+    texts += [name for name in said if len(name) >= _LEAST_KEY]
+    return texts, said, bool(level) or "kty" in said or ("kind" in said and "Secret" in texts)
 
-    def __init__(self, scanner: Scanner, value: Any) -> None:
+
+def _names_in(part: Any) -> Iterable[Any]:
+    """Return the keys, and what else may say what stands beside it: labels, titles, options, the first of a list."""
+    if isinstance(part, dict):
+        return part if _LABELS.isdisjoint(part) else [*part, *(part[key] for key in _LABELS & part.keys())]
+    first = part[0] if part and isinstance(part[0], list) else part[:1]
+    return [*first, *[item for item in part if isinstance(item, str) and item[:1] == "-"]]
+
+
+class _Walk:
+    """One structure, built anew where something was found."""
+
+    def __init__(self, values: SecretValues, promises: Mapping[str, Promise], found: Mapping[str, list[Span]]) -> None:
         self.counts: Counter[str] = Counter()
-        self._names = scanner.names
-        self._values = scanner.values
-        self._found: Mapping[str, list[Span]] = scanner.scan(_texts(value, 0, []))
+        self._values, self._promises, self._found = values, promises, found
 
     def of(self, value: Any, promise: Promise | None, depth: int) -> Any:
         """Return a value without its secrets; `promise` is what the name above it says of it."""
-        give_way()
+        check_time()
         match value:
             case str():
                 if promise is not None and self._values.is_secret(value, promise, is_quoted=True):
@@ -120,23 +156,16 @@ class _Walk:
         return value
 
     def _dict(self, given: dict[Any, Any], promise: Promise | None, depth: int) -> dict[Any, Any]:
-        promise_of = self._names.promise
-        labels = (
-            () if _LABELS.isdisjoint(given) else [v for k, v in given.items() if k in _LABELS and isinstance(v, str)]
-        )
-        told = next((said for label in labels if (said := promise_of(label)) is not None), None) or promise
+        labels = [] if _LABELS.isdisjoint(given) else [self._promise(v) for k, v in given.items() if k in _LABELS]
+        told = next((said for said in labels if said is not None), promise)
         is_jwk, is_kubernetes = "kty" in given, given.get("kind") == "Secret"
         changed: dict[Any, Any] = {}
         for key, value in given.items():
-            inner = promise_of(key) if isinstance(key, str) else None
-            if told is not None and str(key).lower() in _VALUES:
-                inner = told
+            inner = told if told is not None and str(key).lower() in _VALUES else self._promises.get(key)
             if is_jwk and key in _JWK_PRIVATE and isinstance(value, str):
                 new: Any = self._take("private_key")
             elif is_kubernetes and key in _KUBERNETES and isinstance(value, dict):
                 new = {name: self._take("named") for name in value}
-            elif inner is None and not isinstance(value, (dict, list, tuple)) and value not in self._found:
-                continue  # most are
             else:
                 new = self.of(value, inner, depth + 1)
             if new is not value:
@@ -162,14 +191,13 @@ class _Walk:
         if is_command(given) and len(line := self._scanned(" ".join(given)).split(" ")) == len(given):
             return line
         out = []
-        for index, item in enumerate(given):
-            before = given[index - 1] if index else None
+        for before, item in zip((None, *given), given, strict=False):
             is_named = isinstance(before, str) and (before[:1] == "-" or (len(given) == 2 and promise is None))
             out.append(self.of(item, self._promise(before) if is_named else promise, depth + 1))
         return out
 
     def _promise(self, name: Any) -> Promise | None:
-        return self._names.promise(name) if isinstance(name, str) else None
+        return self._promises.get(name) if isinstance(name, str) else None
 
     def _scanned(self, text: str) -> str:
         if text not in self._found:
@@ -186,24 +214,3 @@ class _Walk:
 def is_command(given: Sequence[Any]) -> bool:
     """Tell a list of arguments: `["mysql", "-uroot", …]`; one with a space in it is read by itself."""
     return all(isinstance(item, str) and " " not in item for item in given) and any(item[:1] == "-" for item in given)
-
-
-def _texts(value: Any, depth: int, out: list[str]) -> list[str]:
-    """Collect all that may hold secrets."""
-    if isinstance(value, str):
-        out.append(value)
-    elif isinstance(value, dict) and depth <= _DEEPEST:
-        give_way()
-        out += [key for key in value if isinstance(key, str) and len(key) >= _LEAST_KEY]
-        for item in value.values():
-            if isinstance(item, str):  # most are; a call for each would take half of the time
-                out.append(item)
-            elif isinstance(item, (dict, list, tuple)):
-                _texts(item, depth + 1, out)
-    elif isinstance(value, (list, tuple)) and depth <= _DEEPEST:
-        give_way()
-        if is_command(value):
-            out.append(" ".join(value))
-        for item in value:
-            _texts(item, depth + 1, out)
-    return out

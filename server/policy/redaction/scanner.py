@@ -12,7 +12,7 @@ from server.policy.redaction.named_secrets import NamedSecrets, SecretColumns
 from server.policy.redaction.secret_names import SecretNames, SecretValues
 from server.policy.redaction.secrets_table import Form, Issuer, SecretsTable
 from server.policy.redaction.spans import Span, merged
-from server.policy.scan_pace import give_way
+from server.policy.scan_pace import check_time
 
 _BETWEEN: Final = "\n\0\n"
 """Separator of texts that are scanned together; no rule reads across it."""
@@ -58,7 +58,7 @@ class Scanner:
         joined = _BETWEEN.join(wanted)
         found: dict[str, list[Span]] = {}
         for span in merged(self._find(joined, ends)):
-            give_way()
+            check_time()
             which = bisect_right(ends, span.start)
             begin = ends[which] - len(_BETWEEN) - len(wanted[which])
             found.setdefault(wanted[which], []).append(Span(span.start - begin, span.end - begin, span.kind))
@@ -68,7 +68,7 @@ class Scanner:
         done = [0] * len(self._rules)
         which = 0
         for at, numbers in self._keywords.places(text):
-            give_way()
+            check_time()
             while at >= ends[which]:
                 which += 1
             for number in numbers:
@@ -143,7 +143,7 @@ class _Keywords:
 
         def add(which: int, _start: int, end: int, _flags: int, _context: object) -> None:
             hits.append((end, which))
-            give_way()
+            check_time()
 
         own = self._database.scratch.clone()  # each thread needs one
         self._database.scan(data, match_event_handler=add, scratch=own)

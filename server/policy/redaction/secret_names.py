@@ -104,9 +104,11 @@ def _words(text: str) -> frozenset[str]:
 
 def words_of(name: str) -> tuple[str, ...]:
     """Cut a name into its words, in plain lower case: `DB_PASSWORD`, `dbPassword` and `db-password` are the same."""
-    folded = unicodedata.normalize("NFKD", name.translate(_PLAIN))
-    plain = "".join(letter for letter in folded if not "\u0300" <= letter <= "\u036f")
-    return tuple(word.lower() for word in _WORD.findall(unicodedata.normalize("NFC", plain)))
+    if not name.isascii():
+        folded = unicodedata.normalize("NFKD", name.translate(_PLAIN))
+        plain = "".join(letter for letter in folded if not "\u0300" <= letter <= "\u036f")
+        name = unicodedata.normalize("NFC", plain)
+    return tuple([word.lower() for word in _WORD.findall(name)])
 
 
 class SecretValues:

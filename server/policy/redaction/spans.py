@@ -4,7 +4,7 @@ from bisect import insort
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from server.policy.scan_pace import give_way
+from server.policy.scan_pace import check_time
 
 
 class Span(NamedTuple):
@@ -21,7 +21,7 @@ def merged(spans: Iterable[Span]) -> list[Span]:
         insort(ordered, span)  # nearly in order: sorting them at the end would hold the interpreter's lock
     out: list[Span] = []
     for span in ordered:
-        give_way()
+        check_time()
         if out and span.start < out[-1].end:
             out[-1] = out[-1]._replace(end=max(out[-1].end, span.end))
         else:

@@ -10,6 +10,7 @@ from server.policy import scan_pace
 from server.policy.redaction.redact import redact_result, redact_text
 from server.policy.redaction.scanner import Scanner
 from server.policy.redaction.secrets_table import read_table
+from server.policy.scan_handler import SecretScanner
 from server.policy.scan_pace import ScanTooSlow
 
 TABLE = read_table(None)
@@ -75,7 +76,7 @@ def test_a_mebibyte_takes_no_longer_than_the_limit(piece: str) -> None:
 async def test_a_scan_in_a_thread_lets_the_event_loop_run(text: str) -> None:
     """Not the 2 ms that are promised, which no loaded machine keeps: the loop runs many times while one scan does."""
     turns = 0
-    scan = asyncio.create_task(asyncio.to_thread(redact_result, text))
+    scan = asyncio.create_task(SecretScanner().scan_text(text))
     started = time.perf_counter()
     while not scan.done():
         await asyncio.sleep(0.0005)
@@ -84,3 +85,23 @@ async def test_a_scan_in_a_thread_lets_the_event_loop_run(text: str) -> None:
     took_s = time.perf_counter() - started
 
     assert turns >= took_s / 0.005
+
+
+@pytest.mark.parametrize(
+    ("text", "is_brief"),
+    [
+        ("INFO turn of anna, 17 ms\n" * 160, True),
+        (f"[{'17, ' * 1000}17]", True),
+        ("password(=" * 400, False),
+        (f'["{"seed abc " * 400}"]', False),
+    ],
+)
+async def test_a_short_text_goes_on_in_a_thread_where_it_would_hold_the_event_loop(text: str, is_brief: bool) -> None:
+    scanner = SecretScanner()
+    scanner.load()
+
+    scan = asyncio.create_task(scanner.scan_text(text))
+    await asyncio.sleep(0)
+
+    assert scan.done() is is_brief
+    assert await scan == redact_result(text)
