@@ -2,11 +2,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { clicked } from "../../frontend/js/policy/reduce.js";
-import { canSave, isDirty, lockedBelow, openBelow, problemsOf } from "../../frontend/js/policy/reduce_editor.js";
+import { below, written } from "../../frontend/js/policy/reduce_editor.js";
 import { pageView } from "../../frontend/js/policy/views/page_view.js";
 import { AUDIT, CONFIRM, Desk, OFFLINE, SCAN, elements, textOf, withId } from "./policy_support.js";
 
 const PRE = "pre_tool_use";
+const isDirty = (state) => written(state).isDirty;
+const canSave = (state) => written(state).canSave;
+const problemsOf = (state) => written(state).all;
 const both = () => new Desk({ document: { [PRE]: { enabled: true, handlers: [AUDIT, SCAN] } } });
 
 test("what is changed is sent with the version it was read at, and is what is stored then", () => {
@@ -82,12 +85,11 @@ test("arguments are added, changed and removed by themselves", () => {
   const desk = both();
   const [{ key }] = desk.handlers(PRE);
   desk.edit("add_argument", PRE, { key }).edit("add_argument", PRE, { key });
-  const [one, two] = desk.handlers(PRE)[0].arguments;
-  assert.deepEqual(desk.focus, [`argument-${two.key}`]);
-  desk.edit("set_argument", PRE, { key, row: one.key, name: "name", value: "path" });
-  desk.edit("set_argument", PRE, { key, row: one.key, name: "glob", value: "*.env" });
+  assert.deepEqual(desk.focus, [`argument-${key}-1`]);
+  desk.edit("set", PRE, { key, row: "0", name: "name", value: "path" });
+  desk.edit("set", PRE, { key, row: "0", name: "glob", value: "*.env" });
   assert.ok(!canSave(desk.state), "an argument without a name would fit nothing");
-  desk.edit("remove_argument", PRE, { key, row: two.key });
+  desk.edit("remove_argument", PRE, { key, row: "1" });
 
   assert.deepEqual(desk.document[PRE].handlers[0].filter, { arguments: { path: "*.env" } });
 });
@@ -95,8 +97,7 @@ test("arguments are added, changed and removed by themselves", () => {
 test("who takes over a stage begins with what is in force, without the locks", () => {
   const locked = { ...AUDIT, locked: true };
   const desk = new Desk({ effective: { [PRE]: { handlers: [locked, CONFIRM] } } });
-  assert.deepEqual(lockedBelow(desk.state, PRE), [locked]);
-  assert.deepEqual(openBelow(desk.state, PRE), [CONFIRM]);
+  assert.deepEqual(below(desk.state, PRE), { locked: [locked], open: [CONFIRM] });
   desk.edit("mode", PRE, { value: "own" });
 
   assert.deepEqual(desk.document, { [PRE]: { enabled: true, handlers: [CONFIRM] } });
@@ -116,7 +117,7 @@ test("the operator's own locks are not those of parley.yaml", () => {
   desk.dispatch({ type: "choose_scope", value: "operator" });
 
   assert.deepEqual(
-    lockedBelow(desk.state, PRE).map(({ type }) => type),
+    below(desk.state, PRE).locked.map(({ type }) => type),
     ["security_scan"],
   );
   assert.deepEqual(problemsOf(desk.state), [], "an operator may lock");
@@ -127,7 +128,7 @@ test("what somebody else stored is shown beside the changes, and neither is lost
   desk.edit("add", PRE, { name: "audit_log" }).change({ [PRE]: { handlers: [SCAN] }, tool_error: [AUDIT] });
   desk.dispatch({ type: "save" });
 
-  assert.deepEqual(desk.editor.conflict?.document.tool_error, [AUDIT]);
+  assert.deepEqual(desk.editor.conflict?.document.tool_error.handlers, [AUDIT]);
   assert.deepEqual(desk.types(PRE), ["audit_log", "security_scan", "audit_log"], "the changes are kept");
   assert.ok(!canSave(desk.state), "nothing is overwritten without a look at it");
 
@@ -284,10 +285,9 @@ test("changes are not lost to the other document without a word", () => {
   const desk = both();
   desk.edit("mode", PRE, { value: "off" }).dispatch({ type: "choose_scope", value: "operator" });
   assert.equal(desk.editor.scope, "user");
-  desk.dispatch({ type: "stay" });
   assert.equal(desk.document[PRE].enabled, false);
 
-  desk.dispatch({ type: "choose_scope", value: "reload" }).dispatch({ type: "discard" });
+  desk.dispatch({ type: "choose_scope", value: "reload" }).agree();
   assert.deepEqual(desk.types(PRE), ["audit_log", "security_scan"]);
   desk.dispatch({ type: "choose_scope", value: "operator" });
   assert.equal(desk.editor.scope, "operator");
@@ -321,7 +321,7 @@ test("a saving that ends when its document was left changes nothing of the other
   desk.answers = false;
   desk.dispatch({ type: "save" });
   const saving = desk.effects.find(({ type }) => type === "save_policy");
-  desk.dispatch({ type: "choose_scope", value: "operator" }).dispatch({ type: "discard" });
+  desk.dispatch({ type: "choose_scope", value: "operator" }).agree();
   desk.answer(saving);
 
   assert.deepEqual([desk.editor.scope, desk.editor.base, desk.editor.saved], ["operator", null, null]);
@@ -335,7 +335,8 @@ test("as JSON it is checked with every letter, and what is right is in the form"
   desk.dispatch({ type: "show_form" });
   assert.notEqual(desk.editor.text, null, "a text that is not right yet is not left");
 
-  desk.dispatch({ type: "edit_text", value: '{"tool_skip": [{"type": "audit_log"}]}' });
+  const text = '{"tool_skip": {"enabled": true, "handlers": [{"type": "audit_log"}]}}';
+  desk.dispatch({ type: "edit_text", value: text });
   assert.deepEqual(problemsOf(desk.state), []);
   desk.dispatch({ type: "show_form" });
   assert.deepEqual(desk.types("tool_skip"), ["audit_log"]);
@@ -346,7 +347,7 @@ test("JSON that the form cannot show is not left, and is sent as it is for the s
   const desk = both().dispatch({ type: "show_text" });
   const document = { tool_skip: [{ typ: "audit_log" }] };
   desk.dispatch({ type: "edit_text", value: JSON.stringify(document) }).dispatch({ type: "show_form" });
-  assert.match(problemsOf(desk.state)[0].message, /the form cannot show this/);
+  assert.match(problemsOf(desk.state)[0].message, /the form cannot show the document as it is written/);
   assert.notEqual(desk.editor.text, null);
 
   desk.answers = false;

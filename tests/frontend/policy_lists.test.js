@@ -131,18 +131,6 @@ test("the export takes what the table shows", () => {
   );
 });
 
-test("what keeps the log from being exported is said on the page", () => {
-  const desk = filtering(new Desk().dispatch({ type: "show", view: "audit" }), { tool: "send" });
-  const link = elements(pageView(desk.state)).find(({ attributes }) => attributes.download !== undefined);
-  desk.dispatch(clicked({ action: link.attributes["data-action"] }));
-  const { filter, question } = desk.effects.find(({ type }) => type === "check_audit");
-  assert.equal(filter.tool, "send");
-
-  const failure = { kind: "login", code: "not_authenticated", message: "You are no longer logged in.", path: null };
-  desk.dispatch({ type: "load_audit_failed", question, failure });
-  assert.match(textOf(pageView(desk.state)), /You are no longer logged in\.Log in/);
-});
-
 const APPROVAL = { id: "a1", tool: "send", shown: '{"to":"x"}', origin: "ask_human", created: "2026-11-22T10:00:00Z" };
 const remembering = (...ids) =>
   new Desk()
@@ -160,12 +148,9 @@ test("what a remembered approval covers stands beside it", () => {
 });
 
 test("an approval is revoked after one more question, once", () => {
-  const desk = remembering("a1", "a2").dispatch({ type: "revoke" });
-  assert.ok(!desk.effects.some(({ type }) => type === "revoke"), "nobody was asked");
-  desk.dispatch({ type: "ask_revoke", id: "a1" });
-  assert.deepEqual(desk.focus, ["keep-a1"], "Enter alone revokes nothing");
-  desk.dispatch({ type: "keep_approval" }).dispatch({ type: "ask_revoke", id: "a1" });
-  desk.dispatch({ type: "revoke" }).dispatch({ type: "revoke" });
+  const desk = remembering("a1", "a2").dispatch({ type: "revoke", id: "a1" });
+  assert.ok(!desk.effects.some(({ type }) => type === "revoke"), "the user has not agreed yet");
+  desk.agree().agree();
   assert.equal(desk.effects.filter(({ type }) => type === "revoke").length, 1);
 
   desk.dispatch({ type: "revoked", id: "a1" });
@@ -176,33 +161,10 @@ test("an approval is revoked after one more question, once", () => {
   assert.deepEqual(desk.focus, ["revoke-a2", "approvals-title"]);
 });
 
-test("among many approvals one is found by its tool or its arguments, and revoking leads to the next that was found", () => {
-  const desk = new Desk().dispatch({ type: "show", view: "approvals" });
-  const many = Array.from({ length: 40 }, (_, at) => ({ ...APPROVAL, id: `a${at}`, shown: `{"to":"Ann${at}"}` }));
-  desk.dispatch({ type: "approvals_loaded", approvals: many });
-  const field = withId(pageView(desk.state), "approval-search");
-  desk.dispatch(entered({ field: field.attributes["data-field"] }, { value: "ANN1" }));
-  const shown = () =>
-    elements(pageView(desk.state))
-      .filter(({ attributes }) => attributes.class === "remembered")
-      .map(({ key }) => key);
-
-  assert.deepEqual(shown(), ["a1", ...Array.from({ length: 10 }, (_, at) => `a1${at}`)]);
-  assert.equal(desk.state.announcements.at(-1).text, "11 of 40");
-  desk.dispatch({ type: "ask_revoke", id: "a1" }).dispatch({ type: "revoke" }).dispatch({ type: "revoked", id: "a1" });
-  assert.deepEqual(desk.focus, ["revoke-a10", "approvals-title"]);
-
-  desk.dispatch({ type: "approvals_loaded", approvals: many.slice(0, 2) });
-  assert.ok(withId(pageView(desk.state), "approval-search"), "what hides others is shown");
-});
-
 test("one that is gone already is as good as revoked; one that could not be stays", () => {
   const desk = remembering("a1", "a2");
   const revoke = (id, failure) =>
-    desk
-      .dispatch({ type: "ask_revoke", id })
-      .dispatch({ type: "revoke" })
-      .dispatch({ type: "revoke_failed", failure });
+    desk.dispatch({ type: "revoke", id }).agree().dispatch({ type: "revoke_failed", failure });
   revoke("a1", failureOf(404, { code: "approval_unknown", message: "gone" }));
   assert.deepEqual([desk.state.remembered.approvals.length, desk.state.remembered.failure], [1, null]);
 
@@ -282,7 +244,7 @@ test("every button of every view means something", () => {
   desk.dispatch({ type: "who", who: { user: "ann", isOperator: true } }).dispatch({ type: "show", view: "audit" });
   desk.dispatch({ type: "verify_failed", failure: OFFLINE });
   views.push(pageView(loaded(desk, [1], "c").state));
-  views.push(pageView(remembering("a1").dispatch({ type: "ask_revoke", id: "a1" }).state));
+  views.push(pageView(remembering("a1").state));
 
   const data = ({ attributes }) =>
     Object.fromEntries(

@@ -64,6 +64,11 @@ export class Desk {
     return this;
   }
 
+  /** The user agrees to what was asked last. */
+  agree() {
+    return this.dispatch(this.effects.findLast(({ type }) => type === "confirm").event);
+  }
+
   get etag() {
     return `"u${this.stored.version}"`;
   }
@@ -77,7 +82,7 @@ export class Desk {
   }
 
   handlers(stage) {
-    return this.editor.draft.stages[stage]?.handlers ?? [];
+    return this.editor.draft[stage]?.handlers ?? [];
   }
 
   types(stage) {

@@ -1,25 +1,14 @@
 /**
- * A policy document: as the server has it, as a form holds it, and two beside each other. Pure.
+ * A policy document: as the server has it, as a form holds it, and two beside each other.
  *
  * @typedef {"pre_tool_use" | "post_tool_use" | "tool_error" | "tool_skip"} Stage
- * @typedef {{tools?: string[] | null, permissions?: string[] | null, arguments?: Record<string, string> | null}} PolicyFilter
- * @typedef {{type: string, filter?: PolicyFilter | null, locked?: boolean, config?: Record<string, unknown>}} Handler
+ * @typedef {{tools?: string[] | null, permissions?: string[] | null, arguments?: Record<string, string> | null}} Filter
+ * @typedef {{type: string, filter?: Filter | null, locked?: boolean, config?: Record<string, unknown>}} Handler
  * @typedef {{enabled?: boolean, handlers?: Handler[]}} PolicyStage
  * @typedef {Partial<Record<Stage, PolicyStage | null>>} PolicyDocument a stage that is left out is decided below
  *
- * @typedef {object} DraftHandler
- * @property {string} key tells it apart while it moves
- * @property {string} type
- * @property {string} tools globs, as they are typed: one a line
- * @property {readonly string[]} permissions
- * @property {readonly {key: string, name: string, glob: string}[]} arguments
- * @property {string} config JSON; empty = nothing is set
- * @property {boolean} locked
- * @property {boolean} isOpen whether its details are shown at first; then that is the user's
- *
- * @typedef {{enabled: boolean, handlers: readonly DraftHandler[]}} DraftStage
- * @typedef {{next: number, stages: Readonly<Record<Stage, DraftStage | null>>}} Draft next: the number of the next key
- *
+ * @typedef {ReturnType<typeof handlerDraft>} DraftHandler
+ * @typedef {Record<Stage, {enabled: boolean, handlers: DraftHandler[]} | null>} Draft
  * @typedef {{path: string, message: string}} Problem path: as the server's, such as `$.tool_skip.handlers[0].type`
  */
 
@@ -29,164 +18,109 @@ import { diffLines } from "../diff.js";
 export const STAGES = ["pre_tool_use", "post_tool_use", "tool_error", "tool_skip"];
 export const PERMISSIONS = ["READ", "WRITE", "EXTERNAL"];
 
-/** @param {PolicyDocument} document that fits the form @param {number} [next] @returns {Draft} */
-export function draftOf(document, next = 0) {
-  const key = () => `h${next++}`;
-  const stages = STAGES.map((name) => {
+let keys = 0; // tells handlers apart while they move; means nothing else
+
+/** @param {PolicyDocument} document @returns {Draft} */
+export function draftOf(document) {
+  const drafts = STAGES.map((name) => {
     const stage = document[name];
     if (!stage) return [name, null];
     const { enabled = true, handlers = [] } = Array.isArray(stage) ? { handlers: stage } : stage;
-    return [name, { enabled, handlers: handlers.map((/** @type {Handler} */ one) => handlerDraft(one, key)) }];
+    return [name, { enabled, handlers: handlers.map(handlerDraft) }];
   });
-  return { stages: Object.fromEntries(stages), next };
+  return Object.fromEntries(drafts);
 }
 
-/** @param {Handler} handler @param {() => string} key @returns {DraftHandler} */
-export function handlerDraft({ type, filter, locked = false, config = {} }, key) {
-  const rows = Object.entries(filter?.arguments ?? {});
+/** @param {Handler} handler */
+export function handlerDraft({ type, filter, locked = false, config = {} }) {
+  const { tools, permissions, arguments: wanted } = filter ?? {};
+  const isSet = Object.keys(config).length > 0;
   return {
-    key: key(),
+    key: `h${keys++}`,
     type,
-    tools: (filter?.tools ?? []).join("\n"),
-    permissions: filter?.permissions ?? [],
-    arguments: rows.map(([name, glob]) => ({ key: key(), name, glob })),
-    config: Object.keys(config).length ? JSON.stringify(config, null, 2) : "",
+    tools: (tools ?? []).join("\n"),
+    permissions: permissions ?? [],
+    arguments: Object.entries(wanted ?? {}).map(([name, glob]) => ({ name, glob })),
+    config: isSet ? JSON.stringify(config, null, 2) : "",
     locked,
-    isOpen: Boolean(rows.length || filter?.tools || filter?.permissions || locked || Object.keys(config).length),
+    isOpen: Boolean(wanted || tools || permissions || locked || isSet), // at first; then that is the user's
   };
 }
 
 /** What is to be sent, and what of the form cannot be. @param {Draft} draft */
-export function documentOf({ stages }) {
-  /** @type {PolicyDocument} */
-  const document = {};
+export function documentOf(draft) {
   /** @type {Problem[]} */
   const problems = [];
-  for (const name of STAGES) {
-    const stage = stages[name];
-    if (!stage) continue;
-    const handlers = stage.handlers.map((handler, index) =>
-      handlerOf(handler, (place, message) => problems.push({ path: `$.${name}.handlers[${index}].${place}`, message })),
+  const stages = STAGES.flatMap((name) => {
+    const handlers = draft[name]?.handlers.map((handler, index) =>
+      handlerOf(handler, (field, message) => problems.push({ path: `$.${name}.handlers[${index}].${field}`, message })),
     );
-    document[name] = { enabled: stage.enabled, handlers };
-  }
-  return { document, problems };
+    return handlers ? [[name, { enabled: draft[name]?.enabled, handlers }]] : [];
+  });
+  return { document: /** @type {PolicyDocument} */ (Object.fromEntries(stages)), problems };
 }
 
-/** @param {DraftHandler} draft @param {(place: string, message: string) => void} complain @returns {Handler} */
-function handlerOf(draft, complain) {
-  /** @type {PolicyFilter} */
-  const filter = {};
+/** @param {DraftHandler} draft @param {(field: string, message: string) => void} complain @returns {Handler} */
+function handlerOf({ type, permissions, locked, ...draft }, complain) {
   const tools = draft.tools.split("\n").map((glob) => glob.trim()).filter(Boolean); // prettier-ignore
-  if (tools.length) filter.tools = tools;
-  if (draft.permissions.length) filter.permissions = PERMISSIONS.filter((name) => draft.permissions.includes(name));
   const names = draft.arguments.map(({ name }) => name.trim());
-  const twice = names.find((name, index) => names.indexOf(name) !== index);
-  if (names.includes("")) complain("filter.arguments", "give each argument a name, or remove it");
-  else if (twice !== undefined) complain("filter.arguments", `\`${twice}\` is used twice`);
-  if (names.length) filter.arguments = Object.fromEntries(draft.arguments.map(({ glob }, at) => [names[at], glob]));
-  const { tree, problem } = parsed(draft.config.trim() || "{}");
-  if (problem) complain("config", problem);
+  if (names.some((name, index) => !name || names.indexOf(name) < index))
+    complain("filter.arguments", "give each argument a name of its own, or remove it");
+  const filter = {
+    ...(tools.length && { tools }),
+    ...(permissions.length && { permissions }),
+    ...(names.length && { arguments: Object.fromEntries(draft.arguments.map(({ glob }, at) => [names[at], glob])) }),
+  };
+  const { document: config, problems } = readDocument(draft.config.trim() || "{}");
+  for (const { message } of problems) complain("config", message);
   return {
-    type: draft.type,
+    type,
     ...(Object.keys(filter).length && { filter }),
-    ...(draft.locked && { locked: true }),
-    ...(Object.keys(tree).length && { config: tree }),
+    ...(locked && { locked }),
+    ...(Object.keys(config).length && { config }),
   };
 }
 
-/** @param {string} text @returns {{tree: Record<string, unknown>, problem: string | null}} of a JSON object */
-function parsed(text) {
+/** A JSON object as somebody writes it; only the server says what else is wrong with it. @param {string} text */
+export function readDocument(text) {
+  const failed = (/** @type {string} */ message) => ({ document: {}, problems: [{ path: "$", message }] });
   try {
-    const tree = JSON.parse(text);
-    return isObject(tree) ? { tree, problem: null } : { tree: {}, problem: "must be a JSON object: { … }" };
+    const document = JSON.parse(text);
+    const isObject = typeof document === "object" && document !== null && !Array.isArray(document);
+    return isObject ? { document, problems: [] } : failed("must be a JSON object: { … }");
   } catch (error) {
-    return { tree: {}, problem: `not valid JSON: ${/** @type {Error} */ (error).message}` };
+    return failed(`not valid JSON: ${/** @type {Error} */ (error).message}`);
   }
 }
 
-/**
- * A document as somebody writes it, bare or inside `{"hooks": …}`. What is wrong with it otherwise, the server says.
- *
- * @param {string} text @returns {{document: PolicyDocument, problems: Problem[]}}
- */
-export function readDocument(text) {
-  const { tree, problem } = parsed(text);
-  if (problem) return { document: {}, problems: [{ path: "$", message: problem }] };
-  const document = isObject(tree.hooks) && Object.keys(tree).length === 1 ? tree.hooks : tree;
-  return { document: normal(document), problems: [] };
+/** The document as the form writes it: equal policies are then equal documents. @param {PolicyDocument} document of the server */
+export const normal = (document) => documentOf(draftOf(document)).document;
+
+/** @param {unknown} one @param {unknown} other */
+export const isSame = (one, other) => JSON.stringify(one) === JSON.stringify(other);
+
+/** Whether the form would write it just so, and thus loses nothing of it. @param {PolicyDocument} document that anybody wrote */
+export function fitsForm(document) {
+  try {
+    return isSame(document, normal(document));
+  } catch {
+    return false; // not the shape of a policy
+  }
 }
 
-/** @param {unknown} value @returns {value is Record<string, unknown>} */
-function isObject(value) {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+/** The stages that differ. @param {PolicyDocument} one @param {PolicyDocument} other */
+export const differing = (one, other) => STAGES.filter((name) => !isSame(one[name], other[name]));
+
+/** What saving `mine` would remove of what is stored, and add. @param {PolicyDocument} stored @param {PolicyDocument} mine @param {Stage} name */
+export function compare(stored, mine, name) {
+  const text = (/** @type {PolicyDocument} */ { [name]: stage }) => (stage ? JSON.stringify(stage, null, 2) : "");
+  return diffLines(text(stored), text(mine));
 }
 
-/** @typedef {(value: any) => boolean} Test */
-/** @param {any} tree @param {Record<string, Test>} shape */
-const fits = (tree, shape) =>
-  isObject(tree) && Object.entries(tree).every(([name, value]) => Object.hasOwn(shape, name) && shape[name]?.(value));
-/** @param {any} list @param {Test} isItem */
-const isList = (list, isItem) => Array.isArray(list) && list.length > 0 && list.every(isItem);
-/** @type {Test} */
-const isText = (value) => typeof value === "string" && value !== "";
-/** @type {Test} */
-const isSwitch = (value) => typeof value === "boolean";
-/** @param {Test} test @returns {Test} */
-const orNull = (test) => (value) => value === null || test(value);
+const PLACE = /^\$\.(\w+)(?:\.handlers)?\[(\d+)\](?:\.(type|locked|config|filter\.(?:tools|permissions|arguments)))?/;
 
-const FILTER = {
-  tools: orNull((tools) => isList(tools, isText)),
-  permissions: orNull((names) => isList(names, (name) => PERMISSIONS.includes(name))),
-  arguments: orNull((wanted) => isObject(wanted) && isList(Object.values(wanted), isText)),
-};
-const HANDLER = { type: isText, locked: isSwitch, config: isObject, filter: orNull((filter) => fits(filter, FILTER)) };
-/** @type {Test} */
-const isHandlers = (list) =>
-  Array.isArray(list) && list.every((handler) => fits(handler, HANDLER) && isText(handler.type));
-const STAGE = { enabled: isSwitch, handlers: isHandlers };
-const isStage = orNull((stage) => isHandlers(stage) || fits(stage, STAGE));
-
-/** Whether the form can show all that it says. @param {unknown} tree @returns {tree is PolicyDocument} */
-export function fitsForm(tree) {
-  return fits(tree, Object.fromEntries(STAGES.map((name) => [name, isStage])));
-}
-
-/** As the form gives it: equal documents are then equal texts. @param {Record<string, unknown>} document */
-function normal(document) {
-  return fitsForm(document) ? documentOf(draftOf(document)).document : /** @type {PolicyDocument} */ (document);
-}
-
-/** The stages that differ. @param {PolicyDocument} one @param {PolicyDocument} other @returns {Stage[]} */
-export function differing(one, other) {
-  return STAGES.filter((name) => textOf(one, name) !== textOf(other, name));
-}
-
-/** Whether they say the same. @param {PolicyDocument} one @param {PolicyDocument} other */
-export function isSame(one, other) {
-  return JSON.stringify(normal(one)) === JSON.stringify(normal(other));
-}
-
-/** What saving `mine` would remove of what is stored, and add. @param {PolicyDocument} stored @param {PolicyDocument} mine @param {Stage} stage */
-export function compare(stored, mine, stage) {
-  return diffLines(textOf(stored, stage), textOf(mine, stage));
-}
-
-/** @param {PolicyDocument} document @param {Stage} name */
-function textOf(document, name) {
-  const stage = normal(document)[name];
-  return stage ? JSON.stringify(stage, null, 2) : "";
-}
-
-const AT = /^\$\.(\w+)(?:\.handlers)?\[(\d+)\](?:\.(type|locked|config|filter\.(?:tools|permissions|arguments)))?/;
-
-/**
- * The field of the form that a problem belongs to; null = none, it is about the whole.
- *
- * @param {Problem} problem
- * @returns {{stage: string, index: number, field: string} | null} field "": the handler as such
- */
+/** The field of the form that a problem belongs to ("": its handler as such); null = none, it is about the whole. @param {Problem} problem */
 export function placeOf({ path }) {
-  const found = AT.exec(path);
-  return found && { stage: found[1] ?? "", index: Number(found[2]), field: (found[3] ?? "").replace("filter.", "") };
+  const [, stage = "", index, field = ""] = PLACE.exec(path) ?? [];
+  return index ? { stage: /** @type {Stage} */ (stage), index: Number(index), field: field.replace("filter.", "") } : null;
 }

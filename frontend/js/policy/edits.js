@@ -1,95 +1,64 @@
 /**
- * One change of a draft by its user. Pure: what cannot be done leaves the draft as it is.
+ * What an event of the form changes in a draft: each edit writes into a copy that is its own, and
+ * returns where the focus goes and what is said when what had the focus has moved or gone.
  *
- * @typedef {import("./document.js").Draft} Draft
- * @typedef {import("./document.js").DraftStage} DraftStage
- * @typedef {import("./document.js").DraftHandler} DraftHandler
- * @typedef {import("./document.js").Stage} Stage
- * @typedef {import("./document.js").Handler} Handler
- *
- * @typedef {object} Edit an event of the form; what else it holds stands at its step
- * @property {keyof typeof EDITS} type
- * @property {Stage} stage
- * @property {string} key of the handler
+ * @import { Draft, Handler, Stage } from "./document.js"
+ * @typedef {{focus?: string[], words?: string} | void} Followed
+ * @typedef {{type: keyof typeof EDITS, stage: Stage, key: string, row?: number, name: string, value: any, by: string}}
+ *   Edit an event of the form: what of it an edit does not read may be missing
  */
 
 import { handlerDraft } from "./document.js";
 
-/** What a form's event makes of the draft; `inForce` are the handlers below, for a stage that is taken over. */
+/** @type {Record<"mode" | "add" | "remove" | "move" | "set" | "permission" | "add_argument" | "remove_argument", (draft: Draft, edit: Edit, inForce: readonly Handler[]) => Followed>} */
 export const EDITS = {
-  /** @param {Draft} draft @param {{stage: Stage, value: string}} edit who decides: "below", "own" or "off" @param {readonly Handler[]} inForce @returns {Draft} */
+  /** value: who decides, "below", "own" or "off"; who takes over begins with what is in force, so that nothing is lost by the way. */
   mode(draft, { stage, value }, inForce) {
-    const before = draft.stages[stage];
     const enabled = value === "own";
-    if (value === "below") return withStage(draft, stage, null);
-    if (before) return withStage(draft, stage, { ...before, enabled });
-    // Who takes over a stage begins with what is in force, so that nothing is lost by the way.
-    const begun = withStage(draft, stage, { enabled, handlers: [] });
-    return (enabled ? inForce : []).reduce((grown, handler) => added(grown, stage, handler), begun);
+    const begun = enabled ? inForce.map((handler) => handlerDraft({ ...handler, locked: false })) : [];
+    draft[stage] = value === "below" ? null : { handlers: begun, ...draft[stage], enabled };
   },
-  /** @param {Draft} draft @param {{stage: Stage, name: string}} edit */
-  add: (draft, { stage, name }) => added(draft, stage, { type: name }),
-  /** @param {Draft} draft @param {Edit} edit */
-  remove: (draft, { stage, key }) =>
-    withHandlers(draft, stage, (handlers) => handlers.filter((handler) => handler.key !== key)),
-  /** @param {Draft} draft @param {Edit & {by: string}} edit by: 1 or -1 */
-  move: (draft, { stage, key, by }) =>
-    withHandlers(draft, stage, (handlers) => {
-      const from = handlers.findIndex((handler) => handler.key === key);
-      const to = from + Number(by);
-      if (from < 0 || to < 0 || to >= handlers.length) return handlers;
-      return handlers.toSpliced(from, 1).toSpliced(to, 0, ...handlers.slice(from, from + 1));
-    }),
-  /** @param {Draft} draft @param {Edit & {name: string, value: unknown}} edit */
-  set: (draft, edit) => withHandler(draft, edit, () => ({ [edit.name]: edit.value })),
-  /** @param {Draft} draft @param {Edit & {name: string, value: boolean}} edit */
-  permission: (draft, edit) =>
-    withHandler(draft, edit, ({ permissions }) => {
-      const others = permissions.filter((name) => name !== edit.name);
-      return { permissions: edit.value ? [...others, edit.name] : others };
-    }),
-  /** @param {Draft} draft @param {Edit} edit */
-  add_argument: (draft, edit) =>
-    withHandler({ ...draft, next: draft.next + 1 }, edit, (handler) => ({
-      arguments: [...handler.arguments, { key: `h${draft.next}`, name: "", glob: "*" }],
-    })),
-  /** @param {Draft} draft @param {Edit & {row: string}} edit */
-  remove_argument: (draft, edit) =>
-    withHandler(draft, edit, (handler) => ({ arguments: handler.arguments.filter(({ key }) => key !== edit.row) })),
-  /** @param {Draft} draft @param {Edit & {row: string, name: string, value: string}} edit */
-  set_argument: (draft, edit) =>
-    withHandler(draft, edit, (handler) => ({
-      arguments: handler.arguments.map((row) => (row.key === edit.row ? { ...row, [edit.name]: edit.value } : row)),
-    })),
+  add(draft, { stage, name }) {
+    const added = handlerDraft({ type: name });
+    draft[stage]?.handlers.push(added);
+    return { focus: [`type-${added.key}`] };
+  },
+  remove(draft, edit) {
+    const { handlers, at, handler } = found(draft, edit);
+    handlers.splice(at, 1);
+    const next = handlers[at] ?? handlers.at(-1);
+    const focus = [...(next ? [`remove-${next.key}`] : []), `add-${edit.stage}`];
+    return { focus, words: `${handler.type} removed. Undo restores it.` };
+  },
+  move(draft, edit) {
+    const { handlers, at, handler } = found(draft, edit);
+    const to = at + Number(edit.by); // by 1 or -1
+    if (!handlers[to]) return;
+    handlers.splice(at, 1);
+    handlers.splice(to, 0, handler);
+    const ways = to < at ? ["up", "down"] : ["down", "up"];
+    const words = `${handler.type} is number ${to + 1} of ${handlers.length}`;
+    return { focus: ways.map((way) => `${way}-${edit.key}`), words };
+  },
+  set(draft, edit) {
+    const { handler } = found(draft, edit);
+    Object.assign(handler.arguments[Number(edit.row)] ?? handler, { [edit.name]: edit.value });
+  },
+  permission(draft, edit) {
+    const { handler } = found(draft, edit);
+    const others = handler.permissions.filter((name) => name !== edit.name);
+    handler.permissions = edit.value ? [...others, edit.name] : others;
+  },
+  add_argument(draft, edit) {
+    const count = found(draft, edit).handler.arguments.push({ name: "", glob: "*" });
+    return { focus: [`argument-${edit.key}-${count - 1}`] };
+  },
+  remove_argument: (draft, edit) => void found(draft, edit).handler.arguments.splice(Number(edit.row), 1),
 };
 
-/** @param {Draft} draft @param {Stage} stage @param {Handler} handler @returns {Draft} */
-function added(draft, stage, handler) {
-  let { next } = draft;
-  const one = handlerDraft({ ...handler, locked: false }, () => `h${next++}`);
-  return { ...withHandlers(draft, stage, (handlers) => [...handlers, one]), next };
-}
-
-/** @param {Draft} draft @param {Stage} stage @param {DraftStage | null} value @returns {Draft} */
-export function withStage(draft, stage, value) {
-  return { ...draft, stages: { ...draft.stages, [stage]: value } };
-}
-
-/**
- * @param {Draft} draft
- * @param {Stage} stage
- * @param {(handlers: readonly DraftHandler[]) => readonly DraftHandler[]} change
- * @returns {Draft}
- */
-function withHandlers(draft, stage, change) {
-  const before = draft.stages[stage] ?? { enabled: true, handlers: [] };
-  const handlers = change(before.handlers);
-  return handlers === before.handlers ? draft : withStage(draft, stage, { ...before, handlers });
-}
-
-/** @param {Draft} draft @param {Edit} edit @param {(handler: DraftHandler) => Partial<DraftHandler>} change */
-function withHandler(draft, { stage, key }, change) {
-  return withHandlers(draft, stage, (handlers) =>
-    handlers.map((handler) => (handler.key === key ? { ...handler, ...change(handler) } : handler)),
-  );
+/** @param {Draft} draft @param {Edit} edit */
+function found(draft, { stage, key }) {
+  const handlers = draft[stage]?.handlers ?? [];
+  const at = handlers.findIndex((handler) => handler.key === key);
+  return { handlers, at, handler: /** @type {import("./document.js").DraftHandler} */ (handlers[at]) };
 }

@@ -2,29 +2,38 @@
  * The only place where the policy page's state changes: `reduce(state, event)` is
  * the next state, with the effects that `main` is to carry out.
  *
- * @typedef {import("./state.js").State} State
- * @typedef {import("./state.js").View} View
- * @typedef {import("./state.js").Filter} Filter
+ * @import { Event, Filter, State, Step, View } from "./state.js"
  */
 
 import { AUDIT_STEPS, asked, filterOf } from "./reduce_audit.js";
 import { EDITOR_STEPS, loading as loadPolicy } from "./reduce_editor.js";
-import { REMEMBERED_STEPS, loading as loadApprovals } from "./reduce_remembered.js";
-import { initialState } from "./state.js";
+import { announced, asking, confirming, failed, focused, initialState, patched } from "./state.js";
+
+/** @param {State} state */
+const loadApprovals = (state) => asking(state, "remembered", { type: "load_approvals" });
 
 /** @type {Record<View, (state: State, filter: Filter) => State>} a view reads what it shows when it is opened: the others may have changed it */
 const OPENED = { policy: loadPolicy, audit: asked, approvals: loadApprovals };
 
-/** @type {Record<string, import("./state.js").Step>} */
+/** @type {Step} */
+function revoked(state, { id }) {
+  const { approvals } = state.remembered;
+  const at = approvals.findIndex((approval) => approval.id === id);
+  const next = approvals[at + 1] ?? approvals[at - 1];
+  const left = patched(state, "remembered", { approvals: approvals.toSpliced(at, 1), revoking: null });
+  const words = `Revoked. You will be asked about ${approvals[at]?.tool} again.`;
+  return announced(focused(left, ...(next ? [`revoke-${next.id}`] : []), "approvals-title"), words);
+}
+
+/** @type {Record<string, Step>} */
 const STEPS = {
   ...EDITOR_STEPS,
   ...AUDIT_STEPS,
-  ...REMEMBERED_STEPS,
 
   /** A view is opened; without a filter, the audit log as it was asked for last. @param {State} state @param {{view: View, filter?: Filter}} event */
   show: (state, { view, filter = state.audit.filter }) => OPENED[view]({ ...state, view }, filter),
 
-  /** Somebody else has logged in in another tab: nothing of the one before is theirs. @param {State} state @param {{who: NonNullable<State["who"]>}} event */
+  /** Somebody else has logged in in another tab: nothing of the one before is theirs. */
   who(state, { who }) {
     if (!state.who || state.who.user === who.user) return { ...state, who };
     const fresh = initialState();
@@ -34,19 +43,32 @@ const STEPS = {
 
   /** The user is back at this tab: what others did shows; the audit log is left where it is being read. */
   looked: (state) => (state.view === "audit" ? state : OPENED[state.view](state, state.audit.filter)),
+
+  load_approvals: loadApprovals,
+  load_approvals_failed: (state, { failure }) => failed(state, "remembered", failure),
+  approvals_loaded: (state, { approvals }) => patched(state, "remembered", { phase: "ready", approvals }),
+  revoke(state, { id, isSure }) {
+    if (state.remembered.revoking) return state;
+    if (!isSure) return confirming(state, "Revoke this approval and ask about it again?", { type: "revoke", id });
+    return asking(state, "remembered", { type: "revoke", id }, { phase: "ready", revoking: id });
+  },
+  revoked,
+  revoke_failed(state, { failure }) {
+    const { revoking: id } = state.remembered;
+    if (failure.code === "approval_unknown") return revoked(state, { id }); // by somebody else: that is what was wanted
+    return failed(patched(state, "remembered", { revoking: null }), "remembered", failure);
+  },
 };
 
-/** @param {State} state @param {import("./state.js").Event} event @returns {State} */
+/** @param {State} state @param {Event} event @returns {State} */
 export function reduce(state, event) {
   const step = STEPS[event.type];
   if (!step) throw new TypeError(`no step \`${event.type}\``);
   return step({ ...state, effects: [] }, event);
 }
 
-/** What a click on an element means, by its data-action. @param {DOMStringMap} data @returns {import("./state.js").Event} */
-export function clicked({ action = "", ...data }) {
-  return { ...data, type: action };
-}
+/** What a click on an element means, by its data-action. @param {DOMStringMap} data @returns {Event} */
+export const clicked = ({ action = "", ...data }) => ({ ...data, type: action });
 
 /** What an input into a field means, by its data-field. @param {DOMStringMap} data @param {{type: string, value: string, checked: boolean}} field */
 export function entered({ field = "", ...data }, { type, value, checked }) {

@@ -1,35 +1,24 @@
 /**
  * The audit log: asked for with a filter that stands in the page's address, read page after page, and verified.
  *
- * @typedef {import("./state.js").State} State
- * @typedef {import("./state.js").Audit} Audit
- * @typedef {import("./state.js").Filter} Filter
- * @typedef {import("./state.js").Failure} Failure
+ * @import { AuditRow, Filter, Found, State, Step } from "./state.js"
  */
 
-import { NO_FILTER, announced, focused, withEffects } from "./state.js";
+import { NO_FILTER, announced, asking, failed, focused, patched, withEffects } from "./state.js";
 
 export const MAX_ROWS = 2_000; // beyond it a filter or an export serves better than scrolling
 const MAX_CHARS = 256; // as long as a field takes
 const TIMES = ["since", "until"];
 
-/** @param {State} state @param {Partial<Audit>} change @returns {State} */
-function withAudit(state, change) {
-  return { ...state, audit: { ...state.audit, ...change } };
-}
-
-/** @param {State} state @param {Partial<import("./state.js").Verification>} verification @returns {State} */
-function withVerification(state, verification) {
-  return { ...state, verification: { isRunning: false, failure: null, found: null, ...verification } };
-}
-
-/** From the newest on. @param {State} state @param {Filter} filter @returns {State} */
-export function asked(state, filter) {
+/** @param {State} state @param {string | null} cursor null: from the newest on @param {Filter} filter @param {Partial<State["audit"]>} change */
+function askedFrom(state, cursor, filter, change) {
   const question = state.audit.question + 1;
-  const fresh = { filter, fields: filter, question, next: null, openIds: [] };
-  const asking = withAudit(state, { phase: "loading", failure: null, ...fresh });
-  return withEffects(asking, { type: "load_audit", filter, cursor: null, question });
+  return asking(state, "audit", { type: "load_audit", filter, cursor, question }, { ...change, question });
 }
+
+/** @param {State} state @param {Filter} filter */
+export const asked = (state, filter) =>
+  askedFrom(state, null, filter, { filter, fields: filter, next: null, openIds: [] });
 
 /** The same, and the address follows. @param {State} state @param {Filter} filter */
 function filtered(state, filter) {
@@ -42,65 +31,43 @@ export function canContinue({ audit }) {
   return audit.phase === "ready" && audit.next !== null && audit.rows.length < MAX_ROWS;
 }
 
-/** What was shown stays, with the problem above it. @param {State} state @param {{question: number, failure: Failure}} event */
-function failed(state, { question, failure }) {
-  if (question !== state.audit.question) return state;
-  return announced(withAudit(state, { phase: "ready", failure }), failure.message);
-}
-
-/** @type {Record<string, import("./state.js").Step>} */
+/** @type {Record<string, Step>} */
 export const AUDIT_STEPS = {
   ask_audit: (state) => filtered(state, state.audit.fields),
   clear_filter: (state) => filtered(state, NO_FILTER),
-  /** @param {State} state @param {{name: import("./state.js").FilterName, value: string}} event */
-  edit_filter: (state, { name, value }) => withAudit(state, { fields: { ...state.audit.fields, [name]: value } }),
+  edit_filter: (state, { name, value }) =>
+    patched(state, "audit", { fields: { ...state.audit.fields, [name]: value } }),
 
   /** The page after the last one. */
-  more_audit(state) {
-    const { filter, next: cursor, question: last } = state.audit;
-    if (!canContinue(state)) return state;
-    const question = last + 1;
-    const asking = withAudit(state, { phase: "loading", failure: null, question });
-    return withEffects(asking, { type: "load_audit", filter, cursor, question });
-  },
+  more_audit: (state) => (canContinue(state) ? askedFrom(state, state.audit.next, state.audit.filter, {}) : state),
 
-  /** The browser downloads by itself, and keeps to itself what the server refuses: that is asked for beside it. */
-  export(state) {
-    const { filter, question } = state.audit;
-    return withEffects(state, { type: "check_audit", filter, question });
-  },
-
-  /** @param {State} state @param {{question: number, rows: import("./state.js").AuditRow[], next: string | null}} event */
+  /** @param {State} state @param {{question: number, rows: AuditRow[], next: string | null}} event */
   audit_loaded(state, { question, rows, next }) {
     const { audit } = state;
-    if (question !== audit.question) return state; // the answer to a question of before
+    if (question !== audit.question) return state;
     const isFirst = audit.next === null;
     const all = isFirst ? rows : [...audit.rows, ...rows];
-    const ready = withAudit(state, { phase: "ready", rows: all, next });
+    const ready = patched(state, "audit", { phase: "ready", rows: all, next });
     const followed = isFirst || !rows[0] ? ready : focused(ready, `entry-${rows[0].id}`);
     return announced(followed, summary(all.length, next !== null));
   },
 
-  load_audit_failed: failed,
-  check_audit_failed: failed,
+  load_audit_failed: (state, { question, failure }) =>
+    question === state.audit.question ? failed(state, "audit", failure) : state, // else of an earlier filter
 
-  /** @param {State} state @param {{id: string}} event */
   toggle_entry(state, { id }) {
-    const { openIds } = state.audit;
-    const others = openIds.filter((other) => other !== Number(id));
-    return withAudit(state, { openIds: others.length < openIds.length ? others : [...openIds, Number(id)] });
+    const openIds = new Set(state.audit.openIds);
+    if (!openIds.delete(Number(id))) openIds.add(Number(id));
+    return patched(state, "audit", { openIds: [...openIds] });
   },
 
   /** The server reads all of the log for it, so it is asked for. */
   verify(state) {
-    if (state.verification.isRunning) return state;
-    const running = withVerification(state, { isRunning: true });
-    return announced(withEffects(running, { type: "verify" }), "Verifying the audit log.");
+    if (state.verification.phase === "loading") return state;
+    return announced(asking(state, "verification", { type: "verify" }, { found: null }), "Verifying the audit log.");
   },
-  /** @param {State} state @param {{found: import("./state.js").Found}} event */
-  verified: (state, { found }) => announced(withVerification(state, { found }), verdict(found)),
-  /** @param {State} state @param {{failure: Failure}} event */
-  verify_failed: (state, { failure }) => announced(withVerification(state, { failure }), failure.message),
+  verified: (state, { found }) => announced(patched(state, "verification", { phase: "ready", found }), verdict(found)),
+  verify_failed: (state, { failure }) => failed(state, "verification", failure),
 };
 
 /** @param {number} count @param {boolean} hasMore */
@@ -109,37 +76,32 @@ export function summary(count, hasMore) {
   return `${counted(count, "entry", "entries")}, newest first${hasMore ? "; there are older entries" : ""}.`;
 }
 
-/** @param {import("./state.js").Found} found */
+/** @param {Found} found */
 export function verdict({ is_whole: isWhole, problems, days }) {
   const entries = days.reduce((sum, day) => sum + day.entries, 0);
   const all = `${counted(entries, "entry", "entries")} of ${counted(days.length, "day", "days")}`;
-  if (isWhole) return `${all}: unchanged.`;
-  return `${all}: changed in ${counted(problems.length, "place", "places")}.`;
+  return `${all}: ${isWhole ? "unchanged" : `changed in ${counted(problems.length, "place", "places")}`}.`;
 }
 
 /** @param {number} count @param {string} one @param {string} many */
-function counted(count, one, many) {
-  return `${count} ${count === 1 ? one : many}`;
-}
+const counted = (count, one, many) => `${count} ${count === 1 ? one : many}`;
 
 /** The filter of an address; what is not understood is left out. @param {string} query `tool=send` @returns {Filter} */
 export function filterOf(query) {
-  const parameters = new URLSearchParams(query);
-  const fields = Object.keys(NO_FILTER).map((name) => {
-    const text = parameters.get(name) ?? "";
-    return [name, TIMES.includes(name) ? localTime(text) : text.slice(0, MAX_CHARS)];
-  });
-  return Object.fromEntries(fields);
+  const given = { ...NO_FILTER, ...Object.fromEntries(new URLSearchParams(query)) };
+  return mapped(given, (text) => text.slice(0, MAX_CHARS), localTime);
 }
 
 /** What is asked of the server: local times become moments, so that a link means the same everywhere. @param {Filter} filter */
 export function parametersOf(filter) {
-  const parameters = new URLSearchParams();
-  for (const [name, value] of Object.entries(filter)) {
-    const sent = TIMES.includes(name) ? isoTime(new Date(value)) : value.trim();
-    if (sent) parameters.set(name, sent);
-  }
-  return parameters;
+  const sent = mapped(filter, (text) => text.trim(), (text) => isoTime(new Date(text))); // prettier-ignore
+  return new URLSearchParams(Object.entries(sent).filter(([, value]) => value));
+}
+
+/** @param {Filter} filter @param {(text: string) => string} text @param {(text: string) => string} time @returns {any} another filter */
+function mapped(filter, text, time) {
+  const names = /** @type {(keyof Filter)[]} */ (Object.keys(NO_FILTER));
+  return Object.fromEntries(names.map((name) => [name, (TIMES.includes(name) ? time : text)(filter[name])]));
 }
 
 /** @param {string} moment @returns {string} for a field of type datetime-local, to the minute; empty = none */
@@ -149,6 +111,4 @@ function localTime(moment) {
 }
 
 /** @param {Date} time @returns {string} RFC 3339; empty = none */
-function isoTime(time) {
-  return Number.isNaN(time.getTime()) ? "" : time.toISOString();
-}
+const isoTime = (time) => (Number.isNaN(time.getTime()) ? "" : time.toISOString());

@@ -1,278 +1,188 @@
 /**
  * The policy editor: read, change, save, and what to do when somebody else was faster.
  *
- * @typedef {import("./state.js").State} State
- * @typedef {import("./state.js").Editor} Editor
- * @typedef {import("./state.js").Failure} Failure
- * @typedef {import("./state.js").Scope} Scope
- * @typedef {import("./document.js").PolicyDocument} PolicyDocument
- * @typedef {import("./document.js").Draft} Draft
- * @typedef {import("./document.js").Stage} Stage
- * @typedef {import("./document.js").Problem} Problem
- * @typedef {import("./edits.js").Edit} Edit
+ * @import { Draft, Handler, PolicyDocument, Problem, Stage } from "./document.js"
+ * @import { Edit } from "./edits.js"
+ * @import { State, Step, Stored } from "./state.js"
  */
 
-import { differing, documentOf, draftOf, fitsForm, isSame, placeOf, readDocument } from "./document.js";
-import { EDITS, withStage } from "./edits.js";
-import { announced, emptyEditor, focused, withEffects } from "./state.js";
+import { differing, documentOf, draftOf, fitsForm, isSame, normal, placeOf, readDocument } from "./document.js";
+import { EDITS } from "./edits.js";
+import { announced, asking, confirming, emptyEditor, failed, focused, patched } from "./state.js";
 
 const MAX_UNDO = 100;
+const ALREADY = "Already saved.";
 const CHANGED_ELSEWHERE = "The policy was changed elsewhere. Compare and decide.";
-const UNSHOWN = { path: "$", message: "the form cannot show this document; save it to see what is wrong" };
+const UNSHOWN = { path: "$", message: "the form cannot show the document as it is written here; save it first" };
 
-/** @param {State} state @param {Partial<Editor>} change @returns {State} */
-function withEditor(state, change) {
-  return { ...state, editor: { ...state.editor, ...change } };
+/** The document under the user's hands, what is wrong with it, and whether it is worth saving and can be saved. @param {State} state */
+export function written({ editor: { base, conflict, draft, phase, refused, text } }) {
+  const { document, problems } = text === null ? documentOf(draft) : readDocument(text);
+  const isDirty = base !== null && (problems.length > 0 || !isSame(document, base.document));
+  // What the server refused may be tried again as it is: a handler may be there by now.
+  const canSave = phase === "ready" && conflict === null && problems.length === 0 && isDirty;
+  return { document, problems, all: [...problems, ...refused], isDirty, canSave };
 }
 
-/** The document under the user's hands, and what keeps it from being sent. @param {Editor} editor */
-function written({ draft, text }) {
-  return text === null ? documentOf(draft) : readDocument(text);
+/** The handlers in force that this document can neither remove nor reorder; `open`: the others of the document below, null = they cannot be known from here. @param {State} state @param {Stage} stage */
+export function below({ editor: { base, effective, scope } }, stage) {
+  const own = base?.document[stage];
+  const { enabled = true, handlers = [] } = effective[stage] ?? {};
+  const isOwn = (/** @type {Handler} */ handler) =>
+    scope === "operator" && own?.handlers?.some((one) => isSame(one, handler));
+  const open = own ? null : handlers.filter(({ locked }) => enabled && !locked);
+  return { locked: handlers.filter((handler) => handler.locked && !isOwn(handler)), open };
 }
 
 /** @param {State} state */
-export function isDirty({ editor }) {
-  const { document, problems } = written(editor);
-  return editor.base !== null && (problems.length > 0 || !isSame(document, editor.base.document));
-}
-
-/** What stands in the way of saving, and what the server found in what was sent. @param {State} state @returns {Problem[]} */
-export function problemsOf({ editor }) {
-  return [...written(editor).problems, ...editor.refused];
-}
-
-/** What the server refused may be tried again as it is: a handler may be there by now. @param {State} state */
-export function canSave(state) {
-  const { phase, conflict } = state.editor;
-  return phase === "ready" && conflict === null && written(state.editor).problems.length === 0 && isDirty(state);
-}
-
-/** The handlers that this document can neither remove nor reorder. @param {State} state @param {Stage} stage */
-export function lockedBelow({ editor }, stage) {
-  const own = editor.scope === "operator" ? (editor.base?.document[stage]?.handlers ?? []) : [];
-  const isOwn = new Set(own.map((handler) => JSON.stringify(handler)));
-  const inForce = editor.effective[stage]?.handlers ?? [];
-  return inForce.filter((handler) => handler.locked && !isOwn.has(JSON.stringify(handler)));
-}
-
-/** Handlers of the document below that are in force; null = they cannot be known from here. @param {State} state @param {Stage} stage */
-export function openBelow({ editor }, stage) {
-  if (editor.base?.document[stage]) return null;
-  const inForce = editor.effective[stage];
-  return inForce?.enabled === false ? [] : (inForce?.handlers ?? []).filter(({ locked }) => !locked);
-}
-
-/** @param {State} state @returns {State} */
 export function loading(state) {
   const { phase, scope } = state.editor;
-  if (phase === "saving") return state;
-  const reading = withEditor(state, { phase: "loading", failure: null, isUnsaved: false });
-  return withEffects(reading, { type: "load_policy", scope });
+  return phase === "saving" ? state : asking(state, "editor", { type: "load_policy", scope }, { retry: "load_policy" });
 }
 
-/** The focus goes to the field of the first problem. @param {State} state @param {readonly Problem[]} problems */
-function atProblem(state, problems) {
-  if (state.editor.text !== null) return focused(state, "policy-text");
+/** The focus goes to the field of the first problem. @param {State} state @param {readonly Problem[]} problems @param {string} words */
+function stopped(state, problems, words) {
+  const { draft, text } = state.editor;
   const place = problems.map(placeOf).find((found) => found !== null);
-  if (!place) return state;
-  const key = state.editor.draft.stages[/** @type {Stage} */ (place.stage)]?.handlers[place.index]?.key;
-  return focused(state, `${place.field || "type"}-${key}`);
+  const said = announced(state, words);
+  if (text !== null) return focused(said, "policy-text");
+  return place ? focused(said, `${place.field || "type"}-${draft[place.stage]?.handlers[place.index]?.key}`) : said;
 }
 
-/** @param {State} state @param {Draft} draft @param {readonly Draft[]} past @param {string | null} [typing] */
-function drafted(state, draft, past, typing = null) {
-  return withEditor(state, { draft, past: past.slice(-MAX_UNDO), typing, refused: [], saved: null, failure: null });
-}
-
-/** What was before the change can be undone to; letters typed into one field in a row are one change. @param {State} state @param {Draft} next @param {string | null} field */
-function changed(state, next, field) {
+/** What was before the change can be undone to; letters typed into one field in a row are one change. @param {State} state @param {Draft} next @param {string | null} [field] */
+function drafted(state, next, field = null) {
   const { draft, past, typing } = state.editor;
-  const isGoingOn = field !== null && field === typing;
-  return drafted(state, next, isGoingOn ? past : [...past, draft], field);
+  const before = field !== null && field === typing ? past : [...past, draft].slice(-MAX_UNDO);
+  return patched(state, "editor", { ...UNSENT, draft: next, past: before, typing: field });
 }
 
-/** @param {State} state @param {any} edit see EDITS */
+const UNSENT = { refused: [], saved: null, failure: null };
+
+/** @type {Step} edit: see EDITS */
 function edited(state, edit) {
-  const { draft } = state.editor;
-  const next = EDITS[/** @type {Edit} */ (edit).type](draft, edit, openBelow(state, edit.stage) ?? []);
-  if (next === draft) return state;
-  const isTyped = edit.type === "set" || edit.type === "set_argument";
-  const field = isTyped ? JSON.stringify([edit.stage, edit.key, edit.row, edit.name]) : null;
-  return followed(changed(state, next, field), edit, draft);
+  const next = structuredClone(state.editor.draft);
+  const { type, stage, key, row, name } = /** @type {Edit} */ (edit);
+  const { focus, words } = EDITS[type](next, edit, below(state, stage).open ?? []) ?? {};
+  if (isSame(next, state.editor.draft)) return state;
+  const changed = drafted(state, next, type === "set" ? [key, row, name].join() : null);
+  const followed = focus ? focused(changed, ...focus) : changed;
+  return words ? announced(followed, words) : followed;
 }
 
-/** Where the focus goes, and what is said, when what had it has moved or gone. @param {State} state @param {Edit & {by: string}} edit @param {Draft} before */
-function followed(state, { type, stage, key, by }, before) {
-  const handlers = state.editor.draft.stages[stage]?.handlers ?? [];
-  switch (type) {
-    case "add":
-      return focused(state, `type-${handlers.at(-1)?.key}`);
-    case "add_argument":
-      return focused(state, `argument-h${before.next}`);
-    case "remove": {
-      const old = before.stages[stage]?.handlers ?? [];
-      const gone = old.findIndex((handler) => handler.key === key);
-      const next = handlers[Math.min(gone, handlers.length - 1)];
-      const left = focused(state, ...(next ? [`remove-${next.key}`] : []), `add-${stage}`);
-      return announced(left, `${old[gone]?.type} removed. Undo restores it.`);
-    }
-    case "move": {
-      const at = handlers.findIndex((handler) => handler.key === key);
-      const [first, second] = Number(by) < 0 ? ["up", "down"] : ["down", "up"];
-      const place = `${handlers[at]?.type} is number ${at + 1} of ${handlers.length}`;
-      return announced(focused(state, `${first}-${key}`, `${second}-${key}`), place);
-    }
-    default:
-      return state;
-  }
-}
-
-/** The draft becomes `next`, on what is stored as `base`; the text follows, if it is shown. @param {State} state @param {Draft} next @param {Partial<Editor>} [change] */
-function replaced(state, next, change = {}) {
-  const { draft, past, text } = state.editor;
-  const shown = text && pretty(documentOf(next).document);
-  return withEditor(drafted(state, next, [...past, draft]), { text: shown, ...change });
-}
-
-/** The draft stays as it is, over what is stored now; saving it is a step of its own. @param {State} state */
-function mineKept(state) {
-  const { conflict: base } = state.editor;
-  return base ? focused(withEditor(state, { base, conflict: null }), "save", "policy-title") : state;
+/** What is being edited becomes `document`, in the form or as text. @param {State} state @param {PolicyDocument} document */
+function replaced(state, document) {
+  if (state.editor.text === null) return drafted(state, draftOf(document));
+  return patched(state, "editor", { ...UNSENT, text: pretty(document) });
 }
 
 /** @param {PolicyDocument} document */
-function pretty(document) {
-  return JSON.stringify(document, null, 2);
-}
+const pretty = (document) => JSON.stringify(document, null, 2);
 
-/** @param {State} state @param {{failure: Failure}} event */
-function failed(state, { failure }) {
-  const isUnsaved = state.editor.phase === "saving";
-  const ready = withEditor(state, { phase: "ready" });
+/** @type {Step} */
+function requestFailed(state, { type, failure }) {
   const { code, message, path } = failure;
+  const ready = patched(state, "editor", { phase: "ready" });
   if (code === "version_stale") return loading(ready); // what is read then is the conflict
-  if (path === null) return announced(withEditor(ready, { failure, isUnsaved }), message);
+  const retry = type === "save_policy_failed" ? "save" : "load_policy";
+  if (path === null) return failed(patched(ready, "editor", { retry }), "editor", failure);
   const refused = [{ path, message }];
-  return atProblem(announced(withEditor(ready, { refused }), `Not saved. ${path}: ${message}`), refused);
+  return stopped(patched(ready, "editor", { refused }), refused, `Not saved. ${path}: ${message}`);
 }
 
-/** @type {Record<string, import("./state.js").Step>} */
+/** @type {Record<string, Step>} */
 export const EDITOR_STEPS = {
   ...Object.fromEntries(Object.keys(EDITS).map((name) => [name, edited])),
   load_policy: loading,
 
-  /**
-   * What was read replaces the draft, unless there are changes in it: then it is shown beside them.
-   *
-   * @param {State} state @param {{scope: Scope, kinds: Editor["kinds"], effective: PolicyDocument, document: PolicyDocument, etag: string}} event
-   */
+  /** What was read replaces the draft, unless there are changes in it: then it is shown beside them. */
   policy_loaded(state, { scope, kinds, effective, document, etag }) {
-    const { editor } = state;
-    if (scope !== editor.scope || editor.phase === "saving") return state; // too late
-    const read = withEditor(state, { phase: "ready", kinds, effective, failure: null });
-    const base = { document, etag };
-    const isKnown = editor.base?.etag === etag;
-    if (!isDirty(state)) {
-      const fresh = { base, draft: draftOf(document), past: [], refused: [], conflict: null };
-      return isKnown ? read : withEditor(read, { ...fresh, text: editor.text && pretty(document) });
-    }
-    const known = withEditor(read, { base, conflict: null });
-    if (isKnown) return known;
-    const mine = written(editor);
-    if (mine.problems.length === 0 && isSame(mine.document, document)) {
-      const saved = "Already saved.";
-      return announced(withEditor(known, { saved }), saved);
-    }
-    const conflicting = withEditor(read, { conflict: base, saved: null });
+    const { base: known, phase, saved } = state.editor;
+    if (scope !== state.editor.scope || phase === "saving") return state; // too late
+    /** @type {Stored} */
+    const base = { document: normal(document), etag };
+    const read = patched(state, "editor", { phase: "ready", kinds, effective: normal(effective), failure: null });
+    const fresh = patched(read, "editor", { base, conflict: null });
+    if (!written(state).isDirty)
+      return isSame(known, base) ? read : patched(replaced(fresh, base.document), "editor", { past: [], saved });
+    if (known?.etag === etag) return fresh;
+    if (!written(fresh).isDirty) return announced(patched(fresh, "editor", { saved: ALREADY }), ALREADY);
+    const conflicting = patched(read, "editor", { conflict: base, saved: null });
     return announced(focused(conflicting, "conflict-title"), CHANGED_ELSEWHERE);
   },
 
-  load_policy_failed: failed,
-  save_policy_failed: failed,
+  load_policy_failed: requestFailed,
+  save_policy_failed: requestFailed,
 
   undo(state) {
     const { past } = state.editor;
     const before = past.at(-1);
-    return before ? announced(drafted(state, before, past.slice(0, -1)), "Last change undone.") : state;
+    if (!before) return state;
+    return announced(patched(drafted(state, before), "editor", { past: past.slice(0, -1) }), "Last change undone.");
   },
 
   show_text(state) {
-    const { document, problems } = documentOf(state.editor.draft);
-    if (problems.length) return announced(atProblem(state, problems), "Fix the marked problems first.");
-    return withEditor(state, { text: state.editor.text ?? pretty(document) });
+    const { document, problems } = written(state);
+    if (problems.length) return stopped(state, problems, "Fix the marked problems first.");
+    return patched(state, "editor", { text: state.editor.text ?? pretty(document) });
   },
 
   /** A text that the form cannot show is not left. */
   show_form(state) {
-    const { document, problems } = written(state.editor);
+    const { draft, text } = state.editor;
+    const { document, problems } = written(state);
     if (problems.length) return announced(state, "Fix the marked problems first.");
-    if (fitsForm(document)) return withEditor(state, { text: null });
-    return announced(withEditor(state, { refused: [UNSHOWN] }), UNSHOWN.message);
+    if (!fitsForm(document)) return announced(patched(state, "editor", { refused: [UNSHOWN] }), UNSHOWN.message);
+    const shown = patched(state, "editor", { text: null });
+    return text === null || isSame(document, documentOf(draft).document) ? shown : replaced(shown, document);
   },
 
-  /** @param {State} state @param {{value: string}} event */
-  edit_text(state, { value: text }) {
-    const { document, problems } = readDocument(text);
-    const isShown = !problems.length && fitsForm(document);
-    const next = isShown ? changed(state, draftOf(document), "text") : state;
-    return withEditor(next, { text, refused: [], saved: null });
-  },
+  edit_text: (state, { value: text }) => patched(state, "editor", { ...UNSENT, text }),
 
   /** What is in the way is said, and the focus goes there. */
   save(state) {
     const { base, conflict, phase, scope } = state.editor;
     if (!base || phase !== "ready") return state;
     if (conflict) return announced(focused(state, "conflict-title"), CHANGED_ELSEWHERE);
-    const { document, problems } = written(state.editor);
-    if (problems.length) return announced(atProblem(state, problems), "Not saved. Fix the marked problems first.");
-    if (!isDirty(state)) return announced(state, "No changes to save.");
-    const busy = withEditor(state, { phase: "saving", failure: null, isUnsaved: false, refused: [] });
-    return withEffects(busy, { type: "save_policy", scope, etag: base.etag, document });
+    const { document, problems, isDirty } = written(state);
+    if (problems.length) return stopped(state, problems, "Not saved. Fix the marked problems first.");
+    if (!isDirty) return announced(state, "No changes to save.");
+    const sent = { type: /** @type {const} */ ("save_policy"), scope, etag: base.etag, document };
+    return asking(state, "editor", sent, { phase: "saving", refused: [] });
   },
 
-  /** What was changed meanwhile stays, and waits for the next saving. @param {State} state @param {{version: number, etag: string, document: PolicyDocument}} event */
+  /** What was changed meanwhile stays, and waits for the next saving. */
   policy_saved(state, { version, etag, document }) {
     if (state.editor.phase !== "saving") return state; // of a document that was left meanwhile
     const saved = `Saved: version ${version}.`;
-    const ready = withEditor(state, { phase: "ready", base: { document, etag }, saved, typing: null });
+    const ready = patched(state, "editor", { phase: "ready", base: { document, etag }, saved, typing: null });
     return loading(announced(ready, saved)); // what is in force has changed with it
   },
 
-  /** Another document is chosen, or this one is to be read again: changes ask first. @param {State} state @param {{value: Scope | "reload"}} event */
-  choose_scope(state, { value: wish }) {
-    if (wish === state.editor.scope) return withEditor(state, { wish: null });
-    const wishing = withEditor(state, { wish });
-    if (!isDirty(state)) return discarded(wishing);
-    return announced(focused(wishing, "stay"), "You have unsaved changes.");
+  /** Another document is chosen, or this one is to be read again: changes ask first. */
+  choose_scope(state, { value, isSure }) {
+    const { scope, kinds } = state.editor;
+    if (value === scope) return state;
+    const event = { type: "choose_scope", value };
+    if (written(state).isDirty && !isSure) return confirming(state, "Discard your unsaved changes?", event);
+    return loading({ ...state, editor: { ...emptyEditor(value === "reload" ? scope : value), kinds } });
   },
 
-  stay: (state) => focused(withEditor(state, { wish: null }), "policy-title"),
-  discard: (state) => discarded(state),
-
-  /** @param {State} state @param {{stage: Stage}} event */
+  /** One stage becomes as it is stored; with the last that differed the conflict ends. */
   take_stage(state, { stage }) {
-    const { conflict, draft } = state.editor;
-    if (!conflict) return state;
-    const { stages, next } = draftOf(conflict.document, draft.next);
-    const taken = replaced(state, withStage({ ...draft, next }, stage, stages[stage]));
-    const isSettled = differing(documentOf(taken.editor.draft).document, conflict.document).length === 0;
+    const { conflict } = state.editor;
+    const { document, problems } = written(state);
+    if (!conflict || problems.length) return state;
+    const taken = replaced(state, { ...document, [stage]: conflict.document[/** @type {Stage} */ (stage)] });
+    const isSettled = differing(written(taken).document, conflict.document).length === 0;
     return isSettled ? mineKept(taken) : focused(taken, "conflict-title"); // the button that was pressed is gone
   },
 
   keep_mine: mineKept,
-
-  take_theirs(state) {
-    const { conflict: base, draft } = state.editor;
-    if (!base) return state;
-    const theirs = draftOf(base.document, draft.next);
-    return focused(replaced(state, theirs, { base, conflict: null }), "policy-title");
-  },
+  take_theirs: (state) => mineKept(replaced(state, state.editor.conflict?.document ?? {})),
 };
 
-/** The changes go, and what waited for that happens. @param {State} state @returns {State} */
-function discarded(state) {
-  const { wish, scope, kinds } = state.editor;
-  if (wish === null) return state;
-  const emptied = loading({ ...state, editor: { ...emptyEditor(wish === "reload" ? scope : wish), kinds } });
-  return isDirty(state) ? focused(emptied, "policy-title") : emptied; // the question is gone that had the focus
+/** The draft stays as it is, over what is stored now; saving it is a step of its own. @param {State} state */
+function mineKept(state) {
+  const { conflict: base } = state.editor;
+  return base ? focused(patched(state, "editor", { base, conflict: null }), "save", "policy-title") : state;
 }

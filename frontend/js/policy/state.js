@@ -1,124 +1,107 @@
 /**
  * What the policy page knows. Only `reduce` makes another one of it.
  *
+ * @import { Draft, PolicyDocument, Problem, Stage } from "./document.js"
+ * @import { QUESTIONS } from "./rest.js"
+ *
  * @typedef {"policy" | "audit" | "approvals"} View
  * @typedef {"user" | "operator"} Scope
- * @typedef {import("./document.js").PolicyDocument} PolicyDocument
- * @typedef {import("./document.js").Problem} Problem
  * @typedef {{type: string, [name: string]: any}} Event `type` names a step of `reduce`, which says what else it needs
  * @typedef {(state: State, event: any) => State} Step
  *
  * @typedef {{kind: "offline" | "login" | "refused", code: string, message: string, path: string | null}} Failure
  *   of a request to the server; path: the place in what was sent
- *
- * @typedef {{name: string, description: string, stages: readonly import("./document.js").Stage[],
- *   settings: readonly string[] | null}} Kind a handler that a document may name, where it can stand,
- *   and the keys of its config; null: it reads them itself
- *
+ * @typedef {{name: string, description: string, stages: readonly Stage[], settings: readonly string[] | null}} Kind
+ *   a handler that a document may name, where, and the keys of its config; null: it reads them itself
  * @typedef {{document: PolicyDocument, etag: string}} Stored
- *
- * @typedef {object} Editor
- * @property {Scope} scope whose document is edited
- * @property {"loading" | "ready" | "saving"} phase
- * @property {Failure | null} failure
- * @property {boolean} isUnsaved whether `failure` is of a saving: trying again saves
- * @property {readonly Kind[]} kinds
- * @property {PolicyDocument} effective what is in force for this user
- * @property {Stored | null} base what the draft began with; null = not read yet
- * @property {import("./document.js").Draft} draft
- * @property {readonly import("./document.js").Draft[]} past for undoing, the newest last
- * @property {string | null} typing the field whose letters make one step of `past` so far
- * @property {string | null} text the document as JSON under the user's hands; null = the form is shown
- * @property {readonly Problem[]} refused what is wrong with what was last sent, until the next change
- * @property {Stored | null} conflict what somebody else has stored meanwhile
- * @property {string | null} saved what became of the last saving, until the next change
- * @property {Scope | "reload" | null} wish waits for a word whether the changes may go
- *
- * @typedef {"user" | "tool" | "phase" | "outcome" | "text" | "since" | "until"} FilterName
- * @typedef {Readonly<Record<FilterName, string>>} Filter
+ * @typedef {Readonly<typeof NO_FILTER>} Filter
  * @typedef {{id: number, ts: string, replica: string, day: string, number: number, hash: string,
  *   entry: Readonly<Record<string, unknown>>}} AuditRow
- *
- * @typedef {object} Audit
- * @property {"loading" | "ready"} phase
- * @property {Failure | null} failure
- * @property {Filter} filter as it was asked for last
- * @property {Filter} fields as it stands in the form
- * @property {number} question which one is being answered: answers to others come too late
- * @property {readonly AuditRow[]} rows newest first
- * @property {string | null} next where the older ones begin
- * @property {readonly number[]} openIds whose details are shown
- *
- * @typedef {{replica: string, day: string, entries: number, last_hash: string, is_closed: boolean}} Day of one replica
- * @typedef {{replica: string, day: string, entries: number, last_hash: string}} PrunedDay
- * @typedef {{is_whole: boolean, problems: readonly string[], days: readonly Day[],
- *   pruned: readonly PrunedDay[]}} Found
- * @typedef {{isRunning: boolean, failure: Failure | null, found: Found | null}} Verification of the whole log
- *
+ * @typedef {{replica: string, day: string, entries: number, last_hash: string, is_closed?: boolean}} Day of one replica
+ * @typedef {{is_whole: boolean, problems: readonly string[], days: readonly Day[], pruned: readonly Day[]}} Found
  * @typedef {{id: string, tool: string, shown: string, origin: string, created: string,
  *   remember_for: "arguments" | "command" | "tool", command_name: string | null}} Approval
  *
- * @typedef {object} Remembered
- * @property {"loading" | "ready"} phase
- * @property {Failure | null} failure
- * @property {readonly Approval[]} approvals
- * @property {string} search only those that hold this are shown
- * @property {string | null} asking the one that the user is asked about
- * @property {string | null} revoking the one that is on its way out
- *
- * @typedef {object} State
- * @property {View} view
- * @property {{user: string, isOperator: boolean} | null} who
- * @property {Editor} editor
- * @property {Audit} audit
- * @property {Verification} verification
- * @property {Remembered} remembered
- * @property {readonly {n: number, text: string}[]} announcements for screen readers, the last few
- * @property {readonly Effect[]} effects of the last event, to be carried out once
- *
+ * @typedef {ReturnType<typeof emptyEditor>} Editor
+ * @typedef {ReturnType<typeof initialState>} State
  * @typedef {{type: "focus", ids: readonly string[]} | {type: "address", fragment: string}
- *   | {type: keyof typeof import("./rest.js").QUESTIONS, [name: string]: any}} Effect
- *   focus: the first of them that is there and can be used
+ *   | {type: "confirm", words: string, event: Event} | {type: keyof typeof QUESTIONS, [name: string]: any}} Effect
+ *   focus: the first of them that is there and can be used; confirm: the event follows if the user agrees
  */
 
 import { draftOf } from "./document.js";
 
-/** @type {Filter} */
 export const NO_FILTER = { user: "", tool: "", phase: "", outcome: "", text: "", since: "", until: "" };
 
 const MAX_ANNOUNCEMENTS = 3;
-const READY = { phase: /** @type {const} */ ("ready"), failure: null };
 
-/** @param {Scope} scope @returns {Editor} */
-export function emptyEditor(scope) {
-  const asked = { base: null, conflict: null, saved: null, wish: null, refused: [], isUnsaved: false };
-  const written = { draft: draftOf({}), past: [], typing: null, text: null };
-  return { scope, phase: "loading", failure: null, kinds: [], effective: {}, ...asked, ...written };
-}
+/** What each part has that is read from the server. */
+const waiting = () => ({
+  phase: /** @type {"loading" | "ready" | "saving"} */ ("loading"),
+  failure: /** @type {Failure | null} */ (null),
+});
 
-/** @returns {State} */
-export function initialState() {
-  return {
-    view: "policy",
-    who: null,
-    editor: emptyEditor("user"),
-    audit: { ...READY, filter: NO_FILTER, fields: NO_FILTER, question: 0, rows: [], next: null, openIds: [] },
-    verification: { isRunning: false, failure: null, found: null },
-    remembered: { ...READY, approvals: [], search: "", asking: null, revoking: null },
-    announcements: [],
-    effects: [],
-  };
-}
+/** @param {Scope} scope whose document is edited */
+export const emptyEditor = (scope) => ({
+  ...waiting(),
+  scope,
+  retry: "load_policy", // the event that repeats what has failed
+  kinds: /** @type {readonly Kind[]} */ ([]),
+  effective: /** @type {PolicyDocument} */ ({}), // what is in force for this user
+  base: /** @type {Stored | null} */ (null), // what the draft began with; null = not read yet
+  draft: draftOf({}),
+  past: /** @type {readonly Draft[]} */ ([]), // for undoing, the newest last
+  typing: /** @type {string | null} */ (null), // the field whose letters make one step of `past` so far
+  text: /** @type {string | null} */ (null), // the document as JSON under the user's hands; null = the form is shown
+  refused: /** @type {readonly Problem[]} */ ([]), // what is wrong with what was last sent, until the next change
+  conflict: /** @type {Stored | null} */ (null), // what somebody else has stored meanwhile
+  saved: /** @type {string | null} */ (null), // what became of the last saving, until the next change
+});
+
+export const initialState = () => ({
+  view: /** @type {View} */ ("policy"),
+  who: /** @type {{user: string, isOperator: boolean} | null} */ (null),
+  editor: emptyEditor("user"),
+  audit: {
+    ...waiting(),
+    filter: /** @type {Filter} */ (NO_FILTER), // as it was asked for last
+    fields: /** @type {Filter} */ (NO_FILTER), // as it stands in the form
+    question: 0, // which one is being answered: answers to others come too late
+    rows: /** @type {readonly AuditRow[]} */ ([]), // newest first
+    next: /** @type {string | null} */ (null), // where the older ones begin
+    openIds: /** @type {readonly number[]} */ ([]), // whose details are shown
+  },
+  verification: { ...waiting(), phase: "ready", found: /** @type {Found | null} */ (null) },
+  remembered: {
+    ...waiting(),
+    approvals: /** @type {readonly Approval[]} */ ([]),
+    revoking: /** @type {string | null} */ (null), // the one that is on its way out
+  },
+  announcements: /** @type {readonly {n: number, text: string}[]} */ ([]), // for screen readers, the last few
+  effects: /** @type {readonly Effect[]} */ ([]), // of the last event, to be carried out once
+});
+
+/** @typedef {"editor" | "audit" | "verification" | "remembered"} Part */
+/** @template {Part} P @param {State} state @param {P} part @param {Partial<State[P]>} change @returns {State} */
+export const patched = (state, part, change) => ({ ...state, [part]: { ...state[part], ...change } });
+
+/** A part waits for the answer to a request. @template {Part} P @param {State} state @param {P} part @param {Effect} effect @param {Partial<State[P]>} [change] */
+export const asking = (state, part, effect, change) =>
+  withEffects(patched(state, part, /** @type {any} */ ({ ...waiting(), ...change })), effect);
+
+/** What a part shows stays, with the failure above it. @param {State} state @param {Part} part @param {Failure} failure */
+export const failed = (state, part, failure) =>
+  announced(patched(state, part, { phase: "ready", failure }), failure.message);
 
 /** @param {State} state @param {...Effect} effects @returns {State} */
-export function withEffects(state, ...effects) {
-  return { ...state, effects: [...state.effects, ...effects] };
-}
+export const withEffects = (state, ...effects) => ({ ...state, effects: [...state.effects, ...effects] });
 
 /** The focus goes to the first of the elements that is there. @param {State} state @param {...string} ids */
-export function focused(state, ...ids) {
-  return withEffects(state, { type: "focus", ids });
-}
+export const focused = (state, ...ids) => withEffects(state, { type: "focus", ids });
+
+/** The event comes again with `isSure` once the user has agreed to it. @param {State} state @param {string} words @param {Event} event */
+export const confirming = (state, words, event) =>
+  withEffects(state, { type: "confirm", words, event: { ...event, isSure: true } });
 
 /** Said to screen readers. @param {State} state @param {string} text @returns {State} */
 export function announced(state, text) {

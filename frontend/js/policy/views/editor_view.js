@@ -1,21 +1,21 @@
 /**
  * The policy editor: four stages with their handlers, or the document as JSON, beside what somebody else has stored.
  *
- * @typedef {import("../state.js").State} State
- * @typedef {import("../document.js").Stage} Stage
- * @typedef {import("../document.js").DraftStage} DraftStage
- * @typedef {import("../document.js").Problem} Problem
+ * @import { DraftHandler, Problem, Stage } from "../document.js"
+ * @import { State } from "../state.js"
+ * @import { Child } from "./parts.js"
  */
 
 import { h } from "../../render/dom.js";
 import { icon } from "../../render/icons.js";
-import { STAGES, compare, differing, documentOf, placeOf } from "../document.js";
-import { canSave, isDirty, lockedBelow, openBelow, problemsOf } from "../reduce_editor.js";
+import { STAGES, compare, differing, isSame, placeOf } from "../document.js";
+import { below, written } from "../reduce_editor.js";
 import { handlerView, sketchView } from "./handler_view.js";
-import { button, failureView, fine, select } from "./parts.js";
+import { button, emptyView, entry, failureView, fine, select, title } from "./parts.js";
 
-const SIGNS = { same: " ", added: "+", removed: "−" };
-const WORDS = { same: "", added: "mine: ", removed: "stored: " };
+const CHOOSES_SCOPE = { "data-field": "choose_scope" };
+const HIDDEN = { class: "visually-hidden" };
+const SIGNS = { same: ["  ", ""], added: ["+ ", "mine: "], removed: ["− ", "stored: "] };
 
 /** @type {Record<Stage, [string, string]>} */
 const STAGE_WORDS = {
@@ -25,58 +25,54 @@ const STAGE_WORDS = {
   tool_skip: ["When a tool did not run", "Handlers see calls that were stopped, refused or cancelled."],
 };
 
+/** What decides where a document does not. */
+const BELOW = {
+  user: { policy: "the operator's policy", mode: "As set by the operator", note: "Locked by the operator" },
+  operator: { policy: "parley.yaml", mode: "As set in parley.yaml", note: "Locked in parley.yaml" },
+};
+
 /** @param {State} state */
 export function editorView(state) {
-  const { base, failure, isUnsaved, scope } = state.editor;
-  const below = scope === "operator" ? "in parley.yaml." : "by the operator.";
-  const about = `What happens before and after each tool call. A stage that you do not set is decided ${below}`;
+  const { who, editor } = state;
+  const { base, failure, phase, retry, scope } = editor;
+  const about = "What happens before and after each tool call. A stage that you do not set is decided by";
+  const scopes = { user: `My policy (${who?.user})`, operator: "Operator's policy (applies to everyone)" };
   return [
-    h("h2", { id: "policy-title", tabindex: "-1" }, "Tool policy"),
-    fine(about, " Changes apply from the next turn."),
-    scopeView(state),
-    wishView(state),
-    failureView(failure, isUnsaved ? "save" : "load_policy"),
+    title("policy", "Tool policy"),
+    fine(`${about} ${BELOW[scope].policy}. Changes apply from the next turn.`),
+    who?.isOperator && entry("scope", "Policy to edit", select(CHOOSES_SCOPE, Object.entries(scopes), scope)),
+    failureView(failure, retry),
     conflictView(state),
-    base ? documentView(state) : !failure && h("p", { class: "line", role: "status" }, "Loading the policy…"),
+    base ? documentView(state) : !failure && emptyView(phase, ""),
   ];
 }
 
-/** @param {State} state */
-function scopeView({ who, editor }) {
-  if (!who?.isOperator) return null;
-  const options = { user: `My policy (${who.user})`, operator: "Operator's policy (applies to everyone)" };
-  const choices = Object.entries(options).map(([value, label]) => {
-    const checked = editor.scope === value;
-    const box = h("input", { type: "radio", name: "scope", value, "data-field": "choose_scope", checked });
-    return h("label", { key: value }, box, label);
-  });
-  return h("fieldset", { class: "choice" }, h("legend", {}, "Policy to edit"), choices);
-}
-
-/** @param {State} state */
-function wishView({ editor }) {
-  if (!editor.wish) return null;
-  const what = editor.wish === "reload" ? "Reload" : "Switch policies";
-  return h("div", { class: "line line-warning", role: "alert", key: "wish" }, [
-    icon("alert"),
-    h("p", {}, `${what} and discard your unsaved changes?`),
-    button("stay", "Keep my changes", { id: "stay" }),
-    button("discard", "Discard changes"),
-  ]);
-}
-
 /** Somebody else has stored another version: both beside each other. @param {State} state */
-function conflictView({ editor }) {
-  if (!editor.conflict) return null;
-  const mine = documentOf(editor.draft).document;
-  const theirs = editor.conflict.document;
+function conflictView(state) {
+  const { conflict } = state.editor;
+  if (!conflict) return null;
+  const mine = written(state).document;
   const words = "The policy was changed elsewhere since you loaded it. Your changes are kept below.";
+  const differences = differing(mine, conflict.document).map((stage) => {
+    const taking = { "data-stage": stage, "aria-label": `Use the stored version of ${stage}` };
+    const lines = compare(conflict.document, mine, stage).map(({ kind, text }, key) => {
+      const sign = h("span", { "aria-hidden": "true" }, SIGNS[kind][0]);
+      return h("span", { class: `diff diff-${kind}`, key }, sign, h("span", HIDDEN, SIGNS[kind][1]), `${text}\n`);
+    });
+    return h("div", { class: "difference", key: stage }, [
+      h("div", { class: "stage-head" }, [
+        h("h3", {}, h("code", {}, stage)),
+        button("take_stage", "Use the stored version", taking),
+      ]),
+      h("pre", { tabindex: "0", "aria-label": `${stage}: − is stored, + is mine` }, lines),
+    ]);
+  });
   return h("section", { class: "conflict", "aria-labelledby": "conflict-title", key: "conflict" }, [
     h("div", { class: "line line-warning" }, [
       icon("alert"),
       h("p", { id: "conflict-title", tabindex: "-1" }, words),
     ]),
-    differing(mine, theirs).map((stage) => differenceView(stage, compare(theirs, mine, stage))),
+    differences,
     h("div", { class: "conflict-actions" }, [
       button("take_theirs", "Use the stored policy", { class: "button" }),
       button("keep_mine", "Keep mine", { class: "button" }),
@@ -85,151 +81,100 @@ function conflictView({ editor }) {
   ]);
 }
 
-/** @param {Stage} stage @param {ReturnType<typeof compare>} lines */
-function differenceView(stage, lines) {
-  const taking = { "data-stage": stage, "aria-label": `Use the stored version of ${stage}` };
-  const spans = lines.map(({ kind, text }, index) =>
-    h("span", { class: `diff diff-${kind}`, key: index }, [
-      h("span", { "aria-hidden": "true" }, `${SIGNS[kind]} `),
-      WORDS[kind] && h("span", { class: "visually-hidden" }, WORDS[kind]),
-      `${text}\n`,
-    ]),
-  );
-  return h("div", { class: "difference", key: stage }, [
-    h("div", { class: "stage-head" }, [
-      h("h3", {}, h("code", {}, stage)),
-      button("take_stage", "Use the stored version", taking),
-    ]),
-    h("pre", { tabindex: "0", "aria-label": `${stage}: − is stored, + is mine` }, spans),
-  ]);
-}
-
 /** @param {State} state */
 function documentView(state) {
-  const { phase, scope, text } = state.editor;
-  const problems = problemsOf(state);
+  const { past, phase, scope, text } = state.editor;
+  const { all: problems, canSave } = written(state);
+  const unplaced = text === null ? problems.filter((problem) => !placeOf(problem)) : problems;
+  const list = { id: "problems", class: "problems", "aria-label": "Problems", hidden: unplaced.length === 0 };
   const pressed = (/** @type {boolean} */ isOn) => ({ "aria-pressed": String(isOn) });
+  // None is disabled in earnest: that would take the focus from whoever has just pressed it.
+  const disabled = (/** @type {boolean} */ isOff) => ({ "aria-disabled": String(isOff) });
+  const saving = { type: "submit", class: "button primary", id: "save", ...disabled(!canSave) };
   return h("form", { id: "document", "aria-busy": String(phase !== "ready"), key: scope }, [
     h("div", { class: "ways", role: "group", "aria-label": "How to edit" }, [
       button("show_form", "Form", pressed(text === null)),
       button("show_text", "JSON", pressed(text !== null)),
     ]),
     h("fieldset", { class: "bare" }, [
-      h("legend", { class: "visually-hidden" }, "Policy document"),
-      text === null
-        ? STAGES.map((stage) => stageView(state, stage, problems))
-        : textView(text, problems.length > 0),
+      h("legend", HIDDEN, "Policy document"),
+      text === null ? STAGES.map((stage) => stageView(state, stage, problems)) : textView(text, problems.length > 0),
     ]),
-    problemsView(state, problems),
-    footView(state, problems),
+    h("ul", list, unplaced.map(({ path, message }, key) => h("li", { key }, h("code", {}, path), " ", message))), // prettier-ignore
+    h("footer", { class: "standing-foot" }, [
+      h("p", { role: "status", class: "fine" }, stateWords(state)),
+      text === null && button("undo", "Undo", disabled(past.length === 0)),
+      button("choose_scope", "Reload", { "data-value": "reload", ...disabled(phase !== "ready") }),
+      h("button", saving, phase === "saving" ? "Saving…" : "Save"),
+    ]),
   ]);
+}
+
+/** @param {State} state */
+function stateWords(state) {
+  const { saved, conflict } = state.editor;
+  const { all: problems, isDirty } = written(state);
+  if (conflict) return "Changed elsewhere: compare the versions first.";
+  if (problems.length) return problems.length === 1 ? "1 problem to fix." : `${problems.length} problems to fix.`;
+  if (isDirty) return "Unsaved changes.";
+  return saved === null ? "" : `${saved} Applies from the next turn.`;
 }
 
 /** @param {string} value @param {boolean} isWrong */
 function textView(value, isWrong) {
-  const code = { id: "policy-text", key: "text", class: "code", spellcheck: "false", autocomplete: "off" };
   const wrong = isWrong ? { "aria-invalid": "true", "aria-describedby": "problems" } : {};
   const rows = Math.min(30, Math.max(12, value.split("\n").length + 1));
-  const field = { "data-field": "edit_text", "aria-label": "The policy document, as JSON", rows, value };
-  return h("textarea", { ...code, ...wrong, ...field });
+  const field = { id: "policy-text", "data-field": "edit_text", "aria-label": "The policy document, as JSON", value };
+  return h("textarea", { ...field, ...wrong, key: "text", class: "code", spellcheck: "false", rows });
 }
 
 /** @param {State} state @param {Stage} stage @param {readonly Problem[]} problems */
 function stageView(state, stage, problems) {
-  const [title, help] = STAGE_WORDS[stage];
-  const draft = state.editor.draft.stages[stage];
+  const [name, help] = STAGE_WORDS[stage];
+  const { draft, scope } = state.editor;
+  const own = draft[stage];
+  const { mode, note, policy } = BELOW[scope];
+  const field = { id: `mode-${stage}`, "data-field": "mode", "data-stage": stage };
+  const modes = Object.entries({ below: mode, own: "Own handlers", off: "Off" });
+  const { locked, open } = below(state, stage);
+  const sketches = open?.map((handler, key) => sketchView(handler, key, "")) ?? [];
+  const views = !own ? sketches : own.enabled ? ownViews(state, own.handlers, stage, problems) : [];
+  const hasNone = (own?.enabled || (!own && open)) && views.length + locked.length === 0;
+  /** @param {string} what @param {Child[]} handlers */
+  const list = (what, handlers) =>
+    handlers.length > 0 && h("ol", { class: "handlers", "aria-label": `${name}: ${what}`, key: what }, handlers);
   return h("section", { class: "stage", "aria-labelledby": `title-${stage}`, key: stage }, [
     h("div", { class: "stage-head" }, [
-      h("h3", { id: `title-${stage}` }, title, " ", h("code", { class: "fine" }, stage)),
-      modeView(state, stage, draft),
+      h("h3", { id: `title-${stage}` }, name, " ", h("code", { class: "fine" }, stage)),
+      h("label", { class: "mode" }, [
+        h("span", HIDDEN, `${name}: who decides`),
+        select(field, modes, own ? (own.enabled ? "own" : "off") : "below"),
+      ]),
     ]),
     fine(help),
-    lockedView(state, stage),
-    draft ? ownView(state, stage, draft, problems) : belowView(state, stage),
+    list("locked handlers, always first", locked.map((handler, key) => sketchView(handler, key, note))),
+    list("handlers, in the order they run", views),
+    hasNone && fine("No handlers."),
+    own?.enabled && addView(state, own.handlers, stage),
+    own?.enabled === false && fine("Off: only locked handlers run. Your own are kept for later."),
+    !own && !open && fine(`After you save, ${policy} decides.`),
   ]);
 }
 
-/** @param {State} state @param {Stage} stage @param {DraftStage | null} draft */
-function modeView({ editor }, stage, draft) {
-  const mode = draft ? (draft.enabled ? "own" : "off") : "below";
-  const below = editor.scope === "operator" ? "As set in parley.yaml" : "As set by the operator";
-  const field = { id: `mode-${stage}`, "data-field": "mode", "data-stage": stage };
-  return h("label", { class: "mode" }, [
-    h("span", { class: "visually-hidden" }, `${STAGE_WORDS[stage][0]}: who decides`),
-    select(field, [["below", below], ["own", "Own handlers"], ["off", "Off"]], mode), // prettier-ignore
-  ]);
+/** @param {State} state @param {readonly DraftHandler[]} handlers @param {Stage} stage @param {readonly Problem[]} problems */
+function ownViews({ editor: { kinds, scope } }, handlers, stage, problems) {
+  return handlers.map((handler, index) => {
+    const its = problems.filter((problem) => isSame({ ...placeOf(problem), field: "" }, { stage, index, field: "" }));
+    const mayLock = scope === "operator";
+    return handlerView(handler, { stage, index, count: handlers.length, kinds, mayLock, problems: its });
+  });
 }
 
-/** Before everything else, whatever this document says. @param {State} state @param {Stage} stage */
-function lockedView(state, stage) {
-  const note = state.editor.scope === "operator" ? "Locked in parley.yaml" : "Locked by the operator";
-  const locked = lockedBelow(state, stage).map((one, index) => sketchView(one, { key: `locked-${index}`, note }));
-  return locked.length > 0 && listOf(stage, "locked handlers, always first", locked);
-}
-
-/** @param {State} state @param {Stage} stage */
-function belowView(state, stage) {
-  const handlers = openBelow(state, stage)?.map((one, index) => sketchView(one, { key: `below-${index}`, note: "" }));
-  const below = state.editor.scope === "operator" ? "parley.yaml" : "the operator's policy";
-  if (!handlers) return fine(`After you save, ${below} decides.`);
-  if (handlers.length) return listOf(stage, "handlers in force", handlers);
-  return lockedBelow(state, stage).length ? null : fine("No handlers.");
-}
-
-/** @param {Stage} stage @param {string} what @param {import("./parts.js").Child[]} handlers */
-function listOf(stage, what, handlers) {
-  return h("ol", { class: "handlers", "aria-label": `${STAGE_WORDS[stage][0]}: ${what}` }, handlers);
-}
-
-/** @param {State} state @param {Stage} stage @param {DraftStage} draft @param {readonly Problem[]} problems */
-function ownView({ editor }, stage, { enabled, handlers }, problems) {
-  const { kinds, scope } = editor;
-  const count = handlers.length;
-  if (!enabled) return fine("Off: only locked handlers run.", count > 0 && ` ${count} kept for later.`);
+/** @param {State} state @param {readonly DraftHandler[]} handlers @param {Stage} stage */
+function addView({ editor: { kinds } }, handlers, stage) {
   const fitting = kinds.filter(({ stages }) => stages.includes(stage));
   const offered = fitting.find(({ name }) => handlers.every(({ type }) => type !== name)) ?? fitting[0];
   const data = { id: `add-${stage}`, "data-stage": stage, "data-name": offered?.name, disabled: !offered };
-  const adding = { ...data, class: "button small add", "aria-label": `Add a handler: ${STAGE_WORDS[stage][0]}` };
-  const views = handlers.map((handler, index) => {
-    const its = problems.filter((problem) => {
-      const place = placeOf(problem);
-      return place?.stage === stage && place.index === index;
-    });
-    return handlerView(handler, { stage, index, count, kinds, mayLock: scope === "operator", problems: its });
-  });
-  return [
-    !count && fine("No handlers yet."),
-    listOf(stage, "handlers, in the order they run", views),
-    button("add", [icon("plus"), "Add a handler"], adding),
-  ];
-}
-
-/** Those that no field of the form shows. @param {State} state @param {readonly Problem[]} problems */
-function problemsView({ editor }, problems) {
-  const shown = editor.text === null ? problems.filter((problem) => !placeOf(problem)) : problems;
-  const list = { id: "problems", class: "problems", "aria-label": "Problems", hidden: shown.length === 0 };
-  return h("ul", list, shown.map(({ path, message }, key) => h("li", { key }, h("code", {}, path), " ", message)));
-}
-
-/** @param {State} state @param {readonly Problem[]} problems */
-function footView(state, problems) {
-  const { past, phase, text } = state.editor;
-  // None is disabled in earnest: that would take the focus from whoever has just pressed it.
-  const disabled = (/** @type {boolean} */ isOff) => ({ "aria-disabled": String(isOff) });
-  const saving = { type: "submit", class: "button primary", id: "save", ...disabled(!canSave(state)) };
-  return h("footer", { class: "standing-foot" }, [
-    h("p", { role: "status", class: "fine" }, stateWords(state, problems.length)),
-    text === null && button("undo", "Undo", disabled(past.length === 0)),
-    button("choose_scope", "Reload", { "data-value": "reload", ...disabled(phase !== "ready") }),
-    h("button", saving, phase === "saving" ? "Saving…" : "Save"),
-  ]);
-}
-
-/** @param {State} state @param {number} problems */
-function stateWords(state, problems) {
-  const { saved, conflict } = state.editor;
-  if (conflict) return "Changed elsewhere: compare the versions first.";
-  if (problems) return problems === 1 ? "1 problem to fix." : `${problems} problems to fix.`;
-  if (isDirty(state)) return "Unsaved changes.";
-  return saved === null ? "" : `${saved} Applies from the next turn.`;
+  const spoken = { class: "button small add", "aria-label": `Add a handler: ${STAGE_WORDS[stage][0]}` };
+  return button("add", [icon("plus"), "Add a handler"], { ...data, ...spoken });
 }

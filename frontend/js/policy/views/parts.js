@@ -13,20 +13,20 @@ export function button(action, label, more = {}) {
 }
 
 /** @param {...Child} text */
-export function fine(...text) {
-  return h("p", { class: "fine" }, text);
-}
+export const fine = (...text) => h("p", { class: "fine" }, text);
+
+/** @param {string} view @param {string} text */
+export const title = (view, text) => h("h2", { id: `${view}-title`, tabindex: "-1" }, text);
 
 /** A field with its label. @param {string} key @param {string} label @param {...Child} content */
 export function entry(key, label, ...content) {
   return h("label", { class: "entry", key }, h("span", {}, label), content);
 }
 
-/** @param {Attributes} attributes @param {readonly (readonly [value: string, label: string])[]} options @param {string} chosen */
+/** @param {Attributes} attributes @param {readonly string[][]} options each a value and its label @param {string} chosen */
 export function select(attributes, options, chosen) {
-  const option = (/** @type {readonly [string, string]} */ [value, label]) =>
-    h("option", { value, selected: value === chosen, key: value }, label);
-  return h("select", attributes, options.map(option));
+  const views = options.map(([value, label]) => h("option", { value, selected: value === chosen, key: value }, label));
+  return h("select", attributes, views);
 }
 
 /** What went wrong, and what helps. @param {import("../state.js").Failure | null} failure @param {string} retry the action that tries again */
@@ -42,15 +42,10 @@ export function failureView(failure, retry) {
   ]);
 }
 
-/**
- * The frame of a list that is read from the server.
- *
- * @param {{id: string, title: string, about: Child, failure: Child, list: Child, isLoading: boolean,
- *   empty: string | null}} view empty: what is said instead of a list without entries; null = it has some
- */
-export function listView({ id, title, about, failure, list, empty, isLoading }) {
-  const line = isLoading ? h("p", { class: "line", role: "status" }, "Loading…") : h("p", { class: "line" }, empty);
-  return [h("h2", { id, tabindex: "-1" }, title), fine(about), failure, empty !== null && line, list];
+/** What stands where a list has no entries. @param {string} phase @param {string} words if it is known to have none */
+export function emptyView(phase, words) {
+  const isLoading = phase === "loading";
+  return h("p", { class: "line", role: isLoading && "status", key: "empty" }, isLoading ? "Loading…" : words);
 }
 
 /** @param {string} time RFC 3339 */
