@@ -127,7 +127,7 @@ class HandlerParts:
         """Build the handler of a document's entry. Where that fails, whatever it would have guarded stays guarded."""
         handler: object
         try:
-            wanted, handler = CallFilter(entry.filter), self._build(entry)
+            wanted, handler = CallFilter(entry.filter, self.judge.threads), self._build(entry)
         except (Exception, SystemExit) as error:  # noqa: BLE001  # a handler's code, and documents of other versions
             shown = _traceback_of(error, self.scanner)
             logger.warning("the policy handler %s cannot be set up: what it guards is refused\n%s", entry.type, shown)

@@ -1,6 +1,5 @@
 """Filters: select the calls that a handler is for."""
 
-import asyncio
 import fnmatch
 import json
 import re
@@ -10,6 +9,7 @@ from typing import Any, Final
 import regex
 
 from server import config
+from server.fair_share import FairShare, ShareFull
 from server.tool_calls import Permission
 
 _REGEX: Final = "re:"
@@ -23,8 +23,9 @@ Matcher = Callable[[str], bool]
 class CallFilter:
     """Compiled once. A call fits if it fits every key given; a key fits if one of its entries does."""
 
-    def __init__(self, wanted: config.PolicyFilter | None) -> None:
+    def __init__(self, wanted: config.PolicyFilter | None, threads: FairShare | None = None) -> None:
         """Raises ValueError for a regular expression that is none."""
+        self._threads = threads or FairShare(1, per_user=1)
         texts = [] if wanted is None else [*(wanted.tools or ()), *(wanted.arguments or {}).values()]
         self._is_slow = any(text.startswith(_REGEX) for text in texts)
         self._tools = None if wanted is None or wanted.tools is None else [matcher(glob) for glob in wanted.tools]
@@ -38,10 +39,10 @@ class CallFilter:
             return True
         try:
             if self._is_slow or self._is_long(arguments):
-                return await asyncio.to_thread(self._fits, tool, permission, arguments)
+                return await self._threads.in_thread(self._fits, tool, permission, arguments)
             return self._fits(tool, permission, arguments)
-        except RecursionError:  # nested deeper than can be written as JSON: in doubt a guard watches
-            return True
+        except (RecursionError, ShareFull):  # nested deeper than can be written as JSON, or too much is waiting
+            return True  # in doubt a guard watches
 
     def _is_long(self, arguments: Any) -> bool:
         return any(len(text) > _INLINE_CHARS for path, _ in self._arguments for text in _texts(arguments, path))

@@ -12,6 +12,7 @@ from server import config
 from server.approval.asking import Question, text_for_model
 from server.approval.edits import approvable
 from server.approval.yes_no import phrase
+from server.fair_share import FairShare, ShareFull
 from server.policy.call_filter import Matcher, matcher
 from server.policy.hook_types import ALLOW, HookAction, HookContext, HookResult
 from server.tool_calls import Permission
@@ -51,9 +52,11 @@ class ConfirmationSettings(config.Section, frozen=True, kw_only=True):
 class DangerJudge:
     """Ratings of calls. Its rules are imported at the first use, which takes a while: see `load`."""
 
-    def __init__(self, table: Path | None = None) -> None:
+    def __init__(self, table: Path | None = None, threads: FairShare | None = None) -> None:
         """`table`: the operator's own rules, laid over the built-in ones."""
         self._table = table
+        self.threads = threads or FairShare(1, per_user=1)
+        """Threads for whatever takes long to judge."""
         self.is_loaded = False
 
     def load(self) -> None:
@@ -77,7 +80,10 @@ class DangerJudge:
         """
         if self.is_loaded and len(_written(arguments)) <= _INLINE_CHARS:
             return self._command_of(tool, arguments)
-        return await asyncio.to_thread(self._command_of, tool, arguments)
+        try:
+            return await self.threads.in_thread(self._command_of, tool, arguments)
+        except ShareFull:
+            return None
 
     def _command_of(self, tool: str, arguments: Any) -> str | None:
         from server.policy.danger.danger_table import load_table
@@ -151,9 +157,11 @@ class DangerousConfirmation:
             return self._rate(ctx, permission, arguments, text)
         try:
             async with asyncio.timeout(self._limit_s):
-                return await asyncio.to_thread(self._rate, ctx, permission, arguments, text)
+                return await self._judge.threads.in_thread(self._rate, ctx, permission, arguments, text)
         except TimeoutError:
             return dangerous(f"takes longer than {self._limit_s:g} s to be judged")
+        except ShareFull:
+            return dangerous("cannot be judged, as too many calls are being judged")
 
     def _rate(self, ctx: HookContext, permission: Permission, arguments: Any, text: str) -> "DangerVerdict":
         from server.policy.danger.danger_table import dangerous

@@ -10,6 +10,7 @@ from typing import Any, Final
 from server import config
 from server.approval.asking import Answer, AnsweredBy, AskHuman, Question, text_for_model
 from server.errors import ConfigError, PolicyError, ToolError
+from server.fair_share import FairShare, ShareFull
 from server.policy.audit_handler import AuditLogHandler, AuditSettings, AuditSink
 from server.policy.bound_handler import BoundHandler, BoundStages, HandlerFailed, HandlerParts
 from server.policy.confirmation_handler import ConfirmationSettings, DangerJudge
@@ -26,6 +27,8 @@ _MAX_BOUND: Final = 1000
 """Documents (with custom handlers: of each user) whose handlers are kept built; beyond it the longest unused is
 built anew."""
 _REMEMBERED: Final = 64
+_THREADS: Final = 4
+"""Threads for scans and judgements that take long, one for each user."""
 _PHASES: Final[dict[Ending, HookType]] = {
     "ran": HookType.POST_TOOL_USE,
     "answered": HookType.POST_TOOL_USE,
@@ -62,8 +65,9 @@ class PolicyEngine:
 
     def __init__(self, effective: Effective, sink: AuditSink, settings: config.HooksSettings) -> None:
         """Load the custom handlers. Raises ConfigError."""
-        self.scanner = SecretScanner(settings.secrets_table)
-        self.judge = DangerJudge(settings.danger_table)
+        threads = FairShare(_THREADS, per_user=1, name="policy")
+        self.scanner = SecretScanner(settings.secrets_table, threads)
+        self.judge = DangerJudge(settings.danger_table, threads)
         # a mistake in a table of the operator's own is reported at the start, whatever documents are stored
         tables = {"security_scan": settings.secrets_table, "dangerous_confirmation": settings.danger_table}
         self._own_tables = frozenset(handler for handler, table in tables.items() if table is not None)
@@ -246,7 +250,7 @@ class TurnPolicy:
             if outcome.for_user != outcome.content:
                 for_user, more = await self._scanner.scan_text(outcome.for_user)
                 counts += more
-        except ScanTooSlow as error:
+        except (ScanTooSlow, ShareFull) as error:
             logger.warning("a result of %s is withheld: %s", call.name, error)
             text = f"[The result was withheld: {error}.]"
             return replace(outcome, content=text, for_user="", is_error=True), {"withheld": 1}

@@ -3,7 +3,6 @@
 It fails closed: a text that could not be scanned is withheld, with a word in its place.
 """
 
-import asyncio
 import sys
 import traceback
 from collections import Counter
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
 
 from server import config
+from server.fair_share import FairShare
 from server.policy.hook_types import ALLOW, HookAction, HookContext, HookResult
 from server.policy.scan_pace import ScanTooSlow
 
@@ -38,9 +38,10 @@ _DENIED: Final = (
 class SecretScanner:
     """Redaction of texts and structures. Its rules are imported at the first use, which takes a while: see `load`."""
 
-    def __init__(self, table: Path | None = None) -> None:
+    def __init__(self, table: Path | None = None, threads: FairShare | None = None) -> None:
         """`table`: the operator's own rules, laid over the built-in ones for the whole process."""
         self._table = table
+        self._threads = threads or FairShare(1, per_user=1)
         self.is_loaded = False
 
     def load(self) -> None:
@@ -75,8 +76,8 @@ class SecretScanner:
 
         self.load()
         if len(text) <= INLINE_CHARS:
-            return await _scan_briefly(redact_result, text)
-        clean, counts = await asyncio.to_thread(redact_result, text[:MAX_CHARS])
+            return await self._scan_briefly(redact_result, text)
+        clean, counts = await self._threads.in_thread(redact_result, text[:MAX_CHARS])
         if len(text) > MAX_CHARS:
             clean = f"{clean[:-_EDGE_CHARS]}\n(truncated: {len(text)} characters are more than can be scanned)"
         return clean, counts
@@ -86,7 +87,14 @@ class SecretScanner:
         from server.policy.redaction.redact import redact
 
         self.load()
-        return await (_scan_briefly(redact, value) if _is_small(value) else asyncio.to_thread(redact, value))
+        return await (self._scan_briefly if _is_small(value) else self._threads.in_thread)(redact, value)
+
+    async def _scan_briefly(self, scan: Callable[..., tuple[T, Counter[str]]], value: T) -> tuple[T, Counter[str]]:
+        """Scan in the event loop, or in a thread where that holds the loop."""
+        try:
+            return scan(value, _INLINE_S)
+        except ScanTooSlow:
+            return await self._threads.in_thread(scan, value)
 
     def traceback_of(self, error: BaseException) -> str:
         """Return the traceback for the log without secrets: it may quote what its code held."""
@@ -112,14 +120,6 @@ class SecurityScan:
         if not counts:
             return ALLOW
         return HookResult(action=HookAction.DENY, message=_DENIED.format(kinds=", ".join(sorted(counts))))
-
-
-async def _scan_briefly(scan: Callable[..., tuple[T, Counter[str]]], value: T) -> tuple[T, Counter[str]]:
-    """Scan in the event loop, or in a thread where that holds the loop."""
-    try:
-        return scan(value, _INLINE_S)
-    except ScanTooSlow:
-        return await asyncio.to_thread(scan, value)
 
 
 def _is_small(value: Any) -> bool:

@@ -1,8 +1,10 @@
 """server/policy/engine.py: the stages in their order, what each outcome becomes, and who learns of it."""
 
+import asyncio
 import logging
 import re
 import threading
+import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ import pytest
 from server.approval.asking import Answer, AskHuman, text_for_model
 from server.config import HooksSettings
 from server.errors import ConfigError
+from server.fair_share import turn_user
 from server.policy.confirmation_handler import ConfirmationSettings, DangerJudge, DangerousConfirmation
 from server.policy.danger.danger_table import SAFE, DangerVerdict
 from server.policy.document import document_of
@@ -22,6 +25,7 @@ from server.storage.audit_entry import AuditEntry
 from server.tool_calls import MAX_EDITS, Permission, ToolInvocation, ToolOutcome, TurnFacts
 from tests.hooks.fakes import FakeHuman
 from tests.support import policy_document
+from tests.support.waiting import settle
 
 FACTS = TurnFacts(session_id="s", turn_id="t", user_id="anna", address="192.0.2.1")
 DOCS = Path(__file__).parents[2] / "docs" / "policy.md"
@@ -371,6 +375,30 @@ async def test_a_result_that_takes_too_long_to_scan_is_withheld_and_says_why(mon
     assert clean.content == "[The result was withheld: scanning it for secrets took longer than 0.02 s.]"
     assert (clean.for_user, clean.is_error) == ("", True)
     assert sink.entries[0].details == {"redacted": {"withheld": 1}}
+
+
+@pytest.mark.slow
+async def test_one_users_slow_scans_hold_up_nobody_elses() -> None:
+    """Eight results of a mebibyte take 16 s together; somebody else's waits for none of them."""
+    engine = book_of(SEED, Sink())
+    policy = engine.for_turn(FACTS, None)
+    assert policy is not None
+    engine.load_rules(frozenset({"security_scan"}))
+    turn_user.set("greedy")
+    greedy = [asyncio.create_task(policy.after(LS, outcome("密码:" * 340_000))) for _ in range(8)]
+    await settle()
+
+    turn_user.set("bystander")
+    began_s = time.monotonic()
+    for _ in range(10):
+        await policy.after(LS, outcome("INFO session 12 of anna, 17 ms\n" * 200))
+    waited_s = time.monotonic() - began_s
+    ended = sum(task.done() for task in greedy)
+    for task in greedy:
+        task.cancel()
+    await asyncio.gather(*greedy, return_exceptions=True)
+
+    assert (waited_s < 4, ended < 8) == (True, True), (waited_s, ended)
 
 
 async def test_a_result_that_is_too_long_to_be_scanned_is_cut_before_any_half_secret() -> None:
