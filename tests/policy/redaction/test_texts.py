@@ -188,11 +188,9 @@ FORMED = {
         "https://user:" + P + "@example.com/x",
     ],
     "private_key": [
-        'private_key_id: abc\nprivate_key: "-----BEGIN PRIVATE KEY-----\\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\\n-----END PRIVATE KEY-----\\n"',
+        'private_key_id: abc\nprivate_key: "-----BEGIN PRIVATE KEY-----\\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\\n-----END PRIVATE KEY-----\\n"'
     ],
-    "jwt": [
-        "token: eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJ4In0.abcdefghijk",
-    ],
+    "jwt": ["token: eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJ4In0.abcdefghijk"],
     "authorization": [
         "Authorization: Bearer " + R,
         "-H 'Authorization: Bearer " + R + "'",
@@ -202,18 +200,12 @@ FORMED = {
         "authorization=" + R,
         "Proxy-Authorization: Basic YWRtaW46aHVudGVyMg==",
     ],
-    "cookie": [
-        "Set-Cookie: session=" + R + "; Path=/",
-        "Cookie: sessionid=" + R + "; theme=dark",
-        "Cookie: auth=" + R,
-    ],
+    "cookie": ["Set-Cookie: session=" + R + "; Path=/", "Cookie: sessionid=" + R + "; theme=dark", "Cookie: auth=" + R],
     "webhook": [
         "https://discord.com/api/webhooks/123456789012345678/" + R + R + "abcd",
         "https://x.webhook.office.com/webhookb2/a/IncomingWebhook/8a2bdf3fe6126ec204a3a8b5665bba54/b",
     ],
-    "login_link": [
-        "https://x/invite/" + R,
-    ],
+    "login_link": ["https://x/invite/" + R],
     "password_hash": [
         "u:$6$abcdefgh$8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eU8vKq:19000:0:99999:7:::",
         "root:$y$j9T$abcdefgh$8vKq2LrXw9TbN4mZc7Yp3HsJd6Fg:1:",
@@ -225,38 +217,22 @@ FORMED = {
         "pbkdf2_sha256$600000$abc$8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eU=",
         "{SSHA}8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eU",
     ],
-    "user_flag": [
-        "curl -u u:" + P + " http://x",
-    ],
+    "user_flag": ["curl -u u:" + P + " http://x"],
     "password_flag": [
         "sshpass -p " + P + " ssh x",
         "mysql -uroot -p" + P,
         "docker login -u x -p " + P,
         "redis-cli -a " + P,
     ],
-    "piped_password": [
-        "echo " + P + " | sudo -S ls",
-        'echo "u:' + P + '" | chpasswd',
-    ],
-    "sql_password": [
-        "IDENTIFIED BY '" + P + "'",
-    ],
-    "login_call": [
-        'auth("u","' + P + '")',
-        'login("u", "' + P + '")',
-    ],
-    "login_pair": [
-        f"ops@example.com / {P}",
-        "admin / " + P,
-    ],
+    "piped_password": ["echo " + P + " | sudo -S ls", 'echo "u:' + P + '" | chpasswd'],
+    "sql_password": ["IDENTIFIED BY '" + P + "'"],
+    "login_call": ['auth("u","' + P + '")', 'login("u", "' + P + '")'],
+    "login_pair": [f"ops@example.com / {P}", "admin / " + P],
     "seed_phrase": [
         "Seed phrase: witch collapse practice feed shame open despair creek road again ice least",
         'mnemonic = "witch collapse practice feed shame open despair creek road again ice least"',
     ],
-    "recovery_codes": [
-        "Backup codes: 1234-5678 8765-4321",
-        "Backup codes\n1. abcd-1234\n2. efgh-5678",
-    ],
+    "recovery_codes": ["Backup codes: 1234-5678 8765-4321", "Backup codes\n1. abcd-1234\n2. efgh-5678"],
     "code": [
         "PIN: 4711",
         "Your PIN is 4711",
@@ -270,10 +246,7 @@ FORMED = {
         "otp=123456",
         "2FA code: 123456",
     ],
-    "code_first": [
-        "123456 is your code",
-        "Use code 123 456 to log in",
-    ],
+    "code_first": ["123456 is your code", "Use code 123 456 to log in"],
     "column": [
         "| login | passwort |\n|---|---|\n| a | " + P + " |",
         "user,password\nanna," + P + "\n",
@@ -289,241 +262,77 @@ FORMED = {
     "telegram_token": ["GET https://api.telegram.org/bot7656558516:AA4zjNqzSM5dlzVKC4LWnNcQIlPQjQ7AaVu/getMe"],
     "admin": [f"admin:{P} on the copier"],
 }
-HARMLESS = [
-    "password must be 8 to 64 characters long",
-    "Passwords: 12 weak, 3 reused",
-    "token count: 1234",
-    "tokens: 4096",
-    "max_tokens=2048",
-    "total_tokens: 12",
-    '"max_tokens": 4096',
-    "token_limit: 8000",
+# Separated by ¦.
+HARMLESS = {
+    "counts and limits": "password must be 8 to 64 characters long ¦ Passwords: 12 weak, 3 reused ¦ token count: 1234 ¦ "
+    'tokens: 4096 ¦ max_tokens=2048 ¦ total_tokens: 12 ¦ "max_tokens": 4096 ¦ token_limit: 8000 ¦ '
     "The token expired 5 minutes ago",
-    "key=value",
-    "key: name",
-    "primary_key: id",
-    "foreign key (user_id)",
-    "keyboard layout: us",
-    "key_len=32",
-    "api_version: v1",
-    "secret_name: db-prod-1",
-    "secretName: tls-cert-2024",
-    "secretKeyRef:\n  name: x\n  key: password",
-    "valueFrom: secretKeyRef",
+    "keys": "key=value ¦ key: name ¦ primary_key: id ¦ foreign key (user_id) ¦ keyboard layout: us ¦ key_len=32 ¦ "
+    "api_version: v1 ¦ secret_name: db-prod-1 ¦ secretName: tls-cert-2024 ¦ valueFrom: secretKeyRef ¦ "
     "password_hash: null",
-    "pass rate: 98.5",
-    "pass: 12 fail: 0",
-    "tests: 12 pass, 1 skip",
-    "PASS tests/x.py 12",
-    "passed=12",
-    "bypass: true",
-    "compass heading 271",
-    "passport number required",
-    "code: 200",
-    "status code 404",
-    "error code: 1045",
-    "exit code 137",
-    "zip code 70173",
-    "code 1234 lines",
-    "postal code: 70173",
-    "country code +49",
-    "postcode: SW1A 1AA",
-    "area code 0711",
-    "source code: 1200 lines",
-    "QR code",
-    "HTTP code=503",
-    "error_code: E1234",
-    "code review 2024",
-    "color code #ff8800",
-    "pin: 13",
-    "pin 7 on the board",
-    "GPIO pin 17",
-    "pin_count: 40",
-    "spin 1000",
-    "session: 4711",
-    "session 12 of 40",
-    "session_id: 12",
-    "auth: none",
-    "auth_type: oauth2",
-    "author: Anna 2024",
-    "authority: 12",
-    "oauth2 client_id: web-1",
-    "client_id=0123456789abcdef",
-    "user_id: 12345678",
-    "request_id=8a2bdf3fe6126ec204a3a8b5665bba54",
-    "trace_id: 8a2bdf3fe6126ec204a3a8b5665bba54",
-    "commit 8a2bdf3fe6126ec204a3a8b5665bba548a2bdf3f",
-    "sha256:8a2bdf3fe6126ec204a3a8b5665bba548a2bdf3fe6126ec204a3a8b5665bba54",
-    'etag: "8a2bdf3f"',
-    "md5=8a2bdf3fe6126ec204a3a8b5665bba54",
-    "checksum: 8a2bdf3fe6126ec204a3a8b5665bba54",
-    "digest: sha512-8vKq2LrXw9TbN4mZc7Yp==",
+    "pass": "pass rate: 98.5 ¦ pass: 12 fail: 0 ¦ tests: 12 pass, 1 skip ¦ PASS tests/x.py 12 ¦ passed=12 ¦ "
+    "bypass: true ¦ compass heading 271 ¦ passport number required",
+    "codes": "code: 200 ¦ status code 404 ¦ error code: 1045 ¦ exit code 137 ¦ zip code 70173 ¦ code 1234 lines ¦ "
+    "postal code: 70173 ¦ country code +49 ¦ postcode: SW1A 1AA ¦ area code 0711 ¦ source code: 1200 lines ¦ "
+    "QR code ¦ HTTP code=503 ¦ error_code: E1234 ¦ code review 2024 ¦ color code #ff8800",
+    "pins": "pin: 13 ¦ pin 7 on the board ¦ GPIO pin 17 ¦ pin_count: 40 ¦ spin 1000",
+    "sessions and users": "session: 4711 ¦ session 12 of 40 ¦ session_id: 12 ¦ auth: none ¦ auth_type: oauth2 ¦ author: Anna 2024 ¦ "
+    "authority: 12 ¦ oauth2 client_id: web-1",
+    "identifiers and digests": "client_id=0123456789abcdef ¦ user_id: 12345678 ¦ request_id=8a2bdf3fe6126ec204a3a8b5665bba54 ¦ "
+    "trace_id: 8a2bdf3fe6126ec204a3a8b5665bba54 ¦ commit 8a2bdf3fe6126ec204a3a8b5665bba548a2bdf3f ¦ "
+    'sha256:8a2bdf3fe6126ec204a3a8b5665bba548a2bdf3fe6126ec204a3a8b5665bba54 ¦ etag: "8a2bdf3f" ¦ '
+    "md5=8a2bdf3fe6126ec204a3a8b5665bba54 ¦ checksum: 8a2bdf3fe6126ec204a3a8b5665bba54 ¦ "
+    "digest: sha512-8vKq2LrXw9TbN4mZc7Yp== ¦ public_key: 8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eU ¦ "
+    "fingerprint SHA256:8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eU ¦ uuid 8a2bdf3f-e612-4ec2-84a3-a8b5665bba54",
+    "addresses": "https://example.com/share/2026/report ¦ https://example.com/login?next=/account ¦ "
+    "https://example.com/reset-password ¦ https://docs.example.com/api/tokens#create ¦ "
+    "https://youtu.be/dQw4w9WgXcQ ¦ git@github.com:a/b.git ¦ postgres://localhost/db ¦ redis://cache:6379/0 ¦ "
+    "http://user@host/ ¦ ftp://anonymous@host ¦ mailto:a@b.c ¦ a@b.c: hello ¦ anna@example.org / Stuttgart",
+    "numbers": "tel: +49 711 123456 ¦ IBAN DE89 3704 0044 0532 0130 00 ¦ order 2026-11-22-0001 ¦ "
+    "serial: ABCD-1234-EFGH-5678 ¦ MAC 00:1a:2b:3c:4d:5e ¦ ip=10.0.0.1 ¦ version 1.2.3 ¦ v2.0.0-rc1",
+    "programs": "token = tokenizer.next() ¦ const token = jwt.sign(payload, secret) ¦ password = getpass.getpass() ¦ "
+    'password = input("Password: ") ¦ if (password.length < 8) throw new Error("too short") ¦ '
+    'assert token == expected ¦ self.password = password ¦ passwordField.setText("") ¦ '
+    'String password = args[0]; ¦ password := os.Getenv("X") ¦ let secret = std::env::var("SECRET")?; ¦ '
+    'SECRET_KEY = env("SECRET_KEY") ¦ secret: ${{ secrets.X }} ¦ password: !vault | ¦ '
+    "password: {{ db_password }}",
+    "forms and labels": '<input name="password"> ¦ <label>Password</label> ¦ type="password" ¦ autocomplete="new-password" ¦ '
+    '"password": "Passwort" ¦ password: "Your password" ¦ passwordLabel: "Password" ¦ '
+    "hint: password is required",
+    "log lines": "ERROR invalid password for user anna ¦ Access denied for user root (using password: YES) ¦ "
+    "login failed: bad password ¦ password changed on 2026-01-01 ¦ password last set 12.03.2024 ¦ "
+    "Password expires: never ¦ Number of passwords: 12",
+    "protocols": '"has_token": true ¦ "token_type": "bearer" ¦ "expires_in": 3600 ¦ grant_type=authorization_code ¦ '
+    "scope=openid ¦ redirect_uri=https://x/y ¦ state=xyz ¦ Bearer token authentication ¦ use Basic auth ¦ "
+    "Basic plan: 10 euros ¦ basic usage ¦ Authorization header missing ¦ Authorization: required ¦ "
+    '401 WWW-Authenticate: Bearer realm="x"',
+    "cookies": "cookie: yes ¦ cookies: 12 ¦ cookie_policy: strict ¦ Set-Cookie: lang=de; Path=/",
+    "everyday words": "the secret ingredient is 2 cups of sugar ¦ a secret meeting at 10 ¦ secret santa 2026 ¦ seed: 42 ¦ "
+    "random_seed=12345 ¦ seed phrase must have 12 words ¦ mnemonic: MOV ¦ wallet: 12 coins ¦ "
+    "recovery time 12 hours ¦ backup codes are optional ¦ backup 2026-11-22 done ¦ license: MIT ¦ "
+    "license key required ¦ LICENSE-2.0 ¦ signature: def f(a: int) -> str ¦ sign: aquarius",
+    "more keys": "salt 1 tsp ¦ hash: a1b2 ¦ cache key: user:12 ¦ redis key session:42 ¦ sort key: created_at ¦ "
+    "translation key login.title ¦ key 5 of 12 ¦ Press key F12 ¦ the key to success ¦ key=abc ¦ "
+    "api key required ¦ API keys: 3 active ¦ apikey: required ¦ api_key: string ¦ api_key (string): your key ¦ "
+    "x-api-key header ¦ X-API-Key: <key>",
+    "stores and files": 'secrets: [] ¦ "secrets": {} ¦ credentials: include ¦ credentials file: ~/.aws/credentials ¦ '
+    "credential helper: osxkeychain ¦ private: true ¦ private key not found ¦ private_key_path: /etc/x.pem ¦ "
+    "ssl_key: /etc/ssl/x.key ¦ tls.key: present ¦ known hosts",
+    "words that begin alike": "passthrough: 12 ¦ pass-through ¦ password-less login ¦ passwordless: true ¦ one-time password (OTP) ¦ "
+    "OTP is valid for 5 minutes ¦ two-factor: on ¦ PIN required ¦ your PIN has 4 digits ¦ mtan ¦ tangent 1.5574",
+    "more codes": 'code = "print(1)" ¦ def code(self): return 1234 ¦ encode("utf-8") ¦ decode 1024 bytes ¦ unicode 1F600 ¦ '
+    "barcode 4006381333931 ¦ invoice code RE-2026-00417 ¦ discount code SAVE20 ¦ promo code: AUTUMN25 ¦ "
+    "booking code ABC123 ¦ gate code ¦ Use code WELCOME10 for 10 % off",
+    "marks without a secret": "id: AKIA ¦ sk-learn ¦ sk-something ¦ hf_model ¦ ghp_ ¦ AIza ¦ xoxb ¦ npm_config_cache ¦ "
+    "npm_lifecycle_event ¦ pypi-server ¦ key-value store with 32 buckets ¦ EAAA ¦ test_user_1 ¦ "
+    "live_stream_12 ¦ at-risk ¦ as-is ¦ fc-cache ¦ re_compile ¦ rnd_seed ¦ fw_version=12 ¦ cr_date ¦ sl.com ¦ "
+    "SKU12345 ¦ pat 12",
+}
+HARMLESS_AS_WRITTEN = [
+    "secretKeyRef:\n  name: x\n  key: password",
     'integrity="sha384-8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eU8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eU"',
     "ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAABgQDd6FgA1eU8vKq2LrXw9TbN4mZc7Yp3HsJd6Fg anna",
-    "public_key: 8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eU",
-    "fingerprint SHA256:8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eU",
-    "uuid 8a2bdf3f-e612-4ec2-84a3-a8b5665bba54",
-    "https://example.com/share/2026/report",
-    "https://example.com/login?next=/account",
-    "https://example.com/reset-password",
-    "https://docs.example.com/api/tokens#create",
-    "https://youtu.be/dQw4w9WgXcQ",
     "https://docs.google.com/document/d/1BxiMVs0XRA5nFMdKvBdBZjgmUUqptlbs74OgvE2upms/edit",
-    "git@github.com:a/b.git",
-    "postgres://localhost/db",
-    "redis://cache:6379/0",
-    "http://user@host/",
-    "ftp://anonymous@host",
-    "mailto:a@b.c",
-    "a@b.c: hello",
-    "anna@example.org / Stuttgart",
-    "tel: +49 711 123456",
-    "IBAN DE89 3704 0044 0532 0130 00",
-    "order 2026-11-22-0001",
-    "serial: ABCD-1234-EFGH-5678",
-    "MAC 00:1a:2b:3c:4d:5e",
-    "ip=10.0.0.1",
-    "version 1.2.3",
-    "v2.0.0-rc1",
-    "token = tokenizer.next()",
-    "const token = jwt.sign(payload, secret)",
-    "password = getpass.getpass()",
-    'password = input("Password: ")',
-    'if (password.length < 8) throw new Error("too short")',
-    "assert token == expected",
-    "self.password = password",
-    'passwordField.setText("")',
-    "String password = args[0];",
-    'password := os.Getenv("X")',
-    'let secret = std::env::var("SECRET")?;',
-    'SECRET_KEY = env("SECRET_KEY")',
-    "secret: ${{ secrets.X }}",
-    "password: !vault |",
-    "password: {{ db_password }}",
-    '<input name="password">',
-    "<label>Password</label>",
-    'type="password"',
-    'autocomplete="new-password"',
-    '"password": "Passwort"',
-    'password: "Your password"',
-    'passwordLabel: "Password"',
-    "hint: password is required",
-    "ERROR invalid password for user anna",
-    "Access denied for user root (using password: YES)",
-    "login failed: bad password",
-    "password changed on 2026-01-01",
-    "password last set 12.03.2024",
-    "Password expires: never",
-    "Number of passwords: 12",
-    '"has_token": true',
-    '"token_type": "bearer"',
-    '"expires_in": 3600',
-    "grant_type=authorization_code",
-    "scope=openid",
-    "redirect_uri=https://x/y",
-    "state=xyz",
-    "Bearer token authentication",
-    "use Basic auth",
-    "Basic plan: 10 euros",
-    "basic usage",
-    "Authorization header missing",
-    "Authorization: required",
-    '401 WWW-Authenticate: Bearer realm="x"',
-    "cookie: yes",
-    "cookies: 12",
-    "cookie_policy: strict",
-    "Set-Cookie: lang=de; Path=/",
-    "the secret ingredient is 2 cups of sugar",
-    "a secret meeting at 10",
-    "secret santa 2026",
-    "seed: 42",
-    "random_seed=12345",
-    "seed phrase must have 12 words",
-    "mnemonic: MOV",
-    "wallet: 12 coins",
-    "recovery time 12 hours",
-    "backup codes are optional",
-    "backup 2026-11-22 done",
-    "license: MIT",
-    "license key required",
-    "LICENSE-2.0",
-    "signature: def f(a: int) -> str",
-    "sign: aquarius",
-    "salt 1 tsp",
-    "hash: a1b2",
-    "cache key: user:12",
-    "redis key session:42",
-    "sort key: created_at",
-    "translation key login.title",
-    "key 5 of 12",
-    "Press key F12",
-    "the key to success",
-    "key=abc",
-    "api key required",
-    "API keys: 3 active",
-    "apikey: required",
-    "api_key: string",
-    "api_key (string): your key",
-    "x-api-key header",
-    "X-API-Key: <key>",
-    "secrets: []",
-    '"secrets": {}',
-    "credentials: include",
-    "credentials file: ~/.aws/credentials",
-    "credential helper: osxkeychain",
-    "private: true",
-    "private key not found",
-    "private_key_path: /etc/x.pem",
-    "ssl_key: /etc/ssl/x.key",
-    "tls.key: present",
-    "known hosts",
-    "passthrough: 12",
-    "pass-through",
-    "password-less login",
-    "passwordless: true",
-    "one-time password (OTP)",
-    "OTP is valid for 5 minutes",
-    "two-factor: on",
-    "PIN required",
-    "your PIN has 4 digits",
-    "mtan",
-    "tangent 1.5574",
-    'code = "print(1)"',
-    "def code(self): return 1234",
-    'encode("utf-8")',
-    "decode 1024 bytes",
-    "unicode 1F600",
-    "barcode 4006381333931",
-    "invoice code RE-2026-00417",
-    "discount code SAVE20",
-    "promo code: AUTUMN25",
-    "booking code ABC123",
-    "gate code",
-    "Use code WELCOME10 for 10 % off",
-    "id: AKIA",
-    "sk-learn",
-    "sk-something",
-    "hf_model",
-    "ghp_",
-    "AIza",
-    "xoxb",
-    "npm_config_cache",
-    "npm_lifecycle_event",
-    "pypi-server",
-    "key-value store with 32 buckets",
-    "EAAA",
-    "test_user_1",
-    "live_stream_12",
-    "at-risk",
-    "as-is",
-    "fc-cache",
-    "re_compile",
-    "rnd_seed",
-    "fw_version=12",
-    "cr_date",
-    "sl.com",
-    "SKU12345",
-    "pat 12",
     "",
     "arn:aws:secretsmanager:eu-west-1:123456789012:secret:prod/db-a1b2c3",
     '<input type="password" name="password" autocomplete="current-password" required>',
@@ -606,7 +415,9 @@ def test_a_form_is_known_without_a_name(kind: str) -> None:
     assert [text for text in FORMED[kind] if kind not in redact_text(text)[1]] == []
 
 
-@pytest.mark.parametrize("text", HARMLESS)
+@pytest.mark.parametrize(
+    "text", [*(text for texts in HARMLESS.values() for text in texts.split(" ¦ ")), *HARMLESS_AS_WRITTEN]
+)
 def test_what_only_looks_like_a_secret_stays_the_same_object(text: str) -> None:
     clean, counts = redact_result(text)
 
