@@ -8,10 +8,10 @@ from server.policy.scan_handler import SecretScanner
 
 SCANNER = SecretScanner()
 SECRET = "AKIAIOSFODNN7EXAMPLZ"
-SHORT: list[Any] = [{"code": "print(1)\n" * 50}, {"to": ["anna"], "options": {"depth": 3, "where": None}}, 7]
+SHORT: list[Any] = [{"code": "print(1)\n" * 400}, {"to": ["anna"], "options": {"depth": 3, "where": None}}, 7]
 LONG: list[Any] = [
-    {"code": "print(1)\n" * 60},
-    {"a": "x " * 600, "b": ["y " * 600]},
+    {"code": "print(1)\n" * 500},
+    {"a": "x " * 1200, "b": ["y " * 1200]},
     [[{"n": n} for n in range(30)] for _ in range(3)],
 ]
 
