@@ -1,4 +1,4 @@
-"""server/llm/endpoint.py; how endpoints answer, tests/llm/test_client.py tries"""
+"""Which models an endpoint lists, when it is asked, and which of them is picked."""
 
 import asyncio
 import json
