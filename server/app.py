@@ -128,7 +128,7 @@ class App:
         )
         self._broker = _build_broker(settings, self.storage, self._policy_engine, signer)
         self._agent = AgentClient(model, executor, config=settings.agent, llm=settings.llm)
-        accounts = Accounts(settings.security, signer.derived_keys("session cookies"))
+        accounts = Accounts(settings.security, signer.derived_keys("session cookies"), self.storage.page_sessions)
         authenticator = Authenticator(settings.listen, settings.security, settings.proxies, accounts)
         self.sockets = WebSocketServer(self._build_services(signer), authenticator, settings.limits)
         self._http = self._build_http(authenticator, accounts)

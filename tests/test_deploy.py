@@ -12,6 +12,7 @@ from server.accounts.accounts import Accounts
 from server.config import Config
 from server.config_file import load_config
 from server.gateway.auth import Authenticator
+from tests.support.page_sessions import MemorySessions
 
 ROOT = Path(__file__).parent.parent
 DEPLOY = ROOT / "deploy"
@@ -50,7 +51,7 @@ def settings(request: pytest.FixtureRequest, tmp_path: Path) -> Config:
 
 
 def test_the_server_takes_the_configuration_and_asks_everybody_who_they_are(settings: Config) -> None:
-    accounts = Accounts(settings.security, [b"a key"])
+    accounts = Accounts(settings.security, [b"a key"], MemorySessions())
     Authenticator(settings.listen, settings.security, settings.proxies, accounts)
 
     assert settings.listen.host == "0.0.0.0"

@@ -2,10 +2,11 @@
 
 import ipaddress
 import math
+import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Final, Protocol
 
 from server import config
 from server.accounts.credentials import SessionCookies, TokenTable
@@ -20,6 +21,26 @@ FORGET_S: Final = 900.0
 MAX_ADDRESSES: Final = 10_000
 
 
+class PageSessions(Protocol):
+    """Store of the page's sessions that are open."""
+
+    def is_open(self, session_id: str) -> bool:
+        """Tell without waiting; a session that was opened just now may be missing."""
+        ...
+
+    async def has(self, session_id: str) -> bool:
+        """Tell whether it is open; False where the store cannot tell."""
+        ...
+
+    async def add(self, session_id: str, user: str, *, address: str, browser: str, lasts_s: float) -> None:
+        """Open a session. Raises StorageError."""
+        ...
+
+    async def end(self, session_id: str) -> str | None:
+        """End a session; return its user, None: it was not open. Raises StorageError."""
+        ...
+
+
 class Accounts:
     """All ways to log in, shared by all routes: failed attempts count together."""
 
@@ -27,6 +48,7 @@ class Accounts:
         self,
         security: config.SecuritySettings,
         keys: Sequence[bytes],
+        sessions: PageSessions,
         *,
         now: Callable[[], float] = time.time,
         clock: Callable[[], float] = time.monotonic,
@@ -34,7 +56,8 @@ class Accounts:
         """`keys` sign sessions: the first signs, all verify. Raises ConfigError."""
         self._tokens = TokenTable(security.tokens, keys)
         self._jwt = JwtVerifier.build(security.jwt)
-        self._sessions = SessionCookies(keys, self._tokens, lasts_s=security.session_s, now=now)
+        self._sessions = sessions
+        self._cookies = SessionCookies(keys, self._tokens, lasts_s=security.session_s, now=now)
         self._failed = FailedAttempts()
         self._clock = clock
 
@@ -61,14 +84,29 @@ class Accounts:
             self._failed.note_failure(address, self._clock())
             raise
 
-    def by_session(self, value: str) -> Identity | None:
-        """Returns None also for a session whose way to log in is no longer configured."""
-        found = self._sessions.read(value)
-        return None if found is not None and found.mark is None and self._jwt is None else found
+    async def by_session(self, value: str) -> Identity | None:
+        """Returns None also for a session that was ended, or whose way to log in is no longer configured."""
+        found = self._cookies.read(value)
+        if found is None or found.session is None or (found.mark is None and self._jwt is None):
+            return None
+        return found if await self._sessions.has(found.session) else None
 
-    def open_session(self, identity: Identity) -> tuple[str, int]:
-        """Returns the cookie's value, and for how many seconds it is good."""
-        return self._sessions.issue(identity)
+    async def open_session(self, identity: Identity, *, address: str, browser: str) -> tuple[str, int]:
+        """Returns the cookie's value, and for how many seconds it is good. Raises StorageError."""
+        session_id = secrets.token_urlsafe(12)
+        value, lasts_s = self._cookies.issue(identity, session_id)
+        await self._sessions.add(session_id, identity.user_id, address=address, browser=browser, lasts_s=lasts_s)
+        return value, lasts_s
+
+    async def end_session(self, value: str) -> None:
+        """End the session of a cookie, if it is one. Raises StorageError."""
+        found = self._cookies.read(value)
+        if found is not None and found.session is not None:
+            await self._sessions.end(found.session)
+
+    def has_ended(self, session_id: str | None) -> bool:
+        """Whether a session that was open has been ended."""
+        return session_id is not None and not self._sessions.is_open(session_id)
 
 
 class FailedAttempts:

@@ -58,15 +58,15 @@ class _Content(msgspec.Struct, array_like=True, frozen=True):
     is_operator: bool
     expires_at_s: float
     mark: str | None
+    session: str
 
 
 class SessionCookies:
     """Values of the page's cookie: who logged in, signed by a key that replicas share.
 
-    Nothing is stored, so any replica reads any session. One ends by its time, with
-    the JWT or the configured token it was made from, or when its key is taken out
-    of the secret file. Logging out takes the cookie away from the browser; a copy
-    that somebody made of it before stays good until then.
+    One ends by its time, with the JWT or the configured token it was made from, or
+    when its key is taken out of the secret file. Whether its session was ended
+    before is not known here.
     """
 
     def __init__(
@@ -77,11 +77,11 @@ class SessionCookies:
         self._lasts_s = lasts_s
         self._now = now
 
-    def issue(self, identity: Identity) -> tuple[str, int]:
+    def issue(self, identity: Identity, session_id: str) -> tuple[str, int]:
         """Returns the cookie's value, and for how many seconds it is good."""
         now = self._now()
         ends_s = min(now + self._lasts_s, identity.expires_at_s or float("inf"))
-        content = _Content(identity.user_id, identity.is_operator, ends_s, identity.mark)
+        content = _Content(identity.user_id, identity.is_operator, ends_s, identity.mark, session_id)
         body = _encode(msgspec.json.encode(content))
         return f"{_VERSION}.{body}.{_sign(self._keys[0], body)}", max(0, int(ends_s - now))
 
@@ -90,10 +90,10 @@ class SessionCookies:
         content = self._verified(value)
         if content is None or content.expires_at_s <= self._now():
             return None
-        if content.mark is None:
-            return Identity(user_id=content.user_id, is_operator=content.is_operator, expires_at_s=content.expires_at_s)
-        found = self._tokens.by_mark(content.mark)  # its rights are those that are configured now
-        return None if found is None else replace(found, expires_at_s=content.expires_at_s)
+        found: Identity | None = Identity(user_id=content.user_id, is_operator=content.is_operator)
+        if content.mark is not None:
+            found = self._tokens.by_mark(content.mark)  # its rights are those that are configured now
+        return found and replace(found, expires_at_s=content.expires_at_s, session=content.session)
 
     def _verified(self, value: str) -> _Content | None:
         parts = value.split(".")

@@ -24,6 +24,8 @@ class Identity:
     """Unix time; None: as long as the credential is configured."""
     mark: str | None = None
     """Stands for the configured token; None: it came from an identity provider."""
+    session: str | None = None
+    """Id of the page's session; None: it came with a token."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,8 @@ class Principal:
     """False: the credential is missing or wrong; the gateway answers with 401 or 4401."""
     expires_at_s: float | None = None
     """Unix time at which the login ends."""
+    session: str | None = None
+    """Id of the page's session."""
 
     @property
     def is_anonymous(self) -> bool:

@@ -88,6 +88,7 @@ class Authenticator:
                 is_operator=identity.is_operator,
                 is_logged_in=True,
                 expires_at_s=identity.expires_at_s,
+                session=identity.session,
             )
         request[_PRINCIPAL] = principal
         return principal
@@ -95,6 +96,10 @@ class Authenticator:
     def principal(self, request: web.Request) -> Principal:
         """Return whom `admit` found; before it, an anonymous or local user."""
         return request.get(_PRINCIPAL) or self._unknown(request)
+
+    def has_ended(self, principal: Principal) -> bool:
+        """Whether the session that it came with was ended since."""
+        return self._accounts.has_ended(principal.session)
 
     def is_secure(self, request: web.Request) -> bool:
         """Whether the client speaks TLS, to us or to a trusted proxy."""
@@ -106,7 +111,7 @@ class Authenticator:
         if (token := bearer_of(request)) is not None:
             return await self._accounts.by_token(token, address)
         cookie = cookie_of(request, is_secure=self.is_secure(request))
-        return None if cookie is None else self._accounts.by_session(cookie)
+        return None if cookie is None else await self._accounts.by_session(cookie)
 
     def _unknown(self, request: web.Request) -> Principal:
         """Return the principal of a request without a login."""

@@ -130,7 +130,7 @@ class Connection:
     ) -> None:
         self._ws = ws
         self._transport = transport
-        self._principal = principal
+        self.principal = principal
         self._loop = asyncio.get_running_loop()
         self._socket = AiohttpSocket(ws, transport, close_s=outbox_limits.close_s)
         self._metrics = services.metrics
@@ -146,8 +146,8 @@ class Connection:
         """Serve the client until either side closes; then everything of it has ended."""
         log.session_id.set(self.session.id)
         writer = asyncio.create_task(self.outbox.run(), name=f"writer {self.session.id}")
-        where = "local" if self._principal.is_local else "not local"
-        logger.info("session begins, %s%s", where, ", logged in" if self._principal.is_logged_in else "")
+        where = "local" if self.principal.is_local else "not local"
+        logger.info("session begins, %s%s", where, ", logged in" if self.principal.is_logged_in else "")
         try:
             self.session.greet()
             await self._read()
@@ -163,6 +163,10 @@ class Connection:
     def close(self, code: int, reason: str) -> None:
         """Send what waits, then close."""
         self.outbox.finish(code, reason)
+
+    def end_login_at(self, now_s: float) -> None:
+        """End the login then, if it lasts longer: the next beats close the connection."""
+        self._login_ends_s = min(self._login_ends_s, now_s)
 
     def beat(self, now_s: float) -> None:
         """Ping the client, or give it up, or close it after its login has ended; called every second or so."""

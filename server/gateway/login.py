@@ -8,14 +8,15 @@ import msgspec
 from aiohttp import web
 
 from server.accounts.accounts import Accounts
-from server.errors import AuthError
-from server.gateway.auth import Authenticator, give_cookie
+from server.errors import AuthError, StorageError
+from server.gateway.auth import Authenticator, cookie_of, give_cookie
 from server.gateway.request_bodies import MAX_STRANGER_BYTES
 from server.gateway.responses import refuse, refuse_credential
 
 logger = logging.getLogger(__name__)
 
 LOGIN_PAGE: Final = "/login"
+_RETRY_S: Final = 5
 NEEDED_TO_LOG_IN: Final = frozenset(
     (LOGIN_PAGE, "/api/login", "/api/logout", "/css/tokens.css", "/css/login.css", "/favicon.svg")
 ) | {f"/js/{script}" for script in ("login.js", "storage.js", "strings.js", "strings/en.js", "strings/zh.js")}
@@ -61,16 +62,26 @@ class LoginRoutes:
         except AuthError as error:
             logger.info("a login from %s failed: %s", address, error.code)
             return refuse_credential(error)
+        browser = request.headers.get("User-Agent", "")
+        try:
+            value, lasts_s = await self._accounts.open_session(identity, address=address, browser=browser)
+        except StorageError as error:
+            logger.warning("user %s cannot log in from %s: %s", identity.user_id, address, error)
+            return refuse(503, error.code, "the database is unavailable; try again later", Retry_After=str(_RETRY_S))
         logger.info("user %s has logged in from %s", identity.user_id, address)
-        value, lasts_s = self._accounts.open_session(identity)
         answer = web.json_response({"user": identity.user_id}, headers={"Cache-Control": "no-store"})
         give_cookie(answer, value, lasts_s=lasts_s, is_secure=self._authenticator.is_secure(request))
         return answer
 
     async def _log_out(self, request: web.Request) -> web.Response:
-        """Take the cookie back, also from somebody who is not logged in."""
+        """End the session and take the cookie back, also from somebody who is not logged in."""
         if request.content_type != "application/json":
             return _not_json()
+        if (cookie := cookie_of(request, is_secure=self._authenticator.is_secure(request))) is not None:
+            try:
+                await self._accounts.end_session(cookie)
+            except StorageError as error:
+                logger.warning("a session was not ended, only its cookie taken back: %s", error)
         answer = web.Response(status=204, headers={"Cache-Control": "no-store"})
         give_cookie(answer, "", lasts_s=0, is_secure=self._authenticator.is_secure(request))
         return answer

@@ -151,7 +151,12 @@ class WebSocketServer:
         loop = asyncio.get_running_loop()
         while True:
             await asyncio.sleep(_BEAT_S)
-            await self._for_each(lambda connection: connection.beat(loop.time()))
+            await self._for_each(lambda connection: self._beat(connection, loop.time()))
+
+    def _beat(self, connection: Connection, now_s: float) -> None:
+        if self._authenticator.has_ended(connection.principal):
+            connection.end_login_at(now_s)
+        connection.beat(now_s)
 
     async def drain(self, drain_s: float) -> None:
         """Let running turns end, for at most `drain_s`; close the rest with 1001 over 5 s.

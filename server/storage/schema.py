@@ -15,7 +15,7 @@ _LOCK_KEY: Final = 0x5041524C4559  # "PARLEY": PostgreSQL's advisory lock of who
 CLOCK_SEEN: Final = "clock_seen_us"
 CLOCK_STEADY: Final = "clock_steady_us"
 
-numbers: Final = Table(  # named counters: `schema`, `documents`, `questions`, and those of steady time
+numbers: Final = Table(  # named counters: `schema`, `documents`, `questions`, `sessions`, and those of steady time
     "parley_numbers",
     _metadata,
     Column("name", String(32), primary_key=True),
@@ -105,6 +105,18 @@ askers: Final = Table(  # processes that ask
 )
 
 
+page_sessions: Final = Table(
+    "parley_sessions",
+    _metadata,
+    Column("id", String(32), primary_key=True),
+    Column("user", String(256), nullable=False, index=True),
+    Column("address", String(64), nullable=False),
+    Column("browser", String(256), nullable=False),
+    Column("created_us", BigInteger, nullable=False),
+    Column("ends_us", BigInteger, nullable=False),
+)
+
+
 def _first(connection: sa.Connection) -> None:
     _metadata.create_all(connection, tables=[documents, audit, audit_days, approvals])
 
@@ -131,6 +143,11 @@ def _steady_time(connection: sa.Connection) -> None:
     connection.execute(sa.insert(numbers), [{"name": name, "value": 0} for name in (CLOCK_SEEN, CLOCK_STEADY)])
 
 
+def _page_sessions(connection: sa.Connection) -> None:
+    page_sessions.create(connection)
+    connection.execute(sa.insert(numbers).values(name="sessions", value=0))
+
+
 # Each brings a database one version on, in one transaction with the others that it still needs.
 MIGRATIONS: Final[Sequence[Callable[[sa.Connection], None]]] = (
     _first,
@@ -138,6 +155,7 @@ MIGRATIONS: Final[Sequence[Callable[[sa.Connection], None]]] = (
     _remember_for,
     _keyed_approvals,
     _steady_time,
+    _page_sessions,
 )
 
 

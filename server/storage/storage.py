@@ -15,6 +15,7 @@ from server.storage.audit_log import AuditLog
 from server.storage.database import Database
 from server.storage.database_watch import wait_for_database, watch_database
 from server.storage.documents import DocumentStore
+from server.storage.page_sessions import PageSessionTable
 from server.storage.questions import QuestionTable
 
 logger = logging.getLogger(__name__)
@@ -33,6 +34,7 @@ class Storage:
         self.documents = DocumentStore(self.database)
         self.approvals = ApprovalTable(self.database)
         self.questions = QuestionTable(self.database)
+        self.page_sessions = PageSessionTable(self.database)
         self.audit_days = settings.audit_days
         self.audit = AuditLog(self.database, replica=platform.node() or "parley", keep_days=settings.audit_days)
 
@@ -50,7 +52,7 @@ class Storage:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Connected, with every document read. Raises ConfigError where the database is not there.
+        """Connected, with every document and every page session read. Raises ConfigError where the database is not there.
 
         On leaving, what the audit log has taken is written, if that can be done in some seconds.
         """
@@ -65,6 +67,7 @@ class Storage:
     async def _read_documents(self) -> None:
         try:
             await self.documents.refresh()
+            await self.page_sessions.refresh()
         except StorageError as error:
             raise ConfigError(f"storage.url: {error}") from error
 
@@ -72,17 +75,19 @@ class Storage:
     async def _at_work(self) -> AsyncIterator[None]:
         log = asyncio.create_task(self.audit.run(), name="audit log")
         documents = asyncio.create_task(self.documents.watch(), name="stored documents")
+        sessions = asyncio.create_task(self.page_sessions.watch(), name="page sessions")
         watch = asyncio.create_task(watch_database(self.database), name="database watch")
-        for task in (log, documents, watch):
+        for task in (log, documents, sessions, watch):
             task.add_done_callback(log_failure)
         try:
             yield
         finally:
             documents.cancel()
+            sessions.cancel()
             watch.cancel()
             self.audit.stop()
             await asyncio.wait([log], timeout=_LAST_WORDS_S)
             if not log.done():
                 logger.error("%d entries of the audit log are lost: the database is down", self.audit.queued)
                 log.cancel()
-            await asyncio.gather(log, documents, watch, return_exceptions=True)
+            await asyncio.gather(log, documents, sessions, watch, return_exceptions=True)

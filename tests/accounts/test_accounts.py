@@ -9,6 +9,7 @@ from server.accounts.accounts import FREE_TRIES, Accounts
 from server.config import Secret
 from server.errors import AuthError, CredentialExpired, TooManyAttempts
 from tests.accounts.keys import ELLIPTIC, pem, token
+from tests.support.page_sessions import MemorySessions
 
 TOKEN = "annas-token-0123456789"
 ANNA = config.UserToken(user="anna", token=Secret(TOKEN))
@@ -21,8 +22,14 @@ class Clock:
         return self.now_s
 
 
-def accounts(clock: Clock | None = None, **security: Any) -> Accounts:
-    return Accounts(config.SecuritySettings(**security), [b"a key of the server"], clock=clock or Clock())
+def accounts(clock: Clock | None = None, sessions: MemorySessions | None = None, **security: Any) -> Accounts:
+    settings, kept = config.SecuritySettings(**security), sessions or MemorySessions()
+    return Accounts(settings, [b"a key of the server"], kept, clock=clock or Clock())
+
+
+async def opened(made: Accounts, given: str) -> str:
+    identity = await made.by_token(given, "1.2.3.4")
+    return (await made.open_session(identity, address="1.2.3.4", browser="Browser/1.0"))[0]
 
 
 async def test_both_kinds_of_tokens_work_side_by_side() -> None:
@@ -62,20 +69,27 @@ async def test_a_token_that_has_expired_counts_as_no_guess() -> None:
             await made.by_token(token(exp=1000), "1.2.3.4")
 
 
-async def test_a_session_says_who_logged_in() -> None:
+async def test_a_session_says_who_logged_in_until_it_is_ended() -> None:
     made = accounts(tokens=[ANNA])
-    value, _ = made.open_session(await made.by_token(TOKEN, "1.2.3.4"))
+    value, another = await opened(made, TOKEN), await opened(made, TOKEN)
 
-    found = made.by_session(value)
+    found = await made.by_session(value)
 
     assert found is not None
     assert found.user_id == "anna"
-    assert made.by_session(value + "x") is None
+    assert await made.by_session(value + "x") is None
+    assert not made.has_ended(found.session)
+
+    await made.end_session(value)
+    assert made.has_ended(found.session)
+    assert await made.by_session(value) is None
+    assert await made.by_session(another) is not None
 
 
 async def test_a_session_from_the_provider_ends_when_the_provider_is_configured_no_more() -> None:
     both: dict[str, Any] = {"jwt": config.JwtSettings(keys=[Secret(pem(ELLIPTIC))])}
-    value, _ = accounts(**both).open_session(await accounts(**both).by_token(token(), "1.2.3.4"))
+    kept = MemorySessions()
+    value = await opened(accounts(sessions=kept, **both), token())
 
-    assert accounts(**both).by_session(value) is not None
-    assert accounts(tokens=[ANNA]).by_session(value) is None
+    assert await accounts(sessions=kept, **both).by_session(value) is not None
+    assert await accounts(sessions=kept, tokens=[ANNA]).by_session(value) is None

@@ -36,7 +36,7 @@ FROM_PROVIDER = Identity(user_id="ben", is_operator=True, expires_at_s=50.0)
 
 
 def test_another_replica_with_the_same_key_reads_it() -> None:
-    value, lasts_s = sessions().issue(anna())
+    value, lasts_s = sessions().issue(anna(), "s1")
 
     found = sessions().read(value)
 
@@ -45,28 +45,28 @@ def test_another_replica_with_the_same_key_reads_it() -> None:
 
 
 def test_it_ends_by_its_time() -> None:
-    value, _ = sessions().issue(anna())
+    value, _ = sessions().issue(anna(), "s1")
 
     assert sessions(at_s=99.9).read(value) is not None
     assert sessions(at_s=100).read(value) is None
 
 
 def test_it_lasts_no_longer_than_the_jwt_it_was_made_from() -> None:
-    value, lasts_s = sessions().issue(FROM_PROVIDER)
+    value, lasts_s = sessions().issue(FROM_PROVIDER, "s1")
 
     assert lasts_s == 50
-    assert sessions(at_s=49).read(value) == Identity(user_id="ben", is_operator=True, expires_at_s=50.0)
+    assert sessions(at_s=49).read(value) == Identity(user_id="ben", is_operator=True, expires_at_s=50.0, session="s1")
     assert sessions(at_s=50).read(value) is None
 
 
 def test_it_ends_when_its_token_is_taken_away() -> None:
-    value, _ = sessions().issue(anna())
+    value, _ = sessions().issue(anna(), "s1")
 
     assert sessions(table(token="another-token-0123")).read(value) is None
 
 
 def test_its_rights_are_those_that_are_configured_now() -> None:
-    value, _ = sessions(table(operator=False)).issue(anna())
+    value, _ = sessions(table(operator=False)).issue(anna(), "s1")
 
     found = sessions(table(operator=True)).read(value)
 
@@ -75,7 +75,7 @@ def test_its_rights_are_those_that_are_configured_now() -> None:
 
 
 def test_a_new_key_lets_sessions_of_the_old_one_live_until_it_is_removed() -> None:
-    value, _ = sessions().issue(anna())
+    value, _ = sessions().issue(anna(), "s1")
     both = (b"new", b"key")
 
     assert sessions(table(keys=both), keys=both).read(value) is not None
@@ -83,7 +83,7 @@ def test_a_new_key_lets_sessions_of_the_old_one_live_until_it_is_removed() -> No
 
 
 def test_nothing_of_it_can_be_changed() -> None:
-    value, _ = sessions().issue(FROM_PROVIDER)
+    value, _ = sessions().issue(FROM_PROVIDER, "s1")
 
     for place in range(len(value)):
         for letter in "AZ.":
@@ -92,8 +92,8 @@ def test_nothing_of_it_can_be_changed() -> None:
 
 
 def test_a_forged_content_is_nothing() -> None:
-    content = base64.urlsafe_b64encode(json.dumps(["anna", True, 99.0, None]).encode()).decode().rstrip("=")
-    signature = sessions().issue(FROM_PROVIDER)[0].rpartition(".")[2]
+    content = base64.urlsafe_b64encode(json.dumps(["anna", True, 99.0, None, "s1"]).encode()).decode().rstrip("=")
+    signature = sessions().issue(FROM_PROVIDER, "s1")[0].rpartition(".")[2]
 
     assert sessions().read(f"v1.{content}.{signature}") is None
     assert sessions().read(f"v1.{content}.") is None
@@ -117,7 +117,9 @@ def test_the_key_that_signs_hooks_signs_no_session_and_opens_none() -> None:
     signer = Signer([b"a key of the secret file"])
     keys = tuple(signer.derived_keys("session cookies"))
     opened = SessionCookies(keys, table(keys=keys), lasts_s=100, now=lambda: 0.0)
-    value, _ = SessionCookies([b"a key of the secret file"], table(), lasts_s=100, now=lambda: 0.0).issue(FROM_PROVIDER)
+    value, _ = SessionCookies([b"a key of the secret file"], table(), lasts_s=100, now=lambda: 0.0).issue(
+        FROM_PROVIDER, "s1"
+    )
 
     assert opened.read(value) is None
     assert opened.read(signer.sign("skill", "hook", "system", value.split(".")[1])) is None

@@ -10,12 +10,16 @@ from server import config
 from server.accounts.accounts import Accounts
 from server.errors import ConfigError
 from server.gateway.auth import Authenticator
+from tests.support.page_sessions import MemorySessions
 
 
 def build_authenticator(*, host: str = "127.0.0.1", proxies: tuple[str, ...] = (), **security: object) -> Authenticator:
     settings = config.SecuritySettings(**security)  # type: ignore[arg-type]  # a table of settings
     return Authenticator(
-        config.ListenSettings(host=host), settings, proxies, Accounts(settings, [b"a key of the server"])
+        config.ListenSettings(host=host),
+        settings,
+        proxies,
+        Accounts(settings, [b"a key of the server"], MemorySessions()),
     )
 
 

@@ -22,6 +22,7 @@ from server.gateway.websocket_server import WebSocketServer
 from server.session.outbox import OutboxLimits
 from tests.accounts.keys import SECRET, token
 from tests.session.fakes import FakeAgent, Pause, SessionHarness
+from tests.support.page_sessions import MemorySessions
 from tests.support.waiting import LIMIT_S
 
 UPGRADE = (
@@ -94,7 +95,9 @@ async def bench(agent: FakeAgent) -> AsyncIterator[Bench]:
         high_frames=4000, high_bytes=1 << 18, full_frames=8000, full_bytes=1 << 20, stall_s=0.1, close_s=3.0
     )
     security = config.SecuritySettings(jwt=config.JwtSettings(keys=[Secret(SECRET)], algorithms=["HS256"], leeway_s=0))
-    authenticator = Authenticator(config.ListenSettings(), security, [], Accounts(security, [b"a key"]))
+    authenticator = Authenticator(
+        config.ListenSettings(), security, [], Accounts(security, [b"a key"], MemorySessions())
+    )
     sockets = WebSocketServer(harness.services, authenticator, harness.limits, outbox_limits=limits)
     app = web.Application(middlewares=[auth_middleware(authenticator, harness.metrics)])
     app.router.add_get("/ws", sockets.handle)

@@ -61,6 +61,10 @@ class Door:
         async with self.http.post(self.server.url + path, data=data, headers=sent) as answer:
             return Answer(answer.status, answer.headers, await answer.read())
 
+    async def delete(self, path: str, **headers: str) -> Answer:
+        async with self.http.delete(self.server.url + path, headers=headers) as answer:
+            return Answer(answer.status, answer.headers, await answer.read())
+
     async def log_in(self, given: str, **headers: str) -> dict[str, str]:
         """The header that shows the session."""
         answer = await self.post("/api/login", {"token": given}, **headers)
@@ -299,6 +303,57 @@ async def test_logging_out_takes_the_cookie_back(guarded: Door) -> None:
 
     [morsel] = SimpleCookie(answer.headers["Set-Cookie"]).values()
     assert (answer.status, morsel.key, morsel.value, morsel["max-age"]) == (204, "parley", "", "0")
+
+
+async def test_logging_out_ends_the_session_whoever_has_a_copy_of_the_cookie(guarded: Door) -> None:
+    session, another = await guarded.log_in(ANNA), await guarded.log_in(ANNA)
+
+    await guarded.post("/api/logout", {}, **session)
+
+    assert (await guarded.get(**session)).status == 401
+    assert (await guarded.get(**another)).status == 200
+
+
+async def test_sessions_are_listed_and_revoked_one_by_one(guarded: Door) -> None:
+    home = await guarded.log_in(ANNA, **{"User-Agent": "Home/1.0"})
+    away = await guarded.log_in(ANNA, **{"User-Agent": "Away/1.0"})
+    listed = (await guarded.get("/api/sessions", **home)).json["sessions"]
+    assert [(s["browser"], s["user"], s["is_current"]) for s in listed] == [
+        ("Away/1.0", "anna", False),
+        ("Home/1.0", "anna", True),
+    ]
+    assert all((s["address"], s["created"] < s["ends"]) == ("127.0.0.1", True) for s in listed)
+
+    async with (
+        client(guarded.server.ws_url, additional_headers=away) as lost,
+        client(guarded.server.ws_url, additional_headers=home) as kept,
+    ):
+        revoked = await guarded.delete(f"/api/sessions/{listed[0]['id']}", **home)
+        assert revoked.json == {"status": "ok"}
+        assert await lost.closed() == 4401
+        assert (await guarded.get(**away)).status == 401
+        assert (await guarded.get(**home)).status == 200
+        await kept.pong()
+
+    assert [s["browser"] for s in (await guarded.get("/api/sessions", **home)).json["sessions"]] == ["Home/1.0"]
+    audit = (await guarded.get("/api/audit?phase=login", **home)).json["entries"]
+    assert [entry["entry"]["details"] for entry in audit] == [{"session": listed[0]["id"], "of": "anna"}]
+
+
+async def test_users_see_and_revoke_their_own_sessions_and_operators_everybodys(guarded: Door) -> None:
+    anna, ops = await guarded.log_in(ANNA), await guarded.log_in(OPS)
+    sessions = {s["user"]: s["id"] for s in (await guarded.get("/api/sessions", **ops)).json["sessions"]}
+    assert sorted(sessions) == ["anna", "ops"]
+    assert [s["user"] for s in (await guarded.get("/api/sessions?user=anna", **ops)).json["sessions"]] == ["anna"]
+
+    refused = await guarded.get("/api/sessions?user=ops", **anna)
+    assert (refused.status, refused.json["error"]["code"]) == (403, "operators_only")
+    for unknown in (sessions["ops"], "nothing"):
+        refused = await guarded.delete(f"/api/sessions/{unknown}", **anna)
+        assert (refused.status, refused.json["error"]["code"]) == (404, "session_unknown")
+    assert (await guarded.get(**ops)).status == 200
+    assert (await guarded.delete(f"/api/sessions/{sessions['anna']}", **bearer(OPS))).status == 200
+    assert (await guarded.get(**anna)).status == 401
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ from server.gateway.request_bodies import STRANGERS, USERS, RequestBodies
 from server.metrics import Metrics
 from tests.accounts.keys import SECRET, token
 from tests.support.client import client
+from tests.support.page_sessions import MemorySessions
 from tests.support.server_process import ServerProcess
 from tests.support.waiting import LIMIT_S
 
@@ -291,7 +292,9 @@ async def test_bodies_of_strangers_take_next_to_no_memory(server: ServerProcess)
 async def impatient(*, keepalive_s: float = 60.0, bodies: RequestBodies | None = None) -> AsyncIterator[int]:
     """The port of a door that waits for next to nothing."""
     security = config.SecuritySettings()
-    authenticator = Authenticator(config.ListenSettings(), security, [], Accounts(security, [b"a key"]))
+    authenticator = Authenticator(
+        config.ListenSettings(), security, [], Accounts(security, [b"a key"], MemorySessions())
+    )
     app = web.Application(middlewares=[auth_middleware(authenticator, Metrics(), bodies)])
     app.router.add_post("/", _echo)
     app.router.add_post("/login", _echo)

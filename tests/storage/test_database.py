@@ -34,6 +34,7 @@ async def test_replicas_that_start_together_make_the_tables_once(
             "schema": len(MIGRATIONS),
             "documents": 0,
             "questions": 0,
+            "sessions": 0,
             "clock_seen_us": 0,
             "clock_steady_us": 0,
         }
@@ -48,7 +49,7 @@ async def test_a_database_of_a_later_version_is_not_touched(settings: config.Sto
         lambda connection: connection.execute(sa.update(numbers).where(numbers.c.name == "schema").values(value=99))
     )
 
-    with pytest.raises(ConfigError, match="version 99, this program knows 5"):
+    with pytest.raises(ConfigError, match="version 99, this program knows 6"):
         await database.start()
     await database.aclose()
 

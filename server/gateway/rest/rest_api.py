@@ -12,6 +12,7 @@ from server.gateway.rest.audit_routes import AuditRoutes
 from server.gateway.rest.openapi import build_document
 from server.gateway.rest.operation import ApiAnswer, ApiCall, Operation, handler_of
 from server.gateway.rest.policy_routes import ApprovalRoutes, PolicyRoutes
+from server.gateway.rest.session_routes import SessionRoutes
 from server.hooks.health import BuiltinHealth, HookHealth
 from server.policy.document_store import PolicyStore
 from server.policy.engine import PolicyEngine
@@ -60,6 +61,7 @@ class RestApi:
             ),
             *AuditRoutes(storage.database, keep_days=storage.audit_days).operations(),
             *ApprovalRoutes(storage.approvals, storage.audit).operations(),
+            *SessionRoutes(storage.page_sessions, storage.audit).operations(),
             Operation(method="GET", path=DOCUMENT, summary="This document", handle=self._show_document, answer=OpenApi),
         )
         self._rest: web.AbstractResource | None = None
