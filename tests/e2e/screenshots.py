@@ -143,7 +143,7 @@ async def picture_policy(browser: Browser, url: str, folder: Path) -> None:
     page = await opened(browser, url, size=DESK, is_dark=False)
     await page.tab.goto(f"{url}/policy.html#/policy")
     stage = page.tab.get_by_label("Before a tool runs: who decides")
-    await stage.select_option("Own handlers")
+    await stage.select_option("Own rules")
     await expect(page.tab.get_by_text("Asks a human before a dangerous call")).to_be_visible()
     await take(page, folder / "screenshot-policy.png")
     await page.context.close()

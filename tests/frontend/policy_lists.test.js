@@ -190,7 +190,7 @@ test("a failure says what helps", () => {
 test("empty lists say what to do", () => {
   const desk = new Desk().dispatch({ type: "show", view: "audit" });
   loaded(desk, []);
-  assert.match(textOf(pageView(desk.state)), /Add the handler audit_log/);
+  assert.match(textOf(pageView(desk.state)), /Add the rule audit_log/);
   filtering(desk, { text: "x" });
   loaded(desk, []);
   assert.match(textOf(pageView(desk.state)), /No entries match/);
@@ -280,7 +280,7 @@ test("a handler says which settings it knows", () => {
   const desk = new Desk({ document: { pre_tool_use: { handlers: [CONFIRM, { type: "audit_log" }] } } });
   const hints = elements(pageView(desk.state)).filter(({ attributes }) => attributes.class === "fine hint");
 
-  assert.deepEqual(hints.map(textOf), ["Known settings: always, never.", "The handler checks its settings itself."]);
+  assert.deepEqual(hints.map(textOf), ["Known settings: always, never.", "This rule checks its settings itself."]);
 });
 
 test("a problem interrupts nobody who is typing: its field is described by it", () => {

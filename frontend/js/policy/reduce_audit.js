@@ -27,9 +27,8 @@ function filtered(state, filter) {
 }
 
 /** @param {State} state */
-export function canContinue({ audit }) {
-  return audit.phase === "ready" && audit.next !== null && audit.rows.length < MAX_ROWS;
-}
+export const canContinue = ({ audit }) =>
+  audit.phase === "ready" && audit.next !== null && audit.rows.length < MAX_ROWS;
 
 /** @type {Record<string, Step>} */
 export const AUDIT_STEPS = {
@@ -54,7 +53,6 @@ export const AUDIT_STEPS = {
 
   load_audit_failed: (state, { question, failure }) =>
     question === state.audit.question ? failed(state, "audit", failure) : state, // else of an earlier filter
-
   toggle_entry(state, { id }) {
     const openIds = new Set(state.audit.openIds);
     if (!openIds.delete(Number(id))) openIds.add(Number(id));

@@ -13,6 +13,13 @@ import { announced, asking, confirming, emptyEditor, failed, focused, patched } 
 const MAX_UNDO = 100;
 const ALREADY = "Already saved.";
 const CHANGED_ELSEWHERE = "The policy was changed elsewhere. Compare and decide.";
+const AUDITED = { handlers: [{ type: "audit_log" }] };
+const RECOMMENDED = normal({
+  pre_tool_use: { handlers: [...AUDITED.handlers, { type: "dangerous_confirmation" }] },
+  post_tool_use: { handlers: [{ type: "security_scan" }, ...AUDITED.handlers] },
+  tool_error: AUDITED,
+  tool_skip: AUDITED,
+});
 const UNSHOWN = { path: "$", message: "the form cannot show the document as it is written here; save it first" };
 
 /** The document under the user's hands, what is wrong with it, and whether it is worth saving and can be saved. @param {State} state */
@@ -112,14 +119,13 @@ export const EDITOR_STEPS = {
 
   load_policy_failed: requestFailed,
   save_policy_failed: requestFailed,
-
+  recommend: (state) => announced(focused(replaced(state, RECOMMENDED), "save"), "Filled in. Save to apply it."),
   undo(state) {
     const { past } = state.editor;
     const before = past.at(-1);
     if (!before) return state;
     return announced(patched(drafted(state, before), "editor", { past: past.slice(0, -1) }), "Last change undone.");
   },
-
   show_text(state) {
     const { document, problems } = written(state);
     if (problems.length) return stopped(state, problems, "Fix the marked problems first.");
@@ -135,7 +141,6 @@ export const EDITOR_STEPS = {
     const shown = patched(state, "editor", { text: null });
     return text === null || isSame(document, documentOf(draft).document) ? shown : replaced(shown, document);
   },
-
   edit_text: (state, { value: text }) => patched(state, "editor", { ...UNSENT, text }),
 
   /** What is in the way is said, and the focus goes there. */
@@ -178,7 +183,8 @@ export const EDITOR_STEPS = {
   },
 
   keep_mine: mineKept,
-  take_theirs: (state) => mineKept(replaced(state, state.editor.conflict?.document ?? {})),
+  take_theirs: (state) =>
+    state.editor.conflict ? mineKept(replaced(state, state.editor.conflict.document)) : state,
 };
 
 /** The draft stays as it is, over what is stored now; saving it is a step of its own. @param {State} state */

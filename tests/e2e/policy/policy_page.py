@@ -65,7 +65,7 @@ async def types(tab: Page, name: str) -> list[str]:
 
 async def add(tab: Page, name: str, kind: str) -> Locator:
     """Returns the new handler."""
-    button = stage(tab, name).get_by_role("button", name="Add a handler")
+    button = stage(tab, name).get_by_role("button", name="Add a rule")
     await expect(button).to_be_visible()  # the policy is read
     before = await handlers(tab, name).count()
     await button.click()

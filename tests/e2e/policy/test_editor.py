@@ -23,7 +23,7 @@ async def test_a_policy_that_is_saved_stops_the_next_dangerous_call(
     opened: Opened, new_page: Callable[[str], ParleyPage], governed: ServerProcess, model: OpenAIServer
 ) -> None:
     tab = await opened("policy")
-    await stage(tab, "pre_tool_use").locator("select").select_option("Own handlers")
+    await stage(tab, "pre_tool_use").locator("select").select_option("Own rules")
     handler = await add(tab, "pre_tool_use", "dangerous_confirmation")
     await handler.locator("summary").click()
     await handler.get_by_label("Settings").fill('{"always": ["current_time"]}')
@@ -38,6 +38,42 @@ async def test_a_policy_that_is_saved_stops_the_next_dangerous_call(
     await page.idle()
     result = next(m["content"] for m in reversed(model.requests[-1].messages) if m["role"] == "tool")
     assert "Tokyo" not in str(result)
+
+
+async def test_one_button_fills_in_what_is_recommended(opened: Opened, governed: ServerProcess) -> None:
+    tab = await opened("policy")
+    button = tab.get_by_role("button", name="Recommended: ask before dangerous calls, hide secrets, keep an audit log")
+    await expect(stage(tab, "pre_tool_use").get_by_text("No rules.")).to_be_visible()
+    await button.press("Enter")
+    assert await types(tab, "pre_tool_use") == ["audit_log", "dangerous_confirmation"]
+    await expect(tab.get_by_role("button", name="Save", exact=True)).to_be_focused()
+    await tab.get_by_role("button", name="Undo").click()
+    await expect(tab.get_by_text("Unsaved changes.")).to_have_count(0)
+    await button.click()
+    await save(tab)
+
+    in_force = {name: [one["type"] for one in stage["handlers"]] for name, stage in (await stored(governed)).items()}
+    assert in_force == {
+        "pre_tool_use": ["audit_log", "dangerous_confirmation"],
+        "post_tool_use": ["security_scan", "audit_log"],
+        "tool_error": ["audit_log"],
+        "tool_skip": ["audit_log"],
+    }
+    await expect(button).to_have_count(0)
+
+
+async def test_operators_choose_whom_a_policy_applies_to(opened: Opened, governed: ServerProcess) -> None:
+    tab = await opened("policy")
+    await tab.get_by_label("Applies to").select_option("everyone")
+    await stage(tab, "tool_skip").locator("select").select_option("Off")
+    await save(tab)
+    await tab.get_by_label("Applies to").select_option("only me")
+    await expect(stage(tab, "tool_skip").locator("select").locator("option:checked")).to_have_text(
+        "As set by the operator"
+    )
+
+    assert await stored(governed) == {}
+    assert (await stored(governed, "operator"))["tool_skip"]["enabled"] is False
 
 
 async def test_handlers_are_ordered_with_the_keyboard_alone(opened: Opened, governed: ServerProcess) -> None:
@@ -101,7 +137,7 @@ async def test_a_save_whose_answer_was_lost_is_tried_again(opened: Opened, gover
 
 async def test_filters_are_stored_as_they_are_filled_in(opened: Opened, governed: ServerProcess) -> None:
     tab = await opened("policy")
-    await stage(tab, "tool_skip").locator("select").select_option("Own handlers")
+    await stage(tab, "tool_skip").locator("select").select_option("Own rules")
     handler = await add(tab, "tool_skip", "audit_log")
     await handler.locator("summary").click()
     await handler.get_by_label("Tools").fill("read_*\nre:^a{1,2}$")
@@ -123,7 +159,7 @@ async def test_filters_are_stored_as_they_are_filled_in(opened: Opened, governed
 
 async def test_what_the_server_refuses_is_said_at_its_field_and_nothing_is_lost(opened: Opened) -> None:
     tab = await opened("policy")
-    await stage(tab, "pre_tool_use").locator("select").select_option("Own handlers")
+    await stage(tab, "pre_tool_use").locator("select").select_option("Own rules")
     handler = await add(tab, "pre_tool_use", "dangerous_confirmation")
     await handler.locator("summary").click()
     settings = handler.get_by_label("Settings")
@@ -198,9 +234,9 @@ async def test_a_user_sees_what_the_operator_has_locked_and_only_operators_may_l
         await tab.get_by_label("Access token").fill(OLGA)
         await tab.get_by_role("button", name="Log in").click()
         await expect(tab).to_have_url(f"{server.url}/policy.html#/policy")
-        await tab.get_by_label("Policy to edit").select_option("operator")
+        await tab.get_by_label("Applies to").select_option("everyone")
         await expect(stage(tab, "pre_tool_use").locator(".sketch")).to_contain_text("Locked in parley.yaml")
-        await stage(tab, "tool_skip").locator("select").select_option("Own handlers")
+        await stage(tab, "tool_skip").locator("select").select_option("Own rules")
         handler = await add(tab, "tool_skip", "audit_log")
         await handler.locator("summary").click()
         await handler.get_by_role("switch", name="Locked").check()
@@ -213,13 +249,13 @@ async def test_a_user_sees_what_the_operator_has_locked_and_only_operators_may_l
         await tab.get_by_role("button", name="Log in").click()
         for name in ("pre_tool_use", "tool_skip"):
             await expect(stage(tab, name).locator(".sketch")).to_contain_text("Locked by the operator")
-        await expect(tab.get_by_text("Policy to edit")).to_have_count(0)
+        await expect(tab.get_by_text("Applies to")).to_have_count(0)
         await stage(tab, "tool_skip").locator("select").select_option("Off")
         await save(tab)
         await expect(stage(tab, "tool_skip").locator(".sketch")).to_contain_text("Locked by the operator")
 
         # the session ends meanwhile
-        await stage(tab, "tool_error").locator("select").select_option("Own handlers")
+        await stage(tab, "tool_error").locator("select").select_option("Own rules")
         await tab.context.clear_cookies()
         await tab.get_by_role("button", name="Save", exact=True).click()
         await expect(tab.get_by_role("alert").filter(has_text="no longer logged in")).to_be_visible()
@@ -251,8 +287,8 @@ async def test_leaving_with_changes_asks_first(opened: Opened) -> None:
     dialog = await asked.value
     assert dialog.message == "Discard your unsaved changes?"
     await dialog.dismiss()
-    await tab.get_by_label("Policy to edit").select_option("operator")  # without a listener, the answer is no
-    await expect(tab.get_by_label("Policy to edit")).to_have_value("user")
+    await tab.get_by_label("Applies to").select_option("everyone")  # without a listener, the answer is no
+    await expect(tab.get_by_label("Applies to")).to_have_value("user")
     await tab.get_by_role("button", name="Undo").click()
     await expect(tab.get_by_role("button", name="Save", exact=True)).to_be_disabled()
 

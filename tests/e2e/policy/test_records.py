@@ -115,12 +115,12 @@ async def test_an_operator_sees_whether_the_log_is_what_was_written(opened: Open
     await store(fresh, *[{"tool_skip": [AUDIT]}] * 3)
     tab = await opened("audit", fresh.url)
     section = tab.get_by_role("region", name="Verification")
-    await section.get_by_role("button", name="Verify the log").click()
+    await section.get_by_role("button", name="Verify integrity").click()
     await expect(section).to_contain_text("3 entries of 1 day: unchanged.")
 
     with closing(sqlite3.connect(fresh.folder / "data" / "parley.db")) as database, database:
         database.execute("UPDATE parley_audit SET body = replace(body, 'version 2', 'version 9')")
-    await section.get_by_role("button", name="Verify the log").click()
+    await section.get_by_role("button", name="Verify integrity").click()
 
     await expect(section).to_contain_text("changed in 1 place.")
     await expect(section.get_by_role("listitem").first).to_contain_text("2")

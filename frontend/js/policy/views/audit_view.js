@@ -15,7 +15,7 @@ const OUTCOMES = "called approved modified denied skipped ran answered failed st
 const BAD = ["denied", "failed", "lost"];
 const MAX_ABOUT = 120;
 const SHOWN_ABOVE = ["phase", "tool", "outcome", "handler", "ts_us"];
-const NOTHING_YET = "No entries yet. Add the handler audit_log to the tool policy to record calls here.";
+const NOTHING_YET = "No entries yet. Add the rule audit_log to the tool policy to record calls here.";
 const CHAINED = "Each entry holds the hash of the one before it, so that";
 
 /** @param {State} state */
@@ -151,7 +151,7 @@ function verificationView({ verification: { phase, failure, found }, who }) {
   return h("section", { class: "verification", ...section }, [
     h("h3", { id: "verification-title" }, "Verification"),
     fine(`${CHAINED} changed or removed entries are found. Verification reads the whole log, whatever the filter.`),
-    button("verify", isRunning ? "Verifying…" : "Verify the log", verifying),
+    button("verify", isRunning ? "Verifying…" : "Verify integrity", verifying),
     failureView(failure, "verify"),
     found && foundView(found),
   ]);

@@ -13,16 +13,17 @@ import { below, written } from "../reduce_editor.js";
 import { handlerView, sketchView } from "./handler_view.js";
 import { button, emptyView, entry, failureView, fine, select, title } from "./parts.js";
 
-const CHOOSES_SCOPE = { "data-field": "choose_scope" };
+const SCOPES = Object.entries({ user: "only me", operator: "everyone" });
+const RECOMMENDED = "Recommended: ask before dangerous calls, hide secrets, keep an audit log";
 const HIDDEN = { class: "visually-hidden" };
 const SIGNS = { same: ["  ", ""], added: ["+ ", "mine: "], removed: ["− ", "stored: "] };
 
 /** @type {Record<Stage, [string, string]>} */
 const STAGE_WORDS = {
-  pre_tool_use: ["Before a tool runs", "Handlers can let the call run, change it, stop it, or ask a human."],
-  post_tool_use: ["After a tool has run", "Handlers can change the result before anyone reads it."],
-  tool_error: ["After a tool has failed", "Handlers see the error."],
-  tool_skip: ["When a tool did not run", "Handlers see calls that were stopped, refused or cancelled."],
+  pre_tool_use: ["Before a tool runs", "Rules can let the call run, change it, stop it, or ask a human."],
+  post_tool_use: ["After a tool has run", "Rules can change the result before anyone reads it."],
+  tool_error: ["After a tool has failed", "Rules see the error."],
+  tool_skip: ["When a tool did not run", "Rules see calls that were stopped, refused or cancelled."],
 };
 
 /** What decides where a document does not. */
@@ -36,11 +37,10 @@ export function editorView(state) {
   const { who, editor } = state;
   const { base, failure, phase, retry, scope } = editor;
   const about = "What happens before and after each tool call. A stage that you do not set is decided by";
-  const scopes = { user: `My policy (${who?.user})`, operator: "Operator's policy (applies to everyone)" };
   return [
     title("policy", "Tool policy"),
     fine(`${about} ${BELOW[scope].policy}. Changes apply from the next turn.`),
-    who?.isOperator && entry("scope", "Policy to edit", select(CHOOSES_SCOPE, Object.entries(scopes), scope)),
+    who?.isOperator && entry("scope", "Applies to", select({ "data-field": "choose_scope" }, SCOPES, scope)),
     failureView(failure, retry),
     conflictView(state),
     base ? documentView(state) : !failure && emptyView(phase, ""),
@@ -84,7 +84,8 @@ function conflictView(state) {
 /** @param {State} state */
 function documentView(state) {
   const { past, phase, scope, text } = state.editor;
-  const { all: problems, canSave } = written(state);
+  const { all: problems, canSave, document } = written(state);
+  const isEmpty = text === null && Object.keys(document).length === 0;
   const unplaced = text === null ? problems.filter((problem) => !placeOf(problem)) : problems;
   const list = { id: "problems", class: "problems", "aria-label": "Problems", hidden: unplaced.length === 0 };
   const pressed = (/** @type {boolean} */ isOn) => ({ "aria-pressed": String(isOn) });
@@ -96,6 +97,7 @@ function documentView(state) {
       button("show_form", "Form", pressed(text === null)),
       button("show_text", "JSON", pressed(text !== null)),
     ]),
+    isEmpty && button("recommend", RECOMMENDED, { class: "button" }),
     h("fieldset", { class: "bare" }, [
       h("legend", HIDDEN, "Policy document"),
       text === null ? STAGES.map((stage) => stageView(state, stage, problems)) : textView(text, problems.length > 0),
@@ -135,7 +137,7 @@ function stageView(state, stage, problems) {
   const own = draft[stage];
   const { mode, note, policy } = BELOW[scope];
   const field = { id: `mode-${stage}`, "data-field": "mode", "data-stage": stage };
-  const modes = Object.entries({ below: mode, own: "Own handlers", off: "Off" });
+  const modes = Object.entries({ below: mode, own: "Own rules", off: "Off" });
   const { locked, open } = below(state, stage);
   const sketches = open?.map((handler, key) => sketchView(handler, key, "")) ?? [];
   const views = !own ? sketches : own.enabled ? ownViews(state, own.handlers, stage, problems) : [];
@@ -152,11 +154,11 @@ function stageView(state, stage, problems) {
       ]),
     ]),
     fine(help),
-    list("locked handlers, always first", locked.map((handler, key) => sketchView(handler, key, note))),
-    list("handlers, in the order they run", views),
-    hasNone && fine("No handlers."),
+    list("locked rules, always first", locked.map((handler, key) => sketchView(handler, key, note))),
+    list("rules, in the order they run", views),
+    hasNone && fine("No rules."),
     own?.enabled && addView(state, own.handlers, stage),
-    own?.enabled === false && fine("Off: only locked handlers run. Your own are kept for later."),
+    own?.enabled === false && fine("Off: only locked rules run. Your own are kept for later."),
     !own && !open && fine(`After you save, ${policy} decides.`),
   ]);
 }
@@ -175,6 +177,6 @@ function addView({ editor: { kinds } }, handlers, stage) {
   const fitting = kinds.filter(({ stages }) => stages.includes(stage));
   const offered = fitting.find(({ name }) => handlers.every(({ type }) => type !== name)) ?? fitting[0];
   const data = { id: `add-${stage}`, "data-stage": stage, "data-name": offered?.name, disabled: !offered };
-  const spoken = { class: "button small add", "aria-label": `Add a handler: ${STAGE_WORDS[stage][0]}` };
-  return button("add", [icon("plus"), "Add a handler"], { ...data, ...spoken });
+  const spoken = { class: "button small add", "aria-label": `Add a rule: ${STAGE_WORDS[stage][0]}` };
+  return button("add", [icon("plus"), "Add a rule"], { ...data, ...spoken });
 }

@@ -13,7 +13,7 @@ import { h } from "../../render/dom.js";
 import { PERMISSIONS, placeOf } from "../document.js";
 import { button, entry, select } from "./parts.js";
 
-const LOCKED = "Users' policies cannot remove it or put handlers before it.";
+const LOCKED = "Users' policies cannot remove it or put rules before it.";
 
 /** One that cannot be changed here. @param {Handler} handler @param {number} key @param {string} note */
 export function sketchView({ type, filter, config = {} }, key, note) {
@@ -34,7 +34,7 @@ export function handlerView(handler, place) {
   const fields = fieldsOf(handler, place);
   const isWrong = place.problems.some((problem) => !["type", ""].includes(placeOf(problem)?.field ?? ""));
   const settings = place.kinds.find(({ name }) => name === type)?.settings;
-  const known = settings?.length ? `Known settings: ${settings.join(", ")}.` : "This handler has no settings.";
+  const known = settings?.length ? `Known settings: ${settings.join(", ")}.` : "This rule has no settings.";
   return h("li", { class: "handler", key, "data-handler": key }, [
     h("fieldset", { class: "bare" }, [
       h("legend", { class: "visually-hidden" }, `${place.index + 1}. ${type}`),
@@ -50,7 +50,7 @@ export function handlerView(handler, place) {
         fields.group("permissions", "Permissions", permissionsView(handler, fields.data)),
         fields.group("arguments", "Arguments", argumentsView(handler, fields.data)),
         fields.text("config", "Settings", config, { class: "code", placeholder: "JSON object" }, [
-          h("span", { class: "fine hint" }, settings ? known : "The handler checks its settings itself."),
+          h("span", { class: "fine hint" }, settings ? known : "This rule checks its settings itself."),
         ]),
         place.mayLock &&
           h("label", { class: "switch", key: "locked" }, [
@@ -109,7 +109,7 @@ function headView({ key, type }, { stage, index, count, kinds }, fields) {
   const down = { "data-by": 1, disabled: index === count - 1 };
   return h("div", { class: "handler-head" }, [
     h("span", { class: "number", "aria-hidden": "true" }, index + 1),
-    select({ ...fields.sets("type"), "aria-label": `Handler ${index + 1}` }, names.map((name) => [name, name]), type),
+    select({ ...fields.sets("type"), "aria-label": `Rule ${index + 1}` }, names.map((name) => [name, name]), type),
     h("span", { class: "fine description" }, kinds.find(({ name }) => name === type)?.description),
     h("span", { class: "handler-buttons" }, [
       small("move", "up", "Move up", "↑", up),
