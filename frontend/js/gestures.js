@@ -17,6 +17,7 @@
 
 import { changed, clicked } from "./actions.js";
 import { attach, listenForPictures } from "./attaching.js";
+import { pointed, takesAnswers } from "./render/approval_guard.js";
 import * as page from "./render/page.js";
 
 /** @param {Desk} desk */
@@ -30,6 +31,8 @@ export function listenToUser(desk) {
     const event = changed(field.dataset, field);
     if (event) desk.dispatch(event);
   });
+  for (const move of ["pointermove", "pointerdown"])
+    document.addEventListener(move, (event) => pointed(/** @type {PointerEvent} */ (event)), { passive: true });
   document.addEventListener("submit", (event) => {
     event.preventDefault();
     desk.send();
@@ -58,7 +61,7 @@ function tapped(desk, target) {
       return void page.copyCode(element);
     case "allow":
     case "deny":
-      return answer(desk, element.dataset);
+      return takesAnswers() ? answer(desk, element.dataset) : undefined;
   }
   const event = clicked(element.dataset, desk.now);
   if (event) desk.dispatch(event);
@@ -81,7 +84,7 @@ function pressed(desk, event) {
     event.preventDefault();
     if (!event.repeat) dispatch({ type: "talk", isHeld: true });
   } else if (event.key === "Escape" && isIn(event.target, "[data-approval]")) {
-    dispatch({ type: "dismiss_approval", id: page.approvalId() });
+    if (takesAnswers()) dispatch({ type: "dismiss_approval", id: page.approvalId() });
   } else if (event.key === "Escape" && !page.isMenuOpen()) {
     dispatch({ type: "escape" });
   } else if (event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey) {

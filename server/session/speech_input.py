@@ -35,6 +35,9 @@ HISTORY_WAIT_S: Final = 0.5
 UNENDED_DUE_S: Final = 10.0
 """Time in which a pause is due to be recognised, longer than any pause lasts: utterances that have ended go first."""
 
+ASKED_S: Final = 0.6
+"""Time from a question to the first utterance that may answer it; what comes before was not said to it."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class SpokenWords:
@@ -89,6 +92,7 @@ class _Utterance:
 
     id: str
     question: str | None = None  # it may answer this one; until that is known the client learns of its detection only
+    is_early: bool = False  # that was neither seen nor heard yet: a yes or no to it does not count
     started_ms: float | None = None
     stopped_ms: float | None = None
     stopped_s: float = 0.0
@@ -102,7 +106,8 @@ class SpeechInput:
 
     An utterance that is detected while a question is open may answer that one
     and no other: it is held back until its words are known. A yes, a no and a
-    sound without words are then rejected, as far as the client can see. Anything
+    sound without words are then rejected, as far as the client can see; a yes
+    or no within ASKED_S, or before the question was heard, does nothing else. Anything
     else is a no to the question and then speech as ever, which ends the turn,
     and with it all that was held behind it.
 
@@ -120,6 +125,8 @@ class SpeechInput:
         self._mode: TurnDetection = "server_vad"
         self._language: str | None = None
         self._question: str | None = None  # a spoken yes or no answers it
+        self._asked_s = 0.0  # when it was sent
+        self._playback = PlaybackClock()
         self._early: asyncio.Task[str] | None = None  # recognition of a pause, in case it is the end
         self._tasks: set[asyncio.Task[Any]] = set()
         self._utterances: dict[str, _Utterance] = {}  # in order of speech
@@ -134,6 +141,7 @@ class SpeechInput:
     def feed(self, pcm: bytes, clock: PlaybackClock) -> None:
         """Take a frame of the microphone; `clock` knows whether the assistant can be heard in it."""
         detector = self._listen()
+        self._playback = clock
         is_playing = clock.is_speaking(self._now_s())
         if is_playing is not self._is_playing:
             self._is_playing = is_playing
@@ -182,7 +190,7 @@ class SpeechInput:
 
     def expect_reply(self, question: str | None) -> None:
         """Id of the question that the next utterance answers; None: speech is speech again."""
-        self._question = question
+        self._question, self._asked_s = question, self._now_s()
         self._update_listener()
 
     @property
@@ -228,7 +236,7 @@ class SpeechInput:
             return
         match event:
             case Detected(id_, audio_ms):
-                self._utterances[id_] = _Utterance(id=id_, question=self._question)
+                self._utterances[id_] = _Utterance(id=id_, question=self._question, is_early=not self._has_asked())
                 self._owner.send(wire.SpeechDetected(utterance=id_, audio_ms=round(audio_ms)))
             case Rejected(id_):
                 self._utterances.pop(id_, None)
@@ -252,6 +260,12 @@ class SpeechInput:
                 self._send_nothing(self._utterances.pop(id_))
             case _:
                 assert_never(event)
+
+    def _has_asked(self) -> bool:
+        """Whether the user can know of the question by now."""
+        now_s = self._now_s()
+        has_heard = self._question is None or self._playback.has_asked(self._question, now_s)
+        return has_heard and now_s - self._asked_s >= ASKED_S
 
     def _is_refused(self, event: UtteranceEvent) -> bool:
         """Refuse an utterance that begins while the server is draining, unless it may answer a question."""
@@ -366,7 +380,7 @@ class SpeechInput:
             self._release_held()
             return False
         self._send_nothing(utterance)
-        if is_yes is not None:
+        if is_yes is not None and not utterance.is_early:
             is_lasting = is_lasting_yes(text, self._language)
             self._owner.answer_by_voice(question, approved=is_yes, is_lasting=is_lasting)
         return True

@@ -35,6 +35,8 @@ SLACK_S: Final = 30.0
 _SLOWEST: Final = 4
 TAIL_S: Final = 0.3
 """Time for which speakers and air hold sound longer than the client's clock says."""
+QUESTION_MS: Final = 600
+"""Sound of a question after which its listener knows that he is asked, or all of it if that is shorter."""
 _PACE_STEP_S: Final = 0.25
 _LEAST_MS_A_CHAR: Final = 50  # sound of a sentence that is not synthesised yet; less makes the next one due earlier
 _SOUND_MS: Final = 10_000
@@ -51,6 +53,7 @@ class PlaybackClock:
         self.turn_id = turn_id
         self.began_s = began_s
         self._starts_ms: list[float] = []  # where each sentence begins in the turn's sound
+        self._questions_ms: dict[str, float] = {}  # as above, of those that are questions; inf: it is still to be said
         self._sent_ms = 0.0
         self._heard_ms = 0.0
         self._heard_at_s = 0.0
@@ -58,8 +61,19 @@ class PlaybackClock:
         self._reports = False  # the client sends `playback`: its word counts, not our clock
         self.first_audible_s: float | None = None
 
-    def begin_sentence(self) -> None:
+    def begin_sentence(self, question: str | None = None) -> None:
         self._starts_ms.append(self._sent_ms)
+        if question is not None:
+            self._questions_ms[question] = self._sent_ms
+
+    def will_ask(self, question: str) -> None:
+        """Announce a question that is going to be said."""
+        self._questions_ms[question] = float("inf")
+
+    def has_asked(self, question: str, now_s: float) -> bool:
+        """Whether the question was heard, or its first QUESTION_MS. One that is not said needs no hearing."""
+        start_ms = self._questions_ms.get(question, float("-inf"))
+        return start_ms <= self._sent_ms and self.heard_ms(now_s) >= min(start_ms + QUESTION_MS, self._sent_ms)
 
     def sent(self, ms: float, now_s: float) -> None:
         """Add `ms` of sound that left for the client."""
@@ -215,6 +229,8 @@ class SpeechOutput:
         assert self._voice is not None, "set on the writer with a voice alone"
         if self._queue.full():
             return lambda: None
+        if question.approval is not None:
+            self._voice.clock.will_ask(question.approval)
         synthesis = self._begin(question, self._voice)
         self._queue.put_nowait(synthesis)
         return synthesis.withdraw
@@ -301,7 +317,7 @@ class SpeechOutput:
 
     def _write(self, result: TTSResult, voice: Voice) -> None:
         if result.sentence is not None:
-            voice.clock.begin_sentence()
+            voice.clock.begin_sentence(result.sentence.approval)
         self._writer.write(result)
 
     async def _send(self, synthesis: _Synthesis, voice: Voice) -> None:
@@ -314,7 +330,7 @@ class SpeechOutput:
             return
         audio = None if chunk is None else wire.AudioFormat(format="pcm16", sample_rate=chunk.sample_rate)
         self._writer.open_sentence(synthesis.sentence, audio)
-        voice.clock.begin_sentence()
+        voice.clock.begin_sentence(synthesis.sentence.approval)
         while chunk is not None:
             sent_ms = self._writer.write_sound(chunk.pcm, chunk.words)
             voice.clock.sent(sent_ms, voice.now_s())

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import expect
+from playwright.async_api import Locator, expect
 
 from tests.e2e.cutting_proxy import CuttingProxy
 from tests.e2e.parley_page import ParleyPage
@@ -15,6 +15,7 @@ from tests.support.openai_server import OpenAIServer
 from tests.support.parley import Parley, parley
 
 ZONE = {"timezone": "Asia/Tokyo"}
+ESCAPE = "box.dispatchEvent(new KeyboardEvent('keydown', {key: 'Escape', bubbles: true}))"
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
@@ -40,6 +41,7 @@ async def ask_for_the_time(page: ParleyPage, model: OpenAIServer) -> None:
     model.queue(calls(("current_time", ZONE)), text("Done."))
     await page.ask("What time is it in Tokyo?")
     await expect(page.tab.get_by_role("alertdialog", name="May current_time run?")).to_be_visible()
+    await expect(page.tab.locator(".approval [inert]")).to_have_count(0)
 
 
 def last_result(model: OpenAIServer) -> str:
@@ -107,6 +109,84 @@ async def test_escape_within_an_input_method_is_no_answer(page: ParleyPage, mode
     await page.idle()
 
     assert "Tokyo" in last_result(model)
+
+
+# what was meant for the question before
+
+GAPS_MS = (60, 120, 200, 300, 450)
+
+
+async def ask_twice(page: ParleyPage, model: OpenAIServer) -> None:
+    """Two questions of one reply: the second takes the place of the first as soon as that is answered."""
+    model.queue(calls(("current_time", ZONE), ("current_time", {"timezone": "Europe/Rome"})), text("Done."))
+    await page.ask("What time is it in Tokyo and in Rome?")
+    await expect(page.tab.locator(".approval [inert]")).to_have_count(0)
+    await expect(arguments(page)).to_contain_text("Tokyo")
+
+
+def arguments(page: ParleyPage) -> Locator:
+    return page.tab.locator(".approval-arguments")
+
+
+async def deny_second(page: ParleyPage) -> None:
+    await expect(arguments(page)).to_contain_text("Rome")
+    await page.button("Don't allow").click()
+    await page.idle()
+    answers = [frame["approved"] for frame in page.frames if frame["type"] == "approval_resolved"]
+    assert answers[-2:] == [True, False]
+
+
+@pytest.mark.slow
+async def test_a_double_click_answers_one_question(page: ParleyPage, model: OpenAIServer) -> None:
+    mouse = page.tab.mouse
+    for gap_ms in GAPS_MS:
+        await ask_twice(page, model)
+        await page.button("Allow").hover()
+        for pause_ms in (gap_ms, 0):
+            await mouse.down()
+            await mouse.up()
+            await page.tab.wait_for_timeout(pause_ms)
+        await deny_second(page)
+
+
+@pytest.mark.parametrize("size", [(1280, 800), (320, 640)], ids=["desk", "phone"])
+async def test_the_buttons_of_a_new_question_are_not_under_the_pointer(
+    page: ParleyPage, model: OpenAIServer, size: tuple[int, int]
+) -> None:
+    await page.tab.set_viewport_size({"width": size[0], "height": size[1]})
+    await ask_twice(page, model)
+    box = await page.button("Allow").bounding_box()
+    assert box is not None
+    await page.button("Allow").click()
+    await expect(arguments(page)).to_contain_text("Rome")
+
+    place = f"{box['x'] + box['width'] / 2}, {box['y'] + box['height'] / 2}"
+    buttons = "document.querySelectorAll('.approval-actions button')"
+    is_under = f"([x, y]) => [...{buttons}].some((b) => {{ const r = b.getBoundingClientRect(); "
+    is_under += "return x > r.left && x < r.right && y > r.top && y < r.bottom; })"
+    assert await page.tab.evaluate(f"({is_under})([{place}])") is False
+    await deny_second(page)
+
+
+@pytest.mark.parametrize(
+    "act",
+    ["box.querySelector('[data-action=allow]').click()", ESCAPE],
+    ids=["a click", "a key"],
+)
+async def test_a_new_question_takes_no_input_at_first(page: ParleyPage, model: OpenAIServer, act: str) -> None:
+    await page.tab.evaluate(f"""() => {{
+      let seen = null, from = 0;
+      const answer = () => {{
+        const box = document.getElementById("approval");
+        if (box && seen !== box.dataset.approval) [seen, from] = [box.dataset.approval, performance.now()];
+        if (box && performance.now() - from < 500) {act};
+        requestAnimationFrame(answer);
+      }};
+      answer();
+    }}""")
+    await ask_twice(page, model)
+    await page.button("Allow").click()
+    await deny_second(page)
 
 
 async def test_edited_arguments_run_once_they_are_json(page: ParleyPage, model: OpenAIServer) -> None:

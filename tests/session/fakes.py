@@ -135,6 +135,7 @@ class SessionHarness:
         self.snapshot = snapshot or SkillsSnapshot()
         self.model_ready = model_ready
         self.ended: list[str] = []
+        self.skipped_s = 0.0  # time that nobody has waited for
         answering = handler(
             agent,
             verify=lambda sig, *_: sig == "genuine",
@@ -152,6 +153,7 @@ class SessionHarness:
             model=lambda: ModelInfo(name="fake", host="nowhere", location="local"),
             speech=speech or SpeechService(NoRecognizer(), NoSynthesizer(), None),
             broker=approvals or ApprovalBroker(),
+            now_s=lambda: asyncio.get_running_loop().time() + self.skipped_s,
         )
         self.socket = RecordingSocket()
         self.outbox = Outbox(self.socket, self.metrics)

@@ -13,6 +13,7 @@ from tests.session.speech_fakes import FakeRecognizer, FakeSynthesizer, Held, he
 from tests.support.waiting import settle
 
 DONE = LLMChunk(text="Done.")
+READING_S = 1.0
 BY_VOICE = config.ApprovalSettings(by_voice=True)
 
 
@@ -27,6 +28,12 @@ class Talk(Client):
         self.send("configure", voice=False)
         self.chat(id="t1", **fields)
         return await self.asked()
+
+    async def asked(self, count: int = 1) -> Frame:
+        """Returns when the user has taken the question in."""
+        request = await super().asked(count)
+        self.skipped_s += READING_S
+        return request
 
     async def voice(self, seconds: float = 0.3) -> None:
         await hear(self.session.receive_binary, seconds, is_voice=True)
@@ -80,6 +87,38 @@ async def test_a_lasting_yes_counts_for_the_conversation_where_voices_may_approv
         await talk.until("turn_end")
 
     assert talk.resolved() == [(True, "voice"), (True, by)]
+
+
+@pytest.mark.parametrize("said", ["Yes.", "No."])
+async def test_what_is_said_as_the_question_appears_was_not_said_to_it(said: str) -> None:
+    async with Talk([question(), DONE], heard=FakeRecognizer(said)) as talk:
+        await talk.ask()
+        talk.skipped_s -= READING_S
+        await talk.utter()
+        assert (talk.kinds()[2:], talk.resolved()) == (["speech_detected", "speech_rejected"], [])
+
+        talk.skipped_s += READING_S
+        await talk.utter()
+        await talk.until("turn_end")
+
+    assert talk.resolved() == [(said == "Yes.", "voice")]
+
+
+async def test_what_is_said_before_the_question_is_heard_was_not_said_to_it() -> None:
+    plan: list[AskStep] = [LLMChunk(text="Let me look."), LLMChunk(reply_end=True), question(), DONE]
+    async with Talk(plan) as talk:
+        talk.chat(id="t1")
+        await talk.asked()
+        await talk.until("sentence_end", 2)
+        talk.send("playback", turn_id="t1", index=0, ms=1, state="stopped")
+        await talk.utter()
+        assert talk.resolved() == [], "the sentence before it is still being played"
+
+        talk.send("playback", turn_id="t1", index=1, ms=1000, state="stopped")
+        await talk.utter()
+        await talk.until("turn_end")
+
+    assert talk.resolved() == [(True, "voice")]
 
 
 async def test_a_word_too_short_to_interrupt_a_turn_is_long_enough_to_answer() -> None:

@@ -7,6 +7,7 @@
 
 import { titleOf } from "../conversation.js";
 import { openConversation } from "../state.js";
+import { guardApproval } from "./approval_guard.js";
 import { approvalView } from "./approval_view.js";
 import { composerView } from "./composer_view.js";
 import { conversationView } from "./conversation_view.js";
@@ -36,6 +37,7 @@ export function render(state) {
   keepFocus(layersOf(state), () => draw(/** @type {Element} */ (document.getElementById("page")), pageView(state)));
   followEnd();
   focusApproval(input());
+  guardApproval();
 }
 
 /** @param {State} state @returns {import("./focus.js").Layers} */

@@ -53,6 +53,7 @@ async def test_a_tool_is_allowed_by_keyboard_and_the_inspector_shows_the_call(
     model.queue(calls(("current_time", ZONE)), text("Done."))
     await page.ask("What time is it in Tokyo?")
     await expect(page.tab.get_by_role("alertdialog")).to_be_focused()
+    await expect(page.tab.locator(".approval [inert]")).to_have_count(0)
     for _ in ("arguments", "reason", "remember", "Edit…", "Don't allow", "Allow"):
         await page.tab.keyboard.press("Tab")
     await expect(page.button("Allow")).to_be_focused()
