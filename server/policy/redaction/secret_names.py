@@ -137,6 +137,8 @@ class SecretValues:
         `is_quoted`: quotes show where it ends; then a password is any text but exact placeholders and references.
         """
         value = value.strip()
+        if look == "password" and value.startswith("-----BEGIN "):  # a key, even cut off, is no sentence
+            return True
         if len(value) < _LEAST or self.is_placeholder(value, is_exact=is_quoted and look == "password"):
             return False
         if look == "password":

@@ -453,6 +453,15 @@ def test_redacting_twice_changes_nothing_more() -> None:
     assert redact_text(once)[0] is once
 
 
+def test_a_key_that_is_cut_off_behind_the_name_of_a_password_goes_at_once() -> None:
+    for cut in ("", "66bBC", "66bBC\\n-----END EC PRIVATE KE", f"{R * 3}\\n---"):
+        text = f'{{"password": "-----BEGIN EC PRIVATE KEY----- {cut}"}}'
+
+        assert redact_text(text)[0] == redact_result(text)[0] == f'{{"password": "{REDACTED}"}}'
+    label = f'{{"key": "-----BEGIN EC PRIVATE KEY-----{R * 3}-----END EC PRIVATE KEY---", "text": "{R[:8]}9"}}'
+    assert redact_result(label)[0] == f'{{"key": "{REDACTED}", "text": "{R[:8]}9"}}'
+
+
 def test_places_are_right_behind_letters_of_many_bytes() -> None:
     assert (
         redact_text(f"ÄÖ 😀 密码 {P}, Schlüssel 😀 ghp_{R}A1b2 ü")[0]
