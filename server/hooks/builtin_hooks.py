@@ -21,12 +21,11 @@ from server.hooks.stages import (
     Decision,
     HookCallFailed,
     HookEvent,
-    LlmCall,
     Stage,
     StageContext,
     StageValue,
 )
-from server.llm.language_model import Message, ToolSpec
+from server.llm.language_model import ToolSpec
 from server.tool_calls import Permission, ToolInvocation
 
 logger = logging.getLogger(__name__)
@@ -77,7 +76,6 @@ class BuiltinHook:
         self, stage: Stage, value: StageValue, at: StageContext, limit: asyncio.Timeout
     ) -> StageValue | Decision | None:
         own = replace(value, **{field.name: _copied(getattr(value, field.name)) for field in fields(value)})
-        copies = list(own.messages) if isinstance(own, LlmCall) else []  # as it was given: the hook may edit in place
         try:
             async with limit:
                 result: StageValue | Decision | None = await getattr(self._implementation, stage)(own, at)
@@ -88,8 +86,6 @@ class BuiltinHook:
                 raise HookCallFailed("timed_out", f'hook "{self.name}" {stage} timed out') from error
             text = f'hook "{self.name}" {stage} failed: {type(error).__name__}'
             raise HookCallFailed("failed", text, raised=error) from error
-        if isinstance(result, LlmCall) and isinstance(value, LlmCall):
-            return replace(result, messages=_originals_of(result.messages, copies, value.messages))
         return result
 
     def send_event(self, event: HookEvent) -> None:
@@ -109,16 +105,6 @@ def _copied(value: Any) -> Any:
     if isinstance(value, ToolSpec):
         return replace(value, parameters=_copied(dict(value.parameters)))
     return value
-
-
-def _originals_of(given: list[Message], copies: list[Message], originals: list[Message]) -> list[Message]:
-    """Put the turn's own objects in place of copies that the hook left alone."""
-    original_of = {id(own): original for own, original in zip(copies, originals, strict=True)}
-    messages = []
-    for message in given:
-        original = original_of.get(id(message))
-        messages.append(original if original is not None and original == message else message)
-    return messages
 
 
 class AskHumanSettings(config.Section, frozen=True, kw_only=True):
