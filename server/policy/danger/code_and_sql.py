@@ -2,6 +2,7 @@
 
 import ast
 import re
+import warnings
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final
@@ -19,7 +20,11 @@ _WORD: Final = re.compile(r"[a-z_][\w$]*+\(?|;|=|\d+|\*")
 """Words, with the bracket where they call a function: `truncate(price, 2)` empties nothing."""
 _START: Final = re.compile(r"(?:[\s(]++|--[^\n]*+(?:\n|\Z))*+([a-zA-Z]+)")
 _ALWAYS_TRUE: Final = (["true"], ["1", "=", "1"], ["1"])
+_FILE: Final = "<code of a call>"
 _HIDDEN: Final = dangerous("runs code that cannot be seen before it runs")
+
+# not `catch_warnings`, which changes the filters of all threads and may leave them changed
+warnings.filterwarnings("ignore", category=SyntaxWarning, module=_FILE)
 
 
 def effects(code: str, table: DangerTable) -> Iterator[DangerVerdict | Sequence[str]]:
@@ -27,7 +32,7 @@ def effects(code: str, table: DangerTable) -> Iterator[DangerVerdict | Sequence[
     is_script = code.lstrip().startswith(("%%bash", "%%sh", "%%script"))
     yield [code.partition("\n")[2] if is_script else "\n".join(_MAGIC.findall(code))]
     try:
-        calls = list(_python_calls(ast.parse("" if is_script else _MAGIC.sub("", code))))
+        calls = list(_python_calls(ast.parse("" if is_script else _MAGIC.sub("", code), _FILE)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         yield unknown("code that is no Python of this version")
         return

@@ -1,5 +1,8 @@
 """SQL by its verbs, Python by its syntax tree, other languages by their calls."""
 
+import subprocess
+import sys
+
 import pytest
 
 from server.policy.danger.code_and_sql import judge_sql, looks_like_sql
@@ -131,3 +134,14 @@ def test_code_that_is_not_read_is_unknown(language: str, code: str) -> None:
 
 def test_code_of_a_shell_is_a_command_line() -> None:
     assert JUDGE.code("rm -r a", "bash").level == "dangerous"
+
+
+def test_warnings_about_a_models_code_are_not_printed() -> None:
+    program = (
+        "from server.policy.danger.judge import judge_call\n"
+        "print(judge_call('python', 'WRITE', {'code': 'x = \"\\\\d\" is 5'}).level)"
+    )
+
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+
+    assert (done.stdout, done.stderr) == ("safe\n", "")
