@@ -21,6 +21,7 @@ from server.policy.custom_handlers import CustomHandler
 from server.policy.document import PolicyDocument
 from server.policy.hook_types import METHODS, AnswerInvalid, HookContext, HookResult, HookType, checked
 from server.policy.scan_handler import ScanSettings, SecretScanner, SecurityScan
+from server.policy.scan_pace import ScanTooSlow
 
 logger = logging.getLogger(__name__)
 
@@ -65,6 +66,8 @@ class BoundHandler:
         except AnswerInvalid as error:
             logger.warning("the policy handler %s %s", self.name, error)
             raise HandlerFailed(f"{self.name} {error}") from error
+        except ScanTooSlow as error:
+            raise HandlerFailed(f"{self.name}: {error}") from error
         except BaseException as error:  # the boundary to a handler's code, which may call sys.exit()
             if isinstance(error, KeyboardInterrupt | GeneratorExit):
                 raise
@@ -202,5 +205,7 @@ def _method(handler: object, phase: HookType) -> _Method | None:
 def _traceback_of(error: BaseException, scanner: SecretScanner) -> str:
     try:
         return scanner.traceback_of(error)
+    except ScanTooSlow as slow:
+        return f"[withheld: {slow}]"
     except Exception:  # noqa: BLE001  # whatever it is: what was not scanned is not logged, nor is what failed on it
         return "[withheld: it could not be scanned for secrets]"

@@ -262,11 +262,15 @@ class TurnPolicy:
         return replace(outcome, content=content, for_user=for_user), dict(counts)
 
     async def conceal(self, value: Any) -> Any:
+        """Return a value without its secrets, or, where it could not be scanned, `{"withheld": reason}`."""
         known = self._shown.get(id(value))
         if known is not None and known[0] is value:
             return known[1]
         try:
             shown, _ = await self._scanner.conceal(value)
+        except ScanTooSlow as error:
+            logger.warning("arguments are withheld: %s", error)
+            shown = {"withheld": str(error)}
         except Exception:  # whatever it is: what was not scanned is not shown
             logger.exception("arguments are withheld: they could not be scanned")
             shown = _UNSEEN

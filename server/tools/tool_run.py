@@ -27,7 +27,6 @@ MAX_ERROR_BYTES: Final = 8192
 MAX_MEDIA: Final = 16
 """The most references of one result that are read."""
 _UNUSED: Final = "It ran. A hook then ended the turn, so its result was not used."
-_UNSCANNED: Final = "[withheld: it could not be scanned for secrets]"
 
 
 @dataclass(frozen=True)
@@ -341,7 +340,7 @@ class ToolRun:
 
     async def _conceal_text(self, text: str) -> str:
         shown = text if self._hooks is None else await self._hooks.conceal(text)
-        return shown if isinstance(shown, str) else _UNSCANNED
+        return shown if isinstance(shown, str) else f"[withheld: {shown['withheld']}]"
 
 
 def cut_to(text: str, max_bytes: int) -> str:

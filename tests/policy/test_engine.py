@@ -401,6 +401,17 @@ async def test_one_users_slow_scans_hold_up_nobody_elses() -> None:
     assert (waited_s < 4, ended < 8) == (True, True), (waited_s, ended)
 
 
+async def test_arguments_that_take_too_long_to_scan_are_withheld_or_refused_and_say_why(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("server.policy.scan_pace.LIMIT_S", 0.02)
+    slow, why = call("send", text="密码:" * 50_000), "scanning it for secrets took longer than 0.02 s"
+    denying = policy_of({"pre_tool_use": [{"type": "security_scan", "config": {"arguments": "deny"}}]})
+
+    assert await policy_of(SEED).conceal(slow.arguments) == {"withheld": why}
+    assert f"(security_scan: {why})" in denied(await denying.before(slow))
+
+
 async def test_a_result_that_is_too_long_to_be_scanned_is_cut_before_any_half_secret() -> None:
     text = "x " * (MAX_CHARS // 2 - 10) + SECRET + " y" * 100
 
