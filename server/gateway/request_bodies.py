@@ -32,9 +32,9 @@ class BodyLimits(Struct, frozen=True, kw_only=True):
 STRANGERS: Final = BodyLimits(
     max_bytes=MAX_STRANGER_BYTES, slowest_s=5.0, in_flight_of_address=256 << 10, in_flight=4 << 20
 )
-"""Limits for whoever has not logged in: there is nothing to send but a token."""
+"""Limits for whoever would have to log in first: there is nothing to send but a token."""
 USERS: Final = BodyLimits(max_bytes=1 << 20, slowest_s=30.0, in_flight_of_address=8 << 20, in_flight=64 << 20)
-"""Limits for users and operators. aiohttp's `client_max_size`, which is the same, holds for a body without length."""
+"""Limits for whoever may use the server: with `auth: none`, everybody. aiohttp's `client_max_size`, which is the same, holds for a body without length."""
 
 
 class RequestBodies:
@@ -53,10 +53,11 @@ class RequestBodies:
             return refuse(415, "body_packed", message, Connection="close")
         if not request.can_read_body:
             return None
-        is_user = principal.is_logged_in or principal.is_operator
-        limits, in_flight = (self._users, self._of_users) if is_user else (self._strangers, self._of_strangers)
+        limits, in_flight = (
+            (self._users, self._of_users) if principal.may_enter else (self._strangers, self._of_strangers)
+        )
         length = request.content_length
-        if length is None and not is_user:
+        if length is None and not principal.may_enter:
             return refuse(411, "length_required", "send Content-Length", Connection="close")
         size = limits.max_bytes if length is None else length
         if size > limits.max_bytes:

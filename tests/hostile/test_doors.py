@@ -8,6 +8,7 @@ import time
 import zlib
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import psutil
 import pytest
@@ -256,6 +257,16 @@ def test_a_stranger_sends_no_more_than_a_token_takes(server: ServerProcess) -> N
     assert status(ask(server, *STRANGER, f"Content-Length: {len(small)}", body=small)) == 401
     assert status(ask(server, *STRANGER, f"Content-Length: {len(large)}", body=large)) == 413
     assert status(ask(server, *STRANGER, "Transfer-Encoding: chunked", body=chunked)) == 411
+
+
+@pytest.mark.slow
+def test_with_auth_none_a_visitor_may_send_as_much_as_a_user(tmp_path: Path) -> None:
+    put = ["PUT /api/hooks/config HTTP/1.1", "Host: localhost", "Via: x", "Content-Type: application/json"]
+    large = b" " * (8 << 10) + b"{}"
+
+    with ServerProcess(tmp_path, environ=NOWHERE, settings={"security": {"auth": "none"}}) as server:
+        assert status(ask(server, *put, f"Content-Length: {len(large)}", body=large)) not in (411, 413)
+        assert status(ask(server, *put, f"Content-Length: {2 << 20}", only_head=True)) == 413
 
 
 @pytest.mark.slow
