@@ -14,6 +14,7 @@ from server import config
 from server.approval.asking import Answer, AskHuman, PausingAsk, Question
 from server.approval.edits import approvable
 from server.errors import is_cancelled
+from server.fair_share import ShareFull
 from server.policy.audit_handler import AuditLogHandler, AuditSettings, AuditSink
 from server.policy.call_filter import CallFilter
 from server.policy.confirmation_handler import ConfirmationSettings, DangerJudge, DangerousConfirmation
@@ -66,7 +67,7 @@ class BoundHandler:
         except AnswerInvalid as error:
             logger.warning("the policy handler %s %s", self.name, error)
             raise HandlerFailed(f"{self.name} {error}") from error
-        except ScanTooSlow as error:
+        except (ScanTooSlow, ShareFull) as error:
             raise HandlerFailed(f"{self.name}: {error}") from error
         except BaseException as error:  # the boundary to a handler's code, which may call sys.exit()
             if isinstance(error, KeyboardInterrupt | GeneratorExit):

@@ -268,7 +268,7 @@ class TurnPolicy:
             return known[1]
         try:
             shown, _ = await self._scanner.conceal(value)
-        except ScanTooSlow as error:
+        except (ScanTooSlow, ShareFull) as error:
             logger.warning("arguments are withheld: %s", error)
             shown = {"withheld": str(error)}
         except Exception:  # whatever it is: what was not scanned is not shown
