@@ -74,6 +74,36 @@ async def test_logging_out_leads_to_the_login_and_keeps_the_conversation(
     await expect(page.replies).to_contain_text("Hello Anna.")
 
 
+async def test_sessions_are_listed_and_one_of_another_browser_is_revoked(
+    new_page: Callable[[str], ParleyPage], guarded: ServerProcess, context: BrowserContext
+) -> None:
+    assert context.browser is not None
+    elsewhere = await context.browser.new_context(user_agent="Firefox (Android)")
+    lost = await elsewhere.new_page()
+    await lost.goto(guarded.url)
+    await log_in(lost)
+    await expect(lost.get_by_role("button", name="Log out anna")).to_be_visible()
+    page = new_page(guarded.url)
+    await page.open(arrives=False)
+    await log_in(page.tab)
+    await page.button("Settings").click()
+    async with context.expect_page() as opening:
+        await page.tab.get_by_role("link", name="Sessions").click()
+    tab = await opening.value
+
+    ours = tab.get_by_role("listitem").filter(has_text="This browser")
+    await expect(ours).to_contain_text("anna · Chrome on Linux · 127.0.0.1")
+    theirs = tab.get_by_role("listitem").filter(has_text="Firefox on Android")
+    await theirs.get_by_role("button", name="Revoke anna, Firefox on Android").click()
+
+    await expect(tab.get_by_role("status")).to_have_text("Revoked. That browser must log in again.")
+    await expect(theirs).to_have_count(0)
+    await expect(ours).to_be_visible()
+    await expect(lost.get_by_label("Access token")).to_be_visible()
+    await expect(page.button("Log out anna")).to_be_visible()
+    await elsewhere.close()
+
+
 async def test_logging_out_in_one_tab_logs_the_others_out(
     new_page: Callable[[str], ParleyPage], guarded: ServerProcess
 ) -> None:

@@ -58,10 +58,22 @@ export function settingsView({ settings, server, voice }) {
         t.settings.anotherTab,
       ),
     ),
+    server?.user?.is_logged_in &&
+      h(
+        "section",
+        { class: "about", key: "logins" },
+        h("h3", {}, t.settings.logins),
+        h(
+          "p",
+          { class: "fine" },
+          h("a", { href: "/sessions.html", target: "_blank", rel: "noopener" }, t.settings.loginsLink),
+          t.settings.anotherTab,
+        ),
+      ),
     server &&
       h(
         "section",
-        { class: "about" },
+        { class: "about", key: "about" },
         h("h3", {}, t.settings.about),
         h("p", { class: "fine" }, t.settings.aboutServer(server.server, server.protocol)),
       ),

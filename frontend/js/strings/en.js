@@ -137,6 +137,8 @@ export const en = {
     inspectorHelp: "Ask the server to show what the model reads.",
     policy: "What tools may do",
     policyLink: "Tool policy, audit log, approvals",
+    logins: "Where you are logged in",
+    loginsLink: "Sessions",
     anotherTab: " (another tab)",
     about: "About",
     aboutServer: (/** @type {string} */ server, /** @type {string} */ protocol) =>
@@ -390,5 +392,17 @@ export const en = {
     submit: "Log in",
     unreachable: "The server cannot be reached. Try again.",
     answered: (/** @type {number} */ status) => `The server answered ${status}`,
+  },
+
+  sessions: {
+    title: "Sessions",
+    about: "Browsers that are logged in. A revoked one must log in again, and its connections are closed.",
+    none: "Nobody is logged in on the page.",
+    program: (/** @type {string} */ browser, /** @type {string} */ system) => `${browser} on ${system}`,
+    time: (/** @type {string} */ since, /** @type {string} */ until) => `Since ${since}, until ${until}`,
+    current: "This browser",
+    revoke: "Revoke",
+    revokeOne: (/** @type {string} */ user, /** @type {string} */ program) => `Revoke ${user}, ${program}`,
+    revoked: "Revoked. That browser must log in again.",
   },
 };

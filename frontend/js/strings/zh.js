@@ -127,6 +127,8 @@ export const zh = {
     inspectorHelp: "请服务器显示模型读到的内容。",
     policy: "工具的权限",
     policyLink: "工具策略、审计日志、批准记录",
+    logins: "您的登录位置",
+    loginsLink: "会话",
     anotherTab: "（另一个标签页）",
     about: "关于",
     aboutServer: (server, protocol) => `服务器 ${server}，协议 ${protocol}。对话只保存在此浏览器中，服务器不保存。`,
@@ -365,5 +367,17 @@ export const zh = {
     submit: "登录",
     unreachable: "无法连接服务器。请再试一次。",
     answered: (status) => `服务器返回了 ${status}`,
+  },
+
+  sessions: {
+    title: "会话",
+    about: "已登录的浏览器。被撤销的浏览器必须重新登录，其连接会被关闭。",
+    none: "页面上没有人登录。",
+    program: (browser, system) => `${system} 上的 ${browser}`,
+    time: (since, until) => `自 ${since} 起，至 ${until}`,
+    current: "此浏览器",
+    revoke: "撤销",
+    revokeOne: (user, program) => `撤销 ${user}，${program}`,
+    revoked: "已撤销。该浏览器必须重新登录。",
   },
 };
