@@ -10,6 +10,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import takewhile
 from typing import Final, Literal
 
@@ -267,10 +268,7 @@ class SpeechOutput:
 
     async def _fetch(self, synthesis: _Synthesis, voice: Voice) -> None:
         """Put the sound into the queue of chunks. Raises SpeechError for what is too long or too slow."""
-
-        def due_in_s() -> float:
-            return self._due_in_s(synthesis, voice)
-
+        due_in_s = partial(self._due_in_s, synthesis, voice)
         due_s = asyncio.get_running_loop().time() + max(0.0, due_in_s())
         words = synthesis.sentence.words
         try:

@@ -92,7 +92,7 @@ class SpeechWorker:
     async def request(
         self, header: Header, payload: bytes = b"", *, timeout_s: float, due_in_s: DueIn = at_once
     ) -> AsyncGenerator[Part, None]:
-        """Yield the parts of the answer, each within `timeout_s`; a process must begin as long after it is due, now.
+        """Yield the parts of the answer. A process begins at most `timeout_s` after it is due; no part takes it longer.
 
         Closing the generator (or cancelling the task in it) cancels the request: it leaves
         the queue at once, or the process stops at its next part; nothing of it arrives here
@@ -116,18 +116,20 @@ class SpeechWorker:
             self._withdraw(job)
 
     def _admit(self, job: SpeechJob) -> None:
-        status = self.status
         if self._is_closed:
             raise SpeechUnavailable(f"{self.name} is shut down")
-        if status.state == "missing":
-            raise SpeechUnavailable(status.reason or f"{self.name} is missing")
-        wait_s = max(0.0, job.due_in_s()) + job.timeout_s
-        job.expiry = asyncio.get_running_loop().call_later(wait_s, self._expire, job, wait_s)
+        if self.status.state == "missing":
+            raise SpeechUnavailable(self.status.reason or f"{self.name} is missing")
+        self._limit_wait(job)
         self._waiting.append(job)
         self._dispatch()
         if len(self._waiting) > self._max_waiting:
             last = max(reversed(self._waiting), key=_due_in_s)
             self._refuse(last, SpeechBusy(f"{self.name} has {self._max_waiting} requests waiting that are due earlier"))
+
+    def _limit_wait(self, job: SpeechJob) -> None:
+        wait_s = max(0.0, job.due_in_s()) + job.timeout_s
+        job.expiry = asyncio.get_running_loop().call_later(wait_s, self._expire, job)
 
     def _dispatch(self) -> None:
         for process in self._processes:
@@ -148,9 +150,11 @@ class SpeechWorker:
         self._leave(job)
         job.answer.put_nowait(error)
 
-    def _expire(self, job: SpeechJob, wait_s: float) -> None:
-        if self.status.state == "ready":
-            self._refuse(job, SpeechTimeout(f"{self.name} was busy for {wait_s:.0f} s with what is due earlier"))
+    def _expire(self, job: SpeechJob) -> None:
+        if job.due_in_s() > 0:  # playback was paused, say
+            self._limit_wait(job)
+        elif self.status.state == "ready":
+            self._refuse(job, SpeechTimeout(f"{self.name} was busy with what is due earlier"))
         else:
             self._refuse(job, SpeechUnavailable(f"{self.name} is still loading; try again"))
 

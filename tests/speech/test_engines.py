@@ -10,6 +10,7 @@ import re
 import signal
 from collections.abc import AsyncIterator
 from contextlib import aclosing
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -19,10 +20,13 @@ import pytest_asyncio
 from server.config import SpeechProviderSettings
 from server.errors import SpeechUnavailable
 from server.speech.audio import Resampler, level_dbfs, pcm16_to_samples, samples_to_pcm16
-from server.speech.stt import EmbeddedRecognizer
-from server.speech.tts import EmbeddedSynthesizer, Synthesizer, synthesizer_of
+from server.speech.providers import WorkerProvider
+from server.speech.stt import EmbeddedRecognizer, recognizer_of
+from server.speech.tts import EmbeddedSynthesizer, SoundChunk, Synthesizer, synthesizer_of
 from server.speech.worker import SpeechWorker, command_of
 from tests.support.waiting import until
+
+ESPEAK = SpeechProviderSettings(voice="espeak", processes=2)
 
 pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 
@@ -159,8 +163,41 @@ async def test_a_cancelled_synthesis_makes_room_for_the_next(
     assert len(await sound_of(voice, "Now.")) > 4000
 
 
+async def test_a_long_sentence_is_overtaken_between_its_pieces_by_what_is_due_earlier(
+    voice: EmbeddedSynthesizer,
+) -> None:
+    text = "One clause and another one, " * 40
+    async with aclosing(voice.synthesize(text, due_in_s=lambda: 60.0)) as chunks:
+        heard = [await anext(chunks)]
+        rest = asyncio.create_task(_all(chunks))
+        await sound_of(voice, "Now.")
+        assert not rest.done()
+        heard += await rest
+
+    seconds = sum(len(chunk.pcm) / 2 / chunk.sample_rate for chunk in heard)
+    assert seconds > 0.04 * len(text)
+    offsets = [offset for chunk in heard for offset, _ in chunk.words or ()]
+    assert offsets == [match.start() for match in re.finditer(r"\S+", text)]
+
+
+async def _all(chunks: AsyncIterator[SoundChunk]) -> list[SoundChunk]:
+    return [chunk async for chunk in chunks]
+
+
+async def test_an_engine_runs_in_as_many_processes_as_are_configured() -> None:
+    for made in (recognizer_of(SpeechProviderSettings(processes=2), {}), synthesizer_of(ESPEAK, {})):
+        assert isinstance(made, WorkerProvider)
+        await made.start()
+        await until(partial(_has_two, made.worker))
+        await made.aclose()
+
+
+def _has_two(worker: SpeechWorker) -> bool:
+    return len(worker.pids) == 2
+
+
 async def test_espeak_speaks_alone_where_it_is_asked_for() -> None:
-    made = synthesizer_of(SpeechProviderSettings(voice="espeak"), {})
+    made = synthesizer_of(ESPEAK, {})
     await made.start()
 
     assert len(await sound_of(made, "Hello there.")) > 16_000

@@ -206,6 +206,15 @@ async def test_what_is_not_begun_in_time_is_a_timeout_and_the_process_goes_on() 
         assert made.restarts == 0
 
 
+async def test_what_has_become_due_later_is_waited_for() -> None:
+    async with worker() as made:
+        running = await busy(made, parts=20)
+        dues = iter([0.0])
+
+        assert len(await answer(made, timeout_s=0.2, due_in_s=lambda: next(dues, 60.0))) == 1
+        await running
+
+
 async def test_of_two_processes_one_serves_while_the_other_is_at_work_or_has_died() -> None:
     async with (
         worker(processes=2) as made,
