@@ -2,6 +2,8 @@
 
 import json
 import re
+from array import array
+from itertools import accumulate
 
 import msgspec
 
@@ -11,6 +13,10 @@ from server.wire.frames import AnyClientFrame, Chat, History, ImagePart, Message
 MAX_IMAGE_BYTES = 5 << 20
 MAX_VALUES = 100_000
 """Values in a frame: nobody else runs while they are made, and a list of 3 bytes takes 60."""
+MAX_DEPTH = 64
+"""Lists and objects within one another. The decoder's own limit is that of Python, which others may change."""
+_NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+_STEPS = bytes.maketrans(b"[{]}", b"\1\1\xff\xff")  # 1 and -1 as signed bytes
 
 _decoder = msgspec.json.Decoder(AnyClientFrame)
 _encoder = msgspec.json.Encoder()
@@ -35,8 +41,7 @@ def decode(data: bytes | str, *, max_messages: int) -> AnyClientFrame:
     `frame_type_unknown`, `frame_invalid` (a wrong field) or `message_too_large`
     (too many values or messages, an image over 5 MiB), each with the JSON path.
     """
-    if has_too_many_values(data):
-        raise FrameError("message_too_large", f"more than {MAX_VALUES} values in one frame", path="$")
+    _check_size(data)
     try:
         frame: AnyClientFrame = _decoder.decode(data)
     except msgspec.ValidationError as error:
@@ -54,16 +59,19 @@ def decode(data: bytes | str, *, max_messages: int) -> AnyClientFrame:
     return frame
 
 
-def has_too_many_values(data: bytes | str) -> bool:
-    """Whether JSON would make more than MAX_VALUES values. Looks at none of them: takes milliseconds for megabytes."""
-    if len(data) <= MAX_VALUES:  # each takes a byte at least
-        return False
+def _check_size(data: bytes | str) -> None:
+    """Refuse JSON of too many values or too deep. Makes none of them: takes milliseconds for megabytes. Raises FrameError."""
     text = data.encode("utf-8", "replace") if isinstance(data, str) else data
     text = text.replace(rb"\\", b"").replace(rb"\"", b"")  # so that the quotes that are left are the ends of strings
-    if text.count(b'"') > 4 * MAX_VALUES:  # a key and a string for each value
-        return True
-    outside = b"".join(text.split(b'"')[::2])
-    return sum(map(outside.count, (b"[", b"{", b","))) > MAX_VALUES
+    is_full = text.count(b'"') > 4 * MAX_VALUES  # a key and a string for each value
+    outside = b"" if is_full else b"".join(text.split(b'"')[::2])
+    opening = outside.count(b"[") + outside.count(b"{")
+    if is_full or opening + outside.count(b",") > MAX_VALUES:
+        raise FrameError("message_too_large", f"more than {MAX_VALUES} values in one frame", path="$")
+    if opening > MAX_DEPTH:
+        brackets = outside.translate(_STEPS, delete=_NO_BRACKETS)[: 2 * MAX_VALUES]
+        if max(accumulate(array("b", brackets))) > MAX_DEPTH:
+            raise FrameError("frame_malformed", f"not a JSON text message: nested more than {MAX_DEPTH} deep", path="$")
 
 
 def _explain(text: str) -> FrameError:

@@ -356,6 +356,22 @@ def test_a_frame_of_too_many_values_is_refused_before_they_are_made(value: str) 
     assert peak < 4 * len(many)
 
 
+@pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"a": ', "}"), ('[{"]": ', "}]")])
+def test_a_frame_that_is_nested_too_deep_is_refused_before_it_is_read(opening: str, closing: str) -> None:
+    def nested(depth: int) -> str:
+        pairs = (depth - 3) // len(closing)  # three are around it
+        hook = opening * pairs + "1" + closing * pairs
+        return (
+            f'{{"type": "chat", "messages": [{{"role": "user", "content": "x", "_hook": {hook}, "_skill": [[], []]}}]}}'
+        )
+
+    codec.decode(nested(codec.MAX_DEPTH), max_messages=5)
+
+    for depth in (codec.MAX_DEPTH + 2, 90_000):
+        error = refused(nested(depth))
+        assert str(error) == f"not a JSON text message: nested more than {codec.MAX_DEPTH} deep"
+
+
 def test_brackets_and_commas_in_texts_are_no_values() -> None:
     decode(message(content='[{"\\,' * 600_000))
 
