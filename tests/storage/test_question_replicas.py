@@ -180,5 +180,6 @@ async def test_while_the_database_is_away_a_question_is_its_own_replicas_alone(
         asked = await asker.until("approval_request")
         assert (await other.until("approval_request"))["id"] == asked["id"]
         await other.send("approval", id=asked["id"], approved=True)
-        await asker.until("turn_end")
+        # until both have heard of its end: whoever connects sooner is shown it once more
+        await asyncio.gather(asker.until("turn_end"), other.until("approval_resolved"))
         assert ends(asker)[-1] == (True, "other_client")

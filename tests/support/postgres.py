@@ -5,6 +5,7 @@ commits do not wait for the disk: what is tested is that our process may die, no
 that the machine may.
 """
 
+import contextlib
 import os
 import pwd
 import shutil
@@ -15,6 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+import psutil
 import psycopg
 from psycopg import sql
 
@@ -110,17 +112,21 @@ class Postgres:
 
     def freeze(self) -> None:
         """From here to `thaw` it answers nothing, and refuses nothing."""
-        self._signal_all(signal.SIGSTOP)
+        assert self._process is not None
+        postmaster = psutil.Process(self._process.pid)
+        postmaster.suspend()
+        while postmaster.status() != psutil.STATUS_STOPPED:
+            pass  # in the midst of starting a child, which would go on answering
+        for child in postmaster.children():
+            with contextlib.suppress(psutil.NoSuchProcess):
+                child.suspend()
 
     def thaw(self) -> None:
-        self._signal_all(signal.SIGCONT)
-
-    def _signal_all(self, number: signal.Signals) -> None:
         assert self._process is not None
-        pid = self._process.pid
-        children = Path(f"/proc/{pid}/task/{pid}/children").read_text()
-        for each in (pid, *map(int, children.split())):
-            os.kill(each, number)
+        postmaster = psutil.Process(self._process.pid)
+        for process in (*postmaster.children(), postmaster):
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.resume()
 
     def new_database(self) -> str:
         """The url of an empty one."""
