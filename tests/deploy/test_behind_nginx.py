@@ -2,22 +2,21 @@
 
 import asyncio
 import logging
-import random
 import re
-import time
-from collections.abc import AsyncIterator, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Iterator
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 import requests
-from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.exceptions import InvalidStatus
 
-from tests.support.client import Client, client
+from tests.support.client import client
 from tests.support.nginx import Nginx, find_nginx
 from tests.support.ports import lasting_port
 from tests.support.server_process import ServerProcess, endpoint, running_together
+from tests.support.visitors import all_connected, visitors
 from tests.support.waiting import LIMIT_S
 
 logger = logging.getLogger(__name__)
@@ -26,7 +25,6 @@ USERS = ("ops", "anna", "greta")
 PER_USER = 20
 LONGEST_OUTAGE_S = 4.0
 """Measured: 0.15 s. With `max_fails=1` it is as long as `fail_timeout`, 10 s, or much longer."""
-GOING_AWAY = 1001
 
 Servers = tuple[ServerProcess, ServerProcess]
 
@@ -77,66 +75,6 @@ async def restart(server: ServerProcess) -> None:
     await asyncio.to_thread(server.start)
 
 
-class Visitor:
-    """Stays connected as the page does (frontend/js/socket.js), and notes how long each outage lasted."""
-
-    def __init__(self, ws_url: str, user: str) -> None:
-        self.outages_s: list[float] = []
-        self.is_connected = asyncio.Event()
-        self._ws_url = ws_url
-        self._user = user
-
-    async def run(self) -> None:
-        """Runs until cancelled."""
-        attempt, lost_at, silently_at = 0, time.monotonic(), -float("inf")
-        while True:
-            was_ready, code = False, None
-            try:
-                async with client(self._ws_url, additional_headers=login(self._user)) as me:
-                    if attempt or self.outages_s or silently_at > 0:
-                        self.outages_s.append(time.monotonic() - lost_at)
-                    attempt, was_ready = 0, True
-                    self.is_connected.set()
-                    code = await closed(me)
-            except (OSError, InvalidStatus, ConnectionClosed):
-                pass
-            now = time.monotonic()
-            if was_ready:
-                lost_at = now
-                self.is_connected.clear()
-            if was_ready and code == GOING_AWAY and now - silently_at >= 2:
-                silently_at = now
-            else:
-                attempt += 1
-                await asyncio.sleep(min(0.5 * 2 ** (attempt - 1), 15) * random.uniform(0.7, 1.3))
-
-
-async def closed(me: Client) -> int | None:
-    """The code with which the connection ended, however long it lasted."""
-    await me.socket.wait_closed()
-    return me.socket.close_code
-
-
-@asynccontextmanager
-async def visitors(ws_url: str, number: int, user: str = "anna") -> AsyncIterator[list[Visitor]]:
-    """So many, all connected when the block begins."""
-    made = [Visitor(ws_url, user) for _ in range(number)]
-    tasks = [asyncio.create_task(visitor.run()) for visitor in made]
-    try:
-        await all_connected(made)
-        yield made
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.wait(tasks)
-
-
-async def all_connected(among: list[Visitor]) -> None:
-    async with asyncio.timeout(LIMIT_S):
-        for visitor in among:
-            await visitor.is_connected.wait()
-
-
 def connections(server: ServerProcess) -> int:
     shown = requests.get(f"{server.url}/metrics", headers=login("ops"), timeout=LIMIT_S).text
     [found] = re.findall(r"(?m)^parley_connections (\d+)", shown)
@@ -144,7 +82,7 @@ def connections(server: ServerProcess) -> int:
 
 
 async def test_a_rolling_restart_brings_every_client_back_within_seconds(servers: Servers, nginx: Nginx) -> None:
-    async with visitors(nginx.ws_url, 12) as everybody:
+    async with visitors(nginx.ws_url, 12, login("anna")) as everybody:
         for server in servers:
             await restart(server)
         await all_connected(everybody)
@@ -174,9 +112,9 @@ async def test_a_user_at_the_limit_shuts_nobody_else_out(servers: Servers, nginx
 async def test_a_server_that_is_back_gets_the_next_clients(servers: Servers, nginx: Nginx) -> None:
     one, two = servers
     await asyncio.to_thread(one.stop)
-    async with visitors(nginx.ws_url, 8):
+    async with visitors(nginx.ws_url, 8, login("anna")):
         await asyncio.to_thread(one.start)
-        async with visitors(nginx.ws_url, 8):
+        async with visitors(nginx.ws_url, 8, login("anna")):
             assert connections(one) >= 6, "new clients go where fewest are"
             assert connections(two) <= 10
 
