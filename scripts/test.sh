@@ -31,7 +31,7 @@ fi
 export CHROMIUM=$chromium
 unset PYTHONDONTWRITEBYTECODE # rewriting the assertions of all tests takes each worker eight seconds: once is enough
 
-if postgres=$(scripts/postgres.sh); then
+if postgres=$(scripts/find-service.sh postgresql); then
     export POSTGRES_BIN=$postgres
 elif [ "${ALLOW_SKIP:-}" = 1 ]; then
     skipped+=("storage on PostgreSQL: none here")
@@ -39,7 +39,7 @@ else
     failed+=("PostgreSQL")
 fi
 
-if nginx=$(scripts/nginx.sh); then
+if nginx=$(scripts/find-service.sh nginx); then
     export NGINX=$nginx
 elif [ "${ALLOW_SKIP:-}" = 1 ]; then
     skipped+=("replicas behind nginx: none here")

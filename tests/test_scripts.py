@@ -9,9 +9,13 @@ from scripts.mutants import change_of, function_of, unnoticed, without_survivors
 ROOT = Path(__file__).parent.parent
 
 
-def run(script: str, **environ: str) -> subprocess.CompletedProcess[str]:
+def run(script: str, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [ROOT / "scripts" / script], env={**os.environ, **environ}, capture_output=True, text=True, check=False
+        [ROOT / "scripts" / script, *arguments],
+        env={**os.environ, **environ},
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
 
@@ -52,14 +56,14 @@ def test_a_chromium_that_does_not_start_is_refused_by_name() -> None:
 
 
 def test_a_postgres_without_its_programs_is_refused_by_name() -> None:
-    found = run("postgres.sh", POSTGRES_BIN="/nowhere")
+    found = run("find-service.sh", "postgresql", POSTGRES_BIN="/nowhere")
 
     assert (found.returncode, found.stdout) == (1, "")
     assert found.stderr == "POSTGRES_BIN=/nowhere holds no initdb and postgres\n"
 
 
 def test_an_nginx_that_does_not_start_is_refused_by_name() -> None:
-    found = run("nginx.sh", NGINX="/nowhere/nginx")
+    found = run("find-service.sh", "nginx", NGINX="/nowhere/nginx")
 
     assert (found.returncode, found.stdout) == (1, "")
     assert found.stderr == "NGINX=/nowhere/nginx does not start\n"
