@@ -134,7 +134,7 @@ class HandlerParts:
             wanted, handler = CallFilter(entry.filter, self.judge.threads), self._build(entry)
         except (Exception, SystemExit) as error:  # noqa: BLE001  # a handler's code, and documents of other versions
             shown = _traceback_of(error, self.scanner)
-            logger.warning("the policy handler %s cannot be set up: what it guards is refused\n%s", entry.type, shown)
+            logger.warning("the policy handler %s cannot be set up: its calls are refused\n%s", entry.type, shown)
             wanted, handler = CallFilter(None), _Missing()
         return BoundHandler(
             name=entry.type,
@@ -161,7 +161,7 @@ class _Missing:
     """Stands in for a handler that cannot be built."""
 
     async def pre_execute(self, _ctx: HookContext) -> HookResult:
-        raise LookupError("the handler is not there")
+        raise LookupError("the handler could not be loaded")
 
 
 class BoundStages:

@@ -67,7 +67,7 @@ def matcher(pattern: str, *, in_doubt: bool = True) -> Matcher:
     try:
         found = regex.compile(pattern.removeprefix(_REGEX))
     except regex.error as error:
-        raise ValueError(f"`{pattern}` is no regular expression: {error}") from error
+        raise ValueError(f"`{pattern}` is not a valid regular expression: {error}") from error
 
     def search(text: str) -> bool:
         try:

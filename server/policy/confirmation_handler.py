@@ -140,7 +140,7 @@ class DangerousConfirmation:
         shown = await self._danger(ctx, arguments)
         if shown.phrase == verdict.phrase:
             return shown.reason
-        return f"{verdict.phrase}; what does so is hidden below, as it stands where a secret does"
+        return f"{verdict.phrase}; the part that does so is hidden below, because it could be a secret"
 
     async def _danger(self, ctx: HookContext, arguments: Any) -> "DangerVerdict":
         from server.policy.danger.danger_table import SAFE, dangerous
@@ -168,7 +168,7 @@ class DangerousConfirmation:
 
         for pattern, fits in self._patterns:
             if fits(text):
-                return dangerous(f"fits the pattern {pattern}")
+                return dangerous(f"matches the pattern {pattern}")
         return self._judge.rate(ctx.tool_name, permission, arguments, destructive=ctx.metadata.get("destructive"))
 
 

@@ -79,12 +79,12 @@ def _files(folder: Path) -> Iterator[Path]:
         raise ConfigError(f"hooks.custom_dir: {folder}: {error.strerror}") from error
     for path in (folder, *paths):
         if os.name == "posix" and (mode if path is folder else path.stat().st_mode) & stat.S_IWOTH:
-            raise ConfigError(f"hooks.custom_dir: {path} may be written by everybody; run chmod o-w on it")
+            raise ConfigError(f"hooks.custom_dir: {path} is writable by everybody; run chmod o-w on it")
     for path in paths[:MAX_FILES]:
         if _NAME.match(path.stem):
             yield path
         elif not path.stem.startswith("_"):
-            logger.warning("%s: a handler's file is named in small letters, digits and _; left out", path)
+            logger.warning("%s: ignored: a handler's file name may contain only lower-case letters, digits and _", path)
 
 
 def _load(path: Path) -> ModuleType:

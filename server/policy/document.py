@@ -84,7 +84,7 @@ def document_of(tree: object) -> PolicyDocument:
         for key in tree:
             if key != "hooks":
                 raise PolicyError(
-                    "stands beside `hooks`; give the stages alone, or all inside `hooks`", path=f"$.{key}"
+                    "is outside `hooks`; put every stage inside `hooks`, or leave `hooks` out", path=f"$.{key}"
                 )
         tree, path = tree["hooks"], "$.hooks"
     if isinstance(tree, dict):
@@ -131,7 +131,7 @@ def _check_handler(
         known = ", ".join(sorted(specs)) or "none"
         raise PolicyError(f"there is no handler `{handler.type}`; known: {known}", path=f"{path}.type")
     if stage not in spec.stages:
-        text = f"`{handler.type}` does not work at {stage}; it does at {', '.join(spec.stages)}"
+        text = f"`{handler.type}` does not work at {stage}, only at {', '.join(spec.stages)}"
         raise PolicyError(text, path=f"{path}.type")
     if handler.locked and not may_lock:
         raise PolicyError("only the operator's documents can lock a handler", path=f"{path}.locked")

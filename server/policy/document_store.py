@@ -52,7 +52,7 @@ class PolicyStore:
         except PolicyError as error:
             raise ConfigError(
                 f"the operator's stored policy, version {stored.version}: {error.path}: {error}; "
-                "mend or delete the row `operator` of parley_documents"
+                "correct or delete the row `operator` of parley_documents"
             ) from error
 
     def operator(self) -> StoredPolicy:
@@ -115,6 +115,6 @@ class PolicyStore:
             document = read_document(stored.body)
         except PolicyError as error:  # written past us, or by a later version of the program
             what = f"{owner}, version {stored.version}: {error.path}: {error}"
-            logger.warning("a stored policy cannot be read, the version known before stays in force: %s", what)
+            logger.warning("a stored policy cannot be read; the last valid version stays in force: %s", what)
             document = self._stored.get(owner, _NOTHING).document
         self._stored[owner] = StoredPolicy(document, stored.version)

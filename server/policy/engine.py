@@ -184,7 +184,7 @@ class TurnPolicy:
             except HandlerFailed as error:
                 if isinstance(bound.handler, AuditLogHandler):
                     continue  # a record that cannot be written stops nobody
-                text = f"Not run: the policy of this server could not be asked ({error})."
+                text = f"Not run: this server's policy could not be checked ({error})."
                 result = HookResult(action=HookAction.DENY, message=text)
             if isinstance(bound.handler, AuditLogHandler):
                 auditors.append(bound.handler)
@@ -221,7 +221,7 @@ class TurnPolicy:
                 try:
                     await bound.call(ctx)
                 except HandlerFailed as error:
-                    logger.error("the call %s is missing in the audit log: %s", call.id, error)  # noqa: TRY400  # the text says all
+                    logger.error("the call %s is missing from the audit log: %s", call.id, error)  # noqa: TRY400  # the text says all
         return outcome
 
     async def _change(

@@ -105,7 +105,7 @@ def checked(answer: object, phase: HookType) -> HookResult | None:
     if answer.message is not None and not isinstance(answer.message, str):
         raise AnswerInvalid(f"gave a message that is {type(answer.message).__name__}; expected text")
     if answer.approval is not None and answer.approval not in get_args(AnsweredBy):
-        raise AnswerInvalid(f"gave an approval that is none of {', '.join(get_args(AnsweredBy))}")
+        raise AnswerInvalid(f"gave an unknown approval; expected one of {', '.join(get_args(AnsweredBy))}")
     return HookResult(
         action=answer.action,
         message=answer.message,
@@ -121,13 +121,13 @@ def _check_action(action: object, phase: HookType) -> None:
         return
     given = action.name if isinstance(action, HookAction) else f"a {type(action).__name__}"
     names = ", ".join(f"HookAction.{wanted.name}" for wanted in _ACTIONS[phase])
-    raise AnswerInvalid(f"gave {given} as its action; at {phase.value} it is one of {names}")
+    raise AnswerInvalid(f"gave {given} as its action; at {phase.value} it must be one of {names}")
 
 
 def _arguments(answer: HookResult) -> dict[str, Any] | None:
     given: object = answer.modified_args
     if (answer.action is HookAction.MODIFY) is not (given is not None):
-        raise AnswerInvalid("gave MODIFY without modified_args, or those without it")
+        raise AnswerInvalid("gave MODIFY without modified_args, or modified_args without MODIFY")
     if given is None:
         return None
     if not isinstance(given, dict):
@@ -142,7 +142,7 @@ def _arguments(answer: HookResult) -> dict[str, Any] | None:
 def _result(answer: HookResult) -> str | None:
     given = answer.modified_result
     if (answer.action is HookAction.MODIFY_RESULT) is not (given is not None):
-        raise AnswerInvalid("gave MODIFY_RESULT without a modified_result, or that without it")
+        raise AnswerInvalid("gave MODIFY_RESULT without modified_result, or modified_result without MODIFY_RESULT")
     if given is None or isinstance(given, str):
         return given
     try:

@@ -81,7 +81,7 @@ def test_parley_yaml_takes_both_forms(tmp_path: Path) -> None:
         ("[" * 100_000, "$", "not a JSON document"),
         ("\ud800".encode("utf-8", "surrogatepass"), "$", "not a JSON document"),
         ('{"enabled": false}', "$.enabled", "parley.yaml only"),
-        ('{"hooks": {}, "version": 1}', "$.version", "beside `hooks`"),
+        ('{"hooks": {}, "version": 1}', "$.version", "outside `hooks`"),
         ('{"tool_skip": {"handlers": [{"type": "a", "locked": 1}]}}', "$.tool_skip.handlers[0].locked", "`bool`"),
         ('{"pre_tool_use": [{"type": "a", "filter": {"tool": "x"}}]}', "$.pre_tool_use[0].filter.tool", "unknown key"),
         (
@@ -104,7 +104,7 @@ def test_a_mistake_is_named_with_its_path(text: str | bytes, path: str, words: s
     ("document", "path", "words"),
     [
         (pre(AUDIT, PolicyHandler(type="audit")), "$.pre_tool_use.handlers[1].type", "known: audit_log, free, limited"),
-        (pre(SCAN), "$.pre_tool_use.handlers[0].type", "it does at post_tool_use"),
+        (pre(SCAN), "$.pre_tool_use.handlers[0].type", "only at post_tool_use"),
         (pre(LOCKED), "$.pre_tool_use.handlers[0].locked", "only the operator"),
         (
             pre(PolicyHandler(type="limited", config={"limit": "x"})),

@@ -108,7 +108,7 @@ async def test_a_question_says_where_what_makes_a_call_dangerous_is_hidden_as_a_
 
     hidden, seen = asked.questions
     assert token not in str(hidden.arguments)
-    assert "fits the pattern ghp_; what does so is hidden below" in hidden.message
+    assert "matches the pattern ghp_; the part that does so is hidden below" in hidden.message
     assert "hidden below" in seen.message  # the pattern is what is told of, and it is hidden as well
 
 
@@ -463,7 +463,7 @@ async def test_a_turn_keeps_the_policy_it_began_with() -> None:
         ({"pre_tool_use": [{"type": "audit"}]}, "hooks.pre_tool_use.handlers[0].type: there is no handler `audit`"),
         (
             {"pre_tool_use": [{"type": "audit_log", "filter": {"arguments": {"a": "re:("}}}]},
-            "hooks.pre_tool_use.handlers[0].filter.arguments: `re:(` is no regular expression",
+            "hooks.pre_tool_use.handlers[0].filter.arguments: `re:(` is not a valid regular expression",
         ),
     ],
 )
@@ -483,7 +483,7 @@ def test_a_handler_of_ones_own_stands_where_it_has_a_method() -> None:
     assert kinds["no_prod"].description == "Refuses calls that name production."
     assert kinds["no_prod"].stages == ("pre_tool_use",)
     assert kinds["shout"].stages == ("post_tool_use",)
-    with pytest.raises(ConfigError, match="`no_prod` does not work at tool_skip; it does at pre_tool_use"):
+    with pytest.raises(ConfigError, match="`no_prod` does not work at tool_skip, only at pre_tool_use"):
         book_of({}, Sink()).check_config(document_of({"tool_skip": [{"type": "no_prod"}]}))
 
 
@@ -491,7 +491,7 @@ def test_a_folder_that_cannot_be_trusted_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"hooks\.custom_dir"):
         book_of({}, Sink(), custom_dir=tmp_path / "none")
     tmp_path.chmod(0o777)
-    with pytest.raises(ConfigError, match="may be written by everybody"):
+    with pytest.raises(ConfigError, match="is writable by everybody"):
         book_of({}, Sink(), custom_dir=tmp_path)
 
 

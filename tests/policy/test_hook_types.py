@@ -23,7 +23,7 @@ def test_what_is_no_answer_is_refused(phase: HookType) -> None:
             checked(answer, phase)
     actions: list[Any] = ["deny", "allow", False, None, 42, HookType.TOOL_SKIP]
     for action in actions:
-        with pytest.raises(AnswerInvalid, match=f"as its action; at {phase.value} it is one of HookAction"):
+        with pytest.raises(AnswerInvalid, match=f"as its action; at {phase.value} it must be one of HookAction"):
             checked(result(action=action, message="no"), phase)
 
 
@@ -47,14 +47,14 @@ def test_an_action_of_another_stage_is_refused(phase: HookType, given: dict[str,
     ("phase", "given", "told"),
     [
         (PRE, {"action": HookAction.MODIFY}, "without modified_args"),
-        (PRE, {"action": HookAction.ALLOW, "modified_args": ARGUMENTS}, "or those without it"),
+        (PRE, {"action": HookAction.ALLOW, "modified_args": ARGUMENTS}, "or modified_args without MODIFY"),
         (PRE, {"action": HookAction.MODIFY, "modified_args": "ls"}, "are str; expected a dict"),
         (PRE, {"action": HookAction.MODIFY, "modified_args": {"a": {1, 2}}}, r"not JSON \(TypeError\)"),
         (PRE, {"action": HookAction.MODIFY, "modified_args": {"a": CIRCLE}}, r"not JSON \(ValueError\)"),
         (PRE, {"action": HookAction.DENY, "message": 42}, "a message that is int"),
-        (PRE, {"action": HookAction.ALLOW, "approval": "me"}, "an approval that is none of user, voice"),
-        (POST, {"action": HookAction.MODIFY_RESULT}, "without a modified_result"),
-        (POST, {"action": HookAction.CONTINUE, "modified_result": "x"}, "or that without it"),
+        (PRE, {"action": HookAction.ALLOW, "approval": "me"}, "an unknown approval; expected one of user, voice"),
+        (POST, {"action": HookAction.MODIFY_RESULT}, "without modified_result"),
+        (POST, {"action": HookAction.CONTINUE, "modified_result": "x"}, "or modified_result without MODIFY_RESULT"),
         (POST, {"action": HookAction.MODIFY_RESULT, "modified_result": CIRCLE}, r"not JSON \(ValueError\)"),
         (POST, {"action": HookAction.MODIFY_RESULT, "modified_result": {(1, 2): 3}}, r"not JSON \(TypeError\)"),
     ],

@@ -145,7 +145,7 @@ async def test_a_handler_that_cannot_be_built_refuses_and_the_log_tells_why_with
 ) -> None:
     code = f"import sys\nclass Handler:\n    def __init__(self, config):\n        {slip}\n    def pre_execute(self, ctx): ...\n"
 
-    assert "could not be asked" in denied(await own(tmp_path, "pre_tool_use", code).before(LS))
+    assert "could not be checked" in denied(await own(tmp_path, "pre_tool_use", code).before(LS))
 
     assert "cannot be set up" in caplog.text
     assert "in __init__" in caplog.text

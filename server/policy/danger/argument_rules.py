@@ -55,7 +55,7 @@ def compile_pattern(text: str, lists: Mapping[str, Test]) -> Pattern:
         sign = next((sign for sign in _PARTS if part.startswith(sign)), "")
         choices = part.removeprefix(sign if sign != "-" else "").split("|")
         if not all(choices):
-            raise ValueError(f"in {text!r} nothing stands on one side of a |")
+            raise ValueError(f"in {text!r} one side of a | is empty")
         if sign in ("-", "!"):
             parts.append((_PARTS[sign], _flag_test(choices)))
         elif sign:
@@ -63,14 +63,14 @@ def compile_pattern(text: str, lists: Mapping[str, Test]) -> Pattern:
         else:
             front.append(None if part == "..." else _test(choices, lists))
     if not (front or parts):
-        raise ValueError("a rule needs at least one word, -flag or ~glob behind the program's name")
+        raise ValueError("a rule needs at least one word, -flag or ~glob after the program's name")
     return lambda given: _fits_front(front, given.plain) and all(check(given, test) for check, test in parts)
 
 
 def _test(choices: Sequence[str], lists: Mapping[str, Test]) -> Test:
     names = [choice[1:] for choice in choices if choice[0] == "@" and choice[1:].isidentifier()]
     if missing := [name for name in names if name not in lists]:
-        raise ValueError(f"@{missing[0]} is no list; [lists] and [paths] have {', '.join(lists)}")
+        raise ValueError(f"there is no list @{missing[0]}; [lists] and [paths] define {', '.join(lists)}")
     own = one_of([choice for choice in choices if choice[1:] not in names])
     return (lambda text: own(text) or any(lists[name](text) for name in names)) if names else own
 

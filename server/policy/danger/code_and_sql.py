@@ -34,7 +34,7 @@ def effects(code: str, table: DangerTable) -> Iterator[DangerVerdict | Sequence[
     try:
         calls = list(_python_calls(ast.parse("" if is_script else _MAGIC.sub("", code), _FILE)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        yield unknown("code that is no Python of this version")
+        yield unknown("code that this version of Python cannot parse")
         return
     for name, texts in calls:
         yield from _effects(name, texts, table)

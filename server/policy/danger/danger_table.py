@@ -128,7 +128,7 @@ class DangerTable:
         try:
             read = msgspec.convert(tomllib.loads(path.read_text("utf-8")), _File)
         except (OSError, ValueError) as error:  # not there, not TOML, not UTF-8, or not of this form
-            raise ConfigError(f"{path}: {error}; docs/policy.md says what a table may hold") from error
+            raise ConfigError(f"{path}: {error}; see docs/policy.md for the format") from error
         for name, globs in read.paths.items():
             self._globs[name] = [*globs, *self._globs.get(name, ())]
             self.paths[name] = one_of(self._globs[name])
@@ -177,7 +177,7 @@ class DangerTable:
         """Return the programs that `a|b c @group` stands for. Raises ValueError for an unknown group."""
         names = words.replace("|", " ").split()
         if missing := [name for name in names if name[0] == "@" and name not in self._groups]:
-            raise ValueError(f"{missing[0]} is no group of programs; those are {', '.join(self._groups)}")
+            raise ValueError(f"there is no group of programs {missing[0]}; known: {', '.join(self._groups)}")
         return [name for word in names for name in self._groups.get(word, [word])]
 
     def judge_program(self, name: str, words: list[str]) -> DangerVerdict:

@@ -17,7 +17,7 @@ Promise = Literal["password", "token", "code", "key"]
 Look = Literal["password", "token", "code", "odd", "any"]
 
 _TABLES: Final = Path(__file__).parent.parent / "tables"
-_CURE: Final = "server/policy/tables/secrets.toml says what may stand there"
+_CURE: Final = "see server/policy/tables/secrets.toml for the format"
 _T = TypeVar("_T")
 
 
@@ -111,7 +111,7 @@ def _read(path: Path) -> SecretsTable:
     try:
         tree = tomllib.loads(path.read_text("utf-8"))
     except OSError as error:
-        raise ConfigError(f"{path}: cannot be read ({error.strerror}); name a file that is there") from error
+        raise ConfigError(f"{path}: cannot be read ({error.strerror}); name a file that exists") from error
     except ValueError as error:  # no TOML, no UTF-8
         raise ConfigError(f"{path}: not valid TOML: {error}") from error
     rest = {key: value for key, value in tree.items() if key not in ("forms", "issuers")}
@@ -136,4 +136,4 @@ def _check(key: str, pattern: str) -> None:
     try:
         re.compile(pattern)
     except re.error as error:
-        raise ValueError(f"{key} is no regular expression of Python: {error}") from None
+        raise ValueError(f"{key} is not a valid regular expression: {error}") from None

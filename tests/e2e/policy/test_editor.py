@@ -172,10 +172,10 @@ async def test_what_the_server_refuses_is_said_at_its_field_and_nothing_is_lost(
     await settings.fill('{"patterns": ["re:("]}')
     await tab.get_by_role("button", name="Save", exact=True).click()
 
-    await expect(handler.locator("p.problem")).to_contain_text("no regular expression")
+    await expect(handler.locator("p.problem")).to_contain_text("not a valid regular expression")
     await expect(settings).to_be_focused()
     await expect(settings).to_have_attribute("aria-invalid", "true")
-    await expect(settings).to_have_accessible_description(re.compile("no regular expression"))
+    await expect(settings).to_have_accessible_description(re.compile("not a valid regular expression"))
     await expect(settings).to_have_value('{"patterns": ["re:("]}')
     await settings.fill("")
     await save(tab)

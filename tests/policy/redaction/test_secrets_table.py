@@ -62,14 +62,14 @@ def test_the_operators_table_is_merged_over_ours(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("[forms.a]\nkeywords = ['abc']\nregex = '('", "forms.a: regex is no regular expression of Python"),
+        ("[forms.a]\nkeywords = ['abc']\nregex = '('", "forms.a: regex is not a valid regular expression"),
         ("[forms.a]\nkeywords = []\nregex = 'a'", "forms.a: Expected `array` of length >= 1"),
         ("[forms.a]\nkeywords = ['abc']\nregexp = 'a'", "forms.a: Object contains unknown field `regexp`"),
         ("[forms.a]\nkeywords = ['abc']\nregex = 'a'\nlook = 'odd'", "unknown field `look`"),
         ("[forms.a]\nkeywords = ['abc']\nregex = 'a'\nlooks = 'strange'", "forms.a: Invalid enum value 'strange'"),
-        ("[issuers.b]\nmarks = 'b_'\nthen = '['", "issuers.b: then is no regular expression of Python"),
+        ("[issuers.b]\nmarks = 'b_'\nthen = '['", "issuers.b: then is not a valid regular expression"),
         ("[names]\npassword = 'x'", "unknown field `password`"),
-        ("[values]\npatterns = ['(']", "patterns is no regular expression of Python"),
+        ("[values]\npatterns = ['(']", "patterns is not a valid regular expression"),
         ("forms = 3", "forms: Expected `object`"),
         ("names = [", "not valid TOML"),
     ],
