@@ -93,6 +93,7 @@ const player = new Player({
 const ears = new Ears({
   dispatch,
   isOn: () => state.voice.mic === "on",
+  isOnline: () => state.connection.phase === "online",
   // before that the server does not know the rate
   onFrame: (pcm) => state.voice.mic === "on" && socket.sendSound(pcm),
   onLevel: page.showLevel,
@@ -110,6 +111,7 @@ const intake = {
 const socket = new Socket({
   url: `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/ws`,
   onEvent: (event) => {
+    if (event.type === "disconnected" && state.settings.turnDetection === "server_vad") ears.waitForPause();
     if (event.type !== "frame") return dispatch(event);
     dispatch({ ...event, at: Date.now() });
     player.follow(event.frame, state.turn?.id ?? null);

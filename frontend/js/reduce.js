@@ -53,6 +53,7 @@
  *   | {type: "talk", isHeld: boolean}
  *   | {type: "heard", turnId: string, index: number, ms: number, isOver: boolean}
  *   | {type: "no_sound", reason: string}
+ *   | {type: "speech_lost"}
  *   | {type: "sound_blocked", isBlocked: boolean}} Event
  */
 
@@ -64,7 +65,7 @@ import * as conversations from "./reduce_conversations.js";
 import { received } from "./reduce_frames.js";
 import * as turns from "./reduce_turn.js";
 import * as voice from "./reduce_voice.js";
-import { warning, withEffects, withNotice } from "./state.js";
+import { warning, withEffects, withNotice, withSpeechLost } from "./state.js";
 
 /** @param {State} before @param {Event} event @returns {State} */
 export function reduce(before, event) {
@@ -168,6 +169,8 @@ function step(state, event) {
       return voice.heardOf(state, event);
     case "no_sound":
       return voice.muted(state, event.reason);
+    case "speech_lost":
+      return withSpeechLost(state);
     case "sound_blocked":
       return voice.blocked(state, event.isBlocked);
   }

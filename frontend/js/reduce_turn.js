@@ -20,6 +20,7 @@ import {
   withConversation,
   withEffects,
   withNotice,
+  withSpeechLost,
   withTurnNotice,
   withView,
 } from "./state.js";
@@ -204,12 +205,15 @@ export function disconnected(state, { attempt, code, silently }) {
   const phase = silently ? "connecting" : "waiting";
   const isEndHere = state.turn?.playback.audioQueue.some((frame) => frame.type === "turn_end");
   const next = isEndHere ? state : (keptWaiting(state, { attempt, code }) ?? cutTurn(state, "lost"));
+  const { phase: spoken, isHeld } = next.voice;
+  const isSpeechLost = isHeld || spoken === "speaking" || spoken === "recognizing";
   const voice = { ...next.voice, phase: /** @type {const} */ ("quiet"), transcript: "", spokenIn: {}, isHeld: false };
   const left = withEffects(
     { ...next, voice, cutTurns: {}, loading: null, connection: { phase, attempt, code } },
     { type: "sound", act: "resume" }, // nobody will say any more whether that was speech
   );
-  return code === NOT_LOGGED_IN ? withEffects(left, { type: "log_in" }) : left;
+  const told = isSpeechLost ? withSpeechLost(left) : left;
+  return code === NOT_LOGGED_IN ? withEffects(told, { type: "log_in" }) : told;
 }
 
 /**

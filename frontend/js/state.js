@@ -126,6 +126,8 @@
  *   | {type: "sound", act: "flush" | "pause" | "resume"}} Effect
  */
 
+import { t } from "./strings.js";
+
 /** @type {Settings} */
 export const DEFAULT_SETTINGS = {
   theme: "auto",
@@ -251,6 +253,11 @@ export function withAnnouncements(state, texts) {
   const n = (state.announcements.at(-1)?.n ?? 0) + 1;
   const lines = said.map((text, index) => ({ n: n + index, text }));
   return { ...state, announcements: [...state.announcements, ...lines].slice(-MAX_ANNOUNCEMENTS) };
+}
+
+/** What the user said, or is saying, came to nothing with its connection. @param {State} state @returns {State} */
+export function withSpeechLost(state) {
+  return withNotice(state, warning("speech_lost", t.voice.lost));
 }
 
 /** @param {string} code @param {string} message @returns {Notice} */

@@ -27,6 +27,10 @@ class CuttingProxy:
     def cut_after(self, remaining_bytes: int) -> None:
         self._remaining = remaining_bytes
 
+    def lead_to(self, target_url: str) -> None:
+        """From the next connection on."""
+        self._target = urlsplit(target_url)
+
     def cut(self) -> None:
         """Now."""
         self.cuts += 1

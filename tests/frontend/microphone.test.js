@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { Ears } from "../../frontend/js/voice/ears.js";
+import { MAX_DROP_MS, PAUSE_MS, PauseGate } from "../../frontend/js/voice/pause_gate.js";
 import { explain, Microphone } from "../../frontend/js/voice/microphone.js";
 
 /** A browser whose answers to `getUserMedia` the test gives. */
@@ -119,7 +120,7 @@ async function heeding(t) {
   const browser = listening(t, Promise.resolve());
   const events = [];
   const ignore = () => {};
-  const ears = new Ears({ dispatch: (event) => events.push(event), isOn: () => true, onFrame: ignore, onLevel: ignore });
+  const ears = new Ears({ dispatch: (event) => events.push(event), isOn: () => true, isOnline: () => true, onFrame: ignore, onLevel: ignore });
   return { browser, ears, events };
 }
 
@@ -151,4 +152,68 @@ test("a microphone that the system mutes says so, also where it is muted from th
   await ears.open("");
 
   assert.deepEqual(told(), [true, false, true]);
+});
+
+const SPEECH = 0.6;
+const WORD_GAP_MS = 300;
+
+/** A gate, and how much of what it heard it let through. */
+function gate() {
+  const told = [];
+  const gate = new PauseGate(() => told.push("dropped"));
+  const hear = (level, ms, isOnline = true) => {
+    let passedMs = 0;
+    for (let at = 0; at < ms; at += 20) {
+      gate.hear(level, isOnline);
+      if (gate.isOpen) passedMs += 20;
+    }
+    return passedMs;
+  };
+  hear(0.1, 3000); // the room
+  return { gate, hear, told };
+}
+
+test("of a sentence that a lost connection cuts in two, the second half is dropped, and it says so once", () => {
+  const { gate: it, hear, told } = gate();
+  assert.equal(hear(SPEECH, 1000), 1000);
+
+  it.close();
+  hear(SPEECH, 60, false);
+  const passed = [hear(SPEECH, 800), hear(0.1, WORD_GAP_MS), hear(SPEECH, 800)];
+
+  assert.deepEqual([...passed, told], [0, 0, 0, ["dropped"]]);
+  hear(0.1, PAUSE_MS);
+  assert.deepEqual([hear(SPEECH, 1000), told], [1000, ["dropped"]], "the next sentence is heard");
+});
+
+test("a sentence that begins while there is no connection is dropped as a whole", () => {
+  const { gate: it, hear, told } = gate();
+
+  it.close();
+  hear(SPEECH, 400, false);
+
+  assert.deepEqual([hear(SPEECH, 1000), told], [0, ["dropped"]]);
+});
+
+test("whoever is silent as the connection changes is heard at once", () => {
+  const { gate: it, hear, told } = gate();
+
+  it.close();
+  hear(0.1, 100, false);
+  hear(0.1, 20);
+
+  assert.deepEqual([hear(SPEECH, 1000), told], [1000, []]);
+});
+
+test("a noise that never pauses, and that of the room, do not close a microphone for good", () => {
+  const { gate: it, hear, told } = gate();
+  hear(0.5, 10_000); // a fan is switched on
+  it.close();
+  assert.equal(hear(0.5, 1000) > 0, true);
+  assert.deepEqual(told, []);
+
+  it.close();
+  for (let ms = 0; ms < MAX_DROP_MS; ms += 200) hear(0.9, 180) + hear(0.6, 20);
+
+  assert.equal(it.isOpen, true);
 });

@@ -241,6 +241,30 @@ test("a microphone that is on stays on over a lost connection, and the new serve
   assert.equal(page.sentOf("configure")[0].input.sample_rate, 16_000);
 });
 
+test("whoever speaks as the connection goes is told that it was lost; whoever is silent is not", () => {
+  const { detected, started, stopped, nothing } = ear("u1");
+  const lost = (...frames) => listening().receive(...frames).lose(1001);
+  const held = listening({ settings: { turnDetection: "push_to_talk" } }).dispatch({ type: "talk", isHeld: true });
+
+  for (const page of [lost(started()), lost(started(), stopped()), held.lose(1001)])
+    assert.deepEqual(page.state.notices.map(({ code }) => code), ["speech_lost"]); // prettier-ignore
+  for (const page of [lost(), lost(detected()), lost(started(), stopped(), nothing())])
+    assert.deepEqual(page.state.notices, []);
+});
+
+test("a key that a stopping server refuses, which it says without having noticed anything, leads to nothing", () => {
+  const page = listening({ settings: { turnDetection: "push_to_talk" } });
+
+  page.dispatch({ type: "talk", isHeld: true });
+  page.receive(ear("u1").rejected(), { type: "error", code: "turn_refused_draining", message: "the server is stopping" });
+  page.dispatch({ type: "talk", isHeld: false });
+
+  assert.deepEqual(sounds(page), ["resume"]);
+  assert.deepEqual([page.state.voice.phase, page.state.voice.isHeld, page.state.turn], ["quiet", false, null]);
+  assert.deepEqual(page.state.notices.map(({ code }) => code), ["turn_refused_draining"]); // prettier-ignore
+  assert.deepEqual(page.history, []);
+});
+
 test("a reply that was paused when the connection went plays on if its end is here", () => {
   const page = answering();
   page.receive(t.end(), ear("u2").detected());

@@ -112,6 +112,7 @@ export const en = {
       "Browsers allow the microphone only on https pages and on localhost. Open this page over https (for phones: make run-lan) or on the server's own machine.",
     notStarted: (/** @type {string} */ why) => `The microphone could not be started: ${why}`,
     openElsewhere: "The microphone is off: this conversation is open in another tab.",
+    lost: "The connection was lost while you were speaking. Pause for a moment, then say it again.",
     cannotPlay: (/** @type {string} */ why) => `This browser cannot play the reply (${why}). It is shown as text.`,
     soundBlocked: "The browser blocks sound on this page. Click or tap anywhere to hear the reply.",
   },

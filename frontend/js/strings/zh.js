@@ -102,6 +102,7 @@ export const zh = {
       "浏览器只允许在 https 页面和 localhost 上使用麦克风。请通过 https 打开此页面（手机请用 make run-lan），或在服务器本机上打开。",
     notStarted: (why) => `麦克风无法启动：${why}`,
     openElsewhere: "麦克风已关闭：此对话在另一个标签页中打开着。",
+    lost: "您说话时连接断开了。请稍停片刻，再说一遍。",
     cannotPlay: (why) => `此浏览器无法播放回复（${why}），回复以文字显示。`,
     soundBlocked: "浏览器禁止了此页面的声音。点击或轻触任意位置即可听到回复。",
   },

@@ -4,6 +4,7 @@
  */
 
 import { Microphone, explain } from "./microphone.js";
+import { PauseGate } from "./pause_gate.js";
 import { t } from "../strings.js";
 
 export class Ears {
@@ -11,15 +12,20 @@ export class Ears {
    * @param {object} options
    * @param {(event: import("../reduce.js").Event) => void} options.dispatch
    * @param {() => boolean} options.isOn as the page knows it
+   * @param {() => boolean} options.isOnline
    * @param {(pcm: ArrayBuffer) => void} options.onFrame
    * @param {(level: number) => void} options.onLevel 0 to 1
    */
-  constructor({ dispatch, isOn, onFrame, onLevel }) {
+  constructor({ dispatch, isOn, isOnline, onFrame, onLevel }) {
     this.dispatch = dispatch;
     this.isOn = isOn;
+    this.gate = this.#newGate();
     this.microphone = new Microphone({
-      onFrame,
-      onLevel,
+      onFrame: (pcm) => this.gate.isOpen && onFrame(pcm),
+      onLevel: (level) => {
+        onLevel(level);
+        this.gate.hear(level, isOnline());
+      },
       onLost: () => dispatch({ type: "microphone_off", problem: this.#isForbidden() ? t.voice.noLongerAllowed : t.voice.unplugged }),
       onMuted: (isMuted) => dispatch({ type: "microphone_muted", isMuted }),
     });
@@ -32,6 +38,7 @@ export class Ears {
 
   /** @param {string} deviceId "" = the system's */
   async open(deviceId) {
+    this.gate = this.#newGate();
     try {
       const rate = await this.microphone.start(deviceId);
       if (rate === null) return;
@@ -49,6 +56,15 @@ export class Ears {
     this.microphone.stop();
     void this.wakeLock?.release();
     this.wakeLock = null;
+  }
+
+  /** Nothing is passed on until there is another connection and its user pauses. */
+  waitForPause() {
+    this.gate.close();
+  }
+
+  #newGate() {
+    return new PauseGate(() => this.dispatch({ type: "speech_lost" }));
   }
 
   /** The lock is lost with every look away, and asked for again; in Safari so is the sound. */

@@ -252,6 +252,20 @@ async def test_a_noise_only_holds_the_sound_for_a_moment() -> None:
     assert (speakers.pauses, speakers.resumes, speakers.cuts) == (1, 1, 0)
 
 
+async def test_speech_that_a_stopping_server_refuses_unnoticed_leaves_nobody_waiting() -> None:
+    async def talk(socket: ServerConnection) -> None:
+        await socket.send(json.dumps({"type": "speech_rejected", "utterance": "u1"}))
+        await socket.send(json.dumps({"type": "error", "code": "turn_refused_draining", "message": "stopping"}))
+        await socket.wait_closed()
+
+    speakers = Speakers()
+    async with listening(talk) as port, talking(f"ws://localhost:{port}", speakers) as (client, frames):
+        await frames.until("error")
+        await client.quiet()
+
+    assert (speakers.pauses, speakers.resumes, speakers.cuts) == (0, 1, 0)
+
+
 async def test_a_microphone_ends_with_the_connection() -> None:
     async def microphone() -> AsyncGenerator[bytes, None]:
         while True:
