@@ -57,6 +57,8 @@ async def test_approvals_that_an_older_database_kept_without_a_key_are_forgotten
 def _go_back_to_version_2(connection: sa.Connection) -> None:
     connection.execute(sa.text("ALTER TABLE parley_approvals DROP COLUMN remember_for"))
     connection.execute(sa.text("UPDATE parley_numbers SET value = 2 WHERE name = 'schema'"))
+    connection.execute(sa.text("DELETE FROM parley_numbers WHERE name LIKE 'clock%' OR name = 'sessions'"))
+    connection.execute(sa.text("DROP TABLE parley_sessions"))
     columns = 'id, "user", key, tool, shown, origin, created_us'
     values = "'a', 'anna', 'k1', 'send', '{}', 'guard', 1"
     connection.execute(sa.text(f"INSERT INTO parley_approvals ({columns}) VALUES ({values})"))
