@@ -24,7 +24,7 @@ class CallFilter:
     """Compiled once. A call fits if it fits every key given; a key fits if one of its entries does."""
 
     def __init__(self, wanted: config.PolicyFilter | None, threads: FairShare | None = None) -> None:
-        """Raises ValueError for a regular expression that is none."""
+        """Raises ValueError for an invalid regular expression."""
         self._threads = threads or FairShare(1, per_user=1)
         texts = [] if wanted is None else [*(wanted.tools or ()), *(wanted.arguments or {}).values()]
         self._is_slow = any(text.startswith(_REGEX) for text in texts)

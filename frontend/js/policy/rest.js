@@ -32,7 +32,7 @@ export function failureOf(status, error) {
   const code = String(error?.code ?? `status_${status}`);
   if (status === 0) return { kind: "offline", code, message: UNREACHABLE, path: null };
   if (status === 401) return { kind: "login", code, message: "You are no longer logged in.", path: null };
-  const text = String(error?.message ?? `the server answered ${status}; its log says why`);
+  const text = String(error?.message ?? `the server answered ${status}; see its log for the reason`);
   const message = `${text.slice(0, 1).toUpperCase()}${text.slice(1)}.`;
   return { kind: "refused", code, message, path: error?.path ? String(error.path) : null };
 }

@@ -77,7 +77,7 @@ function conflictView(state) {
       button("take_theirs", "Use the stored policy", { class: "button" }),
       button("keep_mine", "Keep mine", { class: "button" }),
     ]),
-    fine("Keeping yours does not save it. Save then replaces the stored policy."),
+    fine("Keep mine does not save yet. When you save, your policy replaces the stored one."),
   ]);
 }
 
