@@ -8,10 +8,13 @@ driver is needed.
 import asyncio
 import math
 import os
+import socket
 import sqlite3
 import time
+import weakref
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -49,6 +52,8 @@ _TOO_SLOW: Final = (
     "55P03",
     "SQLITE_INTERRUPT",
 )  # a limit above was reached: this transaction fails, the next may do
+_LAST_S: Final = 5.0
+"""Time in which transactions may end while the server stops."""
 _RETRY_FROM_S: Final = 0.5
 _RETRY_TO_S: Final = 5.0
 
@@ -82,6 +87,9 @@ class Database:
         self._retry_s = _RETRY_FROM_S
         self._served_at = -math.inf
         self._gone: asyncio.Future[None] | None = None  # done while it is silent; reads stop waiting
+        self._drivers = weakref.WeakSet[Any]()  # of PostgreSQL, to be severed
+        if not self.is_sqlite:
+            event.listen(self._engine, "connect", lambda connection, _record: self._drivers.add(connection))
         self._on_change = on_change
         self.is_up = False
 
@@ -110,8 +118,14 @@ class Database:
         return await self._run(transaction, self._engine.execution_options(parley_writes=True))
 
     async def aclose(self) -> None:
-        """Waits for transactions under way."""
-        await asyncio.to_thread(self._threads.shutdown)
+        """Waits for transactions under way, for some seconds; then connections to PostgreSQL are severed."""
+        ending = asyncio.create_task(asyncio.to_thread(self._threads.shutdown), name="database end")
+        await asyncio.wait([ending], timeout=0 if self._is_silent else _LAST_S)
+        if not ending.done():
+            self._threads.shutdown(wait=False, cancel_futures=not self.is_sqlite)
+            for connection in list(self._drivers):
+                sever(connection)
+        await ending
         self._engine.dispose()
 
     async def connect(self, name: str) -> "psycopg.AsyncConnection[Any]":
@@ -136,18 +150,29 @@ class Database:
         if self._clock() - self._served_at < for_s:
             return
         self._note_down()
-        if self._gone is not None and not self._gone.done():
+        if self._gone is None:
+            self._gone = asyncio.get_running_loop().create_future()
+        if not self._is_silent:
             self._gone.set_result(None)
+
+    def note_refusal(self) -> None:
+        """Let the next transaction find out how it is: it has refused a connection."""
+        if self._is_silent:
+            self._gone = None
 
     @property
     def retry_after_s(self) -> float:
         """0 when it is up; else how long to leave it in peace."""
-        return max(0.0, self._retry_at - self._clock())
+        return _RETRY_TO_S if self._is_silent else max(0.0, self._retry_at - self._clock())
+
+    @property
+    def _is_silent(self) -> bool:
+        return self._gone is not None and self._gone.done()
 
     async def _run(
         self, transaction: Transaction[Result], engine: sa.Engine, gone: "asyncio.Future[None] | None" = None
     ) -> Result:
-        if self._clock() < self._retry_at:
+        if self._clock() < self._retry_at or self._is_silent:
             raise StorageError(f"{self.name} does not answer; the server keeps trying")
         if self._pending >= _PENDING:
             raise StorageError(f"{self.name} is busy; try again in a moment")
@@ -177,7 +202,8 @@ class Database:
 
     def _note_done(self, work: "asyncio.Future[Any]") -> None:
         self._pending -= 1
-        work.exception()  # looked at, even where whoever asked has gone
+        if not work.cancelled():
+            work.exception()  # looked at, even where whoever asked has gone
 
     def _note_down(self) -> None:
         self._retry_at = self._clock() + self._retry_s
@@ -185,7 +211,7 @@ class Database:
         self._set_up(is_up=False)
 
     def _set_up(self, *, is_up: bool) -> None:
-        if is_up and self._gone is not None and self._gone.done():
+        if is_up and self._is_silent:
             self._gone = None
         if is_up is not self.is_up:
             self.is_up = is_up
@@ -200,6 +226,13 @@ class Database:
         text = str(getattr(error, "orig", None) or error).strip().partition("\n")[0]
         password = self.url.password
         return (text.replace(password, "…") if password else text)[:300]
+
+
+def sever(connection: "psycopg.Connection[Any] | psycopg.AsyncConnection[Any]") -> None:
+    """End its request that is not answered; psycopg, if cancelled, would ask the silent server first, for 10 s."""
+    if not connection.closed:
+        with suppress(OSError), socket.socket(fileno=os.dup(connection.fileno())) as its_socket:
+            its_socket.shutdown(socket.SHUT_RDWR)
 
 
 def _reason(error: Exception) -> str | None:

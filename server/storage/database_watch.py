@@ -5,15 +5,13 @@ SQLite is a file of this machine: it is asked only after a failure, so that its 
 
 import asyncio
 import logging
-import os
-import socket
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 import sqlalchemy as sa
 
 from server.errors import StorageError
-from server.storage.database import Database
+from server.storage.database import Database, sever
 
 if TYPE_CHECKING:
     import psycopg  # imported by `Database.connect`, where PostgreSQL is used
@@ -38,6 +36,7 @@ async def watch_database(database: Database) -> None:
         except TimeoutError:
             database.note_silence(for_s=_ANSWER_S)
         except StorageError:
+            database.note_refusal()
             with suppress(StorageError, TimeoutError):  # the connection alone may have ended
                 async with asyncio.timeout(_ANSWER_S):
                     await database.read(_ask)
@@ -84,7 +83,7 @@ async def _answered(connection: "psycopg.AsyncConnection[Any]") -> None:
     from psycopg import Error
 
     loop = asyncio.get_running_loop()
-    silent = loop.call_later(_ANSWER_S, _sever, connection)
+    silent = loop.call_later(_ANSWER_S, sever, connection)
     try:
         await connection.execute("SELECT 1")
     except Error as error:
@@ -93,12 +92,6 @@ async def _answered(connection: "psycopg.AsyncConnection[Any]") -> None:
         raise StorageError(str(error)) from error
     finally:
         silent.cancel()
-
-
-def _sever(connection: "psycopg.AsyncConnection[Any]") -> None:
-    """End a request that is not answered; psycopg, if cancelled, would ask the silent server first, for 10 s."""
-    with socket.socket(fileno=os.dup(connection.fileno())) as its_socket, suppress(OSError):
-        its_socket.shutdown(socket.SHUT_RDWR)
 
 
 def _ask(connection: sa.Connection) -> None:

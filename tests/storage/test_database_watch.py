@@ -97,6 +97,21 @@ async def test_who_reads_while_the_database_falls_silent_waits_no_longer_than_th
         await database.read(ask)
 
 
+async def test_a_database_that_is_silent_does_not_hold_up_the_end(postgres: Postgres, tmp_path: Path) -> None:
+    database = Database(config.StorageSettings(url=Secret(postgres.new_database())), tmp_path)
+    await database.start()
+    postgres.freeze()
+    try:
+        writing = asyncio.create_task(database.write(ask))
+        await asyncio.sleep(0)
+        async with asyncio.timeout(30):
+            await database.aclose()
+        with pytest.raises(StorageError, match="unavailable"):
+            await writing
+    finally:
+        postgres.thaw()
+
+
 async def test_an_answered_transaction_outweighs_a_connection_that_is_silent(tmp_path: Path) -> None:
     clock = [100.0]
     changes: list[bool] = []
@@ -111,6 +126,7 @@ async def test_an_answered_transaction_outweighs_a_connection_that_is_silent(tmp
     clock[0] = 102.5
     database.note_silence(for_s=2)
     assert changes == [True, False]
+    clock[0] = 200.0
     with pytest.raises(StorageError, match="keeps trying"):
         await database.read(ask)
     database.note_answer()
