@@ -31,6 +31,9 @@ STORE = """
 """
 PRINT = """
 import sys
+
+pytestmark = pytest.mark.slow  # each starts an interpreter
+
 print(*[name for name in sys.modules if name.startswith({late!r})])
 """
 

@@ -50,6 +50,7 @@ def test_the_vocabulary_of_the_hook_layers_stays_importable() -> None:
     assert all(hasattr(given, name) for name in HOOK_NAMES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_command_can_be_run(command: str) -> None:
     done = subprocess.run([sys.executable, "-m", command, "--help"], capture_output=True, text=True, check=False)

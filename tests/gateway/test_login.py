@@ -22,6 +22,8 @@ from tests.support.openai_script import Gate, text
 from tests.support.openai_server import OpenAIServer
 from tests.support.parley import Parley, parley
 
+pytestmark = pytest.mark.slow  # each starts a server
+
 ANNA, OPS = "annas-token-0123456789", "operators-token-0123456789"
 TOKENS = [{"user": "anna", "token": ANNA}, {"user": "ops", "token": OPS, "operator": True}]
 JWT = {"keys": [SECRET], "algorithms": ["HS256"], "leeway_s": 0}

@@ -18,6 +18,8 @@ from server.speech.worker_child import MAX_PAYLOAD_BYTES, PREFIX, WireError, len
 from server.speech.worker_process import Part
 from tests.support.waiting import is_alive, until
 
+pytestmark = pytest.mark.slow  # nearly each starts a worker
+
 FAKE = [sys.executable, "-m", "tests.support.fake_speech_engine"]
 
 

@@ -29,6 +29,8 @@ from tests.support.audit_entries import write_entries
 from tests.support.parley import Parley
 from tests.support.waiting import until
 
+pytestmark = pytest.mark.slow  # each starts a server
+
 
 async def fill(server: Parley, *entries: AuditEntry) -> None:
     await write_entries(server.app.storage.database, entries)
