@@ -13,6 +13,7 @@ from websockets.asyncio.client import ClientConnection
 
 from clients.talk.connector import Connector
 from clients.talk.history import History, Message
+from clients.talk.pause_gate import PauseGate
 
 _GONE: Final = "the server has closed the connection"
 _UNAUTHENTICATED: Final = 4401
@@ -52,7 +53,7 @@ class _Chat:
 
 class TalkClient:
     """`show` gets every text frame in the order in which it arrives, and what happens to the connection as frames:
-    a `notice` `reconnecting`, a `notice` `connected`, an `error` `turn_lost`.
+    a `notice` `reconnecting`, a `notice` `connected`, an `error` `turn_lost`, an `error` `speech_lost`.
 
     `approves` answers the questions of its own turns whether a tool may run;
     None leaves them to the user's voice and other clients.
@@ -77,6 +78,7 @@ class TalkClient:
         self._is_quiet.set()
         self._is_online = asyncio.Event()  # or over
         self._is_online.set()
+        self._gate = PauseGate(self._tell_speech_lost)
         self._is_over = False
         self._settings: Frame = {}  # all that was configured
         self._chat: _Chat | None = None
@@ -135,6 +137,7 @@ class TalkClient:
     async def _reconnect(self) -> None:
         """Replace the connection, and send a turn that never began once more. Raises ConnectionError."""
         self._is_online.clear()
+        self._gate.close()
         is_goodbye = self._socket.close_code == _GOING_AWAY
         chat = self._chat
         if chat is None or chat.is_resent or not (is_goodbye or chat.is_refused):
@@ -161,6 +164,10 @@ class TalkClient:
             self._show({"type": "error", "code": "turn_lost", "message": text})
             self._is_quiet.set()
 
+    def _tell_speech_lost(self) -> None:
+        text = "the connection was lost while you were speaking; pause for a moment, then say it again"
+        self._show({"type": "error", "code": "speech_lost", "message": text})
+
     async def ready(self) -> Frame:
         return await self._ready
 
@@ -177,9 +184,14 @@ class TalkClient:
         await self._send("chat", id=chat.id, messages=chat.messages)
 
     async def speak(self, frames: AsyncGenerator[bytes, None]) -> None:
-        """Send sound until it ends; without a connection it is dropped. Raises ConnectionError once there will be none."""
+        """Send sound until it ends. Raises ConnectionError once there will be no connection any more.
+
+        Without one it is dropped, and with the next one up to the first pause.
+        """
         async with aclosing(frames) as sound:
             async for pcm in sound:
+                if not self._gate.passes(pcm, is_online=self._is_online.is_set()) and not self._is_over:
+                    continue
                 try:
                     await self._socket.send(pcm)
                 except websockets.ConnectionClosed as error:

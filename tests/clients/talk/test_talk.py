@@ -122,8 +122,8 @@ class Seen(list[Frame]):
         self.append(frame)
         self._news.set()
 
-    async def until(self, type_: str) -> None:
-        while type_ not in {frame["type"] for frame in self}:
+    async def until(self, type_: str, count: int = 1) -> None:
+        while [frame["type"] for frame in self].count(type_) < count:
             self._news.clear()
             await self._news.wait()
 
@@ -294,6 +294,10 @@ async def test_a_turn_that_is_refused_leaves_nobody_waiting() -> None:
 # connections that are lost
 
 
+SAMPLES = RATE // 50
+SILENT, LOUD, OTHER = (np.full(SAMPLES, level, "<i2").tobytes() for level in (0, 6000, 5000))
+
+
 class Replicas:
     """Servers that follow each other behind one address: each connection is served by the next one."""
 
@@ -401,6 +405,36 @@ async def test_any_other_turn_is_left_to_the_user(servers: Any, sent: int, kept:
 
     assert len(replicas.chats()) == sent + 1
     assert [m["content"] for m in client.history.messages] == ["hi", *kept, "again", "Whole."]
+
+
+async def test_half_a_sentence_is_not_sent_to_the_next_server() -> None:
+    async def goes_in_mid_sentence(socket: ServerConnection, _replicas: Replicas) -> None:
+        await socket.recv()
+        await socket.close(1001)
+
+    heard = bytearray()
+
+    async def hears(socket: ServerConnection, _replicas: Replicas) -> None:
+        async for message in socket:
+            heard.extend(message if isinstance(message, bytes) else b"")
+
+    async def microphone() -> AsyncGenerator[bytes, None]:
+        yield LOUD
+        await seen.until("ready", 2)
+        for pcm, count in ((LOUD, 50), (SILENT, 10), (LOUD, 50), (SILENT, 40), (OTHER, 50), (SILENT, 1)):
+            for _ in range(count):
+                yield pcm
+                await asyncio.sleep(0)
+
+    async with (
+        listening(Replicas(goes_in_mid_sentence, hears)) as port,
+        talking(f"ws://localhost:{port}") as (it, seen),
+    ):
+        await it.speak(microphone())
+
+    assert heard.count(OTHER) == 50
+    assert heard.count(LOUD) == 0
+    assert [frame["code"] for frame in seen if frame["type"] == "error"] == ["speech_lost"]
 
 
 async def test_closing_ends_a_search_for_the_server() -> None:
