@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import time
 import urllib.error
 import urllib.request
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -17,8 +18,8 @@ from tests.hostile.grammar import frame
 from tests.hostile.siege import besiege
 from tests.model.profile import IS_SOAK
 from tests.support.client import Client, client
-from tests.support.openai_script import text
-from tests.support.openai_server import OpenAIServer
+from tests.support.openai_script import Answer, calls, text
+from tests.support.openai_server import OpenAIServer, Request
 from tests.support.server_process import ServerProcess, endpoint
 
 WARM_UP = 500
@@ -79,9 +80,11 @@ class Target:
 
 
 @asynccontextmanager
-async def target(folder: Path, **limits: int) -> AsyncIterator[Target]:
+async def target(
+    folder: Path, respond: Callable[[Request], Answer] = lambda _: text("Hello", " there."), **limits: int
+) -> AsyncIterator[Target]:
     async with (
-        OpenAIServer(respond=lambda request: text("Hello", " there.")) as model,
+        OpenAIServer(respond=respond) as model,
         ServerProcess(folder, environ=endpoint(model.url), settings={"limits": limits}) as server,
     ):
         attacked = Target(server, model)
@@ -165,3 +168,39 @@ async def _flood(connection: Client) -> None:
             await asyncio.sleep(0.005)  # ten times as often as allowed is flood enough
     except ConnectionClosed:
         pass
+
+
+@pytest.mark.slow
+async def test_large_frames_of_one_client_hold_up_nobody_elses_tools(tmp_path: Path) -> None:
+    """Frames of 4 MiB of lists, which would take 270 ms and 300 MiB each to read, as fast as the server takes them."""
+    large = '{"type": "chat", "messages": [{"role": "user", "content": "x", "_hook": [' + "[]," * 1_390_000 + "[]]}]}"
+    async with (
+        target(tmp_path, _ask_the_time) as under_siege,
+        client(under_siege.server.ws_url) as calm,
+        client(under_siege.server.ws_url, max_queue=None) as loud,
+    ):
+        await calm.turn()
+        server = psutil.Process(under_siege.server.pid)
+        before_bytes = peak_bytes = server.memory_info().rss
+        waits: list[float] = []
+        attack = asyncio.create_task(_send_often(loud, large, 6), name="attack")
+        while not attack.done():
+            began_s = time.monotonic()
+            frames = await calm.turn()
+            waits.append(time.monotonic() - began_s)
+            assert any(frame["type"] == "tool_result" for frame in frames)
+            peak_bytes = max(peak_bytes, server.memory_info().rss)
+        await attack
+        assert (await loud.until("error"))["code"] == "message_too_large"
+
+    assert peak_bytes - before_bytes < 100 << 20, f"{(peak_bytes - before_bytes) >> 20} MiB"
+    assert sorted(waits)[int(len(waits) * 0.99)] < 2, "seconds that a bystander waits for current_time"
+
+
+def _ask_the_time(request: Request) -> Answer:
+    return text("Noon.") if any(m["role"] == "tool" for m in request.messages) else calls(("current_time", {}))
+
+
+async def _send_often(connection: Client, message: str, times: int) -> None:
+    for _ in range(times):
+        await connection.send_raw(message)
