@@ -49,7 +49,9 @@ class Session:
         self._has_refused_sound = False  # and nothing has changed since
         self._announced: str | None = None  # the turn that a transcript has named and that waits for its history
         self._is_announced_cut = False
-        self._speech_input = SpeechInput(services.speech, self, now_s=services.now_s)
+        self._speech_input = SpeechInput(
+            services.speech, self, user=principal.limit_key or self.id, now_s=services.now_s
+        )
         self._approvals = Approvals(
             services.broker,
             principal,

@@ -9,6 +9,7 @@ from typing import Any, Final, Protocol, TypeVar, assert_never
 
 from server.approval.yes_no import is_lasting_yes, yes_or_no
 from server.errors import SpeechError
+from server.fair_share import ShareFull
 from server.session.speech_output import PlaybackClock
 from server.speech.service import SpeechService
 from server.speech.turn_taking import sounds_complete
@@ -47,6 +48,13 @@ class SpokenWords:
     stopped_s: float
     """When the user stopped speaking, by the clock of the session."""
     recognized_s: float
+
+
+@dataclass(frozen=True)
+class _NotRecognized:
+    """Failure to recognise an utterance, in place of the exception, whose traceback would keep the sound."""
+
+    reason: str
 
 
 class SpeechOwner(Protocol):
@@ -115,8 +123,15 @@ class SpeechInput:
     """
 
     def __init__(
-        self, speech: SpeechService, owner: SpeechOwner, *, now_s: Callable[[], float] = time.perf_counter
+        self,
+        speech: SpeechService,
+        owner: SpeechOwner,
+        *,
+        user: str,
+        now_s: Callable[[], float] = time.perf_counter,
     ) -> None:
+        """Count the recognitions among those of `user`."""
+        self._user = user
         self._speech = speech
         self._owner = owner
         self._now_s = now_s
@@ -127,7 +142,7 @@ class SpeechInput:
         self._question: str | None = None  # a spoken yes or no answers it
         self._asked_s = 0.0  # when it was sent
         self._playback = PlaybackClock()
-        self._early: asyncio.Task[str] | None = None  # recognition of a pause, in case it is the end
+        self._early: asyncio.Task[str | _NotRecognized] | None = None  # recognition of a pause, in case it is the end
         self._tasks: set[asyncio.Task[Any]] = set()
         self._utterances: dict[str, _Utterance] = {}  # in order of speech
         self._speaking: str | None = None  # the utterance under way, once it has started
@@ -301,7 +316,7 @@ class SpeechInput:
         utterance.answering = self._start(self._answer(utterance, recognition, before), f"utterance {utterance.id}")
         utterance.answering.add_done_callback(lambda _: self._settle(utterance, recognition))
 
-    def _settle(self, utterance: _Utterance, recognition: asyncio.Task[str]) -> None:
+    def _settle(self, utterance: _Utterance, recognition: asyncio.Task[str | _NotRecognized]) -> None:
         """Also when it was dropped before it began."""
         recognition.cancel()
         self._utterances.pop(utterance.id, None)
@@ -312,8 +327,10 @@ class SpeechInput:
 
     # --- from sound to words
 
-    async def _recognize_early(self, utterance: _Utterance, audio: bytes) -> str:
+    async def _recognize_early(self, utterance: _Utterance, audio: bytes) -> str | _NotRecognized:
         text = await self._recognize(utterance, audio)
+        if isinstance(text, _NotRecognized):
+            return text
         if self._detector is not None and self._speaking == utterance.id:
             is_reply = utterance.question is not None and yes_or_no(text, self._language) is not None
             self._detector.turns.hint(is_reply or sounds_complete(text))
@@ -326,7 +343,7 @@ class SpeechInput:
         if history is not None and history.done() and not history.cancelled():
             self._owner.prefill(history.result(), f"{self._carried} {text}".strip() if text else "")
 
-    async def _recognize(self, utterance: _Utterance, audio: bytes) -> str:
+    async def _recognize(self, utterance: _Utterance, audio: bytes) -> str | _NotRecognized:
         def send_partial(text: str) -> None:
             if utterance.question is None:
                 self._owner.send(wire.Transcript(utterance=utterance.id, text=text, final=False))
@@ -336,12 +353,21 @@ class SpeechInput:
             return due_s - self._now_s()
 
         paused_s = self._now_s()
-        return await self._speech.recognizer.recognize(
-            audio, language=self._language, on_partial=send_partial, due_in_s=due_in_s
-        )
+        try:
+            async with self._speech.recognitions.place(self._user):
+                return await self._speech.recognizer.recognize(
+                    audio, language=self._language, on_partial=send_partial, due_in_s=due_in_s
+                )
+        except SpeechError as error:
+            return _NotRecognized(str(error))
+        except ShareFull:
+            return _NotRecognized("too much of your speech waits to be recognised; wait for it and say this again")
 
     async def _answer(
-        self, utterance: _Utterance, recognition: asyncio.Task[str], before: asyncio.Task[None] | None
+        self,
+        utterance: _Utterance,
+        recognition: asyncio.Task[str | _NotRecognized],
+        before: asyncio.Task[None] | None,
     ) -> None:
         text = await self._text_of(utterance, recognition)
         if before is not None:
@@ -358,12 +384,13 @@ class SpeechInput:
             return
         await self._start_turn(utterance, text)
 
-    async def _text_of(self, utterance: _Utterance, recognition: asyncio.Task[str]) -> str:
+    async def _text_of(self, utterance: _Utterance, recognition: asyncio.Task[str | _NotRecognized]) -> str:
         try:
-            return await recognition
-        except SpeechError as error:
-            logger.warning("utterance %s was not recognised: %s", utterance.id, error)
-            self._owner.refuse_speech(str(error))
+            text = await recognition
+            if isinstance(text, str):
+                return text
+            logger.warning("utterance %s was not recognised: %s", utterance.id, text.reason)
+            self._owner.refuse_speech(text.reason)
         except Exception:  # the boundary of a turn: the client waits for its transcript
             logger.exception("utterance %s was not recognised", utterance.id)
             self._owner.refuse_speech("speech recognition failed; the server's log says why")
@@ -441,7 +468,9 @@ class SpeechInput:
 
 def _has_failed(task: asyncio.Task[Any]) -> bool:
     """Whether recognition failed at the pause: it may succeed at the end, and no words shall be lost."""
-    return task.done() and not task.cancelled() and task.exception() is not None
+    if not task.done() or task.cancelled():
+        return False
+    return task.exception() is not None or isinstance(task.result(), _NotRecognized)
 
 
 def _retrieve(task: asyncio.Task[Any]) -> None:

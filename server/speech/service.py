@@ -3,11 +3,13 @@
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
+from typing import Final
 
 from msgspec import structs
 
 from server import config
 from server.errors import SpeechUnavailable
+from server.fair_share import FairShare
 from server.speech.stt import Recognizer, recognizer_of
 from server.speech.tts import Synthesizer, synthesizer_of
 from server.speech.turn_taking import TurnTakingConfig
@@ -17,6 +19,14 @@ from server.wire.frames import SpeechPart, SpeechStatus
 logger = logging.getLogger(__name__)
 
 
+MAX_RECOGNITIONS: Final = 64
+"""Limit of utterances that are at the recogniser, which has a queue for as many."""
+RECOGNITIONS_PER_USER: Final = 4
+"""Limit of one user's utterances that are at a server for recognition; at the engine here it is one."""
+MAX_UTTERANCES_WAITING: Final = 4
+"""Limit of one user's utterances that wait for a place; a minute of sound each."""
+
+
 class SpeechService:
     def __init__(
         self,
@@ -24,12 +34,18 @@ class SpeechService:
         synthesizer: Synthesizer,
         detector: VoiceDetector | None,
         turn_taking: TurnTakingConfig | None = None,
+        *,
+        recognitions_per_user: int = 1,
     ) -> None:
         self.recognizer = recognizer
         self.synthesizer = synthesizer
         self.detector = detector
         """None if nothing is recognised anyway."""
         self.turn_taking = turn_taking or TurnTakingConfig()
+        self.recognitions = FairShare(
+            MAX_RECOGNITIONS, per_user=recognitions_per_user, max_waiting=MAX_UTTERANCES_WAITING
+        )
+        """Places at the recogniser, to be held while it works."""
 
     @classmethod
     def build(
@@ -44,6 +60,7 @@ class SpeechService:
             synthesizer_of(settings.tts, environ, on_change=on_change),
             None if settings.stt.provider == "none" else VoiceDetector(on_change),
             TurnTakingConfig(**structs.asdict(settings.vad)),
+            recognitions_per_user=1 if settings.stt.provider == "embedded" else RECOGNITIONS_PER_USER,
         )
 
     @property
