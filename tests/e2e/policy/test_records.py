@@ -165,5 +165,6 @@ async def test_a_remembered_approval_is_revoked_and_the_call_is_asked_about_agai
     model.queue(calls(("current_time", ZONE)), text("Done."))
     await page.ask("And now?")
     await expect(page.tab.get_by_role("alertdialog", name="May current_time run?")).to_be_visible()
+    await expect(page.tab.locator(".approval [inert]")).to_have_count(0)
     await page.tab.keyboard.press("Escape")
     await page.idle()
