@@ -1,8 +1,9 @@
 """Takes secrets out of texts and structures: the door of this package."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -96,34 +97,25 @@ def _taken(text: str, spans: Sequence[Span]) -> tuple[str, Counter[str]]:
 
 
 def _survey(value: Any) -> tuple[list[str], set[str], bool]:
-    """Collect texts and names of a structure, and whether it has parts that are secret whatever these promise."""
+    """Return a structure's texts, what may name the one beside it, and whether it must be walked whatever these say."""
     texts: list[str] = []
-    names: list[Any] = []
+    names: set[Any] = set()
     level: list[Any] = [{0: value}]
     for _ in range(_DEEPEST + 2):
-        below: list[Any] = []
-        for part in level:
-            check_time()
-            names += _names_in(part)
-            for item in part.values() if isinstance(part, dict) else part:
-                if isinstance(item, str):
-                    texts.append(item)
-                elif isinstance(item, (dict, list, tuple)):
-                    below.append(item)
-            if not isinstance(part, dict) and is_command(part):
-                texts.append(" ".join(part))
-        level = below
-    said = {name for name in names if isinstance(name, str)}
-    texts += [name for name in said if len(name) >= _LEAST_KEY]
-    return texts, said, bool(level) or "kty" in said or ("kind" in said and "Secret" in texts)
-
-
-def _names_in(part: Any) -> Iterable[Any]:
-    """Return the keys, and what else may say what stands beside it: labels, titles, options, the first of a list."""
-    if isinstance(part, dict):
-        return part if _LABELS.isdisjoint(part) else [*part, *(part[key] for key in _LABELS & part.keys())]
-    first = part[0] if part and isinstance(part[0], list) else part[:1]
-    return [*first, *[item for item in part if isinstance(item, str) and item[:1] == "-"]]
+        check_time()
+        dicts = [part for part in level if isinstance(part, dict)]
+        lists = [part for part in level if part and not isinstance(part, dict)]
+        items = [*chain.from_iterable(part.values() for part in dicts), *chain.from_iterable(lists)]
+        labels = (part[key] for part in dicts for key in _LABELS & part.keys())
+        firsts = chain.from_iterable(part[0] if isinstance(part[0], list) else part[:1] for part in lists)
+        options = [item for part in lists for item in part if isinstance(item, str) and item[:1] == "-"]
+        names.update(*dicts, [item for item in [*labels, *firsts, *options] if isinstance(item, str)])
+        texts += [" ".join(part) for part in lists if options and is_command(part)]
+        texts += [item for item in items if isinstance(item, str)]
+        level = [item for item in items if isinstance(item, (dict, list, tuple))]
+    names = {name for name in names if isinstance(name, str)}
+    texts += [name for name in names if len(name) >= _LEAST_KEY]
+    return texts, names, bool(level) or "kty" in names or ("kind" in names and "Secret" in texts)
 
 
 class _Walk:
