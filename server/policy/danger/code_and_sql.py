@@ -24,7 +24,7 @@ _FILE: Final = "<code of a call>"
 _HIDDEN: Final = dangerous("runs code that cannot be seen before it runs")
 
 # not `catch_warnings`, which changes the filters of all threads and may leave them changed
-warnings.filterwarnings("ignore", category=SyntaxWarning, module=_FILE)
+warnings.filterwarnings("ignore", module=_FILE)
 
 
 def effects(code: str, table: DangerTable) -> Iterator[DangerVerdict | Sequence[str]]:

@@ -139,9 +139,10 @@ def test_code_of_a_shell_is_a_command_line() -> None:
 def test_warnings_about_a_models_code_are_not_printed() -> None:
     program = (
         "from server.policy.danger.judge import judge_call\n"
-        "print(judge_call('python', 'WRITE', {'code': 'x = \"\\\\d\" is 5'}).level)"
+        "print(judge_call('python', 'WRITE', {'code': 'x = \"\\\\d\" + 5'}).level)"
     )
 
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    shown = [sys.executable, "-W", "always::DeprecationWarning", "-W", "always::SyntaxWarning", "-c", program]
+    done = subprocess.run(shown, capture_output=True, text=True, check=True)
 
-    assert (done.stdout, done.stderr) == ("safe\n", "")
+    assert (done.stdout, "invalid escape" in done.stderr) == ("safe\n", False)
