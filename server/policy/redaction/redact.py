@@ -101,7 +101,8 @@ def _survey(value: Any) -> tuple[list[str], set[str], bool]:
     texts: list[str] = []
     names: set[Any] = set()
     level: list[Any] = [{0: value}]
-    for _ in range(_DEEPEST + 2):
+    depth = 0
+    while level and (depth := depth + 1) <= _DEEPEST + 2:
         check_time()
         dicts = [part for part in level if isinstance(part, dict)]
         lists = [part for part in level if part and not isinstance(part, dict)]
