@@ -20,6 +20,7 @@ DueIn = Callable[[], float]
 MAX_WAITING: Final = 64
 """Requests of all sessions that wait for one engine; beyond it the one that is due last is refused."""
 
+_READY_WAIT_S: Final = 20.0  # for an engine that loads, or is restarted
 _STATES: Final = ("ready", "loading", "missing")
 
 
@@ -94,6 +95,7 @@ class SpeechWorker:
     ) -> AsyncGenerator[Part, None]:
         """Yield the parts of the answer. A process begins at most `timeout_s` after it is due; no part takes it longer.
 
+        While the engine loads, a request waits for 20 s at least.
         Closing the generator (or cancelling the task in it) cancels the request: it leaves
         the queue at once, or the process stops at its next part; nothing of it arrives here
         any more. Raises SpeechUnavailable, SpeechBusy or SpeechTimeout.
@@ -128,8 +130,8 @@ class SpeechWorker:
             self._refuse(last, SpeechBusy(f"{self.name} has {self._max_waiting} requests waiting that are due earlier"))
 
     def _limit_wait(self, job: SpeechJob) -> None:
-        wait_s = max(0.0, job.due_in_s()) + job.timeout_s
-        job.expiry = asyncio.get_running_loop().call_later(wait_s, self._expire, job)
+        limit_s = job.timeout_s if self.status.state == "ready" else max(job.timeout_s, _READY_WAIT_S)
+        job.expiry = asyncio.get_running_loop().call_later(max(0.0, job.due_in_s()) + limit_s, self._expire, job)
 
     def _dispatch(self) -> None:
         for process in self._processes:
