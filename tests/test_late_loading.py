@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow  # each starts an interpreter
+
 LATE = ("server.policy.danger", "server.policy.redaction", "hyperscan")
 BUILD = """
 import asyncio, sys
@@ -31,9 +33,6 @@ STORE = """
 """
 PRINT = """
 import sys
-
-pytestmark = pytest.mark.slow  # each starts an interpreter
-
 print(*[name for name in sys.modules if name.startswith({late!r})])
 """
 
