@@ -1,6 +1,5 @@
 """Checks of credentials: configured tokens, JWTs, the page's sessions; and how long failures make an address wait."""
 
-import ipaddress
 import math
 import secrets
 import time
@@ -11,7 +10,7 @@ from typing import Final, Protocol
 from server import config
 from server.accounts.credentials import SessionCookies, TokenTable
 from server.accounts.jwt_tokens import JwtVerifier
-from server.accounts.principal import Identity
+from server.accounts.principal import Identity, network_of
 from server.errors import AuthError, CredentialExpired, KeysUnavailable, TooManyAttempts
 
 FREE_TRIES: Final = 5
@@ -137,16 +136,3 @@ class FailedAttempts:
         self._failures[key] = (1 if now_s - last_s >= FORGET_S else count + 1, now_s)
         if len(self._failures) > MAX_ADDRESSES:
             self._failures.popitem(last=False)
-
-
-def network_of(address: str) -> str:
-    """Group addresses for limits: IPv4 as is, IPv6 by /64, as hosts in it are made up at will."""
-    try:
-        parsed = ipaddress.ip_address(address)
-    except ValueError:
-        return address[:64]
-    if isinstance(parsed, ipaddress.IPv6Address):
-        if parsed.ipv4_mapped is not None:
-            return str(parsed.ipv4_mapped)
-        return str(ipaddress.IPv6Network((int(parsed) >> 64 << 64, 64)))
-    return str(parsed)

@@ -1,5 +1,6 @@
 """Identities: users that a credential has named, and whoever made a request."""
 
+import ipaddress
 import re
 from dataclasses import dataclass
 from typing import Final
@@ -56,6 +57,8 @@ class Principal:
     @property
     def limit_key(self) -> str | None:
         """Key that limits per user count under; None: not limited (local, without login)."""
+        if self.is_anonymous:
+            return ANONYMOUS_PREFIX + network_of(self.address)
         return None if self.is_local and not self.is_logged_in else self.user_id
 
 
@@ -66,3 +69,16 @@ def checked_user_id(name: object) -> str:
     if RESERVED.fullmatch(name):
         raise AuthError("the token's user has a name reserved for visitors who are not logged in")
     return name
+
+
+def network_of(address: str) -> str:
+    """Group addresses for limits: IPv4 as is, IPv6 by /64, as hosts in it are made up at will."""
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        return address[:64]
+    if isinstance(parsed, ipaddress.IPv6Address):
+        if parsed.ipv4_mapped is not None:
+            return str(parsed.ipv4_mapped)
+        return str(ipaddress.IPv6Network((int(parsed) >> 64 << 64, 64)))
+    return str(parsed)

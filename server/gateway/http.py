@@ -12,7 +12,7 @@ from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.typedefs import Handler, Middleware
 
 from server import config, log
-from server.accounts.accounts import network_of
+from server.accounts.principal import network_of
 from server.errors import AuthError, ConfigError
 from server.gateway.auth import Authenticator
 from server.gateway.file_routes import MediaRoute, StaticFiles

@@ -11,8 +11,7 @@ from typing import Final
 from aiohttp import web
 from msgspec import Struct
 
-from server.accounts.accounts import network_of
-from server.accounts.principal import Principal
+from server.accounts.principal import Principal, network_of
 from server.gateway.responses import refuse
 
 MAX_STRANGER_BYTES: Final = 8 << 10

@@ -10,8 +10,7 @@ from typing import Final
 from aiohttp import web
 
 from server import config
-from server.accounts.accounts import network_of
-from server.accounts.principal import Principal
+from server.accounts.principal import Principal, network_of
 from server.gateway.auth import Authenticator
 from server.gateway.connection import Connection, ServerWebSocket
 from server.session.outbox import OutboxLimits

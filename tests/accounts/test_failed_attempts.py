@@ -2,7 +2,8 @@
 
 import pytest
 
-from server.accounts.accounts import FORGET_S, FREE_TRIES, MAX_ADDRESSES, MAX_WAIT_S, FailedAttempts, network_of
+from server.accounts.accounts import FORGET_S, FREE_TRIES, MAX_ADDRESSES, MAX_WAIT_S, FailedAttempts
+from server.accounts.principal import network_of
 
 
 def failed(times: int, address: str = "1.2.3.4") -> FailedAttempts:
