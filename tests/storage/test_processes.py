@@ -138,12 +138,13 @@ def test_replicas_agree_within_a_second(postgres: Postgres, tmp_path: Path, user
         assert sorted(took_s)[len(took_s) // 2] < PROMPT_S
 
 
-def test_without_a_database_the_start_says_what_to_do(tmp_path: Path) -> None:
+def test_without_a_database_the_start_waits_and_then_says_what_to_do(tmp_path: Path) -> None:
     run = subprocess.run(
         [sys.executable, "-m", "server", "--port", "0"],
         env={
             **server(tmp_path, config.StorageSettings()).environ,
             "PARLEY_STORAGE__URL": "postgresql://me:hush@127.0.0.1:1/parley",
+            "PARLEY_STORAGE__WAIT_S": "1",
         },
         capture_output=True,
         text=True,
@@ -152,6 +153,7 @@ def test_without_a_database_the_start_says_what_to_do(tmp_path: Path) -> None:
     )
 
     assert run.returncode == 2
+    assert "the start waits for the database, for 1 s at most: PostgreSQL is unavailable" in run.stderr
     assert "\nparley: storage.url: PostgreSQL is unavailable: " in run.stderr
     assert run.stderr.endswith("start PostgreSQL or correct the url\n")
     assert "hush" not in run.stderr

@@ -72,18 +72,6 @@ async def test_a_server_started_without_its_database_serves_once_it_is_there(
             postgres.start()
 
 
-async def test_a_wait_that_is_over_ends_the_start_with_the_reason(tmp_path: Path) -> None:
-    server = server_for(tmp_path, {"url": "postgresql://me:hush@127.0.0.1:1/db", "wait_s": 1})
-
-    with pytest.raises(AssertionError, match="printed no 'listening on '"):
-        await asyncio.to_thread(server.start)
-    assert await asyncio.to_thread(server.wait) == 2
-    await asyncio.to_thread(server.stop)
-    assert "the start waits for the database, for 1 s at most: PostgreSQL is unavailable" in server.log()
-    assert "start PostgreSQL or correct the url" in server.log()
-    assert "hush" not in server.log()
-
-
 async def test_sigterm_ends_the_wait_for_a_database_that_answers_nothing(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         server = server_for(tmp_path, {"url": f"postgresql://127.0.0.1:{silent.getsockname()[1]}/db"})
