@@ -46,9 +46,11 @@ async def watch_database(database: Database) -> None:
 
 async def wait_for_database(database: Database, limit_s: float) -> None:
     """Return when PostgreSQL accepts connections, but after `limit_s` at the latest; SQLite is always there."""
+    if database.is_sqlite:
+        return
     explained = None
     with suppress(TimeoutError):
-        async with asyncio.timeout(0 if database.is_sqlite else limit_s):
+        async with asyncio.timeout(limit_s):
             while (reason := await _reason_to_wait(database)) is not None:
                 if reason != explained:
                     logger.warning("the start waits for the database, for %g s at most: %s", limit_s, reason)
