@@ -2,6 +2,7 @@
 
 import fnmatch
 import json
+import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
@@ -14,6 +15,11 @@ from server.tool_calls import Permission
 
 _REGEX: Final = "re:"
 _MATCH_LIMIT_S: Final = 0.05
+_MAX_UNROLLED: Final = 100_000
+"""Characters of an expression with its repetitions written out; they are compiled in 0.1 s, while nobody else runs."""
+_LEAST_COUNT: Final = re.compile(r"\{(\d+)")
+_LOOSE: Final = re.compile(r"\s+|#[^\n]*\n")
+"""Characters that (?x) allows inside of a count."""
 _INLINE_CHARS: Final = 65_536
 """Length up to which texts are matched in the event loop, in about a millisecond; longer ones in a thread."""
 
@@ -64,8 +70,11 @@ def matcher(pattern: str, *, in_doubt: bool = True) -> Matcher:
     if not pattern.startswith(_REGEX):
         fits = re.compile(fnmatch.translate(pattern)).match  # what fnmatch makes of a glob cannot blow up
         return lambda text: fits(text) is not None
+    expression = pattern.removeprefix(_REGEX)
+    if max(_unrolled(expression), _unrolled(_LOOSE.sub("", expression))) > _MAX_UNROLLED:
+        raise ValueError(f"`{pattern}` repeats too often; use smaller numbers in its {{…}}, or * and +")
     try:
-        found = regex.compile(pattern.removeprefix(_REGEX))
+        found = regex.compile(expression)
     except regex.error as error:
         raise ValueError(f"`{pattern}` is not a valid regular expression: {error}") from error
 
@@ -76,6 +85,11 @@ def matcher(pattern: str, *, in_doubt: bool = True) -> Matcher:
             return in_doubt
 
     return search
+
+
+def _unrolled(expression: str) -> int:
+    """Bound the length of an expression with its least repetitions written out, as `regex` compiles it."""
+    return len(expression) * math.prod(max(1, int(count)) for count in _LEAST_COUNT.findall(expression))
 
 
 def _texts(value: Any, path: Sequence[str]) -> Iterator[str]:

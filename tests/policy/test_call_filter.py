@@ -68,3 +68,11 @@ def test_long_texts_are_looked_through_beside_the_loop(text: str, at_once: bool)
         assert at_once
     except RuntimeError:
         assert not at_once
+
+
+@pytest.mark.parametrize(
+    "pattern", ["re:a{3000000}", "re:(?:(?:a{1000}){1000,}){10}", "re:(?x)a{300 00}", "re:(?x)a{#1\n3000000}"]
+)
+def test_a_pattern_that_would_fill_the_memory_is_refused(pattern: str) -> None:
+    with pytest.raises(ValueError, match="repeats too often; use smaller numbers"):
+        matcher(pattern)
