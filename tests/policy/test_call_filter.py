@@ -52,6 +52,10 @@ def test_a_search_that_takes_too_long_fits_unless_it_lets_a_guard_step_aside(tex
     assert not matcher(r"re:^(a|aa)+$", in_doubt=False)(text)
 
 
+async def test_a_call_of_many_slow_texts_fits_when_the_filters_time_is_over() -> None:
+    assert await fits("re:^(a|aa)+$", {"command": ["a" * 24 + "c"] * 400})  # 18 ms each
+
+
 async def test_arguments_nested_too_deep_to_be_looked_at_fit() -> None:
     deep: Any = "prod"
     for _ in range(100_000):
