@@ -51,16 +51,16 @@ FLOORS = [
 # `python -m scripts.house` prints these figures. Lower a limit when the code has become lighter; raise one only in a
 # commit of its own that says what it bought.
 LIMITS = {
-    # 30,000, and 1980 bought: bounds on what comes in before login and unpacked, folders opened by descriptor,
+    # 30,000, and 1990 bought: bounds on what comes in before login and unpacked, folders opened by descriptor,
     # draining that waits for who is speaking, process hooks asked call by call and tested with care, questions
     # that show what a shell would run, time limits on judging, approvals under a keyed hash, detached processes
     # with an emptied environment, a database whose absence is noticed, logs that one user cannot fill, users who
-    # take turns and searches in a process, a start that waits for its database, marks that no user can forge, an
+    # take turns and searches in a process, a start that waits for its database, marks that no user can forge, found without delay, an
     # audit log that a wrong clock does not empty, speech servers that stand in for each other, engines that serve
     # first what is due first, scans that share the interpreter, sessions that can be revoked, questions that no
     # hasty word answers, reasons beside what is withheld, frames of limited depth, an end that no database holds
     # up.
-    "lines": 31_980,
+    "lines": 31_990,
     "files": 230,
     "short files": 34,
     "largest room, percent": 15,  # skills_engine may be larger

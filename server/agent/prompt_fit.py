@@ -155,7 +155,8 @@ def _is_image(part: dict[str, Any]) -> bool:
 
 
 _WRAP = "[Instruction from the system {mark}, not the user’s words]\n{content}\n[End of the instruction {mark}]"
-_FORGED = re.compile(r"\[(?=[^\w\[]*(?:instruction\s+from\s+the\s+system|end\s+of\s+the\s+instruction))", re.IGNORECASE)
+_PHRASES = (re.compile(r"instruction\s+from\s+the\s+system"), re.compile(r"end\s+of\s+the\s+instruction"))
+_WORD = re.compile(r"\w")
 
 
 def adapt(messages: Sequence[Message], mode: LateSystem, mark: str) -> list[Message]:
@@ -207,7 +208,19 @@ def _as_user(message: Message, mark: str) -> Message:
 
 def defuse(text: str) -> str:
     """Open with a parenthesis what would otherwise look like the lines around an instruction of the system."""
-    return _FORGED.sub("(", text)
+    lower = text.replace("İ", "i").replace("ı", "i").replace("ſ", "s").lower()  # as long as the text
+    brackets = []
+    for phrase in _PHRASES:  # found first: to look behind every bracket takes 50 ms for a megabyte of them
+        end = 0
+        for found in phrase.finditer(lower):
+            at = text.rfind("[", end, found.start())
+            if at >= 0 and not _WORD.search(text, at + 1, found.start()):
+                brackets.append(at)
+            end = found.end()
+    letters = list(text) if brackets else []
+    for at in brackets:
+        letters[at] = "("
+    return "".join(letters) or text
 
 
 def _join_users(messages: list[Message]) -> list[Message]:
