@@ -28,6 +28,7 @@ from server.hooks.process.hook_process import HookLimits
 from server.hooks.process.host import HookHost
 from server.llm.embedded import EmbeddedModel, create_model, unused_model_warning
 from server.llm.language_model import LanguageModel, ModelInfo
+from server.llm.model_choice import load_choice
 from server.media.references import MediaError
 from server.media.signed_urls import UrlSigner
 from server.media.store import MediaStore
@@ -146,8 +147,9 @@ class App:
             raise ConfigError(f"security.secret_file: {error}") from error
         skills = SkillsLibrary(settings.skills.dir, enabled=settings.skills.enabled, reload=settings.skills.reload)
         await asyncio.to_thread(skills.load)
-        model = create_model(settings.llm, environ)
-        if warning := unused_model_warning(settings.llm, environ):
+        choice = load_choice(data_dir)
+        model = create_model(settings.llm, environ, choice)
+        if choice is None and (warning := unused_model_warning(settings.llm, environ)):
             logger.warning("%s", warning)
         app = cls(
             settings, environ, data_dir=data_dir, model=model, signer=signer, skills=skills, hook_limits=hook_limits

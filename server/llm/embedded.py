@@ -33,7 +33,7 @@ from server.llm.embedded_process import (
     default_settings,
     start_process,
 )
-from server.llm.endpoint import endpoint_of, is_endpoint_named
+from server.llm.endpoint import endpoint_named_by, endpoint_of, endpoint_of_choice, model_named_by
 from server.llm.language_model import (
     Finished,
     LateSystem,
@@ -45,6 +45,7 @@ from server.llm.language_model import (
     ToolCall,
     ToolSpec,
 )
+from server.llm.model_choice import EndpointChoice, ModelChoice
 
 logger = logging.getLogger(__name__)
 
@@ -274,18 +275,25 @@ class EmbeddedModel:
                 pass
 
 
-def create_model(config: LlmSettings, environ: Mapping[str, str]) -> OpenAICompatible | EmbeddedModel:
-    """Return the model of `llm.provider`; `auto` is an endpoint where one, or a key, is named, else the embedded model.
+def create_model(
+    config: LlmSettings, environ: Mapping[str, str], choice: ModelChoice | None = None
+) -> OpenAICompatible | EmbeddedModel:
+    """Return the model that settings or environment decide, else the chosen one, else the embedded one.
 
     Has no effects. Raises ConfigError for an invalid base URL.
     """
-    is_endpoint = config.provider == "openai" or (config.provider == "auto" and is_endpoint_named(config, environ))
-    return OpenAICompatible(endpoint_of(config, environ)) if is_endpoint else EmbeddedModel(config)
+    if model_named_by(config, environ) is None:
+        return (
+            OpenAICompatible(endpoint_of_choice(config, choice))
+            if isinstance(choice, EndpointChoice)
+            else EmbeddedModel(config)
+        )
+    return EmbeddedModel(config) if config.provider == "embedded" else OpenAICompatible(endpoint_of(config, environ))
 
 
 def unused_model_warning(config: LlmSettings, environ: Mapping[str, str]) -> str | None:
     """Return a sentence for the operator who names a model, but neither an endpoint nor a key: it is not used."""
     source, name = ("llm.model", config.model) if config.model else ("OPENAI_MODEL", environ.get("OPENAI_MODEL"))
-    if not name or config.provider != "auto" or is_endpoint_named(config, environ):
+    if not name or config.provider != "auto" or endpoint_named_by(config, environ):
         return None
     return f"{source} names {name}, but the embedded model answers: set OPENAI_API_KEY or OPENAI_BASE_URL, too"

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from server.config import LlmSettings
 from server.errors import ModelMissing, ProviderUnreachable
+from server.llm.model_choice import EndpointChoice
 from server.openai_client import OpenAIEndpoint, Refused, Unreachable, base_url_from
 
 logger = logging.getLogger(__name__)
@@ -56,11 +57,22 @@ def endpoint_of(config: LlmSettings, environ: Mapping[str, str]) -> ModelEndpoin
     Raises ConfigError for an invalid base URL.
     """
     key, key_source = _key(config, environ)
+    base_url = base_url_from("llm.base_url", config.base_url, environ)
+    model = config.model or environ.get("OPENAI_MODEL") or None
+    return _endpoint(config, base_url=base_url, model=model, api_key=key, key_source=key_source)
+
+
+def endpoint_of_choice(config: LlmSettings, choice: EndpointChoice) -> ModelEndpoint:
+    """Return the chosen endpoint; options and limits are those of `llm:`, and no other key is sent there."""
+    source = choice.api_key and "the model picker"
+    return _endpoint(
+        config, base_url=choice.base_url, model=choice.model, api_key=choice.api_key, key_source=source or None
+    )
+
+
+def _endpoint(config: LlmSettings, **named: str | None) -> ModelEndpoint:
     return ModelEndpoint(
-        base_url=base_url_from("llm.base_url", config.base_url, environ),
-        model=config.model or environ.get("OPENAI_MODEL") or None,
-        api_key=key,
-        key_source=key_source,
+        **named,  # type: ignore[arg-type]  # base_url is given
         max_tokens=config.max_tokens,
         options=config.options,
         connect_timeout_s=config.connect_timeout_s,
@@ -69,9 +81,16 @@ def endpoint_of(config: LlmSettings, environ: Mapping[str, str]) -> ModelEndpoin
     )
 
 
-def is_endpoint_named(config: LlmSettings, environ: Mapping[str, str]) -> bool:
-    """Return whether settings or environment name an endpoint or a key, which decides `provider: auto`."""
-    return bool(config.base_url or environ.get("OPENAI_BASE_URL") or environ.get("OPENAI_API_KEY"))
+def endpoint_named_by(config: LlmSettings, environ: Mapping[str, str]) -> str | None:
+    """Return the setting or variable that names an endpoint or a key, which decides `provider: auto`; None: there is none."""
+    if config.base_url:
+        return "llm.base_url"
+    return next((name for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY") if environ.get(name)), None)
+
+
+def model_named_by(config: LlmSettings, environ: Mapping[str, str]) -> str | None:
+    """Return the setting or variable that decides which model answers, whatever was chosen; None: there is none."""
+    return "llm.provider" if config.provider != "auto" else endpoint_named_by(config, environ)
 
 
 def _key(config: LlmSettings, environ: Mapping[str, str]) -> tuple[str | None, str | None]:

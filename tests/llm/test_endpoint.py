@@ -4,7 +4,7 @@ import pytest
 
 from server.config import LlmSettings, Secret
 from server.errors import ConfigError
-from server.llm.endpoint import ModelEndpoint, endpoint_of, is_endpoint_named
+from server.llm.endpoint import ModelEndpoint, endpoint_named_by, endpoint_of
 
 
 def test_the_settings_stand_over_the_environment() -> None:
@@ -38,7 +38,7 @@ def test_a_key_alone_means_openai() -> None:
 def test_empty_variables_count_as_absent() -> None:
     environ = {"OPENAI_BASE_URL": "", "OPENAI_API_KEY": "", "OPENAI_MODEL": ""}
 
-    assert not is_endpoint_named(LlmSettings(), environ)
+    assert not endpoint_named_by(LlmSettings(), environ)
     assert endpoint_of(LlmSettings(), environ).model is None
     assert endpoint_of(LlmSettings(), environ).key_source is None
 
