@@ -7,7 +7,7 @@
  * @typedef {{id: string, role: string, content: unknown, tool_calls?: unknown, tool_call_id?: string, origin?: Origin,
  *   cut?: boolean}} TraceMessage
  * @typedef {{call: number, purpose: string, round: number | null, attempt: number, messages: string[],
- *   sent_roles: Record<string, string>, trimmed: string[], tools: string[], tool_choice: string, late_system: string}} ModelCall
+ *   sent_roles: Record<string, string>, trimmed: string[], shortened: string[], tools: string[], tool_choice: string, late_system: string}} ModelCall
  * @typedef {{call: number, finish: string, usage?: Record<string, number>, first_token_ms?: number | null,
  *   total_ms?: number | null}} ModelDone
  * @typedef {{skill: string, hook: string, timing: string, persistent?: boolean, message?: string}} Injected
@@ -105,6 +105,7 @@ function asCall(values) {
     messages: list(values.messages),
     sent_roles: values.sent_roles ?? {},
     trimmed: list(values.trimmed),
+    shortened: list(values.shortened),
     tools: list(values.tools),
     tool_choice: values.tool_choice ?? "auto",
     late_system: values.late_system ?? "native",

@@ -191,7 +191,7 @@ class ModelCalls:
         for message in messages:
             if not self._conversation.knows(message):
                 self._conversation.mark(message, Origin(kind="process_hook"))
-        return request, Fitted(messages, shown.left_out)
+        return request, replace(shown, messages=messages)
 
     async def _announce(self, sent: ModelRequest, fitted: Fitted, attempt: int) -> None:
         """Report the call to user and observers before it is made."""
@@ -219,7 +219,8 @@ class ModelCalls:
         if given is None:
             return fit(self._conversation, budget_tokens=budget)
         fitted = fit(self._conversation, budget_tokens=budget, messages=given.messages)
-        return replace(fitted, left_out=[*given.left_out, *fitted.left_out])
+        shortened = [*(m for m in given.shortened if m not in fitted.shortened), *fitted.shortened]
+        return replace(fitted, left_out=[*given.left_out, *fitted.left_out], shortened=shortened)
 
     async def _limit_images(self, given: Fitted | None) -> None:
         """Limit the images of the conversation and of what a hook made of it; report once what the model cannot see."""

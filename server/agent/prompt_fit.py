@@ -1,9 +1,10 @@
 """Fits a message list to the model: into its context, with the images and in the roles that it takes. Pure.
 
 What goes first, until the rest fits: whole oldest turns of the history, then
-older copies of the same persistent hook. Never the system prompt, the last
-user message or what belongs to this turn. Many chat templates refuse a `system`
-message that is not first (docs/hooks.md, "Roles").
+older copies of the same persistent hook. Then the results of this turn's tools
+are cut, and last its oldest rounds of tool calls go. Never the system prompt, the
+last user message or a hook's words. Many chat templates refuse a `system` message
+that is not first (docs/hooks.md, "Roles").
 """
 
 import re
@@ -13,10 +14,12 @@ from typing import Any, Final
 
 from server.agent.messages import Conversation
 from server.llm.language_model import LateSystem, Message, ToolSpec
+from server.tools.tool_run import cut_to
 
 _BYTES_PER_TOKEN = 3  # on the safe side: English has 4 to 5, Chinese 3 to 4 in UTF-8
 _TOKENS_PER_MESSAGE = 6
 _TOKENS_PER_IMAGE = 1200
+_NOTE_TOKENS = 24  # of the note that says how many lines are left
 
 
 @dataclass(frozen=True)
@@ -24,25 +27,78 @@ class Fitted:
     messages: list[Message]
     left_out: list[Message]
     fits: bool = True
+    shortened: Sequence[Message] = ()
+    """The tool results that were cut to make room, as they are now."""
 
 
 def fit(conversation: Conversation, *, budget_tokens: int, messages: Sequence[Message] | None = None) -> Fitted:
     """Choose what of the conversation is sent. With `fits` false even the rest is estimated too large.
 
     `messages`: what a hook has made of the conversation for this call; its own count as the turn's.
+    A tool result of this turn that is cut stays cut: its content is replaced in the message.
     """
     messages = conversation.messages if messages is None else messages
     excess = sum(estimate_tokens(m) for m in messages) - budget_tokens
     if excess <= 0:
         return Fitted(list(messages), [])
+    left_out, excess = _leave_out([*_old_turns(conversation, messages), *_old_copies(conversation, messages)], excess)
+    shortened: list[Message] = []
+    if excess > 0:
+        rounds = _rounds(conversation, messages)
+        shortened, excess = _cut_results([m for group in rounds for m in group if m["role"] == "tool"], excess)
+        oldest, excess = _leave_out(rounds, excess)
+        left_out += oldest
+    gone = {id(m) for m in left_out}
+    shortened = [m for m in shortened if id(m) not in gone]
+    return Fitted([m for m in messages if id(m) not in gone], left_out, excess <= 0, shortened)
+
+
+def _leave_out(groups: Sequence[list[Message]], excess: int) -> tuple[list[Message], int]:
+    """Return as many groups as must go, and the tokens that are still too many."""
     left_out: list[Message] = []
-    for group in [*_old_turns(conversation, messages), *_old_copies(conversation, messages)]:
+    for group in groups:
         if excess <= 0:
             break
         left_out += group
         excess -= sum(estimate_tokens(m) for m in group)
-    gone = {id(m) for m in left_out}
-    return Fitted([m for m in messages if id(m) not in gone], left_out, excess <= 0)
+    return left_out, excess
+
+
+def _cut_results(results: Sequence[Message], excess: int) -> tuple[list[Message], int]:
+    """Cut the longest results to one common length; returns those, and the tokens that are still too many."""
+    sizes = sorted(estimate_tokens(m) for m in results)
+    room, share = sum(sizes) - excess, 0
+    for index, size in enumerate(sizes):
+        share = room // (len(sizes) - index)
+        if size > share:
+            break
+        room -= size
+    shortened = []
+    for message in results:
+        before = estimate_tokens(message)
+        if before <= max(share, _TOKENS_PER_MESSAGE + _NOTE_TOKENS):
+            continue
+        kept_tokens = max(0, share - _TOKENS_PER_MESSAGE - _NOTE_TOKENS)
+        message["content"] = cut_to(message["content"], kept_tokens * _BYTES_PER_TOKEN)
+        excess -= before - estimate_tokens(message)
+        shortened.append(message)
+    return shortened, excess
+
+
+def _rounds(conversation: Conversation, messages: Sequence[Message]) -> list[list[Message]]:
+    """Group this turn's rounds of tool calls, oldest first: calls, results and their pictures."""
+    rounds: list[list[Message]] = []
+    is_round = False
+    for message in messages:
+        kind, role = conversation.origin(message).kind, message["role"]
+        if role != "tool":  # as in _old_turns
+            has_calls = bool(message.get("tool_calls")) and kind != "history"
+            is_round = has_calls or (is_round and kind == "turn" and role == "user")
+            if has_calls:
+                rounds.append([])
+        if is_round:
+            rounds[-1].append(message)
+    return rounds
 
 
 def _old_turns(conversation: Conversation, messages: Sequence[Message]) -> list[list[Message]]:

@@ -8,6 +8,7 @@ costs one comparison a call.
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
+from itertools import count
 from typing import Any
 
 from server.agent.chunks import LLMChunk, TraceEvent
@@ -32,6 +33,7 @@ class Tracer:
         self._hooks = tuple(hooks)  # those of the turn's start (L1-31)
         self._layers = layers
         self._is_on = is_on
+        self._numbers = count()
         self._ids: dict[int, str] = {}
         self._injected: dict[int, Message] = {}
         self._shown: dict[int, Message] = {}  # in place of those that hold secrets
@@ -53,7 +55,7 @@ class Tracer:
         if attempt == 1:
             self._calls += 1
         self._purposes.add(request.purpose)
-        yield from self._changes(fitted.messages)
+        yield from self._changes([*fitted.messages, *fitted.left_out], fitted.shortened)
         yield _event("model_call", self._call(request, fitted, mode, round_number, attempt))
 
     def after_call(self, finished: Finished, first_token_ms: float | None, total_ms: float) -> Iterator[LLMChunk]:
@@ -91,15 +93,16 @@ class Tracer:
         for batch in _batches(not_fired):
             yield _event("not_fired", {"hooks": batch})
 
-    def _changes(self, sent: Sequence[Message] = ()) -> Iterator[LLMChunk]:
-        """`sent` may hold messages that a hook wrote for this call."""
+    def _changes(self, sent: Sequence[Message] = (), shortened: Sequence[Message] = ()) -> Iterator[LLMChunk]:
+        """`sent` may hold messages that a hook wrote for this call; a shortened message is shown as a new one."""
         present = {id(m) for m in self._conversation.messages}
         for key in [key for key in self._injected if key not in present]:
             yield _event("removed", self._hook_facts(self._injected.pop(key)))
         fresh = [m for m in self._conversation.messages if id(m) not in self._ids]
         fresh += [m for m in sent if self._conversation.origin(m).kind == "process_hook" and id(m) not in self._ids]
+        fresh += [m for m in shortened if id(m) in self._ids]
         for message in fresh:
-            self._ids[id(message)] = f"m{len(self._ids)}"
+            self._ids[id(message)] = f"m{next(self._numbers)}"
         for batch in _batches(map(self._message_facts, fresh)):
             yield _event("messages", {"messages": batch})
         for message in fresh:
@@ -135,6 +138,7 @@ class Tracer:
             "messages": [self._ids[id(m)] for m in fitted.messages],
             "sent_roles": roles,
             "trimmed": [self._ids[id(m)] for m in fitted.left_out],
+            "shortened": [self._ids[id(m)] for m in fitted.shortened],
             "tools": [tool.name for tool in request.tools],
             "tool_choice": request.tool_choice,
             "late_system": mode,

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import re
 import time
 import traceback
 from dataclasses import dataclass, replace
@@ -27,6 +28,7 @@ MAX_ERROR_BYTES: Final = 8192
 MAX_MEDIA: Final = 16
 """The most references of one result that are read."""
 _UNUSED: Final = "It ran. A hook then ended the turn, so its result was not used."
+_CUT_NOTE = re.compile(r"\n\(truncated, (\d+) lines left(?:; go on with offset (\d+))?\)\Z")
 
 
 @dataclass(frozen=True)
@@ -344,13 +346,19 @@ class ToolRun:
 
 
 def cut_to(text: str, max_bytes: int) -> str:
-    """Cut to `max_bytes` of UTF-8, at the end of a line where there is one, and say how many lines are missing."""
+    """Cut to `max_bytes` of UTF-8, at the end of a line where there is one, and say how many lines are missing.
+
+    A note at the end that already says so is counted in, and its offset set back.
+    """
     data = text.encode("utf-8", "replace")  # a file name may hold half a surrogate pair, which nothing could send
     if len(data) <= max_bytes:
         return data.decode("utf-8")
-    kept = data[:max_bytes].decode("utf-8", "ignore")
+    if note := _CUT_NOTE.search(text):
+        text = text[: note.start()]
+    kept = data[:max_bytes].decode("utf-8", "ignore")[: len(text)]
     head, newline, _ = kept.rpartition("\n")
     lines = text.count("\n") + (not text.endswith("\n"))
-    if newline:
-        return f"{head}\n(truncated, {lines - head.count(newline) - 1} lines left)"
-    return f"{kept}\n(truncated, {lines} lines left)"
+    left = lines - head.count("\n") - 1 if newline else lines
+    before, offset = (int(note[1]), note[2]) if note else (0, None)
+    onward = f"; go on with offset {int(offset) - left}" if offset else ""
+    return f"{head if newline else kept}\n(truncated, {left + before} lines left{onward})"

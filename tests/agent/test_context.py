@@ -10,7 +10,8 @@ from server.agent.chunks import NoticeGiven
 from server.agent.prompt_fit import estimate_tokens, estimate_tools
 from server.config import LlmSettings
 from server.errors import ContextTooLong, ProviderRateLimited
-from tests.agent.scene import agent_for, given, notices, play, told
+from server.tools.registry import Tool
+from tests.agent.scene import agent_for, given, listed, notices, play, texts, told, tool, traces
 from tests.hooks.fakes import hook, layers_of
 from tests.support.scripted_model import ScriptedModel, call, say
 
@@ -194,3 +195,80 @@ async def test_the_tools_count_in_the_context() -> None:
     await play(agent_for(model, planning=False), messages=OLD)
 
     assert len(numbers(model, 0)) > len(numbers(model, 1))
+
+
+def answering(name: str, text: str) -> Tool:
+    async def run(arguments: dict[str, Any]) -> str:
+        return text
+
+    return tool(name, run)
+
+
+def results(model: ScriptedModel, index: int) -> list[str]:
+    return [content for role, content in model.contents(index) if role == "tool"]
+
+
+LINES = "".join(f"line {number}\n" for number in range(1000))
+
+
+async def test_a_tool_result_that_does_not_fit_is_cut_and_the_turn_goes_on() -> None:
+    model = ScriptedModel([call("long"), say("Line 3.")], context_tokens=1000)
+
+    chunks = await play(agent_for(model, [answering("long", LINES)], planning=False))
+
+    [result] = results(model, 1)
+    kept, note = result[: result.rindex("\n")], result[result.rindex("\n") + 1 :]
+    assert LINES.startswith(kept)
+    assert note == f"(truncated, {1000 - kept.count(chr(10)) - 1} lines left)"
+    sent = sum(map(estimate_tokens, model.messages(1))) + estimate_tools(model.requests[1].tools)
+    assert 700 < sent <= 750
+    assert texts(chunks) == "Line 3."
+
+
+async def test_the_results_of_a_batch_are_counted_together_and_short_ones_stay_whole() -> None:
+    tools = [answering("a", LINES), answering("b", "short"), answering("c", LINES)]
+    model = ScriptedModel([call("a", "b", "c"), say("Line 3.")], context_tokens=1500)
+
+    await play(agent_for(model, tools, planning=False))
+
+    first, short, last = results(model, 1)
+    assert (first, short) == (last, "short")
+    assert "lines left" in first
+    sent = sum(map(estimate_tokens, model.messages(1))) + estimate_tools(model.requests[1].tools)
+    assert 1060 < sent <= 1125
+
+
+async def test_a_result_that_an_endpoint_refuses_for_length_is_cut() -> None:
+    model = ScriptedModel([call("long"), [ContextTooLong("long", limit_tokens=900)], say("Line 3.")])
+
+    chunks = await play(agent_for(model, [answering("long", LINES)], planning=False))
+
+    assert "lines left" in results(model, 2)[0]
+    assert texts(chunks) == "Line 3."
+
+
+async def test_many_rounds_of_results_leave_out_the_oldest_rounds_and_the_turn_goes_on() -> None:
+    arguments = "y" * 600  # which nothing cuts
+    rounds = [call("long", text=str(number), why=arguments) for number in range(4)]
+    model = ScriptedModel([*rounds, say("Line 3.")], context_tokens=1000)
+
+    chunks = await play(agent_for(model, [answering("long", LINES)], planning=False))
+
+    kept = [content for role, content in model.contents(4) if role == "assistant"]
+    assert kept == ["2", "3"]
+    assert texts(chunks).endswith("Line 3.")
+
+
+async def test_the_trace_shows_what_the_model_read_before_and_after_a_result_was_cut() -> None:
+    model = ScriptedModel([call("first"), call("second"), say("Line 3.")], context_tokens=2000)
+    tools = [answering("first", LINES[:3000]), answering("second", LINES[:3000])]
+
+    chunks = await play(agent_for(model, tools, planning=False), options=TurnOptions(trace=True))
+
+    shown = {message["id"]: message["content"] for message in listed(chunks)}
+    calls = [data for _, data in traces(chunks, "model_call")]
+    for index, data in enumerate(calls):
+        read = [shown[number] for number in data["messages"]]
+        assert read == [content for _, content in model.contents(index)]
+    assert [len(data["shortened"]) for data in calls] == [0, 0, 2]
+    assert set(calls[2]["shortened"]) < set(calls[2]["messages"])

@@ -148,7 +148,7 @@ async def test_a_model_call_tells_how_it_is_made() -> None:
     chunks = await play(agent, options=ON)
     direct = await play(agent, enable_tools=False, options=ON)
 
-    same = {"attempt": 1, "sent_roles": {}, "trimmed": [], "late_system": "native"}
+    same = {"attempt": 1, "sent_roles": {}, "trimmed": [], "shortened": [], "late_system": "native"}
     tools = ["alpha", "beta"]
     calls = [{k: v for k, v in data.items() if k != "messages"} for data in model_calls(chunks) + model_calls(direct)]
     assert calls == [

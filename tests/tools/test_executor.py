@@ -352,6 +352,12 @@ async def test_every_task_of_a_batch_has_the_name_of_its_call() -> None:
         ("语语", 5, "语\n(truncated, 1 lines left)"),
         ("语语", 6, "语语"),
         ("\ud800", 1, "?"),
+        ("one\ntwo\n(truncated, 5 lines left)", 6, "one\n(truncated, 6 lines left)"),
+        (
+            "one\ntwo\nthree\n(truncated, 5 lines left; go on with offset 24)",
+            8,
+            "one\ntwo\n(truncated, 6 lines left; go on with offset 23)",
+        ),
     ],
 )
 def test_a_text_is_cut_behind_a_whole_line_and_says_how_many_are_missing(text: str, max_bytes: int, cut: str) -> None:

@@ -111,6 +111,8 @@ function callView(call, trace, isOpen) {
     ),
     call.trimmed.length > 0 &&
       h("p", { class: "fine" }, t.inspector.trimmed(call.trimmed.length)),
+    call.shortened.length > 0 &&
+      h("p", { class: "fine" }, t.inspector.shortened(call.shortened.length)),
     h(
       "ol",
       { class: "read" },

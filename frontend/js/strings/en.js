@@ -289,6 +289,7 @@ export const en = {
     noTools: "No tools",
     lateSystem: (/** @type {string} */ how) => `. Late system messages are sent as: ${how}`,
     trimmed: (/** @type {number} */ n) => `Left out to fit the model: ${count(n, "message")}.`,
+    shortened: (/** @type {number} */ n) => `Cut to fit the model: ${count(n, "tool result")}.`,
     planning: "Planning",
     round: (/** @type {number | null} */ n) => `Agent loop, round ${n}`,
     lastRound: "Last round, without tools",

@@ -270,6 +270,7 @@ export const zh = {
     noTools: "没有工具",
     lateSystem: (how) => `。靠后的 system 消息以此方式发送：${how}`,
     trimmed: (n) => `为适应模型长度而略去：${n} 条消息。`,
+    shortened: (n) => `为适应模型长度而截短：${n} 个工具结果。`,
     planning: "规划",
     round: (n) => `智能体循环，第 ${n} 轮`,
     lastRound: "最后一轮，不用工具",
