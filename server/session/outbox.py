@@ -90,10 +90,7 @@ class Outbox:
         self._waiting: deque[tuple[Kind, bytes]] = deque()
         self._bytes = 0  # sum of what is in _waiting
         self._has_work = asyncio.Event()  # for `run`: a message, or the end
-        self._below_high = asyncio.Event()
-        self._below_full = asyncio.Event()
-        self._below_high.set()
-        self._below_full.set()
+        self._drained: asyncio.Future[None] | None = None  # while somebody waits in `room`
         self._stall: asyncio.TimerHandle | None = None  # armed while past `high`
         self._stalled_at_bytes = 0  # unsent when the timer was armed
         self._close: tuple[int, str] | None = None  # set: nothing more is taken
@@ -133,17 +130,14 @@ class Outbox:
         self._waiting.append((kind, data))
         self._bytes += len(data)
         if self._is_high():
-            self._below_high.clear()
             self._arm()
-        if self._is_full():
-            self._below_full.clear()
         self._has_work.set()
 
     async def room(self, *, is_urgent: bool = False) -> None:
         """Wait until the box is below its high mark (urgent: below `full`). Raises Closed."""
-        has_room = self._below_full if is_urgent else self._below_high
-        while not has_room.is_set():
-            await has_room.wait()
+        while self._is_full() if is_urgent else self._is_high():
+            self._drained = self._drained or asyncio.get_running_loop().create_future()
+            await asyncio.shield(self._drained)  # others may wait for it, too
         if self._is_closed:
             raise Closed("the connection is gone")
 
@@ -199,10 +193,8 @@ class Outbox:
             self._disarm()
             if self._is_high():
                 self._arm()
-        if not self._is_high():
-            self._below_high.set()
         if not self._is_full():
-            self._below_full.set()
+            self._wake()
 
     def _is_high(self) -> bool:
         return self._is_past(self._limits.high_frames, self._limits.high_bytes)
@@ -243,9 +235,15 @@ class Outbox:
         self._disarm()
         self._waiting.clear()
         self._bytes = 0
-        for event in (self._has_work, self._below_high, self._below_full):
-            event.set()
+        self._has_work.set()
+        self._wake()
         self._hurry(0.0)
+
+    def _wake(self) -> None:
+        """Let those who wait for room look again."""
+        if self._drained is not None:
+            self._drained.set_result(None)
+            self._drained = None
 
     def _hurry(self, limit_s: float) -> None:
         """Limit how long `run` may wait for a client that does not read."""
