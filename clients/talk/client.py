@@ -178,7 +178,7 @@ class TalkClient:
     async def say(self, text: str) -> None:
         """Start a turn with typed words, once there is a connection; a running one is cut."""
         await self._is_online.wait()
-        self.history.user(text)
+        self.history.user(text, is_typed=True)
         self._is_quiet.clear()
         chat = self._chat = _Chat(secrets.token_hex(8), list(self.history.messages))
         await self._send("chat", id=chat.id, messages=chat.messages)

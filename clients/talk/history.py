@@ -10,25 +10,28 @@ Message = dict[str, Any]
 class History:
     """Queued frames of a turn become messages when the turn ends, or is cut (docs/protocol.md, "Order").
 
-    This client counts a sentence as heard when its end has arrived.
+    This client counts a sentence as heard when its end has arrived. It shows text as it comes, so that a reply which the
+    user cuts by typing was read.
     """
 
     messages: list[Message] = field(default_factory=list)
     _turn: list[Message] = field(default_factory=list)
     _open: str = ""
+    _unheard: str = ""  # text that was shown and is in no sentence that was heard
+    _is_spoken: bool = False
     _turn_id: str | None = None  # of the turn that runs
     _cut_id: str | None = None  # of the one that was cut and whose `turn_end` has not come
 
-    def user(self, text: str) -> None:
-        """What the user says next; a turn that runs is cut by it."""
+    def user(self, text: str, *, is_typed: bool = False) -> None:
+        """Append what the user says next; it cuts a turn that runs, of which typed words keep all that was shown."""
         if self._turn_id is not None:
             self._cut_id = self._turn_id
-            self._flush(rollback=False)
+            self._flush(rollback=False, is_read=is_typed)
         self.messages.append({"role": "user", "content": text})
 
     def cut(self) -> None:
-        """Keep what was heard of a turn whose end will not come."""
-        self._flush(rollback=False)
+        """Keep what was heard of a turn whose end will not come; if it is not spoken, what was shown."""
+        self._flush(rollback=False, is_read=not self._is_spoken)
         self._cut_id = None
 
     def take(self, frame: dict[str, Any]) -> None:
@@ -38,8 +41,11 @@ class History:
         match frame["type"]:
             case "turn_start":
                 self._turn_id = frame["turn_id"]
+            case "text":
+                self._unheard += frame["delta"]
             case "sentence":
                 self._open = frame["text"]
+                self._is_spoken = self._is_spoken or frame.get("audio") is not None
             case "sentence_end":
                 self._hear(self._open)
                 self._open = ""
@@ -56,20 +62,24 @@ class History:
             self._cut_id = None
 
     def _hear(self, text: str) -> None:
+        self._unheard = self._unheard.removeprefix(text)
         last = self._turn[-1] if self._turn else None
         if last is not None and last["role"] == "assistant":
             last["content"] += text
         elif text:
             self._turn.append({"role": "assistant", "content": text})
 
-    def _flush(self, *, rollback: bool) -> None:
+    def _flush(self, *, rollback: bool, is_read: bool = False) -> None:
+        if is_read:
+            self._hear(self._unheard)
         if rollback:
             while self.messages and self.messages.pop()["role"] != "user":
                 pass
         else:
             self.messages += self._turn
         self._turn = []
-        self._open = ""
+        self._open = self._unheard = ""
+        self._is_spoken = False
         self._turn_id = None
 
 

@@ -4,10 +4,11 @@
  *
  * @typedef {import("./state.js").State} State
  * @typedef {import("./state.js").Conversation} Conversation
+ * @typedef {import("./state.js").Turn} Turn
  */
 
 import { titleOf } from "./conversation.js";
-import { condensed, cut, heardText } from "./playback.js";
+import { condensed, cutWhereLost, heardText } from "./playback.js";
 import { withConversation, withEffects, without } from "./state.js";
 
 /**
@@ -31,20 +32,22 @@ function isChanged(before, after, old, conversation) {
   return (
     old.conversationHistory !== conversation.conversationHistory ||
     old.title !== conversation.title ||
-    isHeardChanged(playbackOf(before, old.id), playbackOf(after, old.id))
+    isKeptChanged(turnOf(before, old.id), turnOf(after, old.id))
   );
 }
 
 /**
- * Whether a cut would keep something else: the player reports far more often than words pass.
+ * Whether a reload would find something else: the player reports far more often than words pass.
  *
- * @param {import("./playback.js").Playback | null} before @param {import("./playback.js").Playback | null} after
+ * @param {Turn | null} before @param {Turn | null} after
  */
-function isHeardChanged(before, after) {
+function isKeptChanged(before, after) {
   if (before === after) return false;
   if (!before || !after) return true;
-  const isSame = before.historySegments === after.historySegments && before.audioQueue === after.audioQueue;
-  return !isSame || partlyHeard(before) !== partlyHeard(after);
+  const [was, is] = [before.playback, after.playback];
+  const isSame = was.historySegments === is.historySegments && was.audioQueue === is.audioQueue;
+  if (!isSame || partlyHeard(was) !== partlyHeard(is)) return true;
+  return !is.isSpoken && before.streamed !== after.streamed;
 }
 
 /** @param {import("./playback.js").Playback} playback */
@@ -52,9 +55,9 @@ function partlyHeard({ playing }) {
   return playing ? heardText(playing) : "";
 }
 
-/** @param {State} state @param {string} id */
-function playbackOf(state, id) {
-  return state.turn?.conversationId === id ? state.turn.playback : null;
+/** @param {State} state @param {string} id of the conversation */
+function turnOf({ turn }, id) {
+  return turn?.conversationId === id ? turn : null;
 }
 
 /** Pictures that wait to be sent survive a reload. @param {State} before @param {State} after @returns {State} */
@@ -84,8 +87,9 @@ export function stored(state, changed) {
  */
 export function recordOf(state, conversation) {
   const { access: _access, revision: _revision, ...stored } = conversation;
-  const playback = playbackOf(state, conversation.id);
-  return { ...stored, historySegments: playback ? condensed(cut(playback).historySegments) : [] };
+  const turn = turnOf(state, conversation.id);
+  const kept = turn ? cutWhereLost(turn.playback, turn.streamed).historySegments : [];
+  return { ...stored, historySegments: condensed(kept) };
 }
 
 /** @param {State} before @param {State} after @returns {State} */

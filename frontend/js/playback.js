@@ -26,11 +26,12 @@
  * @property {readonly Segment[]} historySegments
  * @property {import("./frames.js").TurnEnd | null} reachedEnd the turn's end, once playback has come to it
  * @property {boolean} hasSound false = nobody plays sound here: a sentence is heard when it is reached
+ * @property {boolean} isSpoken sound of it has been received, to be heard
  */
 
 /** @param {boolean} hasSound @returns {Playback} */
 export function newPlayback(hasSound = false) {
-  return { audioQueue: [], playing: null, historySegments: [], reachedEnd: null, hasSound };
+  return { audioQueue: [], playing: null, historySegments: [], reachedEnd: null, hasSound, isSpoken: false };
 }
 
 /** Sound of what is said lasts at least so long: a voice in a hurry. */
@@ -38,7 +39,8 @@ const SHORTEST_MS_A_CHAR = 60;
 
 /** @param {Playback} playback @param {QueuedFrame} frame @returns {Playback} */
 export function enqueue(playback, frame) {
-  return playNextAudio({ ...playback, audioQueue: [...playback.audioQueue, frame] });
+  const isSpoken = playback.isSpoken || (playback.hasSound && frame.type === "sentence" && frame.audio !== null);
+  return playNextAudio({ ...playback, audioQueue: [...playback.audioQueue, frame], isSpoken });
 }
 
 /**
@@ -132,6 +134,28 @@ export function cut(playback) {
 }
 
 /**
+ * Stop here and keep all that was shown, also what was not said yet: it could be read.
+ *
+ * @param {Playback} playback @param {string} streamed every `text` delta so far
+ * @returns {Playback} with `reachedEnd` if the turn was complete
+ */
+export function cutWhereRead(playback, streamed) {
+  const shown = cut(silenced(playback));
+  const text = unsaidText(shown, streamed);
+  return text ? withSegment(shown, { kind: "sentence", text }) : shown;
+}
+
+/**
+ * Stop here without the user having asked for it: of a reply that is spoken what was heard is kept, of any other what was shown.
+ *
+ * @param {Playback} playback @param {string} streamed every `text` delta so far
+ * @returns {Playback}
+ */
+export function cutWhereLost(playback, streamed) {
+  return playback.isSpoken ? cut(playback) : cutWhereRead(playback, streamed);
+}
+
+/**
  * What these segments leave in the conversation: neighbouring sentences joined
  * unless a hook or a file stands between; tools leave nothing.
  *
@@ -184,6 +208,12 @@ export function condensed(historySegments) {
 /** What was said so far, as the model wrote it. @param {Pick<Playback, "historySegments">} playback */
 export function spokenText({ historySegments }) {
   return historySegments.map((segment) => (segment.kind === "sentence" ? segment.text : "")).join("");
+}
+
+/** What was streamed and is not in the segments. @param {Pick<Playback, "historySegments">} playback @param {string} streamed */
+export function unsaidText(playback, streamed) {
+  const said = spokenText(playback);
+  return streamed.startsWith(said) ? streamed.slice(said.length) : "";
 }
 
 /** @param {Hook} frame @returns {Message} */

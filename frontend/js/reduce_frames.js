@@ -15,7 +15,7 @@ import { EMPTY_TRACE, withTrace } from "./inspect.js";
 import { cutShort, enqueue, hookMessage } from "./playback.js";
 import { asked, refusedEdit, resolved } from "./reduce_approvals.js";
 import { playedOn } from "./reduce_playback.js";
-import { cutTurn, refused, resent, revived, rolledBack } from "./reduce_turn.js";
+import { cutBySpeech, cutUnasked, refused, resent, revived, rolledBack } from "./reduce_turn.js";
 import { spoken } from "./reduce_voice.js";
 import { lastEntries, withConversation, withEffects, withNotice, without, withTurnNotice, withView } from "./state.js";
 import { t } from "./strings.js";
@@ -139,8 +139,9 @@ function endOfCutTurn(state, conversationId, end) {
 function cutByServer(state, end) {
   const { turn } = state;
   if (turn && end.rollback) return withMessage(rolledBack(state, turn), end);
-  const short = turn && { ...turn, playback: cutShort(turn.playback) };
-  const next = cutTurn({ ...state, turn: short }, end.message && end.reason === "interrupted" ? "restarted" : "stopped");
+  const short = { ...state, turn: turn && { ...turn, playback: cutShort(turn.playback) } };
+  const isRestart = end.message && end.reason === "interrupted"; // else it follows from what the user said, or a hook's word
+  const next = isRestart ? cutUnasked(short, "restarted") : cutBySpeech(short);
   return withView({ ...next, cutTurns: without(next.cutTurns, end.turn_id) }, end.turn_id, { end });
 }
 

@@ -4,24 +4,17 @@
  *
  * @typedef {import("./state.js").State} State
  * @typedef {import("./state.js").Turn} Turn
- * @typedef {import("./frames.js").TurnEnd} TurnEnd
  */
 
 import { plainText } from "./markdown.js";
-import { ended, rolledBack } from "./reduce_turn.js";
-import { withAnnouncements, withView } from "./state.js";
+import { endReached } from "./reduce_turn.js";
+import { withAnnouncements } from "./state.js";
 import { t } from "./strings.js";
 
 /** @param {State} state @param {Turn} turn @param {import("./playback.js").Playback} playback @returns {State} */
 export function playedOn(state, turn, playback) {
   const next = announced({ ...state, turn: { ...turn, playback } }, turn.playback, playback);
   return playback.reachedEnd ? endReached(next, { ...turn, playback }, playback.reachedEnd) : next;
-}
-
-/** @param {State} state @param {Turn} turn @param {TurnEnd} end @returns {State} */
-function endReached(state, turn, end) {
-  const next = withView(ended(state, turn, end.reason === "completed" ? null : "failed"), turn.id, { end });
-  return end.rollback ? rolledBack(next, turn) : next;
 }
 
 /**

@@ -10,7 +10,7 @@
  */
 
 import { askAgain, fitToLimits, isUserMessage, unansweredMessage, withAnswer, withHistory } from "./conversation.js";
-import { cut, flushHistorySegments, newPlayback, spokenText } from "./playback.js";
+import { cut, cutWhereLost, cutWhereRead, flushHistorySegments, newPlayback, unsaidText } from "./playback.js";
 import { givenBack } from "./reduce_attachments.js";
 import { GOING_AWAY, NOT_LOGGED_IN } from "./socket.js";
 import {
@@ -32,7 +32,7 @@ const MAX_TRIES = 8; // to connect, about a minute: then a turn that is to be se
 export function submitted(state, { text, turnId, at }) {
   const { attachments } = state;
   if ((!text.trim() && !attachments.length) || state.pendingImages || !canSend(state)) return state;
-  const next = { ...cutTurn(state, "stopped"), attachments: [] };
+  const next = { ...cutByHand(state), attachments: [] };
   const conversation = openConversation(next);
   if (!conversation) return state;
   /** @type {Message} */
@@ -161,7 +161,7 @@ export function saveFailed(state, { id, revision, message }) {
 export function stopped(state) {
   const { turn } = state;
   if (!turn) return state;
-  const next = cutTurn(state, "stopped");
+  const next = cutByHand(state);
   return isUnsent(turn)
     ? next
     : withEffects(next, { type: "send", frame: { type: "interrupt", turn_id: turn.id } });
@@ -204,7 +204,7 @@ function keptWaiting(state, { attempt, code }) {
 export function disconnected(state, { attempt, code, silently }) {
   const phase = silently ? "connecting" : "waiting";
   const isEndHere = state.turn?.playback.audioQueue.some((frame) => frame.type === "turn_end");
-  const next = isEndHere ? state : (keptWaiting(state, { attempt, code }) ?? cutTurn(state, "lost"));
+  const next = isEndHere ? state : (keptWaiting(state, { attempt, code }) ?? cutUnasked(state, "lost"));
   const { phase: spoken, isHeld } = next.voice;
   const isSpeechLost = isHeld || spoken === "speaking" || spoken === "recognizing";
   const voice = { ...next.voice, phase: /** @type {const} */ ("quiet"), transcript: "", spokenIn: {}, isHeld: false };
@@ -216,26 +216,44 @@ export function disconnected(state, { attempt, code, silently }) {
   return code === NOT_LOGGED_IN ? withEffects(told, { type: "log_in" }) : told;
 }
 
-/**
- * Stop the running turn here and keep what was heard. Its `turn_end` is awaited:
- * hooks that come before it are kept too.
- *
- * @param {State} state @param {Answer} answer
- * @returns {State}
- */
-export function cutTurn(state, answer) {
+/** Speech ends the turn: what was heard is kept. @param {State} state @returns {State} */
+export function cutBySpeech(state) {
+  return state.turn ? cutTurn(state, state.turn, cut(state.turn.playback), "stopped") : state;
+}
+
+/** The user ends the turn with a message or a button: what was shown is kept. @param {State} state @returns {State} */
+export function cutByHand(state) {
   const { turn } = state;
   if (!turn) return state;
-  const playback = cut(turn.playback);
-  const next = withView(ended(state, { ...turn, playback }, answer), turn.id, { unheard: unheard(turn, playback) });
+  const playback = cutWhereRead(turn.playback, turn.streamed);
+  return playback.reachedEnd
+    ? endReached(state, { ...turn, playback }, playback.reachedEnd) // only its sound was left
+    : cutTurn(state, turn, playback, "stopped");
+}
+
+/** The turn ends without the user having asked for it. @param {State} state @param {Answer} answer @returns {State} */
+export function cutUnasked(state, answer) {
+  const { turn } = state;
+  return turn ? cutTurn(state, turn, cutWhereLost(turn.playback, turn.streamed), answer) : state;
+}
+
+/**
+ * The turn's `turn_end` is awaited: hooks that come before it are kept too.
+ *
+ * @param {State} state @param {Turn} turn @param {import("./playback.js").Playback} playback as it was cut @param {Answer} answer
+ * @returns {State}
+ */
+function cutTurn(state, turn, playback, answer) {
+  const unheard = turn.reported && unsaidText(playback, turn.streamed); // of a reply that was spoken
+  const next = withView(ended(state, { ...turn, playback }, answer), turn.id, { unheard });
   if (isUnsent(turn)) return next;
   return { ...next, cutTurns: { ...next.cutTurns, [turn.id]: turn.conversationId } };
 }
 
-/** Of a reply that was spoken. @param {Turn} turn @param {import("./playback.js").Playback} playback as it was cut */
-function unheard({ streamed, reported }, playback) {
-  const said = spokenText(playback);
-  return reported && streamed.startsWith(said) ? streamed.slice(said.length) : "";
+/** @param {State} state @param {Turn} turn @param {import("./frames.js").TurnEnd} end @returns {State} */
+export function endReached(state, turn, end) {
+  const next = withView(ended(state, turn, end.reason === "completed" ? null : "failed"), turn.id, { end });
+  return end.rollback ? rolledBack(next, turn) : next;
 }
 
 /**

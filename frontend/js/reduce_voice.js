@@ -10,7 +10,7 @@
 import { fitToLimits, insertBeforeTurn, withHistory } from "./conversation.js";
 import { heard, silenced } from "./playback.js";
 import { playedOn } from "./reduce_playback.js";
-import { begun, cutTurn } from "./reduce_turn.js";
+import { begun, cutBySpeech } from "./reduce_turn.js";
 import {
   canSend,
   lastEntries,
@@ -58,7 +58,7 @@ export function spoken(state, frame, at) {
  * @returns {State}
  */
 function started(state, utterance) {
-  const next = cutTurn(state, "stopped");
+  const next = cutBySpeech(state);
   const conversation = openConversation(next);
   const fitting = fitToLimits(conversation?.conversationHistory ?? [], state.server?.limits ?? null);
   return withEffects(
@@ -154,7 +154,7 @@ export function talked(state, isHeld) {
   const { voice, settings } = state;
   const isPossible = voice.mic === "on" && settings.turnDetection === "push_to_talk" && canSend(state);
   if (voice.isHeld === isHeld || (isHeld && !isPossible)) return state; // a key that is down can always come up
-  const next = isHeld ? cutTurn(state, "stopped") : state;
+  const next = isHeld ? cutBySpeech(state) : state;
   return withEffects(withVoice(next, { isHeld }), {
     type: "send",
     frame: { type: isHeld ? "speech_start" : "speech_end" },

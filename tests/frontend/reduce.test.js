@@ -76,35 +76,41 @@ test("tool rounds are shown and not kept", () => {
   );
 });
 
-test("what was heard is stored while the turn runs", () => {
+test("what was shown is stored while the turn runs, with every piece that comes", () => {
   const page = new Page();
   page.ask("Hello", "t1");
-  page.receive(t.start(), t.text("One. Two."), t.sentence(0, "One. "), t.hook("tone"));
+  page.receive(t.start(), t.text("One. Tw"), t.sentence(0, "One. "), t.hook("tone"), t.text("o."));
 
   const { historySegments, conversationHistory } = page.records.get("c1");
 
   assert.deepEqual(
-    historySegments.map(({ kind }) => kind),
-    ["sentence", "hook"],
+    historySegments.map(({ text, kind }) => text ?? kind),
+    ["One. ", "hook", "Two."],
   );
   assert.equal(conversationHistory[0]._answer, "pending");
 });
 
-test("streamed text alone stores nothing", () => {
+test("of a reply that is spoken, text that was not heard is not stored", () => {
   const page = new Page();
   page.ask("Hello", "t1");
-  page.receive(t.start());
+  page.receive(t.start(), t.text("One. "), t.sentence(0, "One. ", { format: "pcm16", sample_rate: 22050 }));
   const before = page.effects.length;
 
-  page.receive(t.text("One"), t.text(" two"));
+  page.receive(t.text("Two."));
 
   assert.equal(page.effects.length, before);
-  assert.equal(page.state.turn.streamed, "One two");
+  assert.deepEqual(page.records.get("c1").historySegments, []);
 });
 
 const CUTS = {
-  "the user stops": { act: (page) => page.dispatch({ type: "stop" }), answer: "stopped", sent: "interrupt" },
-  "the socket is lost": { act: (page) => page.lose(), answer: "lost", sent: "chat" },
+  "the user stops": { act: (page) => page.dispatch({ type: "stop" }), answer: "stopped", sent: "interrupt", isRead: true },
+  "the socket is lost": { act: (page) => page.lose(), answer: "lost", sent: "chat", isRead: true },
+  "the server restarts": {
+    act: (page) => page.receive(t.end("interrupted", { message: "It restarts." })),
+    answer: "restarted",
+    sent: "chat",
+    isRead: true,
+  },
   "the server interrupts": { act: (page) => page.receive(t.end("interrupted")), answer: "stopped", sent: "chat" },
   "the server aborts": {
     act: (page) => page.receive(t.end("aborted", { message: "No." })),
@@ -118,15 +124,15 @@ const CUTS = {
   },
 };
 
-for (const [name, { act, answer, sent }] of Object.entries(CUTS)) {
-  test(`${name}: what was heard is kept, what only streamed is not`, () => {
+for (const [name, { act, answer, sent, isRead }] of Object.entries(CUTS)) {
+  test(`${name}: sentences that were reached are kept, and what only streamed is${isRead ? "" : " not"}`, () => {
     const page = new Page();
     page.ask("Hello", "t1");
     page.receive(t.start(), t.hook("tone"), t.text("One. Tw"), t.sentence(0, "One. "));
 
     act(page);
 
-    assert.deepEqual(page.history, ["user: Hello", "system: text of tone", "assistant: One. "]);
+    assert.deepEqual(page.history, ["user: Hello", "system: text of tone", `assistant: One. ${isRead ? "Tw" : ""}`]);
     assert.equal(page.conversation.conversationHistory[0]._answer, answer);
     assert.equal(page.state.turn, null);
     assert.equal(page.sent.at(-1).type, sent);

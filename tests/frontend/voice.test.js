@@ -92,7 +92,50 @@ test("with the times of words a cut keeps the words that were over", () => {
   page.receive(t.text("One two three."), t.sentence(0, "One two three.", AUDIO), t.sentenceEnd(0, 1200, words));
   heard(page, 0, 950);
 
+  page.receive(ear("u2").started());
+
+  assert.deepEqual(page.history, ["user: What?", "assistant: One two"]);
+});
+
+const BY_HAND = {
+  "the stop button": (page) => page.dispatch({ type: "stop" }),
+  "a typed message": (page) => page.ask("And?", "c2"),
+};
+
+for (const [name, act] of Object.entries(BY_HAND)) {
+  test(`${name} keeps all that was shown of a reply that is spoken, with its hooks in their places`, () => {
+    const page = answering();
+    page.receive(t.hook("tone"), t.sentence(1, "Five. ", AUDIO), t.text("Five. `six`"));
+    heard(page, 0, 500);
+
+    act(page);
+
+    const kept = ["user: What?", "assistant: One two three four. ", "system: text of tone", "assistant: Five. `six`"];
+    assert.deepEqual(page.history.slice(0, 4), kept);
+    assert.equal(page.state.views.v1.unheard, "");
+  });
+}
+
+test("who stops the sound of a reply that is complete has its answer", () => {
+  const page = answering();
+  page.receive(t.end("completed", { metrics: { total: 7 } }));
+  heard(page, 0, 500);
+  page.sent = [];
+
   page.dispatch({ type: "stop" });
+
+  assert.deepEqual(page.history, ["user: What?", "assistant: One two three four. "]);
+  assert.equal(page.conversation.conversationHistory[0]._answer, undefined);
+  assert.equal(page.state.views.v1.end.metrics.total, 7);
+  assert.deepEqual(page.state.cutTurns, {});
+  assert.deepEqual(page.sent.map(({ type, state }) => state ?? type), ["interrupt", "stopped"]); // prettier-ignore
+});
+
+test("a connection that is lost keeps of a reply that is spoken what was heard", () => {
+  const page = answering();
+  heard(page, 0, 500);
+
+  page.lose();
 
   assert.deepEqual(page.history, ["user: What?", "assistant: One two"]);
 });

@@ -53,6 +53,8 @@ export class World {
 
   dispatch(event) {
     const before = this.page.state.turn?.id;
+    const isRead = event.type === "submit" || event.type === "stop";
+    const isLost = event.type === "disconnected";
     const from = this.page.effects.length;
     this.page.dispatch(event);
     for (const effect of this.page.effects.slice(from)) {
@@ -60,7 +62,11 @@ export class World {
       if (effect.type === "send") this.up.push(structuredClone(effect.frame));
     }
     const after = this.page.state.turn?.id;
-    if (before !== after && before) this.record(before).isOver = true;
+    if (before !== after && before) {
+      const record = this.record(before);
+      const isSpoken = record.frames.some(({ type, audio }) => type === "sentence" && audio);
+      Object.assign(record, { isOver: true, isRead: isRead || (isLost && !isSpoken) });
+    }
     if (after) this.record(after);
   }
 
@@ -132,20 +138,23 @@ export class World {
   }
 }
 
-/** PROTOCOL.md: the history as a function of the frames before the cut and what was heard of each sentence. */
-function expected({ frames, late, heard }) {
+/** PROTOCOL.md: the history as a function of the frames before the cut, what was heard of each sentence, and how it was cut. */
+function expected({ frames, late, heard, isRead }) {
   const kept = [];
   let isCut = false;
+  let unsaid = frames.map(({ type, delta }) => (type === "text" ? delta : "")).join("");
   for (const frame of frames) {
     if (frame.type === "hook") kept.push({ hook: `[${frame.name}]` });
     if (frame.type !== "sentence" || isCut) continue;
     const end = frames.find(({ type, index }) => type === "sentence_end" && index === frame.index);
     const { ms = 0, isOver = false } = heard[frame.index] ?? {};
-    const isWhole = !frame.audio || (end && (isOver || end.duration_ms === 0));
+    unsaid = unsaid.slice(frame.text.length);
+    const isWhole = isRead || !frame.audio || (end && (isOver || end.duration_ms === 0));
     const text = isWhole ? frame.text : end ? partOf(frame.text, lengthOf(frame, end, frames), end.words, ms) : "";
     if (text) kept.push({ text });
     isCut = !isWhole;
   }
+  if (isRead && unsaid) kept.push({ text: unsaid });
   for (const { name } of late) kept.push({ hook: `[${name}]` });
   return kept.reduce((joined, { hook, text }, i) => {
     const isJoined = text && kept[i - 1]?.text;

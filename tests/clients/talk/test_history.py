@@ -5,14 +5,18 @@ from typing import Any
 from clients.talk.history import History
 
 
-def frames(turn_id: str, *steps: str) -> list[dict[str, Any]]:
-    """`"text"`: a sentence; `"text…"`: one whose end does not come; `"#name"`: a hook."""
+def frames(turn_id: str, *steps: str, audio: dict[str, Any] | None = None) -> list[dict[str, Any]]:
+    """`"text"`: a sentence; `"text…"`: one whose end does not come; `"text_"`: of none yet; `"#name"`: a hook."""
     made: list[dict[str, Any]] = [{"type": "turn_start", "turn_id": turn_id}]
     for index, step in enumerate(steps):
         if step.startswith("#"):
             made.append(hook(turn_id, step[1:]))
             continue
-        made.append({"type": "sentence", "turn_id": turn_id, "index": index, "text": step.removesuffix("…")})
+        text = step.rstrip("…_")
+        made.append({"type": "text", "turn_id": turn_id, "delta": text})
+        if step.endswith("_"):
+            continue
+        made.append({"type": "sentence", "turn_id": turn_id, "index": index, "text": text, "audio": audio})
         if not step.endswith("…"):
             made.append({"type": "sentence_end", "turn_id": turn_id, "index": index})
     return made
@@ -82,3 +86,26 @@ def test_the_next_question_cuts_the_turn_and_of_what_still_comes_only_hooks_coun
     take(history, *frames("t2", "Yes."), end("t2"))
 
     assert contents(history) == ["u:hi", "a:One.", "s:LATE", "u:stop", "a:Yes."]
+
+
+def test_typed_words_that_cut_a_turn_keep_all_that_was_shown_of_it() -> None:
+    history = History()
+    history.user("hi")
+    take(history, *frames("t1", "One.", "#a", " Two.…", " Thr_", audio={"format": "pcm16", "sample_rate": 8000}))
+    history.user("stop", is_typed=True)
+    take(history, {"type": "text", "turn_id": "t1", "delta": "ee."}, end("t1"))
+    take(history, *frames("t2", "Yes."), end("t2"))
+
+    assert contents(history) == ["u:hi", "a:One.", "s:A", "a: Two. Thr", "u:stop", "a:Yes."]
+
+
+def test_a_lost_connection_keeps_what_was_shown_and_of_a_spoken_reply_what_was_heard() -> None:
+    kept = []
+    for audio in (None, {"format": "pcm16", "sample_rate": 8000}):
+        history = History()
+        history.user("hi")
+        take(history, *frames("t1", "One.", " Two.…", " Thr_", audio=audio))
+        history.cut()
+        kept.append(contents(history)[1:])
+
+    assert kept == [["a:One. Two. Thr"], ["a:One."]]
