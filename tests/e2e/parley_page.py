@@ -114,13 +114,16 @@ class ParleyPage:
         return self.tab.get_by_role("button", name=name, exact=True)
 
     async def open_panel(self, name: str) -> Locator:
-        await self.button(name).click()
+        if name in {"Skills", "Inspector"}:
+            await self.button(name).click()
+        else:
+            await self.choose(name)
         panel = self.tab.get_by_role("complementary", name=name)
         await expect(panel).to_be_visible()
         return panel
 
     async def choose(self, item: str) -> None:
-        """From the menu of this conversation."""
+        """From the menu of the header."""
         await self.tab.locator("[popovertarget=menu]").first.click()
         await self.button(item).click()
 

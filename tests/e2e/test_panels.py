@@ -92,7 +92,7 @@ async def test_without_tools_the_model_gets_none(page: ParleyPage, model: OpenAI
     assert not any("need_tool" in str(content) for content in model.requests[0].contents)
 
 
-@pytest.mark.parametrize("name", ["Skills", "This conversation"])
+@pytest.mark.parametrize("name", ["Skills", "More"])
 async def test_a_button_in_the_header_stays_where_it_was_pressed(page: ParleyPage, name: str) -> None:
     await page.button(name).hover()
     before = await page.button(name).bounding_box()
@@ -103,9 +103,9 @@ async def test_a_button_in_the_header_stays_where_it_was_pressed(page: ParleyPag
 
 async def test_the_menu_opens_right_below_its_button_beside_a_panel_too(page: ParleyPage) -> None:
     await page.open_panel("Skills")
-    await page.button("This conversation").click()
+    await page.button("More").click()
 
-    button = await page.button("This conversation").bounding_box()
+    button = await page.button("More").bounding_box()
     menu = await page.tab.locator(".menu").bounding_box()
     assert button
     assert menu
@@ -119,6 +119,6 @@ async def test_the_page_is_read_in_the_language_that_is_chosen(page: ParleyPage)
     await expect(page.tab.locator("#input")).to_have_attribute("placeholder", "输入消息")
     await expect(page.tab.locator("html")).to_have_attribute("lang", "zh-CN")
 
-    await page.tab.get_by_role("button", name="设置").click()
+    await page.choose("设置")
     await page.tab.locator("[data-name=pageLanguage]").select_option("en")
     await expect(page.tab.locator("#input")).to_have_attribute("placeholder", "Write a message")

@@ -60,7 +60,7 @@ async def test_everything_can_be_done_by_keyboard(page: ParleyPage, model: OpenA
     await keyboard.press("Escape")
     await expect(page.tab.get_by_role("complementary")).to_have_count(0)
 
-    await tab_to(page, "This conversation")
+    await tab_to(page, "More")
     await keyboard.press("Enter")
     await tab_to(page, "Clear")
     await keyboard.press("Enter")
@@ -125,14 +125,16 @@ async def test_a_phone_shows_everything_within_its_width(
 @pytest.mark.parametrize("width", [1280, 360])
 async def test_the_focus_goes_back_to_the_button_that_opened_a_panel(page: ParleyPage, width: int) -> None:
     await page.tab.set_viewport_size({"width": width, "height": 700})
-    opener, panel = page.button("Settings"), page.tab.get_by_role("complementary")
+    opener, panel = page.button("More"), page.tab.get_by_role("complementary")
     await opener.press("Enter")
+    await page.button("Settings").press("Enter")
     await expect(opener if width == 1280 else panel).to_be_focused()
 
     await page.button("Close").press("Enter")
     await expect(opener).to_be_focused()
 
     await opener.press("Enter")
+    await page.button("Settings").press("Enter")
     await page.tab.get_by_label("Appearance").press("Escape")
     await expect(opener).to_be_focused()
 

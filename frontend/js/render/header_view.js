@@ -10,13 +10,21 @@ import { h } from "./dom.js";
 import { icon } from "./icons.js";
 import { t } from "../strings.js";
 
-/** @type {{panel: import("../state.js").Panel, name: keyof typeof import("./icons.js").PATHS}[]} */
+/**
+ * The panels with a button of their own; the others are opened from the menu.
+ *
+ * @type {{panel: import("../state.js").Panel, name: keyof typeof import("./icons.js").PATHS}[]}
+ */
 const PANELS = [
   { panel: "skills", name: "skills" },
   { panel: "inspector", name: "inspect" },
-  { panel: "hooks", name: "hook" },
-  { panel: "settings", name: "settings" },
 ];
+
+/** The button that opens a panel, as a selector. @param {import("../state.js").Panel} panel */
+export function openerOf(panel) {
+  const hasButton = PANELS.some((listed) => listed.panel === panel);
+  return hasButton ? `.header-buttons > [data-panel=${panel}]` : ".header [popovertarget=menu]";
+}
 
 /** @param {State} state */
 export function headerView(state) {
@@ -52,16 +60,12 @@ export function headerView(state) {
     h(
       "div",
       { class: "header-buttons", role: "group", "aria-label": t.panels.all },
-      panelsOf(state).map(({ panel, name }) =>
+      PANELS.map(({ panel, name }) =>
         h(
           "button",
           {
-            type: "button",
+            ...panelButton(state, panel),
             class: "button quiet",
-            "data-action": "panel",
-            "data-panel": panel,
-            "aria-expanded": String(state.panel === panel),
-            "aria-controls": "panel",
             title: t.panels[panel],
             "aria-label": t.panels[panel],
           },
@@ -70,15 +74,20 @@ export function headerView(state) {
           panel === "skills" && diagnosticsMark(state),
         ),
       ),
-      menuView(conversation),
+      menuView(state, conversation),
     ),
-    userView(state),
   );
 }
 
-/** How the server's programs fare is its operators' business. @param {State} state */
-function panelsOf({ server, panel: open }) {
-  return PANELS.filter(({ panel }) => panel !== "hooks" || server?.user?.is_operator || open === "hooks");
+/** @param {State} state @param {import("../state.js").Panel} panel */
+function panelButton(state, panel) {
+  return {
+    type: "button",
+    "data-action": "panel",
+    "data-panel": panel,
+    "aria-expanded": String(state.panel === panel),
+    "aria-controls": "panel",
+  };
 }
 
 /** @param {State} state */
@@ -95,64 +104,45 @@ function modelView({ server }) {
   );
 }
 
-/** Who is logged in. Without login there is nobody to name. @param {State} state */
-function userView({ server }) {
-  if (!server?.user?.is_logged_in) return null;
-  const { name } = server.user;
-  const label = t.header.logOut(name);
-  return h(
-    "button",
-    { type: "button", class: "button quiet user", "data-action": "log-out", title: label, "aria-label": label },
-    h("span", { class: "user-name" }, name),
-    icon("leave"),
-  );
-}
-
 /** @param {State} state */
 function diagnosticsMark({ diagnostics }) {
   const count = diagnostics.filter(({ severity }) => severity !== "info").length;
   return count ? h("span", { class: "badge" }, count, h("span", { class: "visually-hidden" }, t.header.problems)) : null;
 }
 
-/** @param {import("../state.js").Conversation | null} conversation */
-function menuView(conversation) {
+/** @param {State} state @param {import("../state.js").Conversation | null} conversation */
+function menuView(state, conversation) {
+  const { server, panel } = state;
   const disabled = conversation?.access !== "write";
+  // How the server's programs fare is its operators' business; without login there is nobody to log out.
+  const hasHooks = server?.user?.is_operator || panel === "hooks";
   return [
     h(
       "button",
-      {
-        type: "button",
-        class: "button quiet",
-        popovertarget: "menu",
-        "aria-label": t.header.menu,
-        title: t.header.menu,
-      },
+      { type: "button", class: "button quiet", popovertarget: "menu", "aria-label": t.header.menu, title: t.header.menu },
       icon("more"),
     ),
     h(
       "div",
       { id: "menu", class: "menu", popover: "auto", role: "group", "aria-label": t.header.menu },
-      item("rename", t.header.rename, disabled),
-      item("export-markdown", t.header.exportMarkdown, false),
-      item("export-json", t.header.exportJson, false),
-      item("clear", t.header.clear, disabled),
-      item("delete", t.header.delete, disabled),
+      item(t.panels.settings, panelButton(state, "settings")),
+      hasHooks && item(t.panels.hooks, panelButton(state, "hooks")),
+      h("hr"),
+      item(t.header.rename, { "data-action": "rename", disabled }),
+      item(t.header.exportMarkdown, { "data-action": "export-markdown" }),
+      item(t.header.exportJson, { "data-action": "export-json" }),
+      item(t.header.clear, { "data-action": "clear", disabled }),
+      item(t.header.delete, { "data-action": "delete", disabled }),
+      server?.user?.is_logged_in && [h("hr"), item(t.header.logOut(server.user.name), { "data-action": "log-out" })],
     ),
   ];
 }
 
-/** @param {string} action @param {string} label @param {boolean} disabled */
-function item(action, label, disabled) {
+/** @param {string} label @param {Record<string, import("./dom.js").AttributeValue>} attributes */
+function item(label, attributes) {
   return h(
     "button",
-    {
-      type: "button",
-      class: "menu-item",
-      "data-action": action,
-      disabled,
-      popovertarget: "menu",
-      popovertargetaction: "hide",
-    },
+    { type: "button", class: "menu-item", popovertarget: "menu", popovertargetaction: "hide", ...attributes },
     label,
   );
 }

@@ -13,7 +13,7 @@ import { composerView } from "./composer_view.js";
 import { conversationView } from "./conversation_view.js";
 import { draw, h } from "./dom.js";
 import { focusApproval, isFocusFree, keepFocus } from "./focus.js";
-import { headerView } from "./header_view.js";
+import { headerView, openerOf } from "./header_view.js";
 import { hooksView } from "./hooks_view.js";
 import { icon } from "./icons.js";
 import { inspectorView } from "./inspector_view.js";
@@ -43,7 +43,7 @@ export function render(state) {
 /** @param {State} state @returns {import("./focus.js").Layers} */
 function layersOf({ panel, isSidebarOpen }) {
   return {
-    panel: panel && `.header [data-panel=${panel}]`,
+    panel: panel && openerOf(panel),
     sidebar: isSidebarOpen ? "[data-action=open-sidebar]" : null,
   };
 }

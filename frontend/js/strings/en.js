@@ -29,7 +29,7 @@ export const en = {
     conversations: "Conversations",
     conversation: "Conversation",
     title: "Title of this conversation",
-    menu: "This conversation",
+    menu: "More",
     rename: "Rename",
     exportMarkdown: "Export as Markdown",
     exportJson: "Export as JSON",

@@ -24,7 +24,7 @@ export const zh = {
     conversations: "对话列表",
     conversation: "对话",
     title: "此对话的标题",
-    menu: "此对话",
+    menu: "更多",
     rename: "重命名",
     exportMarkdown: "导出为 Markdown",
     exportJson: "导出为 JSON",

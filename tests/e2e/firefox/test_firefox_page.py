@@ -74,7 +74,7 @@ async def test_the_menu_opens_by_keyboard_and_what_it_deletes_comes_back(
 ) -> None:
     model.say("Hi.")
     await page.ask_and_wait("Hello")
-    await page.button("This conversation").focus()
+    await page.button("More").focus()
     await page.tab.keyboard.press("Enter")
     await expect(page.button("Rename")).to_be_visible()
     await page.button("Delete").press("Enter")

@@ -87,6 +87,7 @@ async def test_the_tool_policy_is_changed_and_stored(page: WebDriver, server: Se
 async def listen(page: WebDriver) -> None:
     """As long as the space bar is held."""
     await page.until("document.querySelector('button[aria-label=Talk]:not(:disabled)')")
+    await page.click(button("More"))
     await page.click(button("Settings"))
     await page.click("//option[@value='push_to_talk']")
     await page.click(button("Talk"))
