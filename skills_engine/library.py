@@ -52,6 +52,11 @@ class SkillsSnapshot:
         cached = _cached(self._hooks, key, lambda: self._collect(key))
         return list(cached)
 
+    def hooks_off(self, names: Sequence[str] | None) -> list[HookInfo]:
+        """Return the hooks of the skills that `names` leaves out."""
+        on = {skill.name for skill in self.select(names)}
+        return [hook for skill in self.skills if skill.name not in on for hook in skill.hooks]
+
     def _collect(self, names: _Names) -> tuple[HookInfo, ...]:
         return tuple(hook for skill in self.select(names) for hook in skill.hooks)
 

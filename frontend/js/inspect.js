@@ -9,7 +9,7 @@
  * @typedef {{call: number, purpose: string, round: number | null, attempt: number, messages: string[],
  *   sent_roles: Record<string, string>, trimmed: string[], shortened: string[], tools: string[], tool_choice: string, late_system: string}} ModelCall
  * @typedef {{call: number, finish: string, usage?: Record<string, number>, first_token_ms?: number | null,
- *   total_ms?: number | null}} ModelDone
+ *   total_ms?: number | null, reply?: string}} ModelDone
  * @typedef {{skill: string, hook: string, timing: string, persistent?: boolean, message?: string}} Injected
  * @typedef {{skill: string, hook: string, timing: string, reason: string}} NotFired
  *

@@ -29,6 +29,8 @@ class TurnOptions:
     trace: bool = False
     max_persistent: int = 64
     """The most persistent hooks that the turn injects (L1-30)."""
+    hooks_off: Sequence[HookInfo] = ()
+    """Hooks of skills that are switched off, for the trace to name."""
     layers: TurnLayers | None = None
     """Process hooks, policy and media; with None the turn runs as if there were none."""
 
@@ -100,7 +102,7 @@ class AgentClient:
         conversation = Conversation(self.system_prompt(options), messages)
         executor = self._executor.pinned(layers)
         tools = executor.registry.specs
-        tracer = Tracer(conversation, hooks, layers, is_on=options.trace)
+        tracer = Tracer(conversation, hooks, layers, is_on=options.trace, hooks_off=options.hooks_off)
         may_add_tools = layers is not None and layers.pipeline.has("before_llm")
         calls = ModelCalls(
             self._model,

@@ -135,6 +135,7 @@ class ModelCalls:
             await emit(*self._tracer.before_call(sent, fitted, mode=mode, round_number=round_number, attempt=attempt))
             await self._announce(sent, fitted, attempt)
             is_answered = False
+            planned = ""
             first_token_ms: float | None = None
             started_s = self._clock_s()
             try:
@@ -143,9 +144,11 @@ class ModelCalls:
                         is_answered = True
                         if first_token_ms is None and isinstance(event, (TextDelta, ToolCall)):  # reasoning is no token
                             first_token_ms = (self._clock_s() - started_s) * 1000
+                        if request.purpose == "planning" and isinstance(event, TextDelta):
+                            planned += event.text
                         if isinstance(event, Finished):
                             total_ms = (self._clock_s() - started_s) * 1000
-                            await emit(*self._tracer.after_call(event, first_token_ms, total_ms))
+                            await emit(*self._tracer.after_call(event, first_token_ms, total_ms, planned=planned))
                         yield event
                 return
             except ProviderError as error:

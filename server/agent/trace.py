@@ -19,6 +19,7 @@ from server.llm.language_model import Finished, LateSystem, Message, ModelReques
 from skills_engine import HookInfo
 
 MAX_FRAME_BYTES = 256 << 10
+MAX_PLANNED_CHARS = 4000
 _ROOM_BYTES = MAX_FRAME_BYTES - 1024  # the frame around it takes the rest
 _LONG_BYTES = 64 << 10
 _CUT_CHARS = 24_000  # even as \uXXXX escapes far below the limit of a frame
@@ -27,10 +28,18 @@ _LOOP_TIMINGS = ("before_each_agent", "before_first_agent", "after_tool_call")
 
 class Tracer:
     def __init__(
-        self, conversation: Conversation, hooks: Sequence[HookInfo], layers: TurnHooks | None = None, *, is_on: bool
+        self,
+        conversation: Conversation,
+        hooks: Sequence[HookInfo],
+        layers: TurnHooks | None = None,
+        *,
+        is_on: bool,
+        hooks_off: Sequence[HookInfo] = (),
     ) -> None:
+        """`hooks_off`: those of skills that are switched off; they are only named, with that reason."""
         self._conversation = conversation
         self._hooks = tuple(hooks)  # those of the turn's start (L1-31)
+        self._hooks_off = tuple(hooks_off)
         self._layers = layers
         self._is_on = is_on
         self._numbers = count()
@@ -58,19 +67,20 @@ class Tracer:
         yield from self._changes([*fitted.messages, *fitted.left_out], fitted.shortened)
         yield _event("model_call", self._call(request, fitted, mode, round_number, attempt))
 
-    def after_call(self, finished: Finished, first_token_ms: float | None, total_ms: float) -> Iterator[LLMChunk]:
+    def after_call(
+        self, finished: Finished, first_token_ms: float | None, total_ms: float, *, planned: str
+    ) -> Iterator[LLMChunk]:
+        """Report the end of a call. `planned`: the reply to the planning prompt, which nobody hears or reads."""
         if not self._is_on:
             return
-        yield _event(
-            "model_done",
-            {
-                "call": self._calls,
-                "finish": finished.reason,
-                "usage": asdict(finished.usage),
-                "first_token_ms": first_token_ms,
-                "total_ms": total_ms,
-            },
-        )
+        done = {
+            "call": self._calls,
+            "finish": finished.reason,
+            "usage": asdict(finished.usage),
+            "first_token_ms": first_token_ms,
+            "total_ms": total_ms,
+        }
+        yield _event("model_done", done | ({"reply": planned[:MAX_PLANNED_CHARS]} if planned else {}))
 
     def hook_reports(self) -> Iterator[LLMChunk]:
         if self._is_on and self._layers is not None:
@@ -85,11 +95,9 @@ class Tracer:
         if not self._is_on:
             return
         yield from self._changes()
-        not_fired = [
-            {"skill": h.skill, "hook": h.name, "timing": h.timing, "reason": self._why_not(h)}
-            for h in self._hooks
-            if (h.skill, h.name) not in self._fired
-        ]
+        reasons = [(h, self._why_not(h)) for h in self._hooks if (h.skill, h.name) not in self._fired]
+        reasons += [(h, "the skill is switched off") for h in self._hooks_off]
+        not_fired = [{"skill": h.skill, "hook": h.name, "timing": h.timing, "reason": reason} for h, reason in reasons]
         for batch in _batches(not_fired):
             yield _event("not_fired", {"hooks": batch})
 

@@ -215,6 +215,7 @@ class ChatHandler:
             catalog=catalog.text,
             language=request.language,
             trace=request.trace,
+            hooks_off=request.snapshot.hooks_off(request.skills) if request.trace else (),
             max_persistent=self._limits.max_hook_frames_per_turn,
             layers=layers,
         )

@@ -216,6 +216,7 @@ async def test_model_done_tells_usage_and_times() -> None:
         "call": 1,
         "finish": "length",
         "usage": {"input_tokens": 10, "output_tokens": 2, "cached_tokens": 5},
+        "reply": "Hi.",
     }
     assert notices(chunks) == ["reply_cut"]
 
@@ -294,6 +295,21 @@ async def test_a_hook_that_the_limit_kept_out_says_so_at_every_timing() -> None:
     [(_, data)] = traces(chunks, "not_fired")
     assert [item["hook"] for item in data["hooks"]] == [*TIMINGS, "filtered"]
     assert {item["reason"] for item in data["hooks"]} == {"the turn's limit of persistent hooks was reached"}
+
+
+async def test_hooks_of_skills_that_are_off_are_named_too() -> None:
+    options = TurnOptions(trace=True, hooks_off=[hook("before_planning", "asleep")])
+    chunks = await play(agent_for(ScriptedModel([say("Hi.")])), [], options=options)
+
+    [(_, data)] = traces(chunks, "not_fired")
+    assert [(item["hook"], item["reason"]) for item in data["hooks"]] == [("asleep", "the skill is switched off")]
+
+
+async def test_the_reply_to_the_planning_prompt_is_told() -> None:
+    model = ScriptedModel([say("<need_tool>"), say("Hi.")])
+    chunks = await play(agent_for(model), [], options=TurnOptions(trace=True))
+
+    assert [data.get("reply") for _, data in traces(chunks, "model_done")] == ["<need_tool>", None]
 
 
 async def test_when_every_hook_fired_nothing_is_said() -> None:

@@ -285,7 +285,13 @@ test("the inspector marks what came from hooks, as what it was sent, and what di
       type: "trace",
       turn_id: "t1",
       event: "model_done",
-      data: { call: 1, finish: "stop", usage: { output_tokens: 7 }, total_ms: 41.6 },
+      data: {
+        call: 1,
+        finish: "stop",
+        usage: { input_tokens: 120, cached_tokens: 80, output_tokens: 1 },
+        total_ms: 41.6,
+        reply: "<need_tool>",
+      },
     },
     {
       type: "trace",
@@ -304,7 +310,9 @@ test("the inspector marks what came from hooks, as what it was sent, and what di
     "calm / tone",
     "before_planning",
     "persistent",
-    "7 tokens",
+    "120 tokens in (80 cached)",
+    "1 token out",
+    "The model answered: <need_tool>",
     "42 ms",
     "? / tone",
     "not signed",
@@ -316,6 +324,26 @@ test("the inspector marks what came from hooks, as what it was sent, and what di
   ]) {
     assert.ok(text.includes(part), part);
   }
+});
+
+test("a turn that was cut names the hooks that it did not reach, and how long each part took", () => {
+  const page = new Page();
+  const hooks = ["early", "late"].map((name) => ({ name, timing: "after_user_input", role: "system", persistent: false }));
+  page.receive({ ...READY, skills: [skill("calm", { hooks }), skill("off", { enabled: false, hooks })] });
+  page.ask("Hello", "t1");
+  const metrics = { model_request: 10, first_token: 40, total: 100 };
+  page.receive(
+    { type: "turn_start", turn_id: "t1" },
+    { type: "trace", turn_id: "t1", event: "injected", data: { skill: "calm", hook: "early", timing: "after_user_input" } },
+    { type: "turn_end", turn_id: "t1", reason: "interrupted", metrics },
+  );
+
+  const view = inspectorView(page.state);
+  const [notFired] = withClass(view, "not-fired");
+  assert.match(textOf([notFired]), /calm \/ late.*the turn was cut before/);
+  assert.doesNotMatch(textOf([notFired]), /early|off/);
+  const stretches = elements(view).filter(({ tag }) => tag === "rect").map(({ attributes }) => attributes.width);
+  assert.deepEqual(stretches, [10, 30, 60]);
 });
 
 test("a server that traces for its operators alone is no cause for a notice", () => {

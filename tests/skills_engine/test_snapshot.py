@@ -38,6 +38,11 @@ def test_names_choose_and_order(names: list[str] | None, skills: str, hooks: str
         assert [line[2] for line in catalog.text.split("\n")[1:]] == list(skills)
 
 
+def test_the_hooks_of_what_is_not_selected_are_off() -> None:
+    assert [hook.name for hook in SNAPSHOT.hooks_off(["a", "gone"])] == ["3"]
+    assert SNAPSHOT.hooks_off(None) == []
+
+
 def test_the_list_of_hooks_belongs_to_the_caller() -> None:
     SNAPSHOT.hooks(["a"]).clear()
 

@@ -37,8 +37,29 @@ function turnsOf(state) {
   const asked = history.filter((message) => isUserMessage(message) && message._turn).reverse();
   return asked.flatMap(({ _turn = "", content }) => {
     const trace = state.traces[_turn];
-    return trace ? [{ id: _turn, asked: content, trace, metrics: state.views[_turn]?.end?.metrics ?? null }] : [];
+    const { metrics = null, reason } = state.views[_turn]?.end ?? {};
+    const isCut = reason === "interrupted";
+    const { skills, settings } = state;
+    return trace
+      ? [{ id: _turn, asked: content, trace, metrics, isCut, skills, skillsOff: settings.skillsOff }]
+      : [];
   });
+}
+
+/**
+ * A turn that was cut tells no more about hooks: those that had not fired by then.
+ *
+ * @param {ShownTrace} shown
+ * @returns {import("../inspect.js").NotFired[]}
+ */
+function unreachedHooks({ trace, skills, skillsOff }) {
+  const fired = new Set(trace.injected.map(({ skill, hook }) => `${skill}/${hook}`));
+  const on = skills.filter(({ name, enabled }) => enabled && !skillsOff.includes(name));
+  return on.flatMap(({ name: skill, hooks }) =>
+    hooks
+      .filter(({ name }) => !fired.has(`${skill}/${name}`))
+      .map(({ name: hook, timing }) => ({ skill, hook, timing, reason: t.inspector.turnCut })),
+  );
 }
 
 /**
@@ -47,6 +68,9 @@ function turnsOf(state) {
  * @property {string} asked
  * @property {TurnTrace} trace
  * @property {Record<string, number | null> | null} metrics
+ * @property {boolean} isCut
+ * @property {State["skills"]} skills
+ * @property {readonly string[]} skillsOff
  * @property {boolean} isOpen
  */
 
@@ -54,7 +78,8 @@ function turnsOf(state) {
 const turnTraceView = memoAll(describe, ({ trace }) => trace);
 
 /** @param {ShownTrace} shown */
-function describe({ id, asked, trace, metrics, isOpen }) {
+function describe(shown) {
+  const { id, asked, trace, metrics, isCut, isOpen } = shown;
   return h(
     "details",
     { class: "trace", key: id, open: isOpen },
@@ -68,7 +93,7 @@ function describe({ id, asked, trace, metrics, isOpen }) {
     metrics && latencyView(metrics),
     trace.calls.map((call, index) => callView(call, trace, index === trace.calls.length - 1)),
     hookStepsView(strayStepsOf(trace)),
-    notFiredView(trace),
+    notFiredView(isCut ? unreachedHooks(shown) : trace.notFired),
   );
 }
 
@@ -82,9 +107,26 @@ function strayStepsOf({ calls, hookSteps }) {
 function latencyView(metrics) {
   const known = Object.entries(t.inspector.moments).flatMap(([name, label]) => {
     const ms = metrics[name];
-    return typeof ms === "number" ? [`${label} ${Math.round(ms)}`] : [];
+    return typeof ms === "number" ? [{ label, ms }] : [];
   });
-  return known.length > 0 && h("p", { class: "fine latency" }, t.inspector.latency(known.join(" · ")));
+  if (!known.length) return null;
+  const text = t.inspector.latency(known.map(({ label, ms }) => `${label} ${Math.round(ms)}`).join(" · "));
+  return [latencyBar(known), h("p", { class: "fine latency" }, text)];
+}
+
+/** One stretch from each moment to the next; the line below says the same in words. @param {{label: string, ms: number}[]} moments */
+function latencyBar(moments) {
+  const sorted = [...moments].sort((a, b) => a.ms - b.ms);
+  const whole = Math.max(1, sorted.at(-1)?.ms ?? 1);
+  return h(
+    "svg",
+    { class: "latency-bar", viewBox: "0 0 100 4", preserveAspectRatio: "none", "aria-hidden": "true" },
+    sorted.map(({ label, ms }, index) => {
+      const from = ((sorted[index - 1]?.ms ?? 0) / whole) * 100;
+      const width = Math.max(0.3, (ms / whole) * 100 - from);
+      return h("rect", { class: `stretch-${index}`, x: from, y: 0, width, height: 4 }, h("title", {}, label));
+    }),
+  );
 }
 
 /** @param {ModelCall} call @param {TurnTrace} trace @param {boolean} isOpen */
@@ -118,6 +160,7 @@ function callView(call, trace, isOpen) {
       { class: "read" },
       call.messages.map((messageId) => readView(trace.messages[messageId], messageId, call.sent_roles[messageId])),
     ),
+    done?.reply && h("p", { class: "fine" }, t.inspector.answered, h("q", {}, done.reply)),
     hookStepsView(steps),
   );
 }
@@ -141,9 +184,10 @@ function purposeText({ purpose, round }) {
 /** @param {import("../inspect.js").ModelDone | undefined} done */
 function figures(done) {
   if (!done) return [];
-  const tokens = done.usage?.output_tokens;
+  const { input_tokens: read = 0, cached_tokens: cached = 0, output_tokens: written = 0 } = done.usage ?? {};
   return [
-    tokens ? t.inspector.tokens(tokens) : "",
+    read ? t.inspector.read(read, cached) : "",
+    written ? t.inspector.written(written) : "",
     typeof done.total_ms === "number" ? `${Math.round(done.total_ms)} ms` : "",
     done.finish,
   ].filter(Boolean);
@@ -199,8 +243,8 @@ function textOf(content) {
   return content === null || content === undefined ? "" : pretty(content);
 }
 
-/** @param {TurnTrace} trace */
-function notFiredView({ notFired }) {
+/** @param {readonly import("../inspect.js").NotFired[]} notFired */
+function notFiredView(notFired) {
   if (!notFired.length) return null;
   return h(
     "section",

@@ -274,7 +274,11 @@ export const en = {
     calls: (/** @type {number} */ n) => count(n, "call"),
     messages: (/** @type {number} */ n) => count(n, "message"),
     hookSteps: (/** @type {number} */ n) => count(n, "hook step"),
-    tokens: (/** @type {number} */ n) => count(n, "token"),
+    read: (/** @type {number} */ n, /** @type {number} */ cached) =>
+      `${count(n, "token")} in${cached ? ` (${cached} cached)` : ""}`,
+    written: (/** @type {number} */ n) => `${count(n, "token")} out`,
+    answered: "The model answered: ",
+    turnCut: "the turn was cut before",
     moments: {
       transcript: "words",
       model_request: "model asked",

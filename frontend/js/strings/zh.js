@@ -255,7 +255,10 @@ export const zh = {
     calls: (n) => `${n} 次调用`,
     messages: (n) => `${n} 条消息`,
     hookSteps: (n) => `${n} 个钩子步骤`,
-    tokens: (n) => `${n} 个词元`,
+    read: (n, cached) => `读入 ${n} 个词元${cached ? `（${cached} 个来自缓存）` : ""}`,
+    written: (n) => `写出 ${n} 个词元`,
+    answered: "模型回答：",
+    turnCut: "这一轮在此之前已被打断",
     moments: {
       transcript: "识别出文字",
       model_request: "请求模型",
