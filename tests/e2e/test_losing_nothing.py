@@ -1,4 +1,4 @@
-"""A reload in mid turn and a socket cut anywhere lose no user message and nothing that was shown as said."""
+"""A reload in mid turn and a socket cut anywhere lose no user message and nothing that was shown."""
 
 import os
 import random
@@ -17,14 +17,14 @@ from tests.support.server_process import ServerProcess
 POINTS = 200 if os.environ.get("SOAK") else 4
 SEED = 20261121
 
-# Keeps, in this tab and across its reloads, every text that once stood there as said, and every hook.
+# Keeps, in this tab and across its reloads, every text of a reply that once stood there, and every hook.
 WATCH = """
 const key = "shown";
 const shown = new Set(JSON.parse(sessionStorage.getItem(key) ?? "[]"));
 const watch = () => {
   for (const reply of document.querySelectorAll(".reply")) {
     const copy = reply.cloneNode(true);
-    for (const other of copy.querySelectorAll(".ahead, details, .waiting")) other.remove();
+    for (const other of copy.querySelectorAll("details, .waiting")) other.remove();
     const text = copy.textContent.replace(/\\s+/g, " ").trim();
     if (text) shown.add(text);
   }

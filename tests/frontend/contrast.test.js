@@ -22,7 +22,7 @@ function luminance(hex) {
 
 /** Which text stands on which surface; 4.5 is AA for text, 3 for the outlines of fields. */
 const PAIRS = [
-  ["ink", ["ground", "surface", "sunken", "bubble"], 4.5],
+  ["ink", ["ground", "surface", "sunken", "bubble", "accent-soft"], 4.5],
   ["ink-soft", ["ground", "surface", "sunken", "hook-soft", "line"], 4.5],
   ["ink-faint", ["ground", "surface"], 4.5],
   ["accent-ink", ["accent"], 4.5],

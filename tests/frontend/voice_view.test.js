@@ -25,7 +25,7 @@ function withClass(described, name) {
   return elements(described).filter(({ attributes }) => ` ${attributes.class ?? ""} `.includes(` ${name} `));
 }
 
-const paler = (page) => textOf(withClass(conversationView(page.state), "ahead"));
+const marked = (page, name) => textOf(withClass(conversationView(page.state), name));
 const line = (page) => textOf(withClass(composerView(page.state), "voice-state"));
 
 function button(page) {
@@ -133,21 +133,41 @@ test("why there is no microphone is said, with a way to try again", () => {
   assert.match(textOf(composerView(page.state)), /It is in use\.Try again/);
 });
 
-test("what is being heard darkens word by word", () => {
+test("the sentence that is being heard is marked, and what waits is not", () => {
   const page = answering();
-  assert.equal(paler(page), "One two three four. Five.");
+  const hears = (index, ms, isOver) => page.dispatch({ type: "heard", turnId: "v1", index, ms, isOver });
+  page.receive(t.text(" *Six* `seven`."), t.sentence(1, "Five.", AUDIO), t.sentenceEnd(1, 300));
+  const found = [marked(page, "saying")];
 
-  page.dispatch({ type: "heard", turnId: "v1", index: 0, ms: 500, isOver: false });
+  hears(0, 500, false);
+  found.push(marked(page, "saying"));
+  hears(0, 1000, true);
+  hears(1, 10, false);
+  found.push(marked(page, "saying"));
+  page.receive(t.sentence(2, " *Six* `seven`.", AUDIO), t.sentenceEnd(2, 300));
+  hears(1, 300, true);
+  hears(2, 10, false);
 
-  assert.equal(paler(page), " three four. Five.");
+  assert.deepEqual([...found, marked(page, "saying")], ["", "One two three four.", "Five.", "Six seven."]);
+  assert.equal(marked(page, "unheard"), "");
+  assert.equal(marked(page, "markdown"), "One two three four. Five. Six seven.");
 });
 
-test("what a cut left unheard stays, paler, and says so", () => {
+test("what is being heard is marked behind a tool, too", () => {
+  const page = answering();
+  page.receive(t.call("c"), t.result("c"), t.sentence(1, "Five.", AUDIO), t.sentenceEnd(1, 300));
+  page.dispatch({ type: "heard", turnId: "v1", index: 0, ms: 1000, isOver: true });
+  page.dispatch({ type: "heard", turnId: "v1", index: 1, ms: 10, isOver: false });
+
+  assert.equal(marked(page, "saying"), "Five.");
+});
+
+test("what speech cut off unheard stays, paler, and says so", () => {
   const page = answering();
   page.dispatch({ type: "heard", turnId: "v1", index: 0, ms: 500, isOver: false });
   page.receive(t.end("interrupted"));
 
-  assert.equal(paler(page), " three four. Five.");
+  assert.equal(marked(page, "unheard"), "three four. Five.");
   assert.match(textOf(conversationView(page.state)), /The pale part was not played/);
 });
 

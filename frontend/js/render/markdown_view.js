@@ -1,10 +1,12 @@
 /**
- * Markdown → elements. Characters from `said` on are still only streamed: they
- * stand there, paler, until the sentence they belong to is reached.
+ * Markdown → elements. A part of the source can be marked: the sentence that is being said,
+ * or what a cut left unheard.
  *
  * @typedef {import("../markdown.js").Block} Block
  * @typedef {import("../markdown_inline.js").Inline} Inline
  * @typedef {import("./dom.js").Child} Child
+ *
+ * @typedef {{from: number, to: number, kind: "saying" | "unheard"}} Mark characters of the source, and the class that they get
  */
 
 import { growingMarkdown, parseMarkdown } from "../markdown.js";
@@ -13,47 +15,45 @@ import { t } from "../strings.js";
 
 /** @param {string} source */
 export function markdownView(source) {
-  return h("div", { class: "markdown" }, blocksView(parseMarkdown(source), source.length));
+  return h("div", { class: "markdown" }, blocksView(parseMarkdown(source), null));
 }
 
 /**
  * For one text that grows, and is drawn again and again: what stands in it already costs nothing.
  *
- * @returns {(source: string, said?: number) => import("./dom.js").Described}
+ * @returns {(source: string, mark?: Mark | null) => import("./dom.js").Described}
  */
 export function growingView() {
   const read = growingMarkdown();
-  return (source, said = source.length) =>
+  return (source, mark = null) =>
     h(
       "div",
       { class: "markdown" },
-      read(source).map(({ block, at, end }) => {
-        if (said >= end) return saidView(block);
-        return said <= at ? aheadView(block) : blockView(block, said);
-      }),
+      read(source).map(({ block, at, end }) =>
+        mark && mark.from < end && at < mark.to ? blockView(block, mark) : plainView(block),
+      ),
     );
 }
 
-const saidView = memo((/** @type {Block} */ block) => blockView(block, Infinity));
-const aheadView = memo((/** @type {Block} */ block) => blockView(block, 0));
+const plainView = memo((/** @type {Block} */ block) => blockView(block, null));
 
-/** @param {Block[]} blocks @param {number} said @param {"auto" | null} [dir] @returns {Child[]} */
-function blocksView(blocks, said, dir) {
-  return blocks.map((block) => blockView(block, said, dir));
+/** @param {Block[]} blocks @param {Mark | null} mark @param {"auto" | null} [dir] @returns {Child[]} */
+function blocksView(blocks, mark, dir) {
+  return blocks.map((block) => blockView(block, mark, dir));
 }
 
 /**
- * @param {Block} block @param {number} said
+ * @param {Block} block @param {Mark | null} mark
  * @param {"auto" | null} dir null: as what it stands in, which finds its direction in text that has none of its own
  * @returns {import("./dom.js").Described}
  */
-function blockView(block, said, dir = "auto") {
+function blockView(block, mark, dir = "auto") {
   switch (block.type) {
     case "paragraph":
-      return h("p", { dir }, inlineView(block.inline, said));
+      return h("p", { dir }, inlineView(block.inline, mark));
     case "heading":
       // Under the page's own headings, whatever the model counts from.
-      return h(block.level <= 2 ? "h3" : "h4", { dir }, inlineView(block.inline, said));
+      return h(block.level <= 2 ? "h3" : "h4", { dir }, inlineView(block.inline, mark));
     case "code":
       return h(
         "div",
@@ -61,29 +61,29 @@ function blockView(block, said, dir = "auto") {
         h(
           "pre",
           { tabindex: "0", "data-language": block.language || null },
-          h("code", {}, codeView(block.lines, said)),
+          h("code", {}, codeView(block.lines, mark)),
         ),
         h("button", { type: "button", class: "button small copy", "data-action": "copy", "aria-live": "polite" }, t.turns.copy),
       );
     case "list":
-      return listView(block, said, dir);
+      return listView(block, mark, dir);
     case "quote":
-      return h("blockquote", { dir }, blocksView(block.blocks, said, null));
+      return h("blockquote", { dir }, blocksView(block.blocks, mark, null));
     case "table":
-      return tableView(block, said, dir);
+      return tableView(block, mark, dir);
     case "rule":
       return h("hr");
   }
 }
 
-/** Scrolls by itself where it is wider than the page. @param {import("../markdown_table.js").Table} table @param {number} said @param {"auto" | null} dir */
-function tableView({ align, head, rows }, said, dir) {
+/** Scrolls by itself where it is wider than the page. @param {import("../markdown_table.js").Table} table @param {Mark | null} mark @param {"auto" | null} dir */
+function tableView({ align, head, rows }, mark, dir) {
   const cells = (/** @type {string} */ tag, /** @type {Inline[][]} */ row) =>
     row.map((inline, column) =>
       h(
         tag,
         { class: align[column] && `align-${align[column]}`, scope: tag === "th" ? "col" : null },
-        inlineView(inline, said),
+        inlineView(inline, mark),
       ),
     );
   return h(
@@ -102,23 +102,23 @@ function tableView({ align, head, rows }, said, dir) {
   );
 }
 
-/** @param {import("../markdown.js").Line[]} lines @param {number} said @returns {Child[]} */
-function codeView(lines, said) {
-  const isSaid = (/** @type {import("../markdown.js").Line} */ { text, at }) => at + text.length <= said;
-  const heard = lines
-    .filter(isSaid)
-    .map(({ text }) => `${text}\n`)
-    .join("");
-  const ahead = lines
-    .filter((line) => !isSaid(line))
-    .map(({ text }) => text)
-    .join("\n");
-  return [ahead ? heard : heard.slice(0, -1), ahead && h("span", { class: "ahead" }, ahead)];
+/**
+ * Code is never said, so that only what a cut left unheard is marked in it.
+ *
+ * @param {import("../markdown.js").Line[]} lines @param {Mark | null} mark @returns {Child[]}
+ */
+function codeView(lines, mark) {
+  const from = mark?.kind === "unheard" ? mark.from : Infinity;
+  const first = lines.findIndex(({ text, at }) => at + text.length > from);
+  const joined = (/** @type {import("../markdown.js").Line[]} */ part) => part.map(({ text }) => text).join("\n");
+  if (first < 0) return [joined(lines)];
+  const heard = lines.slice(0, first).map(({ text }) => `${text}\n`).join(""); // prettier-ignore
+  return [heard, h("span", { class: "unheard" }, joined(lines.slice(first)))];
 }
 
-/** @param {Extract<Block, {type: "list"}>} list @param {number} said @param {"auto" | null} dir */
-function listView({ start, items }, said, dir) {
-  const children = items.map((blocks) => h("li", {}, itemView(blocks, said)));
+/** @param {Extract<Block, {type: "list"}>} list @param {Mark | null} mark @param {"auto" | null} dir */
+function listView({ start, items }, mark, dir) {
+  const children = items.map((blocks) => h("li", {}, itemView(blocks, mark)));
   if (start === null) return h("ul", { dir }, children);
   return h("ol", { dir, start: start === 1 ? null : start }, children);
 }
@@ -127,44 +127,46 @@ function listView({ start, items }, said, dir) {
  * A lone paragraph in an item needs no paragraph around it.
  *
  * @param {Block[]} blocks
- * @param {number} said
+ * @param {Mark | null} mark
  * @returns {Child[]}
  */
-function itemView([first, ...rest], said) {
-  if (first?.type !== "paragraph") return blocksView(first ? [first, ...rest] : [], said);
-  return [...inlineView(first.inline, said), ...blocksView(rest, said)];
+function itemView([first, ...rest], mark) {
+  if (first?.type !== "paragraph") return blocksView(first ? [first, ...rest] : [], mark);
+  return [...inlineView(first.inline, mark), ...blocksView(rest, mark)];
 }
 
-/** @param {Inline[]} inline @param {number} said @returns {Child[]} */
-function inlineView(inline, said) {
-  return inline.flatMap((piece) => pieceView(piece, said));
+/** @param {Inline[]} inline @param {Mark | null} mark @returns {Child[]} */
+function inlineView(inline, mark) {
+  return inline.flatMap((piece) => pieceView(piece, mark));
 }
 
-/** @param {Inline} piece @param {number} said @returns {Child[]} */
-function pieceView(piece, said) {
+/** @param {Inline} piece @param {Mark | null} mark @returns {Child[]} */
+function pieceView(piece, mark) {
   switch (piece.type) {
     case "text":
-      return textView(piece.text, piece.at, said);
+      return textView(piece.text, piece.at, mark);
     case "code":
-      return [h("code", {}, textView(piece.text, piece.at, said))];
+      return [h("code", {}, textView(piece.text, piece.at, mark))];
     case "break":
       return [h("br")];
     case "strong":
-      return [h("strong", {}, inlineView(piece.inline, said))];
+      return [h("strong", {}, inlineView(piece.inline, mark))];
     case "emphasis":
-      return [h("em", {}, inlineView(piece.inline, said))];
+      return [h("em", {}, inlineView(piece.inline, mark))];
     case "strike":
-      return [h("s", {}, inlineView(piece.inline, said))];
+      return [h("s", {}, inlineView(piece.inline, mark))];
     case "link":
       return [
-        h("a", { href: piece.href, target: "_blank", rel: "noopener noreferrer" }, inlineView(piece.inline, said)),
+        h("a", { href: piece.href, target: "_blank", rel: "noopener noreferrer" }, inlineView(piece.inline, mark)),
       ];
   }
 }
 
-/** @param {string} text @param {number} at @param {number} said @returns {Child[]} */
-function textView(text, at, said) {
-  const heard = text.slice(0, Math.max(0, said - at));
-  const ahead = text.slice(heard.length);
-  return [heard, ahead && h("span", { class: "ahead" }, ahead)];
+/** @param {string} text @param {number} at @param {Mark | null} mark @returns {Child[]} */
+function textView(text, at, mark) {
+  const from = mark ? Math.max(0, mark.from - at) : text.length;
+  const to = mark ? Math.max(from, mark.to - at) : text.length;
+  const marked = text.slice(from, to);
+  if (!mark || !marked) return [text];
+  return [text.slice(0, from), h("span", { class: mark.kind }, marked), text.slice(to)];
 }

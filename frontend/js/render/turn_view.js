@@ -5,11 +5,12 @@
  * @typedef {import("../playback.js").Segment} Segment
  * @typedef {import("../state.js").Turn} Turn
  * @typedef {import("../state.js").TurnView} TurnView
+ * @typedef {import("./markdown_view.js").Mark} Mark
  * @typedef {import("./dom.js").Child} Child
  */
 
 import { isUserMessage } from "../conversation.js";
-import { heardText, spokenText } from "../playback.js";
+import { unsaidText } from "../playback.js";
 import { h, memo, memoAll } from "./dom.js";
 import { icon } from "./icons.js";
 import { sentImages } from "./image_view.js";
@@ -42,7 +43,7 @@ function describe({ key, messages, view, running, askedTools, isLast, isOnline }
   const body = running
     ? liveBody(running, askedTools)
     : isShownWhole
-      ? withPaler(parts(view.segments), view.unheard, [], () => growingView())
+      ? withText(parts(view.segments), view.unheard, allOf(view.unheard, "unheard"), [], () => growingView())
       : rest.map(messageView);
   const isAnswered = body.length > 0;
   return h(
@@ -78,14 +79,17 @@ const messageView = memo((/** @type {Message} */ message) => {
   return message._hook ? hookView(message) : markdownView(message.content);
 });
 
-/** What was reached, and behind it, paler, what has only streamed so far. @param {Turn} turn @param {readonly string[]} askedTools @returns {Child[]} */
+/** What was reached, and behind it what has streamed; of that, the sentence being heard is marked. @param {Turn} turn @param {readonly string[]} askedTools @returns {Child[]} */
 function liveBody({ id, playback, streamed }, askedTools) {
-  const { playing } = playback;
-  const partly = { kind: /** @type {const} */ ("sentence"), text: playing ? heardText(playing) : "" };
-  const historySegments = partly.text ? [...playback.historySegments, partly] : playback.historySegments;
-  const said = spokenText({ historySegments });
-  const ahead = streamed.startsWith(said) ? streamed.slice(said.length) : "";
-  return withPaler(parts(historySegments), ahead, askedTools, growingOf(id));
+  const { playing, historySegments } = playback;
+  const isHeard = playing !== null && playing.heardMs > 0;
+  const mark = isHeard ? allOf(playing.sentence.text, "saying") : null;
+  return withText(parts(historySegments), unsaidText(playback, streamed), mark, askedTools, growingOf(id));
+}
+
+/** Without the white space around it. @param {string} text @param {Mark["kind"]} kind @returns {Mark} */
+function allOf(text, kind) {
+  return { from: text.length - text.trimStart().length, to: text.trimEnd().length, kind };
 }
 
 /** @type {{id: string, views: Map<number, ReturnType<typeof growingView>>}} of the running turn's texts, by their place */
@@ -103,19 +107,20 @@ function growingOf(id) {
 }
 
 /**
- * @param {Part[]} reached @param {string} paler @param {readonly string[]} askedTools
+ * @param {Part[]} reached @param {string} text that follows @param {Mark | null} mark in that text @param {readonly string[]} askedTools
  * @param {(place: number) => ReturnType<typeof growingView>} textAt
  * @returns {Child[]}
  */
-function withPaler(reached, paler, askedTools, textAt) {
+function withText(reached, text, mark, askedTools, textAt) {
   const last = reached.at(-1);
   const isJoined = typeof last === "string";
+  const before = isJoined ? last.length : 0;
+  const moved = mark && { ...mark, from: mark.from + before, to: mark.to + before };
   const shown = reached.map((part, place) => {
     if (typeof part !== "string") return partView(part, askedTools);
-    const isLast = place === reached.length - 1;
-    return textAt(place)(isLast ? part + paler : part, part.length);
+    return place === reached.length - 1 ? textAt(place)(part + text, moved) : textAt(place)(part);
   });
-  return isJoined || !paler.trim() ? shown : [...shown, textAt(reached.length)(paler, 0)];
+  return isJoined || !text.trim() ? shown : [...shown, textAt(reached.length)(text, moved)];
 }
 
 /** @typedef {string | Exclude<Segment, {kind: "sentence"}>} Part */
