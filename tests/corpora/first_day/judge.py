@@ -13,8 +13,8 @@ import msgspec
 
 ECHO = re.compile(  # what only a prompt or the markup of a model says
     r"(?im)<\|?/?\w+\|?>|\"(name|arguments)\"\s*:|\{\w+\}|\[(your|insert)\b|^\s*(system|user|assistant)\s*:"
-    r"|\byou are an? (\w+ ){0,4}(assistant|model|chatbot|ai)\b"
-    r"|\bthe user('s (question|message)| (asks|asked|wants|said|says))\b|\bsystem prompt|(^|[.!?]\s+)(answer|reply|respond) (in|with|as|only|to)\b"
+    r"|(^|[.!?]\s+)(answer|reply|respond) (in|with|as|only|to)\b|\bthe user('s (question|message)| (ask|want|sa[iy]))"
+    r"|\byou are an? (\w+ ){0,4}(assistant|model|chatbot|ai)\b|\bsystem prompt"
 )
 UNKNOWN = re.compile(
     r"\b((can ?not|can't|could not|couldn't|unable to|not able to|no way to)( \w+){0,3} (know|tell|see|check|say|get"
