@@ -54,7 +54,7 @@ export function clicked(data, now) {
   }
 }
 
-const SWITCHES = new Set(["tools", "trace", "readAloud"]);
+const SWITCHES = new Set(["tools", "trace"]);
 
 /** @param {DOMStringMap} data @param {{value: string, checked: boolean}} field @returns {Event | null} */
 export function changed({ change, name = "" }, { value, checked }) {

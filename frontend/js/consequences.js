@@ -139,7 +139,7 @@ function choicesOf({ settings, skills, openId, voice, canPlay }) {
   const { skillsOff, tools, language, trace, readAloud, turnDetection } = settings;
   const isNarrowed = skills.some(({ name }) => skillsOff.includes(name));
   return {
-    voice: readAloud && canPlay,
+    voice: readAloud !== "never" && canPlay,
     turn_detection: turnDetection,
     input: { format: "pcm16", sample_rate: voice.rate },
     skills: isNarrowed ? skills.map(({ name }) => name).filter((name) => !skillsOff.includes(name)) : null,

@@ -83,7 +83,7 @@
  * @typedef {{type: "history", utterance: string, messages: SentMessage[]}} History
  * @typedef {{type: "speech_start"} | {type: "speech_end"} | {type: "speech_cancel"}} Key
  * @typedef {{type: "playback", turn_id: string, index: number, ms: number, state: "started" | "playing" | "stopped"}} Heard
- * @typedef {{type: "chat", id: string, messages: SentMessage[]}} Chat
+ * @typedef {{type: "chat", id: string, messages: SentMessage[], voice?: boolean}} Chat
  * @typedef {{type: "interrupt", turn_id: string}} Interrupt
  * @typedef {{type: "approval", id: string, approved: boolean, reason?: string, arguments?: Record<string, unknown>,
  *   remember?: "conversation" | "always", remember_for?: RememberFor}} Approval

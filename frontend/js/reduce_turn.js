@@ -127,9 +127,10 @@ function sent(state, turn) {
   );
   if (!fitting) return state;
   const { messages, droppedTurns } = fitting;
+  const voice = state.settings.readAloud === "spoken" ? { voice: false } : {}; // it was typed, or sent again by hand
   const next = withEffects(
     { ...state, turn: { ...turn, phase: "sent" } },
-    { type: "send", frame: { type: "chat", id: turn.id, messages } },
+    { type: "send", frame: { type: "chat", id: turn.id, messages, ...voice } },
   );
   if (!droppedTurns) return next;
   return withTurnNotice(next, turn.id, warning("history_shortened", t.turns.shortened(droppedTurns)));

@@ -53,7 +53,7 @@
  * @property {boolean} tools
  * @property {boolean} trace
  * @property {readonly string[]} skillsOff switched off by the user; all others are on
- * @property {boolean} readAloud
+ * @property {"spoken" | "always" | "never"} readAloud "spoken": the replies to what was spoken
  * @property {import("./frames.js").TurnDetection} turnDetection
  * @property {string} microphone device id, "" = the system's
  *
@@ -136,7 +136,7 @@ export const DEFAULT_SETTINGS = {
   tools: true,
   trace: true,
   skillsOff: [],
-  readAloud: true,
+  readAloud: "spoken",
   turnDetection: "server_vad",
   microphone: "",
 };

@@ -33,7 +33,10 @@ export function writeItem(storage, key, value) {
 export function loadSettings(storage) {
   try {
     const settings = JSON.parse(readItem(storage, SETTINGS_KEY) ?? "{}");
-    return typeof settings === "object" && settings ? settings : {};
+    if (typeof settings !== "object" || !settings) return {};
+    const { readAloud, ...others } = settings;
+    if (typeof readAloud !== "boolean") return settings;
+    return readAloud ? others : { ...others, readAloud: "never" }; // a switch once, which was on by default
   } catch {
     return {}; // written by something else: the defaults do
   }

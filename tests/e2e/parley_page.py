@@ -122,6 +122,12 @@ class ParleyPage:
         await expect(panel).to_be_visible()
         return panel
 
+    async def set(self, label: str, value: str) -> None:
+        """One of the settings, in its panel."""
+        panel = await self.open_panel("Settings")
+        await panel.get_by_label(label).select_option(value)
+        await self.choose("Settings")
+
     async def choose(self, item: str) -> None:
         """From the menu of the header."""
         await self.tab.locator("[popovertarget=menu]").first.click()

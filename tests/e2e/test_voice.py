@@ -179,6 +179,7 @@ async def test_who_speaks_into_a_reply_stops_it_and_what_was_not_heard_is_forgot
     interruption = await voices.say("Stop, please tell me about the weather instead.")
     model.queue(text(*LONG_REPLY))
     model.queue(text("It is sunny."))
+    await talk.page.set("Read replies aloud", "always")
     await talk.page.ask("Tell me a story.")
     await talk.frame("sentence_end")
     await talk.say(interruption)
@@ -196,6 +197,7 @@ async def test_who_speaks_into_a_reply_stops_it_and_what_was_not_heard_is_forgot
 async def test_a_cough_only_pauses_the_reply(talk: Talk, voices: Voices, model: OpenAIServer) -> None:
     cough = beginning(await voices.say("Are you there?"), 0.25)
     model.queue(text(*LONG_REPLY))
+    await talk.page.set("Read replies aloud", "always")
     await talk.page.ask("Tell me a story.")
     await talk.frame("sentence_end")
     await talk.say(cough)
@@ -207,10 +209,11 @@ async def test_a_cough_only_pauses_the_reply(talk: Talk, voices: Voices, model: 
     assert (await talk.page.texts())[-1] == "assistant: " + "".join(LONG_REPLY)
 
 
-async def test_holding_the_space_bar_says_one_thing(talk: Talk, voices: Voices, model: OpenAIServer) -> None:
-    model.queue(text("It is noon."))
-    await talk.page.open_panel("Settings")
-    await talk.page.tab.get_by_label("How to talk").select_option("push_to_talk")
+async def test_holding_the_space_bar_says_one_thing_and_what_is_typed_is_not_answered_aloud(
+    talk: Talk, voices: Voices, model: OpenAIServer
+) -> None:
+    model.queue(text("It is noon."), text("It is still noon."))
+    await talk.page.set("How to talk", "push_to_talk")
     await talk.say(await voices.say("What time is it now?"))
 
     await talk.page.tab.keyboard.down(" ")
@@ -221,3 +224,7 @@ async def test_holding_the_space_bar_says_one_thing(talk: Talk, voices: Voices, 
 
     assert likeness(" ".join(talk.words()), "What time is it now?") > SAME
     assert (await talk.page.texts())[-1] == "assistant: It is noon."
+
+    await talk.page.ask_and_wait("And now?")
+
+    assert [f["audio"] is not None for f in talk.page.frames if f["type"] == "sentence"] == [True, False]  # typed: read

@@ -455,6 +455,12 @@ test("settings that something else wrote, or that may not be read, give the defa
   saveSettings(forbidden, { theme: "dark" });
   saveSettings(storage, { theme: "dark" });
   assert.deepEqual(loadSettings(storage), { theme: "dark" });
+
+test("what was a switch to read aloud keeps its meaning", () => {
+  const kept = (/** @type {boolean} */ readAloud) => loadSettings(() => ({ getItem: () => JSON.stringify({ readAloud, theme: "dark" }) }));
+
+  assert.deepEqual([kept(true), kept(false)], [{ theme: "dark" }, { readAloud: "never", theme: "dark" }]);
+});
   for (const nonsense of ["{", "3", "null"]) {
     kept.set("parley.settings", nonsense);
     assert.deepEqual(loadSettings(storage), {});

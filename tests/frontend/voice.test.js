@@ -383,6 +383,17 @@ test("a microphone that is switched off with the key down discards what was said
   assert.equal(page.sentOf("speech_cancel").length, 1);
 });
 
+test("replies are read aloud when the user speaks, always or never", () => {
+  const found = ["spoken", "always", "never"].map((readAloud) => {
+    const page = new Page();
+    page.dispatch({ type: "set", change: { readAloud } }).ask("Hello", "c1");
+    const configured = page.sentOf("configure").filter(({ voice }) => voice !== undefined);
+    return [configured.at(-1).voice, page.sentOf("chat")[0].voice];
+  });
+
+  assert.deepEqual(found, [[true, false], [true, undefined], [false, undefined]]); // prettier-ignore
+});
+
 test("the server learns of the first sound, each sentence, twice a second, and the end", () => {
   const page = answering();
   page.receive(t.sentence(1, "More.", AUDIO), t.sentenceEnd(1, 300), t.end());

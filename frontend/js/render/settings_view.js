@@ -28,7 +28,7 @@ export function settingsView({ settings, server, voice }) {
       settings.pageLanguage,
     ),
     selectView(t.settings.language, "language", [["", t.settings.notSaid], ...LANGUAGES], settings.language),
-    switchView(t.settings.readAloud, t.settings.readAloudHelp, "readAloud", settings.readAloud),
+    selectView(t.settings.readAloud, "readAloud", Object.entries(t.settings.readAloudWhen), settings.readAloud),
     selectView(
       t.settings.howToTalk,
       "turnDetection",

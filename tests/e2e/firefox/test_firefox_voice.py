@@ -35,8 +35,8 @@ async def page(new_page: Callable[[], FirefoxPage]) -> FirefoxPage:
     page = new_page()
     await page.open()
     await expect(page.button("Talk")).to_be_enabled(timeout=3 * LIMIT_MS)
-    await page.open_panel("Settings")
-    await page.tab.get_by_label("How to talk").select_option("push_to_talk")
+    await page.set("Read replies aloud", "always")
+    await page.set("How to talk", "push_to_talk")
     await page.button("Talk").click()
     await expect(page.tab.get_by_text("The microphone is on")).to_be_attached()
     return page
