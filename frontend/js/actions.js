@@ -23,6 +23,18 @@ export function clicked(data, now) {
       return { type: "retry", turnId: now.id(), at: now.time() };
     case "retry-without-unverified":
       return { type: "retry_without_unverified", turnId: now.id(), at: now.time() };
+    case "edit-message":
+      return { type: "edit_message", turnId: data.turn ?? null };
+    case "leave-editor":
+      return { type: "edit_message", turnId: null };
+    case "ask-again":
+      return { type: "ask_again", asked: data.turn ?? "", turnId: now.id(), at: now.time() };
+    case "switch-branch":
+      return { type: "switch_branch", turnId: data.turn ?? "" };
+    case "inspect":
+      return { type: "inspect", turnId: data.turn ?? null };
+    case "inspect-all":
+      return { type: "inspect", turnId: null };
     case "suggest":
       return { type: "suggest", text: data.text ?? "" };
     case "clear":

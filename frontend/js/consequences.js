@@ -31,6 +31,7 @@ export function saveIfChanged(before, after) {
 function isChanged(before, after, old, conversation) {
   return (
     old.conversationHistory !== conversation.conversationHistory ||
+    old.branches !== conversation.branches ||
     old.title !== conversation.title ||
     isKeptChanged(turnOf(before, old.id), turnOf(after, old.id))
   );

@@ -16,7 +16,7 @@ const MAX_TITLE_CHARS = 60;
 
 /** @param {string} id @param {number} at @returns {Conversation} */
 export function newConversation(id, at) {
-  return { id, title: "", createdAt: at, updatedAt: at, conversationHistory: [], access: "opening", revision: 0 };
+  return { id, title: "", createdAt: at, updatedAt: at, conversationHistory: [], branches: [], access: "opening", revision: 0 };
 }
 
 /**
@@ -27,11 +27,12 @@ export function newConversation(id, at) {
  * @param {ConversationRecord} record @param {"write" | "read"} access
  * @returns {Conversation}
  */
-export function fromRecord({ historySegments, ...record }, access) {
+export function fromRecord({ historySegments, branches = [], ...record }, access) {
   const turnId = record.conversationHistory.findLast(isUserMessage)?._turn ?? "";
   const whole = [...record.conversationHistory, ...flushHistorySegments(historySegments, turnId)];
   return {
     ...record,
+    branches, // old records have none
     conversationHistory: access === "write" ? whole.map(lostIfPending) : whole,
     access,
     revision: 0,
@@ -115,7 +116,14 @@ export function askAgain(history, turnId) {
   if (!asked) return history;
   const again = { ...asked, _turn: turnId, _answer: /** @type {const} */ ("pending") };
   const wasHeard = history.slice(at + 1).some((message) => message.role === "assistant");
+  if (wasHeard) delete again._at; // it is no version of another turn
   return [...(wasHeard ? history : history.toSpliced(at, 1)), again];
+}
+
+/** What was said in answer to a turn, as the model wrote it. @param {readonly Message[]} history @param {string} turnId */
+export function replyTo(history, turnId) {
+  const said = history.filter((message) => message._turn === turnId && isReply(message));
+  return said.map(({ content }) => content).join("").trim();
 }
 
 /** May the last user message be asked again? @param {readonly Message[]} history @returns {Message | null} */

@@ -21,6 +21,7 @@
  * @property {string} [_timing]
  * @property {string} [_turn] the turn that this message belongs to
  * @property {Answer} [_answer] on a user message: why it has no whole answer; absent = it has one
+ * @property {number} [_at] on a user message that was asked again: when, as its versions are ordered by it
  * @property {boolean} [_unverified] the server refused it and the user agreed to leave it out
  * @property {readonly AttachedImage[]} [_images] of the user; where they are sent, they become parts
  * @property {MediaItem} [_media] this is no message but a file that was shown here; it is never sent

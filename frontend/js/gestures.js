@@ -17,8 +17,11 @@
 
 import { changed, clicked } from "./actions.js";
 import { attach, listenForPictures } from "./attaching.js";
+import { askedIn } from "./branches.js";
+import { replyTo } from "./conversation.js";
 import { pointed, takesAnswers } from "./render/approval_guard.js";
 import * as page from "./render/page.js";
+import { openConversation } from "./state.js";
 
 /** @param {Desk} desk */
 export function listenToUser(desk) {
@@ -38,7 +41,10 @@ export function listenToUser(desk) {
     desk.send();
   });
   document.addEventListener("keydown", (event) => pressed(desk, event));
-  document.addEventListener("input", ({ target }) => target === page.input() && desk.written());
+  document.addEventListener("input", ({ target }) => {
+    if (target === page.input()) desk.written();
+    if (target === page.messageEditor()) page.fitEditor();
+  });
   document.addEventListener("scroll", page.scrolled, { capture: true, passive: true });
   document.addEventListener("toggle", page.scrolled, { capture: true }); // what was opened may push the end out of sight
 }
@@ -59,12 +65,31 @@ function tapped(desk, target) {
       return page.openPicker();
     case "copy":
       return void page.copyCode(element);
+    case "copy-message":
+    case "copy-reply":
+      return void page.copyMessage(element, textToCopy(desk.state(), element.dataset));
+    case "send-edited":
+      return sendEdited(desk);
     case "allow":
     case "deny":
       return takesAnswers() ? answer(desk, element.dataset) : undefined;
   }
   const event = clicked(element.dataset, desk.now);
   if (event) desk.dispatch(event);
+}
+
+/** @param {import("./state.js").State} state @param {DOMStringMap} data */
+function textToCopy(state, { action, turn = "" }) {
+  const history = openConversation(state)?.conversationHistory ?? [];
+  return action === "copy-reply" ? replyTo(history, turn) : (askedIn(history, turn)?.content ?? "");
+}
+
+/** @param {Desk} desk */
+function sendEdited({ dispatch, now, touched }) {
+  const editor = page.messageEditor();
+  if (!editor) return;
+  touched(); // by hand: sound may be played
+  dispatch({ type: "ask_again", asked: editor.dataset.turn ?? "", text: editor.value, turnId: now.id(), at: now.time() });
 }
 
 /** @param {Desk} desk @param {DOMStringMap} data */
@@ -80,6 +105,9 @@ function pressed(desk, event) {
   if (event.key === "Enter" && isInput && !event.shiftKey) {
     event.preventDefault();
     desk.send();
+  } else if (event.key === "Enter" && event.target === page.messageEditor() && !event.shiftKey) {
+    event.preventDefault();
+    sendEdited(desk);
   } else if (event.key === " " && mayTalk(desk.state(), event.target)) {
     event.preventDefault();
     if (!event.repeat) dispatch({ type: "talk", isHeld: true });

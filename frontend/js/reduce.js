@@ -14,6 +14,10 @@
  *   | {type: "submit", text: string, turnId: string, at: number}
  *   | {type: "retry", turnId: string, at: number}
  *   | {type: "retry_without_unverified", turnId: string, at: number}
+ *   | {type: "edit_message", turnId: string | null}
+ *   | {type: "ask_again", asked: string, text?: string, turnId: string, at: number}
+ *   | {type: "switch_branch", turnId: string}
+ *   | {type: "inspect", turnId: string | null}
  *   | {type: "edit_approval", id: string}
  *   | {type: "answer_approval", id: string, approved: boolean, fields: import("./reduce_approvals.js").Fields}
  *   | {type: "dismiss_approval", id: string}
@@ -61,6 +65,7 @@ import { configureIfChanged, keepIfAttached, saveIfChanged, silenceIfCut, unload
 import { healthOf } from "./hook_health.js";
 import * as approvals from "./reduce_approvals.js";
 import * as attachments from "./reduce_attachments.js";
+import * as branches from "./reduce_branches.js";
 import * as conversations from "./reduce_conversations.js";
 import { received } from "./reduce_frames.js";
 import * as turns from "./reduce_turn.js";
@@ -91,6 +96,14 @@ function step(state, event) {
       return turns.retried(state, event);
     case "retry_without_unverified":
       return turns.retriedWithoutUnverified(state, event);
+    case "edit_message":
+      return branches.editing(state, event.turnId);
+    case "ask_again":
+      return branches.askedAgain(state, event);
+    case "switch_branch":
+      return branches.switched(state, event.turnId);
+    case "inspect":
+      return { ...state, panel: "inspector", inspectedTurn: event.turnId };
     case "edit_approval":
       return approvals.editing(state, event.id);
     case "answer_approval":
@@ -178,7 +191,7 @@ function step(state, event) {
 
 /** @param {State} state @param {import("./state.js").Panel | null} panel @returns {State} */
 function panelChosen(state, panel) {
-  const next = { ...state, panel };
+  const next = { ...state, panel, inspectedTurn: null };
   return panel === "hooks" ? withEffects(next, { type: "watch_hooks" }) : next;
 }
 
@@ -190,6 +203,7 @@ function set(state, change) {
 
 /** What Esc means: the nearest thing that can end. @param {State} state @returns {State} */
 function escaped(state) {
+  if (state.editedTurn) return branches.editing(state, null);
   if (state.isSidebarOpen) return { ...state, isSidebarOpen: false };
   return state.turn ? turns.stopped(state) : { ...state, panel: null };
 }

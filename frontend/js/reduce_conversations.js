@@ -33,7 +33,7 @@ function focused(state) {
  */
 export function opening(state, { id, at }) {
   if (id === state.openId) return { ...state, isSidebarOpen: false };
-  const next = { ...stopped(state), openId: id, isSidebarOpen: false };
+  const next = { ...stopped(state), openId: id, isSidebarOpen: false, editedTurn: null };
   if (next.loaded[id]) return next;
   return withEffects(withConversation(next, newConversation(id, at)), { type: "open", id });
 }
@@ -70,7 +70,7 @@ export function cleared(state) {
   const full = openConversation(next) ?? conversation;
   return withConversation(
     { ...next, undo: { label: t.composer.cleared, record: recordOf(next, full) } },
-    withHistory(full, () => []),
+    { ...full, conversationHistory: [], branches: [] },
   );
 }
 
@@ -101,10 +101,9 @@ export function undone(state, { at }) {
   const next = { ...state, undo: null };
   const loaded = next.loaded[record.id];
   if (loaded?.access === "write") {
-    return withConversation(
-      next,
-      withHistory(loaded, (history) => [...record.conversationHistory, ...history]),
-    );
+    const whole = (/** @type {import("./branches.js").Branch} */ since) => [...record.conversationHistory, ...since];
+    const branches = [...record.branches, ...loaded.branches.map(whole)];
+    return withConversation(next, { ...withHistory(loaded, whole), branches });
   }
   const summary = { id: record.id, title: titleOf(record), updatedAt: record.updatedAt };
   const restored = { ...next, conversations: [summary, ...next.conversations.filter(({ id }) => id !== record.id)] };

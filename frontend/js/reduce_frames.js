@@ -10,7 +10,7 @@
  * @typedef {import("./frames.js").TurnEnd} TurnEnd
  */
 
-import { insertLateHook, withHistory } from "./conversation.js";
+import { withLateHook } from "./branches.js";
 import { EMPTY_TRACE, withTrace } from "./inspect.js";
 import { cutShort, enqueue, hookMessage } from "./playback.js";
 import { asked, refusedEdit, resolved } from "./reduce_approvals.js";
@@ -125,7 +125,7 @@ function ofCutTurn(state, frame) {
   const segments = [...(state.views[frame.turn_id]?.segments ?? []), { kind: /** @type {const} */ ("hook"), frame }];
   return withConversation(
     withView(state, frame.turn_id, { segments }),
-    withHistory(conversation, (history) => insertLateHook(history, hookMessage(frame))),
+    withLateHook(conversation, hookMessage(frame)),
   );
 }
 

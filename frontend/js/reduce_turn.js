@@ -9,6 +9,7 @@
  * @typedef {import("./frames.js").Answer} Answer
  */
 
+import { withoutBranch } from "./branches.js";
 import { askAgain, fitToLimits, isUserMessage, unansweredMessage, withAnswer, withHistory } from "./conversation.js";
 import { cut, cutWhereLost, cutWhereRead, flushHistorySegments, newPlayback, unsaidText } from "./playback.js";
 import { givenBack } from "./reduce_attachments.js";
@@ -287,9 +288,12 @@ export function rolledBack(state, { id, conversationId }) {
   const conversation = next.loaded[conversationId];
   if (!conversation) return next;
   const asked = conversation.conversationHistory.findLast((message) => isUserMessage(message) && message._turn === id);
+  const isFork = asked?._at !== undefined && conversation.conversationHistory.at(-1)?._turn === id;
   const gone = withConversation(
     next,
-    withHistory(conversation, (history) => history.filter((message) => message._turn !== id)),
+    isFork
+      ? withoutBranch(conversation)
+      : withHistory(conversation, (history) => history.filter((message) => message._turn !== id)),
   );
   const isOnScreen = conversationId === next.openId && !next.turn;
   if (!asked || !isOnScreen) return gone;

@@ -15,6 +15,7 @@
  * @property {number} createdAt
  * @property {number} updatedAt
  * @property {readonly Message[]} conversationHistory
+ * @property {readonly import("./branches.js").Branch[]} branches the other versions, the one shown last at the end
  * @property {readonly Segment[]} historySegments what a cut at this moment would keep of the running turn
  *
  * @typedef {"opening" | "write" | "read"} Access "read": another tab holds the conversation
@@ -93,6 +94,8 @@
  * @property {Readonly<Record<string, string>>} cutTurns turn → conversation, until its `turn_end` arrives
  * @property {Readonly<Record<string, TurnView>>} views by turn
  * @property {Readonly<Record<string, import("./inspect.js").TurnTrace>>} traces by turn
+ * @property {string | null} editedTurn whose user message is being edited
+ * @property {string | null} inspectedTurn the only one in the inspector; null = all
  * @property {import("./hook_health.js").Health} hookHealth while its panel is open
  * @property {boolean} isTraceRefused this server traces for its operators alone
  * @property {readonly Approval[]} approvals oldest first; one is shown at a time
@@ -181,6 +184,8 @@ export function initialState(settings = {}) {
     cutTurns: {},
     views: {},
     traces: {},
+    editedTurn: null,
+    inspectedTurn: null,
     hookHealth: { processes: null, problem: "" },
     isTraceRefused: false,
     approvals: [],

@@ -4,6 +4,7 @@
  *
  * @typedef {import("./state.js").ConversationRecord} ConversationRecord
  * @typedef {import("./state.js").Summary} Summary
+ * @typedef {import("./frames.js").Message} Message
  *
  * @typedef {object} Store
  * @property {() => Promise<Summary[]>} list newest first
@@ -85,6 +86,7 @@ export async function openStore(indexedDB) {
 function isSameConversation(before, record) {
   return (
     before?.conversationHistory === record.conversationHistory &&
+    before.branches === record.branches &&
     before.title === record.title &&
     before.updatedAt === record.updatedAt
   );
@@ -122,22 +124,29 @@ function ofConversation(id) {
 }
 
 /** @param {ConversationRecord} record */
-function imagesOf({ conversationHistory }) {
-  return conversationHistory.flatMap(({ _images = [] }) => _images);
+function imagesOf({ conversationHistory, branches }) {
+  const messages = new Set([conversationHistory, ...branches].flat());
+  return [...messages].flatMap(({ _images = [] }) => _images);
 }
 
 /**
+ * A message that branches share stays one object: it is stored once.
+ *
  * @template {Omit<ConversationRecord, "historySegments">} T
  * @param {T} record @param {(image: import("./frames.js").AttachedImage) => string} urlOf
  * @returns {T}
  */
 function withUrls(record, urlOf) {
-  const conversationHistory = record.conversationHistory.map((message) =>
-    message._images
-      ? { ...message, _images: message._images.map((image) => ({ ...image, url: urlOf(image) })) }
-      : message,
-  );
-  return { ...record, conversationHistory };
+  /** @type {Map<Message, Message>} */
+  const known = new Map();
+  const withUrl = (/** @type {Message} */ message) => {
+    if (!message._images) return message;
+    const found = known.get(message) ?? { ...message, _images: message._images.map((image) => ({ ...image, url: urlOf(image) })) };
+    known.set(message, found);
+    return found;
+  };
+  const { conversationHistory, branches = [] } = record; // old records have none
+  return { ...record, conversationHistory: conversationHistory.map(withUrl), branches: branches.map((branch) => branch.map(withUrl)) };
 }
 
 /** For browsers that keep nothing: good until the page goes. @returns {Store} */

@@ -6,8 +6,9 @@
  * @typedef {import("../frames.js").Message} Message
  */
 
+import { versionsOf } from "../branches.js";
 import { isUserMessage } from "../conversation.js";
-import { openConversation, visibleTurn } from "../state.js";
+import { canSend, openConversation, visibleTurn } from "../state.js";
 import { h } from "./dom.js";
 import { turnView } from "./turn_view.js";
 import { t } from "../strings.js";
@@ -27,7 +28,8 @@ const NONE = [];
 function turnsView(state, conversation) {
   const groups = groupsOf(conversation.conversationHistory);
   const running = visibleTurn(state);
-  const isOnline = state.connection.phase === "online" && conversation.access === "write";
+  const canAsk = canSend(state);
+  const versions = versionsIn(conversation);
   return h(
     "div",
     { class: "turns", key: conversation.id },
@@ -36,9 +38,36 @@ function turnsView(state, conversation) {
       const own = running?.id === key ? running : null;
       const askedTools = own ? state.approvals.flatMap(({ frame }) => (frame.turn_id === key ? [frame.tool] : [])) : NONE;
       const view = state.views[key] ?? null;
-      return turnView({ key, messages, view, running: own, askedTools, isLast, isOnline: isLast && isOnline });
+      return turnView({
+        key,
+        messages,
+        view,
+        running: own,
+        askedTools,
+        isLast,
+        canAsk,
+        versions: versions.get(key) ?? NONE,
+        isEdited: state.editedTurn === key,
+        hasTrace: key in state.traces,
+      });
     }),
   );
+}
+
+const versionsIn = memoVersions();
+
+/** Of each turn the same list as the last time, as long as the conversation is the same. */
+function memoVersions() {
+  /** @type {WeakMap<readonly Message[], {branches: Conversation["branches"], versions: ReturnType<typeof versionsOf>}>} */
+  const known = new WeakMap();
+  return (/** @type {Conversation} */ conversation) => {
+    const { conversationHistory, branches } = conversation;
+    const found = known.get(conversationHistory);
+    if (found?.branches === branches) return found.versions;
+    const versions = versionsOf(conversation);
+    known.set(conversationHistory, { branches, versions });
+    return versions;
+  };
 }
 
 /**

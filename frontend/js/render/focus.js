@@ -23,6 +23,29 @@ export function focusApproval(message) {
   if ((isOpened || isRefused) && isFocusFree()) editor?.focus();
 }
 
+/** @type {string} the turn whose message was edited when it was drawn last; "" = none */
+let editedTurn = "";
+
+/**
+ * After each drawing: an editor that has come takes the focus, and gives it back when it goes.
+ *
+ * @param {HTMLTextAreaElement | null} editor @param {HTMLTextAreaElement} message where the focus goes after sending
+ * @returns {boolean} it has come
+ */
+export function focusEditor(editor, message) {
+  const before = editedTurn;
+  editedTurn = editor?.dataset.turn ?? "";
+  if (editedTurn === before) return false;
+  if (editor) {
+    editor.focus();
+    editor.setSelectionRange(editor.value.length, editor.value.length);
+  } else if (document.activeElement === document.body) {
+    const button = document.querySelector(`[data-action=edit-message][data-turn="${CSS.escape(before)}"]`);
+    /** @type {HTMLElement} */ (button ?? message).focus();
+  }
+  return editor !== null;
+}
+
 /** Nothing has the focus, or the request, whose buttons come and go. */
 export function isFocusFree() {
   const { activeElement, body } = document;

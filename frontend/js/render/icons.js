@@ -27,6 +27,9 @@ export const PATHS = {
   file: ["M7 4h7l4 4v12H7z", "M14 4v4h4"],
   image: ["M4 5h16v14H4z", "M4 16l5-5 4 4 3-3 4 4", "M15.5 9h.01"],
   chevron: ["M9 6l6 6-6 6"],
+  back: ["M15 6l-6 6 6 6"],
+  copy: ["M9 9h11v11H9z", "M5 15H4V4h11v1"],
+  edit: ["M4 20h4L19 9l-4-4L4 16z", "M13 7l4 4"],
 };
 
 /** @param {keyof typeof PATHS} name */

@@ -28,7 +28,13 @@ export function inspectorView(state) {
   if (state.isTraceRefused) return h("p", {}, t.inspector.refused);
   const turns = turnsOf(state);
   if (!turns.length) return h("p", {}, t.inspector.nothing);
+  const only = turns.filter(({ id }) => id === state.inspectedTurn);
+  if (only.length) return [only.map((turn) => turnTraceView({ ...turn, isOpen: true })), allButton()];
   return turns.map((turn, index) => turnTraceView({ ...turn, isOpen: index === 0 }));
+}
+
+function allButton() {
+  return h("button", { type: "button", class: "button", "data-action": "inspect-all" }, t.inspector.all);
 }
 
 /** Of the open conversation, newest first. @param {State} state */

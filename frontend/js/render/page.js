@@ -12,7 +12,7 @@ import { approvalView } from "./approval_view.js";
 import { composerView } from "./composer_view.js";
 import { conversationView } from "./conversation_view.js";
 import { draw, h } from "./dom.js";
-import { focusApproval, isFocusFree, keepFocus } from "./focus.js";
+import { focusApproval, focusEditor, isFocusFree, keepFocus } from "./focus.js";
 import { headerView, openerOf } from "./header_view.js";
 import { hooksView } from "./hooks_view.js";
 import { icon } from "./icons.js";
@@ -37,6 +37,7 @@ export function render(state) {
   keepFocus(layersOf(state), () => draw(/** @type {Element} */ (document.getElementById("page")), pageView(state)));
   followEnd();
   focusApproval(input());
+  if (focusEditor(messageEditor(), input())) fitEditor();
   guardApproval();
 }
 
@@ -151,10 +152,24 @@ export function input() {
 
 /** The field grows with its text. */
 export function fitInput() {
-  const field = input();
+  fit(input());
+  followEnd();
+}
+
+/** The message that is being edited. */
+export function messageEditor() {
+  return /** @type {HTMLTextAreaElement | null} */ (document.getElementById("edit-message"));
+}
+
+export function fitEditor() {
+  const editor = messageEditor();
+  if (editor) fit(editor);
+}
+
+/** @param {HTMLTextAreaElement} field */
+function fit(field) {
   field.style.height = "auto";
   field.style.height = `${field.scrollHeight}px`;
-  followEnd();
 }
 
 /** @param {string} text */
@@ -193,14 +208,31 @@ const COPIED_MS = 2_000;
 export async function copyCode(button) {
   const code = button.parentElement?.querySelector("code");
   if (!code) return;
-  try {
-    await navigator.clipboard.writeText(code.textContent ?? "");
-    button.textContent = t.turns.copied;
-  } catch {
-    getSelection()?.selectAllChildren(code);
-    button.textContent = t.turns.selected;
-  }
+  button.textContent = await copied(code.textContent ?? "", code);
   setTimeout(() => (button.textContent = t.turns.copy), COPIED_MS);
+}
+
+/** A message, or a reply as the model wrote it. @param {HTMLElement} button below it @param {string} text */
+export async function copyMessage(button, text) {
+  const label = button.title;
+  const shown = button.closest(".turn")?.querySelector(button.dataset.action === "copy-reply" ? ".reply" : ".said-by-user");
+  button.dataset.copied = await copied(text, shown);
+  button.setAttribute("aria-label", button.dataset.copied);
+  setTimeout(() => {
+    delete button.dataset.copied;
+    button.setAttribute("aria-label", label);
+  }, COPIED_MS);
+}
+
+/** @param {string} text @param {Element | null | undefined} shown where it stands @returns {Promise<string>} what became of it */
+async function copied(text, shown) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return t.turns.copied;
+  } catch {
+    if (shown) getSelection()?.selectAllChildren(shown);
+    return t.turns.selected;
+  }
 }
 
 /** What the user has picked; the same file can be picked again. @returns {File[]} */

@@ -9,7 +9,7 @@
  * @typedef {import("./dom.js").Child} Child
  */
 
-import { isUserMessage } from "../conversation.js";
+import { isUserMessage, replyTo } from "../conversation.js";
 import { unsaidText } from "../playback.js";
 import { h, memo, memoAll } from "./dom.js";
 import { icon } from "./icons.js";
@@ -17,6 +17,7 @@ import { sentImages } from "./image_view.js";
 import { errorView, noticeView } from "./lines_view.js";
 import { growingView, markdownView } from "./markdown_view.js";
 import { mediaView } from "./media_view.js";
+import { askedActions, messageEditor, replyActions } from "./message_actions.js";
 import { toolView } from "./tool_view.js";
 import { t } from "../strings.js";
 
@@ -28,14 +29,17 @@ import { t } from "../strings.js";
  * @property {Turn | null} running
  * @property {readonly string[]} askedTools those of the running turn that the user is asked about
  * @property {boolean} isLast the last one of the conversation, so it may be tried again
- * @property {boolean} isOnline
+ * @property {boolean} canAsk a turn may be asked
+ * @property {readonly string[]} versions of this turn, oldest first; none or one: there are no others
+ * @property {boolean} isEdited
+ * @property {boolean} hasTrace
  */
 
 /** One that is over is described once for each way it may stand: nothing in it changes any more. */
 export const turnView = memoAll(describe, ({ messages }) => messages);
 
 /** @param {ShownTurn} shown */
-function describe({ key, messages, view, running, askedTools, isLast, isOnline }) {
+function describe({ key, messages, view, running, askedTools, isLast, canAsk, versions, isEdited, hasTrace }) {
   const asked = messages.find(isUserMessage);
   const rest = messages.filter((message) => message !== asked);
   const hasActivity = view?.segments.some(({ kind }) => kind === "tool" || kind === "media");
@@ -49,7 +53,8 @@ function describe({ key, messages, view, running, askedTools, isLast, isOnline }
   return h(
     "article",
     { class: "turn", key, "aria-label": t.turn, "data-turn": key },
-    asked && userView(asked),
+    asked && (isEdited ? messageEditor(asked, key, canAsk) : userView(asked)),
+    asked?._turn && !isEdited && !running && askedActions(key, versions, canAsk),
     view?.reasoning && reasoningView(view.reasoning, Boolean(running)),
     (isAnswered || running) &&
       h(
@@ -60,7 +65,14 @@ function describe({ key, messages, view, running, askedTools, isLast, isOnline }
       ),
     view?.notices.map((notice) => noticeView(notice, false)),
     view?.error && errorView(view.error),
-    !running && asked && endView(asked, view, { isLast, isOnline }),
+    asked?._turn &&
+      !running &&
+      replyActions(key, {
+        canCopy: replyTo(messages, key) !== "",
+        canRegenerate: canAsk && !(isLast && canRetry(asked)),
+        hasTrace,
+      }),
+    !running && asked && endView(asked, view, { isLast, canAsk }),
   );
 }
 
@@ -202,20 +214,25 @@ function waitingView({ phase, streamed }) {
   );
 }
 
-/** @param {Message} asked @param {TurnView | null} view @param {{isLast: boolean, isOnline: boolean}} at */
-function endView({ _answer }, view, { isLast, isOnline }) {
-  const line = endLine(_answer, view);
+/** @param {Message} asked */
+function canRetry({ _answer }) {
+  return _answer !== undefined && _answer !== "pending";
+}
+
+/** @param {Message} asked @param {TurnView | null} view @param {{isLast: boolean, canAsk: boolean}} at */
+function endView(asked, view, { isLast, canAsk }) {
+  const line = endLine(asked._answer, view);
   if (!line) return null;
-  const canRetry = isLast && _answer !== undefined && _answer !== "pending";
+  const isRetried = isLast && canRetry(asked);
   const isRefusedForHook = view?.error?.code === "hook_signature_invalid";
-  const disabled = !isOnline;
+  const disabled = !canAsk;
   return h(
     "div",
     { class: "turn-end" },
     h("span", {}, line),
-    canRetry &&
+    isRetried &&
       h("button", { type: "button", class: "button small", "data-action": "retry", disabled }, icon("retry"), t.retry),
-    canRetry &&
+    isRetried &&
       isRefusedForHook &&
       h(
         "button",
