@@ -27,6 +27,7 @@ from server.hooks.layers import HookLayers
 from server.hooks.process.hook_process import HookLimits
 from server.hooks.process.host import HookHost
 from server.llm.embedded import EmbeddedModel, create_model, unused_model_warning
+from server.llm.file_model import FileModel
 from server.llm.language_model import LanguageModel, ModelInfo
 from server.llm.model_choice import load_choice
 from server.media.references import MediaError
@@ -148,7 +149,7 @@ class App:
         skills = SkillsLibrary(settings.skills.dir, enabled=settings.skills.enabled, reload=settings.skills.reload)
         await asyncio.to_thread(skills.load)
         choice = load_choice(data_dir)
-        model = create_model(settings.llm, environ, choice)
+        model = create_model(settings.llm, environ, choice, models_dir=data_dir / "models")
         if choice is None and (warning := unused_model_warning(settings.llm, environ)):
             logger.warning("%s", warning)
         app = cls(
@@ -305,7 +306,7 @@ class App:
 
     async def _warm_up(self) -> None:
         """Let a model on this machine read what every turn begins with."""
-        if isinstance(self._model, EmbeddedModel):
+        if isinstance(self._model, EmbeddedModel | FileModel):
             catalog = self._skills.current.catalog(None, budget_tokens=self._agent.catalog_budget_tokens)
             prompt = self._agent.system_prompt(TurnOptions(catalog=catalog.text))
             await self._model.warm_up([{"role": "system", "content": prompt}], self._own_tools.names)

@@ -11,10 +11,11 @@ import logging
 import secrets
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
+from pathlib import Path
 from typing import Any
 
 from server.config import LlmSettings
-from server.errors import ProviderError, ProviderProtocol, ProviderUnreachable
+from server.errors import ProviderError, ProviderProtocol
 from server.llm import tool_choice
 from server.llm.client import OpenAICompatible
 from server.llm.compact import (
@@ -34,6 +35,7 @@ from server.llm.embedded_process import (
     start_process,
 )
 from server.llm.endpoint import endpoint_named_by, endpoint_of, endpoint_of_choice, model_named_by
+from server.llm.file_model import FileModel
 from server.llm.language_model import (
     Finished,
     LateSystem,
@@ -45,7 +47,7 @@ from server.llm.language_model import (
     ToolCall,
     ToolSpec,
 )
-from server.llm.model_choice import EndpointChoice, ModelChoice
+from server.llm.model_choice import EndpointChoice, FileChoice, ModelChoice
 
 logger = logging.getLogger(__name__)
 
@@ -90,8 +92,7 @@ class EmbeddedModel:
 
     @property
     def process_pid(self) -> int | None:
-        process = self._process.process
-        return process.pid if process is not None and process.is_alive else None
+        return self._process.pid
 
     async def context_tokens(self) -> int | None:
         return self._settings.slot_tokens - EXAMPLE_TOKENS
@@ -132,19 +133,11 @@ class EmbeddedModel:
             await asyncio.gather(prefill, return_exceptions=True)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
-        client = await self._process.connected()
-        process = self._process.process
         self._replies += 1
         try:
-            async with aclosing(self._reply(client, request)) as events:
+            async with aclosing(self._process.reply(lambda client: self._reply(client, request))) as events:
                 async for event in events:
-                    if isinstance(event, Finished):
-                        self._process.has_replied()
                     yield event
-        except ProviderUnreachable as error:
-            if not await self._process.has_died(process):
-                raise
-            raise ProviderUnreachable("the embedded model's process ended and is being restarted") from error
         finally:
             self._replies -= 1
 
@@ -276,18 +269,24 @@ class EmbeddedModel:
 
 
 def create_model(
-    config: LlmSettings, environ: Mapping[str, str], choice: ModelChoice | None = None
-) -> OpenAICompatible | EmbeddedModel:
+    config: LlmSettings,
+    environ: Mapping[str, str],
+    choice: ModelChoice | None = None,
+    *,
+    models_dir: Path = Path("models"),
+) -> OpenAICompatible | EmbeddedModel | FileModel:
     """Return the model that settings or environment decide, else the chosen one, else the embedded one.
 
     Has no effects. Raises ConfigError for an invalid base URL.
     """
     if model_named_by(config, environ) is None:
-        return (
-            OpenAICompatible(endpoint_of_choice(config, choice))
-            if isinstance(choice, EndpointChoice)
-            else EmbeddedModel(config)
-        )
+        match choice:
+            case EndpointChoice():
+                return OpenAICompatible(endpoint_of_choice(config, choice))
+            case FileChoice(name):
+                return FileModel(config, models_dir / name)
+            case _:
+                return EmbeddedModel(config)
     return EmbeddedModel(config) if config.provider == "embedded" else OpenAICompatible(endpoint_of(config, environ))
 
 

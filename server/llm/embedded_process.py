@@ -7,7 +7,8 @@ import logging
 import os
 import secrets
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
@@ -16,13 +17,13 @@ from server.config import LlmSettings
 from server.errors import ProviderUnreachable
 from server.llm.client import OpenAICompatible
 from server.llm.endpoint import ModelEndpoint
+from server.llm.language_model import Finished, ModelEvent
 from server.subprocesses.child_process import ChildProcess
 from server.subprocesses.supervisor import Backoff, BackoffPolicy
 
 logger = logging.getLogger(__name__)
 
 MODEL_NAME: Final = "SmolLM2-135M-Instruct"
-START_TIMEOUT_S: Final = 60.0
 
 _DEATH_NOTICE_S: Final = 0.5
 _MAX_THREADS: Final = 4
@@ -43,6 +44,12 @@ class ModelProcessSettings:
     """Memory for prefixes that lost their slot."""
     weights: Path | None = None
     """A GGUF file; None: the one that is installed."""
+    model_name: str = MODEL_NAME
+    start_timeout_s: float = 60.0
+
+
+def available_cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def default_settings() -> ModelProcessSettings:
@@ -52,7 +59,7 @@ def default_settings() -> ModelProcessSettings:
     keeps one busy. To write, one core stays free: threads wait for each other at every token, which costs twice
     as much on a busy machine as it gains on an idle one (measured on two cores).
     """
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    cores = available_cores()
     return ModelProcessSettings(threads=max(1, min(_MAX_THREADS, cores - 1)), reading_threads=min(_MAX_THREADS, cores))
 
 
@@ -101,15 +108,14 @@ async def start_process(settings: ModelProcessSettings) -> ModelProcess:
     order = {
         **asdict(settings),
         "weights": str(settings.weights or model_path()),
-        "model_name": MODEL_NAME,
         "api_key": key,  # on standard input: arguments and environment can be read by others
     }
     command = [sys.executable, "-m", "server.llm.embedded_worker"]
-    child = await ChildProcess.begin(command, label="embedded model", folder=_ROOT, environment=os.environ)
+    child = await ChildProcess.begin(command, label=settings.model_name, folder=_ROOT, environment=os.environ)
     answer = asyncio.create_task(asyncio.to_thread(child.stdout.readline), name="embedded-model-answer")
     try:
         child.stdin.write(json.dumps(order).encode() + b"\n")
-        async with asyncio.timeout(START_TIMEOUT_S):
+        async with asyncio.timeout(settings.start_timeout_s):
             url = str(json.loads(await asyncio.shield(answer))["url"])
     except BaseException as error:
         child.stdin.close()
@@ -118,7 +124,7 @@ async def start_process(settings: ModelProcessSettings) -> ModelProcess:
         child.stdout.close()
         if isinstance(error, (OSError, TimeoutError, ValueError)):
             reason = child.last_error_line or type(error).__name__
-            raise ProviderUnreachable(f"the embedded model did not start: {reason}") from error
+            raise ProviderUnreachable(f"{settings.model_name} did not start: {reason}") from error
         raise
     return ModelProcess(child, url, key)
 
@@ -155,6 +161,10 @@ class EmbeddedProcess:
         """The client to the process, while it lives; never starts one."""
         return self._client if self.process is not None and self.process.is_alive else None
 
+    @property
+    def pid(self) -> int | None:
+        return self.process.pid if self.process is not None and self.process.is_alive else None
+
     async def connected(self) -> OpenAICompatible:
         """Return the client to a living process; starts one where there is none. Raises ProviderUnreachable.
 
@@ -164,7 +174,25 @@ class EmbeddedProcess:
             return client
         return await asyncio.shield(self._starting or self._begin_start())
 
-    async def has_died(self, process: ModelProcess | None) -> bool:
+    async def reply(
+        self, ask: Callable[[OpenAICompatible], AsyncGenerator[ModelEvent, None]]
+    ) -> AsyncGenerator[ModelEvent, None]:
+        """Stream what `ask` gets from the process; where that dies meanwhile, the next one is on its way."""
+        client = await self.connected()
+        process = self.process
+        try:
+            async with aclosing(ask(client)) as events:
+                async for event in events:
+                    if isinstance(event, Finished):
+                        self._has_replied()
+                    yield event
+        except ProviderUnreachable as error:
+            if not await self._has_died(process):
+                raise
+            name = self._settings.model_name
+            raise ProviderUnreachable(f"the process of {name} ended and is being restarted") from error
+
+    async def _has_died(self, process: ModelProcess | None) -> bool:
         """Return whether a connection to this process broke because it is dead; then the next one is on its way."""
         if process is None or not await process.has_ended():
             return False
@@ -172,7 +200,7 @@ class EmbeddedProcess:
             self._starting = self._begin_start()
         return True
 
-    def has_replied(self) -> None:
+    def _has_replied(self) -> None:
         """Note that a reply came to its end: this process works."""
         self._is_proven = True
         self._backoff.reset()
@@ -200,10 +228,10 @@ class EmbeddedProcess:
     async def _start(self) -> OpenAICompatible:
         loop = asyncio.get_running_loop()
         if self._is_closed:
-            raise ProviderUnreachable("the embedded model was closed")
+            raise ProviderUnreachable(f"{self._settings.model_name} was closed")
         if (wait_s := self._next_start_s - loop.time()) > 0:
             raise ProviderUnreachable(
-                f"the embedded model ended {self._backoff.failures + 1} times in a row; "
+                f"{self._settings.model_name} ended {self._backoff.failures + 1} times in a row; "
                 f"restarting it in {wait_s:.0f} s",
                 retry_after_ms=int(wait_s * 1000) + 1,
             )
@@ -214,14 +242,14 @@ class EmbeddedProcess:
         self.process = process = await self._start_process(self._settings)
         self._client = client = await self._open_client(process)
         await self._on_started(client)
-        logger.info("the embedded model is ready (process %d)", process.pid)
+        logger.info("%s is ready (process %d)", self._settings.model_name, process.pid)
         return client
 
     async def _open_client(self, process: ModelProcess) -> OpenAICompatible:
         client = OpenAICompatible(
             ModelEndpoint(
                 base_url=f"{process.url}/v1",
-                model=MODEL_NAME,
+                model=self._settings.model_name,
                 api_key=process.key,
                 connect_timeout_s=self._config.connect_timeout_s,
                 first_token_timeout_s=self._config.first_token_timeout_s,

@@ -29,6 +29,7 @@ def serve(settings: dict[str, Any]) -> Any:
     params.cpuparams_batch.n_threads = settings["reading_threads"]
     params.n_threads_http = settings["slots"] + 2
     params.cache_ram_mib = settings["cache_mib"]
+    params.default_template_kwargs = {"enable_thinking": "false"}  # who speaks with it waits for each word
     params.hostnames = ["127.0.0.1"]
     params.port = 0
     params.api_keys = [settings["api_key"]]

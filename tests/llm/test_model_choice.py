@@ -10,6 +10,7 @@ from server.errors import ConfigError
 from server.llm.client import OpenAICompatible
 from server.llm.embedded import EmbeddedModel, create_model, unused_model_warning
 from server.llm.endpoint import model_named_by
+from server.llm.file_model import FileModel
 from server.llm.model_choice import EmbeddedChoice, EndpointChoice, FileChoice, ModelChoice, load_choice, save_choice
 
 
@@ -92,6 +93,13 @@ def test_settings_and_environment_override_the_choice(
 ) -> None:
     assert create_model(config, environ, CHOSEN).info.host != "127.0.0.1:11434"
     assert model_named_by(config, environ) == decided_by
+
+
+def test_the_chosen_file_is_that_of_the_folder_of_models(tmp_path: Path) -> None:
+    model = create_model(LlmSettings(), {}, FileChoice("small.gguf"), models_dir=tmp_path)
+
+    assert type(model) is FileModel
+    assert model.info.name == "small"
 
 
 @pytest.mark.parametrize("choice", [EmbeddedChoice(), CHOSEN, FileChoice("qwen3-4b-q4_k_m.gguf")])

@@ -1,0 +1,80 @@
+"""A copy of a GGUF file with another chat template, so that the included model can be asked as one that calls tools."""
+
+import re
+import struct
+from pathlib import Path
+
+_KEY = b"tokenizer.chat_template"
+_ALIGNMENT = 32
+
+CALLS_TOOLS = """\
+{%- if tools %}
+<|im_start|>system
+{%- if messages[0].role == 'system' %}{{ '\\n' + messages[0].content }}{% endif %}
+
+# Tools
+
+<tools>
+{%- for tool in tools %}
+{{ tool | tojson }}
+{%- endfor %}
+</tools>
+
+For each call, return a json object within <tool_call></tool_call> XML tags:
+<tool_call>
+{"name": <function-name>, "arguments": <args-json-object>}
+</tool_call><|im_end|>
+{{ '\\n' }}
+{%- elif messages[0].role == 'system' %}
+{{- '<|im_start|>system\\n' + messages[0].content + '<|im_end|>\\n' }}
+{%- endif %}
+{%- for message in messages %}
+{%- if message.role == 'user' %}
+{{- '<|im_start|>user\\n' + message.content + '<|im_end|>\\n' }}
+{%- elif message.role == 'system' and not loop.first %}
+{{- raise_exception('System message must be at the beginning.') }}
+{%- elif message.role == 'assistant' %}
+{{- '<|im_start|>assistant\\n' }}
+{%- if message.content %}{{ message.content }}{% endif %}
+{%- for call in message.tool_calls or [] %}
+{{- '\\n<tool_call>\\n{"name": "' + call.function.name + '", "arguments": ' }}
+{{- call.function.arguments | tojson }}
+{{- '}\\n</tool_call>' }}
+{%- endfor %}
+{{- '<|im_end|>\\n' }}
+{%- elif message.role == 'tool' %}
+{{- '<|im_start|>user\\n<tool_response>\\n' + message.content + '\\n</tool_response><|im_end|>\\n' }}
+{%- endif %}
+{%- endfor %}
+{%- if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}
+"""
+"""The form of Qwen's templates: tools in XML tags, and `system` messages only at the beginning."""
+
+
+def copy_with_template(source: Path, target: Path, template: str) -> None:
+    data = source.read_bytes()
+    at = data.index(_KEY) + len(_KEY) + 4
+    [length] = struct.unpack_from("<Q", data, at)
+    head_end = _end_of_header(data, at + 8 + length)
+    body = template.encode()
+    head = data[:at] + struct.pack("<Q", len(body)) + body + data[at + 8 + length : head_end]
+    tensors = data[_aligned(head_end) :]
+    target.write_bytes(head + b"\0" * (_aligned(len(head)) - len(head)) + tensors)
+
+
+def _end_of_header(data: bytes, at: int) -> int:
+    """Return the end of the last tensor's entry: name, dimensions, type and offset."""
+    [tensors] = struct.unpack_from("<Q", data, 8)
+    first = re.compile(rb"token_embd\.weight").search(data, at)
+    assert first is not None
+    at = first.start() - 8
+    for _ in range(tensors):
+        [length] = struct.unpack_from("<Q", data, at)
+        at += 8 + length
+        [dimensions] = struct.unpack_from("<I", data, at)
+        at += 4 + 8 * dimensions + 4 + 8
+    return at
+
+
+def _aligned(size: int) -> int:
+    return -(-size // _ALIGNMENT) * _ALIGNMENT
