@@ -12,6 +12,7 @@ import { imageBudgetBytes } from "./images.js";
 import { claim } from "./locks.js";
 import { polls } from "./polls.js";
 import { reduce } from "./reduce.js";
+import { download } from "./render/dom.js";
 import * as page from "./render/page.js";
 import { catchUp, saver } from "./saving.js";
 import { Socket } from "./socket.js";
@@ -151,7 +152,7 @@ function perform(effect) {
     case "leave_approval":
       return page.leaveApproval();
     case "download":
-      return page.download(effect.name, effect.mediaType, effect.text);
+      return download(effect.name, effect.mediaType, effect.text);
     case "settings":
       saveSettings(() => localStorage, effect.settings);
       return effect.settings.pageLanguage === pageLanguage ? undefined : location.reload(); // what is drawn is kept

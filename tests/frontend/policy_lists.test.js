@@ -123,12 +123,23 @@ test("a filter is asked for without what is empty, and local times as moments", 
 test("the export takes what the table shows", () => {
   const desk = new Desk().dispatch({ type: "show", view: "audit" });
   filtering(desk, { tool: "a&b=c" }).dispatch({ type: "edit_filter", name: "tool", value: "not asked for yet" });
-  const links = elements(pageView(desk.state)).filter(({ attributes }) => attributes.download !== undefined);
-
+  const exporters = () =>
+    elements(pageView(desk.state)).filter(({ attributes }) => attributes["data-action"] === "export");
   assert.deepEqual(
-    links.map(({ attributes }) => attributes.href),
-    ["jsonl", "csv"].map((format) => `/api/audit/export?tool=a%26b%3Dc&format=${format}`),
+    exporters().map(({ attributes }) => attributes["data-format"]),
+    ["jsonl", "csv"],
   );
+
+  desk.dispatch({ type: "export", format: "csv" }).dispatch({ type: "export", format: "jsonl" }); // one at a time
+
+  const asked = desk.effects.filter(({ type }) => type === "export_audit");
+  assert.deepEqual(asked, [{ type: "export_audit", filter: { ...NO_FILTER, tool: "a&b=c" }, format: "csv" }]);
+  assert.ok(exporters().every(({ attributes }) => attributes["aria-disabled"] === "true"));
+  desk.dispatch({ type: "export_audit_failed", failure: OFFLINE });
+  assert.match(textOf(pageView(desk.state)), /No server\./);
+  desk.dispatch({ type: "export", format: "jsonl" }).dispatch({ type: "exported" });
+  assert.equal(desk.state.announcements.at(-1).text, "Exported.");
+  assert.ok(exporters().every(({ attributes }) => attributes["aria-disabled"] === "false"));
 });
 
 const APPROVAL = { id: "a1", tool: "send", shown: '{"to":"x"}', origin: "ask_human", created: "2026-11-22T10:00:00Z" };

@@ -59,6 +59,16 @@ export const AUDIT_STEPS = {
     return patched(state, "audit", { openIds: [...openIds] });
   },
 
+  /** Makes a file of what the table's filter finds, one at a time. @param {State} state @param {{format: string}} event */
+  export(state, { format }) {
+    const { filter, isExporting } = state.audit;
+    if (isExporting) return state;
+    const exporting = patched(state, "audit", { isExporting: true });
+    return announced(withEffects(exporting, { type: "export_audit", filter, format }), "Exporting the audit log.");
+  },
+  exported: (state) => announced(patched(state, "audit", { isExporting: false }), "Exported."),
+  export_audit_failed: (state, { failure }) => failed(patched(state, "audit", { isExporting: false }), "audit", failure),
+
   /** The server reads all of the log for it, so it is asked for. */
   verify(state) {
     if (state.verification.phase === "loading") return state;

@@ -5,6 +5,7 @@
  * @typedef {(effect: any) => Promise<import("./state.js").Event | null>} Question
  */
 
+import { download } from "../render/dom.js";
 import { parametersOf } from "./reduce_audit.js";
 
 const LIMIT_MS = 30_000; // a connection that hangs says nothing by itself for minutes
@@ -13,17 +14,18 @@ const UNREACHABLE = "The server cannot be reached. Your changes are kept.";
 
 /**
  * @param {string} path
- * @param {{method?: string, etag?: string, body?: unknown, limitMs?: number}} [question] limitMs 0: as long as it takes
+ * @param {{method?: string, etag?: string, body?: unknown, limitMs?: number, as?: "json" | "blob"}} [question]
+ *   limitMs 0: as long as it takes
  * @returns {Promise<{body: any, etag: string}>}
  */
-export async function ask(path, { method = "GET", etag, body, limitMs = LIMIT_MS } = {}) {
+export async function ask(path, { method = "GET", etag, body, limitMs = LIMIT_MS, as = "json" } = {}) {
   const sent = body !== undefined && { body: JSON.stringify(body) };
   const headers = { ...(sent && { "Content-Type": "application/json" }), ...(etag && { "If-Match": etag }) };
   const limit = limitMs && { signal: AbortSignal.timeout(limitMs) };
   const options = { method, headers, cache: /** @type {const} */ ("no-store"), ...sent, ...limit };
   const answer = await fetch(path, options).catch(() => null);
-  const read = await answer?.json().catch(() => null);
-  if (!answer?.ok || !read) throw new Error(path, { cause: failureOf(answer?.status ?? 0, read?.error) });
+  const read = await answer?.[answer.ok ? as : "json"]().catch(() => null);
+  if (!answer?.ok || !read) throw new Error(path, { cause: failureOf(answer?.ok ? 0 : (answer?.status ?? 0), read?.error) });
   return { body: read, etag: answer.headers.get("ETag") ?? "" };
 }
 
@@ -56,6 +58,13 @@ export const QUESTIONS = {
     if (cursor !== null) parameters.set("cursor", cursor);
     const { body } = await ask(`/api/audit?${parameters}`);
     return { type: "audit_loaded", question, rows: body.entries, next: body.next };
+  },
+  async export_audit({ filter, format }) {
+    const parameters = parametersOf(filter);
+    parameters.set("format", format);
+    const { body } = await ask(`/api/audit/export?${parameters}`, { limitMs: 0, as: "blob" });
+    download(`parley-audit-${new Date().toISOString().slice(0, 10)}.${format}`, body.type, body);
+    return { type: "exported" };
   },
   verify: async () => ({ type: "verified", found: (await ask("/api/audit/verification", { limitMs: 0 })).body }),
   load_approvals: async () => ({ type: "approvals_loaded", approvals: (await ask("/api/approvals")).body.approvals }),

@@ -70,6 +70,7 @@ export const initialState = () => ({
     rows: /** @type {readonly AuditRow[]} */ ([]), // newest first
     next: /** @type {string | null} */ (null), // where the older ones begin
     openIds: /** @type {readonly number[]} */ ([]), // whose details are shown
+    isExporting: false,
   },
   verification: { ...waiting(), phase: "ready", found: /** @type {Found | null} */ (null) },
   remembered: {

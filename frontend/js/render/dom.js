@@ -187,3 +187,13 @@ function setProperty(element, name, value) {
   const isInUse = name === "value" && element === document.activeElement;
   if (input[name] !== value && !isInUse) input[name] = value;
 }
+
+/** Offers a file for saving. @param {string} name @param {string} mediaType @param {BlobPart} content */
+export function download(name, mediaType, content) {
+  const url = URL.createObjectURL(new Blob([content], { type: mediaType }));
+  const link = document.createElement("a");
+  link.href = url;
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(url), 60_000);
+}

@@ -283,13 +283,3 @@ export function focusTitle() {
   title?.focus();
   title?.select();
 }
-
-/** @param {string} name @param {string} mediaType @param {string} text */
-export function download(name, mediaType, text) {
-  const url = URL.createObjectURL(new Blob([text], { type: mediaType }));
-  const link = document.createElement("a");
-  link.href = url;
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(url), 60_000);
-}

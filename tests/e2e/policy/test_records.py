@@ -62,7 +62,7 @@ async def test_the_audit_log_is_filtered_opened_and_exported(
 
     for name, suffix in (("JSON Lines", "jsonl"), ("CSV", "csv")):
         async with tab.expect_download() as download:
-            await tab.get_by_role("link", name=f"Export as {name}").click()
+            await tab.get_by_role("button", name=f"Export as {name}").click()
         file = tmp_path / suffix
         await (await download.value).save_as(file)
         assert (await download.value).suggested_filename.endswith(suffix)

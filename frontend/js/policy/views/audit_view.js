@@ -7,7 +7,7 @@
 
 import { h, memo } from "../../render/dom.js";
 import { icon } from "../../render/icons.js";
-import { MAX_ROWS, canContinue, parametersOf, summary, verdict } from "../reduce_audit.js";
+import { MAX_ROWS, canContinue, summary, verdict } from "../reduce_audit.js";
 import { button, emptyView, entry, failureView, fine, select, timeView, title } from "./parts.js";
 
 const PHASES = ["pre_tool_use", "post_tool_use", "tool_error", "tool_skip", "approval", "policy", "gap"];
@@ -37,9 +37,9 @@ export function auditView(state) {
   ];
 }
 
-/** The links follow what was asked, not what is being written. @param {State} state */
+/** Exports follow what was asked, not what is being written. @param {State} state */
 function filterView({ audit, who }) {
-  const { fields, filter, failure } = audit;
+  const { fields, filter, failure, isExporting } = audit;
   /** @param {keyof Filter} name */
   const data = (name) => ({ name, "data-field": "edit_filter", "data-name": name });
   /** @param {string} label @param {keyof Filter} name @param {Attributes} [more] */
@@ -49,9 +49,9 @@ function filterView({ audit, who }) {
     return entry(name, label, h("input", { ...data(name), ...always, ...wrong, ...more }));
   };
   /** @param {string} format @param {string} label */
-  const exported = (format, label) => {
-    const href = `/api/audit/export?${new URLSearchParams([...parametersOf(filter), ["format", format]])}`;
-    return h("a", { class: "button", href, download: "", key: format }, label);
+  const exporter = (format, label) => {
+    const more = { class: "button", key: format, "data-format": format, "aria-disabled": String(isExporting) };
+    return button("export", label, more);
   };
   const phases = [...new Set(["", ...PHASES, fields.phase])]; // from a link: what is asked for is shown
   const options = phases.map((name) => [name, name || "all"]);
@@ -67,8 +67,8 @@ function filterView({ audit, who }) {
     h("div", { class: "filter-actions" }, [
       h("button", { type: "submit", class: "button primary" }, icon("inspect"), "Show"),
       button("clear_filter", "Clear", { class: "button" }),
-      exported("jsonl", "Export as JSON Lines"),
-      exported("csv", "Export as CSV"),
+      exporter("jsonl", "Export as JSON Lines"),
+      exporter("csv", "Export as CSV"),
     ]),
   ]);
 }
