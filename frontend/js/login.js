@@ -1,6 +1,6 @@
 /** The login page: one field, one request, and back to where one came from. */
 
-import { loadSettings } from "./storage.js";
+import { keepSessionKey, loadSettings, sessionHeaders } from "./storage.js";
 import { t, useLanguage } from "./strings.js";
 
 const HEADERS = { "Content-Type": "application/json" };
@@ -17,7 +17,7 @@ function goOn() {
 
 /** Who came by a link from another site has sent no cookie with that request, and is logged in all the same. */
 async function goOnIfLoggedIn() {
-  const answer = await fetch("/api/session", { cache: "no-store" }).catch(() => null);
+  const answer = await fetch("/api/session", { cache: "no-store", headers: sessionHeaders() }).catch(() => null);
   const session = answer?.ok ? await answer.json().catch(() => null) : null;
   if (session?.is_logged_in) goOn();
 }
@@ -27,9 +27,9 @@ async function logIn(token) {
   const asked = fetch("/api/login", { method: "POST", headers: HEADERS, body: JSON.stringify({ token }) });
   const answer = await asked.catch(() => null);
   if (!answer) return t.login.unreachable;
-  if (answer.ok) return null;
-  const refusal = await answer.json().catch(() => null);
-  const text = refusal?.error?.message ?? t.login.answered(answer.status);
+  const read = await answer.json().catch(() => null);
+  if (answer.ok) return keepSessionKey(String(read?.key)) ? null : t.login.keepsNothing;
+  const text = read?.error?.message ?? t.login.answered(answer.status);
   return `${text[0].toUpperCase()}${text.slice(1)}.`;
 }
 

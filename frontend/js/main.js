@@ -17,7 +17,7 @@ import * as page from "./render/page.js";
 import { catchUp, saver } from "./saving.js";
 import { Socket } from "./socket.js";
 import { initialState } from "./state.js";
-import { loadSettings, saveSettings } from "./storage.js";
+import { keepSessionKey, loadSettings, saveSettings, sessionHeaders, sessionKey } from "./storage.js";
 import { memoryStore, openStore } from "./store.js";
 import { t, useLanguage } from "./strings.js";
 import { Ears } from "./voice/ears.js";
@@ -111,6 +111,7 @@ const intake = {
 
 const socket = new Socket({
   url: `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/ws`,
+  key: sessionKey,
   onEvent: (event) => {
     if (event.type === "disconnected" && state.settings.turnDetection === "server_vad") ears.waitForPause();
     if (event.type !== "frame") return dispatch(event);
@@ -215,9 +216,10 @@ tabs.onmessage = ({ data }) => {
 };
 
 async function logOut() {
-  const asked = fetch("/api/logout", { method: "POST", headers: { "Content-Type": "application/json" }, body: "{}" });
-  const answer = await asked.catch(() => null);
+  const headers = { "Content-Type": "application/json", ...sessionHeaders() };
+  const answer = await fetch("/api/logout", { method: "POST", headers, body: "{}" }).catch(() => null);
   if (answer?.ok) {
+    keepSessionKey("");
     tabs.postMessage({ isLoggedOut: true }); // their sockets are still whose they were
     return leaveFor("/");
   }

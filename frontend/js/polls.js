@@ -4,6 +4,8 @@
  * @typedef {import("./state.js").Stage} Stage
  */
 
+import { sessionHeaders } from "./storage.js";
+
 const READY_POLL_MS = 700;
 const HEALTH_POLL_MS = 2_000;
 
@@ -22,7 +24,7 @@ export function polls(dispatch, state) {
   /** Until the server has loaded its model, or is gone. */
   async function readiness() {
     clearTimeout(readinessTimer);
-    const answer = await fetch("/stages", { cache: "no-store" }).catch(() => null);
+    const answer = await fetch("/stages", request()).catch(() => null);
     if (!answer) return;
     const stages = loadingStages(answer.ok ? await answer.json().catch(() => null) : null);
     if (stages || state().loading) dispatch({ type: "loading", stages });
@@ -35,7 +37,7 @@ export function polls(dispatch, state) {
     clearTimeout(healthTimer);
     if (state().panel !== "hooks") return;
     if (!document.hidden) {
-      const answer = await fetch("/api/hooks/processes", { cache: "no-store" }).catch(() => null);
+      const answer = await fetch("/api/hooks/processes", request()).catch(() => null);
       dispatch({ type: "hook_health", status: answer?.status ?? 0, body: await answer?.json().catch(() => null) });
     }
     clearTimeout(healthTimer);
@@ -44,6 +46,9 @@ export function polls(dispatch, state) {
 
   return { readiness, hooks };
 }
+
+/** @returns {RequestInit} */
+const request = () => ({ cache: "no-store", headers: sessionHeaders() });
 
 /** `GET /stages` → the stages of a server that still loads its model; null = nothing to wait for. @param {unknown} body null = not read @returns {Stage[] | null} */
 export function loadingStages(body) {

@@ -6,7 +6,7 @@
  */
 
 import { draw, h } from "./render/dom.js";
-import { loadSettings } from "./storage.js";
+import { loadSettings, sessionHeaders } from "./storage.js";
 import { locale, t, useLanguage } from "./strings.js";
 
 const LIMIT_MS = 30_000; // a connection that hangs says nothing by itself for minutes
@@ -26,8 +26,8 @@ function show(change) {
 
 /** @param {string} path @param {string} [method] @returns {Promise<any>} the answer, or a failure in words */
 async function ask(path, method = "GET") {
-  const options = { method, cache: /** @type {const} */ ("no-store"), signal: AbortSignal.timeout(LIMIT_MS) };
-  const answer = await fetch(path, options).catch(() => null);
+  const limit = { cache: /** @type {const} */ ("no-store"), signal: AbortSignal.timeout(LIMIT_MS) };
+  const answer = await fetch(path, { method, headers: sessionHeaders(), ...limit }).catch(() => null);
   const read = await answer?.json().catch(() => null);
   if (answer?.ok && read) return read;
   if (answer?.status === 401) location.replace("/login");

@@ -15,6 +15,7 @@
  */
 
 export const PROTOCOL = "parley.v1";
+const KEY_PROTOCOL = "parley.key.";
 export const SILENCE_MS = 15_000;
 export const PONG_MS = 10_000;
 const FIRST_RETRY_MS = 500;
@@ -76,14 +77,16 @@ export class Socket {
   /**
    * @param {object} options
    * @param {string} options.url
+   * @param {() => string | null} [options.key] of the session, which a header could not carry
    * @param {(event: SocketEvent) => void} options.onEvent
    * @param {(pcm: ArrayBuffer) => void} [options.onSound] a binary message
    * @param {new (url: string, protocols: string[]) => WebSocket} options.WebSocket
    * @param {Clock} options.clock
    * @param {() => number} options.random
    */
-  constructor({ url, onEvent, onSound = () => {}, WebSocket, clock, random }) {
+  constructor({ url, key = () => null, onEvent, onSound = () => {}, WebSocket, clock, random }) {
     this.url = url;
+    this.key = key;
     this.onEvent = onEvent;
     this.onSound = onSound;
     this.WebSocket = WebSocket;
@@ -104,7 +107,8 @@ export class Socket {
   connect() {
     this.#stopTimer();
     this.onEvent({ type: "connecting", attempt: this.attempt });
-    const socket = new this.WebSocket(this.url, [PROTOCOL]);
+    const key = this.key();
+    const socket = new this.WebSocket(this.url, key ? [PROTOCOL, KEY_PROTOCOL + key] : [PROTOCOL]);
     this.socket = socket;
     socket.binaryType = "arraybuffer";
     this.isReady = false;

@@ -6,6 +6,7 @@
  */
 
 const SETTINGS_KEY = "parley.settings";
+const SESSION_KEY = "parley.session_key";
 
 /** @param {() => Storage} storage @param {string} key @returns {string | null} */
 export function readItem(storage, key) {
@@ -45,4 +46,21 @@ export function loadSettings(storage) {
 /** @param {() => Storage} storage @param {Settings} settings */
 export function saveSettings(storage, settings) {
   writeItem(storage, SETTINGS_KEY, JSON.stringify(settings));
+}
+
+/**
+ * The key of the session: a browser sends the cookie to every port of this host, and takes it from every port, but
+ * this storage is the origin's own.
+ *
+ * @returns {string | null}
+ */
+export const sessionKey = () => readItem(() => localStorage, SESSION_KEY) || null;
+
+/** @param {string} key empty = logged out @returns {boolean} false = this browser keeps nothing */
+export const keepSessionKey = (key) => writeItem(() => localStorage, SESSION_KEY, key);
+
+/** What every request but those for files carries. @returns {Record<string, string>} */
+export function sessionHeaders() {
+  const key = sessionKey();
+  return key ? { "Parley-Session-Key": key } : {};
 }

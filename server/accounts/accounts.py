@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
 from server import config
-from server.accounts.credentials import SessionCookies, TokenTable
+from server.accounts.credentials import SessionCookies, TokenTable, session_id_of
 from server.accounts.jwt_tokens import JwtVerifier
 from server.accounts.principal import Identity, network_of
 from server.errors import AuthError, CredentialExpired, KeysUnavailable, TooManyAttempts
@@ -83,24 +83,31 @@ class Accounts:
             self._failed.note_failure(address, self._clock())
             raise
 
-    async def by_session(self, value: str) -> Identity | None:
-        """Returns None also for a session that was ended, or whose way to log in is no longer configured."""
+    async def by_session(self, value: str, key: str | None, *, needs_key: bool = True) -> Identity | None:
+        """Returns None also for a session that was ended, or whose way to log in is no longer configured.
+
+        A cookie is sent to, and taken from, every port of a host; the key that
+        belongs to it stays with the page.
+        """
         found = self._cookies.read(value)
         if found is None or found.session is None or (found.mark is None and self._jwt is None):
             return None
+        if needs_key and found.session != session_id_of(key or ""):
+            return None
         return found if await self._sessions.has(found.session) else None
 
-    async def open_session(self, identity: Identity, *, address: str, browser: str) -> tuple[str, int]:
-        """Returns the cookie's value, and for how many seconds it is good. Raises StorageError."""
-        session_id = secrets.token_urlsafe(12)
+    async def open_session(self, identity: Identity, *, address: str, browser: str) -> tuple[str, str, int]:
+        """Returns the cookie's value, its key, and for how many seconds they are good. Raises StorageError."""
+        key = secrets.token_urlsafe(24)
+        session_id = session_id_of(key)
         value, lasts_s = self._cookies.issue(identity, session_id)
         await self._sessions.add(session_id, identity.user_id, address=address, browser=browser, lasts_s=lasts_s)
-        return value, lasts_s
+        return value, key, lasts_s
 
-    async def end_session(self, value: str) -> None:
-        """End the session of a cookie, if it is one. Raises StorageError."""
+    async def end_session(self, value: str, key: str | None) -> None:
+        """End the session of a cookie and its key, if it is one. Raises StorageError."""
         found = self._cookies.read(value)
-        if found is not None and found.session is not None:
+        if found is not None and found.session is not None and found.session == session_id_of(key or ""):
             await self._sessions.end(found.session)
 
     def has_ended(self, session_id: str | None) -> bool:

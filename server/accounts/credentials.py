@@ -109,6 +109,11 @@ class SessionCookies:
             return None  # signed by our key for something else
 
 
+def session_id_of(key: str) -> str:
+    """Returns the id of the one session of the page that a key opens; the id tells nothing of the key."""
+    return _encode(_digest(key)[:16])
+
+
 def _digest(token: str) -> bytes:
     return hashlib.sha256(token.encode(errors="surrogatepass")).digest()
 

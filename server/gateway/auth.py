@@ -15,6 +15,8 @@ from server.accounts.principal import ANONYMOUS_PREFIX, LOCAL_USER, Identity, Pr
 from server.errors import AuthError, ConfigError
 
 BEARER_PROTOCOL: Final = "parley.bearer."
+KEY_PROTOCOL: Final = "parley.key."
+KEY_HEADER: Final = "Parley-Session-Key"
 COOKIE: Final = "parley"
 SECURE_COOKIE: Final = "__Host-parley"
 """Browsers take a cookie of this prefix over TLS alone, from this very host, and for no other."""
@@ -66,8 +68,10 @@ class Authenticator:
     def has_login(self) -> bool:
         return not self._accounts.is_empty
 
-    async def admit(self, request: web.Request) -> Principal:
+    async def admit(self, request: web.Request, *, needs_key: bool = True) -> Principal:
         """Find out who it is, once for each request, and keep it on the request for `principal`.
+
+        `needs_key`: whether the page's cookie is one only together with its key.
 
         A token that is wrong is refused also where none is needed: who shows one
         must not go on as somebody else. A cookie that is over is no cookie, as
@@ -76,7 +80,7 @@ class Authenticator:
         """
         principal = self._unknown(request)
         try:
-            identity = await self._identify(request, principal.address)
+            identity = await self._identify(request, principal.address, needs_key=needs_key)
         except AuthError:
             request[_PRINCIPAL] = replace(principal, may_enter=False, is_operator=False)
             raise
@@ -105,13 +109,15 @@ class Authenticator:
         """Whether the client speaks TLS, to us or to a trusted proxy."""
         return request.secure or self._scheme(request) == "https"
 
-    async def _identify(self, request: web.Request, address: str) -> Identity | None:
+    async def _identify(self, request: web.Request, address: str, *, needs_key: bool) -> Identity | None:
         if self._accounts.is_empty:  # a token could be compared with nothing
             return None
         if (token := bearer_of(request)) is not None:
             return await self._accounts.by_token(token, address)
         cookie = cookie_of(request, is_secure=self.is_secure(request))
-        return None if cookie is None else await self._accounts.by_session(cookie)
+        if cookie is None:
+            return None
+        return await self._accounts.by_session(cookie, key_of(request), needs_key=needs_key)
 
     def _unknown(self, request: web.Request) -> Principal:
         """Return the principal of a request without a login."""
@@ -237,10 +243,16 @@ def _network(proxy: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
 
 def bearer_of(request: web.Request) -> str | None:
     """Return the token of `Authorization: Bearer …` or of the subprotocol. Raises AuthError for two that differ."""
-    given = {*_authorization(request), *_subprotocols(request)}
+    given = {*_authorization(request), *_subprotocols(request, BEARER_PROTOCOL)}
     if len(given) > 1:
         raise AuthError("the request carries two tokens")
     return given.pop() if given else None
+
+
+def key_of(request: web.Request) -> str | None:
+    """Return the key of the page's session, from the header or the subprotocol; None if there are several."""
+    given = {*request.headers.getall(KEY_HEADER, []), *_subprotocols(request, KEY_PROTOCOL)}
+    return given.pop() if len(given) == 1 else None
 
 
 def cookie_of(request: web.Request, *, is_secure: bool) -> str | None:
@@ -270,7 +282,7 @@ def _authorization(request: web.Request) -> list[str]:
     return [token.strip() for scheme, _, token in given if scheme.lower() == "bearer"]
 
 
-def _subprotocols(request: web.Request) -> list[str]:
+def _subprotocols(request: web.Request, prefix: str) -> list[str]:
     lines = request.headers.getall("Sec-WebSocket-Protocol", [])
     names = (name.strip() for line in lines for name in line.split(","))
-    return [name.removeprefix(BEARER_PROTOCOL) for name in names if name.startswith(BEARER_PROTOCOL)]
+    return [name.removeprefix(prefix) for name in names if name.startswith(prefix)]

@@ -32,6 +32,14 @@ _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 _CACHE_S: Final = 3600
 _REFUSED: Final = "this link is not yours, or it has expired; ask for the file again in the conversation\n"
 _GONE: Final = "this file is gone: files are kept for a while after they were last used; ask for it again\n"
+_PAGE_PATH: Final = "/{path}"
+_MEDIA_PATH: Final = PREFIX + "{id}"
+
+
+def is_file(request: web.Request) -> bool:
+    """Whether the request is for a file, which a browser loads by itself: with the cookie, without its key."""
+    resource = request.match_info.route.resource
+    return resource is not None and resource.canonical in (_PAGE_PATH, _MEDIA_PATH)
 
 
 class StaticFiles:

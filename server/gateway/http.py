@@ -15,7 +15,7 @@ from server import config, log
 from server.accounts.principal import network_of
 from server.errors import AuthError, ConfigError
 from server.gateway.auth import Authenticator
-from server.gateway.file_routes import MediaRoute, StaticFiles
+from server.gateway.file_routes import MediaRoute, StaticFiles, is_file
 from server.gateway.login import LOGIN_PAGE, NEEDED_TO_LOG_IN, LoginRoutes
 from server.gateway.probes import PROBE_PATHS, Probes
 from server.gateway.request_bodies import RequestBodies
@@ -156,7 +156,7 @@ async def _judge(request: web.Request, authenticator: Authenticator, metrics: Me
         return None
     is_socket = request.path == "/ws"  # says 4401 after the upgrade: a browser shows its page no HTTP status there
     try:
-        principal = await authenticator.admit(request)
+        principal = await authenticator.admit(request, needs_key=not is_file(request))
     except AuthError as error:
         if is_socket and error.retry_after_s is None:
             return None

@@ -1,4 +1,4 @@
-"""The page's login: a token once, a cookie from then on."""
+"""The page's login: a token once, a cookie and its key from then on."""
 
 import logging
 from pathlib import Path
@@ -9,7 +9,7 @@ from aiohttp import web
 
 from server.accounts.accounts import Accounts
 from server.errors import AuthError, StorageError
-from server.gateway.auth import Authenticator, cookie_of, give_cookie
+from server.gateway.auth import Authenticator, cookie_of, give_cookie, key_of
 from server.gateway.request_bodies import MAX_STRANGER_BYTES
 from server.gateway.responses import refuse, refuse_credential
 
@@ -64,12 +64,12 @@ class LoginRoutes:
             return refuse_credential(error)
         browser = request.headers.get("User-Agent", "")
         try:
-            value, lasts_s = await self._accounts.open_session(identity, address=address, browser=browser)
+            value, key, lasts_s = await self._accounts.open_session(identity, address=address, browser=browser)
         except StorageError as error:
             logger.warning("user %s cannot log in from %s: %s", identity.user_id, address, error)
             return refuse(503, error.code, "the database is unavailable; try again later", Retry_After=str(_RETRY_S))
         logger.info("user %s has logged in from %s", identity.user_id, address)
-        answer = web.json_response({"user": identity.user_id}, headers={"Cache-Control": "no-store"})
+        answer = web.json_response({"user": identity.user_id, "key": key}, headers={"Cache-Control": "no-store"})
         give_cookie(answer, value, lasts_s=lasts_s, is_secure=self._authenticator.is_secure(request))
         return answer
 
@@ -79,7 +79,7 @@ class LoginRoutes:
             return _not_json()
         if (cookie := cookie_of(request, is_secure=self._authenticator.is_secure(request))) is not None:
             try:
-                await self._accounts.end_session(cookie)
+                await self._accounts.end_session(cookie, key_of(request))
             except StorageError as error:
                 logger.warning("a session was not ended, only its cookie taken back: %s", error)
         answer = web.Response(status=204, headers={"Cache-Control": "no-store"})

@@ -27,9 +27,10 @@ def accounts(clock: Clock | None = None, sessions: MemorySessions | None = None,
     return Accounts(settings, [b"a key of the server"], kept, clock=clock or Clock())
 
 
-async def opened(made: Accounts, given: str) -> str:
+async def opened(made: Accounts, given: str) -> tuple[str, str]:
+    """Returns a session's cookie and key."""
     identity = await made.by_token(given, "1.2.3.4")
-    return (await made.open_session(identity, address="1.2.3.4", browser="Browser/1.0"))[0]
+    return (await made.open_session(identity, address="1.2.3.4", browser="Browser/1.0"))[:2]
 
 
 async def test_both_kinds_of_tokens_work_side_by_side() -> None:
@@ -71,25 +72,39 @@ async def test_a_token_that_has_expired_counts_as_no_guess() -> None:
 
 async def test_a_session_says_who_logged_in_until_it_is_ended() -> None:
     made = accounts(tokens=[ANNA])
-    value, another = await opened(made, TOKEN), await opened(made, TOKEN)
+    (value, key), another = await opened(made, TOKEN), await opened(made, TOKEN)
 
-    found = await made.by_session(value)
+    found = await made.by_session(value, key)
 
     assert found is not None
     assert found.user_id == "anna"
-    assert await made.by_session(value + "x") is None
+    assert await made.by_session(value + "x", key) is None
     assert not made.has_ended(found.session)
 
-    await made.end_session(value)
+    await made.end_session(value, key)
     assert made.has_ended(found.session)
-    assert await made.by_session(value) is None
-    assert await made.by_session(another) is not None
+    assert await made.by_session(value, key) is None
+    assert await made.by_session(*another) is not None
+
+
+async def test_a_cookie_and_its_own_key_are_a_session_together_only() -> None:
+    made = accounts(tokens=[ANNA])
+    (value, key), (_, foreign) = await opened(made, TOKEN), await opened(made, TOKEN)
+
+    for wrong in (None, "", foreign, key[:-1]):
+        assert await made.by_session(value, wrong) is None
+        await made.end_session(value, wrong)
+
+    found = await made.by_session(value, None, needs_key=False)
+    assert found is not None
+    assert found == await made.by_session(value, key), "nobody but its owner could end it"
+    assert key not in str(found)
 
 
 async def test_a_session_from_the_provider_ends_when_the_provider_is_configured_no_more() -> None:
     both: dict[str, Any] = {"jwt": config.JwtSettings(keys=[Secret(pem(ELLIPTIC))])}
     kept = MemorySessions()
-    value = await opened(accounts(sessions=kept, **both), token())
+    session = await opened(accounts(sessions=kept, **both), token())
 
-    assert await accounts(sessions=kept, **both).by_session(value) is not None
-    assert await accounts(sessions=kept, tokens=[ANNA]).by_session(value) is None
+    assert await accounts(sessions=kept, **both).by_session(*session) is not None
+    assert await accounts(sessions=kept, tokens=[ANNA]).by_session(*session) is None

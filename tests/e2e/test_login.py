@@ -1,21 +1,26 @@
 """Logging in as a person does, in a real browser; the server takes nobody for local."""
 
 from collections.abc import AsyncIterator, Callable
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
 import pytest_asyncio
+from aiohttp import ClientSession, DummyCookieJar, web
+from aiohttp.test_utils import TestServer
 from playwright.async_api import BrowserContext, Error, Page, expect
 
 from tests.e2e.parley_page import ParleyPage
+from tests.support.client import client
 from tests.support.openai_script import Gate, text
 from tests.support.openai_server import OpenAIServer
 from tests.support.ports import lasting_port
 from tests.support.server_process import ServerProcess, endpoint
 
 ANNA = "annas-token-0123456789"
-SETTINGS = {"security": {"trust_loopback": False, "tokens": [{"user": "anna", "token": ANNA}]}}
+EVE = "eves-token-0123456789"
+USERS = [{"user": "anna", "token": ANNA}, {"user": "eve", "token": EVE}]
+SETTINGS = {"security": {"trust_loopback": False, "tokens": USERS}}
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
@@ -143,6 +148,70 @@ async def test_who_is_not_logged_in_any_more_is_asked_again_and_loses_nothing(
 
         await expect(page.tab.locator(".said-by-user")).to_contain_text("Tell me")
         await expect(page.button("Retry")).to_be_visible()
+
+
+@asynccontextmanager
+async def another_port(planted: str) -> AsyncIterator[tuple[str, list[str]]]:
+    """Serves, beside Parley, a page that plants a cookie where the path says so; the cookies that it was sent."""
+    sent: list[str] = []
+
+    async def show(request: web.Request) -> web.Response:
+        sent.append(request.cookies.get("parley", ""))
+        answer = web.Response(text="<title>Another</title>", content_type="text/html")
+        if request.path == "/plant":
+            answer.set_cookie("parley", planted, path="/", httponly=True, samesite="Strict")
+        return answer
+
+    app = web.Application()
+    app.router.add_get("/{path:.*}", show)
+    async with TestServer(app, host="127.0.0.1") as server:
+        yield str(server.make_url("/")), sent
+
+
+async def test_another_port_neither_uses_nor_plants_the_session(
+    new_page: Callable[[str], ParleyPage], guarded: ServerProcess
+) -> None:
+    page = new_page(guarded.url)
+    await page.open(arrives=False)
+    await log_in(page.tab)
+    await expect(page.button("Log out anna")).to_be_visible()
+    async with ClientSession(guarded.url) as http:
+        async with http.post("/api/login", json={"token": EVE}) as answer:
+            planted = answer.cookies["parley"].value
+        async with another_port(planted) as (url, sent):
+            other = await page.tab.context.new_page()
+            await other.goto(url)
+            assert sent[0].startswith("v1."), "browsers send it to every port"
+            assert await other.evaluate("localStorage.length") == 0
+            read = {"Cookie": f"parley={sent[0]}"}
+            async with ClientSession(guarded.url, cookie_jar=DummyCookieJar()) as thief:
+                for path in ("/api/session", "/api/audit/export", "/stages"):
+                    async with thief.get(path, headers=read) as answer:
+                        assert answer.status == 401
+                async with client(guarded.ws_url, additional_headers=read, greeted=False) as stolen:
+                    assert await stolen.closed() == 4401
+            await page.tab.reload()
+            await expect(page.button("Log out anna")).to_be_visible()
+
+            await other.goto(f"{url}plant")
+            await page.tab.reload()
+            await expect(page.tab.get_by_label("Access token")).to_be_visible()
+            await other.goto(url)
+            assert sent[-1] == planted, "nobody has become Eve"
+    await log_in(page.tab)
+    await expect(page.button("Log out anna")).to_be_visible()
+
+
+async def test_a_browser_that_stores_nothing_is_told_so(
+    new_page: Callable[[str], ParleyPage], guarded: ServerProcess
+) -> None:
+    page = new_page(guarded.url)
+    await page.open(arrives=False)
+    await page.tab.evaluate("void (Storage.prototype.setItem = () => { throw new Error('full'); })")
+
+    await log_in(page.tab)
+
+    await expect(page.tab.get_by_role("alert")).to_contain_text("Allow site data")
 
 
 async def test_a_link_from_another_site_finds_one_logged_in(

@@ -28,7 +28,7 @@ class FakeClock {
   }
 }
 
-function connected({ onSound } = {}) {
+function connected({ onSound, key } = {}) {
   const clock = new FakeClock();
   const sockets = [];
   class FakeWebSocket {
@@ -51,6 +51,7 @@ function connected({ onSound } = {}) {
   const events = [];
   const socket = new Socket({
     url: "ws://x/ws",
+    key,
     onEvent: (event) => events.push(event),
     onSound,
     WebSocket: FakeWebSocket,
@@ -72,6 +73,18 @@ test("the socket asks for the protocol by name", () => {
   const { last } = connected();
 
   assert.deepEqual(last().protocols, ["parley.v1"]);
+});
+
+test("the socket shows the key that the session has now", () => {
+  let key = "k1";
+  const { socket, last, clock } = connected({ key: () => key });
+  assert.deepEqual(last().protocols, ["parley.v1", "parley.key.k1"]);
+
+  key = "k2";
+  last().onclose({ code: 1006 });
+  clock.advance(1_000);
+
+  assert.deepEqual(last().protocols, ["parley.v1", "parley.key.k2"]);
 });
 
 test("15 s of silence send one ping, 10 s more reconnect", () => {

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from multidict import CIMultiDict
 
 from server.errors import AuthError
-from server.gateway.auth import bearer_of, cookie_of, give_cookie
+from server.gateway.auth import KEY_HEADER, bearer_of, cookie_of, give_cookie, key_of
 
 
 def request(*headers: tuple[str, str]) -> Request:
@@ -75,10 +75,27 @@ def test_cookies_of_several_headers_count_together() -> None:
     assert cookie_of(made, is_secure=False) is None
 
 
+@pytest.mark.parametrize(
+    ("headers", "key"),
+    [
+        ([], None),
+        ([(KEY_HEADER, "abc")], "abc"),
+        ([("Sec-WebSocket-Protocol", "parley.v1, parley.key.a-b_c")], "a-b_c"),
+        ([("Sec-WebSocket-Protocol", "parley.v1, parley.bearer.abc")], None),
+        ([(KEY_HEADER, "abc"), ("Sec-WebSocket-Protocol", "parley.key.abc")], "abc"),
+        ([(KEY_HEADER, "abc"), ("Sec-WebSocket-Protocol", "parley.key.def")], None),
+        ([(KEY_HEADER, "abc"), (KEY_HEADER, "def")], None),
+    ],
+)
+def test_the_session_key_is_found_in_its_two_places(headers: list[tuple[str, str]], key: str | None) -> None:
+    assert key_of(request(*headers)) == key
+
+
 @given(st.text(max_size=80), st.booleans())
 def test_no_header_makes_it_fail(text: str, is_secure: bool) -> None:
-    made = request(("Cookie", text), ("Sec-WebSocket-Protocol", text), ("Authorization", text))
+    made = request(*((name, text) for name in ("Cookie", "Sec-WebSocket-Protocol", "Authorization", KEY_HEADER)))
 
+    assert isinstance(key_of(made), str | None)
     assert isinstance(cookie_of(made, is_secure=is_secure), str | None)
     with contextlib.suppress(AuthError):
         assert isinstance(bearer_of(made), str | None)

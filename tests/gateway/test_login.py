@@ -15,6 +15,7 @@ from aiohttp import ClientSession, DummyCookieJar
 from websockets.exceptions import InvalidStatus
 
 from server.accounts.accounts import FREE_TRIES
+from server.gateway.auth import KEY_HEADER
 from server.gateway.login import NEEDED_TO_LOG_IN
 from tests.accounts.keys import SECRET, token
 from tests.support.client import client
@@ -68,11 +69,11 @@ class Door:
             return Answer(answer.status, answer.headers, await answer.read())
 
     async def log_in(self, given: str, **headers: str) -> dict[str, str]:
-        """The header that shows the session."""
+        """The headers that show the session."""
         answer = await self.post("/api/login", {"token": given}, **headers)
         assert answer.status == 200, answer.body
         [(name, morsel)] = SimpleCookie(answer.headers["Set-Cookie"]).items()
-        return {"Cookie": f"{name}={morsel.value}"}
+        return {"Cookie": f"{name}={morsel.value}", KEY_HEADER: answer.json["key"]}
 
 
 @asynccontextmanager
@@ -270,7 +271,7 @@ async def test_over_tls_the_cookie_belongs_to_this_host_alone(tmp_path: Path, mo
 
         session = await here.log_in(ANNA, **by_proxy)
         assert await who(await here.get(**session, **by_proxy)) == ("anna", False, True)
-        planted = {"Cookie": session["Cookie"].removeprefix("__Host-")}
+        planted = {**session, "Cookie": session["Cookie"].removeprefix("__Host-")}
         assert (await here.get(**planted, **by_proxy)).status == 401, "a cookie that a plain page could have set"
         foreign = {**by_proxy, "Origin": "http://chat.example"}
         assert (await here.get(**session, **foreign)).status == 403
@@ -282,8 +283,45 @@ async def test_over_tls_the_cookie_belongs_to_this_host_alone(tmp_path: Path, mo
 async def test_of_two_cookies_none_is_believed(guarded: Door) -> None:
     anna, ops = await guarded.log_in(ANNA), await guarded.log_in(OPS)
 
-    assert (await guarded.get(Cookie=f"{anna['Cookie']}; {ops['Cookie']}")).status == 401
-    assert (await guarded.get(Cookie=f"other=1; {anna['Cookie']}; parley2=x")).status == 200
+    assert (await guarded.get(**{**anna, "Cookie": f"{anna['Cookie']}; {ops['Cookie']}"})).status == 401
+    assert (await guarded.get(**{**anna, "Cookie": f"other=1; {anna['Cookie']}; parley2=x"})).status == 200
+
+
+async def test_the_cookie_alone_opens_files_and_nothing_else(guarded: Door) -> None:
+    """Another port of this host is sent the cookie, and can use it as it likes."""
+    session, another = await guarded.log_in(OPS), await guarded.log_in(OPS)
+    read = {"Cookie": session["Cookie"]}
+
+    for path, status in (("/", 200), ("/js/main.js", 200), (f"/media/{'0' * 32}", 403)):
+        assert (await guarded.get(path, **read)).status == status, "of media the link decides"
+    for path in ("/api/session", "/api/audit/export", "/api/nothing", "/openapi.json", "/stages", "/metrics"):
+        for key in ({}, {KEY_HEADER: ""}, {KEY_HEADER: another[KEY_HEADER]}, {KEY_HEADER: OPS}):
+            answer = await guarded.get(path, **read, **key)
+            assert (answer.status, answer.json["error"]["code"]) == (401, "not_authenticated")
+    async with client(guarded.server.ws_url, greeted=False, additional_headers=read) as me:
+        assert await me.closed() == 4401
+    await guarded.post("/api/logout", {}, **read)
+    assert await who(await guarded.get(**session)) == ("ops", True, True)
+
+
+async def test_a_planted_cookie_makes_nobody_somebody_else(guarded: Door) -> None:
+    anna, ops = await guarded.log_in(ANNA), await guarded.log_in(OPS)
+
+    assert (await guarded.get(**{**anna, "Cookie": ops["Cookie"]})).status == 401
+    assert await who(await guarded.get(**anna)) == ("anna", False, True)
+
+
+async def test_a_socket_takes_the_key_as_a_subprotocol(guarded: Door) -> None:
+    session = await guarded.log_in(ANNA)
+    cookie, key = {"Cookie": session["Cookie"]}, f"parley.key.{session[KEY_HEADER]}"
+
+    async with client(guarded.server.ws_url, additional_headers=cookie, subprotocols=["parley.v1", key]) as me:
+        assert me.frames[0]["user"]["name"] == "anna"
+        assert me.socket.subprotocol == "parley.v1"
+    async with client(
+        guarded.server.ws_url, additional_headers=cookie, subprotocols=["parley.v1", key + "x"], greeted=False
+    ) as me:
+        assert await me.closed() == 4401
 
 
 async def test_logging_in_again_makes_another_session(guarded: Door) -> None:

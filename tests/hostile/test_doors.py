@@ -179,11 +179,14 @@ async def test_the_log_keeps_its_lines_and_holds_no_credential(server: ServerPro
             async with http.post(f"{server.url}/api/login", json={"token": given}) as answer:
                 cookies = answer.headers.getall("Set-Cookie", [])
                 assert (answer.status == 200) is bool(cookies) is (given is not forged)
+                key = (await answer.json()).get("key", "")
             session = cookies[0].split(";")[0].partition("=")[2] if cookies else ""
-            async with http.get(f"{server.url}/?token={given}", headers={"Cookie": f"parley={session}"}) as answer:
+            shown = {"Cookie": f"parley={session}", "Parley-Session-Key": key}
+            async with http.get(f"{server.url}/?token={given}", headers=shown) as answer:
                 assert answer.status == 200
             if cookies:
                 assert session not in server.log()
+                assert key not in server.log()
     async with client(server.ws_url, subprotocols=["parley.v1", f"parley.bearer.{jwt}"]) as me:
         await me.pong()
     async with client(server.ws_url, subprotocols=["parley.bearer.wrong-token-in-a-protocol"], greeted=False) as me:

@@ -6,6 +6,7 @@
  */
 
 import { download } from "../render/dom.js";
+import { sessionHeaders } from "../storage.js";
 import { parametersOf } from "./reduce_audit.js";
 
 const LIMIT_MS = 30_000; // a connection that hangs says nothing by itself for minutes
@@ -20,7 +21,8 @@ const UNREACHABLE = "The server cannot be reached. Your changes are kept.";
  */
 export async function ask(path, { method = "GET", etag, body, limitMs = LIMIT_MS, as = "json" } = {}) {
   const sent = body !== undefined && { body: JSON.stringify(body) };
-  const headers = { ...(sent && { "Content-Type": "application/json" }), ...(etag && { "If-Match": etag }) };
+  const kind = sent && { "Content-Type": "application/json" };
+  const headers = { ...sessionHeaders(), ...kind, ...(etag && { "If-Match": etag }) };
   const limit = limitMs && { signal: AbortSignal.timeout(limitMs) };
   const options = { method, headers, cache: /** @type {const} */ ("no-store"), ...sent, ...limit };
   const answer = await fetch(path, options).catch(() => null);

@@ -411,6 +411,7 @@ export const en = {
     submit: "Log in",
     unreachable: "The server cannot be reached. Try again.",
     answered: (/** @type {number} */ status) => `The server answered ${status}`,
+    keepsNothing: "This browser does not let the page store anything. Allow site data for this page, then log in.",
   },
 
   sessions: {

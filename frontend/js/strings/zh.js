@@ -385,6 +385,7 @@ export const zh = {
     submit: "登录",
     unreachable: "无法连接服务器。请再试一次。",
     answered: (status) => `服务器返回了 ${status}`,
+    keepsNothing: "此浏览器不允许页面存储任何内容。请允许此页面存储网站数据，然后再登录。",
   },
 
   sessions: {

@@ -6,7 +6,7 @@ from typing import Any, Final
 import msgspec
 
 from server import __version__
-from server.gateway.auth import COOKIE
+from server.gateway.auth import COOKIE, KEY_HEADER
 from server.gateway.rest.operation import ErrorAnswer, Operation
 
 _REF: Final = "#/components/schemas/{name}"
@@ -54,9 +54,10 @@ def build_document(operations: Sequence[Operation]) -> dict[str, Any]:
             "securitySchemes": {
                 "token": {"type": "http", "scheme": "bearer"},
                 "cookie": {"type": "apiKey", "in": "cookie", "name": COOKIE},
+                "key": {"type": "apiKey", "in": "header", "name": KEY_HEADER},
             },
         },
-        "security": [{}, {"token": []}, {"cookie": []}],
+        "security": [{}, {"token": []}, {"cookie": [], "key": []}],
     }
 
 
