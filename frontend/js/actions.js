@@ -37,6 +37,8 @@ export function clicked(data, now) {
       return { type: "inspect", turnId: null };
     case "suggest":
       return { type: "suggest", text: data.text ?? "" };
+    case "pin":
+      return { type: "pin", at: now.time() };
     case "clear":
       return { type: "clear" };
     case "delete":

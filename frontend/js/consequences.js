@@ -7,7 +7,7 @@
  * @typedef {import("./state.js").Turn} Turn
  */
 
-import { titleOf } from "./conversation.js";
+import { summaryOf } from "./conversation.js";
 import { condensed, cutWhereLost, heardText } from "./playback.js";
 import { withConversation, withEffects, without } from "./state.js";
 
@@ -33,6 +33,7 @@ function isChanged(before, after, old, conversation) {
     old.conversationHistory !== conversation.conversationHistory ||
     old.branches !== conversation.branches ||
     old.title !== conversation.title ||
+    old.pinnedAt !== conversation.pinnedAt ||
     isKeptChanged(turnOf(before, old.id), turnOf(after, old.id))
   );
 }
@@ -72,11 +73,10 @@ export function stored(state, changed) {
   const conversation = { ...changed, revision: changed.revision + 1 };
   const record = recordOf(state, conversation);
   const others = state.conversations.filter(({ id }) => id !== record.id);
-  const summary = { id: record.id, title: titleOf(conversation), updatedAt: record.updatedAt };
   return withEffects(
     {
       ...withConversation(state, conversation),
-      conversations: [summary, ...others].sort((a, b) => b.updatedAt - a.updatedAt),
+      conversations: [summaryOf(record), ...others].sort((a, b) => b.updatedAt - a.updatedAt),
     },
     { type: "save", record, revision: conversation.revision },
   );

@@ -16,7 +16,7 @@ const MAX_TITLE_CHARS = 60;
 
 /** @param {string} id @param {number} at @returns {Conversation} */
 export function newConversation(id, at) {
-  return { id, title: "", createdAt: at, updatedAt: at, conversationHistory: [], branches: [], access: "opening", revision: 0 };
+  return { id, title: "", createdAt: at, updatedAt: at, pinnedAt: 0, conversationHistory: [], branches: [], access: "opening", revision: 0 };
 }
 
 /**
@@ -27,12 +27,13 @@ export function newConversation(id, at) {
  * @param {ConversationRecord} record @param {"write" | "read"} access
  * @returns {Conversation}
  */
-export function fromRecord({ historySegments, branches = [], ...record }, access) {
+export function fromRecord({ historySegments, branches = [], pinnedAt = 0, ...record }, access) {
   const turnId = record.conversationHistory.findLast(isUserMessage)?._turn ?? "";
   const whole = [...record.conversationHistory, ...flushHistorySegments(historySegments, turnId)];
   return {
     ...record,
-    branches, // old records have none
+    branches, // old records have none, and no pin
+    pinnedAt,
     conversationHistory: access === "write" ? whole.map(lostIfPending) : whole,
     access,
     revision: 0,
@@ -56,6 +57,11 @@ export function titleOf({ title, conversationHistory }) {
   const first = (asked?.content.trim() || asked?._images?.[0]?.name || "").replace(/\s+/g, " ");
   if (!first) return t.newConversation;
   return shortened(first, MAX_TITLE_CHARS);
+}
+
+/** What the list shows of it. @param {Omit<ConversationRecord, "historySegments">} record @returns {import("./state.js").Summary} */
+export function summaryOf(record) {
+  return { id: record.id, title: titleOf(record), updatedAt: record.updatedAt, pinnedAt: record.pinnedAt ?? 0 };
 }
 
 /**

@@ -4,7 +4,7 @@
  */
 
 const DATABASE = "parley";
-const VERSION = 3;
+const VERSION = 4;
 
 export const CONVERSATIONS = "conversations";
 export const SUMMARIES = "summaries"; // an index whose keys are all the list needs, so that no history is read for it
@@ -46,7 +46,8 @@ export class Database {
 /** @param {IDBFactory} indexedDB @returns {Promise<IDBDatabase>} */
 function connect(indexedDB) {
   const request = indexedDB.open(DATABASE, VERSION);
-  request.onupgradeneeded = ({ oldVersion }) => upgrade(request.result, oldVersion);
+  request.onupgradeneeded = ({ oldVersion }) =>
+    upgrade(request.result, /** @type {IDBTransaction} */ (request.transaction), oldVersion);
   const opened = result(request).then(givingWay, (error) => {
     if (error?.name !== "VersionError") throw error;
     throw new Error("a newer version of this page has been here; reload this one");
@@ -57,14 +58,20 @@ function connect(indexedDB) {
   return Promise.race([opened, /** @type {Promise<never>} */ (blocked)]);
 }
 
-/** @param {IDBDatabase} database @param {number} oldVersion */
-function upgrade(database, oldVersion) {
-  if (oldVersion < 1) {
-    const store = database.createObjectStore(CONVERSATIONS, { keyPath: "id" });
-    store.createIndex(SUMMARIES, ["updatedAt", "shownTitle", "id"]);
-  }
+/** @param {IDBDatabase} database @param {IDBTransaction} transaction @param {number} oldVersion */
+function upgrade(database, transaction, oldVersion) {
+  if (oldVersion < 1) database.createObjectStore(CONVERSATIONS, { keyPath: "id" });
   if (oldVersion < 2) database.createObjectStore(IMAGES, { keyPath: ["conversation", "id"] });
-  database.createObjectStore(RUNNING, { keyPath: "id" });
+  if (oldVersion < 3) database.createObjectStore(RUNNING, { keyPath: "id" });
+  const conversations = transaction.objectStore(CONVERSATIONS);
+  if (oldVersion > 0) withPins(conversations);
+  conversations.createIndex(SUMMARIES, ["updatedAt", "shownTitle", "id", "pinnedAt"]);
+}
+
+/** An index holds only records that have all its keys. @param {IDBObjectStore} conversations */
+function withPins(conversations) {
+  conversations.deleteIndex(SUMMARIES);
+  void each(conversations.openCursor(), (cursor) => cursor.update({ ...cursor.value, pinnedAt: 0 }));
 }
 
 /** To a newer version of this page: its tab must not wait for ours. @param {IDBDatabase} database */
@@ -85,14 +92,18 @@ export function result(request) {
   });
 }
 
-/** @param {IDBRequest<IDBCursor | null>} request @param {(key: IDBValidKey) => void} act @returns {Promise<void>} */
+/**
+ * @template {IDBCursor} T
+ * @param {IDBRequest<T | null>} request @param {(cursor: T) => void} act
+ * @returns {Promise<void>}
+ */
 export function each(request, act) {
   return new Promise((resolve, reject) => {
     request.onerror = () => reject(request.error);
     request.onsuccess = () => {
       const cursor = request.result;
       if (!cursor) return resolve();
-      act(cursor.key);
+      act(cursor);
       cursor.continue();
     };
   });

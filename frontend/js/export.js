@@ -15,7 +15,8 @@ function wholeHistory({ conversationHistory, historySegments }) {
 
 /** @param {ConversationRecord} record */
 export function asJson(record) {
-  const { id, createdAt, updatedAt } = record;
+  const { id, createdAt, updatedAt, branches = [] } = record;
+  const messages = wholeHistory(record);
   return `${JSON.stringify(
     {
       format: "parley-conversation",
@@ -24,11 +25,23 @@ export function asJson(record) {
       title: titleOf(record),
       created_at: new Date(createdAt).toISOString(),
       updated_at: new Date(updatedAt).toISOString(),
-      messages: wholeHistory(record),
+      messages,
+      ...(branches.length && { branches: branches.map((branch) => behindShared(branch, messages)) }),
     },
     null,
     2,
   )}\n`;
+}
+
+/**
+ * A branch without what it shares with the history on screen.
+ *
+ * @param {import("./branches.js").Branch} branch @param {readonly import("./frames.js").Message[]} messages
+ */
+function behindShared(branch, messages) {
+  const differs = branch.findIndex((message, index) => message !== messages[index]);
+  const after = differs < 0 ? branch.length : differs;
+  return { after, messages: branch.slice(after) };
 }
 
 /** @param {ConversationRecord} record */

@@ -31,6 +31,7 @@ export function listenToUser(desk) {
   document.addEventListener("change", ({ target }) => {
     const field = /** @type {HTMLInputElement} */ (target);
     if (field.id === "picker") return void attach(page.picked(), desk.intake);
+    if (field.id === "import-picker") return void importFrom(desk, field);
     const event = changed(field.dataset, field);
     if (event) desk.dispatch(event);
   });
@@ -44,6 +45,7 @@ export function listenToUser(desk) {
   document.addEventListener("input", ({ target }) => {
     if (target === page.input()) desk.written();
     if (target === page.messageEditor()) page.fitEditor();
+    if (isIn(target, "#search")) desk.dispatch({ type: "search", text: /** @type {HTMLInputElement} */ (target).value });
   });
   document.addEventListener("scroll", page.scrolled, { capture: true, passive: true });
   document.addEventListener("toggle", page.scrolled, { capture: true }); // what was opened may push the end out of sight
@@ -63,6 +65,8 @@ function tapped(desk, target) {
       return desk.logOut();
     case "attach":
       return page.openPicker();
+    case "import":
+      return document.getElementById("import-picker")?.click();
     case "copy":
       return void page.copyCode(element);
     case "copy-message":
@@ -76,6 +80,18 @@ function tapped(desk, target) {
   }
   const event = clicked(element.dataset, desk.now);
   if (event) desk.dispatch(event);
+}
+
+const MAX_IMPORT_BYTES = 64 << 20; // with its pictures
+
+/** @param {Desk} desk @param {HTMLInputElement} picker */
+async function importFrom({ dispatch, now }, picker) {
+  const [file] = picker.files ?? [];
+  if (!file) return;
+  const isFitting = file.size <= MAX_IMPORT_BYTES;
+  const text = isFitting ? await file.text().catch(() => "") : ""; // "" is no conversation, and that is said
+  picker.value = ""; // the same file can be picked again
+  dispatch({ type: "import", text, name: file.name, id: now.id(), at: now.time() });
 }
 
 /** @param {import("./state.js").State} state @param {DOMStringMap} data */

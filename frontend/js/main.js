@@ -139,6 +139,8 @@ function perform(effect) {
       return void kept.remove(effect.id).then(() => tabs.postMessage({ removed: effect.id }));
     case "open":
       return open(effect.id);
+    case "search":
+      return void searches.changed(state.search.text);
     case "release":
       claims.get(effect.id)?.();
       return void claims.delete(effect.id);
@@ -194,6 +196,16 @@ async function list() {
   const conversations = await kept.list().catch(unreadable);
   if (conversations) dispatch({ type: "listed", conversations });
 }
+
+/** One after the other: of what is typed meanwhile only the newest is searched for. */
+const searches = catchUp(
+  async () => {
+    const { text } = state.search;
+    const ids = text.trim() ? await kept.find(text).catch(unreadable) : [];
+    if (ids) dispatch({ type: "found", text, ids });
+  },
+  () => false,
+);
 
 /** @param {unknown} error */
 function unreadable(error) {
@@ -295,8 +307,10 @@ setInterval(() => {
   const at = Date.now();
   if (at - tickedAt > SLEPT_MS) socket.wake();
   tickedAt = at;
-  if (state.approvals.length) dispatch({ type: "tick", at });
+  const isNewDay = new Date(at).getDate() !== new Date(state.now).getDate();
+  if (state.approvals.length || isNewDay) dispatch({ type: "tick", at });
 }, 1000);
+dispatch({ type: "tick", at: tickedAt });
 page.render(state);
 compose(keptText(() => sessionStorage));
 dispatch({ type: "restore_images", images: keptImages(() => sessionStorage) });

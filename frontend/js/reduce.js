@@ -35,6 +35,10 @@
  *   | {type: "new_conversation", id: string, at: number}
  *   | {type: "open_conversation", id: string, at: number}
  *   | {type: "rename", title: string}
+ *   | {type: "pin", at: number}
+ *   | {type: "import", text: string, name: string, id: string, at: number}
+ *   | {type: "search", text: string}
+ *   | {type: "found", text: string, ids: readonly string[]}
  *   | {type: "clear"}
  *   | {type: "delete", nextId: string, at: number}
  *   | {type: "undo", at: number}
@@ -111,7 +115,7 @@ function step(state, event) {
     case "dismiss_approval":
       return approvals.dismissed(state, event.id);
     case "tick":
-      return approvals.ticked(state, event.at);
+      return { ...state, now: event.at };
     case "reading_images":
       return attachments.reading(state, event.count);
     case "attach":
@@ -138,6 +142,14 @@ function step(state, event) {
       return conversations.opening(state, event);
     case "rename":
       return conversations.renamed(state, event.title);
+    case "pin":
+      return conversations.pinned(state, event);
+    case "import":
+      return conversations.imported(state, event);
+    case "search":
+      return conversations.searched(state, event.text);
+    case "found":
+      return event.text === state.search.text ? { ...state, search: { text: event.text, found: event.ids } } : state;
     case "clear":
       return conversations.cleared(state);
     case "delete":

@@ -73,11 +73,6 @@ export function unanswered(state) {
     .reduce((told, { frame }) => withOutcome(told, { ...frame, approved: false, by: "disconnect" }, frame.tool), next);
 }
 
-/** @param {State} state @param {number} at @returns {State} */
-export function ticked(state, at) {
-  return state.approvals.length ? { ...state, now: at } : state;
-}
-
 /** @param {State} state @param {string} id @returns {State} */
 export function editing(state, id) {
   return withApproval(state, id, { isEditing: true, problem: "" });

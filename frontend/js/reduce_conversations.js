@@ -1,13 +1,14 @@
 /**
- * Opening, making, renaming and removing conversations.
+ * Opening, making, finding, renaming and removing conversations.
  *
  * @typedef {import("./state.js").State} State
  * @typedef {import("./state.js").ConversationRecord} ConversationRecord
  */
 
 import { recordOf, stored } from "./consequences.js";
-import { fromRecord, newConversation, titleOf, withHistory } from "./conversation.js";
+import { fromRecord, newConversation, summaryOf, titleOf, withHistory } from "./conversation.js";
 import { asJson, asMarkdown, fileName } from "./export.js";
+import { fromJson } from "./import.js";
 import { stopped } from "./reduce_turn.js";
 import { openConversation, withConversation, withEffects, without, withNotice, warning } from "./state.js";
 import { t } from "./strings.js";
@@ -105,9 +106,33 @@ export function undone(state, { at }) {
     const branches = [...record.branches, ...loaded.branches.map(whole)];
     return withConversation(next, { ...withHistory(loaded, whole), branches });
   }
-  const summary = { id: record.id, title: titleOf(record), updatedAt: record.updatedAt };
-  const restored = { ...next, conversations: [summary, ...next.conversations.filter(({ id }) => id !== record.id)] };
-  return opening(withEffects(restored, { type: "save", record, revision: 0 }), { id: record.id, at });
+  return added(next, record, at);
+}
+
+/** @param {State} state @param {ConversationRecord} record of a conversation that is not there @param {number} at @returns {State} */
+function added(state, record, at) {
+  const others = state.conversations.filter(({ id }) => id !== record.id);
+  const next = { ...state, conversations: [summaryOf(record), ...others].sort((a, b) => b.updatedAt - a.updatedAt) };
+  return opening(withEffects(next, { type: "save", record, revision: 0 }), { id: record.id, at });
+}
+
+/** @param {State} state @param {{text: string, name: string, id: string, at: number}} event @returns {State} */
+export function imported(state, { text, name, id, at }) {
+  const record = fromJson(text, { id, at });
+  if (!record) return withNotice(state, warning("import_failed", t.list.notImported(name)));
+  return focused(added(state, record, at));
+}
+
+/** @param {State} state @param {{at: number}} event @returns {State} */
+export function pinned(state, { at }) {
+  const conversation = writable(state);
+  return conversation ? withConversation(state, { ...conversation, pinnedAt: conversation.pinnedAt ? 0 : at }) : state;
+}
+
+/** @param {State} state @param {string} text @returns {State} */
+export function searched(state, text) {
+  const next = { ...state, search: { text, found: [] } };
+  return text.trim() ? withEffects(next, { type: "search" }) : next;
 }
 
 /** Another tab deleted it while this one was reading along. @param {State} state @param {string} id @returns {State} */

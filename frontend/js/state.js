@@ -14,13 +14,14 @@
  * @property {string} title "" = made from the first user message
  * @property {number} createdAt
  * @property {number} updatedAt
+ * @property {number} pinnedAt 0 = it is not pinned
  * @property {readonly Message[]} conversationHistory
  * @property {readonly import("./branches.js").Branch[]} branches the other versions, the one shown last at the end
  * @property {readonly Segment[]} historySegments what a cut at this moment would keep of the running turn
  *
  * @typedef {"opening" | "write" | "read"} Access "read": another tab holds the conversation
  * @typedef {Omit<ConversationRecord, "historySegments"> & {access: Access, revision: number}} Conversation
- * @typedef {{id: string, title: string, updatedAt: number}} Summary
+ * @typedef {{id: string, title: string, updatedAt: number, pinnedAt: number}} Summary
  *
  * @typedef {object} Turn The turn that is running.
  * @property {string} id
@@ -88,6 +89,7 @@
  * @property {Voice} voice
  * @property {boolean} canPlay false = this browser plays no sound
  * @property {readonly Summary[]} conversations newest first
+ * @property {{text: string, found: readonly string[]}} search "" = none; those that hold the text in their messages
  * @property {string | null} openId
  * @property {Readonly<Record<string, Conversation>>} loaded the open one, and those whose cut turn may still bring hooks
  * @property {Turn | null} turn
@@ -99,7 +101,7 @@
  * @property {import("./hook_health.js").Health} hookHealth while its panel is open
  * @property {boolean} isTraceRefused this server traces for its operators alone
  * @property {readonly Approval[]} approvals oldest first; one is shown at a time
- * @property {number} now for the countdown of approvals; else of no meaning
+ * @property {number} now to the second while an approval counts down, else to the day
  * @property {readonly import("./frames.js").AttachedImage[]} attachments for the next message
  * @property {number} pendingImages being read
  * @property {readonly Notice[]} notices of the page, not of a turn
@@ -113,6 +115,7 @@
  *   | {type: "save", record: ConversationRecord, revision: number}
  *   | {type: "remove", id: string}
  *   | {type: "open", id: string}
+ *   | {type: "search"}
  *   | {type: "release", id: string}
  *   | {type: "compose", text: string}
  *   | {type: "give_back", text: string}
@@ -178,6 +181,7 @@ export function initialState(settings = {}) {
     voice: NO_VOICE,
     canPlay: true,
     conversations: [],
+    search: { text: "", found: [] },
     openId: null,
     loaded: {},
     turn: null,

@@ -8,6 +8,7 @@
  *
  * @typedef {object} Store
  * @property {() => Promise<Summary[]>} list newest first
+ * @property {(text: string) => Promise<string[]>} find conversations with the text in a message; upper and lower case are the same
  * @property {(id: string) => Promise<ConversationRecord | null>} load
  * @property {(record: ConversationRecord) => Promise<void>} save settles once the record is safe; saves keep their order
  * @property {(id: string) => Promise<void>} remove
@@ -15,7 +16,7 @@
  * @typedef {{record: ConversationRecord | null, images: Set<string>}} Stored what need not be written again
  */
 
-import { titleOf } from "./conversation.js";
+import { summaryOf, titleOf } from "./conversation.js";
 import { CONVERSATIONS, Database, each, IMAGES, result, RUNNING, SUMMARIES } from "./database.js";
 
 /** @param {IDBFactory} indexedDB @returns {Promise<Store>} rejects where the browser keeps nothing */
@@ -31,11 +32,20 @@ export async function openStore(indexedDB) {
       const cursors = transaction.objectStore(CONVERSATIONS).index(SUMMARIES).openKeyCursor(null, "prev");
       /** @type {Summary[]} */
       const summaries = [];
-      await each(cursors, (key) => {
-        const [updatedAt, title, id] = /** @type {[number, string, string]} */ (key);
-        summaries.push({ id, title, updatedAt });
+      await each(cursors, ({ key }) => {
+        const [updatedAt, title, id, pinnedAt] = /** @type {[number, string, string, number]} */ (key);
+        summaries.push({ id, title, updatedAt, pinnedAt });
       });
       return summaries;
+    },
+    async find(text) {
+      const transaction = await database.transaction("readonly");
+      /** @type {string[]} */
+      const ids = [];
+      await each(transaction.objectStore(CONVERSATIONS).openCursor(), ({ value }) => {
+        if (holds(value, text)) ids.push(value.id);
+      });
+      return ids;
     },
     async load(id) {
       const transaction = await database.transaction("readonly");
@@ -88,6 +98,7 @@ function isSameConversation(before, record) {
     before?.conversationHistory === record.conversationHistory &&
     before.branches === record.branches &&
     before.title === record.title &&
+    before.pinnedAt === record.pinnedAt &&
     before.updatedAt === record.updatedAt
   );
 }
@@ -149,6 +160,12 @@ function withUrls(record, urlOf) {
   return { ...record, conversationHistory: conversationHistory.map(withUrl), branches: branches.map((branch) => branch.map(withUrl)) };
 }
 
+/** Does a message that can be read in it hold the text? @param {ConversationRecord} record @param {string} text */
+function holds({ conversationHistory }, text) {
+  const wanted = text.trim().toLocaleLowerCase();
+  return conversationHistory.some(({ content, _hook }) => !_hook && content.toLocaleLowerCase().includes(wanted));
+}
+
 /** For browsers that keep nothing: good until the page goes. @returns {Store} */
 export function memoryStore() {
   /** @type {Map<string, ConversationRecord>} */
@@ -156,8 +173,9 @@ export function memoryStore() {
   return {
     list: async () =>
       [...records.values()]
-        .map((record) => ({ id: record.id, title: titleOf(record), updatedAt: record.updatedAt }))
+        .map(summaryOf)
         .sort((a, b) => b.updatedAt - a.updatedAt),
+    find: async (text) => [...records.values()].filter((record) => holds(record, text)).map(({ id }) => id),
     load: async (id) => records.get(id) ?? null,
     save: async (record) => void records.set(record.id, record),
     remove: async (id) => void records.delete(id),

@@ -92,3 +92,42 @@ async def test_a_conversation_can_be_taken_along(page: ParleyPage, model: OpenAI
     assert [message["content"] for message in exported["messages"]][::2] == ["Hello", "Hi **there**."]
     assert (await as_markdown.value).suggested_filename == "Hello.md"
     assert "**You**\n\nHello\n" in Path(await (await as_markdown.value).path()).read_text()
+
+
+async def test_conversations_are_found_by_what_was_said_and_pinned(page: ParleyPage, model: OpenAIServer) -> None:
+    for question, answer in (("About apples", "They are red."), ("About pears", "They are green.")):
+        model.say(answer)
+        await page.ask_and_wait(question)
+        await page.tab.keyboard.press("Control+k")
+        await expect(page.turns).to_have_count(0)
+    titles = page.tab.locator(".conversation")
+
+    await page.tab.get_by_label("Search conversations").fill("RED")
+    await expect(titles).to_have_text(["About apples"])
+    await titles.first.click()
+    await expect(page.replies).to_contain_text("They are red.")
+    await page.tab.get_by_label("Search conversations").fill("")
+    await page.choose("Pin")
+
+    await page.stored()
+    await page.tab.reload()
+    await expect(page.tab.locator(".conversations-day")).to_have_text(["Pinned", "Today"])
+    await expect(titles).to_have_text(["About apples", "About pears"])
+
+
+async def test_an_exported_conversation_can_be_imported(page: ParleyPage, model: OpenAIServer, tmp_path: Path) -> None:
+    model.say("Hi.")
+    await page.ask_and_wait("Hello")
+    async with page.tab.expect_download() as download:
+        await page.choose("Export as JSON")
+    file = tmp_path / "hello.json"
+    await (await download.value).save_as(file)
+    await page.choose("Delete")
+    await expect(page.turns).to_have_count(0)
+
+    async with page.tab.expect_file_chooser() as chooser:
+        await page.button("Import a conversation").click()
+    await (await chooser.value).set_files(file)
+
+    await expect(page.replies).to_contain_text("Hi.")
+    assert [message["content"] for message in await page.history()] == ["Hello", "The text of calm/tone.", "Hi."]

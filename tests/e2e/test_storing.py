@@ -110,7 +110,7 @@ async def test_what_the_version_before_stored_is_read(new_page: Callable[[], Par
     await other.goto(f"{page.url}/favicon.svg")
     await other.evaluate(SECOND_VERSION)
 
-    await page.open("#old")
+    await page.open()  # the newest in the list
 
     await expect(page.replies).to_have_text("Half an answer.")
     await expect(page.tab.locator(".turn-end")).to_contain_text("Not answered")

@@ -410,7 +410,7 @@ test("every button on the page means something", () => {
   page.dispatch({ type: "clear" });
   page.receive({ type: "notice", code: "n", level: "info", message: "n" });
   const now = { id: () => "id", time: () => 1 };
-  const ofMain = new Set(["rename", "reconnect", "attach", "copy"]);
+  const ofMain = new Set(["rename", "reconnect", "attach", "copy", "import"]);
 
   for (const { attributes } of elements(everywhere(page))) {
     const action = attributes["data-action"];

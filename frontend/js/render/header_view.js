@@ -129,6 +129,7 @@ function menuView(state, conversation) {
       hasHooks && item(t.panels.hooks, panelButton(state, "hooks")),
       h("hr"),
       item(t.header.rename, { "data-action": "rename", disabled }),
+      item(conversation?.pinnedAt ? t.header.unpin : t.header.pin, { "data-action": "pin", disabled }),
       item(t.header.exportMarkdown, { "data-action": "export-markdown" }),
       item(t.header.exportJson, { "data-action": "export-json" }),
       item(t.header.clear, { "data-action": "clear", disabled }),

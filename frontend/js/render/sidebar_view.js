@@ -1,7 +1,8 @@
 /** The conversations of this browser. @typedef {import("../state.js").State} State */
 
-import { titleOf } from "../conversation.js";
+import { summaryOf } from "../conversation.js";
 import { openConversation } from "../state.js";
+import { groupsByDay } from "./conversation_groups.js";
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
 import { t } from "../strings.js";
@@ -38,11 +39,45 @@ export function sidebarView(state) {
       icon("plus"),
       t.newConversation,
     ),
+    searchField(),
     h(
-      "ul",
+      "div",
       { class: "conversations" },
-      listed(state).map((summary) => itemView(summary, summary.id === state.openId)),
+      groupsByDay(shown(state), state.now).map((group) => groupView(group, state.openId)),
+      state.search.text.trim() && shown(state).length === 0 && h("p", { class: "fine" }, t.list.nothingFound),
     ),
+    h("input", { type: "file", id: "import-picker", hidden: true, accept: ".json,application/json" }),
+    h("button", { type: "button", class: "button quiet wide", "data-action": "import" }, icon("file"), t.list.import),
+  );
+}
+
+function searchField() {
+  return h("input", {
+    type: "search",
+    id: "search",
+    class: "search",
+    "aria-label": t.list.search,
+    placeholder: t.list.search,
+    autocomplete: "off",
+    maxlength: "200",
+  });
+}
+
+/** Those whose title or messages hold what is searched for. @param {State} state */
+function shown(state) {
+  const { text, found } = state.search;
+  const wanted = text.trim().toLocaleLowerCase();
+  const all = listed(state);
+  return wanted ? all.filter(({ id, title }) => found.includes(id) || title.toLocaleLowerCase().includes(wanted)) : all;
+}
+
+/** @param {ReturnType<typeof groupsByDay>[number]} group @param {string | null} openId */
+function groupView({ label, summaries }, openId) {
+  return h(
+    "section",
+    { key: label, "aria-label": label },
+    h("h2", { class: "conversations-day" }, label),
+    h("ul", {}, summaries.map((summary) => itemView(summary, summary.id === openId))),
   );
 }
 
@@ -51,7 +86,7 @@ function listed(state) {
   const open = openConversation(state);
   const isListed = state.conversations.some(({ id }) => id === open?.id);
   return open && !isListed
-    ? [{ id: open.id, title: titleOf(open), updatedAt: open.updatedAt }, ...state.conversations]
+    ? [summaryOf(open), ...state.conversations]
     : state.conversations;
 }
 

@@ -31,6 +31,8 @@ export const en = {
     title: "Title of this conversation",
     menu: "More",
     rename: "Rename",
+    pin: "Pin",
+    unpin: "Unpin",
     exportMarkdown: "Export as Markdown",
     exportJson: "Export as JSON",
     clear: "Clear",
@@ -40,6 +42,19 @@ export const en = {
     cloud: (/** @type {string} */ host) => `cloud: ${host}`,
     logOut: (/** @type {string} */ name) => `Log out ${name}`,
     problems: " problems",
+  },
+
+  list: {
+    search: "Search conversations",
+    nothingFound: "Nothing found.",
+    import: "Import a conversation",
+    notImported: (/** @type {string} */ name) =>
+      `${name} cannot be imported. Choose a file made with “Export as JSON”, of at most 64 MB.`,
+    pinned: "Pinned",
+    today: "Today",
+    yesterday: "Yesterday",
+    week: "Previous 7 days",
+    days30: "Previous 30 days",
   },
 
   composer: {

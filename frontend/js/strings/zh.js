@@ -26,6 +26,8 @@ export const zh = {
     title: "此对话的标题",
     menu: "更多",
     rename: "重命名",
+    pin: "置顶",
+    unpin: "取消置顶",
     exportMarkdown: "导出为 Markdown",
     exportJson: "导出为 JSON",
     clear: "清空",
@@ -35,6 +37,18 @@ export const zh = {
     cloud: (host) => `云端：${host}`,
     logOut: (name) => `退出登录 ${name}`,
     problems: " 个问题",
+  },
+
+  list: {
+    search: "搜索对话",
+    nothingFound: "没有找到。",
+    import: "导入对话",
+    notImported: (name) => `无法导入 ${name}。请选择用“导出为 JSON”生成的文件，大小不超过 64 MB。`,
+    pinned: "置顶",
+    today: "今天",
+    yesterday: "昨天",
+    week: "过去 7 天",
+    days30: "过去 30 天",
   },
 
   composer: {
