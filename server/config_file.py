@@ -59,6 +59,7 @@ def load_config(path: Path | None, environ: Mapping[str, str]) -> Config:
         _resolve_secrets(layer, Path(), environ, secrets, ())
         _resolve_paths(layer, Path.cwd())
         _merge(tree, layer)
+    _restore_off(tree, "")
     return _convert(tree, secrets)
 
 
@@ -196,6 +197,16 @@ def _resolve_paths(layer: dict[str, Any], folder: Path) -> None:
                 node[last] = str(folder / Path(value).expanduser())
             elif isinstance(value, list):
                 node[last] = [str(folder / Path(v).expanduser()) if isinstance(v, str) else v for v in value]
+
+
+def _restore_off(tree: dict[str, Any], at: str) -> None:
+    """Undo YAML's reading of an unquoted `off` as false, where `off` is one of a setting's values."""
+    for key, value in tree.items():
+        path = f"{at}.{key}" if at else str(key)
+        if isinstance(value, dict):
+            _restore_off(value, path)
+        elif value is False and "off" in values_at(Config, path):
+            tree[key] = "off"
 
 
 def _nodes(layer: Any, parents: list[str]) -> list[dict[str, Any]]:

@@ -98,6 +98,13 @@ def test_a_variable_replaces_a_list_and_adds_to_a_section() -> None:
     assert config.llm.options == {"a": 1, "b": 2}
 
 
+def test_off_needs_no_quotes_where_it_is_a_value() -> None:
+    config = load("skills: {reload: off}\nhooks: {stream_gate: off, enabled: off}")
+
+    assert (config.skills.reload, config.hooks.stream_gate) == ("off", "off")
+    assert config.hooks.enabled is False
+
+
 # --- mistakes -----------------------------------------------------------------------------------------------------
 
 
