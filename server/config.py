@@ -73,6 +73,10 @@ class LogSettings(Section, frozen=True, kw_only=True):
 
 class LlmSettings(Section, frozen=True, kw_only=True):
     provider: Literal["auto", "openai", "embedded"] = "auto"
+    discover: Literal["auto", "off"] = "auto"
+    """Whether model servers are looked for on this machine, to be offered."""
+    discover_urls: Annotated[list[str], Meta(max_length=16)] = []
+    """Further addresses to look at; only these may be on other machines."""
     base_url: str | None = None
     api_key: Secret | None = None
     model: str | None = None
@@ -85,6 +89,11 @@ class LlmSettings(Section, frozen=True, kw_only=True):
     connect_timeout_s: Seconds = 5
     first_token_timeout_s: Seconds = 30
     idle_timeout_s: Seconds = 20
+
+    def __post_init__(self) -> None:
+        for index, url in enumerate(self.discover_urls):
+            if not re.fullmatch(r"https?://[^\s/?#@]+(/[^\s?#]*)?", url):
+                raise ValueError(f"discover_urls[{index}]: write it as http://models.example.lan:11434/v1")
 
 
 class FillerSettings(Section, frozen=True, kw_only=True):

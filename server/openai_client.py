@@ -66,12 +66,17 @@ class OpenAIEndpoint:
 
     @cached_property
     def is_loopback(self) -> bool:
-        if self.hostname == "localhost" or self.hostname.endswith(".localhost"):
-            return True
-        try:
-            return ipaddress.ip_address(self.hostname).is_loopback
-        except ValueError:
-            return False
+        return is_loopback_name(self.hostname)
+
+
+def is_loopback_name(hostname: str) -> bool:
+    """Return whether the name or address is this machine's own, whatever a name server says."""
+    if hostname == "localhost" or hostname.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(hostname).is_loopback
+    except ValueError:
+        return False
 
 
 def base_url_from(setting: str, configured: str | None, environ: Mapping[str, str]) -> str:

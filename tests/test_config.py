@@ -99,9 +99,9 @@ def test_a_variable_replaces_a_list_and_adds_to_a_section() -> None:
 
 
 def test_off_needs_no_quotes_where_it_is_a_value() -> None:
-    config = load("skills: {reload: off}\nhooks: {stream_gate: off, enabled: off}")
+    config = load("skills: {reload: off}\nhooks: {stream_gate: off, enabled: off}", {"PARLEY_LLM__DISCOVER": "off"})
 
-    assert (config.skills.reload, config.hooks.stream_gate) == ("off", "off")
+    assert (config.skills.reload, config.hooks.stream_gate, config.llm.discover) == ("off", "off", "off")
     assert config.hooks.enabled is False
 
 
@@ -123,6 +123,10 @@ def test_off_needs_no_quotes_where_it_is_a_value() -> None:
         ("listen: {port: x}", "listen.port: expected `int`, got `str`"),
         ("listen: {port: 65536}", "listen.port: expected `int` <= 65535"),
         ("listen: {port: -1}", "listen.port: expected `int` >= 0"),
+        (
+            "llm: {discover_urls: ['http://anna:secret@nas/v1']}",
+            "llm: discover_urls[0]: write it as http://models.example.lan:11434/v1",
+        ),
         ("listen: 5", "listen: expected `object`, got `int`"),
         ("listen: {tls: {cert: x}}", "listen.tls: cert and key go together"),
         ("log: {level: loud}", "log.level: invalid enum value 'loud'; one of debug, error, info, warning"),
@@ -157,7 +161,8 @@ def test_off_needs_no_quotes_where_it_is_a_value() -> None:
             "llm: {env: A}",
             (
                 "llm.env: unknown key; expected one of api_key, base_url, connect_timeout_s, context_tokens, "
-                "first_token_timeout_s, idle_timeout_s, late_system, max_tokens, model, options, provider"
+                "discover, discover_urls, first_token_timeout_s, idle_timeout_s, late_system, max_tokens, model, "
+                "options, provider"
             ),
         ),
         ("llm: {api_key: 5}", "llm.api_key: expected `str`, got `int`"),
