@@ -10,7 +10,8 @@ from typing import Final
 
 from server import config
 from server.accounts.accounts import Accounts
-from server.agent.agent_client import AgentClient, TurnOptions
+from server.agent.agent_client import AgentClient, prompts_for
+from server.agent.loop import system_prompt
 from server.approval.broker import ApprovalBroker
 from server.approval.remembered import StoredApprovals
 from server.approval.replica_broker import ReplicaBroker
@@ -29,7 +30,8 @@ from server.hooks.process.host import HookHost
 from server.llm.embedded import EmbeddedModel, create_model, unused_model_warning
 from server.llm.file_model import FileModel
 from server.llm.language_model import LanguageModel, ModelInfo
-from server.llm.model_choice import load_choice
+from server.llm.model_choice import ModelChoice, load_choice
+from server.llm.model_host import MODELS_FOLDER, ModelEvents, ModelHost
 from server.media.references import MediaError
 from server.media.signed_urls import UrlSigner
 from server.media.store import MediaStore
@@ -55,8 +57,6 @@ from skills_engine.signing import SecretFileError
 logger = logging.getLogger(__name__)
 
 FRONTEND: Final = Path(__file__).parent.parent / "frontend"
-_RETRY_FROM_S: Final = 2.0
-_RETRY_TO_S: Final = 60.0
 _OPEN_FILES: Final = 10_240
 _NAME_WAIT_S: Final = 3.0
 
@@ -91,6 +91,7 @@ class App:
         *,
         data_dir: Path,
         model: LanguageModel,
+        choice: ModelChoice | None = None,
         signer: Signer,
         skills: SkillsLibrary,
         hook_limits: HookLimits | None = None,
@@ -98,7 +99,6 @@ class App:
         """Wires; nothing starts here. Raises ConfigError."""
         self._settings = settings
         self._data_dir = data_dir
-        self._model = model
         self._skills = skills
         self._broadcaster = Broadcaster()
         self._speech = SpeechService.build(settings.speech, environ, on_change=self._note_speech)
@@ -130,6 +130,20 @@ class App:
         )
         self._broker = _build_broker(settings, self.storage, self._policy_engine, signer)
         self._agent = AgentClient(model, executor, config=settings.agent, llm=settings.llm)
+        self.models = ModelHost(
+            settings.llm,
+            environ,
+            data_dir,
+            model=model,
+            choice=choice,
+            is_replica=settings.storage.url is not None,
+            events=ModelEvents(
+                on_state=lambda state, detail: self._readiness.set("model", state, detail),
+                on_info=lambda: self._broadcaster.publish("model", lambda session: session.send_model()),
+                warm_up=self._warm_up,
+                use=self._agent.use_model,
+            ),
+        )
         accounts = Accounts(settings.security, signer.derived_keys("session cookies"), self.storage.page_sessions)
         authenticator = Authenticator(settings.listen, settings.security, settings.proxies, accounts)
         self.sockets = WebSocketServer(self._build_services(signer), authenticator, settings.limits)
@@ -149,11 +163,18 @@ class App:
         skills = SkillsLibrary(settings.skills.dir, enabled=settings.skills.enabled, reload=settings.skills.reload)
         await asyncio.to_thread(skills.load)
         choice = load_choice(data_dir)
-        model = create_model(settings.llm, environ, choice, models_dir=data_dir / "models")
+        model = create_model(settings.llm, environ, choice, models_dir=data_dir / MODELS_FOLDER)
         if choice is None and (warning := unused_model_warning(settings.llm, environ)):
             logger.warning("%s", warning)
         app = cls(
-            settings, environ, data_dir=data_dir, model=model, signer=signer, skills=skills, hook_limits=hook_limits
+            settings,
+            environ,
+            data_dir=data_dir,
+            model=model,
+            choice=choice,
+            signer=signer,
+            skills=skills,
+            hook_limits=hook_limits,
         )
         try:
             await app.media.start()
@@ -176,7 +197,7 @@ class App:
                 self._show_hooks()
                 self._http.admit()
                 announce(f"listening on {address}")
-                self._begin_all(announce)
+                self._begin_all(announce, address)
             yield
         finally:
             await self.sockets.aclose()
@@ -187,11 +208,11 @@ class App:
             await self._mcp.aclose()
             await self.hooks.aclose()
             await self._speech.aclose()
-            await self._model.aclose()
+            await self.models.aclose()
             await self._lasting.aclose()
 
-    def _begin_all(self, announce: Announce) -> None:
-        self.begin(self._load_model(), "model start")
+    def _begin_all(self, announce: Announce, address: str) -> None:
+        self.models.start(address)
         self.begin(self._announce_rest(announce), "announcements")
         self.begin(self._skills.watch(self._note_skills), "skills")
         self.begin(self._broadcaster.run(self.sockets.for_each_session), "broadcasts")
@@ -252,7 +273,7 @@ class App:
             metrics=self._metrics,
             limits=settings.limits,
             security=settings.security,
-            model=lambda: self._model.info,
+            model=lambda: self.models.info,
             speech=self._speech,
             open_notices=lambda: [_mcp_notice("mcp_server_lost", message) for message in self._mcp.lost],
             broker=self._broker,
@@ -273,28 +294,11 @@ class App:
                 policy_engine=self._policy_engine,
                 processes=self.hooks.health,
                 builtins=self._layers.builtin_health,
+                models=self.models,
             ),
             metrics=self._metrics,
             frontend=FRONTEND,
         )
-
-    async def _load_model(self) -> None:
-        """Until it is loaded once. A turn that comes meanwhile waits; after a failure it is told why."""
-        wait_s, told = _RETRY_FROM_S, self._model.info
-        while True:
-            try:
-                await self._model.start()
-                await self._warm_up()
-            except Exception as error:  # the boundary to an engine: the page and the next try live on
-                logger.warning("the model is not ready: %s", error, exc_info=logger.isEnabledFor(logging.DEBUG))
-                self._readiness.set("model", "failed", str(error))
-                await asyncio.sleep(wait_s)
-                wait_s = min(_RETRY_TO_S, 2 * wait_s)
-            else:
-                self._readiness.set("model", "ready", self._model.info.name)
-                if self._model.info != told:
-                    self._broadcaster.publish("model", lambda session: session.send_model())
-                return
 
     async def _settled(self) -> None:
         """A turn waits for what has to be there, or to have failed, before it can begin."""
@@ -304,12 +308,13 @@ class App:
         if self._rules_loading:
             await asyncio.wait(self._rules_loading)
 
-    async def _warm_up(self) -> None:
+    async def _warm_up(self, model: LanguageModel) -> None:
         """Let a model on this machine read what every turn begins with."""
-        if isinstance(self._model, EmbeddedModel | FileModel):
-            catalog = self._skills.current.catalog(None, budget_tokens=self._agent.catalog_budget_tokens)
-            prompt = self._agent.system_prompt(TurnOptions(catalog=catalog.text))
-            await self._model.warm_up([{"role": "system", "content": prompt}], self._own_tools.names)
+        if isinstance(model, EmbeddedModel | FileModel):
+            prompts = prompts_for(model)
+            catalog = self._skills.current.catalog(None, budget_tokens=prompts.catalog_budget_tokens).text
+            prompt = system_prompt(prompts, override=self._settings.agent.system_prompt, catalog=catalog, language=None)
+            await model.warm_up([{"role": "system", "content": prompt}], self._own_tools.names)
 
     async def _announce_rest(self, announce: Announce) -> None:
         try:
@@ -317,7 +322,9 @@ class App:
                 await self._readiness.settled("model")
         except TimeoutError:
             logger.debug("the model is still loading")
-        announce(describe(self._model.info))
+        announce(describe(self.models.info))
+        if found := await self.models.offer():
+            announce(found.described())
         announce(f"data: {self._data_dir}")
 
     def _load_policy_rules(self, handlers: frozenset[str]) -> None:

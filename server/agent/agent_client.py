@@ -1,5 +1,6 @@
 """The agent's one door, `chat_stream`; the turn behind it stands in loop.py."""
 
+import asyncio
 import secrets
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
@@ -35,21 +36,47 @@ class TurnOptions:
     """Process hooks, policy and media; with None the turn runs as if there were none."""
 
 
+def prompts_for(model: LanguageModel) -> PromptSet:
+    return COMPACT if model.is_compact else FULL
+
+
+class ModelInUse:
+    """A model, what was learnt about its endpoint, and the number of turns that answer with it."""
+
+    def __init__(self, model: LanguageModel) -> None:
+        self.model = model
+        self.memory = EndpointMemory()
+        self.turns = 0
+        self.is_replaced = False
+        self.unused = asyncio.Event()
+        """Set when it is replaced and its last turn has ended."""
+
+    def check(self) -> None:
+        if self.is_replaced and not self.turns:
+            self.unused.set()
+
+
 class AgentClient:
     """Answers turns, any number at once; keeps nothing of them."""
 
     def __init__(
         self, model: LanguageModel, executor: ToolExecutor, *, config: AgentSettings, llm: LlmSettings
     ) -> None:
-        self._model = model
+        self._current = ModelInUse(model)
         self._executor = executor
         self._settings = config
         self._llm = llm
-        self._memory = EndpointMemory()
+
+    def use_model(self, model: LanguageModel) -> asyncio.Event:
+        """Answer with this model from the next turn on. Return an event that is set when no turn uses the one before."""
+        before, self._current = self._current, ModelInUse(model)
+        before.is_replaced = True
+        before.check()
+        return before.unused
 
     @property
     def prompts(self) -> PromptSet:
-        return COMPACT if self._model.is_compact else FULL
+        return prompts_for(self._current.model)
 
     @property
     def catalog_budget_tokens(self) -> int:
@@ -64,7 +91,7 @@ class AgentClient:
     @property
     def does_prefill(self) -> bool:
         """Return whether `prefill` does anything: only where every token takes time and none costs money."""
-        return self._model.is_compact
+        return self._current.model.is_compact
 
     def prefill(self, messages: Sequence[Message], question: str, enable_tools: bool, *, options: TurnOptions) -> None:
         """Let the model read the beginning of a turn that may come; returns at once (`LanguageModel.prefill`).
@@ -73,9 +100,9 @@ class AgentClient:
         """
         conversation = Conversation(self.system_prompt(options), messages)
         names = self._executor.registry.names if enable_tools and self._settings.planning else ()
-        mode = late_mode(self._llm, self._model, self._memory)
+        mode = late_mode(self._llm, self._current.model, self._current.memory)
         messages = adapt(conversation.messages, mode, secrets.token_hex(8))
-        self._model.prefill(messages, question=question, tool_names=names)
+        self._current.model.prefill(messages, question=question, tool_names=names)
 
     def chat_stream(
         self,
@@ -97,6 +124,22 @@ class AgentClient:
     async def _answer(
         self, messages: Sequence[Message], hooks: Sequence[HookInfo], enable_tools: bool, options: TurnOptions
     ) -> None:
+        used = self._current
+        used.turns += 1
+        try:
+            await self._answer_with(used, messages, hooks, enable_tools, options)
+        finally:
+            used.turns -= 1
+            used.check()
+
+    async def _answer_with(
+        self,
+        used: ModelInUse,
+        messages: Sequence[Message],
+        hooks: Sequence[HookInfo],
+        enable_tools: bool,
+        options: TurnOptions,
+    ) -> None:
         layers = None if options.layers is None else TurnHooks(options.layers, is_traced=options.trace)
         events = RuntimeEvents(layers)
         conversation = Conversation(self.system_prompt(options), messages)
@@ -105,9 +148,9 @@ class AgentClient:
         tracer = Tracer(conversation, hooks, layers, is_on=options.trace, hooks_off=options.hooks_off)
         may_add_tools = layers is not None and layers.pipeline.has("before_llm")
         calls = ModelCalls(
-            self._model,
+            used.model,
             self._llm,
-            self._memory,
+            used.memory,
             conversation=conversation,
             tracer=tracer,
             events=events,
@@ -124,7 +167,7 @@ class AgentClient:
             tracer=tracer,
             events=events,
             hooks=layers,
-            model_name=self._model.info.name,
+            model_name=used.model.info.name,
             max_rounds=self._settings.max_rounds,
         )
         events.turn_start(conversation.question, messages)

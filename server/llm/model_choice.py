@@ -52,6 +52,13 @@ class FileChoice(Struct, frozen=True, tag_field="kind", tag="file", forbid_unkno
 ModelChoice = EmbeddedChoice | EndpointChoice | FileChoice
 
 
+def without_key(choice: ModelChoice) -> ModelChoice:
+    """Return the choice as it may be shown, and as it is compared: whatever its key."""
+    return (
+        EndpointChoice(base_url=choice.base_url, model=choice.model) if isinstance(choice, EndpointChoice) else choice
+    )
+
+
 def load_choice(data_dir: Path) -> ModelChoice | None:
     """Read the choice; None if there is none. Raises ConfigError for a file that makes no sense."""
     path = data_dir / FILE_NAME

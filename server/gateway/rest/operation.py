@@ -20,7 +20,8 @@ from server.storage.audit_entry import AuditEntry
 
 logger = logging.getLogger(__name__)
 
-Method = Literal["GET", "POST", "DELETE"]
+Method = Literal["GET", "POST", "PUT", "DELETE"]
+_WITH_BODY: Final = ("POST", "PUT")
 Query = TypeVar("Query", bound=Struct)
 
 _RETRY_S: Final = 5
@@ -172,11 +173,11 @@ async def _check_body(operation: Operation, request: web.Request) -> None:
 
     The auth middleware has read it already, within a time limit; aiohttp bounds it at 1 MiB.
     """
-    if not request.can_read_body and operation.method != "POST":
+    if not request.can_read_body and operation.method not in _WITH_BODY:
         return
     data = await request.read()
     if len(data) > operation.max_body_bytes:
         raise Refusal(413, "body_too_large", f"{len(data)} bytes; at most {operation.max_body_bytes} are accepted here")
     # a form of another site cannot send it, whatever its Origin says
-    if operation.method == "POST" and request.content_type != "application/json":
+    if operation.method in _WITH_BODY and request.content_type != "application/json":
         raise Refusal(415, "body_not_json", "send Content-Type: application/json")

@@ -9,11 +9,13 @@ from msgspec import Struct
 from server.gateway.auth import Authenticator
 from server.gateway.responses import refuse
 from server.gateway.rest.audit_routes import AuditRoutes
+from server.gateway.rest.model_routes import ModelRoutes
 from server.gateway.rest.openapi import build_document
 from server.gateway.rest.operation import ApiAnswer, ApiCall, Operation, handler_of
 from server.gateway.rest.policy_routes import ApprovalRoutes, PolicyRoutes
 from server.gateway.rest.session_routes import SessionRoutes
 from server.hooks.health import BuiltinHealth, HookHealth
+from server.llm.model_host import ModelHost
 from server.policy.document_store import PolicyStore
 from server.policy.engine import PolicyEngine
 from server.storage.storage import Storage
@@ -44,6 +46,7 @@ class RestApi:
         policy_engine: PolicyEngine,
         processes: Callable[[], Sequence[HookHealth]],
         builtins: Callable[[], Sequence[BuiltinHealth]],
+        models: ModelHost,
     ) -> None:
         """`processes`, `builtins`: how the hooks of either kind fare now."""
         self._authenticator = authenticator
@@ -61,6 +64,7 @@ class RestApi:
             ),
             *AuditRoutes(storage.database, keep_days=storage.audit_days).operations(),
             *ApprovalRoutes(storage.approvals, storage.audit).operations(),
+            *ModelRoutes(models, storage.audit).operations(),
             *SessionRoutes(storage.page_sessions, storage.audit).operations(),
             Operation(method="GET", path=DOCUMENT, summary="This document", handle=self._show_document, answer=OpenApi),
         )

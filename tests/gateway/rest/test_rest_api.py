@@ -48,6 +48,8 @@ async def test_every_operation_is_documented_with_its_refusals(server: Parley, o
         ("/api/audit/verification", "get"),
         ("/api/approvals", "get"),
         ("/api/approvals/{id}", "delete"),
+        ("/api/model", "get"),
+        ("/api/model", "put"),
         ("/api/sessions", "get"),
         ("/api/sessions/{id}", "delete"),
         ("/openapi.json", "get"),
