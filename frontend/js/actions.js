@@ -61,6 +61,12 @@ export function clicked(data, now) {
       return { type: "sidebar", isOpen: false };
     case "microphone":
       return { type: "microphone" };
+    case "mute":
+      return { type: "mute" };
+    case "fold-talk":
+      return { type: "fold_talk" };
+    case "talk-mode":
+      return { type: "set", change: { turnDetection: data.mode === "push_to_talk" ? "push_to_talk" : "server_vad" } };
     case "trace-on":
       return { type: "set", change: { trace: true } };
     default:

@@ -145,14 +145,14 @@ function pressed(desk, event) {
 }
 
 /**
- * Space is the key of push-to-talk wherever it means nothing else; on the microphone's
- * button, too: whoever has just clicked it still has it in focus.
+ * Space is the key of push-to-talk wherever it means nothing else; on its two buttons, too: whoever
+ * has just clicked one still has it in focus.
  *
  * @param {import("./state.js").State} state @param {EventTarget | null} target
  */
 function mayTalk({ settings, voice }, target) {
   const isField = isIn(target, "input, textarea, select, button, summary, a");
-  const isOurs = isIn(target, "[data-talk], [data-action=microphone]");
+  const isOurs = isIn(target, "[data-talk], [data-action=talk-mode]");
   return settings.turnDetection === "push_to_talk" && voice.mic === "on" && (!isField || isOurs);
 }
 

@@ -169,6 +169,8 @@ function perform(effect) {
       if (!effect.isOn) return ears.close();
       player.unlock(); // we are in the user's gesture
       return void ears.open(effect.deviceId);
+    case "silence":
+      return ears.silence(effect.isSilenced);
     case "skip":
       return player.skip(effect.turnId, effect.index);
     case "sound":
@@ -285,6 +287,7 @@ function listen() {
   document.addEventListener("error", ({ target }) => page.mediaFailed(target), { capture: true });
   document.addEventListener("load", page.followEnd, { capture: true }); // a picture that has come takes its room
   window.addEventListener("resize", page.followEnd);
+  page.watchWidth((isNarrow) => dispatch({ type: "narrow", isNarrow }));
   document.addEventListener("visibilitychange", () => {
     if (document.hidden) return;
     socket.wake();

@@ -49,11 +49,14 @@
  *   | {type: "panel", panel: import("./state.js").Panel | null}
  *   | {type: "hook_health", status: number, body: unknown}
  *   | {type: "sidebar", isOpen: boolean}
+ *   | {type: "narrow", isNarrow: boolean}
  *   | {type: "suggest", text: string}
  *   | {type: "warn", code: string, message: string}
  *   | {type: "dismiss_notice", code: string}
  *   | {type: "dismiss_undo"}
  *   | {type: "microphone"}
+ *   | {type: "mute"}
+ *   | {type: "fold_talk"}
  *   | {type: "microphone_on", rate: number}
  *   | {type: "microphone_muted", isMuted: boolean}
  *   | {type: "microphone_off", problem: string | null}
@@ -170,6 +173,8 @@ function step(state, event) {
       return { ...state, hookHealth: healthOf(state.hookHealth, event.status, event.body) };
     case "sidebar":
       return { ...state, isSidebarOpen: event.isOpen };
+    case "narrow":
+      return { ...state, isNarrow: event.isNarrow };
     case "suggest":
       return withEffects(state, { type: "compose", text: event.text }, { type: "focus" });
     case "warn":
@@ -180,6 +185,10 @@ function step(state, event) {
       return { ...state, undo: null };
     case "microphone":
       return voice.switched(state);
+    case "mute":
+      return voice.silencedByUser(state);
+    case "fold_talk":
+      return { ...state, voice: { ...state.voice, isFolded: !state.voice.isFolded } };
     case "microphone_on":
       return voice.switchedOn(state, event.rate);
     case "microphone_off":

@@ -97,6 +97,12 @@ export function switched(state) {
   });
 }
 
+/** The button that mutes: what was said up to here is answered. @param {State} state @returns {State} */
+export function silencedByUser(state) {
+  const isSilenced = state.voice.mic !== "off" && !state.voice.isSilenced;
+  return withEffects(withVoice(state, { isSilenced }), { type: "silence", isSilenced });
+}
+
 /** @param {State} state @param {number} rate @returns {State} */
 export function switchedOn(state, rate) {
   return state.voice.mic === "starting" ? withVoice(state, { mic: "on", rate, isMuted: false }) : state;

@@ -64,6 +64,8 @@
  * @property {string | null} problem why the microphone is off
  * @property {number} rate of the microphone
  * @property {boolean} isMuted the system lets no sound through
+ * @property {boolean} isSilenced the user has muted the microphone
+ * @property {boolean} isFolded on a narrow screen: the conversation stands beside the talk, which else fills the screen
  * @property {"quiet" | "maybe" | "speaking" | "recognizing"} phase of the utterance
  * @property {string} transcript the words so far
  * @property {string | null} utterance the last one that was noticed
@@ -108,6 +110,7 @@
  * @property {readonly {n: number, text: string}[]} announcements for screen readers, the last few
  * @property {Panel | null} panel
  * @property {boolean} isSidebarOpen on a narrow screen
+ * @property {boolean} isNarrow the screen has room for one thing at a time
  * @property {{label: string, record: ConversationRecord} | null} undo
  * @property {readonly Effect[]} effects of the last event, to be carried out once
  *
@@ -128,6 +131,7 @@
  *   | {type: "log_in"}
  *   | {type: "watch_hooks"}
  *   | {type: "microphone", isOn: boolean, deviceId: string}
+ *   | {type: "silence", isSilenced: boolean}
  *   | {type: "skip", turnId: string, index: number}
  *   | {type: "sound", act: "flush" | "pause" | "resume"}} Effect
  */
@@ -153,6 +157,8 @@ export const NO_VOICE = {
   problem: null,
   rate: 16_000,
   isMuted: false,
+  isSilenced: false,
+  isFolded: false,
   phase: "quiet",
   transcript: "",
   utterance: null,
@@ -200,6 +206,7 @@ export function initialState(settings = {}) {
     announcements: [],
     panel: null,
     isSidebarOpen: false,
+    isNarrow: false,
     undo: null,
     effects: [],
   };
@@ -213,6 +220,11 @@ export function openConversation(state) {
 /** The running turn, if it belongs to the conversation on screen. @param {State} state */
 export function visibleTurn(state) {
   return state.turn?.conversationId === state.openId ? state.turn : null;
+}
+
+/** Nothing was said in the conversation on screen. @param {State} state */
+export function isEmpty(state) {
+  return !openConversation(state)?.conversationHistory.length && !visibleTurn(state);
 }
 
 /** @param {State} state */

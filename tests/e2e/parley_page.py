@@ -96,8 +96,13 @@ class ParleyPage:
     def input(self) -> Locator:
         return self.tab.get_by_label("Message", exact=True)
 
+    @property
+    def send(self) -> Locator:
+        """Seen once something is written: as long as nothing is, "Talk" stands in its place."""
+        return self.tab.locator(".composer [type=submit]")
+
     async def ask(self, text: str) -> None:
-        await expect(self.button("Send")).to_be_enabled()
+        await expect(self.send).to_be_enabled()
         await self.input.fill(text)
         await self.input.press("Enter")
 
@@ -108,7 +113,7 @@ class ParleyPage:
         await self.idle()
 
     async def idle(self) -> None:
-        await expect(self.button("Send")).to_be_visible()
+        await expect(self.button("Stop the reply")).to_have_count(0)
 
     def button(self, name: str) -> Locator:
         return self.tab.get_by_role("button", name=name, exact=True)
@@ -138,7 +143,7 @@ class ParleyPage:
         self._connections += 1
         await self.tab.evaluate("dispatchEvent(new Event('online'))")
         await self.until(lambda: self.count("ready") >= self._connections)
-        await expect(self.button("Send")).to_be_enabled()
+        await expect(self.send).to_be_enabled()
 
     async def clear(self) -> None:
         await self.choose("Clear")

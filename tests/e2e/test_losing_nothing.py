@@ -93,7 +93,7 @@ async def test_a_reload_in_mid_turn_loses_nothing(new_page: Callable[[], ParleyP
         await page.ask(asked[-1])
         await page.until(lambda: page.received >= last or page.count("turn_end") > ended)  # noqa: B023  # awaited here
         await page.tab.reload()
-        await expect(page.button("Send")).to_be_enabled()
+        await expect(page.send).to_be_enabled()
         await assert_nothing_lost(page, asked)
 
     await page.ask_and_wait("the last question")
@@ -114,7 +114,7 @@ async def test_a_socket_cut_anywhere_loses_nothing_and_retry_answers(
 
         for number in range(POINTS):
             asked.append(f"question {number}")
-            await expect(page.button("Send")).to_be_enabled()
+            await expect(page.send).to_be_enabled()
             proxy.cut_after(dice.randint(1, 6000))
             cuts = proxy.cuts
             await page.ask(asked[-1])

@@ -115,7 +115,7 @@ async def test_pictures_are_gone_with_their_conversation_and_back_with_undo(
 
 
 async def test_pictures_can_be_pasted_and_dropped_and_taken_back(page: ParleyPage, model: OpenAIServer) -> None:
-    await expect(page.button("Send")).to_be_enabled()
+    await expect(page.send).to_be_enabled()
     for kind in ("paste", "drop"):
         await page.tab.evaluate(GIVE, {"kind": kind, "name": f"{kind}.png", "bytes": list(png(4, 4))})
         await expect(page.button(f"Remove {kind}.png")).to_be_visible()
@@ -130,7 +130,7 @@ async def test_pictures_can_be_pasted_and_dropped_and_taken_back(page: ParleyPag
 
 
 async def test_a_file_that_is_no_picture_is_refused_in_words_and_the_text_stays(page: ParleyPage) -> None:
-    await expect(page.button("Send")).to_be_enabled()
+    await expect(page.send).to_be_enabled()
     await page.input.fill("My words")
     async with page.tab.expect_file_chooser() as chooser:
         await page.button("Attach a picture").click()
@@ -138,7 +138,7 @@ async def test_a_file_that_is_no_picture_is_refused_in_words_and_the_text_stays(
 
     await expect(page.line("cannot read a.png as a picture")).to_be_visible()
     await expect(page.input).to_have_value("My words")
-    await expect(page.button("Send")).to_be_enabled()
+    await expect(page.send).to_be_enabled()
 
 
 Hooked = Callable[[Any], AbstractAsyncContextManager[Parley]]
@@ -198,7 +198,7 @@ async def test_a_turn_that_a_hook_takes_back_leaves_only_its_text_and_pictures_i
     async with hooked({"action": "hard_abort", "reason": "Not here."}) as server:
         page = new_page(server.url)
         await page.open()
-        await expect(page.button("Send")).to_be_enabled()
+        await expect(page.send).to_be_enabled()
         await pick(page, "cat.png", png(4, 4))
         model.queue(CALL)
         await page.ask("Do it")

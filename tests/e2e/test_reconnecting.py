@@ -31,7 +31,7 @@ async def test_a_server_that_restarts_is_found_again_and_the_conversation_goes_o
         first.signal(signal.SIGKILL)
         first.wait()
         await expect(page.line("No connection to the server")).to_be_visible()
-        await expect(page.button("Send")).to_be_disabled()
+        await expect(page.send).to_be_disabled()
 
     async with process:  # again
         await page.reconnect()
@@ -54,7 +54,7 @@ async def test_a_server_that_leaves_politely_is_left_without_a_word(
         await page.input.fill("half a thought")
 
         server.signal(signal.SIGTERM)
-        await expect(page.button("Send")).to_be_disabled()
+        await expect(page.send).to_be_disabled()
 
         await expect(page.input).to_have_value("half a thought")
         await page.close()

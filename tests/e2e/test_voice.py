@@ -127,8 +127,8 @@ class Talk:
     async def say(self, pcm: bytes) -> None:
         """Returns when the page listens; the words come a moment later."""
         self.microphone.will_say(pcm)
-        if await self.page.button("Stop listening").is_visible():
-            await self.page.button("Stop listening").click()
+        if await self.page.button("End").is_visible():
+            await self.page.button("End").click()
         await self.page.button("Talk").click()
         await expect(self.page.tab.get_by_text("The microphone is on")).to_be_attached(timeout=SPEECH_LIMIT_MS)
 
@@ -139,7 +139,7 @@ class Talk:
     async def answered(self, count: int) -> None:
         """The reply to the `count`-th question has been heard to its end."""
         await expect(self.page.turns).to_have_count(count, timeout=SPEECH_LIMIT_MS)
-        await expect(self.page.button("Send")).to_be_visible(timeout=SPEECH_LIMIT_MS)
+        await expect(self.page.button("Stop the reply")).to_have_count(0, timeout=SPEECH_LIMIT_MS)
 
     def words(self) -> list[str]:
         return [frame["text"].lower() for frame in self.page.frames if frame["type"] == "transcript" and frame["text"]]
@@ -192,6 +192,33 @@ async def test_who_speaks_into_a_reply_stops_it_and_what_was_not_heard_is_forgot
     assert whole.startswith(kept[0])
     assert whole not in model.requests[1].contents
     await expect(talk.page.tab.get_by_text("The pale part was not played.")).to_be_visible()
+
+
+async def test_on_a_phone_the_talk_fills_the_screen_and_captions_what_is_said(
+    talk: Talk, voices: Voices, model: OpenAIServer
+) -> None:
+    question = await voices.say("What is the capital of France?")
+    model.queue(text("The capital of France is Paris. "))
+    tab = talk.page.tab
+    await tab.set_viewport_size({"width": 390, "height": 844})
+    stage = tab.get_by_role("region", name="Talk")
+
+    await talk.say(question)
+    await expect(stage).to_be_focused()
+    await expect(stage.locator(".voice-transcript")).to_contain_text("capital", timeout=SPEECH_LIMIT_MS)
+    await expect(stage.locator(".voice-caption")).to_contain_text("Paris", timeout=SPEECH_LIMIT_MS)
+    await expect(talk.page.replies).to_be_hidden()
+    await talk.answered(1)
+    await talk.page.button("Show text").click()
+    await expect(talk.page.replies).to_be_visible()
+    await talk.page.button("Mute").click()
+    await expect(stage).to_contain_text("Muted")
+    await talk.page.button("End").press("Enter")
+
+    await expect(talk.page.button("Talk")).to_be_focused()
+    await talk.page.input.fill("A typed question")
+    await expect(talk.page.button("Talk")).to_be_hidden()
+    await expect(talk.page.button("Send")).to_be_visible()
 
 
 async def test_a_cough_only_pauses_the_reply(talk: Talk, voices: Voices, model: OpenAIServer) -> None:

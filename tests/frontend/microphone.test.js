@@ -124,6 +124,21 @@ async function heeding(t) {
   return { browser, ears, events };
 }
 
+test("who has muted the microphone stays muted with another device, until listening ends", async (t) => {
+  const { browser, ears } = await heeding(t);
+  const enabled = [];
+  Object.defineProperty(browser.track, "enabled", { set: (isOn) => enabled.push(isOn) });
+  await ears.open("a");
+  ears.silence(true);
+  await ears.open("b");
+  ears.silence(false);
+  ears.silence(true);
+  ears.close();
+  await ears.open("b");
+
+  assert.deepEqual(enabled, [true, false, false, true, false, true]);
+});
+
 test("a microphone that goes away says whether it was unplugged or taken back", async (t) => {
   const { browser, ears, events } = await heeding(t);
   await ears.open("");

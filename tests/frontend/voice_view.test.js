@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { composerView } from "../../frontend/js/render/composer_view.js";
 import { conversationView } from "../../frontend/js/render/conversation_view.js";
 import { h } from "../../frontend/js/render/dom.js";
+import { sizeOf } from "../../frontend/js/render/voice_view.js";
 import { inspectorView } from "../../frontend/js/render/inspector_view.js";
 import { Page, READY, turn } from "./support.js";
 
@@ -28,9 +29,12 @@ function withClass(described, name) {
 const marked = (page, name) => textOf(withClass(conversationView(page.state), name));
 const line = (page) => textOf(withClass(composerView(page.state), "voice-state"));
 
-function button(page) {
-  return elements(composerView(page.state)).find(({ attributes }) => attributes["data-action"] === "microphone");
+function control(page, action) {
+  const described = [conversationView(page.state), composerView(page.state)];
+  return elements(described).find(({ attributes }) => attributes["data-action"] === action);
 }
+
+const button = (page) => control(page, "microphone");
 
 function listening(change = {}) {
   const page = new Page();
@@ -65,7 +69,7 @@ test("the microphone says why it cannot be used", () => {
 test("a microphone that is on can always be switched off", () => {
   const page = listening().lose();
 
-  assert.equal(button(page).attributes.disabled, false);
+  assert.ok(!button(page).attributes.disabled);
   assert.match(line(page), /Not connected\. Nobody hears you/);
 });
 
@@ -97,6 +101,52 @@ test("the line says what is going on, in order", () => {
   );
 });
 
+test("there is one button to talk: large in the empty page, else beside the field", () => {
+  const page = new Page().receive({ ...READY, speech: SPEECH });
+  const places = () => [conversationView, composerView].map((view) => withClass(view(page.state), "talk-button").length);
+  const empty = places();
+
+  page.ask("Q", "t1");
+
+  assert.deepEqual([empty, places()], [[1, 0], [0, 1]]); // prettier-ignore
+});
+
+test("what is being said is captioned, below what was understood", () => {
+  const page = answering();
+  const captions = () => ["voice-transcript", "voice-caption"].map((name) => textOf(withClass(composerView(page.state), name)));
+  assert.deepEqual(captions(), ["What?", "One two three four. "]);
+
+  page.receive(t.end("interrupted"));
+
+  assert.deepEqual(captions(), ["", ""]);
+});
+
+test("the talk fills an empty page, and a narrow screen unless its text is wanted or nothing is heard", () => {
+  const page = listening();
+  const sizes = [sizeOf(page.state)];
+  page.receive({ type: "speech_started", ...u1 }, { type: "transcript", utterance: "u1", text: "What?", final: true, turn_id: "v1" });
+  const next = (event) => sizes.push(sizeOf(page.dispatch(event).state));
+  next({ type: "narrow", isNarrow: false });
+  next({ type: "narrow", isNarrow: true });
+  next({ type: "fold_talk" });
+  next({ type: "fold_talk" });
+  next({ type: "no_sound", reason: "x" });
+  next({ type: "microphone_off", problem: null });
+
+  assert.deepEqual(sizes, ["large", "small", "large", "small", "large", "small", null]);
+});
+
+test("muted by the user, the page says that nobody hears, until the microphone is off", () => {
+  const page = listening().dispatch({ type: "mute" });
+  assert.equal(line(page), "Muted");
+  assert.equal(control(page, "mute").attributes["aria-pressed"], "true");
+  assert.match(textOf(composerView(page.state)), /Nobody hears you/);
+
+  page.dispatch({ type: "microphone" }).dispatch({ type: "microphone" }).dispatch({ type: "microphone_on", rate: 16_000 });
+
+  assert.equal(line(page), "Listening");
+});
+
 test("words appear as they are understood", () => {
   const page = listening();
   page.receive({ type: "speech_started", ...u1 }, { type: "transcript", utterance: "u1", text: "<b>Wh", final: false });
@@ -106,6 +156,7 @@ test("words appear as they are understood", () => {
 
 test("push-to-talk has a button that says what its release does", () => {
   const page = listening({ turnDetection: "push_to_talk" });
+  assert.match(textOf(withClass(composerView(page.state), "voice-hint")), /Hold the space bar/);
   const talk = () => elements(composerView(page.state)).find(({ attributes }) => "data-talk" in attributes);
   assert.equal(textOf(talk()), "Hold to talk");
 

@@ -4,12 +4,12 @@
  * @typedef {import("../state.js").State} State
  */
 
-import { canSend, openConversation, visibleTurn } from "../state.js";
+import { canSend, isEmpty, openConversation, visibleTurn } from "../state.js";
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
 import { attachedImages } from "./image_view.js";
 import { noticeView } from "./lines_view.js";
-import { microphoneButton, voiceLine } from "./voice_view.js";
+import { problemLine, talkButton, talkView } from "./voice_view.js";
 import { t } from "../strings.js";
 
 /** @param {State} state */
@@ -25,16 +25,16 @@ export function composerView(state) {
       connectionLine(state),
       loadingLine(state),
       isReading && readingLine(),
-      voiceLine(state),
+      problemLine(state),
       undoLine(state),
       state.notices.map((notice) => noticeView(notice, true)),
     ),
+    talkView(state),
     h(
       "form",
       { class: "composer", "data-submit": "send", "aria-label": t.composer.form },
       attachedImages(state.attachments, state.pendingImages),
       attachButton(isReading),
-      microphoneButton(state),
       h("textarea", {
         id: "input",
         rows: "1",
@@ -46,31 +46,32 @@ export function composerView(state) {
         enterkeyhint: "send",
         "aria-describedby": "input-help",
       }),
-      turn
-        ? h(
-            "button",
-            {
-              type: "button",
-              class: "button round",
-              key: "stop",
-              "data-action": "stop",
-              "aria-label": t.composer.stop,
-              title: t.composer.stopKey,
-            },
-            icon("stop"),
-          )
-        : h(
-            "button",
-            {
-              type: "submit",
-              class: "button round primary",
-              key: "send",
-              disabled: !canSend(state) || state.pendingImages > 0,
-              "aria-label": t.composer.send,
-              title: t.composer.sendKey,
-            },
-            icon("send"),
-          ),
+      turn &&
+        h(
+          "button",
+          {
+            type: "button",
+            class: "button round",
+            key: "stop",
+            "data-action": "stop",
+            "aria-label": t.composer.stop,
+            title: t.composer.stopKey,
+          },
+          icon("stop"),
+        ),
+      h(
+        "button",
+        {
+          type: "submit",
+          class: "button round primary",
+          key: "send",
+          disabled: !canSend(state) || state.pendingImages > 0,
+          "aria-label": t.composer.send,
+          title: t.composer.sendKey,
+        },
+        icon("send"),
+      ),
+      !isEmpty(state) && talkButton(state), // in the place of "send" as long as there is nothing to send
     ),
     h("p", { id: "input-help", class: "fine" }, t.composer.help),
   );

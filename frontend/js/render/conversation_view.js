@@ -8,17 +8,17 @@
 
 import { versionsOf } from "../branches.js";
 import { isUserMessage } from "../conversation.js";
-import { canSend, openConversation, visibleTurn } from "../state.js";
+import { canSend, isEmpty, openConversation, visibleTurn } from "../state.js";
 import { h } from "./dom.js";
 import { turnView } from "./turn_view.js";
+import { talkButton, talkHint } from "./voice_view.js";
 import { t } from "../strings.js";
 
 /** @param {State} state */
 export function conversationView(state) {
   const conversation = openConversation(state);
-  const isEmpty = !conversation?.conversationHistory.length && !visibleTurn(state);
   if (!conversation || conversation.access === "opening") return h("div", { class: "turns", key: "opening" });
-  return isEmpty ? emptyView(state) : turnsView(state, conversation);
+  return isEmpty(state) ? emptyView(state) : turnsView(state, conversation);
 }
 
 /** @type {readonly string[]} the same one each time */
@@ -113,6 +113,7 @@ function emptyView(state) {
     { class: "empty", key: "empty", "aria-labelledby": "empty-title" },
     h("h2", { id: "empty-title" }, t.empty.title),
     h("p", {}, modelSentence(state)),
+    h("div", { class: "empty-talk" }, talkButton(state), h("p", { class: "fine" }, talkHint(state))),
     h("ul", { class: "suggestions", "aria-label": t.empty.suggestions }, suggestions(state).map(suggestionView)),
   );
 }

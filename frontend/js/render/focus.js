@@ -60,6 +60,7 @@ let shownLayers = {};
 /**
  * Draw. The focus does not go with a layer that had it: the button that opened it takes it. A layer
  * that covers the page from its top, and so its button, takes the focus itself: it would be out of sight.
+ * So does one that stands in the place of its button.
  *
  * @param {Layers} layers those that there are from now on
  * @param {() => void} draw
@@ -68,11 +69,14 @@ export function keepFocus(layers, draw) {
   const before = shownLayers;
   shownLayers = layers;
   const left = Object.keys(layers).filter((id) => document.getElementById(id)?.contains(document.activeElement));
+  const { activeElement: focused } = document;
   draw();
+  const isLost = focused !== document.activeElement && document.activeElement === document.body;
   for (const [id, button] of Object.entries(layers)) {
     const opener = before[id] ?? null;
     if (button === opener) continue;
-    if (button) focusCovering(id);
+    if (button && isLost) document.getElementById(id)?.focus();
+    else if (button) focusCovering(id);
     else if (opener && left.includes(id)) /** @type {HTMLElement | null} */ (document.querySelector(opener))?.focus();
   }
 }

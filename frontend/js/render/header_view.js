@@ -8,6 +8,7 @@ import { titleOf } from "../conversation.js";
 import { openConversation } from "../state.js";
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
+import { talkState } from "./voice_view.js";
 import { t } from "../strings.js";
 
 /**
@@ -57,6 +58,7 @@ export function headerView(state) {
       spellcheck: "false",
     }),
     modelView(state),
+    talkState(state),
     h(
       "div",
       { class: "header-buttons", role: "group", "aria-label": t.panels.all },

@@ -20,6 +20,7 @@ import { inspectorView } from "./inspector_view.js";
 import { settingsView } from "./settings_view.js";
 import { sidebarView } from "./sidebar_view.js";
 import { skillsView } from "./skills_view.js";
+import { sizeOf } from "./voice_view.js";
 import { t } from "../strings.js";
 
 const NEAR_BOTTOM_PX = 80;
@@ -42,10 +43,11 @@ export function render(state) {
 }
 
 /** @param {State} state @returns {import("./focus.js").Layers} */
-function layersOf({ panel, isSidebarOpen }) {
+function layersOf({ panel, isSidebarOpen, voice }) {
   return {
     panel: panel && openerOf(panel),
     sidebar: isSidebarOpen ? "[data-action=open-sidebar]" : null,
+    talk: voice.mic === "off" ? null : "[data-action=microphone]",
   };
 }
 
@@ -64,7 +66,7 @@ function pageView(state) {
     }),
     h(
       "main",
-      { class: "main" },
+      { class: "main", "data-talk": sizeOf(state) },
       headerView(state),
       h(
         "section",
@@ -264,6 +266,13 @@ export function approvalFields() {
     remember: /** @type {"no" | "conversation" | "always"} */ (remember || "no"),
     rememberFor: /** @type {import("../frames.js").RememberFor} */ (rememberFor ?? "arguments"),
   };
+}
+
+/** Tells at once, and whenever it changes. @param {(isNarrow: boolean) => void} tell */
+export function watchWidth(tell) {
+  const query = matchMedia("(max-width: 46rem)"); // as in layout.css
+  query.addEventListener("change", () => tell(query.matches));
+  tell(query.matches);
 }
 
 /** How loud the microphone is, 0 to 1: fifty times a second, so not through the state. @param {number} level */

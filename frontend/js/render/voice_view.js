@@ -1,65 +1,135 @@
 /**
- * The microphone: its button, and the line that says what is going on.
+ * The spoken conversation: the button that begins it, and what stands in its place until it ends.
  *
  * @typedef {import("../state.js").State} State
  */
 
-import { openConversation, visibleTurn } from "../state.js";
+import { isUserMessage } from "../conversation.js";
+import { isEmpty, openConversation, visibleTurn } from "../state.js";
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
 import { t } from "../strings.js";
 
-/** @param {State} state */
-export function microphoneButton(state) {
-  const { mic } = state.voice;
-  const isOn = mic !== "off";
-  const label = isOn ? t.voice.stopListening : t.voice.talk;
+/** The button that begins to talk; none while the page listens. @param {State} state */
+export function talkButton(state) {
+  if (state.voice.mic !== "off") return null;
+  const why = whyNot(state);
   return h(
     "button",
     {
       type: "button",
-      class: `button round microphone microphone-${phaseOf(state)}`,
-      key: "microphone",
+      class: "button primary talk-button",
+      key: "talk",
       "data-action": "microphone",
-      "aria-label": label,
-      "aria-pressed": String(isOn),
-      title: isOn ? label : (whyNot(state) ?? label),
-      disabled: !isOn && whyNot(state) !== null,
+      title: why ?? talkHint(state),
+      disabled: why !== null,
     },
     icon("microphone"),
+    t.voice.talk,
   );
+}
+
+/** What to do once it listens, or why it cannot. @param {State} state */
+export function talkHint(state) {
+  return whyNot(state) ?? (isPushToTalk(state) ? t.voice.holdAndSpeak : t.voice.justSpeak);
+}
+
+/**
+ * How much room the talk takes: all there is as long as there is nothing else to show, and on a narrow
+ * screen as long as replies are heard; null: nobody talks.
+ *
+ * @param {State} state
+ */
+export function sizeOf(state) {
+  const { voice, settings, canPlay, speech, isNarrow } = state;
+  if (voice.mic === "off") return null;
+  const isHeard = settings.readAloud !== "never" && canPlay && speech?.tts.state === "ready";
+  return isEmpty(state) || (isNarrow && isHeard && !voice.isFolded) ? "large" : "small";
+}
+
+/** The spoken conversation: who is speaking, what was understood, what is being said, and how to end it. @param {State} state */
+export function talkView(state) {
+  const { voice } = state;
+  if (voice.mic === "off") return null;
+  const phase = phaseOf(state);
+  return h(
+    "section",
+    { class: `talk voice-${phase}`, id: "talk", key: "talk", tabindex: "-1", "aria-label": t.voice.talk },
+    h("div", { class: "talk-orb", "aria-hidden": "true" }, BARS.map((n) => h("i", { class: `bar-${n}` }))),
+    h(
+      "div",
+      { class: "talk-words" },
+      // Told once: a screen reader that names every change would talk into the conversation.
+      h("p", { role: "status", class: "visually-hidden" }, statusOf(voice)),
+      h("p", { class: "voice-state" }, wordsOf(state)),
+      captions(state),
+    ),
+    controls(state),
+  );
+}
+
+const BARS = [1, 2, 3, 4, 5];
+
+/** What was understood, and the sentence that is being said; else what can be done now. @param {State} state */
+function captions(state) {
+  const { playing } = visibleTurn(state)?.playback ?? {};
+  const understood = state.voice.transcript || (visibleTurn(state) ? lastQuestion(state) : "");
+  const hint = hintOf(state);
+  return [
+    understood && h("p", { class: "voice-transcript", dir: "auto" }, understood),
+    playing && h("p", { class: "voice-caption", dir: "auto" }, playing.sentence.spoken ?? playing.sentence.text),
+    hint && h("p", { class: "voice-hint" }, hint),
+  ];
 }
 
 /** @param {State} state */
-export function voiceLine(state) {
-  const { voice, settings } = state;
-  if (voice.problem) return problemLine(voice.problem);
-  if (voice.mic === "off") return null;
-  const isPushToTalk = settings.turnDetection === "push_to_talk";
+function lastQuestion(state) {
+  return openConversation(state)?.conversationHistory.findLast(isUserMessage)?.content ?? "";
+}
+
+/** @param {State} state */
+function controls(state) {
+  const { voice } = state;
+  const isLarge = sizeOf(state) === "large";
   return h(
     "div",
-    { class: `line voice-line voice-${phaseOf(state)}`, key: "voice" },
-    h("span", { class: "voice-level", "aria-hidden": "true" }),
-    // Told once: a screen reader that names every change would talk into the conversation.
-    h(
-      "p",
-      { role: "status", class: "visually-hidden" },
-      voice.mic !== "on" ? t.voice.asking : voice.isMuted ? t.voice.muted : t.voice.isOn,
-    ),
-    h("p", { class: "voice-state" }, wordsOf(state)),
-    voice.transcript && h("p", { class: "voice-transcript", dir: "auto" }, voice.transcript),
-    isPushToTalk &&
+    { class: "talk-controls" },
+    isPushToTalk(state) &&
       voice.mic === "on" &&
       h(
         "button",
-        { type: "button", class: "button small", "data-talk": "", "aria-pressed": String(voice.isHeld) },
+        { type: "button", class: "button talk-hold", key: "hold", "data-talk": "", "aria-pressed": String(voice.isHeld) },
         voice.isHeld ? t.voice.release : t.voice.hold,
       ),
+    control("mute", voice.isSilenced ? "muted" : "microphone", t.voice.mute, { "aria-pressed": String(voice.isSilenced) }),
+    isLarge && visibleTurn(state) && control("stop", "stop", t.voice.stop, { "aria-label": t.composer.stop }),
+    control("talk-mode", "space", t.voice.pushToTalk, {
+      "aria-pressed": String(isPushToTalk(state)),
+      "data-mode": isPushToTalk(state) ? "server_vad" : "push_to_talk",
+    }),
+    state.isNarrow &&
+      !isEmpty(state) &&
+      control("fold-talk", isLarge ? "text" : "enlarge", isLarge ? t.voice.showText : t.voice.enlarge, {}),
+    control("microphone", "close", t.voice.end, {}),
   );
 }
 
-/** @param {string} problem */
-function problemLine(problem) {
+/**
+ * @param {string} action @param {keyof typeof import("./icons.js").PATHS} name @param {string} label
+ * @param {Record<string, string>} attributes
+ */
+function control(action, name, label, attributes) {
+  return h(
+    "button",
+    { type: "button", class: `button talk-control talk-${action}`, key: action, "data-action": action, title: label, ...attributes },
+    icon(name),
+    h("span", {}, label),
+  );
+}
+
+/** Why the page listens no more, with a way to try again. @param {State} state */
+export function problemLine({ voice: { problem } }) {
+  if (!problem) return null;
   return h(
     "div",
     { class: "line line-warning", role: "alert", key: "microphone-problem" },
@@ -67,6 +137,12 @@ function problemLine(problem) {
     h("p", {}, problem),
     h("button", { type: "button", class: "button small", "data-action": "microphone" }, t.voice.tryAgain),
   );
+}
+
+/** The state in a word, for the header. @param {State} state */
+export function talkState(state) {
+  if (state.voice.mic === "off") return null;
+  return h("p", { class: `talk-state talk-state-${phaseOf(state)}`, key: "talk-state" }, nameOf(phaseOf(state)));
 }
 
 /** Why the server or this tab cannot listen; null = it can. @param {State} state */
@@ -82,32 +158,48 @@ function whyNot(state) {
   return null;
 }
 
-/** @param {State} state */
+/** @typedef {"starting" | "muted" | "listening" | "hearing" | "thinking" | "speaking"} Phase */
+
+/** @param {State} state @returns {Phase} */
 function phaseOf(state) {
-  const { mic, phase } = state.voice;
-  if (mic !== "on") return mic;
+  const { mic, phase, isSilenced } = state.voice;
+  if (mic !== "on") return "starting";
   if (phase === "speaking" || phase === "maybe") return "hearing";
   const turn = visibleTurn(state);
   if (turn?.playback.playing) return "speaking";
   if (phase === "recognizing" || turn) return "thinking";
-  return "listening";
+  return isSilenced ? "muted" : "listening";
+}
+
+/** @param {Phase} phase */
+function nameOf(phase) {
+  return phase === "starting" ? `${t.voice.asking}…` : t.voice[phase];
 }
 
 /** @param {State} state */
 function wordsOf(state) {
-  const isPushToTalk = state.settings.turnDetection === "push_to_talk";
-  const deafness = state.voice.mic === "on" ? (whyNot(state) ?? (state.voice.isMuted ? t.voice.muted : null)) : null;
+  const deafness = state.voice.mic === "on" ? (whyNot(state) ?? (state.voice.isMuted ? t.voice.mutedBySystem : null)) : null;
   if (deafness) return t.voice.nobodyHears(deafness);
-  switch (phaseOf(state)) {
-    case "starting":
-      return `${t.voice.asking}…`;
-    case "hearing":
-      return t.voice.hearing;
-    case "speaking":
-      return isPushToTalk ? t.voice.speaking : t.voice.speakingInterrupt;
-    case "thinking":
-      return t.voice.thinking;
-    default:
-      return isPushToTalk ? t.voice.holdAndSpeak : t.voice.listening;
-  }
+  const phase = phaseOf(state);
+  return phase === "listening" && isPushToTalk(state) ? t.voice.ready : nameOf(phase);
+}
+
+/** @param {State} state */
+function hintOf(state) {
+  const phase = phaseOf(state);
+  if (phase === "muted") return t.voice.unmuteToGoOn;
+  if (phase === "listening") return talkHint(state);
+  return phase === "speaking" && !isPushToTalk(state) && !state.voice.isSilenced ? t.voice.interrupt : "";
+}
+
+/** @param {import("../state.js").Voice} voice */
+function statusOf({ mic, isMuted, isSilenced }) {
+  if (mic !== "on") return t.voice.asking;
+  if (isMuted) return t.voice.mutedBySystem;
+  return isSilenced ? t.voice.muted : t.voice.isOn;
+}
+
+/** @param {State} state */
+function isPushToTalk({ settings }) {
+  return settings.turnDetection === "push_to_talk";
 }

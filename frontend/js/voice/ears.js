@@ -52,8 +52,14 @@ export class Ears {
     }
   }
 
+  /** @param {boolean} isSilenced by the user; lasts until `close` */
+  silence(isSilenced) {
+    this.microphone.silence(isSilenced);
+  }
+
   close() {
     this.microphone.stop();
+    this.microphone.silence(false);
     void this.wakeLock?.release();
     this.wakeLock = null;
   }

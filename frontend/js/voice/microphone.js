@@ -28,6 +28,7 @@ export class Microphone {
     this.stream = null;
     /** @type {AudioContext | null} */
     this.context = null;
+    this.isSilenced = false;
     this.starts = 0; // a start that was overtaken by a stop ends itself
   }
 
@@ -67,6 +68,7 @@ export class Microphone {
     }
     this.stream = stream;
     this.context = context;
+    this.silence(this.isSilenced);
     await this.#flowing(stream, context);
     return context.sampleRate;
   }
@@ -106,6 +108,12 @@ export class Microphone {
   /** Safari interrupts a context when a call comes in or the page is out of sight, and need not go on by itself. */
   wake() {
     void this.context?.resume().catch(() => {});
+  }
+
+  /** Pass on only silence, also from the next device, until told otherwise. @param {boolean} isSilenced */
+  silence(isSilenced) {
+    this.isSilenced = isSilenced;
+    for (const track of this.stream?.getTracks() ?? []) track.enabled = !isSilenced;
   }
 
   isMuted() {

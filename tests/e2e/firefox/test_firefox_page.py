@@ -113,7 +113,7 @@ async def test_a_second_tab_reads_along_until_the_first_one_closes(
 
     await page.close()
     await expect(other.line("open in another tab")).to_have_count(0)
-    await expect(other.button("Send")).to_be_enabled()
+    await expect(other.send).to_be_enabled()
 
 
 async def test_the_tool_policy_is_changed_and_stored(page: FirefoxPage) -> None:

@@ -19,7 +19,7 @@ from tests.support.speech_server import SpeechServer
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
 
 STAGE: Final = "//label[contains(., 'Before a tool runs: who decides')]//select"
-IDLE: Final = "document.querySelector('button[aria-label=Send]')?.checkVisibility()"
+IDLE: Final = "!document.querySelector('[data-action=stop]')"
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +86,7 @@ async def test_the_tool_policy_is_changed_and_stored(page: WebDriver, server: Se
 
 async def listen(page: WebDriver) -> None:
     """As long as the space bar is held."""
-    await page.until("document.querySelector('button[aria-label=Talk]:not(:disabled)')")
+    await page.until("document.querySelector('.talk-button:not(:disabled)')")
     await page.click(button("More"))
     await page.click(button("Settings"))
     await page.click("//option[@value='push_to_talk']")
