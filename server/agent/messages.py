@@ -1,7 +1,7 @@
 """Message lists: admitted from the client, built for a turn, checked before a call. Pure."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 import msgspec
@@ -32,6 +32,10 @@ class Origin:
     persistent: bool = False
     unsigned: bool = False
     """A client says that it is a hook's, and no signature of this server says so."""
+
+    def facts(self) -> dict[str, Any]:
+        """Return what is known of it, as traces and process hooks show it."""
+        return {key: value for key, value in asdict(self).items() if value not in (None, False)}
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import asyncio
 import logging
 import secrets
 import time
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from itertools import count
@@ -176,7 +176,14 @@ class ModelCalls:
         options |= self._settings.options
         tools = list(request.tools if planning is None else self._tools)
         result = await hooks.pipeline.before_llm(
-            LlmCall(model=model, messages=list(shown.messages), tools=tools, options=options),
+            LlmCall(
+                model=model,
+                messages=list(shown.messages),
+                tools=tools,
+                options=options,
+                question=self._conversation.question,
+                origin_of=self._origin_of,
+            ),
             registered={tool.name for tool in self._tools},
             check=find_violation,
         )
@@ -195,6 +202,10 @@ class ModelCalls:
             if not self._conversation.knows(message):
                 self._conversation.mark(message, Origin(kind="process_hook"))
         return request, replace(shown, messages=messages)
+
+    def _origin_of(self, message: Message) -> Mapping[str, Any]:
+        known = self._conversation.knows(message)
+        return (self._conversation.origin(message) if known else Origin(kind="process_hook")).facts()
 
     async def _announce(self, sent: ModelRequest, fitted: Fitted, attempt: int) -> None:
         """Report the call to user and observers before it is made."""

@@ -12,7 +12,7 @@ from itertools import count
 from typing import Any
 
 from server.agent.chunks import LLMChunk, TraceEvent
-from server.agent.messages import Conversation, Origin
+from server.agent.messages import Conversation
 from server.agent.prompt_fit import Fitted, head_length, sent_role
 from server.hooks.layers import TurnHooks
 from server.llm.language_model import Finished, LateSystem, Message, ModelRequest, Purpose
@@ -123,7 +123,7 @@ class Tracer:
     def _message_facts(self, message: Message) -> dict[str, Any]:
         content = message.get("content")
         text = content if isinstance(content, str) else _parts_text(content)
-        origin = _origin_facts(self._conversation.origin(message))
+        origin = self._conversation.origin(message).facts()
         shown = self._shown.get(id(message), message)
         facts = {"id": self._ids[id(message)], **shown, "content": text, "origin": origin}
         if _size_bytes(facts) <= _LONG_BYTES:
@@ -197,10 +197,6 @@ def _batches(items: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
 def _size_bytes(facts: dict[str, Any]) -> int:
     """Return the most bytes that it takes in a frame: here every character outside ASCII is an escape."""
     return len(json.dumps(facts))
-
-
-def _origin_facts(origin: Origin) -> dict[str, Any]:
-    return {key: value for key, value in asdict(origin).items() if value not in (None, False)}
 
 
 def _parts_text(parts: Any) -> str:

@@ -40,6 +40,7 @@ _SOURCE: Final = "runTurn"
 
 def stage_params(stage: Stage, value: StageValue, at: StageContext) -> dict[str, Any]:
     body: dict[str, Any] = {"meta": _meta(at, TRACE_PATHS[stage])}
+    context = _context(at.facts)
     match value:
         case LlmCall():
             body |= {
@@ -48,6 +49,10 @@ def stage_params(stage: Stage, value: StageValue, at: StageContext) -> dict[str,
                 "tools": [tool.as_json() for tool in value.tools],
                 "options": dict(value.options),
                 "graceful_terminal": False,
+            }
+            context |= {
+                "user_text": value.question,
+                "origins": [dict(value.origin_of(message)) for message in value.messages],
             }
         case LlmAnswer():
             body |= {"model": value.model, "response": _answer_json(value)}
@@ -62,7 +67,7 @@ def stage_params(stage: Stage, value: StageValue, at: StageContext) -> dict[str,
                 "result": _result_json(value.answer),
                 "duration": int(value.duration_ms * 1_000_000),
             }
-    return body | {"channel": _CHANNEL, "chat_id": _chat_id(at.facts), "context": _context(at.facts)}
+    return body | {"channel": _CHANNEL, "chat_id": _chat_id(at.facts), "context": context}
 
 
 def event_params(event: HookEvent, method: EventMethod, kinds: EventKinds = "name") -> dict[str, Any]:

@@ -4,7 +4,7 @@ A hook gets copies of its own; what it returns is taken over as a whole.
 """
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, Final, Literal, Protocol
@@ -44,6 +44,9 @@ class LlmCall:
     tools: list[ToolSpec] = field(default_factory=list)
     """In the planning call: what the model could have later. A tool added here is the hook's to answer."""
     options: Mapping[str, Any] = field(default_factory=dict)
+    question: str = ""
+    """The text of the user's last message, alone: in `messages` hooks may be joined to it."""
+    origin_of: Callable[[Message], Mapping[str, Any]] = field(default=lambda _: {}, compare=False, repr=False)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -34,6 +34,18 @@ async def test_it_is_asked_once_however_often_the_call_is_tried() -> None:
     assert [messages[-1] for messages in map(model.contents, range(2))] == [("user", "psst")] * 2
 
 
+async def test_it_is_told_the_user_s_words_and_whose_each_message_is() -> None:
+    first, second = hook(before_llm=saying("psst")), hook(before_llm={}, name="second")
+    model = ScriptedModel([say("Hello.")])
+
+    await play(agent_for(model), enable_tools=False, options=with_hooks(first, second))
+
+    [asked], [again] = ([params["context"] for _, params, _ in one.asked] for one in (first, second))
+    assert [origin["kind"] for origin in asked["origins"]] == ["system", "user"]
+    assert asked["user_text"] == model.contents(0)[1][1]
+    assert [origin["kind"] for origin in again["origins"]] == ["system", "user", "process_hook"]
+
+
 async def test_a_rewritten_list_serves_that_call_only() -> None:
     replies = map(saying, "abc")
 

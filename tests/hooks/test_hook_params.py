@@ -43,7 +43,7 @@ def test_every_stage_says_whose_turn_it_is_at_the_top_in_meta_and_in_context(sta
     }
     assert (sent["channel"], sent["chat_id"]) == ("parley", "c1")
     assert sent["context"]["inbound"]["sender_id"] == "ann"
-    assert sent["context"].keys() == {"inbound", "route", "scope"}
+    assert sent["context"].keys() - {"user_text", "origins"} == {"inbound", "route", "scope"}
     json.dumps(sent)
 
 
@@ -105,6 +105,18 @@ def test_a_result_is_sent_with_every_field_and_its_time_in_whole_nanoseconds() -
         },
         "duration": 1_500_000,
     }
+
+
+def test_a_model_call_names_the_user_s_words_and_where_each_message_comes_from() -> None:
+    mine, yours = {"role": "system", "content": "Be brief."}, {"role": "user", "content": "hi"}
+    kinds = {id(mine): "system", id(yours): "user"}
+    call = LlmCall(
+        model="m", messages=[mine, yours], question="hi", origin_of=lambda message: {"kind": kinds[id(message)]}
+    )
+
+    context = stage_params("before_llm", call, AT)["context"]
+
+    assert (context["user_text"], context["origins"]) == ("hi", [{"kind": "system"}, {"kind": "user"}])
 
 
 def test_a_message_s_pictures_stand_beside_its_text() -> None:

@@ -36,8 +36,9 @@ def blocks(heading: str) -> list[Any]:
 
 def test_what_every_call_holds_is_what_is_sent() -> None:
     params = sample_calls("before_llm")[0].params
+    context = {key: value for key, value in params["context"].items() if key not in ("user_text", "origins")}
 
-    assert blocks("## Methods") == [{key: params[key] for key in COMMON}]
+    assert blocks("## Methods") == [{key: params[key] for key in COMMON} | {"context": context}]
 
 
 @pytest.mark.parametrize("stage", ORDER)
