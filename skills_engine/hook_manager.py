@@ -90,9 +90,7 @@ class HookManager:
 
 def _is_for_tool(hook: HookInfo, tool_name: str | None) -> bool:
     """L1-02: a filter narrows after_tool_call and no other timing."""
-    if hook.timing != "after_tool_call" or hook.tool_filter is None:
-        return True
-    return tool_name in hook.tool_filter
+    return hook.timing != "after_tool_call" or hook.fits_tool(tool_name)
 
 
 def _as_frame(hook: HookInfo) -> dict[str, Any]:

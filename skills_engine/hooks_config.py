@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
+from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path, PureWindowsPath
 from typing import Annotated, Any, Literal, get_args
@@ -34,6 +35,8 @@ MAX_FILE_BYTES = 64 * 1024
 """Limit for hooks.json and for each hook's text (L1-05)."""
 
 HOOKS_JSON = "hooks/hooks.json"
+BUILTIN_TOOLS = ("current_time", "read_file", "search_text")
+"""The server's own tools: a name in a `tool_filter` that nearly is one of them is reported."""
 NEVER_FIRES = "an empty tool_filter never fires; name the tools, or leave the key out for every tool"
 
 _WHEN = (
@@ -59,7 +62,9 @@ class HookEntry(msgspec.Struct, forbid_unknown_fields=True):
     ]
     tool_filter: Annotated[
         Annotated[list[_Text], msgspec.Meta(min_length=1)] | None,
-        msgspec.Meta(description="For after_tool_call: the tools after which it fires. Left out: after every tool."),
+        msgspec.Meta(
+            description="For after_tool_call: the tools after which it fires; * and ? stand for any. Left out: after every tool."
+        ),
     ] = None
 
 
@@ -74,7 +79,7 @@ _EXPECTED = {
     "timing": "one of " + ", ".join(TIMINGS),
     "role": "system or user",
     "persistent": "true or false",
-    "tool_filter": 'a list of tool names, such as ["read_file"]',
+    "tool_filter": 'a list of tool names, such as ["read_file", "files__*"]',
 }
 _CHOICES = {"timing": TIMINGS, "role": get_args(Role)}
 _FIELDS = {field.name: field for field in msgspec.structs.fields(HookEntry)}
@@ -93,6 +98,12 @@ class HookInfo:
     content: str
     skill: str
     tool_filter: frozenset[str] | None = None
+
+    def fits_tool(self, tool_name: str | None) -> bool:
+        """Tell whether it fires after this tool: one that `tool_filter` names, exactly or as a glob (L1-02)."""
+        if self.tool_filter is None or tool_name in self.tool_filter:
+            return True
+        return tool_name is not None and any(fnmatchcase(tool_name, name) for name in self.tool_filter)
 
 
 @dataclass(frozen=True)
@@ -226,7 +237,7 @@ def _read_entry(entry: object, place: str, folder: Path, report: Report) -> Hook
         return None
     for key in entry:
         if key not in _FIELDS:
-            report.warning(f"{place}.{key}", f"unknown key, ignored{_meant(key, _FIELDS)}")
+            report.warning(f"{place}.{key}", f"unknown key, ignored{did_you_mean(key, _FIELDS)}")
     values = _right_values(entry, place, report)
     content = _read_content(folder, values["file"], f"{place}.file", report) if "file" in values else None
     tool_filter = _tool_filter(entry, values.get("timing"), f"{place}.tool_filter", report)
@@ -246,7 +257,7 @@ def _right_values(entry: dict[str, object], place: str, report: Report) -> dict[
         try:
             values[field.name] = msgspec.convert(value, field.type)
         except msgspec.ValidationError:
-            hint = _meant(value, _CHOICES.get(field.name, ()))
+            hint = did_you_mean(value, _CHOICES.get(field.name, ()))
             report.error(f"{place}.{field.name}", f"expected {expected}; got {_quoted(value)}{hint}")
     return values
 
@@ -269,6 +280,10 @@ def _tool_filter(entry: dict[str, object], timing: object, place: str, report: R
         return _WRONG
     if not value:
         report.warning(place, NEVER_FIRES)
+    for name in dict.fromkeys(value):
+        fits = any(fnmatchcase(tool, name) for tool in BUILTIN_TOOLS)
+        if not fits and (hint := did_you_mean(name, BUILTIN_TOOLS, cutoff=0.8)):
+            report.warning(place, f"no built-in tool is called {_quoted(name)}{hint}")
     return frozenset(value)
 
 
@@ -316,6 +331,7 @@ def _quoted(value: object) -> str:
     return text if len(text) <= 80 else text[:79] + "…"
 
 
-def _meant(value: object, known: Iterable[str]) -> str:
-    close = get_close_matches(value, known) if isinstance(value, str) else []
-    return f" (did you mean {close[0]}?)" if close else ""
+def did_you_mean(value: object, known: Iterable[str], *, cutoff: float = 0.6) -> str:
+    """Return the end of a message that names the closest of `known`; "" if `value` is one of them or like none."""
+    close = get_close_matches(value, known, cutoff=cutoff) if isinstance(value, str) else []
+    return f" (did you mean {close[0]}?)" if close and close[0] != value else ""

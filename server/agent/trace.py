@@ -17,6 +17,7 @@ from server.agent.prompt_fit import Fitted, head_length, sent_role
 from server.hooks.layers import TurnHooks
 from server.llm.language_model import Finished, LateSystem, Message, ModelRequest, Purpose
 from skills_engine import HookInfo
+from skills_engine.hooks_config import did_you_mean
 
 MAX_FRAME_BYTES = 256 << 10
 MAX_PLANNED_CHARS = 4000
@@ -170,8 +171,10 @@ class Tracer:
         if hook.timing == "after_tool_call":
             if not self.tools_ran:
                 return "no tool ran"
-            if hook.tool_filter is not None and hook.tool_filter.isdisjoint(self.tools_ran):
-                return f"tool_filter names none of: {', '.join(dict.fromkeys(self.tools_ran))}"
+            if not any(map(hook.fits_tool, self.tools_ran)):
+                hints = (did_you_mean(name, self.tools_ran, cutoff=0.8) for name in sorted(hook.tool_filter or ()))
+                hint = next(filter(None, hints), "")
+                return f"tool_filter names none of: {', '.join(dict.fromkeys(self.tools_ran))}{hint}"
         return "the turn's limit of persistent hooks was reached"
 
 

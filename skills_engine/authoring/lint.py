@@ -17,7 +17,7 @@ LONG_BODY_LINES = 500
 _LOOP = ("before_first_agent", "before_each_agent", "after_tool_call")
 _COMMAND = re.compile(r"!`[^`\n]+`")
 _VARIABLE = re.compile(r"\$\{CLAUDE_\w+\}|\$ARGUMENTS\b")
-_PATTERN = re.compile(r"[^\w.-]")
+_SEPARATOR = re.compile(r"[\s,]")
 _COPIES = {
     "after_user_input": "a copy a turn",
     "before_planning": "a copy a turn",
@@ -84,8 +84,8 @@ def _hook_advice(hook: HookInfo, place: str, report: Report) -> None:
     if hook.timing in _LOOP:
         report.info(f"{place}.timing", f"{hook.timing} never fires in a turn that needs no tools")
     for name in sorted(hook.tool_filter or ()):
-        if _PATTERN.search(name):
-            message = f"{name} matches no tool: names are compared exactly, so list each one"
+        if _SEPARATOR.search(name):
+            message = f"{name} matches no tool: write each name as a string of its own"
             report.warning(f"{place}.tool_filter", message)
     if hook.persistent:
         _persistent_advice(hook, f"{place}.persistent", report)

@@ -273,6 +273,16 @@ async def test_a_filter_that_names_none_of_the_tools_that_ran_says_so() -> None:
     assert await reasons(model) == {"filtered": "tool_filter names none of: alpha, gamma"}
 
 
+async def test_a_filter_that_nearly_names_a_tool_that_ran_says_which() -> None:
+    model = ScriptedModel([say("<need_tool>"), call("alpha"), say("Hi.")])
+    hooks = [hook("after_tool_call", "misspelt", tool_filter=["weather", "alhpa"])]
+
+    chunks = await play(agent_for(model), hooks, options=TurnOptions(trace=True))
+
+    [item] = [item for _, data in traces(chunks, "not_fired") for item in data["hooks"]]
+    assert item["reason"] == "tool_filter names none of: alpha (did you mean alpha?)"
+
+
 async def test_the_tools_of_all_rounds_are_named() -> None:
     model = ScriptedModel([say("<need_tool>"), call("alpha"), call("gamma"), say("Hi.")])
 

@@ -14,6 +14,7 @@ tools any more (L1-33).
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import Literal, Protocol
 
 FOR_EVER = 1 << 30
@@ -129,10 +130,12 @@ def is_capped(turn: Turn) -> bool:
 
 
 def fires(hook: Hook, timing: str, tool_name: str | None = None) -> bool:
-    """L1-02: `tool_filter` counts for after_tool_call only; None is every tool."""
+    """L1-02: `tool_filter` counts for after_tool_call only; None is every tool, an entry a name or a glob."""
     if hook.timing != timing:
         return False
-    return timing != "after_tool_call" or hook.tool_filter is None or tool_name in hook.tool_filter
+    if timing != "after_tool_call" or hook.tool_filter is None:
+        return True
+    return any(fnmatchcase(tool_name or "", entry) for entry in hook.tool_filter)
 
 
 def _calls(turn: Turn) -> Iterator[tuple[int, Literal["direct", "planning", "round", "last"], Reply]]:

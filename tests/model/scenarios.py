@@ -28,7 +28,7 @@ def is_ours(content: object) -> bool:
 contents = st.sampled_from([f"{_MARK}one", f"{_MARK}two", f"{_MARK}three\nwith a second line", f"{_MARK}四"])
 roles = st.sampled_from(["system", "user"])
 timings = st.sampled_from(TIMINGS)
-filters = st.none() | st.frozensets(st.sampled_from([*TOOLS, UNKNOWN_TOOL]), max_size=3)
+filters = st.none() | st.frozensets(st.sampled_from([*TOOLS, UNKNOWN_TOOL, "*a", "al?ha"]), max_size=3)
 
 
 @st.composite

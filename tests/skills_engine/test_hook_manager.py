@@ -90,6 +90,12 @@ def test_no_hooks_and_an_unknown_timing_change_nothing() -> None:
         (frozenset({"read_file"}), "", False),
         (frozenset({"read_file"}), None, False),
         (frozenset(), "read_file", False),
+        (frozenset({"files__*"}), "files__read", True),
+        (frozenset({"files__*"}), "Files__read", False),
+        (frozenset({"files__*"}), "my_files__read", False),
+        (frozenset({"r?ad_[ef]ile"}), "read_file", True),
+        (frozenset({"a[1]"}), "a[1]", True),
+        (frozenset({"*"}), None, False),
     ],
 )
 def test_a_tool_filter_names_the_tools_it_fires_after(

@@ -158,8 +158,28 @@ def test_a_tool_filter_that_is_no_list_of_names_drops_its_entry(tmp_path: Path, 
     folder = make_skill(tmp_path, "tutor", entry(timing="after_tool_call", tool_filter=value), entry("last"))
 
     assert names(folder) == ["last"]
-    message = f'expected a list of tool names, such as ["read_file"]; got {json.dumps(value)}'
+    message = f'expected a list of tool names, such as ["read_file", "files__*"]; got {json.dumps(value)}'
     assert problems(folder) == [("error", "$.hooks[0].tool_filter", message)]
+
+
+@pytest.mark.rule("L1-02")
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("read_flie", "read_file"),
+        ("search_txt", "search_text"),
+        ("current_tim?", None),
+        ("read_file", None),
+        ("files__read_file", None),
+        ("weather", None),
+    ],
+)
+def test_a_name_that_nearly_is_a_built_in_tool_is_a_warning(tmp_path: Path, name: str, meant: str | None) -> None:
+    folder = make_skill(tmp_path, "tutor", entry(timing="after_tool_call", tool_filter=[name]))
+
+    message = f'no built-in tool is called "{name}" (did you mean {meant}?)'
+    assert names(folder) == ["hint"]
+    assert problems(folder) == ([("warning", "$.hooks[0].tool_filter", message)] if meant else [])
 
 
 @pytest.mark.rule("L1-02")

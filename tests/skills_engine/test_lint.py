@@ -101,12 +101,12 @@ def test_an_empty_tool_filter_is_an_error(tmp_path: Path) -> None:
 @pytest.mark.rule("L1-02")
 @pytest.mark.parametrize(
     ("name", "is_said"),
-    [("read_*", True), ("files__?", True), ("read_file, search_text", True), ("read_file", False), ("a.b-c", False)],
+    [("read_file, search_text", True), ("a b", True), ("read_*", False), ("files__?", False), ("a.b-c", False)],
 )
-def test_a_pattern_in_a_tool_filter_is_said(tmp_path: Path, name: str, is_said: bool) -> None:
+def test_several_names_in_one_string_of_a_tool_filter_are_reported(tmp_path: Path, name: str, is_said: bool) -> None:
     folder = make_skill(tmp_path, "tutor", entry(timing="after_tool_call", tool_filter=[name]))
 
-    message = f"{name} matches no tool: names are compared exactly, so list each one"
+    message = f"{name} matches no tool: write each name as a string of its own"
     assert (("warning", "$.hooks[0].tool_filter", message) in hooks_found(folder)) is is_said
 
 

@@ -16,6 +16,7 @@ from server.llm.language_model import ToolCall
 from server.tool_calls import ToolOutcome
 from server.tools.builtin import build_registry
 from server.tools.executor import ToolExecutor
+from skills_engine.hooks_config import BUILTIN_TOOLS
 
 
 class Tools:
@@ -302,3 +303,7 @@ def test_a_root_that_is_not_there_is_told(tmp_path: Path, caplog: pytest.LogCapt
         f"tools.roots: {tmp_path / name} is not a folder; nothing is read there until it is"
         for name in ("gone", "file")
     ]
+
+
+def test_the_loader_of_hooks_knows_the_names_of_these_tools(tmp_path: Path) -> None:
+    assert sorted(build_registry(Settings(), tmp_path).names) == sorted(BUILTIN_TOOLS)
