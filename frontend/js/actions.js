@@ -55,6 +55,8 @@ export function clicked(data, now) {
       return { type: "export", format: "markdown" };
     case "panel":
       return { type: "panel", panel: /** @type {import("./state.js").Panel} */ (data.panel) };
+    case "widen-panel":
+      return { type: "widen_panel" };
     case "open-sidebar":
       return { type: "sidebar", isOpen: true };
     case "close-sidebar":

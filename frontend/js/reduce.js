@@ -47,6 +47,7 @@
  *   | {type: "toggle_skill", name: string}
  *   | {type: "set", change: Partial<import("./state.js").Settings>}
  *   | {type: "panel", panel: import("./state.js").Panel | null}
+ *   | {type: "widen_panel"}
  *   | {type: "hook_health", status: number, body: unknown}
  *   | {type: "sidebar", isOpen: boolean}
  *   | {type: "narrow", isNarrow: boolean}
@@ -169,6 +170,8 @@ function step(state, event) {
       return set(state, event.change);
     case "panel":
       return panelChosen(state, event.panel === state.panel ? null : event.panel);
+    case "widen_panel":
+      return { ...state, isPanelWide: !state.isPanelWide };
     case "hook_health":
       return { ...state, hookHealth: healthOf(state.hookHealth, event.status, event.body) };
     case "sidebar":

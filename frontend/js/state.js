@@ -109,6 +109,7 @@
  * @property {readonly Notice[]} notices of the page, not of a turn
  * @property {readonly {n: number, text: string}[]} announcements for screen readers, the last few
  * @property {Panel | null} panel
+ * @property {boolean} isPanelWide
  * @property {boolean} isSidebarOpen on a narrow screen
  * @property {boolean} isNarrow the screen has room for one thing at a time
  * @property {{label: string, record: ConversationRecord} | null} undo
@@ -205,6 +206,7 @@ export function initialState(settings = {}) {
     notices: [],
     announcements: [],
     panel: null,
+    isPanelWide: false,
     isSidebarOpen: false,
     isNarrow: false,
     undo: null,

@@ -101,6 +101,19 @@ async def test_a_button_in_the_header_stays_where_it_was_pressed(page: ParleyPag
     assert await page.button(name).bounding_box() == before
 
 
+async def test_a_panel_can_be_widened_and_the_next_one_is_as_wide(page: ParleyPage) -> None:
+    panel = await page.open_panel("Inspector")
+    width = "element => element.getBoundingClientRect().width"
+    narrow = await panel.evaluate(width)
+    await page.button("Widen").click()
+    await expect(page.button("Widen")).to_have_attribute("aria-pressed", "true")
+    wide = await panel.evaluate(width)
+    assert wide > 1.5 * narrow
+
+    panel = await page.open_panel("Skills")
+    assert await panel.evaluate(width) == wide
+
+
 async def test_the_menu_opens_right_below_its_button_beside_a_panel_too(page: ParleyPage) -> None:
     await page.open_panel("Skills")
     await page.button("More").click()

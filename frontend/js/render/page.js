@@ -107,15 +107,27 @@ function titleLine(state) {
 
 /** @param {State} state */
 function panelView(state) {
-  const { panel } = state;
+  const { panel, isPanelWide } = state;
   if (!panel) return null;
   return h(
     "aside",
-    { class: "panel", id: "panel", key: panel, tabindex: "-1", "aria-label": t.panels[panel] },
+    { class: "panel", id: "panel", key: panel, tabindex: "-1", "aria-label": t.panels[panel], "data-wide": isPanelWide },
     h(
       "div",
       { class: "panel-head" },
       h("h2", {}, t.panels[panel]),
+      h(
+        "button",
+        {
+          type: "button",
+          class: "button icon-only widen",
+          "data-action": "widen-panel",
+          "aria-pressed": String(isPanelWide),
+          "aria-label": t.panels.widen,
+          title: t.panels.widen,
+        },
+        icon("enlarge"),
+      ),
       h(
         "button",
         {

@@ -23,6 +23,7 @@ export const en = {
     inspector: "Inspector",
     hooks: "Process hooks",
     settings: "Settings",
+    widen: "Widen",
   },
 
   header: {

@@ -18,6 +18,7 @@ export const zh = {
     inspector: "检查器",
     hooks: "进程钩子",
     settings: "设置",
+    widen: "加宽",
   },
 
   header: {
