@@ -16,6 +16,7 @@
  * @property {number} failures
  * @property {number | null} p50Ms
  * @property {number | null} p99Ms
+ * @property {number} events that it observes
  * @property {number} droppedEvents
  * @property {readonly {text: string, count: number}[]} warnings what its author should know
  *
@@ -54,6 +55,7 @@ function asHealth(hook) {
     failures: Number(hook?.failures ?? 0),
     p50Ms: numberOrNull(hook?.p50_ms),
     p99Ms: numberOrNull(hook?.p99_ms),
+    events: Number(hook?.events ?? 0),
     droppedEvents: Number(hook?.dropped_events ?? 0),
     warnings: [...countsOf(hook?.ignored, t.hooks.ignoredOutput), ...countsOf(hook?.warnings, "")],
   };

@@ -24,6 +24,8 @@ class HookCounts(Struct, frozen=True, kw_only=True):
     p50_ms: float | None
     """Median of the calls it answered, without the time that humans took."""
     p99_ms: float | None
+    events: int
+    """Events that it observes, dropped ones included."""
     dropped_events: int
     last_error: str
     """The reason why a start, process or call failed last; it stays when the hook is up again."""
@@ -63,6 +65,7 @@ class HookStats:
     def __init__(self) -> None:
         self.calls = 0
         self.failures = 0
+        self.events = 0
         self.dropped_events = 0
         self.ignored = Counter[str]()
         self.warnings = dict[str, int]()
@@ -94,6 +97,7 @@ class HookStats:
             "failures": self.failures,
             "p50_ms": self.percentile_ms(0.5),
             "p99_ms": self.percentile_ms(0.99),
+            "events": self.events,
             "dropped_events": self.dropped_events,
             "last_error": self.last_error,
             "warnings": dict(self.warnings),

@@ -51,6 +51,10 @@ function traced(...steps) {
   return page;
 }
 
+test("what an observer was told is counted", () => {
+  assert.match(shown(reported({ ...HOOK, calls: 0, events: 12 })), /events12/);
+});
+
 test("a line that changed stands as one removed and one added, between those that stayed", () => {
   assert.deepEqual(
     diffLines("a\nb\nc", "a\nB\nc").map(({ kind, text }) => `${kind} ${text}`),

@@ -72,6 +72,7 @@ function hookView(hook) {
       figure(t.hooks.figures.p50, msText(hook.p50Ms)),
       figure(t.hooks.figures.p99, msText(hook.p99Ms)),
       figure(t.hooks.figures.restarts, hook.restarts),
+      hook.events > 0 && figure(t.hooks.figures.events, hook.events),
       hook.droppedEvents > 0 && figure(t.hooks.figures.eventsDropped, hook.droppedEvents),
     ),
     hook.isArmed === false && hook.armedReason && h("p", { class: "fine" }, t.hooks.notArmedBecause(hook.armedReason)),

@@ -378,6 +378,7 @@ export const en = {
       p50: "p50",
       p99: "p99",
       restarts: "restarts",
+      events: "events",
       eventsDropped: "events dropped",
     },
     notArmedBecause: (/** @type {string} */ why) => `Not armed: ${why}`,

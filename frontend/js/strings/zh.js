@@ -355,6 +355,7 @@ export const zh = {
       p50: "p50",
       p99: "p99",
       restarts: "重启",
+      events: "事件",
       eventsDropped: "丢弃的事件",
     },
     notArmedBecause: (why) => `未就绪：${why}`,

@@ -164,6 +164,7 @@ class ProcessHook:
 
     def notify(self, method: str, params: Mapping[str, Any]) -> None:
         """Queue a notification; never waits. Beyond the queue's limit the newest is dropped and counted."""
+        self._stats.events += 1
         if self._up is None or not self._up.notify(method, params):
             self._stats.dropped_events += 1
 
