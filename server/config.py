@@ -114,7 +114,7 @@ class AgentSettings(Section, frozen=True, kw_only=True):
 class SkillsSettings(Section, frozen=True, kw_only=True):
     dir: Path = Path("skills")
     enabled: list[str] | None = None
-    """None: every skill in `dir`."""
+    """None: every skill in `dir` without `default: off`."""
     reload: Literal["auto", "poll", "off"] = "auto"
 
 

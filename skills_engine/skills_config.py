@@ -24,14 +24,25 @@ MAX_DESCRIPTION_CHARS = 1024
 _SPEC_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _NULLS = ("", "~", "null", "Null", "NULL")  # BaseLoader leaves YAML's nothing as it is written
 _TRUE = ("true", "yes", "on", "1")
-_KNOWN = ("name", "description", "license", "compatibility", "metadata", "allowedtools", "disablemodelinvocation")
+_FALSE = ("false", "no", "off", "0")
+_KNOWN = (
+    "name",
+    "description",
+    "license",
+    "compatibility",
+    "metadata",
+    "allowedtools",
+    "disablemodelinvocation",
+    "default",
+)
 
 
 @dataclass(frozen=True)
 class Skill:
     """One loaded skill. `name` is its folder's; `title` what SKILL.md calls it.
 
-    `listed`: does the catalogue tell the model of it? `allowed_tools` is advice and
+    `listed`: does the catalogue tell the model of it? `on_by_default` False: only
+    an operator who names it in `skills.enabled` switches it on. `allowed_tools` is advice and
     grants nothing; `extra` holds the fields of SKILL.md that have no use here.
     """
 
@@ -41,6 +52,7 @@ class Skill:
     title: str
     file: str = "SKILL.md"
     listed: bool = True
+    on_by_default: bool = True
     allowed_tools: tuple[str, ...] = ()
     extra: Mapping[str, Any] = field(default_factory=dict)
     hooks: tuple[HookInfo, ...] = ()
@@ -106,7 +118,7 @@ def _build(folder: Path, file: str, head: FrontMatter, report: Report, *, is_nam
         return Skill(folder.name, description, folder, folder.name, file, listed=is_named and bool(description))
     fields = {_plain(key): value for key, value in head.fields.items()}
     description = _description(fields, report)
-    is_hidden = str(fields.get("disablemodelinvocation")).lower() in _TRUE
+    is_hidden = str(fields.get("disablemodelinvocation", "default")).lower() in _TRUE
     return Skill(
         folder.name,
         description,
@@ -114,6 +126,7 @@ def _build(folder: Path, file: str, head: FrontMatter, report: Report, *, is_nam
         _title(fields, folder.name, report),
         file,
         listed=bool(description) and not is_hidden,
+        on_by_default=_on_by_default(fields.get("default"), report),
         allowed_tools=_allowed_tools(fields.get("allowedtools"), report),
         extra=_extra(head.fields, report),
     )
@@ -164,6 +177,13 @@ def _allowed_tools(value: object, report: Report) -> tuple[str, ...]:
         return tuple(value)
     report.warning("$.allowed-tools", "expected tool names in a string or a list: ignored")
     return ()
+
+
+def _on_by_default(value: object, report: Report) -> bool:
+    text = str(value).lower()
+    if value is not None and text not in (*_TRUE, *_FALSE, *_NULLS):
+        report.warning("$.default", f"expected on or off, got {value!r}: the skill is on")
+    return text not in _FALSE
 
 
 def _extra(fields: Mapping[str, Any], report: Report) -> dict[str, Any]:

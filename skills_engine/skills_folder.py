@@ -49,7 +49,10 @@ def list_skills(skills_dir: Path, enabled: Sequence[str] | None) -> tuple[list[s
 
 
 def load_skill(folder: Path, *, is_named: bool = False) -> LoadedSkill:
-    """One skill with its hooks. A folder with neither SKILL.md nor hooks is no skill."""
+    """Read one skill with its hooks. A folder with neither SKILL.md nor hooks is no skill.
+
+    `is_named`: the operator named it in `skills.enabled`; else one with `default: off` is not loaded.
+    """
     try:
         return _load(folder, is_named=is_named)
     except OSError as error:  # the folder has just gone away, or is closed to us
@@ -83,6 +86,11 @@ def _load(folder: Path, *, is_named: bool) -> LoadedSkill:
     skill, found = read_skill(folder, is_named=is_named)
     hooks = read_hooks(folder)
     skill, diagnostics = replace(skill, hooks=hooks.hooks), (*found, *hooks.diagnostics)
+    if not (skill.on_by_default or is_named):
+        off = Diagnostic(
+            "info", folder.name, skill.file, "$.default", "off: name the skill in skills.enabled to use it"
+        )
+        return LoadedSkill(None, (*diagnostics, off))
     return LoadedSkill(skill, diagnostics, None if has_errors(diagnostics) else skill)
 
 

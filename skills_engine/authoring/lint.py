@@ -41,7 +41,7 @@ def lint(path: Path) -> dict[Path, list[Diagnostic]]:
 
 
 def lint_skill(folder: Path) -> list[Diagnostic]:
-    loaded = load_skill(folder)
+    loaded = load_skill(folder, is_named=True)  # one that is off by default is checked, too
     found = [_strict(diagnostic) for diagnostic in loaded.diagnostics]
     if loaded.skill is not None:
         hooks = read_hooks(folder)

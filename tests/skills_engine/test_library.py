@@ -55,6 +55,37 @@ def test_the_operator_chooses_and_orders(tmp_path: Path) -> None:
     assert snapshot.diagnostics == (Diagnostic("warning", "gone", "", "", f"enabled, but not in {tmp_path}"),)
 
 
+OFF_MD = "---\nname: {name}\ndescription: x\ndefault: off\n---\nThe body.\n"
+
+
+def test_a_skill_that_is_off_by_default_needs_its_name_in_enabled(tmp_path: Path) -> None:
+    make_skill(tmp_path, "a", entry())
+    make_skill(tmp_path, "b", entry(), skill_md=OFF_MD)
+
+    snapshot = load_snapshot(tmp_path)
+
+    assert [skill.name for skill in snapshot.skills] == ["a"]
+    assert snapshot.select(["a", "b"]) == snapshot.skills
+    off = Diagnostic("info", "b", "SKILL.md", "$.default", "off: name the skill in skills.enabled to use it")
+    assert snapshot.diagnostics == (off,)
+    named = load_snapshot(tmp_path, enabled=["b"])
+    assert ([skill.name for skill in named.skills], len(named.hooks(None)), named.diagnostics) == (["b"], 1, ())
+
+
+def test_a_skill_goes_and_comes_with_its_default(tmp_path: Path) -> None:
+    page = make_skill(tmp_path, "b", entry()) / "SKILL.md"
+    library = SkillsLibrary(tmp_path)
+    on = page.read_text()
+
+    library.load()
+    page.write_text(OFF_MD.replace("{name}", "b"))
+    library.refresh()
+    assert texts(library) == {}
+    page.write_text(on)
+    library.refresh()
+    assert list(texts(library)) == ["b"]
+
+
 def test_naming_a_skill_lists_it_without_front_matter(tmp_path: Path) -> None:
     make_skill(tmp_path, "a", skill_md="Teaches.")
 

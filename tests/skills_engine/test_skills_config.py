@@ -32,6 +32,7 @@ class Case:
     title: str = "tutor"
     description: str = "Teaches."
     listed: bool = True
+    on_by_default: bool = True
     allowed_tools: tuple[str, ...] = ()
     extra: dict[str, Any] = field(default_factory=dict)
     problems: list[tuple[str, str, str]] = field(default_factory=list)
@@ -89,6 +90,11 @@ CASES = [
     Case("hidden from the model", head("disable-model-invocation: true"), listed=False),
     Case("hidden with another word", head("disableModelInvocation: Yes"), listed=False),
     Case("not hidden", head("disable-model-invocation: false")),
+    Case("off by default", head("default: off"), on_by_default=False),
+    Case("off by default in another word", head("default: False"), on_by_default=False),
+    Case("on by default", head("default: on")),
+    Case("default of nothing", head("default:")),
+    Case("default is no answer", head("default: maybe"), problems=[("warning", "$.default", "expected on or off, got 'maybe': the skill is on")]),
     Case("fields of other products", head("triggers: [a, b]", "user-invocable: true"), extra={"triggers": ["a", "b"], "user-invocable": "true"}, problems=[unused("triggers", "user-invocable")]),
     Case("colon in the description", "---\nname: tutor\ndescription: Teaches: maths, for example: sums\n---\n", description="Teaches: maths, for example: sums", problems=[("warning", "", broken("line 3: put a value that holds ': ' in quotes"))]),
     Case("colon in a description of two lines", "---\nname: tutor\ndescription: Teaches: maths\n  and more\n\n---\n", description="Teaches: maths and more", problems=[("warning", "", broken("line 3: put a value that holds ': ' in quotes"))]),
@@ -133,6 +139,7 @@ def test_a_skill_of_the_wild_loads_and_says_what_is_odd(tmp_path: Path, case: Ca
         title=case.title,
         file="SKILL.md",
         listed=case.listed,
+        on_by_default=case.on_by_default,
         allowed_tools=case.allowed_tools,
         extra=case.extra,
         hooks=(),
