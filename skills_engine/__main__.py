@@ -47,6 +47,7 @@ def _parser() -> argparse.ArgumentParser:
     lint_command = commands.add_parser("lint", help="check skills and report problems")
     lint_command.add_argument("path", metavar="PATH", type=_folder, help="the folder of one skill, or of many")
     lint_command.add_argument("--strict", action="store_true", help="warnings count as errors")
+    lint_command.add_argument("--notes", action="store_true", help="print notes, too: what is right but good to know")
     lint_command.add_argument("--json", action="store_true", help="print a JSON list of diagnostics")
     lint_command.set_defaults(run=_lint)
 
@@ -94,7 +95,12 @@ def _lint(arguments: argparse.Namespace) -> int:
     by_folder = lint(arguments.path)
     if not by_folder:
         return _no_skills(arguments.path)
-    found = [(folder, diagnostic) for folder, diagnostics in by_folder.items() for diagnostic in diagnostics]
+    found = [
+        (folder, diagnostic)
+        for folder, diagnostics in by_folder.items()
+        for diagnostic in diagnostics
+        if arguments.notes or diagnostic.severity != "info"
+    ]
     errors = sum(diagnostic.severity == "error" for _, diagnostic in found)
     warnings = sum(diagnostic.severity == "warning" for _, diagnostic in found)
     if arguments.json:

@@ -50,7 +50,7 @@ def test_a_reader_that_has_read_enough_is_no_error(arguments: tuple[str, ...]) -
     ("arguments", "words"),
     [
         ([], ["lint", "new", "simulate", "schema", "check skills", "1 an error in a skill"]),
-        (["lint"], ["PATH", "--strict", "warnings count as errors", "--json"]),
+        (["lint"], ["PATH", "--strict", "warnings count as errors", "--notes", "--json"]),
         (["new"], ["NAME", "--dir", "where (default: skills)"]),
         (["simulate"], ["--text", "--round TOOL[,TOOL]", "--no-need", "--no-tools"]),
     ],
@@ -101,17 +101,28 @@ def test_warnings_are_0_unless_strict(tmp_path: Path, capsys: pytest.CaptureFixt
 
     assert main(["lint", str(folder)]) == 0
     assert main(["lint", "--strict", str(folder)]) == 1
-    assert capsys.readouterr().out.splitlines()[:3] == [
-        f"{folder}/hooks/hooks.json $.hooks[0].timing: info: before_each_agent never fires in a turn that needs no tools",
+    assert capsys.readouterr().out.splitlines()[:2] == [
         f"{folder}/hooks/hooks.json $.hooks[0].persistent: warning: the conversation grows by a copy a round",
         "1 folder checked: 0 errors, 1 warning",
     ]
 
 
-def test_remarks_are_0_also_when_strict(tmp_path: Path) -> None:
+def test_notes_are_printed_when_asked_for_and_0_also_when_strict(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     folder = make_skill(tmp_path, "tutor", entry(timing="before_each_agent"))
+    note = f"{folder}/hooks/hooks.json $.hooks[0].timing: info: before_each_agent never fires in a turn that needs no tools"
+    summary = "1 folder checked: 0 errors, 0 warnings"
 
     assert main(["lint", "--strict", str(folder)]) == 0
+    assert capsys.readouterr().out.splitlines() == [summary]
+    assert main(["lint", "--strict", "--notes", str(folder)]) == 0
+    assert capsys.readouterr().out.splitlines() == [note, summary]
+
+
+def test_nothing_is_said_of_the_skills_that_come_along(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["lint", str(PROJECT / "skills")]) == 0
+    assert capsys.readouterr().out == "3 folders checked: 0 errors, 0 warnings\n"
 
 
 def test_a_place_without_a_path_in_it_ends_with_the_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
