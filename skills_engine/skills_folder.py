@@ -82,7 +82,7 @@ def _load(folder: Path, *, is_named: bool) -> LoadedSkill:
         message = f"leads out of {folder.parent.name}/: put the folder itself there, not a link"
         return _nothing(Diagnostic("error", folder.name, "", "", message))
     if find_skill_file(folder) is None and not os.path.lexists(folder / HOOKS_JSON):
-        return _nothing(Diagnostic("info", folder.name, "", "", "is not a skill: it has neither SKILL.md nor hooks"))
+        return _nothing(_no_skill(folder))
     skill, found = read_skill(folder, is_named=is_named)
     hooks = read_hooks(folder)
     skill, diagnostics = replace(skill, hooks=hooks.hooks), (*found, *hooks.diagnostics)
@@ -92,6 +92,18 @@ def _load(folder: Path, *, is_named: bool) -> LoadedSkill:
         )
         return LoadedSkill(None, (*diagnostics, off))
     return LoadedSkill(skill, diagnostics, None if has_errors(diagnostics) else skill)
+
+
+def _no_skill(folder: Path) -> Diagnostic:
+    if nested := [page.parent.name for page in _nested_pages(folder)]:
+        names = ", ".join([*nested[:3], "…"] if len(nested) > 3 else nested)
+        message = f"is no skill but holds skills ({names}): move them one level up, or point skills.dir to this folder"
+        return Diagnostic("warning", folder.name, "", "", message)
+    return Diagnostic("info", folder.name, "", "", "is not a skill: it has neither SKILL.md nor hooks")
+
+
+def _nested_pages(folder: Path) -> list[Path]:
+    return sorted(islice(folder.glob("*/SKILL.md"), MAX_STAMPED_FILES))
 
 
 def _nothing(why: Diagnostic) -> LoadedSkill:
@@ -114,3 +126,5 @@ def _skill_files(folder: Path) -> Iterator[Path]:
     below = os.walk(os.path.realpath(folder / "hooks")) if is_inside(folder / "hooks", folder) else ()
     for parent, _, files in chain(top, below):
         yield from (Path(parent, name) for name in files if is_skill_file(name))
+    if not os.path.lexists(folder / "SKILL.md"):
+        yield from _nested_pages(folder)

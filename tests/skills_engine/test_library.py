@@ -55,6 +55,24 @@ def test_the_operator_chooses_and_orders(tmp_path: Path) -> None:
     assert snapshot.diagnostics == (Diagnostic("warning", "gone", "", "", f"enabled, but not in {tmp_path}"),)
 
 
+def test_a_folder_that_holds_skills_one_level_down_says_so_until_they_are_moved(tmp_path: Path) -> None:
+    for name in ("pdf", "docx", "xlsx", "pptx"):
+        make_skill(tmp_path / "office", name)
+    library = SkillsLibrary(tmp_path)
+
+    library.load()
+    advice = "move them one level up, or point skills.dir to this folder"
+    assert problems(library) == [("warning", "office/", f"is no skill but holds skills (docx, pdf, pptx, …): {advice}")]
+    for name in ("docx", "xlsx", "pptx"):
+        shutil.rmtree(tmp_path / "office" / name)
+    library.refresh()
+    assert problems(library) == [("warning", "office/", f"is no skill but holds skills (pdf): {advice}")]
+    (tmp_path / "office" / "pdf").rename(tmp_path / "pdf")
+    library.refresh()
+    assert list(texts(library)) == ["pdf"]
+    assert [severity for severity, *_ in problems(library)] == ["info"]
+
+
 OFF_MD = "---\nname: {name}\ndescription: x\ndefault: off\n---\nThe body.\n"
 
 
