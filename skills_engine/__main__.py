@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import cast
 
 from skills_engine.authoring.lint import is_skill_folder, lint
-from skills_engine.authoring.scaffold import ScaffoldError, new_skill, schema_text
+from skills_engine.authoring.scaffold import NEUTRAL_TEXT, ScaffoldError, new_skill, schema_text
 from skills_engine.authoring.simulate import play, render
 from skills_engine.diagnostics import Diagnostic
-from skills_engine.hooks_config import HookInfo, read_hooks
+from skills_engine.hooks_config import TIMINGS, HookInfo, read_hooks
 from skills_engine.library import load_snapshot
 from skills_engine.skills_folder import list_skills
 
@@ -54,6 +54,15 @@ def _parser() -> argparse.ArgumentParser:
     new_command = commands.add_parser("new", help="create a working skill to adapt")
     new_command.add_argument("name", metavar="NAME", help="lower-case letters, digits and hyphens")
     new_command.add_argument("--dir", type=Path, default=Path("skills"), help="where (default: %(default)s)")
+    new_command.add_argument("--timing", choices=TIMINGS, help="when the model reads the text")
+    new_command.add_argument(
+        "--tool",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="only after this tool, or those that a glob fits (files__*); give it again for another",
+    )
+    new_command.add_argument("--text", default=NEUTRAL_TEXT, help="what the model reads (default: %(default)s)")
     new_command.set_defaults(run=_new)
 
     simulate_command = commands.add_parser(
@@ -131,11 +140,13 @@ def _count(number: int, noun: str) -> str:
 
 def _new(arguments: argparse.Namespace) -> int:
     try:
-        folder = new_skill(arguments.name, arguments.dir)
+        folder = new_skill(
+            arguments.name, arguments.dir, timing=arguments.timing, tools=arguments.tool, text=arguments.text
+        )
     except ScaffoldError as error:
         print(f"error: {error}", file=sys.stderr)
         return USAGE
-    print(f"{folder} is created: read {folder / 'SKILL.md'}, then change {folder / 'hooks' / 'greeting.md'}")
+    print(f"{folder} is created: read {folder / 'SKILL.md'}, then change {folder / 'hooks' / 'hint.md'}")
     return OK
 
 

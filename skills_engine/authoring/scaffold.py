@@ -2,11 +2,12 @@
 
 import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
-from skills_engine.hooks_config import HooksDocument
+from skills_engine.hooks_config import HooksDocument, Timing
 from skills_engine.skills_config import is_spec_name
 
 SCHEMA_FILE = Path(__file__).resolve().parent.parent / "hooks.schema.json"
@@ -17,7 +18,7 @@ SKILL_MD = """\
 # The name is the folder's. The description is all that the model knows of this
 # skill until it reads the rest: say what it is good for, in a few words.
 name: {name}
-description: "Answers as a pirate would."
+description: "{title}."
 ---
 
 # {title}
@@ -37,61 +38,64 @@ description: "Answers as a pirate would."
      Save, and the next turn uses it. To check:   python -m skills_engine lint {path}
      To see what the model will read:             python -m skills_engine simulate {path} -->
 
-Answer as a pirate would.
+{text}
 """
 
-HOOK_MD = """\
-You are a pirate. Say Ahoy!
-"""
+NEUTRAL_TEXT = "Answer the question first, then explain if it helps."
 
 
 class ScaffoldError(Exception):
     """The skill cannot be made; the text says why."""
 
 
-def new_skill(name: str, parent: Path) -> Path:
-    """Make `parent/name`, which must not exist; it appears whole. Raises ScaffoldError."""
+def new_skill(
+    name: str,
+    parent: Path,
+    *,
+    timing: Timing | None = None,
+    tools: Sequence[str] = (),
+    text: str = NEUTRAL_TEXT,
+) -> Path:
+    """Make `parent/name`, which must not exist, with one hook; it appears whole. Raises ScaffoldError.
+
+    `timing` None is after_tool_call where `tools` are named, else after_user_input.
+    """
     folder = parent / name
     if not is_spec_name(name):
         raise ScaffoldError(
             f"{name!r} is not a skill name: use lower-case letters, digits and single hyphens, up to 64"
         )
+    timing = timing or ("after_tool_call" if tools else "after_user_input")
+    if tools and timing != "after_tool_call":
+        raise ScaffoldError(f"a tool counts for after_tool_call only: leave it out, or the timing {timing}")
+    if not text.strip() or not all(tools):
+        raise ScaffoldError("the text and the names of tools must not be empty")
     if folder.exists():
         raise ScaffoldError(f"{folder} exists already")
     draft = parent / f".{name}.draft"  # hidden: a server that watches does not see half of it
     try:
         parent.mkdir(parents=True, exist_ok=True)
         draft.mkdir(exist_ok=True)
-        _write(draft, folder)
+        _write(draft, folder, text.strip(), _hooks_json(folder, timing, tools))
         draft.rename(folder)
     except OSError as error:
         raise ScaffoldError(f"{folder} cannot be created: {error.strerror}") from error
     return folder
 
 
-def _write(draft: Path, folder: Path) -> None:
+def _write(draft: Path, folder: Path, text: str, hooks_json: str) -> None:
     (draft / "hooks").mkdir(exist_ok=True)
     title = folder.name.replace("-", " ").capitalize()
-    page = SKILL_MD.format(name=folder.name, title=title, path=folder)
+    page = SKILL_MD.format(name=folder.name, title=title, path=folder, text=text)
     (draft / "SKILL.md").write_bytes(page.encode())
-    (draft / "hooks" / "hooks.json").write_bytes(_hooks_json(folder).encode())
-    (draft / "hooks" / "greeting.md").write_bytes(HOOK_MD.encode())
+    (draft / "hooks" / "hooks.json").write_bytes(hooks_json.encode())
+    (draft / "hooks" / "hint.md").write_bytes(f"{text}\n".encode())
 
 
-def _hooks_json(folder: Path) -> str:
+def _hooks_json(folder: Path, timing: Timing, tools: Sequence[str]) -> str:
     schema = Path(os.path.relpath(SCHEMA_FILE, folder.resolve())).as_posix()
-    document = {
-        "$schema": f"../{schema}",
-        "hooks": [
-            {
-                "name": "greeting",
-                "file": "greeting.md",
-                "timing": "after_user_input",
-                "role": "system",
-                "persistent": False,
-            }
-        ],
-    }
+    hook = {"name": "hint", "file": "hint.md", "timing": timing, "role": "system", "persistent": False}
+    document = {"$schema": f"../{schema}", "hooks": [{**hook, "tool_filter": list(tools)} if tools else hook]}
     return json.dumps(document, indent=2) + "\n"
 
 

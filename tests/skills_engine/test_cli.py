@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from skills_engine import load_snapshot
 from skills_engine.__main__ import PIPE_CLOSED, main
 from skills_engine.authoring.scaffold import schema_text
 from tests.skills_engine.folders import entry, make_skill
@@ -51,7 +52,7 @@ def test_a_reader_that_has_read_enough_is_no_error(arguments: tuple[str, ...]) -
     [
         ([], ["lint", "new", "simulate", "schema", "check skills", "1 an error in a skill"]),
         (["lint"], ["PATH", "--strict", "warnings count as errors", "--notes", "--json"]),
-        (["new"], ["NAME", "--dir", "where (default: skills)"]),
+        (["new"], ["NAME", "--dir", "where (default: skills)", "--timing", "--tool", "--text"]),
         (["simulate"], ["--text", "--round TOOL[,TOOL]", "--no-need", "--no-tools"]),
     ],
 )
@@ -153,12 +154,30 @@ def test_new_makes_a_skill_and_says_what_to_do(tmp_path: Path, capsys: pytest.Ca
     assert main(["new", "tutor", "--dir", str(tmp_path)]) == 0
     folder = tmp_path / "tutor"
     assert capsys.readouterr().out == (
-        f"{folder} is created: read {folder}/SKILL.md, then change {folder}/hooks/greeting.md\n"
+        f"{folder} is created: read {folder}/SKILL.md, then change {folder}/hooks/hint.md\n"
     )
     assert main(["lint", "--strict", str(folder)]) == 0
 
     assert main(["new", "tutor", "--dir", str(tmp_path)]) == 2
     assert capsys.readouterr().err == f"error: {folder} exists already\n"
+
+
+def test_new_fills_in_what_it_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    filled = ["--tool", "read_file", "--tool", "files__*", "--text", "Quote it."]
+
+    assert main(["new", "quoter", "--dir", str(tmp_path), *filled]) == 0
+    [hook] = load_snapshot(tmp_path).hooks(None)
+    assert (hook.timing, hook.content) == ("after_tool_call", "Quote it.")
+    assert hook.tool_filter == frozenset({"read_file", "files__*"})
+    assert main(["lint", "--strict", str(tmp_path)]) == 0
+
+    capsys.readouterr()
+    assert main(["new", "other", "--dir", str(tmp_path), "--timing", "before_planning", *filled]) == 2
+    assert capsys.readouterr().err == (
+        "error: a tool counts for after_tool_call only: leave it out, or the timing before_planning\n"
+    )
+    assert main(["new", "other", "--dir", str(tmp_path), "--text", " "]) == 2
+    assert not (tmp_path / "other").exists()
 
 
 def test_new_puts_a_skill_beside_the_others(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from skills_engine import load_snapshot
+from skills_engine import TIMINGS, Timing, load_snapshot
 from skills_engine.authoring.lint import lint
 from skills_engine.authoring.scaffold import SCHEMA_FILE, ScaffoldError, new_skill
 
@@ -20,7 +20,7 @@ def test_a_new_skill_loads_with_its_hook_and_lint_is_content(tmp_path: Path) -> 
         ("word-of-the-day", "word-of-the-day", True)
     ]
     assert [(hook.name, hook.timing, hook.content) for hook in snapshot.hooks(None)] == [
-        ("greeting", "after_user_input", "You are a pirate. Say Ahoy!")
+        ("hint", "after_user_input", "Answer the question first, then explain if it helps.")
     ]
     assert lint(folder.parent) == {folder: []}
     assert [entry.name for entry in folder.parent.iterdir()] == ["word-of-the-day"]
@@ -37,11 +37,21 @@ def test_its_page_says_how_to_go_on(tmp_path: Path) -> None:
 
 def test_its_description_may_be_written_over_with_any_sentence(tmp_path: Path) -> None:
     page = new_skill("tutor", tmp_path) / "SKILL.md"
-    page.write_text(page.read_text().replace("Answers as a pirate would.", "Greets: it says #1."))
+    page.write_text(page.read_text().replace('description: "Tutor."', 'description: "Greets: it says #1."'))
 
     snapshot = load_snapshot(tmp_path)
     assert snapshot.diagnostics == ()
     assert [skill.description for skill in snapshot.skills] == ["Greets: it says #1."]
+
+
+@pytest.mark.parametrize("timing", TIMINGS)
+def test_its_text_is_read_at_the_timing_asked_for(tmp_path: Path, timing: Timing) -> None:
+    new_skill("tutor", tmp_path, timing=timing, text="\nUse {braces} and\ntwo lines.\n")
+
+    snapshot = load_snapshot(tmp_path)
+    assert snapshot.diagnostics == ()
+    assert [(hook.timing, hook.content) for hook in snapshot.hooks(None)] == [(timing, "Use {braces} and\ntwo lines.")]
+    assert (tmp_path / "tutor" / "SKILL.md").read_text().endswith("-->\n\nUse {braces} and\ntwo lines.\n")
 
 
 def test_its_hooks_json_points_an_editor_to_the_schema(tmp_path: Path) -> None:
