@@ -21,6 +21,7 @@ if os.environ.get("MUTANTS"):
 
 SLOW = (
     "clients/talk/",
+    "clients/test_models.py",
     "deploy/",
     "gateway/test_example_client.py",
     "gateway/test_process.py",

@@ -21,7 +21,7 @@ PACKAGES = ("server", "skills_engine", "clients", "hook_tools")
 # From the top down; a module imports only what stands below it, or its own part of the house.
 # Parts on one line stand side by side and do not know each other.
 FLOORS = [
-    {"server.__main__", "server.talk", "server.hooks.__main__", "server.storage.__main__"},
+    {"server.__main__", "server.talk", "server.models", "server.hooks.__main__", "server.storage.__main__"},
     {"server.hooks.types", "server.hooks.policy"},  # what handlers of an operator's own import; nothing of ours does
     {"clients", "hook_tools"},
     {"server.app"},
@@ -51,7 +51,7 @@ FLOORS = [
 # `python -m scripts.house` prints these figures. Lower a limit when the code has become lighter; raise one only in a
 # commit of its own that says what it bought.
 LIMITS = {
-    # 30,000, and 3200 bought: bounds on what comes in before login and unpacked, folders opened by descriptor,
+    # 30,000, and 3780 bought: bounds on what comes in before login and unpacked, folders opened by descriptor,
     # draining that waits for who is speaking, process hooks asked call by call and tested with care, questions
     # that show what a shell would run, time limits on judging, approvals under a keyed hash, detached processes
     # with an emptied environment, a database whose absence is noticed, logs that one user cannot fill, users
@@ -62,8 +62,9 @@ LIMITS = {
     # what is withheld, frames of limited depth, an end that no database holds up, a choice of the model that
     # outlives a restart, tool results cut to the context, models loaded from files,
     # model servers that are found and models picked while turns run, globs for tools,
-    # skills that are off by default or one level too deep, and skills written by a command.
-    "lines": 33_340,
+    # skills that are off by default or one level too deep, and skills written by a command,
+    # models fetched by command.
+    "lines": 33_780,
     "files": 230,
     "short files": 34,
     "largest room, percent": 15,  # skills_engine may be larger
@@ -195,7 +196,7 @@ def test_every_module_is_tested_by_name_or_through_its_neighbour() -> None:
         for module, path in modules().items()
         if module in imported
         or path.name in ("__init__.py", "__main__.py")
-        or module in ("server.talk", "clients.audit_check")  # tests run them as commands
+        or module in ("server.talk", "server.models", "clients.audit_check")  # tests run them as commands
         or not called_after.isdisjoint({module, module.removeprefix("server.")})
     }
 

@@ -14,7 +14,7 @@ from server.errors import ProviderUnreachable, RoleRefused
 from server.llm.embedded_process import model_path
 from server.llm.file_model import FileModel
 from server.llm.language_model import Finished, Message, ModelEvent, ModelRequest, TextDelta, ToolCall, ToolSpec
-from tests.support.gguf_template import CALLS_TOOLS, copy_with_template
+from tests.support.gguf_files import CALLS_TOOLS, copy_with_template
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

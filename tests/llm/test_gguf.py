@@ -1,6 +1,7 @@
 """What is read of a GGUF file before it is loaded, and the context that the free memory allows."""
 
 import struct
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,37 +12,14 @@ from server.errors import ProviderUnreachable
 from server.llm.embedded_process import model_path
 from server.llm.file_model import FileModel, fit_memory, free_memory
 from server.llm.gguf import ModelHeader, NotAModel, read_header
+from tests.support.gguf_files import QWEN_4B, entry, header, text
 
 GB = 1_000_000_000
-QWEN_4B: dict[str, Any] = {
-    "general.architecture": "qwen3",
-    "qwen3.context_length": 262_144,
-    "qwen3.block_count": 36,
-    "qwen3.embedding_length": 2560,
-    "qwen3.attention.head_count": 32,
-    "qwen3.attention.head_count_kv": 8,
-    "qwen3.attention.key_length": 128,
-    "qwen3.attention.value_length": 128,
-}
 HEADER = ModelHeader(architecture="qwen3", trained_tokens=262_144, token_bytes=147_456)
 
 
-def text(value: str) -> bytes:
-    return struct.pack("<Q", len(value.encode())) + value.encode()
-
-
-def entry(key: str, value: Any) -> bytes:
-    if isinstance(value, str):
-        return text(key) + struct.pack("<I", 8) + text(value)
-    if isinstance(value, list):
-        items = b"".join(struct.pack("<I", item) for item in value)
-        return text(key) + struct.pack("<IIQ", 9, 4, len(value)) + items
-    return text(key) + struct.pack("<II", 4, value)
-
-
-def written(path: Path, entries: dict[str, Any], *, count: int | None = None) -> Path:
-    head = b"GGUF" + struct.pack("<IQQ", 3, 0, len(entries) if count is None else count)
-    path.write_bytes(head + b"".join(entry(key, value) for key, value in entries.items()))
+def written(path: Path, entries: Mapping[str, Any], *, count: int | None = None) -> Path:
+    path.write_bytes(header(entries, count=count))
     return path
 
 
@@ -54,13 +32,13 @@ def test_a_token_takes_what_keys_and_values_of_all_layers_take(tmp_path: Path) -
 
 
 def test_layers_may_differ(tmp_path: Path) -> None:
-    mixed = QWEN_4B | {"qwen3.attention.head_count_kv": [8, 0, 0, 8], "qwen3.block_count": 4}
+    mixed = {**QWEN_4B, "qwen3.attention.head_count_kv": [8, 0, 0, 8], "qwen3.block_count": 4}
 
     assert read_header(written(tmp_path / "a.gguf", mixed)).token_bytes == 2 * 16 * 256
 
 
 def test_nothing_is_read_behind_the_beginning_of_the_vocabulary(tmp_path: Path) -> None:
-    path = written(tmp_path / "a.gguf", QWEN_4B | {"tokenizer.ggml.model": "gpt2"}, count=1 << 60)
+    path = written(tmp_path / "a.gguf", {**QWEN_4B, "tokenizer.ggml.model": "gpt2"}, count=1 << 60)
 
     assert read_header(path) == HEADER
 

@@ -1,8 +1,10 @@
-"""A copy of a GGUF file with another chat template, so that the included model can be asked as one that calls tools."""
+"""GGUF files for tests: headers without a model, and the included model with a chat template that knows tools."""
 
 import re
 import struct
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any, Final
 
 _KEY = b"tokenizer.chat_template"
 _ALIGNMENT = 32
@@ -49,6 +51,37 @@ For each call, return a json object within <tool_call></tool_call> XML tags:
 {%- if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}
 """
 """The form of Qwen's templates: tools in XML tags, and `system` messages only at the beginning."""
+
+
+QWEN_4B: Final[Mapping[str, Any]] = {
+    "general.architecture": "qwen3",
+    "qwen3.context_length": 262_144,
+    "qwen3.block_count": 36,
+    "qwen3.embedding_length": 2560,
+    "qwen3.attention.head_count": 32,
+    "qwen3.attention.head_count_kv": 8,
+    "qwen3.attention.key_length": 128,
+    "qwen3.attention.value_length": 128,
+}
+
+
+def header(entries: Mapping[str, Any] = QWEN_4B, *, count: int | None = None) -> bytes:
+    """Return the beginning of a file with these entries: strings, whole numbers and lists of those."""
+    head = b"GGUF" + struct.pack("<IQQ", 3, 0, len(entries) if count is None else count)
+    return head + b"".join(entry(key, value) for key, value in entries.items())
+
+
+def entry(key: str, value: str | int | list[int]) -> bytes:
+    if isinstance(value, str):
+        return text(key) + struct.pack("<I", 8) + text(value)
+    if isinstance(value, list):
+        items = b"".join(struct.pack("<I", item) for item in value)
+        return text(key) + struct.pack("<IIQ", 9, 4, len(value)) + items
+    return text(key) + struct.pack("<II", 4, value)
+
+
+def text(value: str) -> bytes:
+    return struct.pack("<Q", len(value.encode())) + value.encode()
 
 
 def copy_with_template(source: Path, target: Path, template: str) -> None:

@@ -1,0 +1,185 @@
+"""The folder of models: the files that are there, those that can be fetched, and the hashes they are pinned to."""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+from urllib.parse import unquote, urlsplit
+
+from server.errors import ServerError
+
+PART: Final = ".part"
+"""The end of the name of a file that is not complete; beside it stands what is known of its source."""
+_SOURCE: Final = PART + ".source"
+_PIN: Final = ".sha256"
+_HUB: Final = "https://huggingface.co"
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,120}\.gguf", re.IGNORECASE)
+_PIECE: Final = re.compile(r"-\d{5}-of-\d{5}\.gguf\Z", re.IGNORECASE)
+_ADDRESS: Final = re.compile(r"https?://[^\s/?#@\[\]]+/")
+_HASH: Final = re.compile(r"[0-9a-f]{64}")
+
+
+class ModelFileError(ServerError):
+    """Something is wrong with a file of the folder or with its source; the text says what to do."""
+
+    code = "model_file"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecommendedModel:
+    """A model that calls tools and may be used for any purpose. `size_bytes` is about what its publisher states."""
+
+    path: str
+    size_bytes: int
+    licence: str
+    parameters: str
+
+    @property
+    def name(self) -> str:
+        return self.path.rpartition("/")[2]
+
+    def url(self, environ: Mapping[str, str]) -> str:
+        """Return its address; HF_ENDPOINT names a mirror of huggingface.co, as for that site's own tools."""
+        return f"{(environ.get('HF_ENDPOINT') or _HUB).rstrip('/')}/{self.path}"
+
+
+def _model(path: str, megabytes: int, parameters: str) -> RecommendedModel:
+    repository, _, file = path.rpartition("/")
+    return RecommendedModel(
+        path=f"{repository}/resolve/main/{file}",
+        size_bytes=megabytes * 1_000_000,
+        licence="Apache-2.0",
+        parameters=parameters,
+    )
+
+
+RECOMMENDED: Final = (
+    _model("Qwen/Qwen3-0.6B-GGUF/Qwen3-0.6B-Q8_0.gguf", 639, "0.6 B"),
+    _model("Qwen/Qwen3-1.7B-GGUF/Qwen3-1.7B-Q8_0.gguf", 1834, "1.7 B"),
+    _model("ggml-org/SmolLM3-3B-GGUF/SmolLM3-Q4_K_M.gguf", 1920, "3 B"),
+    _model("ibm-granite/granite-4.0-micro-GGUF/granite-4.0-micro-Q4_K_M.gguf", 2100, "3 B"),
+    _model("unsloth/Qwen3-4B-Instruct-2507-GGUF/Qwen3-4B-Instruct-2507-Q4_K_M.gguf", 2500, "4 B"),
+    _model("Qwen/Qwen3-8B-GGUF/Qwen3-8B-Q4_K_M.gguf", 5030, "8 B"),
+)
+
+
+def recommended(name: str) -> RecommendedModel | None:
+    """Find a recommended model by its file's name, with or without `.gguf`."""
+    wanted = name.lower().removesuffix(".gguf")
+    return next((model for model in RECOMMENDED if model.name.lower().removesuffix(".gguf") == wanted), None)
+
+
+def gigabytes(count: int) -> str:
+    return f"{count / 1e9:.2f} GB"
+
+
+def name_of_url(url: str) -> str:
+    """Return the name that the file behind an address gets. Raises ModelFileError."""
+    if not _ADDRESS.match(url):
+        raise ModelFileError(f"{url}: neither a recommended model nor an address that begins with https:// or http://")
+    name = unquote(urlsplit(url).path.rpartition("/")[2])
+    if not _NAME.fullmatch(name):
+        raise ModelFileError(f"{name or url}: the address must end in the name of a GGUF file, such as model.gguf")
+    if _PIECE.search(name):
+        raise ModelFileError(f"{name} is one piece of a model; choose a model that is one file")
+    return name
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelFile:
+    """A file of the folder; `size_bytes` is that on the disk, of `total_bytes` where it is not complete."""
+
+    name: str
+    size_bytes: int
+    total_bytes: int
+    sha256: str | None
+
+    @property
+    def is_complete(self) -> bool:
+        return self.size_bytes == self.total_bytes
+
+
+class ModelFolder:
+    """The folder `models` of the data folder. Everything here blocks for a moment; nothing is overwritten."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def path(self, name: str) -> Path:
+        """Return the path of a name, with or without `.gguf`. Raises ModelFileError for what is no name of a model."""
+        name = name if name.lower().endswith(".gguf") else f"{name}.gguf"
+        if not _NAME.fullmatch(name):
+            raise ModelFileError(f"{name[:200]}: not the name of a model; `python -m server.models` lists them")
+        return self.folder / name
+
+    def existing(self, name: str) -> Path:
+        """Return the path of a complete model. Raises ModelFileError where there is none."""
+        path = self.path(name)
+        if not path.is_file():
+            raise ModelFileError(f"there is no model {path.name}; `python -m server.models` lists what is there")
+        return path
+
+    def files(self) -> list[ModelFile]:
+        """List complete files and those that are not, by name."""
+        found = [path for path in self.folder.glob("*") if path.is_file()] if self.folder.is_dir() else []
+        files = []
+        for path in found:
+            name, size = path.name.removesuffix(PART), path.stat().st_size
+            if not _NAME.fullmatch(name):
+                continue
+            if name == path.name:
+                files.append(ModelFile(name=name, size_bytes=size, total_bytes=size, sha256=self.pin(name)))
+            elif source := self.source(name):
+                files.append(ModelFile(name=name, size_bytes=size, total_bytes=source.total_bytes, sha256=None))
+        return sorted(files, key=lambda file: file.name.lower())
+
+    def remove(self, name: str) -> None:
+        """Delete a model, or what there is of it; its pin stays. Raises ModelFileError where there is neither."""
+        path = self.path(name)
+        beside = [path.with_name(path.name + end) for end in (PART, _SOURCE)]
+        if not any(file.exists() for file in (path, *beside)):
+            raise ModelFileError(f"there is no model {path.name}; `python -m server.models` lists what is there")
+        for file in (path, *beside):
+            file.unlink(missing_ok=True)
+
+    def pin(self, name: str) -> str | None:
+        """Return the SHA-256 that the first download of this name had."""
+        try:
+            found = _HASH.match(self._beside(name, _PIN).read_text("utf-8"))
+        except (OSError, UnicodeDecodeError):
+            return None
+        return found[0] if found else None
+
+    def set_pin(self, name: str, sha256: str) -> None:
+        """Write it in the form that `sha256sum --check` reads."""
+        self._beside(name, _PIN).write_text(f"{sha256}  {self.path(name).name}\n", "utf-8")
+
+    def source(self, name: str) -> "PartSource | None":
+        try:
+            known = json.loads(self._beside(name, _SOURCE).read_text("utf-8"))
+            return PartSource(url=str(known["url"]), version=str(known["version"]), total_bytes=int(known["total"]))
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def set_source(self, name: str, source: "PartSource") -> None:
+        known = {"url": source.url, "version": source.version, "total": source.total_bytes}
+        self._beside(name, _SOURCE).write_text(json.dumps(known), "utf-8")
+
+    def drop_source(self, name: str) -> None:
+        self._beside(name, _SOURCE).unlink(missing_ok=True)
+
+    def _beside(self, name: str, end: str) -> Path:
+        path = self.path(name)
+        return path.with_name(path.name + end)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartSource:
+    """The origin of an incomplete file: only the same version of the same file may be appended to it."""
+
+    url: str
+    version: str
+    """The server's ETag or date; "" where it gave neither, so that a download begins anew."""
+    total_bytes: int
